@@ -92,7 +92,7 @@ const gatewayWith = (media: readonly MediaModel[]) =>
     hash: (text) => new Bun.CryptoHasher('sha256', 's').update(text).digest('hex'),
     log: { call: () => undefined, info: () => undefined, warn: () => undefined, error: () => undefined },
     clock: systemClock,
-    sold: oneModel(model, {
+    offering: oneModel(model, {
       vendor: { media: { models: media } },
       baseUrl: `http://127.0.0.1:${port}`,
       secrets: [],

@@ -4,7 +4,7 @@
  */
 import { DAY_MS } from '../core/time.ts'
 
-export type Kept = {
+export type KeptBytes = {
   add(owner: string, bytes: number, nowMs: number): void
   /** Bytes so far in the owner's day. */
   of(owner: string, nowMs: number): number
@@ -16,7 +16,7 @@ type KeptDay = { readonly endsMs: number; bytes: number }
 
 const MOST = 20_000
 
-export const newKept = (): Kept => {
+export const newKeptBytes = (): KeptBytes => {
   // In the order in which their days began, so that expired ones come first.
   const days = new Map<string, KeptDay>()
   const known = (owner: string, nowMs: number): KeptDay | undefined => {

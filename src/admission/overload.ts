@@ -43,7 +43,7 @@ const NO_LIMIT = Number.POSITIVE_INFINITY
 export const newOverload = (): Overload => {
   const callers = new Map<string, number>()
   let open = 0
-  const asked = newAsked()
+  const demand = newDemand()
   /** The callers who ask for more than an even share, and how many running calls each of them may have. */
   let greedy: ReadonlySet<string> = new Set()
   let each = NO_LIMIT
@@ -57,7 +57,7 @@ export const newOverload = (): Overload => {
     lateForMs = lateness > 1 ? lateForMs + ms : 0
     if (lateForMs < BURST_MS) return
     most = Math.max(LEAST, open / lateness)
-    asked.begin(callers, most)
+    demand.begin(callers, most)
   }
   const follow = (lateness: number, { ms, turnedAway }: Step): void => {
     if (lateness > 1) most = Math.max(LEAST, Math.min(most, open) * Math.max(LESS, lateness ** -0.5))
@@ -70,7 +70,7 @@ export const newOverload = (): Overload => {
   }
   /** Finds those who ask for too much. The others get what they ask for; the greedy share the rest. */
   const share = (): void => {
-    greedy = asked.greedy()
+    greedy = demand.greedy()
     let theirs = 0
     for (const caller of greedy) theirs += callers.get(caller) ?? 0
     each = Math.max(1, (most - (open - theirs)) / greedy.size)
@@ -96,14 +96,14 @@ export const newOverload = (): Overload => {
       if (most === NO_LIMIT) return false
       // Callers who ask for little are let in even if the process is full; one who sends too much only harms itself.
       const away = allAway() || (greedy.has(caller) && (open >= most || (callers.get(caller) ?? 0) >= each))
-      if (away) asked.turnedAway(caller)
+      if (away) demand.turnedAway(caller)
       step.turnedAway ||= away
       return away
     },
     enter: (caller) => {
       callers.set(caller, (callers.get(caller) ?? 0) + 1)
       open++
-      if (most !== NO_LIMIT) asked.letIn(caller)
+      if (most !== NO_LIMIT) demand.letIn(caller)
     },
     leave: (caller) => {
       const own = (callers.get(caller) ?? 0) - 1
@@ -116,7 +116,7 @@ export const newOverload = (): Overload => {
 }
 
 /** How many calls each caller asked for lately, let in or not, and how many were let in. */
-const newAsked = () => {
+const newDemand = () => {
   const counts = new Map<string, number>()
   let entered = 0
   let fresh = false

@@ -28,6 +28,6 @@ export const reportsLimited = (limit: number, retryAfterMs: number): Refusal =>
 const limited = (why: string, retryAfterMs: number, more: Record<string, string> = {}): Refusal => {
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
   const { members, headers } = retryIn(seconds)
-  const told = { headers, members: { ...members, ...more } }
-  return refuse('rate_limit_exceeded', `${why}; try again in ${seconds} s.`, told)
+  const retry = { headers, members: { ...members, ...more } }
+  return refuse('rate_limit_exceeded', `${why}; try again in ${seconds} s.`, retry)
 }

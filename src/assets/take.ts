@@ -51,7 +51,7 @@ const TOTAL_MS = 15 * 60_000
 /** The longest that storing bytes may take; an older row that is not ready has lost its writer. */
 export const WRITING_MS = 4 * TOTAL_MS
 
-type Taking = {
+type StoreRequest = {
   readonly id: AssetId
   readonly type: Family
   readonly from: From
@@ -62,7 +62,7 @@ type Taking = {
 }
 
 /** The kind of the bytes, and the bytes themselves if they were not written. */
-type Taken = AssetBytes & { readonly body?: Uint8Array }
+type StoreResult = AssetBytes & { readonly body?: Uint8Array }
 
 /**
  * Stores the bytes under the id and returns what they are. Throws the refusal `asset_too_large`, or AssetFault; then
@@ -70,8 +70,8 @@ type Taken = AssetBytes & { readonly body?: Uint8Array }
  */
 export const takeBytes = async (
   { bytes, web }: { readonly bytes: ByteStore; readonly web: PublicParts },
-  it: Taking,
-): Promise<Taken> => {
+  it: StoreRequest,
+): Promise<StoreResult> => {
   const bytesMax = it.type === 'image' ? IMAGE_BYTES_MAX : RESULT_BYTES_MAX
   const source = piecesOf(it.from, bytesMax, web)
   try {

@@ -31,7 +31,8 @@ type Callers = Pick<Book, 'caller' | 'makersOf' | 'rules' | 'takeRate' | 'whyFen
 
 export const createCallers = (parts: CallersParts): Callers => {
   const { clock, gate, heartbeat, keys, rules, rates, touch } = parts
-  const read = <T>(asked: Promise<T>): Promise<T | Refusal> => touch.whileInTouch(asked).catch(unreachable)
+  const read = <T>(reading: Promise<T>): Promise<T | Refusal> =>
+    touch.whileInTouch(reading).catch(unreachable)
   const callerNow = (hash: string): ReturnType<Book['caller']> => {
     const refusal = gate.refusesNew()
     if (refusal) return refusal
@@ -60,9 +61,9 @@ export const createCallers = (parts: CallersParts): Callers => {
       return known instanceof Promise ? read(known.then((one) => one.rules)) : known.rules
     },
     takeRate: (keyId, limits, planRpm, tokens) => {
-      const taken = rates.take(keyId, limits, planRpm, tokens)
+      const verdict = rates.take(keyId, limits, planRpm, tokens)
       // A request that cannot be counted is not admitted, because the window would no longer be exact.
-      return taken instanceof Promise ? read(taken) : taken
+      return verdict instanceof Promise ? read(verdict) : verdict
     },
     whyFenced: async (key) => {
       const now = await Promise.race([

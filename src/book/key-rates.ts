@@ -108,9 +108,9 @@ export class KeyRates {
     }
   }
 
-  async #takeFromStore(asked: TokenRequest): Promise<RateVerdict> {
+  async #takeFromStore(request: TokenRequest): Promise<RateVerdict> {
     // Each waits on its own, even if several ask for the same.
-    const tokens = { ...asked }
+    const tokens = { ...request }
     this.#waiting.add(tokens)
     try {
       for (;;) {
@@ -151,7 +151,8 @@ export class KeyRates {
     )
     for (const [at, { counter, count }] of asks.entries()) {
       const given = got[at]
-      if (given !== undefined) enter(counter, given, { asked: count, askedMs, shared: counters.length > 1 })
+      if (given !== undefined)
+        enter(counter, given, { requested: count, askedMs, shared: counters.length > 1 })
     }
   }
 

@@ -42,10 +42,10 @@ for (const [name, borrow] of [
       },
       { keyId: 'k', sub: undefined, payer: undefined },
     )
-    const asked = borrow(borrower)
+    const borrowing = borrow(borrower)
     draining = true
     loan.resolve({ outcome: 'lent', leaseId: 'i:1', grown: 100n, lifeMs: 10_000, tight: false })
-    const answer = await asked
+    const answer = await borrowing
     expect(answer === undefined || answer instanceof Refusal).toBe(true)
     expect(returned).toEqual([100n])
   })

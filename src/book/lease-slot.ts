@@ -102,9 +102,9 @@ export class LeaseSlot {
   }
 
   #askFor(ask: LeaseRequest): Promise<Lease | Refusal | LoanRefused | undefined> {
-    const asked = this.borrower.borrowFor(ask)
-    this.#asking = asked
-    return asked.finally(() => {
+    const loan = this.borrower.borrowFor(ask)
+    this.#asking = loan
+    return loan.finally(() => {
       this.#asking = undefined
     })
   }

@@ -65,11 +65,11 @@ type Got = {
   readonly now: number
 }
 
-/** Records what the store gave of `asked`; `shared` when other calls or processes may give back what they took. */
+/** Records what the store gave of a request; `shared` when other calls or processes may give back what they took. */
 export const enter = (
   counter: Counter,
   got: Got,
-  { asked, askedMs, shared }: { asked: number; askedMs: number; shared: boolean },
+  { requested, askedMs, shared }: { requested: number; askedMs: number; shared: boolean },
 ): void => {
   const sameWindow = counter.startsAt === got.windowStart && askedMs < counter.endsMs
   counter.free = got.taken + (sameWindow ? counter.free : 0)
@@ -77,7 +77,7 @@ export const enter = (
   counter.endsAt = got.windowStart + counter.lengthMs
   counter.endsMs = askedMs + Math.max(0, counter.endsAt - got.now) * (1 - DRIFT)
   counter.used = got.used
-  if (got.taken >= asked) return
+  if (got.taken >= requested) return
   const untilMs = counter.single && !shared ? counter.endsMs : Math.min(counter.endsMs, askedMs + REASK_MS)
   counter.emptyUntilMs = Math.max(untilMs, askedMs + REASK_LEAST_MS)
 }

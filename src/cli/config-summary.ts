@@ -86,8 +86,8 @@ export const changesBetween = (before: Summary, after: Summary): readonly string
     if (known === undefined) return [`+ ${name}`]
     const names = [...new Set([...Object.keys(known), ...Object.keys(members)])]
     const changed = names.filter((one) => known[one] !== members[one])
-    const told = changed.map((one) => `${one} ${shown(known[one])} → ${shown(members[one])}`)
-    return told.length === 0 ? [] : [`~ ${name}: ${told.join('; ')}`]
+    const changes = changed.map((one) => `${one} ${shown(known[one])} → ${shown(members[one])}`)
+    return changes.length === 0 ? [] : [`~ ${name}: ${changes.join('; ')}`]
   })
   return [...gone, ...others]
 }

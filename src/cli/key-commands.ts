@@ -41,8 +41,8 @@ export const keyCommands = (program: Command): void => {
     (name: string, options: LimitOptions) =>
       withDatabase(async (database) => {
         const aliases = await aliasesOf(database.config, options.alias)
-        const asked = { ...changeOf(options), ...rightOf(options), ...aliases, byCreator: true }
-        return change(database, name, asked, { verb: 'limits', json: options.json })
+        const requested = { ...changeOf(options), ...rightOf(options), ...aliases, byCreator: true }
+        return change(database, name, requested, { verb: 'limits', json: options.json })
       }),
   )
   endingCommands(key)
@@ -157,15 +157,15 @@ const hasSub = async (store: Database['store'], walletId: string, id: string): P
 const change = async (
   database: Database,
   name: string,
-  asked: KeyChange,
+  requested: KeyChange,
   { verb, json }: { readonly verb: string; readonly json: boolean | undefined },
 ): Promise<void> => {
   const key = await findKey(database, name)
-  const changed = await database.store.keys.changeKey(key.id, asked, byCommand(`key ${verb}`))
+  const changed = await database.store.keys.changeKey(key.id, requested, byCommand(`key ${verb}`))
   if (changed === undefined) throw new Failed(`the key ${key.id} was deleted meanwhile`)
   await holdsEverywhere(database, changed.at)
   const { disabledReason } = changed.key
-  const also = asked.withChildren === true ? `, and so are ${changed.below.length} below it` : ''
+  const also = requested.withChildren === true ? `, and so are ${changed.below.length} below it` : ''
   print(
     json,
     { ...shown(changed.key), below: changed.below.map(({ id }) => id) },

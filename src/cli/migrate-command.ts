@@ -30,7 +30,7 @@ const plan = async ({ json }: Options): Promise<void> => {
         : steps.map(({ table, locks, rows, seconds }) => ({
             migration: version,
             name,
-            locks: `${table}: ${told[locks]}`,
+            locks: `${table}: ${lockTexts[locks]}`,
             rows,
             seconds,
           })),
@@ -41,7 +41,7 @@ const plan = async ({ json }: Options): Promise<void> => {
   print(json, planned, rows.length === 0 ? 'There is nothing to do.\n' : `${tableOf(rows)}${whole}\n`)
 }
 
-const told = {
+const lockTexts = {
   moment: 'all, for a moment',
   writes: 'changes, while it is read',
   rows: 'rows, while they are changed',

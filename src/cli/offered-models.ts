@@ -23,15 +23,15 @@ export const offeredModels = async (config: Config): Promise<Offered> => {
     ...Object.keys(config.media).map((id) => id.split('/')[0]),
   ])
   const silent = config.vendors.filter(({ vendor: { id } }) => !builtIn.has(id) && !named.has(id))
-  const asked = await Promise.all(silent.map(async (setup) => ({ setup, names: await namesOf(setup) })))
+  const answers = await Promise.all(silent.map(async (setup) => ({ setup, names: await namesOf(setup) })))
   const isFree = ({ baseUrl }: VendorSetup) =>
     /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(baseUrl).hostname)
   return {
-    models: asked.flatMap(({ setup, names }) =>
+    models: answers.flatMap(({ setup, names }) =>
       isFree(setup) ? names.map((name) => freeModel(setup.vendor.id, name)) : [],
     ),
     unpriced: new Map(
-      asked.filter(({ setup }) => !isFree(setup)).map(({ setup, names }) => [setup.vendor.id, names]),
+      answers.filter(({ setup }) => !isFree(setup)).map(({ setup, names }) => [setup.vendor.id, names]),
     ),
   }
 }

@@ -23,8 +23,8 @@ const catalogue = {
   list: () => [],
   ended: () => undefined,
 }
-const found = (asked: string, ...equals: readonly string[]) =>
-  dearerEquals({ catalogue, failover: new Map([[asked, equals]]) })
+const found = (id: string, ...equals: readonly string[]) =>
+  dearerEquals({ catalogue, failover: new Map([[id, equals]]) })
 
 test('equals whose price is above in any class, at any length, are named', () => {
   const [asked = '', ...equals] = Object.keys(prices)

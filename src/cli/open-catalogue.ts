@@ -91,8 +91,8 @@ export const dearerEquals = ({
   )
 
 const isDearer = (catalogue: Pick<Catalogue, 'find'>, id: string, equal: string): boolean => {
-  const [asked, found] = [catalogue.find(id), catalogue.find(equal)]
-  return asked !== undefined && found !== undefined && dearerThan(found.price, priceOf(asked))
+  const [own, found] = [catalogue.find(id), catalogue.find(equal)]
+  return own !== undefined && found !== undefined && dearerThan(found.price, priceOf(own))
 }
 
 /** How long before its end we warn of a model. */

@@ -52,7 +52,7 @@ const START_WAIT_MS = 30_000
  * for one that refuses. Each reason is logged once.
  */
 export const awaitStore = async (config: Config, onWait: (error: string) => void): Promise<Store> => {
-  let told = ''
+  let lastReason = ''
   for (const until = performance.now() + START_WAIT_MS; ; await Bun.sleep(500)) {
     try {
       return await openStoreOf(config)
@@ -60,8 +60,8 @@ export const awaitStore = async (config: Config, onWait: (error: string) => void
       if (config.databaseUrl.startsWith('sqlite:')) throw error
       const reason = whyNotOpen(config.databaseUrl, error)
       if (isRefusal(error) || performance.now() > until) throw new Error(reason)
-      if (reason !== told) onWait(reason)
-      told = reason
+      if (reason !== lastReason) onWait(reason)
+      lastReason = reason
     }
   }
 }

@@ -11,9 +11,9 @@ import type {
   ConfigControl,
   ConfigReport,
   ConfigStatus,
+  Offering,
   Reloaded,
   Setup,
-  Sold,
 } from '../gateway/gateway.ts'
 import type { Environment } from '../settings/bad-setting.ts'
 import { type Config, readConfig } from './config.ts'
@@ -42,7 +42,7 @@ type Start = {
 type Reloading = {
   readonly control: ConfigControl
   /** From now on a reload takes effect through `sell`; returns how to stop watching the files. */
-  readonly begin: (sell: (sold: Sold) => void) => () => void
+  readonly begin: (changeOffering: (offering: Offering) => void) => () => void
 }
 
 /** A log line names at most this many changes. */
@@ -51,7 +51,7 @@ const LOGGED_MAX = 20
 export const newReloading = (start: Start): Reloading => {
   const { hash, log } = start
   const clock: Clock = systemClock
-  let sell: (sold: Sold) => void = () => undefined
+  let changeOffering: (offering: Offering) => void = () => undefined
   let now: { readonly summary: Summary; readonly config: Config } = {
     summary: summaryOf(start.config, start.opened, hash),
     config: start.config,
@@ -87,7 +87,7 @@ export const newReloading = (start: Start): Reloading => {
     const changes = changesBetween(now.summary, summary)
     const needsRestart = otherwise(start.config.fixed, config.fixed)
     if (dryRun) return { outcome: 'checked', errors: [], changes, needsRestart }
-    sell({ ...opened, setup: start.setupOf(config) })
+    changeOffering({ ...opened, setup: start.setupOf(config) })
     now = { summary, config }
     status = statusOf(summary, { hash, at: clock.now(), reloads: status.reloads + 1, needsRestart })
     log.info('the configuration was read again', {
@@ -125,7 +125,7 @@ export const newReloading = (start: Start): Reloading => {
       ),
     },
     begin: (sells) => {
-      sell = sells
+      changeOffering = sells
       process.on('SIGHUP', () => void inTurn('signal', false))
       if (!start.config.configWatch) return () => undefined
       const files = [start.config.configFile, ...secretFiles(start.environment).map(({ path }) => path)]

@@ -54,16 +54,16 @@ export const serve = async (
     hash,
     log,
     shared,
-    warn: (now, sold) => warnOf(now, sold, log),
+    warn: (now, offering) => warnOf(now, offering, log),
     setupOf,
   })
   const traces = await tracesOf(config, log)
   const exporting = await startExport(config, store, log)
-  const { gateway, present, sell, stopChores } = await openGateway({
+  const { gateway, present, changeOffering, stopChores } = await openGateway({
     store,
     hash,
     log,
-    sold: { ...opened, setup: setupOf(config) },
+    offering: { ...opened, setup: setupOf(config) },
     watch: { ...watchedBy(config, hash, shared), traces, exporting },
     options: config.gateway,
     console: config.console,
@@ -81,7 +81,7 @@ export const serve = async (
   const stopWatch = startWatch(present, config, shared)
   const { book, instance } = gateway
   const server = listen(present, { hostname: config.host, port: config.port, shared })
-  const stopReloading = reloading.begin(sell)
+  const stopReloading = reloading.begin(changeOffering)
   log.info('listening', { instance })
   ending.drainsBy(async () => {
     log.info('draining: open calls end first; a second signal ends them in a few seconds', {

@@ -18,13 +18,13 @@ export const watchFiles = (
 ): (() => void) => {
   let stopped = false
   const watch = async (): Promise<void> => {
-    let taken = await stateOf(files)
-    let seen = taken
+    let applied = await stateOf(files)
+    let seen = applied
     while (!stopped) {
       await clock.sleep(LOOK_MS)
       const now = await stateOf(files)
-      if (now !== taken && now === seen && !stopped) {
-        taken = now
+      if (now !== applied && now === seen && !stopped) {
+        applied = now
         await changed()
       }
       seen = now

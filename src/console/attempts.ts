@@ -12,12 +12,12 @@ const BY_ACCOUNT = 10
  * password does not help.
  */
 export const takeAttempt = async (
-  { gateway, asked }: Pick<Here, 'gateway' | 'asked'>,
+  { gateway, request }: Pick<Here, 'gateway' | 'request'>,
   email?: string,
 ): Promise<void> => {
   const { members } = gateway.store
   const [byAddress, byAccount] = await Promise.all([
-    members.attempt(`address ${gateway.hash(asked.address)}`, WINDOW_MS),
+    members.attempt(`address ${gateway.hash(request.address)}`, WINDOW_MS),
     email === undefined ? 0 : members.attempt(`account ${gateway.hash(normalEmail(email))}`, WINDOW_MS),
   ])
   if (byAddress > BY_ADDRESS || byAccount > BY_ACCOUNT) {

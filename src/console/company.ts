@@ -12,7 +12,7 @@ const FAILED = '/console/sign-in?company=failed'
 const apiOf = async (here: Here) => {
   if (here.settings.oidcIssuer === undefined)
     throw refuse('not_found', 'This server has no company sign-in (OIDC_ISSUER).')
-  return (await here.console.company(here.asked.origin)).api
+  return (await here.console.company(here.request.origin)).api
 }
 
 const begin = async (here: Here): Promise<Reply> => {
@@ -21,7 +21,7 @@ const begin = async (here: Here): Promise<Reply> => {
   const { headers, response } = await api
     .signInSocial({
       body: { provider: 'company', callbackURL: '/console', errorCallbackURL: FAILED, disableRedirect: true },
-      headers: headersOf(here.asked, ''),
+      headers: headersOf(here.request, ''),
       returnHeaders: true,
     })
     .catch(wrongSignIn)
@@ -29,17 +29,17 @@ const begin = async (here: Here): Promise<Reply> => {
 }
 
 /** A person whom the provider knows and nobody here has added joins the company's organisation, if there is one. */
-const join = async ({ gateway, settings, asked }: Here, person: { id: string; email: string }) => {
+const join = async ({ gateway, settings, request }: Here, person: { id: string; email: string }) => {
   const { members } = gateway.store
   const orgId = settings.oidcOrg
   if (orgId === undefined || (await members.list({ personId: person.id })).length > 0) return
-  const actor = { kind: 'person', id: person.id, name: person.email, address: asked.address } as const
+  const actor = { kind: 'person', id: person.id, name: person.email, address: request.address } as const
   await members.put({ orgId, personId: person.id, role: settings.oidcRole }, actor)
 }
 
 const back = async (here: Here): Promise<Reply> => {
   const api = await apiOf(here)
-  const { query } = here.asked
+  const { query } = here.request
   const given = (name: string) => {
     const value = query.get(name)
     return value === undefined ? {} : { [name]: value }
@@ -48,11 +48,11 @@ const back = async (here: Here): Promise<Reply> => {
     method: 'GET',
     params: { id: 'company' },
     query: { ...given('code'), ...given('state'), ...given('error'), ...given('iss') },
-    headers: headersOf(here.asked),
+    headers: headersOf(here.request),
     asResponse: true,
   })
   const cookies = cookiesOf(response.headers)
-  const found = await api.getSession({ headers: headersOf(here.asked, sentBack(response.headers)) })
+  const found = await api.getSession({ headers: headersOf(here.request, sentBack(response.headers)) })
   if (response.headers.get('location') !== '/console' || found === null) return { redirect: FAILED, cookies }
   await join(here, found.user)
   await recordSignIn(here, found.user, 'company')

@@ -62,7 +62,7 @@ export const setPassword = async (
   ])
   const name = here.session === undefined ? personId : personOf(here).email
   await events.record({
-    actor: { kind: 'person', id: personId, name, address: here.asked.address },
+    actor: { kind: 'person', id: personId, name, address: here.request.address },
     orgId: 'people',
     what: 'person.password_set',
     subject: personId,

@@ -5,7 +5,7 @@ import type { Member } from '../store/people/people-port.ts'
 import type { TenantLink } from '../store/tenants/tenant-port.ts'
 import { takeAttempt } from './attempts.ts'
 import { libraryFault } from './credentials.ts'
-import type { Asked, ConsoleRoute, Here, Session } from './here.ts'
+import type { ConsoleRequest, ConsoleRoute, Here, Session } from './here.ts'
 import { hashOfLink } from './links.ts'
 import { withPresentCookie } from './old-secret.ts'
 import { consoleOf } from './open-console.ts'
@@ -14,7 +14,7 @@ import { permissionsOf } from './rights.ts'
 const FRESH_MS = 60 * 60_000
 
 /** A page of another site can send requests with our cookie; browsers say which page did. */
-const checkOrigin = ({ method, fromElsewhere }: ConsoleRoute, { headers, origin }: Asked): void => {
+const checkOrigin = ({ method, fromElsewhere }: ConsoleRoute, { headers, origin }: ConsoleRequest): void => {
   if (fromElsewhere === true) return
   const [from, site] = [headers.get('origin'), headers.get('sec-fetch-site')]
   const foreign =
@@ -23,7 +23,7 @@ const checkOrigin = ({ method, fromElsewhere }: ConsoleRoute, { headers, origin 
     throw refuse('foreign_origin', 'The console takes changes from its own pages only.')
 }
 
-type Found = NonNullable<
+type LibrarySession = NonNullable<
   Awaited<
     ReturnType<Awaited<ReturnType<ReturnType<typeof consoleOf>['console']['auth']>>['api']['getSession']>
   >
@@ -33,13 +33,13 @@ type Found = NonNullable<
 const chosen = (members: readonly Member[], orgId: unknown): Member | undefined =>
   members.find((member) => member.orgId === orgId) ?? members[0]
 
-const sessionOf = async (gateway: Gateway, { session, user }: Found): Promise<Session> => {
+const sessionOf = async (gateway: Gateway, { session, user }: LibrarySession): Promise<Session> => {
   const members = await gateway.store.members.list({ personId: user.id })
   const operator = user.operator === true
-  const asked = session.orgId ?? undefined
-  const actsFor = operator && asked !== undefined && !members.some((member) => member.orgId === asked)
-  const member = chosen(members, asked)
-  const [orgId, role] = actsFor ? ([asked, 'owner'] as const) : [member?.orgId, member?.role]
+  const wantedOrg = session.orgId ?? undefined
+  const actsFor = operator && wantedOrg !== undefined && !members.some((member) => member.orgId === wantedOrg)
+  const member = chosen(members, wantedOrg)
+  const [orgId, role] = actsFor ? ([wantedOrg, 'owner'] as const) : [member?.orgId, member?.role]
   return {
     token: session.token,
     personId: user.id,
@@ -73,35 +73,35 @@ const checkAudience = (
 }
 
 /** A tenant's link: it shows that tenant's own use to whoever has it. Wrong links are counted by address. */
-const tenantLink = async (gateway: Gateway, asked: Asked): Promise<TenantLink> => {
-  const secret = /^Bearer (tl-[\w-]{43})$/.exec(asked.headers.get('authorization') ?? '')?.[1]
+const tenantLink = async (gateway: Gateway, request: ConsoleRequest): Promise<TenantLink> => {
+  const secret = /^Bearer (tl-[\w-]{43})$/.exec(request.headers.get('authorization') ?? '')?.[1]
   const link = secret === undefined ? undefined : await gateway.store.tenants.linkByHash(hashOfLink(secret))
   if (link !== undefined) return link
-  await takeAttempt({ gateway, asked })
+  await takeAttempt({ gateway, request })
   throw refuse('sign_in_required', 'This link is not valid any more; ask for a new one.')
 }
 
 /** Admits a request and says who asks; throws the refusal of what is wrong. */
-export const letIn = async (gateway: Gateway, route: ConsoleRoute, from: Asked): Promise<Here> => {
-  const asked = { ...from, headers: withPresentCookie(from.headers, gateway.hash) }
+export const letIn = async (gateway: Gateway, route: ConsoleRoute, from: ConsoleRequest): Promise<Here> => {
+  const request = { ...from, headers: withPresentCookie(from.headers, gateway.hash) }
   const { console: opened, settings } = consoleOf(gateway)
-  checkOrigin(route, asked)
+  checkOrigin(route, request)
   if (route.audience === 'tenant')
     return {
       gateway,
       console: opened,
       settings,
-      asked,
+      request,
       session: undefined,
-      tenant: await tenantLink(gateway, asked),
+      tenant: await tenantLink(gateway, request),
     }
-  const hasCookie = asked.headers.get('cookie')?.includes('turnpike_session=') === true
+  const hasCookie = request.headers.get('cookie')?.includes('turnpike_session=') === true
   let session: Session | undefined
   if (hasCookie) {
-    const auth = await opened.auth(asked.origin)
-    const found = await auth.api.getSession({ headers: asked.headers }).catch(libraryFault)
+    const auth = await opened.auth(request.origin)
+    const found = await auth.api.getSession({ headers: request.headers }).catch(libraryFault)
     if (found !== null) session = await sessionOf(gateway, found)
   }
   checkAudience(route, session, gateway.clock.now())
-  return { gateway, console: opened, settings, asked, session }
+  return { gateway, console: opened, settings, request, session }
 }

@@ -27,7 +27,7 @@ export type Session = {
 }
 
 /** The content of a request. */
-export type Asked = {
+export type ConsoleRequest = {
   readonly headers: Headers
   readonly params: Readonly<Record<string, string>>
   readonly query: ReadonlyMap<string, string>
@@ -41,7 +41,7 @@ export type Here = {
   readonly gateway: Gateway
   readonly console: OpenConsole
   readonly settings: ConsoleSettings
-  readonly asked: Asked
+  readonly request: ConsoleRequest
   /** Undefined for somebody who is not signed in. */
   readonly session: Session | undefined
   /** The tenant's link, if the request came with one. */
@@ -118,7 +118,7 @@ export const within = (here: Here): Within => {
 /** The person who does it, for the record. */
 export const actorOf = (here: Here): Actor => {
   const { personId, email, actsFor } = personOf(here)
-  return { kind: 'person', id: personId, name: email, address: here.asked.address, operator: actsFor }
+  return { kind: 'person', id: personId, name: email, address: here.request.address, operator: actsFor }
 }
 
 export const may = ({ session }: Here, act: Permission): boolean => session?.acts.includes(act) === true

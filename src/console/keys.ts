@@ -19,9 +19,9 @@ import { shownKey } from './shown-key.ts'
 const ownOnly = (here: Within, act: 'read' | 'keys'): Pick<KeyLineQuery, 'madeBy'> =>
   may(here, act) ? {} : { madeBy: here.session.personId }
 
-const listKeys = async (asked: Here): Promise<Reply> => {
-  const here = within(asked)
-  const { query } = here.asked
+const listKeys = async (context: Here): Promise<Reply> => {
+  const here = within(context)
+  const { query } = here.request
   const which = query.get('which') ?? 'own'
   if (which !== 'own' && which !== 'tenants' && which !== 'all')
     throw invalid('which', "'which' must be own, tenants or all.")
@@ -48,7 +48,7 @@ const target = async (here: Within, act: 'read' | 'keys'): Promise<KeyLine> => {
   const [line] = await here.gateway.store.reports.keys({
     orgId: here.session.orgId,
     which: 'all',
-    id: here.asked.params.id ?? '',
+    id: here.request.params.id ?? '',
     ...ownOnly(here, act),
     most: 1,
   })
@@ -56,8 +56,8 @@ const target = async (here: Within, act: 'read' | 'keys'): Promise<KeyLine> => {
   return line
 }
 
-const getKey = async (asked: Here): Promise<Reply> => {
-  const here = within(asked)
+const getKey = async (context: Here): Promise<Reply> => {
+  const here = within(context)
   const line = await target(here, 'read')
   const { replaces, replacedBy } = await here.gateway.store.reports.keysAround({
     orgId: here.session.orgId,
@@ -72,10 +72,10 @@ const getKey = async (asked: Here): Promise<Reply> => {
 }
 
 const createKey = async (
-  asked: Here,
+  context: Here,
   { label, limits, sub }: { label: string; limits: LimitsBody; sub: string | undefined },
 ): Promise<Reply> => {
-  const here = within(asked)
+  const here = within(context)
   // A person limited to their own keys cannot make one that manages the wallet.
   const given = may(here, 'keys') ? limits : { ...limits, canManage: false }
   return { value: await makeKey(here, await walletOf(here), { label, limits: given, sub }), status: 201 }
@@ -83,14 +83,14 @@ const createKey = async (
 
 /** Resolves once no process admits a call on the old limits. */
 const changeKey = async (
-  asked: Here,
+  context: Here,
   { label, limits = {} }: { label?: string | undefined; limits?: LimitsBody | undefined },
 ): Promise<Reply> => {
-  const here = within(asked)
+  const here = within(context)
   const { gateway } = here
   const { key } = await target(here, 'keys')
   if (key.deleted) throw noSuchKey()
-  const unsold = checkAliases(gateway.sold.catalogue, limits.aliases)
+  const unsold = checkAliases(gateway.offering.catalogue, limits.aliases)
   if (unsold) throw unsold
   const { disabled, canManage, ...others } = limits
   const changed = await gateway.book.changeKey(
@@ -109,16 +109,16 @@ const changeKey = async (
 }
 
 /** Resolves once no process admits a call of the key. */
-const deleteKey = async (asked: Here): Promise<Reply> => {
-  const here = within(asked)
+const deleteKey = async (context: Here): Promise<Reply> => {
+  const here = within(context)
   const { key } = await target(here, 'keys')
   if (key.deleted || !(await here.gateway.book.deleteKey(key.id, true, actorOf(here)))) throw noSuchKey()
   return { value: { done: true } }
 }
 
 /** A new key with the limits of the old one, which stays valid until it is deleted. */
-const rotateKey = async (asked: Here): Promise<Reply> => {
-  const here = within(asked)
+const rotateKey = async (context: Here): Promise<Reply> => {
+  const here = within(context)
   const { key, reference, tenantId } = await target(here, 'keys')
   if (key.deleted) throw noSuchKey()
   const parentId = key.ancestors[0]

@@ -17,15 +17,15 @@ const shown = (now: WalletRules) => {
   return others
 }
 
-const getRules = async (asked: Here): Promise<Reply> => {
-  const here = within(asked)
+const getRules = async (context: Here): Promise<Reply> => {
+  const here = within(context)
   const known = await here.gateway.store.wallets.walletRules(await walletOf(here))
   return { value: shown(known.rules) }
 }
 
 /** Answers once no process admits a call on the old rules. */
-const putRules = async (asked: Here, change: RulesChange): Promise<Reply> => {
-  const here = within(asked)
+const putRules = async (context: Here, change: RulesChange): Promise<Reply> => {
+  const here = within(context)
   const now = await changeRules(here.gateway, { walletId: await walletOf(here), change, by: actorOf(here) })
   return { value: shown(now) }
 }
@@ -45,17 +45,17 @@ const viewerOf = async (here: Within) => ({ id: '', walletId: await walletOf(her
 
 const noSuchSub = () => refuse('not_found', 'There is no such sub-wallet, or it is not yours.')
 
-const listSubs = async (asked: Here): Promise<Reply> => {
-  const here = within(asked)
+const listSubs = async (context: Here): Promise<Reply> => {
+  const here = within(context)
   const found = await here.gateway.store.subWallets.list(await viewerOf(here))
   return { value: { data: found.map(shownSub) } }
 }
 
 const createSub = async (
-  asked: Here,
+  context: Here,
   { label, budget_usd: budget }: { label: string; budget_usd: Nano },
 ): Promise<Reply> => {
-  const here = within(asked)
+  const here = within(context)
   const { store, newCallId } = here.gateway
   const made = await store.subWallets.createSubWallet(
     {
@@ -74,12 +74,12 @@ const createSub = async (
 type SubChange = { readonly label?: string | undefined; readonly budget_usd?: Nano | undefined }
 
 /** Answers once no process admits a call on the old ceiling. */
-const changeSub = async (asked: Here, { label, budget_usd: budget }: SubChange): Promise<Reply> => {
-  const here = within(asked)
+const changeSub = async (context: Here, { label, budget_usd: budget }: SubChange): Promise<Reply> => {
+  const here = within(context)
   const { gateway } = here
   const changed = await gateway.store.subWallets.changeSubWallet(
     await viewerOf(here),
-    here.asked.params.id ?? '',
+    here.request.params.id ?? '',
     {
       ...(label === undefined ? {} : { label: storable(label) }),
       ...(budget === undefined ? {} : { budget }),
@@ -91,10 +91,10 @@ const changeSub = async (asked: Here, { label, budget_usd: budget }: SubChange):
   return { value: shownSub(changed.sub) }
 }
 
-const deleteSub = async (asked: Here): Promise<Reply> => {
-  const here = within(asked)
+const deleteSub = async (context: Here): Promise<Reply> => {
+  const here = within(context)
   const { gateway } = here
-  const id = here.asked.params.id ?? ''
+  const id = here.request.params.id ?? ''
   const deleted = await gateway.store.subWallets.deleteSubWallet(await viewerOf(here), id, actorOf(here))
   if (deleted === undefined) throw noSuchSub()
   await gateway.book.untilKnown(deleted.at)

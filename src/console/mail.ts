@@ -25,11 +25,11 @@ const send = async ({ console: settings, log }: Gateway, letter: Letter): Promis
 
 /** Makes a link and mails it; returns the link if no mail was sent. */
 export const sendLink = async (
-  { gateway, asked, settings }: Here,
+  { gateway, request, settings }: Here,
   { email, lifeMs, subject }: { readonly email: string; readonly lifeMs: number; readonly subject: string },
 ): Promise<{ readonly sent: boolean; readonly link: string | null }> => {
   const secret = await mintLink(gateway.store.people, { email, now: gateway.clock.now(), lifeMs })
-  const link = addressOfLink(settings.origin ?? asked.origin, secret)
+  const link = addressOfLink(settings.origin ?? request.origin, secret)
   const text = `${subject}\n\nThis link signs you in, once:\n${link}\n\nIf you did not expect it, do nothing.\n`
   const sent = await send(gateway, { to: email, subject, text })
   return { sent, link: sent ? null : link }

@@ -44,7 +44,7 @@ const checkWanted = async (
 ): Promise<void> => {
   const { gateway } = here
   const refusal =
-    checkAliases(gateway.sold.catalogue, limits.aliases) ??
+    checkAliases(gateway.offering.catalogue, limits.aliases) ??
     (parent === undefined ? undefined : checkWithin(parent, limits, gateway.options.planRpm))
   if (refusal !== undefined) throw refusal
   if (

@@ -17,7 +17,7 @@ const pricesIn = (pricing: Readonly<Record<string, unknown>>): Record<string, st
 
 const listModels = async ({ gateway }: Here): Promise<Reply> => ({
   value: {
-    data: gateway.sold.catalogue.list().map((model) => {
+    data: gateway.offering.catalogue.list().map((model) => {
       const { id, owned_by, category, pricing, coming, context_length, max_output_tokens, capabilities } =
         modelListing(model, gateway.options.creditNano)
       return {
@@ -37,8 +37,8 @@ const listModels = async ({ gateway }: Here): Promise<Reply> => ({
 })
 
 /** What a run of the model takes: the same description that checks its calls. */
-const getInputs = async ({ gateway, asked }: Here): Promise<Reply> => {
-  const model = gateway.sold.catalogue.find(asked.query.get('model') ?? '')
+const getInputs = async ({ gateway, request }: Here): Promise<Reply> => {
+  const model = gateway.offering.catalogue.find(request.query.get('model') ?? '')
   if (model === undefined) throw refuse('not_found', 'There is no such model.')
   return { value: { model: model.id, input_schema: inputSchemaOf(model) } }
 }
@@ -61,8 +61,8 @@ const playKeys = async (here: Within) =>
   ).filter(({ key }) => key.label === labelOf(here))
 
 /** A key for the page alone: capped, and deleted after an hour or when the next one is made. */
-const makePlayKey = async (asked: Here): Promise<Reply> => {
-  const here = within(asked)
+const makePlayKey = async (context: Here): Promise<Reply> => {
+  const here = within(context)
   const { book, clock, log } = here.gateway
   const actor = actorOf(here)
   for (const { key } of await playKeys(here)) await book.deleteKey(key.id, true, actor)

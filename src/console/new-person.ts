@@ -52,11 +52,11 @@ export const createPerson = async (
 }
 
 /** The person with that address, made if there is none. Somebody without a password signs in by a link. */
-export const ensurePerson = async (people: PeopleRows, asked: NewPerson): Promise<Person> => {
+export const ensurePerson = async (people: PeopleRows, wanted: NewPerson): Promise<Person> => {
   const person =
-    (await personBy(people, asked.email)) ??
-    (await createPerson(people, asked)) ??
-    (await personBy(people, asked.email))
+    (await personBy(people, wanted.email)) ??
+    (await createPerson(people, wanted)) ??
+    (await personBy(people, wanted.email))
   if (person === undefined) throw new Error('a person was removed while they were made')
   return person
 }

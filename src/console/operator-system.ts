@@ -23,7 +23,7 @@ const getSystem = async ({ gateway }: Here): Promise<Reply> => {
       open_calls: openCalls,
       queued,
       oldest_queued_ms: Math.round(oldestQueuedMs),
-      journal: gateway.sold.setup?.journal ?? null,
+      journal: gateway.offering.setup?.journal ?? null,
       rolled_up_until: isoOf(rolledUpUntil),
       memory_mb: Math.round(process.memoryUsage().rss / 1_000_000),
       books: {
@@ -66,7 +66,7 @@ const median = (values: readonly number[]): number | null => {
  * What is failing at a vendor in this process, until its next success: a key with all its models, or one model at a
  * key. It is also shown after its rest is over, which is soon, because somebody who looks at night must see it.
  */
-const failingOf = ({ sold: { traffic }, clock }: Gateway, { vendor, secrets }: VendorSetup) => {
+const failingOf = ({ offering: { traffic }, clock }: Gateway, { vendor, secrets }: VendorSetup) => {
   const now = clock.monotonicMs()
   return [...traffic.health].flatMap(([name, { failures, restingUntilMs }]) => {
     const [key = '', model] = name.split(' ', 2)
@@ -104,9 +104,9 @@ const getVendors = async ({ gateway }: Here): Promise<Reply> => {
   const newest = await gateway.store.reports.calls({ most: NEWEST })
   return {
     value: {
-      data: [...gateway.sold.vendors.values()].map((one) => shownVendor(gateway, one, newest)),
+      data: [...gateway.offering.vendors.values()].map((one) => shownVendor(gateway, one, newest)),
       of_calls: newest.length,
-      off: gateway.sold.setup?.off ?? [],
+      off: gateway.offering.setup?.off ?? [],
     },
   }
 }
@@ -116,13 +116,13 @@ const getSetup = async ({ gateway }: Here): Promise<Reply> => {
   const gifts = await gateway.store.reports.gifts()
   return {
     value: {
-      settings: (gateway.sold.setup?.settings ?? []).map(({ value, ...row }) => ({
+      settings: (gateway.offering.setup?.settings ?? []).map(({ value, ...row }) => ({
         ...row,
         value: value ?? null,
       })),
-      markup: gateway.sold.setup?.markup ?? '1',
-      discount: gateway.sold.setup?.discount ?? '1',
-      overridden: gateway.sold.setup?.overridden ?? [],
+      markup: gateway.offering.setup?.markup ?? '1',
+      discount: gateway.offering.setup?.discount ?? '1',
+      overridden: gateway.offering.setup?.overridden ?? [],
       trials: {
         amount_usd: usdOf(trial.amount),
         daily_usd: usdOf(trial.dailyAmount),

@@ -25,10 +25,10 @@ import { done } from './schema/shared.ts'
 
 const ACCOUNTS = 50
 
-const listAccounts = async ({ gateway, asked, console: opened }: Here): Promise<Reply> => {
+const listAccounts = async ({ gateway, request, console: opened }: Here): Promise<Reply> => {
   opened.keepRolledUp()
-  const count = most(asked.query.get('limit'), ACCOUNTS, 200)
-  const [search, after] = [asked.query.get('search'), asked.query.get('after')]
+  const count = most(request.query.get('limit'), ACCOUNTS, 200)
+  const [search, after] = [request.query.get('search'), request.query.get('after')]
   const tomorrow = (Math.trunc(gateway.clock.now() / DAY_MS) + 1) * DAY_MS
   const found = await gateway.store.reports.accounts({
     from: tomorrow - 30 * DAY_MS,
@@ -56,8 +56,8 @@ const listAccounts = async ({ gateway, asked, console: opened }: Here): Promise<
 }
 
 /** The wallet in the address; the act concerns its organisation. */
-const walletHere = async ({ gateway, asked }: Here): Promise<Wallet> => {
-  const found = await gateway.store.wallets.wallet(asked.params.id ?? '')
+const walletHere = async ({ gateway, request }: Here): Promise<Wallet> => {
+  const found = await gateway.store.wallets.wallet(request.params.id ?? '')
   if (found === undefined) throw refuse('not_found', 'There is no such wallet.')
   return found
 }
@@ -81,11 +81,11 @@ const grantLine = async (
   return { value: { done: true } }
 }
 
-const createAccount = async (here: Here, asked: { name: string; owner_email: string }): Promise<Reply> => {
+const createAccount = async (here: Here, form: { name: string; owner_email: string }): Promise<Reply> => {
   const { store, clock } = here.gateway
   const [orgId, walletId] = [newId('org'), newId('wal')]
-  await store.wallets.createWallet({ id: walletId, orgId, name: storable(asked.name) }, actorOf(here))
-  const email = asked.owner_email
+  await store.wallets.createWallet({ id: walletId, orgId, name: storable(form.name) }, actorOf(here))
+  const email = form.owner_email
   const person = await ensurePerson(store.people, {
     email,
     name: email.split('@')[0] ?? email,

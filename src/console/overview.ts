@@ -55,8 +55,8 @@ const readOverview = async (here: Within) => {
   return { today, found, byDay, busiest, near, hasKeys: any.length > 0 }
 }
 
-const getOverview = async (asked: Here): Promise<Reply> => {
-  const here = within(asked)
+const getOverview = async (context: Here): Promise<Reply> => {
+  const here = within(context)
   here.console.keepRolledUp()
   const { today, found, byDay, busiest, near, hasKeys } = await readOverview(here)
   const since = (at: number) => (line: ReportLine) => Date.parse(line.groups.day ?? '') >= at

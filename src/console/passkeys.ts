@@ -13,7 +13,7 @@ import { cookiesOf, headersOf, recordSignIn } from './session-parts.ts'
 
 const MOST_PASSKEYS = 20
 
-const apiOf = async (here: Here) => (await here.console.auth(here.asked.origin)).api
+const apiOf = async (here: Here) => (await here.console.auth(here.request.origin)).api
 
 const rowsOf = (here: Here) =>
   here.gateway.store.people.find('person_passkey', {
@@ -47,7 +47,7 @@ const begin = async (here: Here): Promise<Reply> => {
     throw refuse('forbidden', `A person has at most ${MOST_PASSKEYS} passkeys; remove one first.`)
   const api = await apiOf(here)
   const { headers, response } = await api
-    .generatePasskeyRegistrationOptions({ headers: headersOf(here.asked), returnHeaders: true })
+    .generatePasskeyRegistrationOptions({ headers: headersOf(here.request), returnHeaders: true })
     .catch(wrongSignIn)
   return { value: { options: response }, cookies: cookiesOf(headers) }
 }
@@ -59,7 +59,7 @@ const add = async (
   const api = await apiOf(here)
   const label = storable(name)
   await api
-    .verifyPasskeyRegistration({ body: { response, name: label }, headers: headersOf(here.asked) })
+    .verifyPasskeyRegistration({ body: { response, name: label }, headers: headersOf(here.request) })
     .catch(wrongSignIn)
   await record(here, 'person.passkey_added', label)
   return { value: { done: true } }
@@ -67,7 +67,7 @@ const add = async (
 
 const remove = async (here: Here): Promise<Reply> => {
   const [gone] = await here.gateway.store.people.remove('person_passkey', [
-    { column: 'id', is: '=', value: here.asked.params.id ?? '' },
+    { column: 'id', is: '=', value: here.request.params.id ?? '' },
     { column: 'user_id', is: '=', value: personOf(here).personId },
   ])
   if (gone === undefined) throw refuse('not_found', 'There is no such passkey of yours.')
@@ -79,7 +79,7 @@ const beginSignIn = async (here: Here): Promise<Reply> => {
   await takeAttempt(here)
   const api = await apiOf(here)
   const { headers, response } = await api
-    .generatePasskeyAuthenticationOptions({ headers: headersOf(here.asked, ''), returnHeaders: true })
+    .generatePasskeyAuthenticationOptions({ headers: headersOf(here.request, ''), returnHeaders: true })
     .catch(wrongSignIn)
   return {
     value: { options: { ...response, userVerification: 'required' } },
@@ -94,7 +94,7 @@ const signIn = async (here: Here, { response }: { response: Record<string, unkno
     .verifyPasskeyAuthentication({
       // The library reads the device's answer itself, and refuses anything else.
       body: { response: response as never },
-      headers: headersOf(here.asked),
+      headers: headersOf(here.request),
       returnHeaders: true,
     })
     .catch(wrongSignIn)

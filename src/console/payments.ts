@@ -18,7 +18,7 @@ import { checkoutState, invoicePaid, payBody, topUp, topUpBody } from './schema/
 
 /** Payers return to the page that they left. */
 const payerOf = (here: Within) => {
-  const origin = here.settings.origin ?? here.asked.origin
+  const origin = here.settings.origin ?? here.request.origin
   return { origin, back: `${origin}/console/wallet`, by: actorOf(here) }
 }
 
@@ -26,10 +26,10 @@ type TopUp = { readonly amount_usd: Nano; readonly save_card?: boolean | undefin
 
 /** Opens a Stripe checkout, as POST /api/wallet/checkout does for a key. */
 const postTopUp = async (
-  asked: Here,
+  context: Here,
   { amount_usd: amount, save_card: save = false }: TopUp,
 ): Promise<Reply> => {
-  const here = within(asked)
+  const here = within(context)
   const opened = await openTopUp(here.gateway, {
     walletId: await walletOf(here),
     amount,
@@ -39,29 +39,29 @@ const postTopUp = async (
   return { value: opened, status: 201 }
 }
 
-const getCheckout = async (asked: Here): Promise<Reply> => {
-  const here = within(asked)
-  const found = await here.gateway.store.funding.checkout(here.asked.params.id ?? '')
+const getCheckout = async (context: Here): Promise<Reply> => {
+  const here = within(context)
+  const found = await here.gateway.store.funding.checkout(here.request.params.id ?? '')
   if (found === undefined || found.walletId !== (await walletOf(here)))
     throw refuse('not_found', 'There is no such checkout, or it is not yours.')
   const { id, paid, amount, invoiceId } = found
   return { value: { id, paid, amount_usd: usdOf(amount), invoice: invoiceId ?? null } }
 }
 
-const putAutoTopUp = async (asked: Here, change: AutoTopUpChange): Promise<Reply> => {
-  const here = within(asked)
+const putAutoTopUp = async (context: Here, change: AutoTopUpChange): Promise<Reply> => {
+  const here = within(context)
   await changeRules(here.gateway, { walletId: await walletOf(here), change, by: actorOf(here) })
   return { value: { done: true } }
 }
 
-const deleteCard = async (asked: Here): Promise<Reply> => {
-  const here = within(asked)
+const deleteCard = async (context: Here): Promise<Reply> => {
+  const here = within(context)
   await forgetCard(here.gateway, await walletOf(here), actorOf(here))
   return { value: { done: true } }
 }
 
 const invoiceOf = async (here: Within): Promise<Invoice> => {
-  const found = await here.gateway.store.credit.invoice(here.asked.params.id ?? '')
+  const found = await here.gateway.store.credit.invoice(here.request.params.id ?? '')
   if (found === undefined || found.walletId !== (await walletOf(here)))
     throw refuse('not_found', 'There is no such invoice, or it is not yours.')
   return found
@@ -74,8 +74,8 @@ const short = ({ total }: Invoice) =>
     { members: { limit: 'wallet' } },
   )
 
-const payInvoice = async (asked: Here, { method }: { method: 'wallet' | 'stripe' }): Promise<Reply> => {
-  const here = within(asked)
+const payInvoice = async (context: Here, { method }: { method: 'wallet' | 'stripe' }): Promise<Reply> => {
+  const here = within(context)
   const { gateway } = here
   const invoice = await invoiceOf(here)
   if (method === 'stripe') {

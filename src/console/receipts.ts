@@ -12,17 +12,17 @@ const claimsIn = (receipt: string): JsonObject => {
   return isObject(claims) ? claims : {}
 }
 
-const getReceipt = async (asked: Here): Promise<Reply> => {
-  const here = within(asked)
-  const id = here.asked.params.id ?? ''
+const getReceipt = async (context: Here): Promise<Reply> => {
+  const here = within(context)
+  const id = here.request.params.id ?? ''
   const [call] = await here.gateway.store.reports.calls({ ...scopeOf(here), id, most: 1 })
   if (call === undefined) throw refuse('not_found', 'There is no such call, or it is not yours.')
   const receipt = await receiptOf(here.gateway, id, (owner) => owner.id === call.keyId)
   return { value: { receipt, claims: claimsIn(receipt) } }
 }
 
-const checkReceipt = async (asked: Here, { receipt }: { receipt: string }): Promise<Reply> => {
-  const verdict = await judgeReceipt(asked.gateway, receipt.trim())
+const checkReceipt = async (context: Here, { receipt }: { receipt: string }): Promise<Reply> => {
+  const verdict = await judgeReceipt(context.gateway, receipt.trim())
   if (verdict === undefined) throw refuse('not_found', 'This server issues no receipts (RECEIPTS=off).')
   const claims = 'claims' in verdict ? verdict.claims : null
   return { value: { valid: verdict.valid, error: 'error' in verdict ? verdict.error : null, claims } }

@@ -1,7 +1,7 @@
 /**
  * What all ways of signing in share: the headers passed on to the library, its cookies, and the record of the sign-in.
  */
-import type { Asked, Here } from './here.ts'
+import type { ConsoleRequest, Here } from './here.ts'
 
 export const cookiesOf = (headers: Headers): readonly string[] => headers.getSetCookie()
 
@@ -13,7 +13,7 @@ export const sentBack = (headers: Headers): string =>
 
 /** The headers passed on to the library: the cookie, and what a session remembers of its origin. */
 export const headersOf = (
-  { headers, address, origin }: Asked,
+  { headers, address, origin }: ConsoleRequest,
   cookie = headers.get('cookie') ?? '',
 ): Headers =>
   new Headers({
@@ -29,7 +29,7 @@ export const recordSignIn = (
   how: string,
 ): Promise<void> =>
   here.gateway.store.events.record({
-    actor: { kind: 'person', id: person.id, name: person.email, address: here.asked.address },
+    actor: { kind: 'person', id: person.id, name: person.email, address: here.request.address },
     orgId: 'people',
     what: 'person.signed_in',
     subject: person.id,

@@ -44,7 +44,7 @@ const chooseOrg = async (here: Here, { org_id: orgId }: { org_id: string }): Pro
   await store.members.chooseOrg(token, orgId)
   if (!own)
     await store.events.record({
-      actor: { kind: 'person', id: personId, name: email, address: here.asked.address, operator: true },
+      actor: { kind: 'person', id: personId, name: email, address: here.request.address, operator: true },
       orgId,
       what: 'operator.acts_for',
       subject: orgId,

@@ -19,11 +19,11 @@ const byPassword = async (
   { email, password, code }: { email: string; password: string; code?: string | undefined },
 ): Promise<Reply> => {
   await takeAttempt(here, email)
-  const { api } = await here.console.auth(here.asked.origin)
+  const { api } = await here.console.auth(here.request.origin)
   const signed = await api
     .signInEmail({
       body: { email: normalEmail(email), password },
-      headers: headersOf(here.asked),
+      headers: headersOf(here.request),
       returnHeaders: true,
     })
     .catch(wrongSignIn)
@@ -33,10 +33,15 @@ const byPassword = async (
     if (code === undefined) throw refuse('code_required', 'Enter the code of your authenticator app.')
     if (person === undefined || !(await takeCode(here, person.id, code))) throw signInFailed()
     const cookie = sentBack(headers)
-    const asking = { body: { code }, headers: headersOf(here.asked, cookie), returnHeaders: true } as const
-    const verified = await (code.length === 6 ? api.verifyTOTP(asking) : api.verifyBackupCode(asking)).catch(
-      wrongSignIn,
-    )
+    const verification = {
+      body: { code },
+      headers: headersOf(here.request, cookie),
+      returnHeaders: true,
+    } as const
+    const verified = await (code.length === 6
+      ? api.verifyTOTP(verification)
+      : api.verifyBackupCode(verification)
+    ).catch(wrongSignIn)
     headers = verified.headers
   }
   await forgetAttempts(here, email)
@@ -48,12 +53,12 @@ const byPassword = async (
 type ByLink = { token: string; password?: string | undefined; name?: string | undefined }
 
 /** The library uses a link up before it makes the session, so after a fault of the store the link is put back. */
-const byLink = async (here: Here, asked: ByLink): Promise<Reply> => {
-  await takeAttempt(here, `link ${asked.token}`)
+const byLink = async (here: Here, answer: ByLink): Promise<Reply> => {
+  await takeAttempt(here, `link ${answer.token}`)
   const { people } = here.gateway.store
-  const link = await findLink(people, asked.token)
+  const link = await findLink(people, answer.token)
   try {
-    return await enterByLink(here, asked)
+    return await enterByLink(here, answer)
   } catch (thrown) {
     // If the store still fails, only a new link helps.
     if (link !== undefined && thrown instanceof StoreFault)
@@ -63,9 +68,9 @@ const byLink = async (here: Here, asked: ByLink): Promise<Reply> => {
 }
 
 const enterByLink = async (here: Here, { token, password, name }: ByLink): Promise<Reply> => {
-  const { api } = await here.console.auth(here.asked.origin)
+  const { api } = await here.console.auth(here.request.origin)
   const { headers, response } = await api
-    .magicLinkVerify({ query: { token }, headers: headersOf(here.asked), returnHeaders: true })
+    .magicLinkVerify({ query: { token }, headers: headersOf(here.request), returnHeaders: true })
     .catch(wrongSignIn)
   const person = await personBy(here.gateway.store.people, response.user.email)
   if (person === undefined) throw refuse('sign_in_failed', 'The link belongs to nobody.')
@@ -100,33 +105,38 @@ const askLink = async (here: Here, { email }: { email: string }): Promise<Reply>
  */
 const signUp = async (
   here: Here,
-  asked: { email: string; name: string; organisation: string },
+  form: { email: string; name: string; organisation: string },
 ): Promise<Reply> => {
   const { settings, gateway } = here
   if (settings.signUp !== 'open' || settings.smtp === undefined)
     throw refuse('not_found', 'This server has no open sign-up; ask for an invitation.')
-  await takeAttempt(here, `sign up ${asked.email}`)
+  await takeAttempt(here, `sign up ${form.email}`)
   const { store } = gateway
-  if ((await personBy(store.people, asked.email)) === undefined) {
+  if ((await personBy(store.people, form.email)) === undefined) {
     const person = await ensurePerson(store.people, {
-      email: asked.email,
-      name: storable(asked.name),
+      email: form.email,
+      name: storable(form.name),
       now: gateway.clock.now(),
     })
     const orgId = newId('org')
-    await store.wallets.createWallet({ id: newId('wal'), orgId, name: storable(asked.organisation) })
-    const actor = { kind: 'person', id: person.id, name: person.email, address: here.asked.address } as const
+    await store.wallets.createWallet({ id: newId('wal'), orgId, name: storable(form.organisation) })
+    const actor = {
+      kind: 'person',
+      id: person.id,
+      name: person.email,
+      address: here.request.address,
+    } as const
     await store.members.put({ orgId, personId: person.id, role: 'owner' }, actor)
   }
-  sendLink(here, { email: normalEmail(asked.email), lifeMs: LINK_MS, subject: 'Welcome to Turnpike' }).catch(
+  sendLink(here, { email: normalEmail(form.email), lifeMs: LINK_MS, subject: 'Welcome to Turnpike' }).catch(
     () => undefined,
   )
   return { value: { done: true } }
 }
 
 const signOut = async (here: Here): Promise<Reply> => {
-  const { api } = await here.console.auth(here.asked.origin)
-  const { headers } = await api.signOut({ headers: headersOf(here.asked), returnHeaders: true })
+  const { api } = await here.console.auth(here.request.origin)
+  const { headers } = await api.signOut({ headers: headersOf(here.request), returnHeaders: true })
   return { value: { done: true }, cookies: cookiesOf(headers) }
 }
 
@@ -136,9 +146,9 @@ const changePassword = async (
 ): Promise<Reply> => {
   const { personId, email, token } = personOf(here)
   await takeAttempt(here, email)
-  const { api } = await here.console.auth(here.asked.origin)
+  const { api } = await here.console.auth(here.request.origin)
   await api
-    .verifyPassword({ body: { password: current ?? '' }, headers: headersOf(here.asked) })
+    .verifyPassword({ body: { password: current ?? '' }, headers: headersOf(here.request) })
     .catch(wrongSignIn)
   await setPassword(here, personId, password, token)
   return { value: { done: true } }

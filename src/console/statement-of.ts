@@ -11,8 +11,8 @@ export type Billed = Counted & { readonly billed: Nano }
 
 const startOf = (month: Month): Instant => Date.parse(`${month}-01T00:00:00Z`)
 
-export const askedMonth = ({ gateway, asked }: Here): Month => {
-  const month = asked.query.get('month') ?? monthOf(gateway.clock.now())
+export const requestedMonth = ({ gateway, request }: Here): Month => {
+  const month = request.query.get('month') ?? monthOf(gateway.clock.now())
   if (!/^\d{4}-(0[1-9]|1[0-2])$/.test(month))
     throw invalid('month', "'month' must be a month such as 2026-11.")
   return month
@@ -70,8 +70,8 @@ type StatementOf = {
 export const statementOf = async (here: Within): Promise<StatementOf> => {
   const { store } = here.gateway
   const { orgId } = here.session
-  const month = askedMonth(here)
-  const id = here.asked.query.get('tenant')
+  const month = requestedMonth(here)
+  const id = here.request.query.get('tenant')
   const only = id === undefined ? undefined : await tenantOf(here.gateway, orgId, id)
   const [keys, margins, used] = await Promise.all([
     store.tenants.keys({ orgId, ...(only === undefined ? {} : { tenantId: only.id }) }),

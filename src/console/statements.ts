@@ -10,10 +10,10 @@ import { statement, statementTotal, tenantUse } from './schema/tenants.ts'
 import { nameOfOrganisation } from './shown-session.ts'
 import {
   added,
-  askedMonth,
   type Billed,
   byModel,
   type OfTenant,
+  requestedMonth,
   spanOf,
   statementOf,
 } from './statement-of.ts'
@@ -48,8 +48,8 @@ const totalOf = (tenants: readonly OfTenant[]) => {
   return { ...sumsOf(total), margin_usd: usdOf(total.billed - total.amount) }
 }
 
-const getStatementTotal = async (asked: Here): Promise<Reply> => {
-  const here = within(asked)
+const getStatementTotal = async (context: Here): Promise<Reply> => {
+  const here = within(context)
   const { month, tenants, usualPercent } = await statementOf(here)
   return {
     value: {
@@ -62,8 +62,8 @@ const getStatementTotal = async (asked: Here): Promise<Reply> => {
   }
 }
 
-const getStatement = async (asked: Here): Promise<Reply> => {
-  const here = within(asked)
+const getStatement = async (context: Here): Promise<Reply> => {
+  const here = within(context)
   const { month, tenants, usualPercent } = await statementOf(here)
   return {
     value: {
@@ -86,8 +86,8 @@ const getStatement = async (asked: Here): Promise<Reply> => {
 
 const head = ['month', 'tenant', 'reference', 'model', 'requests', 'input_tokens', 'output_tokens'] as const
 
-const getStatementCsv = async (asked: Here): Promise<Reply> => {
-  const { month, tenants } = await statementOf(within(asked))
+const getStatementCsv = async (context: Here): Promise<Reply> => {
+  const { month, tenants } = await statementOf(within(context))
   const rows = tenants.flatMap(({ tenant, basisPoints, lines }) =>
     lines.map(({ model, requests, inputTokens, outputTokens, amount, billed }) => [
       month,
@@ -112,7 +112,7 @@ const ownUse = async (here: Here) => {
   if (link === undefined) throw refuse('sign_in_required', 'This page needs the link that you were given.')
   const { orgId, tenantId } = link
   const { store } = here.gateway
-  const month = askedMonth(here)
+  const month = requestedMonth(here)
   const scope = { ...spanOf(month), orgId, tenant: tenantId }
   const [tenant, margins, models, days] = await Promise.all([
     tenantOf(here.gateway, orgId, tenantId),

@@ -25,8 +25,8 @@ import { done } from './schema/shared.ts'
 const mayInvite = (here: Here): boolean =>
   may(here, 'team') && (here.settings.signUp !== 'closed' || personOf(here).operator)
 
-const getTeam = async (asked: Here): Promise<Reply> => {
-  const here = within(asked)
+const getTeam = async (context: Here): Promise<Reply> => {
+  const here = within(context)
   const members = await here.gateway.store.members.list({ orgId: here.session.orgId })
   return {
     value: {
@@ -47,8 +47,8 @@ const checkGives = (here: Within, role: Role): void => {
     throw refuse('forbidden', 'Only an owner makes, changes or removes an owner.')
 }
 
-const invite = async (asked: Here, { email, role }: { email: string; role: Role }): Promise<Reply> => {
-  const here = within(asked)
+const invite = async (context: Here, { email, role }: { email: string; role: Role }): Promise<Reply> => {
+  const here = within(context)
   if (!mayInvite(here))
     throw refuse('forbidden', 'Only the operator of this server adds people (SIGN_UP is closed).')
   checkGives(here, role)
@@ -79,7 +79,7 @@ const invite = async (asked: Here, { email, role }: { email: string; role: Role 
 
 const target = async (here: Within) => {
   const members = await here.gateway.store.members.list({ orgId: here.session.orgId })
-  const found = members.find(({ personId }) => personId === here.asked.params.id)
+  const found = members.find(({ personId }) => personId === here.request.params.id)
   if (found === undefined) throw refuse('not_found', 'There is no such person in your organisation.')
   checkGives(here, found.role)
   return found
@@ -87,8 +87,8 @@ const target = async (here: Within) => {
 
 const lastOwner = () => refuse('forbidden', 'The organisation needs an owner; make somebody else one first.')
 
-const changeRole = async (asked: Here, { role }: { role: Role }): Promise<Reply> => {
-  const here = within(asked)
+const changeRole = async (context: Here, { role }: { role: Role }): Promise<Reply> => {
+  const here = within(context)
   const { personId, orgId } = await target(here)
   checkGives(here, role)
   if ((await here.gateway.store.members.put({ orgId, personId, role }, actorOf(here))) === 'last_owner')
@@ -96,8 +96,8 @@ const changeRole = async (asked: Here, { role }: { role: Role }): Promise<Reply>
   return { value: { done: true } }
 }
 
-const removeMember = async (asked: Here): Promise<Reply> => {
-  const here = within(asked)
+const removeMember = async (context: Here): Promise<Reply> => {
+  const here = within(context)
   const { personId, orgId } = await target(here)
   if ((await here.gateway.store.members.remove({ orgId, personId }, actorOf(here))) === 'last_owner')
     throw lastOwner()
@@ -119,7 +119,7 @@ const shownEvent = ({ id, at, orgId, actor, what, subject, before, after }: Even
 })
 
 const listEvents = async (here: Here, orgId: string | undefined): Promise<Reply> => {
-  const { query } = here.asked
+  const { query } = here.request
   const count = most(query.get('limit'), 100, 500)
   const before = query.get('before')
   const found = await here.gateway.store.events.list({

@@ -24,8 +24,11 @@ import { type Tenant, tenantOf } from './tenant-of.ts'
 type NewTenant = { label: string; reference?: string | undefined; limits?: LimitsBody | undefined }
 
 /** Makes one child key per tenant. Their values are in this answer and nowhere else. */
-const createTenants = async (asked: Here, { tenants }: { tenants: readonly NewTenant[] }): Promise<Reply> => {
-  const here = within(asked)
+const createTenants = async (
+  context: Here,
+  { tenants }: { tenants: readonly NewTenant[] },
+): Promise<Reply> => {
+  const here = within(context)
   const walletId = await walletOf(here)
   const parent = await resellerKey(here, walletId)
   const data = []
@@ -34,9 +37,9 @@ const createTenants = async (asked: Here, { tenants }: { tenants: readonly NewTe
   return { value: { data }, status: 201 }
 }
 
-const target = async (asked: Here): Promise<{ here: Within; tenant: Tenant }> => {
-  const here = within(asked)
-  return { here, tenant: await tenantOf(here.gateway, here.session.orgId, here.asked.params.id ?? '') }
+const target = async (context: Here): Promise<{ here: Within; tenant: Tenant }> => {
+  const here = within(context)
+  return { here, tenant: await tenantOf(here.gateway, here.session.orgId, here.request.params.id ?? '') }
 }
 
 const shown = async (here: Within, { id, label, reference, keys }: Tenant) => {
@@ -64,14 +67,14 @@ const shown = async (here: Within, { id, label, reference, keys }: Tenant) => {
   }
 }
 
-const getTenant = async (asked: Here): Promise<Reply> => {
-  const { here, tenant } = await target(asked)
+const getTenant = async (context: Here): Promise<Reply> => {
+  const { here, tenant } = await target(context)
   return { value: await shown(here, tenant) }
 }
 
 /** Disables or enables all keys of the tenant; answers once every process knows. */
-const suspendTenant = async (asked: Here, { suspended }: { suspended: boolean }): Promise<Reply> => {
-  const { here, tenant } = await target(asked)
+const suspendTenant = async (context: Here, { suspended }: { suspended: boolean }): Promise<Reply> => {
+  const { here, tenant } = await target(context)
   const change = {
     disabledReason: suspended ? 'operator' : null,
     withChildren: true,
@@ -86,10 +89,10 @@ const suspendTenant = async (asked: Here, { suspended }: { suspended: boolean })
 }
 
 const setPrice = async (
-  asked: Here,
+  context: Here,
   price: { margin_percent: number; from_month?: string | undefined },
 ): Promise<Reply> => {
-  const here = within(asked)
+  const here = within(context)
   await here.gateway.store.tenants.setMargin(
     here.session.orgId,
     {
@@ -102,10 +105,10 @@ const setPrice = async (
 }
 
 const setOwnPrice = async (
-  asked: Here,
+  context: Here,
   price: { margin_percent: number | null; from_month?: string | undefined },
 ): Promise<Reply> => {
-  const { here, tenant } = await target(asked)
+  const { here, tenant } = await target(context)
   await here.gateway.store.tenants.setMargin(
     here.session.orgId,
     {
@@ -121,8 +124,8 @@ const setOwnPrice = async (
 const MOST_LINKS = 20
 
 /** A link that shows the tenant its own use and nothing else. Only the hash of its secret is stored. */
-const makeLink = async (asked: Here): Promise<Reply> => {
-  const { here, tenant } = await target(asked)
+const makeLink = async (context: Here): Promise<Reply> => {
+  const { here, tenant } = await target(context)
   const { gateway, session, settings } = here
   const { tenants } = gateway.store
   if ((await tenants.links({ orgId: session.orgId, tenantId: tenant.id })).length >= MOST_LINKS)
@@ -136,13 +139,13 @@ const makeLink = async (asked: Here): Promise<Reply> => {
     madeBy: session.email,
   }
   await tenants.makeLink(link, actorOf(here))
-  const address = `${settings.origin ?? here.asked.origin}/console/use#${secret}`
+  const address = `${settings.origin ?? here.request.origin}/console/use#${secret}`
   return { value: { id: link.id, link: address }, status: 201 }
 }
 
-const endLink = async (asked: Here): Promise<Reply> => {
-  const { here, tenant } = await target(asked)
-  const link = { id: here.asked.params.link ?? '', orgId: here.session.orgId, tenantId: tenant.id }
+const endLink = async (context: Here): Promise<Reply> => {
+  const { here, tenant } = await target(context)
+  const link = { id: here.request.params.link ?? '', orgId: here.session.orgId, tenantId: tenant.id }
   if (!(await here.gateway.store.tenants.endLink(link, actorOf(here))))
     throw refuse('not_found', 'There is no such link of this tenant.')
   return { value: { done: true } }

@@ -6,12 +6,12 @@ import { bodied } from './read.ts'
 import { totpCodeBody, totpStartBody, totpStarted } from './schema/session.ts'
 import { done } from './schema/shared.ts'
 
-const apiOf = async (here: Here) => (await here.console.auth(here.asked.origin)).api
+const apiOf = async (here: Here) => (await here.console.auth(here.request.origin)).api
 
 const start = async (here: Here, { password }: { password: string }): Promise<Reply> => {
   const api = await apiOf(here)
   const made = await api
-    .enableTwoFactor({ body: { password }, headers: here.asked.headers })
+    .enableTwoFactor({ body: { password }, headers: here.request.headers })
     .catch(wrongSignIn)
   if (!('totpURI' in made)) throw new Error('the sign-in library did not begin TOTP')
   return { value: { uri: made.totpURI, backup_codes: made.backupCodes ?? [] } }
@@ -20,7 +20,7 @@ const start = async (here: Here, { password }: { password: string }): Promise<Re
 const record = (here: Here, what: string): Promise<void> => {
   const { personId, email } = personOf(here)
   return here.gateway.store.events.record({
-    actor: { kind: 'person', id: personId, name: email, address: here.asked.address },
+    actor: { kind: 'person', id: personId, name: email, address: here.request.address },
     orgId: 'people',
     what,
     subject: personId,
@@ -31,7 +31,7 @@ const confirm = async (here: Here, { code }: { code: string }): Promise<Reply> =
   if (!(await takeCode(here, personOf(here).personId, code))) throw signInFailed()
   const api = await apiOf(here)
   const { headers } = await api
-    .verifyTOTP({ body: { code }, headers: here.asked.headers, returnHeaders: true })
+    .verifyTOTP({ body: { code }, headers: here.request.headers, returnHeaders: true })
     .catch(wrongSignIn)
   await record(here, 'person.totp_on')
   return { value: { done: true }, cookies: headers.getSetCookie() }
@@ -40,7 +40,7 @@ const confirm = async (here: Here, { code }: { code: string }): Promise<Reply> =
 const end = async (here: Here, { password }: { password: string }): Promise<Reply> => {
   const api = await apiOf(here)
   const { headers } = await api
-    .disableTwoFactor({ body: { password }, headers: here.asked.headers, returnHeaders: true })
+    .disableTwoFactor({ body: { password }, headers: here.request.headers, returnHeaders: true })
     .catch(wrongSignIn)
   await record(here, 'person.totp_off')
   return { value: { done: true }, cookies: headers.getSetCookie() }

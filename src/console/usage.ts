@@ -18,13 +18,13 @@ import { usageOfTop } from './usage-top.ts'
 
 /** Whose calls the person may see; a requested key must be among them. */
 export const scopeOf = (here: Within): Scope => {
-  const [keyId, tenant] = [here.asked.query.get('key'), here.asked.query.get('tenant')]
+  const [keyId, tenant] = [here.request.query.get('key'), here.request.query.get('tenant')]
   return {
     orgId: here.session.orgId,
     ...(may(here, 'read') ? {} : { madeBy: here.session.personId }),
     ...(keyId === undefined ? {} : { keyId }),
     ...(tenant === undefined ? {} : { tenant }),
-    ...(here.asked.query.get('tenants') === 'true' ? { tenants: true } : {}),
+    ...(here.request.query.get('tenants') === 'true' ? { tenants: true } : {}),
   }
 }
 
@@ -43,10 +43,10 @@ const shownCall = ({ id, at, keyId, label, prefix, amount, refunded, detail }: C
   first_byte_ms: detail === undefined ? null : Math.round(detail.firstByteMs),
 })
 
-const listCalls = async (asked: Here): Promise<Reply> => {
-  const here = within(asked)
-  const count = most(here.asked.query.get('limit'), 50, 500)
-  const before = here.asked.query.get('before')
+const listCalls = async (context: Here): Promise<Reply> => {
+  const here = within(context)
+  const count = most(here.request.query.get('limit'), 50, 500)
+  const before = here.request.query.get('before')
   const found = await here.gateway.store.reports.calls({
     ...scopeOf(here),
     ...(before === undefined ? {} : { before }),
@@ -55,11 +55,11 @@ const listCalls = async (asked: Here): Promise<Reply> => {
   return { value: { data: found.slice(0, count).map(shownCall), has_more: found.length > count } }
 }
 
-const getCall = async (asked: Here): Promise<Reply> => {
-  const here = within(asked)
+const getCall = async (context: Here): Promise<Reply> => {
+  const here = within(context)
   const [found] = await here.gateway.store.reports.calls({
     ...scopeOf(here),
-    id: here.asked.params.id ?? '',
+    id: here.request.params.id ?? '',
     most: 1,
   })
   if (found === undefined) throw refuse('not_found', 'There is no such call, or it is not yours.')
@@ -83,7 +83,7 @@ const ROWS_MOST = 5_000
 const SPAN_MOST_MS = 3_660 * DAY_MS
 
 const reportQuery = (here: Within): Omit<ReportQuery, 'most'> => {
-  const { query } = here.asked
+  const { query } = here.request
   const now = here.gateway.clock.now()
   const tomorrow = (Math.trunc(now / DAY_MS) + 1) * DAY_MS
   const from = instantOf('from', query.get('from'), tomorrow - 30 * DAY_MS)
@@ -122,13 +122,13 @@ const topOf = (text: string | undefined, groupBy: readonly UsageGroup[]) => {
 
 const TOP_MOST = 20
 
-const getUsage = async (asked: Here): Promise<Reply> => {
-  const here = within(asked)
+const getUsage = async (context: Here): Promise<Reply> => {
+  const here = within(context)
   here.console.keepRolledUp()
-  const count = most(here.asked.query.get('limit'), ROWS_MOST, ROWS_MOST)
+  const count = most(here.request.query.get('limit'), ROWS_MOST, ROWS_MOST)
   const query = reportQuery(here)
   const { usageTop, usageAndTotal } = here.gateway.store.reports
-  const top = topOf(here.asked.query.get('top'), query.groupBy)
+  const top = topOf(here.request.query.get('top'), query.groupBy)
   const { rows, total } = await (top === undefined
     ? usageAndTotal({ ...query, most: count + 1 })
     : usageOfTop(usageTop, { ...query, ...top }))
@@ -149,8 +149,8 @@ const getUsage = async (asked: Here): Promise<Reply> => {
   }
 }
 
-const getUsageCsv = async (asked: Here): Promise<Reply> => {
-  const here = within(asked)
+const getUsageCsv = async (context: Here): Promise<Reply> => {
+  const here = within(context)
   const query = reportQuery(here)
   const rows = await here.gateway.store.reports.usage({ ...query, most: 1_000_000 })
   const named = query.groupBy.includes('key')

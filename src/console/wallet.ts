@@ -42,8 +42,8 @@ const shownInvoice = ({ id, month, total, dueAt, paidAt, status }: Invoice) => (
   status,
 })
 
-const getWallet = async (asked: Here): Promise<Reply> => {
-  const here = within(asked)
+const getWallet = async (context: Here): Promise<Reply> => {
+  const here = within(context)
   const { store } = here.gateway
   const { stripe, x402 } = here.gateway.payments
   const id = await walletOf(here)
@@ -72,10 +72,10 @@ const getWallet = async (asked: Here): Promise<Reply> => {
   }
 }
 
-const getMovements = async (asked: Here): Promise<Reply> => {
-  const here = within(asked)
+const getMovements = async (context: Here): Promise<Reply> => {
+  const here = within(context)
   here.console.keepRolledUp()
-  const { query } = here.asked
+  const { query } = here.request
   const before = placeOf(query.get('before'))
   const { data, hasMore } = await here.gateway.store.reports.movements({
     walletId: await walletOf(here),

@@ -202,7 +202,7 @@ export const answerRun = async (gateway: Gateway, it: Waiting): Promise<Answer> 
 const gone = (): Refusal => refuse('not_found', 'The job is no longer known.')
 
 const accepted = (gateway: Gateway, run: Run, headers: Record<string, string>): Answer => {
-  const everyMs = jobShapeOf(gateway.sold, run.model)?.everyMs ?? 1_000
+  const everyMs = jobShapeOf(gateway.offering, run.model)?.everyMs ?? 1_000
   const shown = shownRun(gateway, run)
   return {
     status: 202,
@@ -222,7 +222,7 @@ const accepted = (gateway: Gateway, run: Run, headers: Record<string, string>): 
  * result will be.
  */
 const tooLong = async (gateway: Gateway, { id, model }: Run): Promise<Refusal> => {
-  const free = jobShapeOf(gateway.sold, model)
+  const free = jobShapeOf(gateway.offering, model)
   const ends = free?.cancel !== undefined && free.onCancel === 'free'
   if (ends) await cancelRun(gateway, id)
   return refuse(

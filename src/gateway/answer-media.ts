@@ -34,10 +34,10 @@ export const answerMedia = (gateway: Gateway, task: Task, priced: Priced): Promi
     ? streamed(gateway, task, (preview) => answerWith(gateway, task, { priced, preview }))
     : answerWith(gateway, task, { priced })
 
-type Asked = { readonly priced: Priced; readonly preview?: Preview }
+type PricedCall = { readonly priced: Priced; readonly preview?: Preview }
 
-const answerWith = async (gateway: Gateway, task: Task, { priced, preview }: Asked): Promise<Whole> => {
-  const shape = gateway.sold.media.get(task.model.id)
+const answerWith = async (gateway: Gateway, task: Task, { priced, preview }: PricedCall): Promise<Whole> => {
+  const shape = gateway.offering.media.get(task.model.id)
   const full = await storageRefusal(gateway, task)
   if (shape?.flow !== 'once' || full !== undefined) {
     await giveUp(gateway, task)

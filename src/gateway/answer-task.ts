@@ -12,7 +12,7 @@ import type { Task } from './task.ts'
 export const answerTask = (gateway: Gateway, task: Task): Promise<Answer> => {
   const priced = task.call.media?.priced
   if (priced !== undefined) {
-    const shape = jobShapeOf(gateway.sold, task.model.id)
+    const shape = jobShapeOf(gateway.offering, task.model.id)
     return shape === undefined
       ? answerMedia(gateway, task, priced)
       : answerJob(gateway, task, { shape, priced })

@@ -3,17 +3,17 @@ import { type Refusal, refuse } from '../core/refusal.ts'
 import { codecFor } from '../dialects/call-codec.ts'
 import type { CallCodec } from '../dialects/codec.ts'
 import { ATTEMPTS_MAX, type Deployment, noteAttempt, orderOf, takeRetry } from '../routing/deployments.ts'
-import { askedRestOf, isLast, rulesOut } from '../routing/failed-attempt.ts'
+import { isLast, requestedRestOf, rulesOut } from '../routing/failed-attempt.ts'
 import { comeBackIn, vendorDown } from '../routing/vendor-errors.ts'
-import { type Asking, attempt, CallerGone, type Opened, type VendorRequest } from './attempt.ts'
+import { type AttemptSteps, attempt, CallerGone, type Opened, type VendorRequest } from './attempt.ts'
 import { estimateFor } from './bill.ts'
 import { takeVendor } from './capacity.ts'
 import { deploymentsFor } from './deployments-for.ts'
-import type { Gateway, Sold } from './gateway.ts'
+import type { Gateway, Offering } from './gateway.ts'
 import type { Task } from './task.ts'
 
 /** How to ask for a call in a dialect. */
-export const inDialect = <T>(open: Asking<CallCodec, T>['open']): Asking<CallCodec, T> => ({
+export const inDialect = <T>(open: AttemptSteps<CallCodec, T>['open']): AttemptSteps<CallCodec, T> => ({
   request: codecOf,
   open,
 })
@@ -27,15 +27,19 @@ const RETRY_PAUSE_MS = 100
 export const askVendor = async <R extends VendorRequest, T>(
   gateway: Gateway,
   task: Task,
-  asking: Asking<R, T>,
+  steps: AttemptSteps<R, T>,
 ): Promise<Opened<T>> => {
   const { clock, random } = gateway
-  const { traffic } = gateway.sold
+  const { traffic } = gateway.offering
   const { trace, model } = task
-  const order = orderOf(gateway.sold.deployments.get(model) ?? deploymentsFor(gateway.sold, model), traffic, {
-    nowMs: clock.monotonicMs(),
-    random,
-  })
+  const order = orderOf(
+    gateway.offering.deployments.get(model) ?? deploymentsFor(gateway.offering, model),
+    traffic,
+    {
+      nowMs: clock.monotonicMs(),
+      random,
+    },
+  )
   let next = order[0]
   if (next === undefined) throw refuse('internal_error', `The vendor ${model.vendor} is not set up.`)
   let last: Refusal | undefined
@@ -44,7 +48,7 @@ export const askVendor = async <R extends VendorRequest, T>(
   const hopeless: Deployment[] = []
   while (next !== undefined) {
     const deployment = next
-    const full = manyVendors(gateway.sold)
+    const full = manyVendors(gateway.offering)
       ? takeVendor(gateway.capacity, trace, deployment.setup.vendor.id)
       : undefined
     if (full !== undefined) {
@@ -59,10 +63,10 @@ export const askVendor = async <R extends VendorRequest, T>(
     trace.attempts++
     trace.vendor = deployment.setup.vendor.id
     noteAttempt(traffic, deployment, before === undefined)
-    const tried = await attempt(gateway, task, deployment, asking)
+    const tried = await attempt(gateway, task, deployment, steps)
     if ('exchange' in tried) return tried
     last = tried.refusal
-    const restMs = askedRestOf(tried)
+    const restMs = requestedRestOf(tried)
     if (restMs !== undefined) soonest = Math.min(restMs, soonest ?? restMs)
     if (isLast(tried) || trace.attempts === ATTEMPTS_MAX) break
     for (const one of order) if (rulesOut(tried, deployment, one)) hopeless.push(one)
@@ -76,7 +80,7 @@ export const askVendor = async <R extends VendorRequest, T>(
  * Whether one vendor's calls can take another's places. The `local` vendor, which this process plays itself, does not
  * count.
  */
-const manyVendors = ({ vendors }: Sold): boolean => vendors.size > (vendors.has('local') ? 2 : 1)
+const manyVendors = ({ vendors }: Offering): boolean => vendors.size > (vendors.has('local') ? 2 : 1)
 
 /** The next deployment, in their order and round again, without those that turned out to be hopeless. */
 const following = (

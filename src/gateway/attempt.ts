@@ -5,7 +5,7 @@ import { Refusal } from '../core/refusal.ts'
 import type { CallCodec } from '../dialects/codec.ts'
 import { dearerThan, priceOf } from '../pricing/charge.ts'
 import { type Deployment, noteFailure, noteNothing, noteSuccess } from '../routing/deployments.ts'
-import { askedRestOf, type FailedAttempt, restsAfter } from '../routing/failed-attempt.ts'
+import { type FailedAttempt, requestedRestOf, restsAfter } from '../routing/failed-attempt.ts'
 import { judgeVendorError, vendorDown, vendorText, withoutSecrets } from '../routing/vendor-errors.ts'
 import { type Exchange, exchange, type Requester } from '../transport/exchange.ts'
 import { together } from '../transport/fetch-together.ts'
@@ -37,7 +37,7 @@ export type VendorRequest = Pick<CallCodec, 'path' | 'body' | 'headers' | 'notCa
 }
 
 /** How to ask a deployment for a call, and how much of a successful exchange to read before the caller gets a byte. */
-export type Asking<R extends VendorRequest, T> = {
+export type AttemptSteps<R extends VendorRequest, T> = {
   /** A Refusal when this deployment's vendor cannot serve the call. */
   readonly request: (deployment: Deployment, gateway: Gateway, task: Task) => R | Refusal
   readonly open: (exchange: Exchange, request: R, deployment: Deployment) => Promise<T>
@@ -91,7 +91,7 @@ export const attempt = async <R extends VendorRequest, T>(
   gateway: Gateway,
   task: Task,
   deployment: Deployment,
-  asking: Asking<R, T>,
+  steps: AttemptSteps<R, T>,
 ): Promise<Opened<T> | FailedAttempt> => {
   const { model } = deployment
   const { trace, signal } = task
@@ -99,19 +99,19 @@ export const attempt = async <R extends VendorRequest, T>(
   const asker = new Caller(gateway, task, deployment)
   let refusing = false
   try {
-    const request = asking.request(deployment, gateway, task)
+    const request = steps.request(deployment, gateway, task)
     if (request instanceof Refusal)
       // Another vendor's dialect may be able to express what this one's cannot.
       return noted(gateway, deployment, { outcome: 'unfit', refusal: request })
     const current = await send(gateway, task, deployment, { request, asker })
     if (current.status < 200 || current.status >= 300) {
       refusing = true
-      const failed = await refused(gateway, task, deployment, current, asking.refused)
+      const failed = await refused(gateway, task, deployment, current, steps.refused)
       noteLost(gateway, trace, failed.outcome)
       return failed
     }
-    const opened = await asking.open(current, request, deployment)
-    noteSuccess(gateway.sold.traffic, deployment)
+    const opened = await steps.open(current, request, deployment)
+    noteSuccess(gateway.offering.traffic, deployment)
     if (request.notCarried.length > 0) addNotCarried(trace, request.notCarried)
     if (model !== task.model) noteFailover(gateway, task, model)
     noteAnswered(gateway, trace)
@@ -124,7 +124,7 @@ export const attempt = async <R extends VendorRequest, T>(
       noteLost(gateway, trace, failure.outcome)
       return failure
     }
-    noteNothing(gateway.sold.traffic, deployment)
+    noteNothing(gateway.offering.traffic, deployment)
     const billed = trace.askedMs !== undefined && !refusing && ofVendor && fault.mayBill
     noteLost(gateway, trace, fault instanceof Refusal && !signal.aborted ? 'refused' : 'gone')
     throw signal.aborted ? new CallerGone(billed) : fault
@@ -182,7 +182,7 @@ const refused = async (
   task: Task,
   deployment: Deployment,
   current: Exchange,
-  ownReading: Asking<VendorRequest, unknown>['refused'],
+  ownReading: AttemptSteps<VendorRequest, unknown>['refused'],
 ): Promise<FailedAttempt> => {
   const vendor = deployment.setup.vendor.id
   const answer = {
@@ -204,14 +204,14 @@ const refused = async (
 
 /** Whatever was at fault is left alone for as long as the vendor asked. */
 const noted = (
-  { sold: { traffic }, clock }: Gateway,
+  { offering: { traffic }, clock }: Gateway,
   deployment: Deployment,
   failed: FailedAttempt,
 ): FailedAttempt => {
   const scope = restsAfter(failed)
-  const [nowMs, askedMs] = [clock.monotonicMs(), askedRestOf(failed)]
+  const [nowMs, restMs] = [clock.monotonicMs(), requestedRestOf(failed)]
   if (scope === undefined) noteNothing(traffic, deployment)
-  else noteFailure(traffic, deployment, { scope, nowMs, askedMs })
+  else noteFailure(traffic, deployment, { scope, nowMs, restMs })
   return failed
 }
 
@@ -220,13 +220,13 @@ const noted = (
  * and logged.
  */
 const noteFailover = (
-  { log, sold: { traffic } }: Gateway,
-  { trace, model: asked }: Task,
+  { log, offering: { traffic } }: Gateway,
+  { trace, model: requested }: Task,
   answered: Model,
 ): void => {
-  const dearer = dearerThan(answered.price, priceOf(asked))
+  const dearer = dearerThan(answered.price, priceOf(requested))
   if (dearer) traffic.dearer++
-  const fields = { call: trace.callId, model: asked.id, equal: answered.id }
+  const fields = { call: trace.callId, model: requested.id, equal: answered.id }
   if (dearer) log.warn('a dearer equal model answered', { ...fields, ops: traffic.dearer })
   else log.info('an equal model answered', fields)
 }

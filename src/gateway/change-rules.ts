@@ -35,9 +35,9 @@ const checkTopUp = async (gateway: Gateway, walletId: WalletId, { amount }: Auto
 /** Resolves with the new rules once no process admits a call on the old ones; throws the refusal of what is wrong. */
 export const changeRules = async (
   gateway: Gateway,
-  { walletId, change: asked, by }: { walletId: WalletId; change: RulesChange; by?: Actor },
+  { walletId, change: requested, by }: { walletId: WalletId; change: RulesChange; by?: Actor },
 ): Promise<WalletRules> => {
-  const change = must(withModelIds(asked, gateway.sold.catalogue))
+  const change = must(withModelIds(requested, gateway.offering.catalogue))
   if (change.autoTopUp) await checkTopUp(gateway, walletId, change.autoTopUp)
   const { known, at } = await gateway.store.wallets.changeWalletRules(walletId, change, by)
   await gateway.book.untilKnown(at)

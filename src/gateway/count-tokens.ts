@@ -30,7 +30,7 @@ export const countTokens = async (gateway: Gateway, it: Count): Promise<{ readon
   const model = must(modelOf(gateway, it.call, it))
   must(await rulesFor(gateway, it.key, model))
   await takeTurn(gateway, it.key, it.trace)
-  const [place] = deploymentsFor(gateway.sold, model)
+  const [place] = deploymentsFor(gateway.offering, model)
   const speaks = place?.setup.vendor.speaks
   if (place !== undefined && speaks === it.call.dialect && it.call.foreign !== true) {
     const counted = await askCount(gateway, it, place).catch(unreachable)

@@ -4,17 +4,17 @@
  */
 import type { Model } from '../core/model.ts'
 import { type Deployment, deploymentsOf, RANK } from '../routing/deployments.ts'
-import type { Selling } from './gateway.ts'
+import type { LiveOffering } from './gateway.ts'
 
 /** The deployments of a model, made at its first call. */
-export const deploymentsFor = (sold: Selling, model: Model): readonly Deployment[] => {
-  const known = sold.deployments.get(model)
+export const deploymentsFor = (offering: LiveOffering, model: Model): readonly Deployment[] => {
+  const known = offering.deployments.get(model)
   if (known !== undefined) return known
-  const equals = (sold.failover.get(model.id) ?? []).flatMap((id) => sold.catalogue.find(id) ?? [])
+  const equals = (offering.failover.get(model.id) ?? []).flatMap((id) => offering.catalogue.find(id) ?? [])
   const found = [model, ...equals].flatMap((one, index) => {
-    const setup = sold.vendors.get(one.vendor)
+    const setup = offering.vendors.get(one.vendor)
     return setup === undefined ? [] : deploymentsOf(setup, one, index * RANK)
   })
-  sold.deployments.set(model, found)
+  offering.deployments.set(model, found)
   return found
 }

@@ -29,7 +29,7 @@ export const endSpan = (gateway: Gateway, traces: Traces, trace: Trace, { status
       ? []
       : [{ name: 'first token', fromMs: askedMs, toMs: firstOutMs }]
   const call: SpanNote = {
-    name: [operationOf(gateway.sold.catalogue, trace), trace.model]
+    name: [operationOf(gateway.offering.catalogue, trace), trace.model]
       .filter((part) => part !== undefined)
       .join(' '),
     fromMs: startedMs,
@@ -54,12 +54,12 @@ const attributesOf = (
   status: number,
 ): NonNullable<SpanNote['attributes']> => {
   const { model, vendor, usage, charged, ended, keyId } = trace
-  const asked = model === undefined ? undefined : gateway.sold.catalogue.find(model)
+  const entry = model === undefined ? undefined : gateway.offering.catalogue.find(model)
   return {
-    'gen_ai.operation.name': operationOf(gateway.sold.catalogue, trace),
+    'gen_ai.operation.name': operationOf(gateway.offering.catalogue, trace),
     ...(vendor === undefined ? {} : { 'gen_ai.provider.name': providerName(vendor) }),
     ...(model === undefined ? {} : { 'gen_ai.request.model': model }),
-    ...(asked === undefined || usage === undefined ? {} : { 'gen_ai.response.model': asked.upstreamName }),
+    ...(entry === undefined || usage === undefined ? {} : { 'gen_ai.response.model': entry.upstreamName }),
     ...(usage === undefined
       ? {}
       : {

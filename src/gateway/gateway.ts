@@ -3,7 +3,7 @@
  * changes.
  */
 import { type GuestRates, newGuestRates } from '../admission/guest-rates.ts'
-import { type Kept, newKept } from '../admission/kept.ts'
+import { type KeptBytes, newKeptBytes } from '../admission/kept.ts'
 import type { Assets } from '../assets/assets.ts'
 import type { Book } from '../book/contract.ts'
 import { storeInTouch } from '../book/touch.ts'
@@ -127,7 +127,7 @@ export type Setup = {
 }
 
 /** What the operator's configuration says is sold. A reload changes all of it at once, as a new gateway. */
-export type Sold = {
+export type Offering = {
   readonly catalogue: Catalogue
   readonly vendors: ReadonlyMap<string, VendorSetup>
   /** Equal models at other vendors, by model id; asked in this order when its own vendor fails. */
@@ -137,7 +137,7 @@ export type Sold = {
 }
 
 /** What is sold, and what follows from it. */
-export type Selling = Sold & {
+export type LiveOffering = Offering & {
   readonly traffic: Traffic
   /** How to ask for products that are not chat, by model id. */
   readonly media: ReadonlyMap<string, Shape>
@@ -169,7 +169,7 @@ export type Watch = {
 type Memory = {
   readonly repeats: Repeats
   readonly jobs: Jobs
-  readonly kept: Kept
+  readonly kept: KeptBytes
   readonly patience: Patience
   readonly guestRates: GuestRates
   readonly houseRisk: HouseRisk
@@ -179,7 +179,7 @@ type Memory = {
 export type GatewayParts = {
   readonly store: Store
   readonly book: Book
-  readonly sold: Sold
+  readonly offering: Offering
   readonly payments: Payments
   readonly watch: Watch
   readonly options: GatewayOptions
@@ -207,7 +207,7 @@ export type GatewayParts = {
 
 /** What handlers get, by subject. */
 export type Gateway = GatewayParts & {
-  readonly sold: Selling
+  readonly offering: LiveOffering
   readonly capacity: Capacity
   readonly memory: Memory
 }
@@ -218,29 +218,29 @@ export type Gateway = GatewayParts & {
  */
 export type Present = { readonly gateway: Gateway }
 
-const shapesOf = (vendors: Sold['vendors']): ReadonlyMap<string, Shape> =>
+const shapesOf = (vendors: Offering['vendors']): ReadonlyMap<string, Shape> =>
   new Map(
     [...vendors.values()].flatMap(({ vendor }) =>
       (vendor.media?.models ?? []).map(({ name, shape }): [string, Shape] => [`${vendor.id}/${name}`, shape]),
     ),
   )
 
-const sellingOf = (sold: Sold, traffic: Traffic): Selling => ({
-  ...sold,
+const liveOfferingOf = (offering: Offering, traffic: Traffic): LiveOffering => ({
+  ...offering,
   traffic,
-  media: shapesOf(sold.vendors),
+  media: shapesOf(offering.vendors),
   deployments: new WeakMap(),
 })
 
 export const createGateway = (parts: GatewayParts): Gateway => ({
   ...parts,
   store: storeInTouch(parts.store, parts.book),
-  sold: sellingOf(parts.sold, newTraffic()),
+  offering: liveOfferingOf(parts.offering, newTraffic()),
   capacity: newCapacity(parts.options),
   memory: {
     repeats: newRepeats(),
     jobs: newJobs(),
-    kept: newKept(),
+    kept: newKeptBytes(),
     patience: newPatience(parts.clock, parts.options.readerMs),
     guestRates: newGuestRates(),
     houseRisk: createHouseRisk(parts),
@@ -249,7 +249,7 @@ export const createGateway = (parts: GatewayParts): Gateway => ({
 })
 
 /** The same gateway with another catalogue; running calls keep the one they began with. */
-export const selling = (gateway: Gateway, sold: Sold): Gateway => ({
+export const withOffering = (gateway: Gateway, offering: Offering): Gateway => ({
   ...gateway,
-  sold: sellingOf(sold, trafficAfter(gateway.sold, sold.vendors)),
+  offering: liveOfferingOf(offering, trafficAfter(gateway.offering, offering.vendors)),
 })

@@ -61,7 +61,7 @@ export type CheckedRequest = {
 type Requester = Pick<Task, 'key' | 'trace'> & { readonly keeps: boolean }
 
 /** Reads and checks the request. */
-export const readAsked = async (
+export const readRequest = async (
   gateway: Gateway,
   incoming: Incoming,
   by: Requester,
@@ -82,9 +82,12 @@ export const readAsked = async (
 }
 
 const readCall = (gateway: Gateway, incoming: Incoming, by: Requester, body: JsonBody) => {
-  const { find } = gateway.sold.catalogue
+  const { find } = gateway.offering.catalogue
   const call = must(
-    incoming.decode(body, by.key.aliases === undefined ? find : finderFor(gateway.sold.catalogue, by.key)),
+    incoming.decode(
+      body,
+      by.key.aliases === undefined ? find : finderFor(gateway.offering.catalogue, by.key),
+    ),
   )
   const refusal = checkReach(call)
   if (refusal) throw refusal
@@ -99,7 +102,7 @@ const readCall = (gateway: Gateway, incoming: Incoming, by: Requester, body: Jso
 const withinModel = (gateway: Gateway, call: Call, model: Model): Call => {
   const most = model.maxOutputTokens
   if (call.maxOutput === undefined || call.maxOutput <= most) return call
-  const vendor = gateway.sold.vendors.get(model.vendor)?.vendor ?? {}
+  const vendor = gateway.offering.vendors.get(model.vendor)?.vendor ?? {}
   if (call.dialect === upstreamDialect(call, model, vendor)) return call
   return { ...call, maxOutput: most, boundLowered: true }
 }
@@ -180,9 +183,9 @@ export const modelOf = (
   { key, trace }: Pick<Task, 'key' | 'trace'>,
 ): Model | Refusal => {
   const name = key.aliases === undefined ? call.modelName : nameFor(key, call.modelName)
-  const model = gateway.sold.catalogue.find(name)
+  const model = gateway.offering.catalogue.find(name)
   if (model === undefined || model.kind !== call.kind)
-    return unknownModel(gateway.sold.catalogue, name, { kind: call.kind })
+    return unknownModel(gateway.offering.catalogue, name, { kind: call.kind })
   trace.model = model.id
   trace.vendor = model.vendor
   return model
@@ -228,10 +231,10 @@ const turnOf = (
 const sharedTurn = async (
   book: Gateway['book'],
   key: Key,
-  taken: Soon<RateVerdict | Refusal>,
+  ownRate: Soon<RateVerdict | Refusal>,
   trace: Trace,
 ): Promise<TokenTurn | undefined> => {
-  const own = must(await taken)
+  const own = must(await ownRate)
   let rate = own
   const makers = key.ancestors.length === 0 ? [] : must(await book.makersOf(key))
   for (const { id, limits } of makers) {

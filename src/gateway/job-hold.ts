@@ -9,7 +9,7 @@ import type { LoanRefused } from '../ledger/types.ts'
 import type { JobShape } from '../media/shape.ts'
 import { GUESTS_KEY } from '../payment/x402.ts'
 import type { NewRun, RunBegun } from '../store/calls/run-port.ts'
-import type { Gateway, Selling } from './gateway.ts'
+import type { Gateway, LiveOffering } from './gateway.ts'
 import { OWNER_MS } from './jobs.ts'
 
 /** How long the job waits for money that other leases or open calls have. */
@@ -21,7 +21,7 @@ const TOO_MANY_RETRY_S = 10
 export class RunExists extends Error {}
 
 /** The shape of a model whose calls are jobs. */
-export const jobShapeOf = ({ media }: Pick<Selling, 'media'>, modelId: string): JobShape | undefined => {
+export const jobShapeOf = ({ media }: Pick<LiveOffering, 'media'>, modelId: string): JobShape | undefined => {
   const shape = media.get(modelId)
   return shape?.flow === 'job' ? shape : undefined
 }
@@ -32,7 +32,7 @@ export const holdFor = (
   modelId: string,
   ask: HoldRequest,
 ): Soon<Hold | HoldRefused | Refusal> => {
-  const shape = jobShapeOf(gateway.sold, modelId)
+  const shape = jobShapeOf(gateway.offering, modelId)
   return shape === undefined ? gateway.book.hold(ask) : holdJob(gateway, modelId, shape, ask)
 }
 

@@ -126,6 +126,6 @@ const takeUp = async (gateway: Gateway, run: Run): Promise<void> => {
       refuse('upstream_error', 'The job was lost while it was submitted. Nothing was charged.'),
     )
   }
-  const everyMs = jobShapeOf(gateway.sold, run.model)?.everyMs ?? TAKE_MS
+  const everyMs = jobShapeOf(gateway.offering, run.model)?.everyMs ?? TAKE_MS
   jobs.open.set(run.id, newJob(run, run.facts, { nowMs: clock.monotonicMs() - everyMs, everyMs }))
 }

@@ -12,7 +12,7 @@ import type { Charge, LastBytes } from './settle.ts'
 import { STREAM_HEADERS } from './stream-images.ts'
 
 /** An output as its caller sees it. */
-export type Shown = StoredAsset | Extract<Output, { type: 'text' | 'json' }>
+export type ShownOutput = StoredAsset | Extract<Output, { type: 'text' | 'json' }>
 
 /** The call that the results belong to. */
 type CallRef = {
@@ -25,7 +25,7 @@ type Done = Extract<Verdict, { verdict: 'done' }>
 export type Results = {
   readonly done: Pick<Done, 'outputs' | 'body' | 'transcript'>
   /** In the order of the outputs. */
-  readonly shown: readonly Shown[]
+  readonly shown: readonly ShownOutput[]
   /** The assets' bytes, in order, if the form contains them. */
   readonly bytes: readonly Uint8Array[]
   /** Seconds since 1970. */
@@ -42,10 +42,10 @@ export const containsBytes = (results: ResultStyle | undefined): boolean =>
 
 const FORMS_WITH_BYTES: readonly string[] = ['images_base64', 'bytes', 'gemini_content', 'gemini_predictions']
 
-const isAsset = (one: Shown): one is StoredAsset => 'url' in one
+const isAsset = (one: ShownOutput): one is StoredAsset => 'url' in one
 
 /** The output without the members that only we use. */
-const publicOutput = (one: Shown): Json => {
+const publicOutput = (one: ShownOutput): Json => {
   if (!isAsset(one))
     return one.type === 'text' ? { type: 'text', text: one.text } : { type: 'json', value: one.value }
   const { id: _id, sha256: _hash, ...rest } = one
@@ -176,7 +176,11 @@ const operationOf = (modelName: string, id: string, films: readonly StoredAsset[
 })
 
 /** The vendor's body, with our addresses in place of its own. */
-const withAddresses = (body: JsonObject, outputs: readonly Output[], shown: readonly Shown[]): JsonObject => {
+const withAddresses = (
+  body: JsonObject,
+  outputs: readonly Output[],
+  shown: readonly ShownOutput[],
+): JsonObject => {
   const copy: Record<string, Json | undefined> = structuredClone(body)
   for (const [index, output] of outputs.entries()) {
     const one = shown[index]

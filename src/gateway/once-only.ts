@@ -36,15 +36,15 @@ const LET_GO_TRIES = 30
 
 export const onceOnly = async (
   gateway: Gateway,
-  asked: Repeatable,
+  repeatable: Repeatable,
   run: RunCall,
   ofRun: OfRun,
 ): Promise<Answer> => {
-  const { incoming, key, body, trace } = asked
+  const { incoming, key, body, trace } = repeatable
   const ref = {
     keyId: key.id,
     endpoint: incoming.endpoint,
-    key: must(readIdempotencyKey(asked.idempotencyKey)),
+    key: must(readIdempotencyKey(repeatable.idempotencyKey)),
   }
   const { hash } = gateway
   const same = canonicalJson([body.value, incoming.maxCostUsd ?? null])

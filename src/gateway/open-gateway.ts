@@ -21,11 +21,11 @@ import {
   createGateway,
   type Gateway,
   type GatewayParts,
+  type Offering,
   type Present,
   type Receipts,
-  type Sold,
-  selling,
   type Watch,
+  withOffering,
 } from './gateway.ts'
 import { keepJobs } from './keep-jobs.ts'
 import { keepPruning } from './keep-pruning.ts'
@@ -35,7 +35,7 @@ import { watchBooks } from './watch-books.ts'
 
 type GatewaySetup = Pick<
   GatewayParts,
-  'store' | 'sold' | 'options' | 'hash' | 'log' | 'publicUrl' | 'webhooks' | 'console' | 'config'
+  'store' | 'offering' | 'options' | 'hash' | 'log' | 'publicUrl' | 'webhooks' | 'console' | 'config'
 > & {
   /** What the operator sees of the server; the check of the books comes with the chores. */
   readonly watch?: Omit<Watch, 'books'>
@@ -65,7 +65,7 @@ type RunningGateway = {
   readonly gateway: Gateway
   readonly present: Present
   /** Calls that begin from now on use this catalogue. */
-  readonly sell: (sold: Sold) => void
+  readonly changeOffering: (offering: Offering) => void
   /** Stops the background work at once. */
   readonly stopChores: () => void
 }
@@ -85,7 +85,7 @@ export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => 
   const gateway = createGateway({
     store,
     book,
-    sold: it.sold,
+    offering: it.offering,
     payments: { stripe, x402 },
     watch: { ...it.watch, books },
     options: it.options,
@@ -110,8 +110,8 @@ export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => 
   return {
     gateway,
     present,
-    sell: (sold) => {
-      present.gateway = selling(present.gateway, sold)
+    changeOffering: (offering) => {
+      present.gateway = withOffering(present.gateway, offering)
       if (keepsJobs(present.gateway)) stopJobs ??= keepJobs(present)
     },
     stopChores: () => {
@@ -145,7 +145,8 @@ const SETTLE_MS = 5_000
 
 const nothing = (): void => undefined
 
-const keepsJobs = ({ sold }: Gateway): boolean => [...sold.media.values()].some(({ flow }) => flow === 'job')
+const keepsJobs = ({ offering }: Gateway): boolean =>
+  [...offering.media.values()].some(({ flow }) => flow === 'job')
 
 type ChoreParts = Pick<GatewayParts, 'store' | 'log' | 'hash' | 'clock' | 'random'> & {
   readonly stripe: StripePayments | undefined

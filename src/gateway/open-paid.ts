@@ -20,7 +20,7 @@ import type { Trace } from './trace.ts'
 /** The fixed facts of one paid request. */
 export type PayingCall = Quotable & {
   readonly bearer: boolean
-  readonly asked: CheckedRequest
+  readonly request: CheckedRequest
   readonly plan: Plan
   readonly key: Key
   /** The sub-wallet that the call names. */
@@ -51,8 +51,8 @@ export const openPaid = async (
   paying: PayingCall,
   { payment, account: payer, transaction, keep, signal }: PaidTaskParts,
 ): Promise<Task> => {
-  const { x402, key, sub, bearer, asked, plan, trace } = paying
-  const { call, model, ceiling, body } = asked
+  const { x402, key, sub, bearer, request, plan, trace } = paying
+  const { call, model, ceiling, body } = request
   const { id, offer, units } = payment
   const paid = nanoOfUnits(offer, units)
   const reserved = await reservePaid(

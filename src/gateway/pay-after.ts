@@ -13,7 +13,7 @@ import {
   addUnpaidHeaders,
   notTaken,
   type PaymentNotice,
-  type Taking,
+  type PaymentToTake,
   unconfirmed,
 } from './take-payment.ts'
 import type { Trace } from './trace.ts'
@@ -30,7 +30,7 @@ export const uptoSecondsOf = ({ options }: Gateway, x402: X402): number =>
 /** Records what a payer authorised for a call; no money has moved yet. */
 export const authorizePayment = async (
   gateway: Gateway,
-  it: Omit<Taking, 'creditTo' | 'invoiceId'>,
+  it: Omit<PaymentToTake, 'creditTo' | 'invoiceId'>,
 ): Promise<void> => {
   const { x402, presented, requirements, paidFor, fingerprint } = it
   const neededUntil = gateway.clock.now() + gateway.options.timeouts.totalMs + SETTLE_LEAST_MS

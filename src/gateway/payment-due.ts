@@ -39,18 +39,18 @@ const withinUnit = (ceiling: Ceiling, unit: Nano): Ceiling =>
 /** The bound of a paid call and its maximum cost. The payment never exceeds the caller's ceiling. */
 export const planPaid = (
   gateway: Gateway,
-  asked: CheckedRequest,
+  request: CheckedRequest,
   offers: Offers,
   outputTokens: number,
 ): Plan | Refusal => {
   const unit = offers.reduce((largest, offer) => greatest(largest, offer.nanoPerUnit), 1n)
-  const plan = planCall(gateway, { ...asked, ceiling: withinUnit(asked.ceiling, unit) }, outputTokens)
-  if (plan instanceof Refusal || asked.ceiling === undefined) return plan
+  const plan = planCall(gateway, { ...request, ceiling: withinUnit(request.ceiling, unit) }, outputTokens)
+  if (plan instanceof Refusal || request.ceiling === undefined) return plan
   const price = offers.reduce(
     (highest, offer) => greatest(highest, nanoOfUnits(offer, unitsFor(offer, plan.amount))),
     0n,
   )
-  return price > asked.ceiling.amount ? tooDear(gateway, price, asked.ceiling) : plan
+  return price > request.ceiling.amount ? tooDear(gateway, price, request.ceiling) : plan
 }
 
 /** What can be paid for: a call, or an invoice. */

@@ -65,7 +65,7 @@ const ofConfig = ({ config }: Gateway): readonly Reading[] => {
 }
 
 /** Vendors in order; if there are more than fit, the last are left out. */
-const ofVendors = ({ sold: { vendors, traffic }, clock }: Gateway): readonly Reading[] => {
+const ofVendors = ({ offering: { vendors, traffic }, clock }: Gateway): readonly Reading[] => {
   const nowMs = clock.monotonicMs()
   return [...vendors].flatMap(([id, setup]): Reading[] => {
     const rests = restsOf(setup, traffic, nowMs)

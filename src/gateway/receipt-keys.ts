@@ -48,22 +48,22 @@ export const openReceiptKeys = async (
     await makeKey(parts, { after: stored, waitMs: 0 })
     known = await load()
   }
-  let askedMs = clock.monotonicMs()
-  let asking: Promise<void> | undefined
+  let loadedMs = clock.monotonicMs()
+  let loading: Promise<void> | undefined
   /** Reads the keys again if the last reading is too old; after a failure the known ones stay. */
   const refresh = (ageMs: number): Promise<void> => {
-    if (asking === undefined && clock.monotonicMs() - askedMs > ageMs) {
-      askedMs = clock.monotonicMs()
-      asking = load()
+    if (loading === undefined && clock.monotonicMs() - loadedMs > ageMs) {
+      loadedMs = clock.monotonicMs()
+      loading = load()
         .then((read) => {
           known = read
         })
         .catch((error: unknown) => log.warn('the receipt keys could not be read', { error: String(error) }))
         .finally(() => {
-          asking = undefined
+          loading = undefined
         })
     }
-    return asking ?? Promise.resolve()
+    return loading ?? Promise.resolve()
   }
   return {
     signer: () => {

@@ -25,15 +25,15 @@ export const recall = async (gateway: Gateway, key: Key | undefined, sent: JsonB
   // Calls that bring their payment have no key to keep anything for.
   const lifeMs = gateway.options.responsesKeptMs
   if (lifeMs === 0 || key === undefined) return { body: sent, memory: undefined }
-  const { store: asked, previous_response_id: named, ...rest } = sent.value
+  const { store: stores, previous_response_id: named, ...rest } = sent.value
   const previous = typeof named === 'string' && named !== '' ? named : undefined
   const own = itemsOf(rest.input)
   const before = previous === undefined ? [] : must(await conversation(gateway, { key, lifeMs }, previous))
   const input = must(await resolved(gateway, key, before, own))
   const body =
-    input === undefined ? sent : bodyOf({ ...rest, input, ...(asked === false ? { store: false } : {}) })
+    input === undefined ? sent : bodyOf({ ...rest, input, ...(stores === false ? { store: false } : {}) })
   if (body.bytes.length > gateway.options.bodyBytesMax) throw tooLong()
-  const memory = asked === false ? undefined : memoryOf(gateway, { key, lifeMs }, previous, own)
+  const memory = stores === false ? undefined : memoryOf(gateway, { key, lifeMs }, previous, own)
   return { body, memory }
 }
 

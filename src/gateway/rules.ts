@@ -39,16 +39,16 @@ export const modelFor = async (
   { name, listing }: { readonly name: string; readonly listing?: string },
 ): Promise<Model> => {
   const known = nameFor(key, name)
-  const model = gateway.sold.catalogue.find(known)
+  const model = gateway.offering.catalogue.find(known)
   if (model === undefined)
-    throw unknownModel(gateway.sold.catalogue, known, listing === undefined ? {} : { listing })
+    throw unknownModel(gateway.offering.catalogue, known, listing === undefined ? {} : { listing })
   must(await rulesFor(gateway, key, model))
-  return namedFor(gateway.sold.catalogue, key, [model])[0] ?? model
+  return namedFor(gateway.offering.catalogue, key, [model])[0] ?? model
 }
 
 /** The models that the key's calls may use, with its own aliases of them. */
 export const modelsFor = async (gateway: Gateway, key: Key): Promise<readonly Model[]> => {
   const rules = must(await gateway.book.rules(key.walletId))
-  const allowed = gateway.sold.catalogue.list().filter((model) => allowsModel(rules, model))
-  return namedFor(gateway.sold.catalogue, key, allowed)
+  const allowed = gateway.offering.catalogue.list().filter((model) => allowsModel(rules, model))
+  return namedFor(gateway.offering.catalogue, key, allowed)
 }

@@ -22,7 +22,7 @@ import {
   boundSent,
   type CheckedRequest,
   type Incoming,
-  readAsked,
+  readRequest,
   takeCallTurn,
   whoCalls,
 } from './incoming.ts'
@@ -47,55 +47,55 @@ export const runCall = async (gateway: Gateway, incoming: Incoming, trace: Trace
   const caller = whoCalls(gateway, incoming.authorization, trace)
   const key = caller instanceof Promise ? await caller : caller
   const mode = must(named)
-  const asked = await readAsked(gateway, incoming, { key, trace, keeps: true })
-  const it = { key, sub: incoming.subWallet, mode, asked, trace }
-  return incoming.idempotencyKey === undefined && asked.call.media === undefined
-    ? runAsked(gateway, it, undefined, incoming.signal)
+  const request = await readRequest(gateway, incoming, { key, trace, keeps: true })
+  const it = { key, sub: incoming.subWallet, mode, request, trace }
+  return incoming.idempotencyKey === undefined && request.call.media === undefined
+    ? runChecked(gateway, it, undefined, incoming.signal)
     : runKept(gateway, incoming, it)
 }
 
 /** Runs a call that may be a job, or whose answer is kept for repeats. */
-const runKept = (gateway: Gateway, incoming: Incoming, it: Asked): Promise<Answer> => {
+const runKept = (gateway: Gateway, incoming: Incoming, it: CallToRun): Promise<Answer> => {
   const { idempotencyKey, signal } = incoming
-  const { asked, key, trace } = it
-  const { call } = asked
+  const { request, key, trace } = it
+  const { call } = request
   const ofRun = (id: string, ref?: IdempotencyRef) => answerRun(gateway, { id, call, trace, ref })
   const mayBeJob = call.media !== undefined
   const run = (keep: Keep | undefined, itsOwn: AbortSignal): Promise<Answer> => {
-    const answer = () => runAsked(gateway, it, keep, itsOwn)
+    const answer = () => runChecked(gateway, it, keep, itsOwn)
     return mayBeJob ? orItsRun(gateway, { keep, trace, ofRun }, answer) : answer()
   }
   return idempotencyKey === undefined
     ? run(undefined, signal)
-    : onceOnly(gateway, { incoming, idempotencyKey, key, body: asked.body, trace }, run, ofRun)
+    : onceOnly(gateway, { incoming, idempotencyKey, key, body: request.body, trace }, run, ofRun)
 }
 
-type Asked = {
+type CallToRun = {
   readonly key: Key
   /** The sub-wallet that the call names. */
   readonly sub: string | undefined
   readonly mode: PaymentMode
-  readonly asked: CheckedRequest
+  readonly request: CheckedRequest
   readonly trace: Trace
 }
 
 /** Runs a call that was read: may they, hold, ask, meter, settle. What is known in memory is not awaited. */
-const runAsked = async (
+const runChecked = async (
   gateway: Gateway,
-  { key, sub, mode, asked, trace }: Asked,
+  { key, sub, mode, request, trace }: CallToRun,
   keep: Keep | undefined,
   signal: AbortSignal,
 ): Promise<Answer> => {
-  const { model, memory } = asked
+  const { model, memory } = request
   const rules = rulesFor(gateway, key, model)
   const { perCallMax } = must(rules instanceof Promise ? await rules : rules)
   if (model.cheaper !== undefined) await waitForCapacity(gateway, model, signal)
-  const taken = takeCallTurn(gateway, { key, call: asked.call, model, trace })
-  const turn = taken instanceof Promise ? await taken : taken
+  const pending = takeCallTurn(gateway, { key, call: request.call, model, trace })
+  const turn = pending instanceof Promise ? await pending : pending
   const call =
-    asked.call.media?.unread === undefined
-      ? asked.call
-      : await withMediaRead(gateway, asked.call, { key, trace, signal })
+    request.call.media?.unread === undefined
+      ? request.call
+      : await withMediaRead(gateway, request.call, { key, trace, signal })
   const opening: TaskParts = {
     callId: trace.callId,
     key,
@@ -104,9 +104,9 @@ const runAsked = async (
     payment: { mode },
     call,
     model,
-    ceiling: perCallMax === undefined ? asked.ceiling : lowerOf(asked.ceiling, perCallMax),
+    ceiling: perCallMax === undefined ? request.ceiling : lowerOf(request.ceiling, perCallMax),
     outputMost: turn && outputWithin(model, call, turn),
-    sent: asked.body.bytes,
+    sent: request.body.bytes,
     memory,
     trace,
     keep,

@@ -24,7 +24,7 @@ import { waitForCapacity } from './discount-lane.ts'
 import type { Gateway } from './gateway.ts'
 import { guestKey } from './guest-key.ts'
 import { takeGuestTurn } from './guest-turn.ts'
-import { type CheckedRequest, type Incoming, readAsked, takeCallTurn, whoCalls } from './incoming.ts'
+import { type CheckedRequest, type Incoming, readRequest, takeCallTurn, whoCalls } from './incoming.ts'
 import { jobShapeOf } from './job-hold.ts'
 import { onceUnder, type RunCall, readIdempotencyKey } from './once-only.ts'
 import { openPaid, type PayingCall } from './open-paid.ts'
@@ -61,28 +61,29 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
   const uncount = bearer ? nothing : takeGuestTurn(gateway, kind, payment.origin(), trace)
   const key = own ?? (await guestKey(gateway, x402, trace))
   const sub = must(await subWalletOf(gateway, incoming, own))
-  const read = await readAsked(gateway, incoming, { key, trace, keeps: false })
+  const read = await readRequest(gateway, incoming, { key, trace, keeps: false })
   checkAllRead(read.call)
   const { perCallMax } = must(await rulesFor(gateway, key, read.model))
-  const asked = { ...read, ceiling: lowerOf(read.ceiling, perCallMax) }
+  const request = { ...read, ceiling: lowerOf(read.ceiling, perCallMax) }
   const offers = [offer, ...more] as const
-  const plan = must(planPaid(gateway, asked, offers, x402.options.outputTokens))
-  const { call, model } = asked
+  const plan = must(planPaid(gateway, request, offers, x402.options.outputTokens))
+  const { call, model } = request
   const paying: PayingCall = {
     x402,
     offers,
     key,
     sub,
     bearer,
-    asked,
+    request,
     plan,
     bound: plan.amount,
     outputTokens: call.maxOutput === undefined && call.kind === 'chat' ? plan.output : undefined,
-    ...fingerprintsOf(gateway, canonicalRequest(incoming, asked, own)),
+    ...fingerprintsOf(gateway, canonicalRequest(incoming, request, own)),
     resource: resourceAt(x402, payment.url, `One call of ${model.id}`),
     change: bearer ? 'bearer' : 'none',
     // The payer could empty the account while a job runs, so jobs take no payment that is only authorised.
-    uptoSeconds: jobShapeOf(gateway.sold, model.id) === undefined ? uptoSecondsOf(gateway, x402) : undefined,
+    uptoSeconds:
+      jobShapeOf(gateway.offering, model.id) === undefined ? uptoSecondsOf(gateway, x402) : undefined,
     presented: pays ? must(readPayment(payment, x402.options.offers, schemesOf(x402))) : undefined,
     trace,
     uncount,
@@ -142,11 +143,11 @@ const schemesOf = ({ options }: X402): readonly Scheme[] =>
   options.upto === undefined ? ['exact'] : ['exact', 'upto']
 
 /** The request as a text that no other request has. */
-const canonicalRequest = (incoming: Incoming, asked: CheckedRequest, own: Key | undefined): string =>
+const canonicalRequest = (incoming: Incoming, request: CheckedRequest, own: Key | undefined): string =>
   canonicalJson([
     'x402',
     incoming.endpoint,
-    asked.body.value,
+    request.body.value,
     incoming.maxCostUsd ?? null,
     own?.id ?? null,
     incoming.subWallet ?? null,
@@ -177,7 +178,7 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall)
   // Checked before the claim: a request that this payment is not for must not touch the answer of the one it is for.
   if (bound && !isFor(known, paying)) throw new PaymentDue('payment_already_used')
   const run: RunCall = async (keep, signal) => {
-    const capacity = () => waitForCapacity(gateway, paying.asked.model, signal)
+    const capacity = () => waitForCapacity(gateway, paying.request.model, signal)
     const before = await paidBefore(gateway, paying)
     if (before !== undefined) {
       await capacity()
@@ -196,7 +197,7 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall)
   }
   const checkRepeat = () => checkPaidFor(gateway, x402, trace)
   const ofRun = (id: string, kept?: IdempotencyRef) =>
-    answerRun(gateway, { id, call: paying.asked.call, trace, ref: kept })
+    answerRun(gateway, { id, call: paying.request.call, trace, ref: kept })
   const once = { ref, fingerprint, fingerprintBefore, trace, idle: isDue, checkRepeat, ofRun }
   const runOrIts: RunCall = (keep, signal) =>
     orItsRun(gateway, { keep, trace, ofRun }, () => run(keep, signal))
@@ -260,11 +261,11 @@ const checkFirst = async (
   paying: PayingCall,
   presented: Presented,
 ): Promise<TokenTurn | undefined> => {
-  const { key, bearer, plan, trace, asked } = paying
+  const { key, bearer, plan, trace, request } = paying
   checkQuoted(gateway, paying, presented)
   // Guests pay before any work is done for them; they are counted only if the operator has set them a rate.
   if (!bearer && rateNames.every((rate) => key.limits[rate] === undefined)) return undefined
-  const call = { ...asked.call, maxOutput: plan.output }
+  const call = { ...request.call, maxOutput: plan.output }
   const planRpm = bearer ? gateway.options.planRpm : undefined
-  return takeCallTurn(gateway, { key, call, model: asked.model, trace }, planRpm)
+  return takeCallTurn(gateway, { key, call, model: request.model, trace }, planRpm)
 }

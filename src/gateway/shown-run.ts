@@ -8,7 +8,7 @@ import type { Output } from '../media/shape.ts'
 import { GUESTS_KEY } from '../payment/x402.ts'
 import type { Run, RunOutput, RunResult, RunState } from '../store/calls/run-port.ts'
 import type { Gateway } from './gateway.ts'
-import { containsBytes, type Results, type Shown, written } from './media-results.ts'
+import { containsBytes, type Results, type ShownOutput, written } from './media-results.ts'
 
 export const shownStates = {
   submitting: 'queued',
@@ -72,7 +72,7 @@ const outputOf = (output: RunOutput): Output =>
 
 /** The results, with addresses that are valid from now on. An asset that is gone has none. */
 const resultsOf = async (gateway: Gateway, run: Run, it: Delivered, bytesToo: boolean): Promise<Results> => {
-  const shown: Shown[] = []
+  const shown: ShownOutput[] = []
   const bytes: Uint8Array[] = []
   for (const [index, output] of it.outputs.entries()) {
     if (output.type === 'text' || output.type === 'json') shown.push(output)
@@ -104,7 +104,7 @@ export const deliveredAnswer = async (gateway: Gateway, run: Run, style = run.fa
   const it = await resultsOf(gateway, run, result, containsBytes(results))
   const { usage, bill } = result
   const last = written(callRef, it, { usage, bill, charged: BigInt(result.charged) })
-  const asked = { ...result.headers, 'cache-control': 'no-store', 'content-type': 'application/json' }
-  const headers = results === facts.style ? result.headers : asked
+  const otherHeaders = { ...result.headers, 'cache-control': 'no-store', 'content-type': 'application/json' }
+  const headers = results === facts.style ? result.headers : otherHeaders
   return { status: 200, headers, body: last.bytes(undefined, undefined) }
 }

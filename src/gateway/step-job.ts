@@ -35,7 +35,7 @@ export const stepJob = (gateway: Gateway, job: Job): Promise<void> =>
 const stepFor = async (gateway: Gateway, job: Job, byteOwner: ByteOwner): Promise<void> => {
   const { clock } = gateway
   job.askedMs = clock.monotonicMs()
-  job.dueMs = job.askedMs + pauseOf(gateway, job, jobShapeOf(gateway.sold, job.run.model)?.everyMs ?? 0)
+  job.dueMs = job.askedMs + pauseOf(gateway, job, jobShapeOf(gateway.offering, job.run.model)?.everyMs ?? 0)
   const overdue = clock.now() >= job.run.deadline
   const found = whereIs(gateway, job)
   if (found === undefined) return overdue ? giveUp(gateway, job, undefined) : undefined
@@ -74,10 +74,10 @@ const pauseOf = ({ clock, random }: Gateway, { run }: Job, everyMs: number): num
 const whereIs = (gateway: Gateway, job: Job): JobPlace | undefined => whereSold(gateway, job) ?? job.begunAt
 
 const whereSold = (gateway: Gateway, { run, facts }: Job): JobPlace | undefined => {
-  const shape = jobShapeOf(gateway.sold, run.model)
-  const model = gateway.sold.catalogue.find(run.model)
+  const shape = jobShapeOf(gateway.offering, run.model)
+  const model = gateway.offering.catalogue.find(run.model)
   if (shape === undefined || model === undefined) return undefined
-  const all = deploymentsFor(gateway.sold, model).filter(({ setup }) => setup.vendor.id === facts.vendor)
+  const all = deploymentsFor(gateway.offering, model).filter(({ setup }) => setup.vendor.id === facts.vendor)
   const at = all.find(({ key }) => key === facts.deployment) ?? all[0]
   return at === undefined ? undefined : { shape, at }
 }
@@ -108,10 +108,10 @@ const poll = async (
   { shape, at, byteOwner }: StepPlace,
 ): Promise<Polled | undefined> => {
   const { ref } = job.facts
-  const asking = { deployment: at, shape, id: job.run.id, byteOwner }
+  const request = { deployment: at, shape, id: job.run.id, byteOwner }
   let outgoing = shape.poll(ref)
   for (let step = 0; step <= STEPS_MAX; step++) {
-    const answer: VendorAnswer = await askStep(gateway, asking, outgoing)
+    const answer: VendorAnswer = await askStep(gateway, request, outgoing)
     const read = shape.readPoll(answer, { ref, step })
     if (read === undefined) {
       job.missing = answer.status === 404 ? job.missing + 1 : 0

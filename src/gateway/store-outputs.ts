@@ -6,7 +6,7 @@ import { type Refusal, unavailable } from '../core/refusal.ts'
 import type { Usage } from '../core/usage.ts'
 import type { Output, Verdict } from '../media/shape.ts'
 import type { Gateway } from './gateway.ts'
-import type { Shown } from './media-results.ts'
+import type { ShownOutput } from './media-results.ts'
 import type { Task } from './task.ts'
 
 /** Products whose results are text or facts need no storage. */
@@ -42,7 +42,7 @@ type Storing = {
  */
 export const storeOutputs = async (assets: Assets | undefined, it: Storing) => {
   const { keyId, runId } = it
-  const shown: Shown[] = []
+  const shown: ShownOutput[] = []
   const bytes: Uint8Array[] = []
   const probe = newProbe(assets, it)
   for (const [index, output] of it.outputs.entries())

@@ -83,15 +83,16 @@ export const STREAM_HEADERS = {
 }
 
 const failureOf = ({ log }: Gateway, { trace, model }: Task, thrown: unknown): Uint8Array => {
-  const told =
+  const refusal =
     thrown instanceof Refusal
       ? thrown
       : refuse('upstream_error', 'The picture could not be fetched. Nothing was charged.', {
           members: { provider: model.vendor },
         })
-  if (thrown !== told) log.warn('a streamed picture failed', { call: trace.callId, error: messageOf(thrown) })
-  trace.ended ??= told.code
-  return eventBytes({ type: 'error', ...refusalBody(told, trace.callId) })
+  if (thrown !== refusal)
+    log.warn('a streamed picture failed', { call: trace.callId, error: messageOf(thrown) })
+  trace.ended ??= refusal.code
+  return eventBytes({ type: 'error', ...refusalBody(refusal, trace.callId) })
 }
 
 type Queue = {

@@ -11,7 +11,7 @@ import type { WalletId } from '../tenancy/key.ts'
 import { PaymentDue } from './payment-due.ts'
 import type { Trace } from './trace.ts'
 
-export type Taking = {
+export type PaymentToTake = {
   readonly x402: X402
   readonly trace: Trace
   readonly presented: Presented
@@ -25,7 +25,7 @@ export type Taking = {
 }
 
 /** Takes the payment, once however often it is sent, and returns its transaction on the chain. */
-export const takePayment = async (it: Taking): Promise<string> => {
+export const takePayment = async (it: PaymentToTake): Promise<string> => {
   const { x402, presented, requirements, paidFor, fingerprint, invoiceId, creditTo } = it
   const collected = await x402.collect({
     presented,
@@ -48,7 +48,7 @@ type NotTaken =
 
 /** What follows from a payment that was not taken. */
 export const notTaken = (
-  { trace, presented }: Pick<Taking, 'trace' | 'presented'>,
+  { trace, presented }: Pick<PaymentToTake, 'trace' | 'presented'>,
   collected: NotTaken,
 ): PaymentDue | Refusal => {
   switch (collected.outcome) {

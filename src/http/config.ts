@@ -20,7 +20,7 @@ const CONFIG = 'turnpike config'
 const iso = (at: number): string => new Date(at).toISOString()
 
 export const getConfig: Handler = async (gateway, call): Promise<Answer> => {
-  const { control, reports } = await asked(gateway, call, 'status')
+  const { control, reports } = await reportsOf(gateway, call, 'status')
   const shown: ConfigShown = {
     settings: control.settings,
     processes: reports.map(({ process, status: { version, appliedAt, reloads, refused, needsRestart } }) => ({
@@ -38,7 +38,7 @@ export const getConfig: Handler = async (gateway, call): Promise<Answer> => {
 export const postConfig: BodyHandler<z.output<typeof configAsk>> = async (gateway, call, body) => {
   must(opens(gateway, call))
   const { dry_run = false } = await body()
-  const { reports } = await asked(gateway, call, dry_run ? 'check' : 'apply')
+  const { reports } = await reportsOf(gateway, call, dry_run ? 'check' : 'apply')
   return json(together(reports))
 }
 
@@ -57,7 +57,7 @@ const together = (reports: readonly ConfigReport[]): ConfigReloaded => {
   }
 }
 
-const asked = async (gateway: Gateway, call: HttpCall, action: ConfigAction) => {
+const reportsOf = async (gateway: Gateway, call: HttpCall, action: ConfigAction) => {
   must(opens(gateway, call))
   const control = gateway.config
   if (control === undefined) throw refuse('not_found', 'This server does not reload its configuration.')

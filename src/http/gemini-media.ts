@@ -80,7 +80,7 @@ const withPictures = (pictures: readonly Json[], { media }: Product): JsonObject
   return { image: input.list ? pictures : first }
 }
 
-const notTaken = (name: string): Refusal =>
+const notAccepted = (name: string): Refusal =>
   invalid(name, `'${name}' is not accepted by models that make images.`)
 
 /** `generateContent` of an image model: the images are parts of the answer. */
@@ -103,14 +103,14 @@ export const decodeContentPicture = (
       'seed',
     ]),
   ]
-  if (unknown !== undefined) return notTaken(unknown)
+  if (unknown !== undefined) return notAccepted(unknown)
   const said = promptIn(body.value.contents)
   if (said instanceof Refusal) return said
   const pictures = withPictures(said.pictures, product)
   if (pictures instanceof Refusal) return pictures
   const size = member(set, 'imageConfig')
-  const asked = { ...(isObject(size) ? size : {}), candidateCount: set.candidateCount, seed: set.seed }
-  const inputs = { prompt: said.prompt, ...inputsOf(asked, product), ...pictures }
+  const settings = { ...(isObject(size) ? size : {}), candidateCount: set.candidateCount, seed: set.seed }
+  const inputs = { prompt: said.prompt, ...inputsOf(settings, product), ...pictures }
   return mediaCall(modelName, body, { product, inputs, results: 'gemini_content', flat: true })
 }
 
@@ -133,7 +133,7 @@ const prediction =
         members: { param: 'model' },
       })
     const [unknown] = others(body.value, ['instances', 'parameters'])
-    if (unknown !== undefined) return notTaken(unknown)
+    if (unknown !== undefined) return notAccepted(unknown)
     const instance = instanceOf(body.value, product)
     if (instance instanceof Refusal) return instance
     const { parameters } = body.value

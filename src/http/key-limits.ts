@@ -27,7 +27,7 @@ export const putKeyLimits: BodyHandler<LimitsBody> = async (gateway, call, read)
     ? (checkGoverns(gateway, caller) ?? checkWithin(caller, body, planRpm))
     : (checkSelfChange(target, body, planRpm) ?? checkOwnChildren(gateway, target, body))
   if (refusal) throw refusal
-  const unsold = checkAliases(gateway.sold.catalogue, body.aliases)
+  const unsold = checkAliases(gateway.offering.catalogue, body.aliases)
   if (unsold) throw unsold
   const changed = await gateway.book.changeKey(target.id, changeOf(body, byCreator))
   if (changed === undefined) throw notYours()

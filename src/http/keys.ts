@@ -28,15 +28,15 @@ export const deleteQuery = ['with_children'] as const
 /** A repeat with the same Idempotency-Key gets the same key. */
 export const createChild: BodyHandler<z.output<typeof newKeyBody>> = async (gateway, call, body) => {
   const maker = await managerOf(gateway, call)
-  const asked = await body()
-  const label = storable(asked.label)
-  const beyond = checkWithin(maker, asked.limits, gateway.options.planRpm)
+  const request = await body()
+  const label = storable(request.label)
+  const beyond = checkWithin(maker, request.limits, gateway.options.planRpm)
   if (beyond) throw beyond
-  const unsold = checkAliases(gateway.sold.catalogue, asked.limits.aliases)
+  const unsold = checkAliases(gateway.offering.catalogue, request.limits.aliases)
   if (unsold) throw unsold
   await takeTurn(gateway, maker, call.trace)
-  const { sub } = asked
-  const { aliases } = asked.limits
+  const { sub } = request
+  const { aliases } = request.limits
   if (sub !== undefined && (await gateway.store.subWallets.subWallet(maker, sub)) === undefined)
     throw refuse('not_found', 'There is no such sub-wallet, or it is not yours.')
   const { token, ...identity } = await identityOf(gateway, maker, call)
@@ -46,8 +46,8 @@ export const createChild: BodyHandler<z.output<typeof newKeyBody>> = async (gate
     walletId: maker.walletId,
     parentId: maker.id,
     label,
-    limits: limitsOf(asked.limits),
-    canManage: asked.limits.canManage ?? false,
+    limits: limitsOf(request.limits),
+    canManage: request.limits.canManage ?? false,
     ...(sub === undefined ? {} : { subWallet: sub }),
     ...(aliases == null ? {} : { aliases }),
   })

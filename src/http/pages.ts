@@ -11,7 +11,7 @@ import { listPage } from '../products/pages/list-page.ts'
 import { productPage } from '../products/pages/product-page.ts'
 import { quickstartPage, quickstartsPage, recipeNamed } from '../products/pages/quickstart-pages.ts'
 import { placeOf, shelfHere } from './place.ts'
-import { askedFor, descriptorNamed, descriptorReply, itemNamed } from './products.ts'
+import { descriptorNamed, descriptorReply, itemNamed, shelfPage } from './products.ts'
 import { publicPage, publicReply } from './public-reply.ts'
 import { readQuery } from './query.ts'
 import type { Handler } from './route.ts'
@@ -19,7 +19,7 @@ import type { Handler } from './route.ts'
 const TEXT = 'text/plain; charset=utf-8'
 
 export const getListPage: Handler = async (gateway, call) =>
-  publicPage(call, listPage(askedFor(gateway, call), placeOf(gateway, call)))
+  publicPage(call, listPage(shelfPage(gateway, call), placeOf(gateway, call)))
 
 /** A product's descriptor or page, depending on how the address ends. */
 export const getProduct: Handler = async (gateway, call) => {
@@ -56,7 +56,7 @@ export const getQuickstart: Handler = async (gateway, call) => {
   if (recipe === undefined) throw refuse('not_found', 'There is no such quickstart; /quickstart lists them.')
   return publicPage(
     call,
-    quickstartPage(recipe, modelHere(gateway.sold.catalogue, recipe.model), placeOf(gateway, call)),
+    quickstartPage(recipe, modelHere(gateway.offering.catalogue, recipe.model), placeOf(gateway, call)),
   )
 }
 

@@ -50,4 +50,4 @@ export const placeOf = (gateway: Gateway, { request }: HttpCall): Place => {
 }
 
 /** The products that are sold now. */
-export const shelfHere = ({ sold, clock }: Gateway): Shelf => shelfFor(sold.catalogue, clock.now())
+export const shelfHere = ({ offering, clock }: Gateway): Shelf => shelfFor(offering.catalogue, clock.now())

@@ -24,7 +24,7 @@ const whole = (name: string, text: string | undefined, fallback: number, most: n
 }
 
 /** The part of the shelf that a query asks for, and where the next part begins. */
-export const askedFor = (gateway: Gateway, { query }: HttpCall) => {
+export const shelfPage = (gateway: Gateway, { query }: HttpCall) => {
   const read = must(readQuery(query, productQuery))
   const page = whole('page', read.get('page'), 1, PAGES_MOST)
   const limit = whole('limit', read.get('limit'), LIMIT, LIMIT_MOST)
@@ -53,7 +53,7 @@ export const askedFor = (gateway: Gateway, { query }: HttpCall) => {
 
 export const listProducts: Handler = async (gateway, call) => {
   const place = placeOf(gateway, call)
-  const { shelf, items, total, next, previous } = askedFor(gateway, call)
+  const { shelf, items, total, next, previous } = shelfPage(gateway, call)
   const address = (query: string | undefined) =>
     query === undefined ? null : `${place.base}/products.json?${query}`
   return publicJson(call, {
@@ -73,7 +73,7 @@ export const getContext: Handler = async (gateway, call) =>
 
 /** The product by its id, short name or alias. Throws the 404. */
 export const itemNamed = (gateway: Gateway, name: string): Item => {
-  const id = gateway.sold.catalogue.find(name)?.id
+  const id = gateway.offering.catalogue.find(name)?.id
   const item = id === undefined ? undefined : shelfHere(gateway).byId.get(id)
   if (item === undefined)
     throw refuse('not_found', `There is no product '${name}'; /products.json lists those there are.`)

@@ -74,9 +74,9 @@ const frameOf = (id: SocketId, data: string) => {
 
 /** Sends one frame and waits while the client is behind, but not for ever; false when the socket is gone. */
 export const send = async (gateway: Gateway, socket: Socket, frame: object): Promise<boolean> => {
-  const taken = socket.send(JSON.stringify(frame))
-  if (taken === 0) return false
-  if (taken > 0) return true
+  const sentBytes = socket.send(JSON.stringify(frame))
+  if (sentBytes === 0) return false
+  if (sentBytes > 0) return true
   socket.data.drained ??= Promise.withResolvers<void>()
   const { promise } = socket.data.drained
   const { readerMs } = gateway.options

@@ -48,8 +48,8 @@ export const getStatus = async (gateway: Gateway): Promise<Answer> => {
           }
         : { status: 'ok' }
   const now = gateway.clock.monotonicMs()
-  for (const [id, setup] of gateway.sold.vendors) {
-    const { resting, of } = restingOf(setup, gateway.sold.traffic, now)
+  for (const [id, setup] of gateway.offering.vendors) {
+    const { resting, of } = restingOf(setup, gateway.offering.traffic, now)
     services[`vendors.${id}`] =
       resting > 0
         ? {

@@ -27,8 +27,8 @@ const numbered = ({ temperature, ...rest }: JsonObject): JsonObject =>
       }
 
 const wantsWords = (body: JsonObject): boolean => {
-  const asked = body['timestamp_granularities[]'] ?? body.timestamp_granularities
-  return Array.isArray(asked) ? asked.includes('word') : asked === 'word'
+  const granularity = body['timestamp_granularities[]'] ?? body.timestamp_granularities
+  return Array.isArray(granularity) ? granularity.includes('word') : granularity === 'word'
 }
 
 const transcriptionCall =

@@ -41,6 +41,8 @@ const paymentOf = async (gateway: Gateway, body: ClaimOfChange): Promise<string 
     { keys: await receiptKeysOf(gateway), issuers: gateway.receipts?.issuers },
     gateway.clock.now(),
   )
-  const told = verdict.valid ? verdict.claims.payment : undefined
-  return isObject(told) && told.mode === 'x402' && typeof told.id === 'string' ? told.id : undefined
+  const payment = verdict.valid ? verdict.claims.payment : undefined
+  return isObject(payment) && payment.mode === 'x402' && typeof payment.id === 'string'
+    ? payment.id
+    : undefined
 }

@@ -104,20 +104,20 @@ describe('a refused loan', () => {
       amount,
       amount,
       (limits, ownUnused, call) => {
-        const asked = ask(call - ownUnused, call, ownUnused)
+        const demand = ask(call - ownUnused, call, ownUnused)
         const given = limits.map(({ room }, place) => (place === 0 ? wallet(room) : cap(room)))
         fc.pre(call > 0n)
         const least = (place: number) => (place === 0 && call < WALLET_MINIMUM ? WALLET_MINIMUM : call)
         const fits = (there: (one: (typeof limits)[number]) => bigint) =>
           limits.every((one, place) => there(one) + ownUnused >= least(place))
-        const shortages = shortLimits(given, asked).map((limit) => {
+        const shortages = shortLimits(given, demand).map((limit) => {
           const { idle, held } = limits[given.indexOf(limit)]!
           return short(limit, { idle, held })
         })
         expect(shortages.length === 0).toBe(fits(({ room }) => room))
         const [first, ...rest] = shortages
         if (first === undefined) return
-        const { outcome, binding } = verdictOf([first, ...rest], asked, 0n)
+        const { outcome, binding } = verdictOf([first, ...rest], demand, 0n)
         expect(outcome === 'recall').toBe(fits(({ room, idle }) => room + idle))
         expect(outcome !== 'spent').toBe(fits(({ room, idle, held }) => room + idle + held))
         const needed = binding.limit.name === 'wallet' && call < WALLET_MINIMUM ? WALLET_MINIMUM : call

@@ -2,7 +2,7 @@
 import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
 import type { Usage } from '../core/usage.ts'
 import type { VendorAnswer, Verdict } from './shape.ts'
-import type { Spoken } from './transcript.ts'
+import type { TimedText } from './transcript.ts'
 
 const isOk = ({ status }: VendorAnswer): boolean => status >= 200 && status < 300
 
@@ -39,7 +39,10 @@ export const listAt = (value: Json | undefined, name: string): readonly Json[] |
 export const msOf = (seconds: number): number => Math.ceil(seconds * 1000)
 
 /** The items of a list that have times. */
-export const spokenIn = (list: readonly Json[] | undefined, ...names: readonly string[]): readonly Spoken[] =>
+export const spokenIn = (
+  list: readonly Json[] | undefined,
+  ...names: readonly string[]
+): readonly TimedText[] =>
   (list ?? []).flatMap((one) => {
     const [start, end] = [numberAt(one, 'start'), numberAt(one, 'end')]
     const text = names.map((name) => textAt(one, name)).find((found) => found !== undefined)

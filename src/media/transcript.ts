@@ -5,15 +5,15 @@
 import type { JsonObject } from '../core/json-body.ts'
 
 /** Seconds from the sound's start. */
-export type Spoken = { readonly start: number; readonly end: number; readonly text: string }
+export type TimedText = { readonly start: number; readonly end: number; readonly text: string }
 
 export type Transcript = {
   readonly text: string
   readonly language?: string
   readonly seconds?: number
   /** Empty if the vendor gives no times. */
-  readonly segments: readonly Spoken[]
-  readonly words?: readonly Spoken[]
+  readonly segments: readonly TimedText[]
+  readonly words?: readonly TimedText[]
 }
 
 /** The forms of a transcript. */
@@ -27,9 +27,9 @@ export const needsTimes = (style: TranscriptStyle): boolean => style !== 'json' 
 const WORDS_MAX = 14
 
 /** Groups words into segments: one ends with a sentence, a pause of a second, or after a number of words. */
-export const segmentsOf = (words: readonly Spoken[]): readonly Spoken[] => {
-  const segments: Spoken[] = []
-  let begun: Spoken[] = []
+export const segmentsOf = (words: readonly TimedText[]): readonly TimedText[] => {
+  const segments: TimedText[] = []
+  let begun: TimedText[] = []
   const end = () => {
     const [first, last] = [begun[0], begun.at(-1)]
     if (first !== undefined && last !== undefined)
@@ -56,13 +56,13 @@ const timeOf = (seconds: number, point: ',' | '.'): string => {
 }
 
 /** One line per cue: an empty line would end it, and an arrow would be read as times. */
-const lineOf = ({ text }: Spoken): string =>
+const lineOf = ({ text }: TimedText): string =>
   text
     .trim()
     .replace(/\s*\n\s*/g, ' ')
     .replaceAll('-->', '->')
 
-const cues = (segments: readonly Spoken[], point: ',' | '.', numbered: boolean): string =>
+const cues = (segments: readonly TimedText[], point: ',' | '.', numbered: boolean): string =>
   segments
     .map(
       (one, index) =>

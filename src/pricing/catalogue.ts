@@ -4,7 +4,7 @@ import { nanoFromDecimal, type Pico } from '../core/money.ts'
 import { Refusal } from '../core/refusal.ts'
 import { type UsageClass, usageClasses } from '../core/usage.ts'
 import table from './catalogue.json' with { type: 'json' }
-import { type Change, eachInTime, type Given, inTime, type Later, modelAt } from './dated.ts'
+import { type Change, eachInTime, type GivenPrice, inTime, type Later, modelAt } from './dated.ts'
 
 export type Catalogue = {
   /**
@@ -28,7 +28,7 @@ type SoldVendor = {
 }
 
 /** The operator's price for a model: present rates and tiers, and later ones. */
-export type Override = Given & { readonly later?: readonly Later[] }
+export type Override = GivenPrice & { readonly later?: readonly Later[] }
 
 type CatalogueParts = {
   readonly vendors: readonly SoldVendor[]
@@ -107,7 +107,7 @@ const pricedModels = (parts: CatalogueParts): Map<string, Model> => {
     const { later: laterToo = [], ...override } = parts.overrides[model.id] ?? { rates: {} }
     const first = model.id in parts.overrides ? [override] : []
     const changes = [...later, ...laterToo].sort((a, b) => a.from - b.from)
-    const own = inTime(changes, (made) => asSold(model, [...first, ...made], markup))
+    const own = inTime(changes, (made) => atSellingPrice(model, [...first, ...made], markup))
     sold.set(model.id, own)
     const twin = `${model.id}l`
     if (lower !== undefined && !byId.has(twin))
@@ -124,16 +124,16 @@ const pricedModels = (parts: CatalogueParts): Map<string, Model> => {
 }
 
 /** The model with the operator's price in place of its own, times the markup. */
-const asSold = (model: Model, changes: readonly Change[], markup: bigint): Model => ({
+const atSellingPrice = (model: Model, changes: readonly Change[], markup: bigint): Model => ({
   ...model,
   price: scaled(changes.reduce(overridden, model.price), markup),
-  ...productAsSold(model, changes, markup),
+  ...productAtSellingPrice(model, changes, markup),
 })
 
 /**
  * A product prices each call by its inputs. Here, too, the operator's price replaces its own, and the markup applies.
  */
-const productAsSold = (
+const productAtSellingPrice = (
   { product }: Model,
   changes: readonly Change[],
   markup: bigint,

@@ -1,13 +1,13 @@
 /** Dated prices: a model at its present price is followed by the same model at each later price. */
 import type { Model, Tier, UnitPrices } from '../core/model.ts'
 
-export type Given = { readonly rates: UnitPrices; readonly tiers?: readonly Tier[] }
+export type GivenPrice = { readonly rates: UnitPrices; readonly tiers?: readonly Tier[] }
 
 /** Rates and tiers that replace those in force until then, in ms since 1970. */
-export type Later = Given & { readonly from: number }
+export type Later = GivenPrice & { readonly from: number }
 
 /** The present price, which has no time, or a later one. */
-export type Change = Given & { readonly from?: number }
+export type Change = GivenPrice & { readonly from?: number }
 
 /** The model at the price of an instant; a call is priced as of its start. */
 export const modelAt = (model: Model, now: number): Model => {

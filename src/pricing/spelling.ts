@@ -40,22 +40,22 @@ const known = new WeakMap<Catalogue, readonly Candidate[]>()
 /** The id of the nearest model, of one kind if given; undefined if none is near. */
 export const nearestModel = (name: string, catalogue: Catalogue, kind?: ModelKind): string | undefined => {
   if (name.length > NAME_MAX) return undefined
-  const asked = plain(name)
-  const last = asked.slice(asked.lastIndexOf('/') + 1)
+  const wanted = plain(name)
+  const last = wanted.slice(wanted.lastIndexOf('/') + 1)
   const candidates = candidatesOf(catalogue).filter(
     ({ model }) => (kind === undefined || model.kind === kind) && catalogue.find(model.id) !== undefined,
   )
   const found =
-    candidates.find(({ full }) => full === asked) ??
-    candidates.find(({ short }) => short === asked) ??
+    candidates.find(({ full }) => full === wanted) ??
+    candidates.find(({ short }) => short === wanted) ??
     // The trailing l of a model that is sold in one tier only.
-    (asked.endsWith('l')
-      ? candidates.find(({ full, short }) => full === asked.slice(0, -1) || short === asked.slice(0, -1))
+    (wanted.endsWith('l')
+      ? candidates.find(({ full, short }) => full === wanted.slice(0, -1) || short === wanted.slice(0, -1))
       : undefined) ??
     candidates.find(({ short }) => short === last) ??
     // A date or version after the name.
-    longest(candidates.filter(({ full, short }) => continues(asked, full) || continues(last, short))) ??
-    nearest(candidates, asked, last)
+    longest(candidates.filter(({ full, short }) => continues(wanted, full) || continues(last, short))) ??
+    nearest(candidates, wanted, last)
   return found?.model.id
 }
 
@@ -69,11 +69,11 @@ const longest = (candidates: readonly Candidate[]): Candidate | undefined =>
   )
 
 /** How many letters may be wrong: one in six, at most two. */
-const nearest = (candidates: readonly Candidate[], asked: string, last: string): Candidate | undefined => {
+const nearest = (candidates: readonly Candidate[], wanted: string, last: string): Candidate | undefined => {
   let best: Candidate | undefined
-  let least = Math.min(2, Math.floor(asked.length / 6)) + 1
+  let least = Math.min(2, Math.floor(wanted.length / 6)) + 1
   for (const one of candidates) {
-    const distance = Math.min(distanceWithin(one.full, asked, least), distanceWithin(one.short, last, least))
+    const distance = Math.min(distanceWithin(one.full, wanted, least), distanceWithin(one.short, last, least))
     if (distance >= least) continue
     best = one
     least = distance

@@ -146,15 +146,15 @@ export const noteFailure = (
   {
     scope,
     nowMs,
-    askedMs,
-  }: { readonly scope: Scope; readonly nowMs: number; readonly askedMs: number | undefined },
+    restMs,
+  }: { readonly scope: Scope; readonly nowMs: number; readonly restMs: number | undefined },
 ): void => {
   noteNothing(traffic, deployment)
   const name = scope === 'key' ? deployment.key : deployment.id
   const failures = (traffic.health.get(name)?.failures ?? 0) + 1
   const longer = Math.min(REST_FIRST_MS * 2 ** (failures - 1), REST_LONGEST_MS)
-  const restMs = askedMs === undefined ? longer : Math.min(askedMs, REST_ASKED_MAX_MS)
-  traffic.health.set(name, { failures, restingUntilMs: nowMs + restMs, probing: false })
+  const lengthMs = restMs === undefined ? longer : Math.min(restMs, REST_ASKED_MAX_MS)
+  traffic.health.set(name, { failures, restingUntilMs: nowMs + lengthMs, probing: false })
 }
 
 export const noteSuccess = ({ health }: Traffic, { key, id }: Deployment): void => {

@@ -4,7 +4,7 @@ import type { Model } from '../core/model.ts'
 import { refuse } from '../core/refusal.ts'
 import type { VendorSetup } from '../vendors/setup.ts'
 import type { Deployment } from './deployments.ts'
-import { askedRestOf, type FailedAttempt, isLast, restsAfter, rulesOut } from './failed-attempt.ts'
+import { type FailedAttempt, isLast, requestedRestOf, restsAfter, rulesOut } from './failed-attempt.ts'
 
 const at = (id: string, key: string): Deployment => ({
   setup: {} as VendorSetup,
@@ -39,5 +39,5 @@ test.each(table)('after %j those are asked: %j; at rest: %s, for %s', (failed, n
   expect(others.filter((one) => !rulesOut(failed, asked, one)).map(({ id }) => id)).toEqual([...next])
   expect(isLast(failed)).toBe(next.length === 0)
   expect(restsAfter(failed)).toBe(rests as never)
-  expect(askedRestOf(failed)).toBe(restMs as never)
+  expect(requestedRestOf(failed)).toBe(restMs as never)
 })

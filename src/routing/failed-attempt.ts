@@ -21,13 +21,13 @@ export type FailedAttempt = { readonly refusal: Refusal } & (
 export const isLast = ({ outcome }: FailedAttempt): boolean => outcome === 'refused' || outcome === 'may_bill'
 
 /** Whether a deployment can be skipped, after what it or another one said. */
-export const rulesOut = ({ outcome }: FailedAttempt, asked: Deployment, one: Deployment): boolean => {
+export const rulesOut = ({ outcome }: FailedAttempt, tried: Deployment, one: Deployment): boolean => {
   switch (outcome) {
     case 'unfit':
-      return one.model === asked.model
+      return one.model === tried.model
     case 'busy':
     case 'key_refused':
-      return one === asked
+      return one === tried
     case 'refused':
     case 'may_bill':
       return true
@@ -37,7 +37,7 @@ export const rulesOut = ({ outcome }: FailedAttempt, asked: Deployment, one: Dep
 }
 
 /** How long the vendor asked to be left alone; undefined when it did not say. */
-export const askedRestOf = (failed: FailedAttempt): number | undefined =>
+export const requestedRestOf = (failed: FailedAttempt): number | undefined =>
   'restMs' in failed ? failed.restMs : undefined
 
 /** What rests: this model at the key, or the key with all its models; undefined when the vendor is not at fault. */

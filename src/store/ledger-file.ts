@@ -83,7 +83,7 @@ export const openLedgerFile = async (
 ): Promise<LedgerFile> => {
   // A clock of its own: everything is read on one connection, so that no file stays beside it.
   const engine = openEngine({ url: `sqlite:${path}`, now })
-  const ask = (asked: string, ...params: string[]) => once(engine, 'control', statement(asked, ...params))
+  const ask = (text: string, ...params: string[]) => once(engine, 'control', statement(text, ...params))
   const facts = async (): Promise<LedgerFacts> => {
     const tables = await ask(
       `select name from sqlite_master where type = 'table' and name not like 'sqlite\\_%' escape '\\' order by name`,

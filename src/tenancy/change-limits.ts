@@ -34,8 +34,8 @@ export const checkSelfChange = (key: Key, change: LimitsBody, planRpm: number): 
 }
 
 /** An absent limit stays unchanged, and one that was never granted may be set to anything. */
-const raises = (asked: Nano | number | null | undefined, granted: Nano | number | undefined): boolean =>
-  asked !== undefined && granted !== undefined && (asked === null || asked > granted)
+const raises = (requested: Nano | number | null | undefined, granted: Nano | number | undefined): boolean =>
+  requested !== undefined && granted !== undefined && (requested === null || requested > granted)
 
 const creatorOf = ({ ancestors }: Key): string =>
   ancestors.length > 0 ? 'the key that made it' : 'the operator'

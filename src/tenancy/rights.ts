@@ -29,16 +29,16 @@ const wayOf = ({ id, ancestors, trialUntil }: Key): string => {
  * gives nothing, because the creator's limits also bind the keys below it. `planRpm` is the rate of a key that has none
  * of its own.
  */
-export const checkWithin = (maker: Key, asked: LimitsBody, planRpm: number): Refusal | undefined => {
+export const checkWithin = (maker: Key, requested: LimitsBody, planRpm: number): Refusal | undefined => {
   const { spendCap, monthlyCap, rpm, rph, rpd, tpm, stopAt } = maker.limits
   return (
-    atMost('spend_cap_usd', asked.spendCap, spendCap) ??
-    atMost('monthly_cap_usd', asked.monthlyCap, monthlyCap) ??
-    atMost('rpm_limit', asked.rpm, rpm ?? planRpm) ??
-    atMost('rph_limit', asked.rph, rph) ??
-    atMost('rpd_limit', asked.rpd, rpd) ??
-    atMost('tpm_limit', asked.tpm, tpm) ??
-    (stopAt !== undefined && asked.stopAt != null && asked.stopAt < stopAt
+    atMost('spend_cap_usd', requested.spendCap, spendCap) ??
+    atMost('monthly_cap_usd', requested.monthlyCap, monthlyCap) ??
+    atMost('rpm_limit', requested.rpm, rpm ?? planRpm) ??
+    atMost('rph_limit', requested.rph, rph) ??
+    atMost('rpd_limit', requested.rpd, rpd) ??
+    atMost('tpm_limit', requested.tpm, tpm) ??
+    (stopAt !== undefined && requested.stopAt != null && requested.stopAt < stopAt
       ? beyond('stop_at_remaining_usd', 'least', stopAt)
       : undefined)
   )
@@ -46,10 +46,10 @@ export const checkWithin = (maker: Key, asked: LimitsBody, planRpm: number): Ref
 
 const atMost = <T extends Nano | number>(
   name: string,
-  asked: T | null | undefined,
+  requested: T | null | undefined,
   own: T | undefined,
 ): Refusal | undefined =>
-  own === undefined || asked == null || asked <= own ? undefined : beyond(name, 'most', own)
+  own === undefined || requested == null || requested <= own ? undefined : beyond(name, 'most', own)
 
 const beyond = (name: string, bound: 'most' | 'least', own: Nano | number): Refusal =>
   refuse(

@@ -20,18 +20,18 @@ const LOOK_MS = 300
 const BYTES_MAX = 1_000_000
 const EMBEDDING = /embed|bge-|minilm/i
 
-type Found = { readonly setup: VendorSetup; readonly models: readonly Model[] }
+type FoundServer = { readonly setup: VendorSetup; readonly models: readonly Model[] }
 
 /** Asks all places at once; a vendor in `known`, which the operator set up under the same name, takes precedence. */
 export const discover = async (
   known: ReadonlySet<string>,
   places: readonly LocalServer[] = usualPlaces,
-): Promise<readonly Found[]> => {
+): Promise<readonly FoundServer[]> => {
   const found = await Promise.all(places.filter(({ id }) => !known.has(id)).map(look))
   return found.filter((one) => one !== undefined)
 }
 
-const look = async ({ id, baseUrl }: LocalServer): Promise<Found | undefined> => {
+const look = async ({ id, baseUrl }: LocalServer): Promise<FoundServer | undefined> => {
   const names = await offeredAt(baseUrl, {}, LOOK_MS)
   if (names.length === 0) return undefined
   return {

@@ -122,7 +122,7 @@ export class Exchange implements Watched {
   #pieces = 0
   #seen = 0
   #progressMs = this.#startedMs
-  #goneTold = false
+  #goneReported = false
   #expired: VendorFault['stage'] | undefined
   #answer: Response | undefined
   #ended = false
@@ -170,8 +170,8 @@ export class Exchange implements Watched {
 
   /** Ends an exchange that is late. */
   look(nowMs: number): void {
-    if (!this.#goneTold && this.#asker.hasGone()) {
-      this.#goneTold = true
+    if (!this.#goneReported && this.#asker.hasGone()) {
+      this.#goneReported = true
       this.#asker.onGone()
     }
     if (this.#pieces > this.#seen) {

@@ -21,7 +21,7 @@ const EXCHANGE_MS = 10_000
 /** Makes the credential's headers, with one token for all calls until shortly before it expires. Throws VendorFault. */
 export const googleTokens = (account: ServiceAccount, clock: Clock, send: VendorFetch = fetch) => {
   let token: { readonly text: Secret; readonly endsAt: number } | undefined
-  let asking: Promise<Secret> | undefined
+  let pending: Promise<Secret> | undefined
   const ask = async (): Promise<Secret> => {
     const now = clock.now()
     const response = await send(account.tokenUrl, {
@@ -45,10 +45,10 @@ export const googleTokens = (account: ServiceAccount, clock: Clock, send: Vendor
   }
   return async (): Promise<Record<string, string>> => {
     if (token === undefined || token.endsAt - EARLY_MS <= clock.now()) {
-      asking ??= ask().finally(() => {
-        asking = undefined
+      pending ??= ask().finally(() => {
+        pending = undefined
       })
-      return { authorization: `Bearer ${(await asking).reveal()}` }
+      return { authorization: `Bearer ${(await pending).reveal()}` }
     }
     return { authorization: `Bearer ${token.text.reveal()}` }
   }

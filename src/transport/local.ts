@@ -100,11 +100,11 @@ const streamed = (
 ): Response => {
   const encoder = new TextEncoder()
   const events = eventsOf(id, body, reply)
-  let told = 0
+  let sent = 0
   const stream = new ReadableStream<Uint8Array>({
     pull: async (controller) => {
       // Its reader never waits for a network, so without this pause nobody else would have a turn until the end.
-      if (++told % EVENTS_A_TURN === 0) await others()
+      if (++sent % EVENTS_A_TURN === 0) await others()
       const next = events.next()
       if (next.done === true || signal?.aborted === true) controller.close()
       else controller.enqueue(encoder.encode(`data: ${next.value}\n\n`))

@@ -128,12 +128,12 @@ type Exporter = {
 
 /** The exporter; it logs failures once a minute. */
 const telling = <E extends Exporter>(exporter: E, log: Log): E => {
-  let toldMs = Number.NEGATIVE_INFINITY
+  let warnedMs = Number.NEGATIVE_INFINITY
   const send = exporter.export.bind(exporter)
   exporter.export = (spans, done) =>
     send(spans, (result) => {
-      if (result.code !== 0 && performance.now() - toldMs > WARN_MS) {
-        toldMs = performance.now()
+      if (result.code !== 0 && performance.now() - warnedMs > WARN_MS) {
+        warnedMs = performance.now()
         log.warn('spans could not be exported and are dropped', { error: messageOf(result.error) })
       }
       done(result)

@@ -18,7 +18,7 @@ const MILLION = 1_000_000
 const TEXT_TOKENS = 16_384
 const FRAME_TOKENS = 200
 
-type Found = { readonly output: Output; readonly body: JsonObject }
+type FoundOutput = { readonly output: Output; readonly body: JsonObject }
 
 const withoutData = (content: Json): Json => {
   if (!isObject(content)) return content
@@ -27,7 +27,7 @@ const withoutData = (content: Json): Json => {
 }
 
 /** The first result of a type, and the body without its bytes and without what the caller said. */
-const resultOf = (body: JsonObject, type: 'video' | 'audio'): Found | undefined => {
+const resultOf = (body: JsonObject, type: 'video' | 'audio'): FoundOutput | undefined => {
   const steps = (listAt(body, 'steps') ?? []).filter((step) => textAt(step, 'type') === 'model_output')
   const shown = steps.map((step) => ({
     type: 'model_output',

@@ -214,7 +214,7 @@ export const openShop = async (more: Setup = {}): Promise<Shop> => {
     more: [{ vendor: builtIn, baseUrl: local.baseUrl, secrets: [], fetch: localFetch }, ...setups],
     ...more,
   })
-  Object.assign(server.gateway.sold, { catalogue: catalogueOf(more.models ?? []) })
+  Object.assign(server.gateway.offering, { catalogue: catalogueOf(more.models ?? []) })
   return {
     ...server,
     fail: (next) => {

@@ -42,7 +42,7 @@ for (const engine of serverEngines)
         discount: '0.5',
         now: () => now,
       })
-      ;(server.gateway.sold as { catalogue: Catalogue }).catalogue = catalogue
+      ;(server.gateway.offering as { catalogue: Catalogue }).catalogue = catalogue
     })
     afterAll(async () => {
       await stopSound(server, database)

@@ -37,7 +37,7 @@ const configOf = (text: string) => readConfig({}, parseConfigFile(text, 'turnpik
 let now = 0
 const config = configOf(FILE)
 const server = await startTestServer()
-const { vendors, failover } = server.gateway.sold
+const { vendors, failover } = server.gateway.offering
 server.sell({
   vendors,
   failover,

@@ -9,7 +9,7 @@ import { type Log, silentLog } from '../../src/core/log.ts'
 import type { Model } from '../../src/core/model.ts'
 import type { Nano } from '../../src/core/money.ts'
 import { Secret } from '../../src/core/secret.ts'
-import type { ConsoleSettings, Gateway, GatewayOptions, Sold } from '../../src/gateway/gateway.ts'
+import type { ConsoleSettings, Gateway, GatewayOptions, Offering } from '../../src/gateway/gateway.ts'
 import { openGateway } from '../../src/gateway/open-gateway.ts'
 import type { Traces } from '../../src/gateway/spans.ts'
 import { createApp } from '../../src/http/app.ts'
@@ -83,7 +83,7 @@ export type TestServer = {
   /** The gateway as it was opened. */
   readonly gateway: Gateway
   /** Sells this to calls that begin from now on. */
-  readonly sell: (sold: Sold) => void
+  readonly sell: (offering: Offering) => void
   readonly store: Store
   readonly wallet: string
   readonly fetch: (request: Request) => Promise<Response>
@@ -202,7 +202,7 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
   ]
   const hash = setup.hash ?? hashOf('test-secret')
   const { assets } = setup
-  const { gateway, present, sell, stopChores } = await openGateway({
+  const { gateway, present, changeOffering, stopChores } = await openGateway({
     store,
     watch: {
       meters: newMeters(),
@@ -227,7 +227,7 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
             inAnswers: setup.receipts !== 'on-demand',
           },
     ...(setup.journal === undefined ? {} : { outbox: outboxIn(setup.journal) }),
-    sold: {
+    offering: {
       catalogue: {
         find: (name) => models.find((model) => model.id === name),
         list: () => models,
@@ -289,7 +289,7 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
     token === '' ? {} : { authorization: `Bearer ${token ?? token0}` }
   return {
     gateway,
-    sell,
+    sell: changeOffering,
     store,
     wallet,
     fetch: (request) => answered(request),

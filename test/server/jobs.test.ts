@@ -71,7 +71,7 @@ for (const engine of serverEngines)
     })
 
     test('a job whose vendor is no longer sold goes on where it was submitted, at the price it began with', async () => {
-      const { catalogue, vendors, failover } = server.gateway.sold
+      const { catalogue, vendors, failover } = server.gateway.offering
       server.says('pending')
       const { body } = await begin({ n: 3 })
       const { jobs } = server.gateway.memory

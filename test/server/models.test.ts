@@ -16,7 +16,7 @@ beforeAll(async () => {
     discount: '0.5',
     now: () => now,
   })
-  ;(server.gateway.sold as { catalogue: Catalogue }).catalogue = catalogue
+  ;(server.gateway.offering as { catalogue: Catalogue }).catalogue = catalogue
 })
 afterAll(() => server.stop())
 

@@ -38,7 +38,7 @@ const message = (text: string) =>
 const startWithEqual = async (answer: () => Response) => {
   const models = [testModel('small'), { ...testModel('equal'), id: 'other/equal', vendor: 'other' }]
   server = await startTestServer({ models, failover: { 'mock/small': ['other/equal'] } })
-  ;(server.gateway.sold.vendors as Map<string, VendorSetup>).set('other', otherVendor(answer))
+  ;(server.gateway.offering.vendors as Map<string, VendorSetup>).set('other', otherVendor(answer))
 }
 
 test('when a vendor fails, its equal answers in the same shape and at the price of the model that was asked for', async () => {
@@ -180,7 +180,7 @@ test('a dearer equal is counted each time it answers, a cheaper one is not', asy
   )
   for (const count of [1, 2]) {
     expect((await server.post('/v1/chat/completions', chat())).status).toBe(200)
-    expect(server.gateway.sold.traffic.dearer).toBe(count)
+    expect(server.gateway.offering.traffic.dearer).toBe(count)
   }
 })
 

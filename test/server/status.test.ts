@@ -22,15 +22,15 @@ test('the API itself is degraded for a minute after a fault of its own', async (
   const server = await startTestServer()
   expect((await statusOf(server)).services.api).toEqual({ status: 'ok' })
   server.answerWith(() => completion('x'))
-  const { find } = server.gateway.sold.catalogue
-  Object.assign(server.gateway.sold.catalogue, {
+  const { find } = server.gateway.offering.catalogue
+  Object.assign(server.gateway.offering.catalogue, {
     find: () => {
       throw new Error('secret-host.internal:5432 is wrong')
     },
   })
   const broken = await server.post('/v1/chat/completions', chat())
   expect([broken.status, (await jsonOf(broken)).error.code]).toEqual([500, 'internal_error'])
-  Object.assign(server.gateway.sold.catalogue, { find })
+  Object.assign(server.gateway.offering.catalogue, { find })
   const told = await statusOf(server)
   expect([told.status, told.services.api.status]).toEqual(['degraded', 'degraded'])
   expect(JSON.stringify(told)).not.toContain('secret-host')

@@ -69,13 +69,13 @@ export const runJobs = (seed: number, reached: Reached): void => {
     const way = { name: `p${slot}.${generation++}`, link, refused: fail, longestCallMs: 3_000 }
     const running = startProcess(world, store, way)
     processes[slot] = Object.assign(process, { book: running.book, instance: running.instance, link })
-    const sold = oneModel(film, {
+    const offering = oneModel(film, {
       vendor: { media: filmMedia },
       secrets: [new Secret('house')],
       fetch: vendor.fetchOf(alive),
     })
     const opened = gatewayOf(running, {
-      sold,
+      offering,
       assets: () => assets,
       rail: payers.railOf(alive),
       totalMs: 60_000,

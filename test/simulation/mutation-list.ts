@@ -468,7 +468,7 @@ export const mutations: readonly Mutation[] = [
     name: 'a job is sold for an authorisation',
     kind: 'jobs',
     file: 'src/gateway/run-paid-call.ts',
-    from: 'jobShapeOf(gateway.sold, model.id) === undefined ? uptoSecondsOf(gateway, x402) : undefined',
+    from: 'jobShapeOf(gateway.offering, model.id) === undefined ? uptoSecondsOf(gateway, x402) : undefined',
     to: 'uptoSecondsOf(gateway, x402)',
   },
   {

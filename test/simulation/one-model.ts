@@ -1,6 +1,6 @@
 /** The catalogue of a gateway with one model of one vendor. */
 import type { Model } from '../../src/core/model.ts'
-import type { Sold } from '../../src/gateway/gateway.ts'
+import type { Offering } from '../../src/gateway/gateway.ts'
 import type { VendorSetup } from '../../src/vendors/setup.ts'
 import type { Vendor } from '../../src/vendors/vendor.ts'
 
@@ -12,7 +12,7 @@ type OneModel = Pick<VendorSetup, 'secrets'> &
     readonly vendor: Partial<Vendor>
   }
 
-export const oneModel = (model: Model, { vendor, baseUrl = BASE_URL, ...setup }: OneModel): Sold => ({
+export const oneModel = (model: Model, { vendor, baseUrl = BASE_URL, ...setup }: OneModel): Offering => ({
   catalogue: {
     find: (name) => (name === model.id ? model : undefined),
     list: () => [model],

@@ -84,7 +84,7 @@ export const x402Options: X402Options = {
   upto: { most: 1_000_000_000n },
 }
 
-type Sells = Pick<Parameters<typeof openGateway>[0], 'sold' | 'rail' | 'assets'> & {
+type Sells = Pick<Parameters<typeof openGateway>[0], 'offering' | 'rail' | 'assets'> & {
   /** How long a caller may wait for its answer; by default as long as a call may run. */
   readonly totalMs?: number
 }

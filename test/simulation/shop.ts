@@ -135,13 +135,13 @@ const COST_COMMENT = /: x-cost-usd: ([\d.]+)/
 
 /** Opens the shop of a process; it answers nothing until it has reached the ledger. */
 export const openShop = (world: World, process: Running, rail: Rail): Shop => {
-  const sold = oneModel(model, {
+  const offering = oneModel(model, {
     vendor: { surfaces: ['chat'] },
     secrets: [new Secret('house')],
     fetch: vendorOf(world, process),
   })
   let gateway: Gateway | undefined
-  void gatewayOf(process, { sold, rail }).then((opened) => {
+  void gatewayOf(process, { offering, rail }).then((opened) => {
     gateway = opened
   })
   let serial = 0

@@ -21,6 +21,6 @@ export const atRoute = async (
     params: { id },
   })
   const value = body instanceof Uint8Array ? parseJson(decoder.decode(body)) : undefined
-  const told = isObject(value) ? value : {}
-  return { structuredContent: told, content: contentOf(told) }
+  const content = isObject(value) ? value : {}
+  return { structuredContent: content, content: contentOf(content) }
 }

@@ -21,8 +21,8 @@ export const paymentIn = (meta: JsonObject): string | undefined =>
 
 /** What a result says about a settled payment. */
 export const settlementIn = ({ call }: McpCall): JsonObject => {
-  const told = decoded(call.trace.headers['payment-response'])
-  return told === undefined ? {} : { [RESPONSE]: told }
+  const settlement = decoded(call.trace.headers['payment-response'])
+  return settlement === undefined ? {} : { [RESPONSE]: settlement }
 }
 
 /** Whether the client's envelope announces that it understands payments as results. */

@@ -81,11 +81,11 @@ export const runTool = async (it: McpCall, req: CallRequest, run: Run): Promise<
   )
   if (answer.status === 402) return paymentDue(answer.headers['payment-required'], req.envelope)
   const body = parseJson(decoder.decode(await wholeOf(answer)))
-  const told = isObject(body) ? body : {}
+  const result = isObject(body) ? body : {}
   const { 'x-cost-usd': cost, 'x-receipt': receipt } = answer.headers
   return {
-    structuredContent: told,
-    content: answer.status === 202 ? runsOn(told) : contentOf(told),
+    structuredContent: result,
+    content: answer.status === 202 ? runsOn(result) : contentOf(result),
     _meta: {
       'turnpike/run_id': call.trace.callId,
       ...(cost === undefined ? {} : { 'turnpike/cost_usd': cost }),

@@ -24,7 +24,7 @@ const pageOf = ({ page = 1 }: JsonObject): number => {
   throw invalid('page', "'page' must be a whole number from 1 on.")
 }
 
-const told = (value: Record<string, unknown>): ToolResult => ({
+const resultOf = (value: Record<string, unknown>): ToolResult => ({
   structuredContent: value,
   content: [{ type: 'text', text: JSON.stringify(value) }],
 })
@@ -32,7 +32,7 @@ const told = (value: Record<string, unknown>): ToolResult => ({
 export const searchTool = ({ gateway, place }: McpCall, args: JsonObject): ToolResult => {
   const shelf = shelfHere(gateway)
   const id = text(args, 'id')
-  if (id !== undefined) return told({ product: descriptorOf(shelf, itemNamed(gateway, id), place) })
+  if (id !== undefined) return resultOf({ product: descriptorOf(shelf, itemNamed(gateway, id), place) })
   const [category, vendor] = [text(args, 'category'), text(args, 'vendor')]
   const page = pageOf(args)
   const all = found(shelf, {
@@ -41,7 +41,7 @@ export const searchTool = ({ gateway, place }: McpCall, args: JsonObject): ToolR
     q: text(args, 'q') ?? '',
   })
   const items = all.slice((page - 1) * PAGE, page * PAGE)
-  return told({
+  return resultOf({
     products: items.map((item) => summaryOf(item, place)),
     total: all.length,
     next_page: page * PAGE < all.length ? page + 1 : null,

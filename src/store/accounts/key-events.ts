@@ -4,10 +4,10 @@ import type { Key } from '../../tenancy/key.ts'
 import type { Actor, NewEvent } from '../people/event-port.ts'
 import type { KeyChanged } from './tenancy-port.ts'
 
-type Shown = Readonly<Record<string, string | number | boolean>>
+type KeyView = Readonly<Record<string, string | number | boolean>>
 
 /** Amounts as decimal texts of USD; absent limits are left out. */
-const shown = ({ label, limits, disabledReason, canManage, deleted }: Key): Shown =>
+const shown = ({ label, limits, disabledReason, canManage, deleted }: Key): KeyView =>
   Object.fromEntries(
     Object.entries({ label, ...limits, disabled: disabledReason ?? false, canManage, deleted }).flatMap(
       ([name, value]) =>
@@ -16,7 +16,7 @@ const shown = ({ label, limits, disabledReason, canManage, deleted }: Key): Show
   )
 
 /** The members of `one` that differ in `other` or are missing there. */
-const differing = (one: Shown, other: Shown): Shown =>
+const differing = (one: KeyView, other: KeyView): KeyView =>
   Object.fromEntries(Object.entries(one).filter(([name, value]) => other[name] !== value))
 
 export const keyCreated = (key: Key, actor: Actor): NewEvent => ({

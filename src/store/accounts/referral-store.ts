@@ -17,12 +17,12 @@ const claimOn: (engine: Engine) => ReferralStore['claimReferral'] =
       if (referrer === undefined) return 'invalid_code'
       if (textOf(referrer, 'org_id') === orgId) return 'own_code'
       const referrerId = textOf(referrer, 'id')
-      const taken = await run(
+      const inserted = await run(
         `insert into referral_claim (org_id, wallet_id, referrer_id, referrer_amount, claimant_amount, claimed_at)
          values ($1, $2, $3, $4, $5, ${dialect.now}) on conflict (org_id) do nothing returning org_id`,
         [orgId, walletId, referrerId, referrerAmount, claimantAmount],
       )
-      if (taken.length === 0) return 'claimed_before'
+      if (inserted.length === 0) return 'claimed_before'
       const sides = [
         { ref: `referral:${orgId}`, credit: walletId, amount: claimantAmount },
         { ref: `referrer:${orgId}`, credit: referrerId, amount: referrerAmount },

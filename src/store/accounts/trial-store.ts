@@ -46,7 +46,7 @@ const takeClaim = async (run: Run, ask: TrialRequest, now: Instant): Promise<Tri
     claimedAt: now,
     expiresAt: now + ask.lifeMs,
   })
-  const taken = await run(
+  const inserted = await run(
     `${insert}
      on conflict (origin) do update set wallet_id = excluded.wallet_id, key_id = excluded.key_id,
        attempt = excluded.attempt, amount = excluded.amount, claimed_at = excluded.claimed_at,
@@ -54,7 +54,7 @@ const takeClaim = async (run: Run, ask: TrialRequest, now: Instant): Promise<Tri
      where trial_claim.claimed_at <= $${params.length + 1} returning origin`,
     [...params, now - ask.againMs],
   )
-  if (taken.length > 0) return undefined
+  if (inserted.length > 0) return undefined
   const before = claims.read(onlyRow(await run('select * from trial_claim where origin = $1', [origin])))
   const { walletId, expiresAt } = before
   if (attempt !== undefined && before.attempt === attempt && now < expiresAt)
@@ -69,12 +69,12 @@ const takeBudget = async (run: Run, { amount, dailyAmount }: TrialRequest, day: 
        set lim = case when excluded.lim < trial_day.granted then trial_day.granted else excluded.lim end`,
     [day, dailyAmount],
   )
-  const taken = await run(
+  const granted = await run(
     `update trial_day set granted = granted + cast($2 as bigint)
      where day = $1 and granted + cast($2 as bigint) <= lim returning day`,
     [day, amount],
   )
-  if (taken.length === 0) throw new Exhausted()
+  if (granted.length === 0) throw new Exhausted()
 }
 
 const grantIn = async (run: Run, dialect: SqlDialect, ask: TrialRequest): Promise<TrialOutcome> => {

@@ -34,7 +34,7 @@ const setDailyLimit = async (run: Run, it: { wallet: string; limit: Nano | null;
 }
 
 /** What is recorded about a change: the rules that it changed, as answers show them. */
-const changeOf = (asked: RulesChange, before: WalletRules, after: WalletRules) => {
+const changeOf = (requested: RulesChange, before: WalletRules, after: WalletRules) => {
   const [old, now] = [shownRules(before), shownRules(after)] as const
   const differing = (one: typeof old, other: typeof old) =>
     Object.fromEntries(
@@ -43,9 +43,9 @@ const changeOf = (asked: RulesChange, before: WalletRules, after: WalletRules) =
           JSON.stringify(value) !== JSON.stringify(Object.entries(other).find(([n]) => n === name)?.[1]),
       ),
     )
-  if (asked.suspended !== undefined)
+  if (requested.suspended !== undefined)
     return {
-      what: asked.suspended === null ? 'account.resumed' : 'account.suspended',
+      what: requested.suspended === null ? 'account.resumed' : 'account.suspended',
       subject: 'account',
       before: { suspended: before.suspended ?? null },
       after: { suspended: after.suspended ?? null },
@@ -61,7 +61,7 @@ const changeOf = (asked: RulesChange, before: WalletRules, after: WalletRules) =
 const change = async (
   engine: Engine,
   id: string,
-  asked: RulesChange,
+  requested: RulesChange,
   by: Actor | undefined,
 ): Promise<KnownRules> => {
   const { now, lock } = engine.dialect
@@ -75,7 +75,7 @@ const change = async (
       await run(`select r.*, ${now} as now from wallet_rules r where r.wallet_id = $1${lock('r')}`, [id]),
     )
     const before = knownRulesOf(row)
-    const rules = changedRules(before.rules, asked)
+    const rules = changedRules(before.rules, requested)
     const limit = rules.dailyLimit ?? null
     const rearm =
       rules.alertBelow !== before.rules.alertBelow || rules.alertWebhookUrl !== before.rules.alertWebhookUrl
@@ -92,8 +92,12 @@ const change = async (
     )
     if (rules.dailyLimit !== before.rules.dailyLimit)
       await setDailyLimit(run, { wallet: id, limit, now: countOf(row, 'now') })
-    if (asked.autoTopUp !== undefined) await setTopUpRule(run, engine.dialect, id, rules.autoTopUp)
-    await recordOfWallet(run, engine.dialect, { by, walletId: id, ...changeOf(asked, before.rules, rules) })
+    if (requested.autoTopUp !== undefined) await setTopUpRule(run, engine.dialect, id, rules.autoTopUp)
+    await recordOfWallet(run, engine.dialect, {
+      by,
+      walletId: id,
+      ...changeOf(requested, before.rules, rules),
+    })
     return { walletId: id, rules, version: before.version + 1 }
   })
 }
@@ -127,8 +131,8 @@ export const walletRulesStore = (engine: Engine): WalletRulesStore => ({
     )
     return row === undefined ? { walletId: id, rules: {}, version: 0 } : knownRulesOf(row)
   },
-  changeWalletRules: async (id, asked, by) => {
-    const known = await change(engine, id, asked, by)
+  changeWalletRules: async (id, requested, by) => {
+    const known = await change(engine, id, requested, by)
     const row = onlyRow(await once(engine, 'control', statement(`select ${engine.dialect.now} as now`)))
     return { known, at: countOf(row, 'now') }
   },

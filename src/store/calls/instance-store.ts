@@ -27,7 +27,7 @@ export const instanceStore = (engine: Engine): InstanceStore => {
   const { now } = engine.dialect
   // A change dated by a clock that was hours ahead was committed before the clock was corrected, so an instance that
   // has seen anything since then has seen it.
-  const asked = `case when cast($1 as bigint) > ${now} + ${AHEAD_MS} then seen else cast($1 as bigint) end`
+  const seenUpTo = `case when cast($1 as bigint) > ${now} + ${AHEAD_MS} then seen else cast($1 as bigint) end`
   const write = `insert into instance (id, beat_at, seen, nudge) values ($1, ${now}, $2, $3)
     on conflict (id) do update set beat_at = excluded.beat_at, seen = excluded.seen, nudge = excluded.nudge
     returning beat_at`
@@ -66,7 +66,7 @@ export const instanceStore = (engine: Engine): InstanceStore => {
         engine,
         'control',
         statement(
-          `select id, nudge from instance where (seen is null or seen > ${now} or seen < ${asked})
+          `select id, nudge from instance where (seen is null or seen > ${now} or seen < ${seenUpTo})
              and beat_at > ${now} - cast($2 as bigint) order by id`,
           since,
           freshMs,

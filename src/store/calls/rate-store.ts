@@ -40,10 +40,10 @@ export const expiredWindows = (now: string): Expired => ({
 })
 
 type Take = { readonly keyId: KeyId; readonly asks: Parameters<RateStore['takeRates']>[1] }
-type Taken = Awaited<ReturnType<RateStore['takeRates']>>[number]
+type TakeResult = Awaited<ReturnType<RateStore['takeRates']>>[number]
 /** One counter of a take: `at` is the place of the take in its batch. */
 type Counted = { readonly at: number; readonly counter: string; readonly ask: Take['asks'][number] }
-type Back = { readonly counter: string; readonly windowStart: Instant; readonly count: number }
+type Return = { readonly counter: string; readonly windowStart: Instant; readonly count: number }
 
 export const rateStore = (engine: Engine): RateStore => {
   const { now } = engine.dialect
@@ -55,7 +55,10 @@ export const rateStore = (engine: Engine): RateStore => {
   }
   const giveBack = `update rate_window set used = case when used < cast($3 as bigint) then 0 else used - cast($3 as bigint) end
     where key_id = $1 and window_start = $2`
-  const takeOne = async (run: Run, { counter, ask: { rate, count, limit } }: Counted): Promise<Taken> => {
+  const takeOne = async (
+    run: Run,
+    { counter, ask: { rate, count, limit } }: Counted,
+  ): Promise<TakeResult> => {
     const row = onlyRow(await run(take[rate], [counter, count, limit]))
     return {
       taken: countOf(row, 'taken'),
@@ -64,13 +67,13 @@ export const rateStore = (engine: Engine): RateStore => {
       now: countOf(row, 'now'),
     }
   }
-  const takeTogether = batched<Take, readonly Taken[]>(engine, {
+  const takeTogether = batched<Take, readonly TakeResult[]>(engine, {
     lane: 'relaxed',
     work: async (run, takes) => {
       const counted = takes.flatMap(({ keyId, asks }, at) =>
         asks.map((ask): Counted => ({ at, ask, counter: counterOf(keyId, ask.rate) })),
       )
-      const taken = new Map<Counted, Taken>()
+      const taken = new Map<Counted, TakeResult>()
       // All processes lock counters in one order.
       const inOrder = counted.toSorted((a, b) => (a.counter < b.counter ? -1 : 1))
       await Promise.all(inOrder.map(async (one) => taken.set(one, await takeOne(run, one))))
@@ -79,7 +82,7 @@ export const rateStore = (engine: Engine): RateStore => {
     group: () => '',
     name: ({ keyId }) => keyId,
   })
-  const giveBackTogether = batched<Back, true>(engine, {
+  const giveBackTogether = batched<Return, true>(engine, {
     lane: 'relaxed',
     work: async (run, backs) => {
       const inOrder = backs.toSorted((a, b) => (a.counter < b.counter ? -1 : 1))

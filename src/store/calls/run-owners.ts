@@ -12,7 +12,7 @@ export const runOwners = (engine: Engine): Pick<RunStore, OfOwners> => {
     once(engine, 'control', statement(text, ...params))
   return {
     keep: async (owner, { ids, lifeMs, progress }) => {
-      const told = `update run set progress = cast(e.value->>'p' as bigint) from ${each('$1')} e
+      const writeProgress = `update run set progress = cast(e.value->>'p' as bigint) from ${each('$1')} e
         where run.id = e.value->>'i' and run.ended_at is null`
       const list = JSON.stringify(progress.map(({ id, progress: p }) => ({ i: id, p })))
       await engine.batch('control', [
@@ -23,7 +23,7 @@ export const runOwners = (engine: Engine): Pick<RunStore, OfOwners> => {
           lifeMs,
           JSON.stringify(ids.map((i) => ({ i }))),
         ),
-        ...(progress.length === 0 ? [] : [statement(told, list)]),
+        ...(progress.length === 0 ? [] : [statement(writeProgress, list)]),
       ])
     },
     news: async (owner) => {

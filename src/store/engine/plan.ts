@@ -40,7 +40,7 @@ export const planMigrations = async (
   return planned
 }
 
-type Found = { readonly table: string; readonly locks: Lock }
+type FoundLock = { readonly table: string; readonly locks: Lock }
 
 const HEAD =
   /^\s*(?:create\s+table\s+(?:if\s+not\s+exists\s+)?(?<made>\w+)|create\s+(?:unique\s+)?index\s+(?!concurrently)(?:if\s+not\s+exists\s+)?\w+\s+on\s+(?<indexed>\w+)|alter\s+table\s+(?<altered>\w+)\s+(?<how>[^;]*)|(?:update|insert\s+into|delete\s+from)\s+(?<changed>\w+))/i
@@ -49,13 +49,13 @@ const HEAD =
  * What the statements of a text lock on tables that the text did not make itself; those that it makes are added to
  * `made`.
  */
-export const locksIn = (text: string, made: Set<string>): readonly Found[] => {
+export const locksIn = (text: string, made: Set<string>): readonly FoundLock[] => {
   const plain = text
     .replaceAll(/--[^\n]*/g, '')
     // The bodies of functions and triggers run later.
     .replaceAll(/\$(\w*)\$[\s\S]*?\$\1\$/g, '')
     .replaceAll(/\bbegin\b[\s\S]*?\bend\s*;/gi, ';')
-  const found: Found[] = []
+  const found: FoundLock[] = []
   for (const part of plain.split(';')) {
     const groups = HEAD.exec(part)?.groups ?? {}
     const { made: fresh, indexed, altered, how = '', changed } = groups
@@ -71,7 +71,7 @@ export const locksIn = (text: string, made: Set<string>): readonly Found[] => {
   return found
 }
 
-const stepOf = async (engine: Engine, { table, locks }: Found): Promise<Step> => {
+const stepOf = async (engine: Engine, { table, locks }: FoundLock): Promise<Step> => {
   const rows = await rowsOf(engine, table)
   return { table, locks, rows, seconds: locks === 'moment' ? 0 : Math.ceil(rows / ROWS_A_SECOND[locks]) }
 }

@@ -27,7 +27,7 @@ type Waiting = PromiseWithResolvers<readonly (readonly Row[])[]>
 export const readingThread = (path: string): ReadingThread => {
   const waiting = new Map<number, Waiting>()
   let worker: Worker | undefined
-  let asked = 0
+  let lastId = 0
   const failAll = (error: Error) => {
     for (const one of waiting.values()) one.reject(error)
     waiting.clear()
@@ -53,7 +53,7 @@ export const readingThread = (path: string): ReadingThread => {
       // Nobody ends the process while somebody waits.
       worker.ref()
       const one: Waiting = Promise.withResolvers()
-      const id = ++asked
+      const id = ++lastId
       waiting.set(id, one)
       worker.postMessage({ id, path, statements } satisfies ReadRequest)
       return one.promise

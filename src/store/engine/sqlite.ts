@@ -155,7 +155,7 @@ export const openSqlite = (path: string, now?: () => Instant, file?: ReturnType<
   let changes = 0
 
   /** The result, returned once it is on the disk together with everything that it may have seen. */
-  const told = async <T>(lane: Lane, work: Promise<T>): Promise<T> => {
+  const afterSync = async <T>(lane: Lane, work: Promise<T>): Promise<T> => {
     const result = await work
     // Commits of calls come in batches, others one by one.
     if (lane !== 'relaxed') await (lane === 'writer' ? synced?.onDisk() : synced?.onDiskTogether())
@@ -192,7 +192,7 @@ export const openSqlite = (path: string, now?: () => Instant, file?: ReturnType<
     }
   }
   const transaction = <T>(lane: Lane, work: (run: Run) => Promise<T>): Promise<T> =>
-    told(
+    afterSync(
       lane,
       turn(async () => {
         try {
@@ -211,7 +211,7 @@ export const openSqlite = (path: string, now?: () => Instant, file?: ReturnType<
     name: 'sqlite',
     dialect: dialectFor(now),
     batch: (lane, statements: readonly Statement[]) =>
-      told(
+      afterSync(
         lane,
         lane === 'reading' && reading !== undefined
           ? reading.batch(statements)
@@ -220,7 +220,7 @@ export const openSqlite = (path: string, now?: () => Instant, file?: ReturnType<
             ),
       ),
     inline: (lane, work) =>
-      told(
+      afterSync(
         lane,
         turn(() => inTransaction(lane, () => work(connection.now))),
       ),

@@ -66,10 +66,10 @@ const takeIn = async (run: Run, dialect: SqlDialect, { id, payment, outstanding 
      on conflict (id) do update set outstanding = excluded.outstanding`,
     [id, refOf(payment), outstanding],
   )
-  const asked = known.reduce((sum, row) => sum + nanoOf(row, 'outstanding'), 0n)
+  const reclaimed = known.reduce((sum, row) => sum + nanoOf(row, 'outstanding'), 0n)
   const before = mine === undefined ? 0n : nanoOf(mine, 'outstanding')
   const limit = nanoOf(topup, 'amount')
-  const more = least(limit, asked - before + outstanding) - least(limit, asked)
+  const more = least(limit, reclaimed - before + outstanding) - least(limit, reclaimed)
   const move = { kind: 'adjust', ofTopup: refOf(payment), note: `of ${refOf(payment)}` } as const
   if (more > 0n) {
     await postIn(run, dialect, { ...move, ref: refOf(id), debit: wallet, credit: 'cash', amount: more }, true)

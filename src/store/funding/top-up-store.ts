@@ -173,12 +173,12 @@ const endLost = async (engine: Engine): Promise<void> => {
     )
 }
 
-const dueOn = async (engine: Engine, asked: DueQuery): Promise<readonly DueTopUp[]> => {
+const dueOn = async (engine: Engine, query: DueQuery): Promise<readonly DueTopUp[]> => {
   const { dialect } = engine
   await endLost(engine)
   const ready = readyWallets(dialect, await clockOf(engine))
   for (const row of await once(engine, 'control', statement(`${ready} limit ${ROUND}`)))
-    await engine.transaction('control', (run) => openIn(run, dialect, textOf(row, 'wallet_id'), asked))
+    await engine.transaction('control', (run) => openIn(run, dialect, textOf(row, 'wallet_id'), query))
   const wait = `case when state = 'paid' or tries > 6 then ${AGAIN_LONGEST_MS} else ${AGAIN_MS} * (tries + 1) * (tries + 1) end`
   const rows = await once(
     engine,
@@ -267,7 +267,7 @@ export const topUpStore = (engine: Engine): TopUpStore => {
     topUpStatus: (walletId) => inOne((run) => statusIn(run, dialect, walletId)),
     savePaymentMethod: (saved) => inOne((run) => saveIn(run, dialect, saved)),
     forgetPaymentMethod: (walletId, by) => inOne((run) => forgetIn(run, dialect, walletId, by)),
-    dueTopUps: (asked) => dueOn(engine, asked),
+    dueTopUps: (query) => dueOn(engine, query),
     topUpAnswered: (id, outcome) => inOne((run) => answeredIn(run, dialect, id, outcome)),
   }
 }

@@ -112,9 +112,9 @@ const openedOf = async (engine: Engine, texts: Texts, batch: CommitBatch, insert
   const opened = new Set(inserted)
   const rest = batch.intents.filter(({ callId }) => !opened.has(callId))
   if (rest.length === 0) return opened
-  const asked = rest.map(({ callId, leaseId }) => ({ c: callId, l: leaseId }))
+  const intents = rest.map(({ callId, leaseId }) => ({ c: callId, l: leaseId }))
   const settling = batch.settles.map(({ callId }) => callId)
-  const rows = await once(engine, 'control', statement(texts.known, json(asked), ids(settling)))
+  const rows = await once(engine, 'control', statement(texts.known, json(intents), ids(settling)))
   for (const callId of callsOf(rows)) opened.add(callId)
   return opened
 }

@@ -12,14 +12,14 @@ import type { LedgerStore } from './ledger-port.ts'
 import { leases } from './ledger-rows.ts'
 import { stateOf } from './sums.ts'
 
-type Back = { readonly lease: LeaseId; readonly back: Nano }
+type LeaseReturn = { readonly lease: LeaseId; readonly back: Nano }
 
 /** For the lease's key: whose counters the lease counts against. */
 const keys = rowsOf({ ancestors: json('ancestors', ancestorsOf), walletId: text('own_wallet') } as const)
 
 /** See LedgerStore. A lease that is no longer open stays as it is. */
 export const givingBack = (engine: Engine): LedgerStore['giveBack'] => {
-  const give = batched<Back, true>(engine, {
+  const give = batched<LeaseReturn, true>(engine, {
     lane: 'control',
     work: async (run, backs) => {
       await giveBackWithin(run, engine.dialect, backs)
@@ -33,7 +33,11 @@ export const givingBack = (engine: Engine): LedgerStore['giveBack'] => {
   }
 }
 
-const giveBackWithin = async (run: Run, dialect: SqlDialect, backs: readonly Back[]): Promise<void> => {
+const giveBackWithin = async (
+  run: Run,
+  dialect: SqlDialect,
+  backs: readonly LeaseReturn[],
+): Promise<void> => {
   const { each, lock, oneOf } = dialect
   const named = ids(backs.map(({ lease }) => lease))
   const open = `${oneOf('l.id', `select e.value->>'c' from ${each('$1')} e`)} and ${stateOf('l')} = 'open'`

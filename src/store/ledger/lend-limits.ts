@@ -12,7 +12,7 @@ import { countersOf, type SpendingKey, type Stop, scopesUnder, stopsOf } from '.
 import { heldOfLease, settledOfAccount, stateOf, usedOnLeases } from './sums.ts'
 
 /** A request, and who spends. */
-export type Asked = { readonly request: LoanRequest; readonly spender: SpendingKey }
+export type SpenderRequest = { readonly request: LoanRequest; readonly spender: SpendingKey }
 
 /** What this transaction has lent since it read the limits, by scope and account. */
 class LentNow {
@@ -93,7 +93,7 @@ const jsonOf = (values: Iterable<string>): string => JSON.stringify([...new Set(
 export const lockLimits = async (
   run: Run,
   dialect: SqlDialect,
-  asks: readonly [Asked, ...Asked[]],
+  asks: readonly [SpenderRequest, ...SpenderRequest[]],
 ): Promise<readonly LockedLimits[]> => {
   const texts = textsFor(dialect)
   const spenders = asks.map(({ spender }) => spender)

@@ -12,7 +12,14 @@ import type { Run, SqlDialect } from '../engine/engine.ts'
 import { textOf } from '../engine/row.ts'
 import { applyMoves, type LeaseMove } from './apply-lease.ts'
 import { fence } from './fence.ts'
-import { type Asked, besideOf, type LockedLimits, limitNames, limitsOf, lockLimits } from './lend-limits.ts'
+import {
+  besideOf,
+  type LockedLimits,
+  limitNames,
+  limitsOf,
+  lockLimits,
+  type SpenderRequest,
+} from './lend-limits.ts'
 import { payerBlock } from './payer.ts'
 import { type Demanding, refuse, type Short } from './refuse-loan.ts'
 import { lockSpenders, type SpendingKey } from './spender.ts'
@@ -100,7 +107,7 @@ const openLeases = async (
 }
 
 /** Until when the lease may live. A job counts in the day in which it began, however long it runs. */
-const endOf = ({ request, spender, locked }: Asked & { readonly locked: LockedLimits }): Instant => {
+const endOf = ({ request, spender, locked }: SpenderRequest & { readonly locked: LockedLimits }): Instant => {
   const lasts = locked.now + request.ttlMs
   return isJob(request.instance) ? lasts : Math.min(lasts, nextDayStart(spender.now))
 }
@@ -163,7 +170,7 @@ const refusedAtOnce = async (
 const lockedFor = async (
   run: Run,
   dialect: SqlDialect,
-  asks: readonly [Asked, ...Asked[]],
+  asks: readonly [SpenderRequest, ...SpenderRequest[]],
 ): Promise<readonly LockedLimits[]> => {
   const found = await lockLimits(run, dialect, asks)
   const givenUp = found.flatMap(({ lease }, at) =>
@@ -193,7 +200,7 @@ export const lendWithin = async (
 ): Promise<readonly Answer[]> => {
   const answers: (Answer | undefined)[] = []
   const spenders = await lockSpenders(run, dialect, requests)
-  const asks: (Asked & { readonly at: number })[] = []
+  const asks: (SpenderRequest & { readonly at: number })[] = []
   for (const [at, request] of requests.entries()) {
     const spender = spenders[at]
     answers[at] = await refusedAtOnce(run, dialect, { request, spender })

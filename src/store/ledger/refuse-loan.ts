@@ -5,12 +5,12 @@ import type { LoanRefused } from '../../ledger/types.ts'
 import { isEnabled } from '../../tenancy/key.ts'
 import type { Run, SqlDialect } from '../engine/engine.ts'
 import { countOf, onlyRow } from '../engine/row.ts'
-import type { Asked, LockedLimits } from './lend-limits.ts'
+import type { LockedLimits, SpenderRequest } from './lend-limits.ts'
 import { recall, shortageOf, under } from './shortage.ts'
 import type { SpendingKey } from './spender.ts'
 
 /** A request with what it asks of its limits. */
-export type Demanding = Asked & { readonly locked: LockedLimits; readonly ask: Demand }
+export type Demanding = SpenderRequest & { readonly locked: LockedLimits; readonly ask: Demand }
 
 /** A request that does not fit, with the limits that are too short for it. */
 export type Short = Demanding & { readonly short: readonly [Limit, ...Limit[]] }

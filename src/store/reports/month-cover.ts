@@ -14,7 +14,7 @@ type MonthCover = {
 const lengthOf = ({ from, to }: Span): number => (to - from) / DAY_MS
 
 /** A month counts whole if less than half of it is left out, so at most sixteen days of any month are read. */
-const isWhole = (month: Span, asked: Span): boolean => lengthOf(asked) * 2 > lengthOf(month)
+const isWhole = (month: Span, span: Span): boolean => lengthOf(span) * 2 > lengthOf(month)
 
 const filled = (spans: readonly Span[]): readonly Span[] => spans.filter(({ from, to }) => from < to)
 

@@ -22,15 +22,15 @@ const memberOf = (engine: Engine, name: string): string =>
     : `coalesce(d.detail->>'${name}', '')`
 
 /** Members of the detail that a sum needs; reading one costs as much as all the rest of a call. */
-type Asked = { readonly vendor: boolean; readonly ended: boolean }
+type DetailMembers = { readonly vendor: boolean; readonly ended: boolean }
 
 /**
  * What a posting `t` of a call with detail `d` adds to the columns of the roll-ups; columns that are not needed are
  * empty.
  */
-export const countedColumns = (engine: Engine, asked: Asked): string =>
-  `coalesce(d.model, '') as model, ${asked.vendor ? memberOf(engine, 'vendor') : `''`} as vendor,
-   ${asked.ended ? memberOf(engine, 'ended') : `''`} as ended,
+export const countedColumns = (engine: Engine, members: DetailMembers): string =>
+  `coalesce(d.model, '') as model, ${members.vendor ? memberOf(engine, 'vendor') : `''`} as vendor,
+   ${members.ended ? memberOf(engine, 'ended') : `''`} as ended,
    case when t.kind = 'usage' then 1 else 0 end as requests,
    case when t.kind = 'usage' then coalesce(d.input_tokens, 0) else 0 end as input_tokens,
    case when t.kind = 'usage' then coalesce(d.output_tokens, 0) else 0 end as output_tokens,
@@ -95,7 +95,7 @@ const writtenKeys = (engine: Engine, rows: readonly Row[]): Statement => {
 }
 
 /** What calls of a wallet's keys took from the wallet itself in a span, by UTC day. */
-const taken = (from: Instant, to: Instant): Statement =>
+const takenFromWallets = (from: Instant, to: Instant): Statement =>
   statement(
     `select t.debit as owner, (t.at / ${DAY_MS}) * ${DAY_MS} as slot, max(t.at) as last_at, cast(sum(t.amount) as bigint) as amount
      ${inSpan} where ${spanTests} and t.kind = 'usage' and t.debit = k.wallet_id group by 1, 2`,
@@ -103,7 +103,7 @@ const taken = (from: Instant, to: Instant): Statement =>
     to,
   )
 
-const writtenTaken = (engine: Engine, rows: readonly Row[]): Statement => {
+const insertTaken = (engine: Engine, rows: readonly Row[]): Statement => {
   const number = (name: string) => `cast(e.value->>'${name}' as bigint)`
   return statement(
     `insert into roll_up_account (account_id, day, last_at, amount)
@@ -139,7 +139,7 @@ const firstCharge = async (engine: Engine): Promise<Instant> => {
 const rollUpSpan = async (engine: Engine, mark: Instant, from: Instant, to: Instant): Promise<void> => {
   const hours = await once(engine, 'reading', summed(engine, 'hour', from, to))
   const days = await once(engine, 'reading', summed(engine, 'day', from, to))
-  const accounts = await once(engine, 'reading', taken(from, to))
+  const accounts = await once(engine, 'reading', takenFromWallets(from, to))
   await engine.transaction('control', async (run) => {
     await run('insert into setting (name, value) values ($1, $2) on conflict (name) do nothing', [MARK, '0'])
     const moved = await run('update setting set value = $2 where name = $1 and value = $3 returning name', [
@@ -152,7 +152,7 @@ const rollUpSpan = async (engine: Engine, mark: Instant, from: Instant, to: Inst
       written(engine, 'hour', hours),
       written(engine, 'day', days),
       writtenKeys(engine, days),
-      writtenTaken(engine, accounts),
+      insertTaken(engine, accounts),
     ])
       await run(text, params)
   })

@@ -130,7 +130,7 @@ const headOfKeys = (query: ReportQuery, bind: Bind, only: Only): readonly string
  */
 export const unsummed = (engine: Engine, query: ReportQuery, bind: Bind): string => {
   const { groupBy, only: filter } = query
-  const asked = {
+  const members = {
     vendor: groupBy.includes('vendor') || filter.vendor !== undefined,
     ended: groupBy.includes('status') || filter.status !== undefined,
   }
@@ -141,7 +141,7 @@ export const unsummed = (engine: Engine, query: ReportQuery, bind: Bind): string
     `t.at < ${bind(query.to)}`,
     ...scopeTests(query, bind),
   ]
-  return `select t.at, k.id as key_id, ${countedColumns(engine, asked)} from ${countedFrom(engine)} ${noteOf(query)}
+  return `select t.at, k.id as key_id, ${countedColumns(engine, members)} from ${countedFrom(engine)} ${noteOf(query)}
     where ${tests.join(' and ')}`
 }
 

@@ -7,11 +7,11 @@ import { counted, summed, unsummed } from './usage-source.ts'
 
 export const usageTop = async (
   engine: Engine,
-  { slot, ...asked }: Parameters<ReportStore['usageTop']>[0],
+  { slot, ...rest }: Parameters<ReportStore['usageTop']>[0],
 ): ReturnType<ReportStore['usageTop']> => {
   const params: Value[] = []
   const bind: Bind = (value) => `$${params.push(value)}`
-  const by = (...groupBy: readonly UsageGroup[]): ReportQuery => ({ ...asked, groupBy })
+  const by = (...groupBy: readonly UsageGroup[]): ReportQuery => ({ ...rest, groupBy })
   const [ofKey, ofBoth, ofAll] = [by('key'), by(slot, 'key'), by(slot)]
   const most = 'select m.id from most m'
   // What is not rolled up costs a look for each key, so it is read once for all three.
@@ -25,7 +25,7 @@ export const usageTop = async (
     'reading',
     statement(
       `with tail as materialized (${tail}),
-         most as materialized (select g.g_key as id from (${keys}) g order by g.amount desc, g.g_key limit ${bind(asked.most)})
+         most as materialized (select g.g_key as id from (${keys}) g order by g.amount desc, g.g_key limit ${bind(rest.most)})
        select y.*, k.label, o.reference from (
          ${grouped(ofBoth, both, bind)}
          union all select a.g_${slot}, '' as g_key, ${counted.map((name) => `a.${name}`).join(', ')} from (${all}) a) y

@@ -7,8 +7,8 @@ import { useMay } from '../parts/use-may.ts'
 import { useView } from '../parts/use-view.ts'
 
 export const Keys = () => {
-  const { asked, show } = useView('/keys')
-  const search = asked.search ?? ''
+  const { query, show } = useView('/keys')
+  const search = query.search ?? ''
   const mayCreate = useMay('keys', 'keys_own')
   return (
     <>
@@ -30,7 +30,7 @@ export const Keys = () => {
           <KeyList
             which="own"
             search={search}
-            after={asked.after}
+            after={query.after}
             onPage={(after) => show({ after })}
             empty={
               search === '' ? (
@@ -48,7 +48,7 @@ export const Keys = () => {
           one for its exact value.
         </Text>
       </Stack>
-      <NewKey opened={asked.new === 'key'} onClose={() => show({ new: undefined })} />
+      <NewKey opened={query.new === 'key'} onClose={() => show({ new: undefined })} />
     </>
   )
 }

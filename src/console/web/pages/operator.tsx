@@ -170,7 +170,7 @@ const Found = ({
 }
 
 export const Operator = () => {
-  const { asked, show } = useView('/operator')
+  const { query, show } = useView('/operator')
   const [chosen, setChosen] = useState<{ act: Act; account: Account }>()
   return (
     <>
@@ -182,13 +182,13 @@ export const Operator = () => {
           aria-label="Search accounts"
           placeholder="Search by name, id or member"
           maw={360}
-          value={asked.search ?? ''}
+          value={query.search ?? ''}
           onChange={(event) => show({ search: event.currentTarget.value, after: undefined })}
         />
         <Panel>
           <Found
-            search={asked.search ?? ''}
-            after={asked.after}
+            search={query.search ?? ''}
+            after={query.after}
             onAct={(act, account) => setChosen({ act, account })}
             onMore={(after) => show({ after })}
           />

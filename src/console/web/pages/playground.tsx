@@ -54,10 +54,10 @@ const useChat = (model: string) => {
       ])
       const change = (alter: (message: Message) => Message) =>
         setMessages((all) => all.map((message) => (message.id === id + 1 ? alter(message) : message)))
-      const told = await streamChat({ key, model, turns, signal: abort.current.signal }, (piece) =>
+      const result = await streamChat({ key, model, turns, signal: abort.current.signal }, (piece) =>
         change((message) => ({ ...message, content: message.content + piece })),
       )
-      change((message) => ({ ...message, requestId: told.requestId }))
+      change((message) => ({ ...message, requestId: result.requestId }))
     },
   })
   return { messages, send, stop: () => abort.current?.abort(), clear: () => setMessages([]) }
@@ -146,20 +146,20 @@ const Chat = ({ model }: { model: string }) => {
   )
 }
 
-type Sold = ModelsShown['data']
+type Models = ModelsShown['data']
 
 /** By category, as the options of a select. */
-const choicesOf = (models: Sold) =>
+const choicesOf = (models: Models) =>
   [...new Set(models.map(({ category }) => category))].map((category) => ({
     group: category.replaceAll('_', ' '),
     items: models.filter((model) => model.category === category).map(({ id }) => id),
   }))
 
-const Bench = ({ models }: { models: Sold }) => {
-  const asked: { model?: string } = useSearch({ strict: false })
+const Bench = ({ models }: { models: Models }) => {
+  const query: { model?: string } = useSearch({ strict: false })
   const navigate = useNavigate()
   const chosen =
-    models.find(({ id }) => id === asked.model) ??
+    models.find(({ id }) => id === query.model) ??
     models.find(({ id }) => id === 'local/echo-1') ??
     models.find(({ category }) => category === 'chat') ??
     models[0]

@@ -10,7 +10,7 @@ import { Empty, PageHead, Panel, TableBox } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 import { Windowed } from '../parts/windowed.tsx'
 
-type Sold = ModelsShown['data'][number]
+type ListedModel = ModelsShown['data'][number]
 
 const marginOf = (markup: string): string => {
   const more = (Number(markup) - 1) * 100
@@ -23,7 +23,7 @@ const marginOf = (markup: string): string => {
 const beforeMarkup = (price: string, markup: string): string =>
   shortUsd((Number(price) / Number(markup)).toFixed(9))
 
-const Row = ({ model, setup }: { model: Sold; setup: SetupShown }) => {
+const Row = ({ model, setup }: { model: ListedModel; setup: SetupShown }) => {
   const prices = Object.entries(model.prices)
   const own = setup.overridden.includes(model.id)
   return (
@@ -54,7 +54,7 @@ const Row = ({ model, setup }: { model: Sold; setup: SetupShown }) => {
   )
 }
 
-const Found = ({ found, setup }: { found: readonly Sold[]; setup: SetupShown }) => (
+const Found = ({ found, setup }: { found: readonly ListedModel[]; setup: SetupShown }) => (
   <TableBox>
     <Windowed
       label="Models and prices"

@@ -42,11 +42,11 @@ const Sheets = ({ data }: { data: StatementShown }) => (
 )
 
 export const Statement = () => {
-  const asked: Record<string, string | undefined> = useSearch({ strict: false })
+  const search: Record<string, string | undefined> = useSearch({ strict: false })
   const navigate = useNavigate()
   const months = recentMonths()
-  const month = asked.month ?? months[0] ?? ''
-  const query = queryOf({ month, tenant: asked.tenant })
+  const month = search.month ?? months[0] ?? ''
+  const query = queryOf({ month, tenant: search.tenant })
   const { data, error } = useQuery({
     ...reading<StatementShown>(`/statement${query}`),
     placeholderData: keepPreviousData,
@@ -54,7 +54,7 @@ export const Statement = () => {
   const show = (next: string) =>
     void navigate({
       to: '/statement',
-      search: { month: next, ...(asked.tenant === undefined ? {} : { tenant: asked.tenant }) },
+      search: { month: next, ...(search.tenant === undefined ? {} : { tenant: search.tenant }) },
       replace: true,
     })
   return (

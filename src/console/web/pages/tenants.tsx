@@ -175,9 +175,9 @@ const Prices = ({ opened, onClose }: { opened: boolean; onClose: () => void }) =
 }
 
 export const Tenants = () => {
-  const { asked, show } = useView('/tenants')
+  const { query, show } = useView('/tenants')
   const mayChange = useMay('tenants')
-  const search = asked.search ?? ''
+  const search = query.search ?? ''
   return (
     <>
       <PageHead
@@ -209,7 +209,7 @@ export const Tenants = () => {
           <KeyList
             which="tenants"
             search={search}
-            after={asked.after}
+            after={query.after}
             onPage={(after) => show({ after })}
             empty={
               <Empty title={search === '' ? 'No tenants yet' : 'No tenant matches'}>
@@ -223,8 +223,8 @@ export const Tenants = () => {
           What a tenant spends counts against your own wallet and caps as well.
         </Text>
       </Stack>
-      <NewTenants opened={asked.new === 'tenants' && mayChange} onClose={() => show({ new: undefined })} />
-      <Prices opened={asked.new === 'price' && mayChange} onClose={() => show({ new: undefined })} />
+      <NewTenants opened={query.new === 'tenants' && mayChange} onClose={() => show({ new: undefined })} />
+      <Prices opened={query.new === 'price' && mayChange} onClose={() => show({ new: undefined })} />
     </>
   )
 }

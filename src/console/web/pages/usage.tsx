@@ -6,7 +6,7 @@ import { queryOf, reading } from '../parts/api.ts'
 import { StackedBars } from '../parts/chart.tsx'
 import { countText } from '../parts/format.ts'
 import { Empty, Failed, Loading, Money, PageHead, Panel, TableBox } from '../parts/ui.tsx'
-import { type Asked, useView } from '../parts/use-view.ts'
+import { type Query, useView } from '../parts/use-view.ts'
 import { Windowed } from '../parts/windowed.tsx'
 
 const DAY = 86_400_000
@@ -33,19 +33,19 @@ type View = {
   rows: 'all' | ''
 }
 
-const viewOf = (asked: Asked): View => {
+const viewOf = (query: Query): View => {
   const tomorrow = (Math.trunc(Date.now() / DAY) + 1) * DAY
-  const by = isGroup(asked.by) ? asked.by : 'model'
+  const by = isGroup(query.by) ? query.by : 'model'
   return {
-    from: asked.from ?? dayOf(tomorrow - 30 * DAY),
-    to: asked.to ?? dayOf(tomorrow - DAY),
+    from: query.from ?? dayOf(tomorrow - 30 * DAY),
+    to: query.to ?? dayOf(tomorrow - DAY),
     by,
-    slot: asked.slot === 'hour' && by !== 'key' ? 'hour' : asked.slot === 'month' ? 'month' : 'day',
-    model: asked.model ?? '',
-    vendor: asked.vendor ?? '',
-    status: asked.status ?? '',
-    key: asked.key ?? '',
-    rows: asked.rows === 'all' ? 'all' : '',
+    slot: query.slot === 'hour' && by !== 'key' ? 'hour' : query.slot === 'month' ? 'month' : 'day',
+    model: query.model ?? '',
+    vendor: query.vendor ?? '',
+    status: query.status ?? '',
+    key: query.key ?? '',
+    rows: query.rows === 'all' ? 'all' : '',
   }
 }
 
@@ -256,8 +256,8 @@ const Only = ({ view, show }: { view: View; show: Show }) => {
 }
 
 export const Usage = () => {
-  const { asked, show } = useView('/usage')
-  const view = viewOf(asked)
+  const { query, show } = useView('/usage')
+  const view = viewOf(query)
   return (
     <>
       <PageHead

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react'
 import { Dialog } from './dialog.tsx'
 import { Failed } from './ui.tsx'
 
-type Asked = {
+type Props = {
   readonly opened: boolean
   readonly title: string
   readonly verb: string
@@ -15,7 +15,7 @@ type Asked = {
   readonly onClose: () => void
 }
 
-export const Confirm = ({ opened, title, verb, children, pending, error, onYes, onClose }: Asked) => (
+export const Confirm = ({ opened, title, verb, children, pending, error, onYes, onClose }: Props) => (
   <Dialog opened={opened} onClose={onClose} title={title}>
     <Stack>
       <Text size="sm">{children}</Text>

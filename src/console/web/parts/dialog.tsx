@@ -2,7 +2,7 @@
 import { Group, Modal } from '@mantine/core'
 import type { ReactNode } from 'react'
 
-type Shown = {
+type Props = {
   readonly opened: boolean
   readonly title: string
   readonly onClose: () => void
@@ -12,7 +12,7 @@ type Shown = {
   readonly keep?: boolean
 }
 
-export const Dialog = ({ opened, title, onClose, children, size = 'md', keep = false }: Shown) => (
+export const Dialog = ({ opened, title, onClose, children, size = 'md', keep = false }: Props) => (
   <Modal.Root opened={opened} onClose={onClose} size={size} closeOnClickOutside={!keep}>
     <Modal.Overlay />
     <Modal.Content>

@@ -88,20 +88,20 @@ const InvoiceTable = ({
 )
 
 export const Credit = ({ data, mayPay }: { data: WalletShown; mayPay: boolean }) => {
-  const [asked, setAsked] = useState<Invoice>()
+  const [paying, setPaying] = useState<Invoice>()
   const pay = useMutation({
     mutationFn: ({ id, method }: { id: string; method: Method }) =>
       ask<InvoicePaidShown>('POST', `/wallet/invoices/${id}/pay`, { method }),
     onSuccess: async ({ url }) => {
       if (url !== null) return location.assign(url)
-      setAsked(undefined)
+      setPaying(undefined)
       await queries.invalidateQueries()
     },
   })
   const { credit, invoices } = data
   if (credit === null && invoices.length === 0) return null
   const start = (invoice: Invoice, method: Method) =>
-    method === 'wallet' ? setAsked(invoice) : pay.mutate({ id: invoice.id, method })
+    method === 'wallet' ? setPaying(invoice) : pay.mutate({ id: invoice.id, method })
   return (
     <Panel title="Credit line and invoices">
       <Stack>
@@ -117,19 +117,19 @@ export const Credit = ({ data, mayPay }: { data: WalletShown; mayPay: boolean })
             </Text>
           </Group>
         )}
-        {asked === undefined && <Failed error={pay.error} />}
+        {paying === undefined && <Failed error={pay.error} />}
         {invoices.length > 0 && <InvoiceTable data={data} onPay={mayPay ? start : undefined} />}
       </Stack>
       <Confirm
-        opened={asked !== undefined}
-        title={`Pay invoice ${asked?.id ?? ''}?`}
+        opened={paying !== undefined}
+        title={`Pay invoice ${paying?.id ?? ''}?`}
         verb="Pay from wallet"
         pending={pay.isPending}
         error={pay.error}
-        onYes={() => asked !== undefined && pay.mutate({ id: asked.id, method: 'wallet' })}
-        onClose={() => setAsked(undefined)}
+        onYes={() => paying !== undefined && pay.mutate({ id: paying.id, method: 'wallet' })}
+        onClose={() => setPaying(undefined)}
       >
-        <Money usd={asked?.total_usd ?? '0'} strong /> is taken from the wallet for {asked?.month}.
+        <Money usd={paying?.total_usd ?? '0'} strong /> is taken from the wallet for {paying?.month}.
       </Confirm>
     </Panel>
   )

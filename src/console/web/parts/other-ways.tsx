@@ -26,7 +26,7 @@ const ByPasskey = () => {
 }
 
 const ByCompany = ({ name }: { name: string }) => {
-  const asked: Record<string, unknown> = useSearch({ strict: false })
+  const query: Record<string, unknown> = useSearch({ strict: false })
   const begin = useMutation({
     mutationFn: () => ask<{ url: string }>('POST', '/session/company'),
     onSuccess: ({ url }) => location.assign(url),
@@ -36,7 +36,7 @@ const ByCompany = ({ name }: { name: string }) => {
       <Button variant="default" loading={begin.isPending} onClick={() => begin.mutate()}>
         Sign in with {name}
       </Button>
-      {asked.company === 'failed' && (
+      {query.company === 'failed' && (
         <Text size="sm" role="alert">
           {name} did not let you in, or nobody has added you here yet. Ask the operator of this server.
         </Text>

@@ -239,13 +239,13 @@ export const Shell = () => {
   const { data, error } = useQuery(sessionQuery)
   const navigate = useNavigate()
   const { pathname, searchStr } = useLocation()
-  const asked = `${pathname}${searchStr}`
+  const address = `${pathname}${searchStr}`
   const out = data !== undefined && data.person === null
   useEffect(() => {
     // While the sign-in page loads, the address has already changed but this page is still there.
-    if (out && !asked.startsWith('/sign-in'))
-      void navigate({ to: '/sign-in', search: asked === '/' ? {} : { to: asked } })
-  }, [out, navigate, asked])
+    if (out && !address.startsWith('/sign-in'))
+      void navigate({ to: '/sign-in', search: address === '/' ? {} : { to: address } })
+  }, [out, navigate, address])
   if (error !== null) return <Failed error={error} />
   if (data === undefined || out)
     return (

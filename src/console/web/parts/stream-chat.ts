@@ -2,7 +2,7 @@
 import { gatewayAddress } from './api.ts'
 
 export type Turn = { readonly role: 'user' | 'assistant'; readonly content: string }
-type Told = { readonly requestId: string; readonly receipt: string | null }
+type ChatResult = { readonly requestId: string; readonly receipt: string | null }
 
 const deltaOf = (line: string): string => {
   if (!line.startsWith('data: ') || line === 'data: [DONE]') return ''
@@ -15,7 +15,7 @@ const deltaOf = (line: string): string => {
 export const streamChat = async (
   { key, model, turns, signal }: { key: string; model: string; turns: readonly Turn[]; signal: AbortSignal },
   onText: (piece: string) => void,
-): Promise<Told> => {
+): Promise<ChatResult> => {
   const response = await fetch(`${gatewayAddress()}/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },

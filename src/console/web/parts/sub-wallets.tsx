@@ -132,11 +132,11 @@ const Found = ({
 export const SubWallets = ({ mayChange }: { mayChange: boolean }) => {
   const { data, error } = useQuery(reading<SubWalletsShown>('/sub-wallets', 10_000))
   const [form, setForm] = useState<{ sub: SubWalletShown | undefined }>()
-  const [asked, setAsked] = useState<SubWalletShown>()
+  const [deleting, setDeleting] = useState<SubWalletShown>()
   const remove = useMutation({
     mutationFn: (id: string) => ask('DELETE', `/sub-wallets/${id}`),
     onSuccess: async () => {
-      setAsked(undefined)
+      setDeleting(undefined)
       await queries.invalidateQueries()
     },
   })
@@ -164,7 +164,7 @@ export const SubWallets = ({ mayChange }: { mayChange: boolean }) => {
           rows={data.data}
           mayChange={mayChange}
           onEdit={(sub) => setForm({ sub })}
-          onDelete={setAsked}
+          onDelete={setDeleting}
         />
       )}
       <Dialog
@@ -175,13 +175,13 @@ export const SubWallets = ({ mayChange }: { mayChange: boolean }) => {
         {form !== undefined && <Form sub={form.sub} onDone={() => setForm(undefined)} />}
       </Dialog>
       <Confirm
-        opened={asked !== undefined}
-        title={`Delete ${asked?.label ?? ''}?`}
+        opened={deleting !== undefined}
+        title={`Delete ${deleting?.label ?? ''}?`}
         verb="Delete sub-wallet"
         pending={remove.isPending}
         error={remove.error}
-        onYes={() => asked !== undefined && remove.mutate(asked.id)}
-        onClose={() => setAsked(undefined)}
+        onYes={() => deleting !== undefined && remove.mutate(deleting.id)}
+        onClose={() => setDeleting(undefined)}
       >
         Nothing can be spent under it any more, not even by a key that is bound to it. This cannot be undone.
       </Confirm>

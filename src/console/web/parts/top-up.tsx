@@ -204,27 +204,27 @@ const RuleForm = ({ data }: { data: WalletShown }) => {
 }
 
 const RemoveCard = () => {
-  const [asked, setAsked] = useState(false)
+  const [confirming, setConfirming] = useState(false)
   const remove = useMutation({
     mutationFn: () => ask('DELETE', '/wallet/card'),
     onSuccess: async () => {
-      setAsked(false)
+      setConfirming(false)
       await queries.invalidateQueries()
     },
   })
   return (
     <>
-      <Button size="xs" variant="default" onClick={() => setAsked(true)}>
+      <Button size="xs" variant="default" onClick={() => setConfirming(true)}>
         Remove card
       </Button>
       <Confirm
-        opened={asked}
+        opened={confirming}
         title="Remove the saved card?"
         verb="Remove card"
         pending={remove.isPending}
         error={remove.error}
         onYes={() => remove.mutate()}
-        onClose={() => setAsked(false)}
+        onClose={() => setConfirming(false)}
       >
         It is not charged any more, and the wallet is not topped up automatically. Pay by card again to save
         one.

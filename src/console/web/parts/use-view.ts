@@ -1,19 +1,19 @@
 /** The view of a page is the query of its address: what it shows, and how to change that. */
 import { useNavigate, useSearch } from '@tanstack/react-router'
 
-export type Asked = Readonly<Record<string, string | undefined>>
+export type Query = Readonly<Record<string, string | undefined>>
 
 /** The view in the address, and a function that changes part of it; an empty text or undefined removes a member. */
 export const useView = (to: '/keys' | '/tenants' | '/operator' | '/usage') => {
-  const asked: Asked = useSearch({ strict: false })
+  const query: Query = useSearch({ strict: false })
   const navigate = useNavigate()
-  const show = (change: Asked) =>
+  const show = (change: Query) =>
     void navigate({
       to,
       search: Object.fromEntries(
-        Object.entries({ ...asked, ...change }).filter(([, value]) => (value ?? '') !== ''),
+        Object.entries({ ...query, ...change }).filter(([, value]) => (value ?? '') !== ''),
       ),
       replace: true,
     })
-  return { asked, show }
+  return { query, show }
 }
