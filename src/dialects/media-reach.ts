@@ -4,6 +4,7 @@
  */
 import { isPublicHost } from '../core/address.ts'
 import type { Call } from '../core/call.ts'
+import { isFileId } from '../core/file-id.ts'
 import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
 import { invalid, type Refusal } from '../core/refusal.ts'
 
@@ -43,8 +44,10 @@ const checkMembers = (object: JsonObject, at: string, addresses: RegExp): Refusa
   const ofTool = object.type === 'tool_use' || object.type === 'server_tool_use'
   for (const [name, value] of Object.entries(object)) {
     if (value === undefined || OPAQUE.has(name) || (ofTool && name === 'input')) continue
+    const place = at === '' ? name : `${at}.${name}`
+    if (name === 'file_id' && typeof value === 'string' && isFileId(value)) return fileOfOurs(place)
     const isAddress = ADDRESSES.test(name) || addresses.test(name)
-    const refusal = checkValue(value, at === '' ? name : `${at}.${name}`, { isAddress, addresses })
+    const refusal = checkValue(value, place, { isAddress, addresses })
     if (refusal) return refusal
   }
   return undefined
@@ -72,6 +75,14 @@ const mayBeFetched = (text: string): boolean => {
   const { hostname, username, password } = new URL(url)
   return username === '' && password === '' && isPublicHost(hostname)
 }
+
+/** Files that callers uploaded here are read for inputs of products; the vendors of conversations do not know them. */
+const fileOfOurs = (at: string): Refusal =>
+  invalid(
+    at,
+    `'${at}' names a file of this server, which only inputs of products can name: send its content in the request, ` +
+      "such as a data: address in 'file_data' or 'image_url'.",
+  )
 
 const outOfReach = (at: string): Refusal =>
   invalid(

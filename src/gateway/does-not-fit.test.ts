@@ -24,8 +24,24 @@ test('money that is gone is a 402 that says what is needed and what is there', (
   })
   expect(refusal.headers).toEqual({})
   expect(refusal.message).toBe(
-    'The call needs 5 credits; the wallet has 3 available. Add credits, raise the limit or lower max_tokens.',
+    'The call needs 5 credits; the wallet has 3 available. Add credits or lower max_tokens.',
   )
+})
+
+test('what to do is what helps with the limit that binds', () => {
+  const advice = (limit: Binding['limit'], available = 3n) => {
+    const { message } = doesNotFit(
+      { ...binding, limit, available: available * CREDIT },
+      { required: available === 0n ? 1n : 5n * CREDIT },
+      gateway,
+    )
+    return message.split('. ').at(-1)
+  }
+  for (const limit of ['spend_cap_usd', 'monthly_cap_usd', 'sub_wallet', 'daily_limit_usd'] as const)
+    expect(advice(limit)).toBe('Raise the limit or lower max_tokens.')
+  expect(advice('stop_at_remaining_usd')).toBe('Add credits, lower that amount or lower max_tokens.')
+  // No call is too small for the wallet's minimum.
+  expect(advice('wallet', 0n)).toBe('Add credits.')
 })
 
 test('money that is held is a 429 that says when to come back, and that nothing was charged', () => {

@@ -34,6 +34,12 @@ const barTexts: Readonly<Partial<Record<BindingLimit, string>>> = {
     "Pay it, or leave 'X-Payment-Protocol' out to pay from the wallet.",
 }
 
+/** What helps, where that is not to raise the limit. */
+const remedies: Readonly<Partial<Record<BindingLimit, string>>> = {
+  wallet: 'Add credits',
+  stop_at_remaining_usd: 'Add credits, lower that amount',
+}
+
 /** Seconds after which held money may be free again; most calls take a few seconds. */
 const HELD_RETRY_SECONDS = 2
 
@@ -76,9 +82,10 @@ export const doesNotFit = (binding: Binding, need: Need, gateway: Pick<Gateway, 
       `${needs}; ${has} while open calls hold ${credits(held)}. Nothing was charged; try again in ${HELD_RETRY_SECONDS} s${lowerOf(need)}.`,
       { ...retryIn(HELD_RETRY_SECONDS), members: { ...members, retry_after: HELD_RETRY_SECONDS } },
     )
+  const less = required > need.required ? '' : lowerOf(need)
   const text =
     barTexts[limit] ??
-    `${needs}; ${has}${held > 0n ? ` while open calls hold ${credits(held)}` : ''}. Add credits, raise the limit${lowerOf(need)}.`
+    `${needs}; ${has}${held > 0n ? ` while open calls hold ${credits(held)}` : ''}. ${remedies[limit] ?? 'Raise the limit'}${less}.`
   return refuse('insufficient_balance', text, { members })
 }
 

@@ -45,14 +45,18 @@ export const createApp = (present: Present): App => {
       const { gateway } = present
       const trace = newTrace(gateway.newCallId(), gateway.clock.monotonicMs())
       const { path, query } = splitUrl(request.url)
-      let route: Route | undefined
+      let style: Style | undefined
       trace.method = request.method
       try {
         const matched = match(request.method, path)
-        if (matched instanceof Refusal) throw matched
-        trace.path = matched.route.path
+        if (matched instanceof Refusal) {
+          style = styleAround(match, path, matched)
+          throw matched
+        }
+        const { route } = matched
+        trace.path = route.path
         const headers = must(readHeaders(request.headers))
-        route = matched.route
+        style = route
         if (route.runs === true) begin(gateway.watch, trace, route.path, request.headers)
         const call = new RoutedCall(request, headers, { matched, query, connection, trace })
         const answer = await route.handler(gateway, call)
@@ -61,7 +65,7 @@ export const createApp = (present: Present): App => {
         letGo(gateway.capacity, trace)
         connection.ended()
         trace.path ??= unknownPath(path)
-        const response = respondRefusal(gateway, trace, thrown, route)
+        const response = respondRefusal(gateway, trace, thrown, style)
         // A client that asked (`Expect: 100-continue`) whether to send its body need not send it any more (RFC 9110,
         // 10.1.1).
         if (request.headers.has('expect')) response.headers.set('connection', 'close')
@@ -69,6 +73,28 @@ export const createApp = (present: Present): App => {
       }
     },
   }
+}
+
+/** How the refusals of an address are written. */
+type Style = Pick<Route, 'dialect' | 'helper'>
+
+/** Addresses whose clients read no other style, also where nothing answers. */
+const styles: readonly (readonly [path: RegExp, style: Style])[] = [
+  [/^\/v1\/messages\//, { dialect: 'messages' }],
+  [/^(?:\/upload)?\/v1beta\//, { dialect: 'gemini' }],
+]
+
+/** The style where no route answers: that of another method of the address, else of the addresses around it. */
+const styleAround = (
+  match: ReturnType<typeof createRouter>,
+  path: string,
+  { headers }: Refusal,
+): Style | undefined => {
+  const [method] = headers.allow?.split(', ') ?? []
+  const other = method === undefined ? undefined : match(method, path)
+  return other === undefined || other instanceof Refusal
+    ? styles.find(([around]) => around.test(path))?.[1]
+    : other.route
 }
 
 type RoutedParts = {
@@ -154,7 +180,7 @@ const respondRefusal = (
   gateway: Gateway,
   trace: Trace,
   thrown: unknown,
-  route: Route | undefined,
+  style: Style | undefined,
 ): Response => {
   if (thrown instanceof CallerGone) {
     trace.ended = 'client_gone'
@@ -166,9 +192,9 @@ const respondRefusal = (
   trace.ended = refusal.code
   endCall(gateway, trace, refusal.status)
   const body =
-    route?.helper === true
+    style?.helper === true
       ? helperBody(refusal, trace.callId)
-      : callerDialects[route?.dialect ?? 'chat'].refusal(refusal, trace.callId)
+      : callerDialects[style?.dialect ?? 'chat'].refusal(refusal, trace.callId)
   return new Response(JSON.stringify(body), {
     status: refusal.status,
     headers: withOwn(
@@ -180,7 +206,7 @@ const respondRefusal = (
       },
       gateway,
       trace,
-      route?.dialect,
+      style?.dialect,
     ),
   })
 }

@@ -157,6 +157,32 @@ test('addresses inside, of files and of other kinds are a 400 that names the mem
   expect(counted.status).toBe(400)
 })
 
+test('a file of this server in a conversation is a 400 that says what to send: no vendor knows it', async () => {
+  const id = `file-${'0a'.repeat(16)}`
+  const named: [string, string, object][] = [
+    [
+      '/v1/chat/completions',
+      'messages[0].content[1].file.file_id',
+      withPart({ type: 'file', file: { file_id: id } }),
+    ],
+    ['/v1/responses', 'input[0].content[0].file_id', ofResponses({ type: 'input_file', file_id: id })],
+    ['/v1/responses', 'input[0].content[0].file_id', ofResponses({ type: 'input_image', file_id: id })],
+    [
+      '/v1/messages',
+      'messages[0].content[0].source.file_id',
+      ofMessages({ type: 'document', source: { type: 'file', file_id: id } }),
+    ],
+  ]
+  const before = reached
+  for (const [path, param, body] of named) {
+    const response = await server.post(path, body)
+    const { error } = await jsonOf(response)
+    expect([path, response.status, error.param]).toEqual([path, 400, param])
+    expect(error.message).toContain('send its content')
+  }
+  expect(reached).toBe(before)
+})
+
 test('public addresses and what is inline go on, and what a tool was asked or said is nobody to fetch', async () => {
   const jpeg = `/9j/${'A'.repeat(2_000)}`
   for (const url of [

@@ -110,3 +110,25 @@ test('counting tokens is free and says when it is an estimate', async () => {
   expect((await jsonOf(total)).totalTokens).toBeGreaterThan(0)
   expect([await server.balance(), server.asked.length]).toEqual([before, asked])
 })
+
+test.each([
+  ['POST', '/v1/messages/batches'],
+  ['GET', '/v1/messages'],
+] as const)(
+  '%s %s, which is not there, is refused in the style of the addresses around it',
+  async (method, path) => {
+    const response = await server.fetch(new Request(`http://turnpike.test${path}`, { method }))
+    const body = await jsonOf(response)
+    expect([body.type, body.request_id]).toEqual(['error', response.headers.get('request-id')])
+  },
+)
+
+test('the same for generate-content and for the addresses of an account', async () => {
+  const sent = async (method: string, path: string) =>
+    (await jsonOf(await server.fetch(new Request(`http://turnpike.test${path}`, { method })))).error
+  expect((await sent('POST', '/v1beta/cachedContents')).status).toBe('NOT_FOUND')
+  expect((await sent('POST', '/upload/v1beta/files')).status).toBe('NOT_FOUND')
+  expect((await sent('DELETE', gemini)).code).toBe(405)
+  expect(await sent('DELETE', '/api/wallet/rules')).toBe('method_not_allowed')
+  expect((await sent('GET', '/v1/chat')).code).toBe('not_found')
+})
