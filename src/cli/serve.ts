@@ -16,7 +16,8 @@ import { firstLink, preparePages } from './console-start.ts'
 import { firstKey, openAccount } from './first-start.ts'
 import { greeting } from './greeting.ts'
 import { unpricedLines } from './offered-models.ts'
-import { dearerEquals, endingModels, type OpenCatalogue, openCatalogue } from './open-catalogue.ts'
+import { modelWarnings, type OpenCatalogue, openCatalogue } from './open-catalogue.ts'
+import { addressAt } from './own-address.ts'
 import { awaitStore, openHash, openOutbox } from './parts.ts'
 import { newReloading } from './reload.ts'
 import { moveSecrets } from './secret-commands.ts'
@@ -124,25 +125,15 @@ const greet = async (
   opened: OpenCatalogue,
   { store, hash, port }: Pick<GatewayParts, 'store' | 'hash'> & { readonly port: number | undefined },
 ): Promise<void> => {
-  const address = `http://${config.host}:${port}`
+  const address = addressAt(config.host, port)
   const [token, link] = [await firstKey(store, hash), await firstLink(store, config, address)]
   process.stdout.write(greeting(config, opened, { address, token, link }))
 }
 
 /** Warns of equals that cost more than their calls earn, of models that end, and of what is not sold. */
 const warnOf = (config: Config, opened: OpenCatalogue, log: Log): void => {
-  const dearer = dearerEquals(opened)
-  if (dearer.length > 0)
-    log.warn('failover to a dearer model is charged at the price of the model that was asked for', {
-      model: dearer.join(', '),
-    })
-  const ending = endingModels(config, opened.catalogue, systemClock.now())
-  if (ending.length > 0)
-    log.warn('turnpike.yaml names models that their vendors end', { model: ending.join(', ') })
-  if (opened.unusedEquals.length > 0)
-    log.warn('dearer equals are not used; list one as { model: …, dearer: true } to bear the difference', {
-      model: opened.unusedEquals.join(', '),
-    })
+  for (const { what, models } of modelWarnings(config, opened, systemClock.now()))
+    log.warn(what, { model: models })
   for (const line of unpricedLines(opened.unpriced)) log.warn('a vendor sells nothing yet', { error: line })
   if (config.strayAddresses.length > 0)
     log.warn('no vendor has these addresses; docs/vendors.md names the variables', {
