@@ -1,13 +1,14 @@
 /** `turnpike config`: checks the settings, shows those of the running server, and applies changes. */
 import type { Command } from 'commander'
 import { messageOf } from '../core/message-of.ts'
+import { systemClock } from '../core/time.ts'
 import { configToken } from '../http/config.ts'
 import type { ConfigReloaded, ConfigShown } from '../http/schema/config.ts'
 import { BadSetting } from '../settings/bad-setting.ts'
 import { readConfig } from './config.ts'
 import { fingerprintOf } from './config-summary.ts'
 import { unpricedLines } from './offered-models.ts'
-import { openCatalogue } from './open-catalogue.ts'
+import { modelWarnings, openCatalogue } from './open-catalogue.ts'
 import { ownAddress } from './own-address.ts'
 import { type Database, Failed, print, tableOf, withDatabase } from './run-command.ts'
 
@@ -49,7 +50,10 @@ const withServer = (work: (database: Database) => Promise<void>): Promise<void> 
 /** Everything that a start derives from the settings before it needs a database or a port. */
 const check = async (): Promise<void> => {
   const config = readConfig(process.env)
-  const { vendors, catalogue, unpriced } = await openCatalogue(config)
+  const opened = await openCatalogue(config)
+  const { vendors, catalogue, unpriced } = opened
+  for (const { what, models } of modelWarnings(config, opened, systemClock.now()))
+    process.stdout.write(`Note: ${what}: ${models}\n`)
   for (const line of unpricedLines(unpriced)) process.stdout.write(`Note: ${line}\n`)
   for (const name of config.strayAddresses)
     process.stdout.write(`Note: no vendor has the address ${name}; docs/vendors.md names the variables\n`)

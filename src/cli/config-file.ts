@@ -154,13 +154,32 @@ export const parseConfigFile = (text: string, path: string, environment: Environ
       `${path} is not valid YAML: ${(error instanceof Error ? error.message : '').split('\n')[0]}`,
     )
   }
-  const read = file.safeParse(filledIn(value, path, environment))
+  const read = file.safeParse(filledIn(value, path, environment), { error: wrongKind })
   if (read.success) return read.data
   const [issue] = read.error.issues
   const where = issue === undefined || issue.path.length === 0 ? 'the file' : issue.path.join('.')
   // The issue of a record contains what its names must look like.
   const reason = issue?.code === 'invalid_key' ? issue.issues[0]?.message : issue?.message
   throw new BadSetting(`${path}: ${where}: ${reason ?? 'invalid'}${hint(issue)}`)
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  object: 'names with their values',
+  record: 'names with their values',
+  array: 'a list',
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+}
+
+/** What a value must be, in the words of who writes the file. */
+const wrongKind = (issue: z.core.$ZodRawIssue): string | undefined => {
+  if (issue.code !== 'invalid_type') return undefined
+  if (issue.input === undefined) return 'is missing'
+  const found = kinds[Array.isArray(issue.input) ? 'array' : typeof issue.input]
+  const expected = kinds[issue.expected] ?? issue.expected
+  return `must be ${expected}${issue.input === null ? ', not empty' : found === undefined || found === expected ? '' : `, not ${found}`}`
 }
 
 const known = [
@@ -190,17 +209,24 @@ const sharedLetters = (a: string, b: string): number => {
   return shared - Math.abs(a.length - b.length)
 }
 
-const filledIn = (value: unknown, path: string, environment: Environment): unknown => {
+const filledIn = (
+  value: unknown,
+  path: string,
+  environment: Environment,
+  around: readonly unknown[] = [],
+): unknown => {
+  if (around.includes(value)) throw new BadSetting(`${path}: an alias stands inside what it names`)
   if (typeof value === 'string')
     return value.replaceAll(/\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g, (_all, name: string) => {
       const found = environment[name]
       if (found === undefined) throw new BadSetting(`${path}: the environment variable ${name} is not set`)
       return found
     })
-  if (Array.isArray(value)) return value.map((each) => filledIn(each, path, environment))
+  const inside = [...around, value]
+  if (Array.isArray(value)) return value.map((each) => filledIn(each, path, environment, inside))
   if (typeof value === 'object' && value !== null)
     return Object.fromEntries(
-      Object.entries(value).map(([name, member]) => [name, filledIn(member, path, environment)]),
+      Object.entries(value).map(([name, member]) => [name, filledIn(member, path, environment, inside)]),
     )
   return value
 }

@@ -88,6 +88,13 @@ test('everything wrong with settings, vendors and file is reported at once, a li
 
 test.each([
   ['vendors: [', /^f: |^f is not valid YAML/],
+  ['vendors: &all { openai: *all }', /^f: an alias stands inside what it names$/],
+  ['vendors: [openai]', /^f: vendors: must be names with their values, not a list$/],
+  ['vendors: { a: { models: { m: {} } } }', /^f: vendors\.a\.models\.m\.context_tokens: is missing$/],
+  [
+    'vendors: { a: { models: { m: { context_tokens: many, max_output_tokens: 5 } } } }',
+    /^f: vendors\.a\.models\.m\.context_tokens: must be a number, not text$/,
+  ],
   ['vendorz: {}', /f: the file: Unrecognized key: "vendorz"; did you mean 'vendors'\?/],
   ['vendors: { x: { base_ur: a } }', /f: vendors\.x: Unrecognized key: "base_ur"; did you mean 'base_url'\?/],
   ['vendors: { x: { models: { m: { context_tokens: -1 } } } }', /f: vendors\.x\.models\.m\.context_tokens/],

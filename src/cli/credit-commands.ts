@@ -8,6 +8,7 @@ import { payFromWallet } from '../payment/pay-invoice.ts'
 import { shownInvoice, shownLine, shownLines, shownStatement } from '../payment/show-credit.ts'
 import type { CreditLine, CreditStatement } from '../store/funding/funding-port.ts'
 import { OPERATOR_WALLET } from './first-start.ts'
+import { addressAt } from './own-address.ts'
 import { stripeFor } from './parts.ts'
 import { byCommand, type Database, Failed, print, tableOf, withDatabase } from './run-command.ts'
 import { walletOf } from './wallet-commands.ts'
@@ -115,7 +116,7 @@ const link = async ({ store, config }: Database, id: string, json: boolean | und
   if (invoice?.status !== 'open' && invoice?.status !== 'past_due')
     throw new Failed(`there is no unpaid invoice '${id}'; 'turnpike credit show <wallet>' lists them`)
   const { walletId, total } = invoice
-  const origin = `http://${config.host}:${config.port}`
+  const origin = addressAt(config.host, config.port)
   const opened = await stripe.checkout({
     walletId,
     invoiceId: id,

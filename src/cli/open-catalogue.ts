@@ -95,6 +95,26 @@ const isDearer = (catalogue: Pick<Catalogue, 'find'>, id: string, equal: string)
   return own !== undefined && found !== undefined && dearerThan(found.price, priceOf(own))
 }
 
+/** What an operator should know of models in a turnpike.yaml that is valid: each thing with its models. */
+export const modelWarnings = (
+  config: Pick<Config, 'failover' | 'aliases'>,
+  opened: Pick<OpenCatalogue, 'failover' | 'catalogue' | 'unusedEquals'>,
+  now: number,
+): readonly { readonly what: string; readonly models: string }[] =>
+  (
+    [
+      [
+        'failover to a dearer model is charged at the price of the model that was asked for',
+        dearerEquals(opened),
+      ],
+      ['turnpike.yaml names models that their vendors end', endingModels(config, opened.catalogue, now)],
+      [
+        'dearer equals are not used; list one as { model: …, dearer: true } to bear the difference',
+        opened.unusedEquals,
+      ],
+    ] as const
+  ).flatMap(([what, models]) => (models.length === 0 ? [] : [{ what, models: models.join(', ') }]))
+
 /** How long before its end we warn of a model. */
 const WARNED_MS = 30 * DAY_MS
 

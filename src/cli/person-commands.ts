@@ -8,12 +8,13 @@ import { ensurePerson, normalEmail, type Person, personBy } from '../console/new
 import { email as emailAddress } from '../console/schema/session.ts'
 import { systemClock } from '../core/time.ts'
 import { type Role, roles } from '../store/people/people-port.ts'
+import { addressAt } from './own-address.ts'
 import { byCommand, type Database, Failed, print, tableOf, withDatabase } from './run-command.ts'
 
 type Json = { readonly json?: boolean }
 
 const linkOf = async ({ store, config }: Database, email: string, lifeMs: number): Promise<string> => {
-  const origin = config.console.origin ?? `http://${config.host}:${config.port}`
+  const origin = config.console.origin ?? addressAt(config.host, config.port)
   return addressOfLink(origin, await mintLink(store.people, { email, now: systemClock.now(), lifeMs }))
 }
 

@@ -16,7 +16,8 @@ import { firstLink, preparePages } from './console-start.ts'
 import { firstKey, openAccount } from './first-start.ts'
 import { greeting, headline, shown } from './greeting.ts'
 import { unpricedLines } from './offered-models.ts'
-import { dearerEquals, endingModels, type OpenCatalogue, openCatalogue } from './open-catalogue.ts'
+import { modelWarnings, type OpenCatalogue, openCatalogue } from './open-catalogue.ts'
+import { addressAt } from './own-address.ts'
 import { awaitStore, openHash, openOutbox } from './parts.ts'
 import { newReloading } from './reload.ts'
 import { moveSecrets } from './secret-commands.ts'
@@ -133,7 +134,7 @@ const greet = async (
     port,
   }: Pick<GatewayParts, 'store' | 'hash' | 'log'> & { readonly port: number | undefined },
 ): Promise<void> => {
-  const address = `http://${config.host}:${port}`
+  const address = addressAt(config.host, port)
   if (!(await shown(headline(config, address)))) {
     log.warn('nobody reads standard output: a first key is made by the next start that can show it')
     return
@@ -144,18 +145,8 @@ const greet = async (
 
 /** Warns of equals that cost more than their calls earn, of models that end, and of what is not sold. */
 const warnOf = (config: Config, opened: OpenCatalogue, log: Log): void => {
-  const dearer = dearerEquals(opened)
-  if (dearer.length > 0)
-    log.warn('failover to a dearer model is charged at the price of the model that was asked for', {
-      model: dearer.join(', '),
-    })
-  const ending = endingModels(config, opened.catalogue, systemClock.now())
-  if (ending.length > 0)
-    log.warn('turnpike.yaml names models that their vendors end', { model: ending.join(', ') })
-  if (opened.unusedEquals.length > 0)
-    log.warn('dearer equals are not used; list one as { model: …, dearer: true } to bear the difference', {
-      model: opened.unusedEquals.join(', '),
-    })
+  for (const { what, models } of modelWarnings(config, opened, systemClock.now()))
+    log.warn(what, { model: models })
   for (const line of unpricedLines(opened.unpriced)) log.warn('a vendor sells nothing yet', { error: line })
   if (config.strayAddresses.length > 0)
     log.warn('no vendor has these addresses; docs/vendors.md names the variables', {

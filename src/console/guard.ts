@@ -72,6 +72,24 @@ const checkAudience = (
     })
 }
 
+/**
+ * A page says which organisation it shows. All tabs of a browser share one session, so another tab may have chosen another
+ * one since; then nothing is read or changed there under the name of the first.
+ */
+const checkShown = (
+  { audience }: ConsoleRoute,
+  { headers }: ConsoleRequest,
+  session: Session | undefined,
+): void => {
+  const shown = headers.get('x-organisation')
+  if (typeof audience !== 'object' || shown === null || shown === session?.orgId) return
+  throw refuse(
+    'forbidden',
+    'Another tab of this browser has chosen another organisation than this page shows; reload the page.',
+    { members: { reason: 'other_organisation' } },
+  )
+}
+
 /** A tenant's link: it shows that tenant's own use to whoever has it. Wrong links are counted by address. */
 const tenantLink = async (gateway: Gateway, request: ConsoleRequest): Promise<TenantLink> => {
   const secret = /^Bearer (tl-[\w-]{43})$/.exec(request.headers.get('authorization') ?? '')?.[1]
@@ -103,5 +121,6 @@ export const letIn = async (gateway: Gateway, route: ConsoleRoute, from: Console
     if (found !== null) session = await sessionOf(gateway, found)
   }
   checkAudience(route, session, gateway.clock.now())
+  checkShown(route, request, session)
   return { gateway, console: opened, settings, request, session }
 }

@@ -122,6 +122,21 @@ test('what is another organisation’s is not there: not its page, nor behind it
   expect((await jsonOf(await stranger.ask('GET', '/calls'))).data).toEqual([])
 })
 
+test('a label of one long word stays in its column', async () => {
+  const label = 'x'.repeat(200)
+  await it.newKey({}, { label })
+  const { page } = await browser.newPage(size)
+  await it.enter(page, 'owner@example.com', 'owner')
+  await page.getByRole('link', { name: 'Keys', exact: true }).click()
+  const link = page.getByRole('link', { name: label })
+  await link.waitFor()
+  const [text, cell] = [
+    await link.boundingBox(),
+    await page.locator('td').filter({ has: link }).boundingBox(),
+  ]
+  expect(text!.x + text!.width).toBeLessThanOrEqual(cell!.x + cell!.width)
+})
+
 test('/ goes to the search of the page, ? shows the keyboard shortcuts, and g with a letter opens a page', async () => {
   const { page, errors } = await browser.newPage(size)
   await it.enter(page, 'operator@example.com', 'owner', true)

@@ -25,6 +25,19 @@ const call = async (token: string): Promise<string | number> => {
   return response.status === 200 ? 200 : (await jsonOf(response)).error.code
 }
 
+test('what an operator may do to an account is all on a screen of 1280 pixels', async () => {
+  const orgId = `org_${'0123456789abcdef'.repeat(2)}`
+  await it.store.wallets.createWallet({ id: 'wal_long', orgId, name: 'Dogwood Manufacturing' })
+  const { page } = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+  await it.enter(page, 'operator@example.com', 'owner', true)
+  await page.getByRole('link', { name: 'Accounts' }).click()
+  await page.getByRole('button', { name: 'Act for' }).first().waitFor()
+  const hidden = await page.evaluate(
+    `(() => { const box = document.querySelector('.table-box'); return box.scrollWidth - box.clientWidth })()`,
+  )
+  expect(hidden).toBe(0)
+})
+
 test('credit, a credit line and a suspension are given in the browser, hold at once, and are recorded', async () => {
   const { page, errors } = await browser.newPage(size)
   await it.enter(page, 'operator@example.com', 'owner', true)

@@ -3,9 +3,9 @@
  * ledger.
  */
 import { afterAll, expect, test } from 'bun:test'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fetchAgain } from '../late-ledger.ts'
 import { freePort, untouchedPostgres } from '../postgres.ts'
 import { beginProgram, runProgram, startProgram } from '../program.ts'
@@ -95,6 +95,25 @@ test('while it waits for its database a closed terminal ends nothing, and its si
   expect(await hungUp.exited).toBe(0)
 })
 
+test('a server on all addresses shows one that opens in a browser, and so do links that are made later', async () => {
+  const settings = { DATABASE_URL: `sqlite:${home}/everywhere.db`, HOST: '0.0.0.0' }
+  const started = await startProgram(home, settings)
+  expect(new URL(started.address).hostname).toBe('127.0.0.1')
+  expect(started.greeting).toContain(`${started.address}/console/link#`)
+  const { port } = new URL(started.address)
+  const made = await runProgram(home, { ...settings, PORT: port }, 'person', 'invite', 'ada@example.com')
+  expect(made.out).toContain(`${started.address}/console/link#`)
+  const six = await runProgram(
+    home,
+    { ...settings, HOST: '::1', PORT: port },
+    'person',
+    'invite',
+    'b@example.com',
+  )
+  expect(six.out).toContain(`http://[::1]:${port}/console/link#`)
+  await end(started)
+})
+
 test('a command makes no ledger: it names where it looked', async () => {
   const elsewhere = join(home, 'elsewhere')
   mkdirSync(elsewhere)
@@ -114,6 +133,25 @@ test('a command makes no ledger: it names where it looked', async () => {
   } finally {
     await empty.stop()
   }
+})
+
+test('the check of the settings says what a start warns of; the example that is copied needs no warning', async () => {
+  const example = resolve(import.meta.dir, '../../turnpike.example.yaml')
+  const path = join(home, 'dear.yaml')
+  writeFileSync(
+    path,
+    readFileSync(example, 'utf8').replace('input_usd_per_1m: "0.05"', 'input_usd_per_1m: "9"'),
+  )
+  const check = async (file: string) => {
+    const keys = { OPENAI_KEY_A: 'a', OPENAI_KEY_B: 'b' }
+    const { code, out } = await runProgram(home, { ...keys, TURNPIKE_CONFIG: file }, 'config', 'check')
+    expect(code).toBe(0)
+    return out
+  }
+  expect(await check(path)).toMatch(
+    /^Note: dearer equals are not used; .*: openai\/gpt-4o-mini → my-vllm\/llama\n/,
+  )
+  expect(await check(example)).not.toContain('Note:')
 })
 
 test('the check of the settings finds what a start refuses', async () => {

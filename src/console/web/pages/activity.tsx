@@ -4,6 +4,7 @@ import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { EventsShown } from '../../schema/people.ts'
 import { queryOf, reading } from '../parts/api.ts'
+import { shortId } from '../parts/format.ts'
 import { Copy, Empty, PageHead, Panel, TableBox, When } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 
@@ -90,24 +91,16 @@ const EventTable = ({ rows }: { rows: EventsShown['data'] }) => (
               )}
             </Table.Td>
             <Table.Td>{words[event.what] ?? event.what}</Table.Td>
-            <Table.Td maw={200}>
+            <Table.Td maw={200} className="label">
               <Text size="xs" c="dimmed">
                 {changeText(event.before)}
               </Text>
             </Table.Td>
-            <Table.Td maw={200}>
+            <Table.Td maw={200} className="label">
               <Text size="xs">{changeText(event.after)}</Text>
             </Table.Td>
             <Table.Td>
-              <Copy
-                text={event.subject}
-                shown={
-                  event.subject.length <= 12
-                    ? event.subject
-                    : `${event.subject.slice(0, 6)}…${event.subject.slice(-4)}`
-                }
-                name="id"
-              />
+              <Copy text={event.subject} shown={shortId(event.subject)} name="id" />
             </Table.Td>
           </Table.Tr>
         ))}

@@ -4,7 +4,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import type { RulesShown } from '../../schema/wallet.ts'
 import { ask, queries, reading } from '../parts/api.ts'
-import { typedUsd } from '../parts/format.ts'
+import { AMOUNT_HINT, typedUsd } from '../parts/format.ts'
 import { SubWallets } from '../parts/sub-wallets.tsx'
 import { Failed, Loading, PageHead, Panel } from '../parts/ui.tsx'
 import { useMay } from '../parts/use-may.ts'
@@ -78,7 +78,7 @@ const RulesForm = ({ rules, mayChange }: { rules: RulesShown; mayChange: boolean
               description={description}
               placeholder="none"
               inputMode="decimal"
-              error={typedUsd(texts[name]) === null ? 'An amount such as 25 or 0.5' : undefined}
+              error={typedUsd(texts[name]) === null ? AMOUNT_HINT : undefined}
               {...field(name)}
             />
           ))}

@@ -7,8 +7,8 @@ import { type Account, AccountActs, type Act } from '../parts/account-acts.tsx'
 import { ask, queries, queryOf, reading } from '../parts/api.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { DialogForm } from '../parts/dialog-form.tsx'
-import { countText } from '../parts/format.ts'
-import { Code, Empty, Money, PageHead, Panel, State, TableBox } from '../parts/ui.tsx'
+import { countText, shortId } from '../parts/format.ts'
+import { Code, Copy, Empty, Money, PageHead, Panel, State, TableBox } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 import { useView } from '../parts/use-view.ts'
 
@@ -64,10 +64,10 @@ type OnAct = (act: Act, account: Account) => void
 
 const Row = ({ account, onAct }: { account: Account; onAct: OnAct }) => (
   <Table.Tr>
-    <Table.Td>
+    <Table.Td className="label">
       {account.name}
-      <Text size="xs" c="dimmed" className="mono">
-        {account.org_id}
+      <Text size="xs" c="dimmed">
+        <Copy text={account.org_id} shown={shortId(account.org_id)} name="id" />
       </Text>
     </Table.Td>
     <Table.Td>
@@ -89,17 +89,17 @@ const Row = ({ account, onAct }: { account: Account; onAct: OnAct }) => (
     <Table.Td className="right number">{countText(account.keys)}</Table.Td>
     <Table.Td className="right number">{countText(account.members)}</Table.Td>
     <Table.Td>
-      <Group gap={6} wrap="nowrap" justify="flex-end">
-        <Button size="compact-sm" variant="default" onClick={() => onAct('credit', account)}>
+      <Group gap={4} wrap="nowrap" justify="flex-end">
+        <Button size="compact-xs" variant="default" onClick={() => onAct('credit', account)}>
           Give credit
         </Button>
-        <Button size="compact-sm" variant="default" onClick={() => onAct('line', account)}>
+        <Button size="compact-xs" variant="default" onClick={() => onAct('line', account)}>
           Credit line
         </Button>
-        <Button size="compact-sm" variant="default" onClick={() => onAct('suspend', account)}>
+        <Button size="compact-xs" variant="default" onClick={() => onAct('suspend', account)}>
           {account.suspended === null ? 'Suspend' : 'Resume'}
         </Button>
-        <Button size="compact-sm" variant="default" onClick={() => void actFor(account.org_id)}>
+        <Button size="compact-xs" variant="default" onClick={() => void actFor(account.org_id)}>
           Act for
         </Button>
       </Group>

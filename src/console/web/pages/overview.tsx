@@ -42,7 +42,7 @@ const Figures = ({ data }: { data: OverviewShown }) => (
       name="Lasts"
       below={
         <>
-          <Money usd={data.spent_week_usd} /> in the last seven days
+          <Money usd={data.spent_week_usd} /> in the seven days before today
         </>
       }
     >

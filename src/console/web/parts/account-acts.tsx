@@ -6,7 +6,7 @@ import type { AccountsShown } from '../../schema/operator.ts'
 import { ask, queries } from './api.ts'
 import { Dialog } from './dialog.tsx'
 import { DialogForm } from './dialog-form.tsx'
-import { typedUsd } from './format.ts'
+import { AMOUNT_HINT, typedUsd } from './format.ts'
 
 export type Account = AccountsShown['data'][number]
 export type Act = 'credit' | 'line' | 'suspend'
@@ -38,7 +38,7 @@ const CreditForm = ({ account, onDone }: FormProps) => {
         data-autofocus
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}
-        error={amount === null ? 'An amount such as 25 or 0.5' : undefined}
+        error={amount === null ? AMOUNT_HINT : undefined}
       />
       <TextInput
         label="What for"

@@ -30,7 +30,15 @@ const sent = async (path: string, init: RequestInit): Promise<Response> => {
   })
   if (response.ok) return response
   const value = await response.json().catch(() => ({}))
+  // The session ended, perhaps in another tab: the shell then leads to the sign-in, and back to this page.
+  if (value.error?.code === 'sign_in_required') void queries.invalidateQueries(sessionQuery)
   throw new ApiError(response.status, value.error ?? unreadable)
+}
+
+/** Which organisation this page shows. The session may look at another one by now, if another tab chose that. */
+const shownHere = (): Readonly<Record<string, string>> => {
+  const shown = queries.getQueryData(sessionQuery.queryKey)?.organisation
+  return shown == null ? {} : { 'x-organisation': shown.id }
 }
 
 const readJson = <T>(response: Response): Promise<T> =>
@@ -47,9 +55,11 @@ export const ask = async <T>(
   readJson(
     await sent(path, {
       method,
-      ...(body === undefined
-        ? {}
-        : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+      headers: {
+        ...shownHere(),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     }),
   )
 

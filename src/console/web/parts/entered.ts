@@ -10,6 +10,7 @@ export const useEntered = () => {
   const { to }: { to?: string } = useSearch({ strict: false })
   return async () => {
     queries.clear()
-    await navigate({ href: isPage(to) ? `/console${to}` : '/console' })
+    // The way back leads past the sign-in, which is over.
+    await navigate({ href: isPage(to) ? `/console${to}` : '/console', replace: true })
   }
 }

@@ -62,6 +62,12 @@ export const agoText = (iso: string, now = Date.now()): string => {
   return seconds < 86_400 ? `${Math.floor(seconds / 3_600)} h ago` : `${Math.floor(seconds / 86_400)} d ago`
 }
 
+/** As much of an id as tells it from others; whoever copies it gets all of it. */
+export const shortId = (id: string): string => (id.length <= 12 ? id : `${id.slice(0, 6)}…${id.slice(-4)}`)
+
+/** What to write where an amount is asked for. */
+export const AMOUNT_HINT = 'An amount such as 25 or 0.5: a point, nine decimals at most, below a billion'
+
 /** An amount that somebody typed; undefined if empty, null if it is not an amount. */
 export const typedUsd = (text: string): number | undefined | null => {
   const plain = text.trim().replace(/^\$/, '')

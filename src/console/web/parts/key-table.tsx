@@ -6,7 +6,7 @@ import { CapBar, State, TableBox, When } from './ui.tsx'
 
 const Row = ({ row, tenants }: { row: KeyShown; tenants: boolean }) => (
   <Table.Tr>
-    <Table.Td maw={240}>
+    <Table.Td maw={240} className="label">
       <Anchor
         component={Link}
         to={tenants ? `/tenants/${row.tenant ?? row.id}` : `/keys/${row.id}`}

@@ -1,6 +1,6 @@
 /** The fields of a key's limits, and the request body that they make. */
 import { SimpleGrid, TextInput } from '@mantine/core'
-import { typedUsd } from './format.ts'
+import { AMOUNT_HINT, typedUsd } from './format.ts'
 
 type LimitTexts = {
   readonly spend: string
@@ -31,8 +31,7 @@ export const limitsOf = (texts: LimitTexts): Readonly<Record<string, number | nu
   }
 }
 
-const wrongAmount = (text: string): string | undefined =>
-  typedUsd(text) === null ? 'An amount such as 25 or 0.5' : undefined
+const wrongAmount = (text: string): string | undefined => (typedUsd(text) === null ? AMOUNT_HINT : undefined)
 
 const wrongRate = (text: string): string | undefined =>
   typedRate(text) === null ? 'A whole number such as 60' : undefined

@@ -7,7 +7,7 @@ import { ask, queries, reading } from './api.ts'
 import { Confirm } from './confirm.tsx'
 import { Dialog } from './dialog.tsx'
 import { DialogForm } from './dialog-form.tsx'
-import { typedUsd } from './format.ts'
+import { AMOUNT_HINT, typedUsd } from './format.ts'
 import { CapBar, Copy, Empty, Failed, Loading, Money, Panel, TableBox } from './ui.tsx'
 
 const Form = ({ sub, onDone }: { sub: SubWalletShown | undefined; onDone: () => void }) => {
@@ -43,7 +43,7 @@ const Form = ({ sub, onDone }: { sub: SubWalletShown | undefined; onDone: () => 
         inputMode="decimal"
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}
-        error={text !== '' && typeof budget !== 'number' ? 'An amount such as 25 or 0.5' : undefined}
+        error={text !== '' && typeof budget !== 'number' ? AMOUNT_HINT : undefined}
       />
     </DialogForm>
   )
