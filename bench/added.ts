@@ -1,10 +1,13 @@
 /**
- * `bun bench/added.ts [--engine postgres] [--turns N] [--seconds N] [--connections N] [--delay ms]`: the time that a
+ * `bun bench/added.ts [--engine postgres] [--turns N] [--seconds N] [--connections N] [--pause ms] [--delay ms]`: the time that a
  * server says it added to its answers, by its own histogram, against a clock outside: how much longer its callers wait
  * than those of a proxy that only passes on. Both are called in turns.
+ *
+ * Callers pause between calls. A caller that asks again at once waits until the server has tidied up after its last
+ * answer, and no clock inside the server sees how long a request waited in the kernel.
  */
 import { parseArgs } from 'node:util'
-import { bodyOf, load, median } from './measure.ts'
+import { bodyOf, clientOf, median } from './measure.ts'
 import { type Server, startBare, startTurnpike, startUpstream } from './servers.ts'
 
 const { values } = parseArgs({
@@ -13,6 +16,7 @@ const { values } = parseArgs({
     turns: { type: 'string', default: '7' },
     seconds: { type: 'string', default: '3' },
     connections: { type: 'string', default: '1' },
+    pause: { type: 'string', default: '3' },
     delay: { type: 'string', default: '5' },
   },
 })
@@ -31,9 +35,21 @@ const toldBy = async ({ url }: Server): Promise<{ readonly sum: number; readonly
 
 /** Milliseconds of a call on average. */
 const meanOf = async (server: Server, seconds: number): Promise<number> => {
-  const sample = await load(server, body, { connections, seconds })
-  if (sample.failed > 0) throw new Error(`${sample.failed} calls failed`)
-  return (sample.seconds * 1_000 * connections) / sample.calls
+  const until = performance.now() + seconds * 1_000
+  let [calls, totalMs] = [0, 0]
+  const callAgain = async (): Promise<void> => {
+    const client = await clientOf(server, body)
+    while (performance.now() < until) {
+      const answer = await client.ask()
+      if (answer.status !== 200) throw new Error(`a call failed with ${answer.status}`)
+      calls++
+      totalMs += answer.totalMs
+      await Bun.sleep(Number(values.pause))
+    }
+    client.close()
+  }
+  await Promise.all(Array.from({ length: connections }, callAgain))
+  return totalMs / calls
 }
 
 const upstream = await startUpstream({ BENCH_DELAY: values.delay })
