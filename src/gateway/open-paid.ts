@@ -26,6 +26,8 @@ export type PayingCall = Quotable & {
   /** The sub-wallet that the call names. */
   readonly sub: string | undefined
   readonly presented: Presented | undefined
+  /** What its payment, and its answer, are kept under. */
+  readonly keptUnder: Pick<Quotable, 'fingerprint' | 'fingerprintBefore'>
   readonly trace: Trace
   /** Takes the request out of the count of unpaid ones. */
   readonly uncount: () => void

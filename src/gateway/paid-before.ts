@@ -14,7 +14,7 @@ export const paidBefore = async (gateway: Gateway, paying: PayingCall): Promise<
   const { x402, presented, trace } = paying
   const earlier = await gateway.store.payments.paymentForCall(trace.callId)
   if (earlier === undefined || earlier.id === presented?.id) return undefined
-  if (earlier.scheme !== 'exact' || !isFor(earlier, paying)) return undefined
+  if (earlier.scheme !== 'exact' || !isFor(earlier, paying.keptUnder)) return undefined
   if (earlier.state === 'settling') throw unconfirmed()
   const offer = x402.offerOf(earlier)
   if (earlier.state !== 'settled' || offer === undefined) return undefined

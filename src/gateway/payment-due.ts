@@ -115,10 +115,29 @@ export const fingerprintsOf = ({ hash }: Gateway, text: string) => ({
   fingerprintBefore: hash.before?.(text),
 })
 
+type Fingerprints = Pick<Quotable, 'fingerprint' | 'fingerprintBefore'>
+
+/**
+ * The fingerprints under which a guest's payment is taken. The chain shows everything that a guest signs, but not the
+ * quote it is for: without that a stranger who knows the request as well could have the answer, and the change. Version 1
+ * names no quote. What a process of the version before took has the fingerprint of the request.
+ */
+export const underQuote = (
+  { hash }: Gateway,
+  own: Fingerprints,
+  quoteId: string | undefined,
+): Fingerprints =>
+  quoteId === undefined
+    ? own
+    : {
+        fingerprint: hash(`${own.fingerprint} ${quoteId}`),
+        fingerprintBefore: hash.before?.(`${own.fingerprintBefore} ${quoteId}`) ?? own.fingerprint,
+      }
+
 /** Whether a payment was taken for this, under either secret. */
 export const isFor = (
   payment: { readonly fingerprint: string },
-  { fingerprint, fingerprintBefore }: Quotable,
+  { fingerprint, fingerprintBefore }: Fingerprints,
 ): boolean => payment.fingerprint === fingerprint || payment.fingerprint === fingerprintBefore
 
 /** Throws unless the payment is what we quoted for this request. */

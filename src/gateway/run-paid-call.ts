@@ -39,6 +39,7 @@ import {
   quoteAnswer,
   requirementsOf,
   resourceAt,
+  underQuote,
 } from './payment-due.ts'
 import { checkCaps } from './reserve-paid.ts'
 import { rulesFor } from './rules.ts'
@@ -68,6 +69,8 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
   const offers = [offer, ...more] as const
   const plan = must(planPaid(gateway, request, offers, x402.options.outputTokens))
   const { call, model } = request
+  const fingerprints = fingerprintsOf(gateway, canonicalRequest(incoming, request, own))
+  const presented = pays ? must(readPayment(payment, x402.options.offers, schemesOf(x402))) : undefined
   const paying: PayingCall = {
     x402,
     offers,
@@ -78,13 +81,14 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
     plan,
     bound: plan.amount,
     outputTokens: call.maxOutput === undefined && call.kind === 'chat' ? plan.output : undefined,
-    ...fingerprintsOf(gateway, canonicalRequest(incoming, request, own)),
+    ...fingerprints,
     resource: resourceAt(x402, payment.url, `One call of ${model.id}`),
     change: bearer ? 'bearer' : 'none',
     // The payer could empty the account while a job runs, so jobs take no payment that is only authorised.
     uptoSeconds:
       jobShapeOf(gateway.offering, model.id) === undefined ? uptoSecondsOf(gateway, x402) : undefined,
-    presented: pays ? must(readPayment(payment, x402.options.offers, schemesOf(x402))) : undefined,
+    presented,
+    keptUnder: isNamed(incoming) ? fingerprints : underQuote(gateway, fingerprints, presented?.quoteId),
     trace,
     uncount,
   }
@@ -104,6 +108,10 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
     return quoteAnswer(gateway, paying, reason)
   }
 }
+
+/** Whether a key of the caller's stands for the request, whichever payment it brings. */
+const isNamed = ({ authorization, idempotencyKey }: Incoming): boolean =>
+  authorization !== null || idempotencyKey !== undefined
 
 /** The refusal of a call whose payment was taken says where the money is: its caller would sign another payment. */
 const tellKept = ({ presented, trace, bearer }: PayingCall, refusal: Refusal): Refusal => {
@@ -170,13 +178,13 @@ const refOf = (incoming: Incoming, { bearer, key, presented }: PayingCall): Idem
 const isDue = (thrown: unknown): boolean => thrown instanceof PaymentDue
 
 const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall): Promise<Answer> => {
-  const { x402, presented, fingerprint, fingerprintBefore, trace } = paying
+  const { x402, presented, keptUnder, trace } = paying
   const ref = refOf(incoming, paying)
   if (ref === undefined) throw new PaymentDue('payment_required')
   const known = presented && (await gateway.store.payments.payment(presented.id))
   const bound = known !== undefined && known.state !== 'failed'
   // Checked before the claim: a request that this payment is not for must not touch the answer of the one it is for.
-  if (bound && !isFor(known, paying)) throw new PaymentDue('payment_already_used')
+  if (bound && !isFor(known, keptUnder)) throw new PaymentDue('payment_already_used')
   const run: RunCall = async (keep, signal) => {
     const capacity = () => waitForCapacity(gateway, paying.request.model, signal)
     const before = await paidBefore(gateway, paying)
@@ -198,7 +206,7 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall)
   const checkRepeat = () => checkPaidFor(gateway, x402, trace)
   const ofRun = (id: string, kept?: IdempotencyRef) =>
     answerRun(gateway, { id, call: paying.request.call, trace, ref: kept })
-  const once = { ref, fingerprint, fingerprintBefore, trace, idle: isDue, checkRepeat, ofRun }
+  const once = { ref, ...keptUnder, trace, idle: isDue, checkRepeat, ofRun }
   const runOrIts: RunCall = (keep, signal) =>
     orItsRun(gateway, { keep, trace, ofRun }, () => run(keep, signal))
   const answer = await onceUnder(gateway, once, runOrIts).catch((thrown: unknown) => {
@@ -215,9 +223,16 @@ const takeMoney = async (
   paying: PayingCall,
   presented: Presented,
 ): Promise<string | undefined> => {
-  const { x402, key, bearer, fingerprint, trace } = paying
+  const { x402, key, bearer, keptUnder, trace } = paying
   const requirements = requirementsOf(paying, presented)
-  const it = { x402, trace, presented, requirements, paidFor: trace.callId, fingerprint }
+  const it = {
+    x402,
+    trace,
+    presented,
+    requirements,
+    paidFor: trace.callId,
+    fingerprint: keptUnder.fingerprint,
+  }
   if (presented.scheme === 'upto') {
     await authorizePayment(gateway, it)
     return undefined

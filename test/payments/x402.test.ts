@@ -345,6 +345,28 @@ describe.skipIf(!hasChain)('x402', () => {
         await rig.check()
       })
 
+      test('who reads a payment on the chain, and knows the request, gets neither the answer nor the change', async () => {
+        const payer = await on.chain.newPayer(1_000_000n)
+        const signed = await signedRequest(rig, payer, rig.request('/v1/run', run()))
+        const payment = decoded(signed.headers.get('payment-signature'))
+        expect((await rig.server.fetch(again(signed))).headers.get('x-change-claim')).not.toBeNull()
+        const quote = decoded((await rig.quote('/v1/run', run())).headers.get('payment-required'))
+        const received = await rig.received()
+        // The chain shows all that was signed. A quote of one's own, for the same request, is free.
+        for (const quoteId of [undefined, quote.accepts[0].extra.quoteId]) {
+          const extra = { ...payment.accepted.extra, quoteId }
+          const copied = encoded({ ...payment, accepted: { ...payment.accepted, extra } })
+          const stolen = await rig.server.fetch(
+            rig.request('/v1/run', run(), { 'payment-signature': copied }),
+          )
+          expect([stolen.status, (await jsonOf(stolen)).error]).toEqual([402, 'payment_already_used'])
+          expect(stolen.headers.get('x-change-claim')).toBeNull()
+        }
+        expect((await rig.server.fetch(again(signed))).headers.get('idempotent-replayed')).toBe('true')
+        expect(await rig.received()).toBe(received)
+        await rig.check()
+      })
+
       test('copies that arrive together get one answer for one payment', async () => {
         const payer = await on.chain.newPayer(1_000_000n)
         const signed = await signedRequest(rig, payer, rig.request('/v1/run', run()))
