@@ -14,18 +14,16 @@ export const bearerToken = (authorization: string | null): string | Refusal => {
     })
   const match = /^bearer +(\S+)$/i.exec(authorization.trim())
   const token = match?.[1]
-  return token !== undefined && TOKEN.test(token) ? token : unknownKey()
+  if (token === undefined) return wrongKey("The key must be sent as 'Authorization: Bearer sk-…'.")
+  return TOKEN.test(token) ? token : unknownKey()
 }
 
 /** One answer for every key that is not ours, so that nobody learns anything from it. */
 export const unknownKey = (): Refusal =>
-  refuse(
-    'invalid_api_key',
-    'The API key is not valid. Keys begin with sk- and are shown once, when they are made.',
-    {
-      headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
-    },
-  )
+  wrongKey('The API key is not valid. Keys begin with sk- and are shown once, when they are made.')
+
+const wrongKey = (message: string): Refusal =>
+  refuse('invalid_api_key', message, { headers: { 'www-authenticate': 'Bearer error="invalid_token"' } })
 
 /** The 401 of a trial's key whose time is over. */
 export const trialEnded = (signUpUrl: string | undefined): Refusal =>

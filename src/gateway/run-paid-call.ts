@@ -118,9 +118,13 @@ const tellKept = ({ presented, trace, bearer }: PayingCall, refusal: Refusal): R
   const { code, message, members, headers } = refusal
   const taken = presented?.scheme === 'exact' && trace.headers['payment-response'] !== undefined
   if (!taken || code === 'payment_unconfirmed') return refusal
-  const then = bearer ? 'after that it goes to the wallet' : 'after that it can be claimed'
-  const kept = `The payment is kept: send the same request with it again within a day, and it pays for that; ${then}.`
-  return refuse(code, `${message} ${kept}`, { members, headers })
+  const back = bearer ? 'is in the wallet' : 'can be claimed (X-Change-Claim)'
+  // A job is not run again: what it does not cost is change once it has ended.
+  const kept =
+    members.run_id === undefined
+      ? `The payment is kept: send the same request with it again within a day; after that it ${back}.`
+      : `What the run does not cost of the payment ${back} when it has ended.`
+  return refuse(code, `${message}${/[.!?]$/.test(message) ? '' : '.'} ${kept}`, { members, headers })
 }
 
 /** The quote is for what the request itself contains: nothing is fetched for a caller who has not paid. */

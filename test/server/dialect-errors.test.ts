@@ -40,6 +40,17 @@ test('a key in the query is for generate-content only', async () => {
   expect((await send(`/v1/messages?key=${token}`, {}, message)).status).toBe(401)
 })
 
+test('a key without the word before it is a 401 that says how to send it', async () => {
+  for (const authorization of [token, `Token ${token}`, `Basic ${token}`]) {
+    const { error } = await jsonOf(await send('/v1/chat/completions', { authorization }, message))
+    expect([error.code, error.message.includes("'Authorization: Bearer sk-…'")]).toEqual([
+      'invalid_api_key',
+      true,
+    ])
+    expect(error.message).not.toContain(token)
+  }
+})
+
 test('two different keys in one request are refused', async () => {
   const other = (await server.newKey()).token
   const asked = server.asked.length

@@ -394,6 +394,13 @@ export const mutations: readonly Mutation[] = [
     kind: 'paid-again',
   },
   {
+    name: 'x402: the Idempotency-Key of a guest is ignored',
+    file: 'src/gateway/run-paid-call.ts',
+    from: 'key: own === undefined ? id',
+    to: 'key: id !== undefined ? id',
+    kind: 'paid-again',
+  },
+  {
     name: 'a connection that dies in silence keeps its locks',
     file: 'src/store/engine/postgres.ts',
     from: 'const ABANDONED_MS = 2_000',

@@ -1,6 +1,6 @@
 /**
- * A history of callers who pay call by call, as the official clients do: each time a call comes again they ask for a
- * quote and sign a new payment for it. The vendor fails often, and processes are killed.
+ * A history of callers who pay call by call, with a key and without, as the official clients do: each time a call comes
+ * again they ask for a quote and sign a new payment for it. The vendor fails often, and processes are killed.
  *
  * The law: under one Idempotency-Key at most one payment is taken and at most one call is charged, and what was taken
  * and not used comes back.
@@ -61,7 +61,7 @@ export const runPaidAgain = (seed: number, reached: Reached): void => {
     })
 
   /** A call of its caller, from the quote until it is answered. */
-  const buy = async (): Promise<void> => {
+  const buy = async (bearer: boolean): Promise<void> => {
     const order = {
       // The vendor fails most of those that divide by eight.
       id: 8 * pick(20_000, 90_000) + (random() < 0.7 ? 0 : 1),
@@ -73,7 +73,7 @@ export const runPaidAgain = (seed: number, reached: Reached): void => {
       order,
       stream: random() < 0.3,
       maxTokens: pick(100, 200),
-      bearer: true,
+      bearer,
       idempotencyKey: `call ${++serial}`,
     }
     const nonces: string[] = []
@@ -99,6 +99,7 @@ export const runPaidAgain = (seed: number, reached: Reached): void => {
     if (paid.length > 1) fail(`one call was paid ${paid.length} times`)
     for (const units of paid) taken += units * UNIT
     if (callId === undefined) return hit('paid again: never answered')
+    if (!bearer) hit('paid again: guest answered')
     hit(nonces.length > 1 ? 'paid again: answered after several quotes' : 'paid again: answered')
     charged += costOf(order)
     const posted = (await store.ledger.transfersOf(callId)).filter(({ kind }) => kind === 'usage')
@@ -121,7 +122,7 @@ export const runPaidAgain = (seed: number, reached: Reached): void => {
         hit('paid again: killed')
       }
     })
-    await Promise.all([killed, ...Array.from({ length: CALLERS }, buy)])
+    await Promise.all([killed, ...Array.from({ length: CALLERS }, (_, caller) => buy(caller % 2 === 0))])
     await sleep(REST_MS)
     await check()
   }

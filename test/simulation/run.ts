@@ -45,6 +45,7 @@ const mustReach = [
   'jobs: paid for and charged',
   'jobs: paid back whole',
   'paid again: answered',
+  'paid again: guest answered',
   'paid again: comes again',
   'paid again: killed',
   'answered',
