@@ -153,11 +153,17 @@ const restore = async (from: string, { json }: Options): Promise<void> => {
 
 const restoredText = (config: Config, { manifest, facts, assets }: Restored): string => {
   const { secret } = manifest
+  const inside = secret === 'in the ledger'
   const lines = [
     `${config.databaseUrl} is the ledger of ${manifest.made_at}`,
     `  audit: ${facts.audit.filter(({ ok }) => ok).length} of ${facts.audit.length} invariants hold`,
     ...(assets === undefined ? [] : [`  results beside it: ${assets.files} files, ${assets.bytes} bytes`]),
-    ...(secret === 'in the ledger' || (secret.proof !== undefined && secret.proof === secretProof(config))
+    ...(inside && config.secret !== undefined && config.secretOld === undefined
+      ? [
+          '  Before you start: take TURNPIKE_SECRET away, or set TURNPIKE_SECRET_OLD=database, or every key is unknown.',
+        ]
+      : []),
+    ...(inside || (secret.proof !== undefined && secret.proof === secretProof(config))
       ? []
       : ['  Before you start: set TURNPIKE_SECRET to what it was, or every key is unknown.']),
     '  What was charged later is not in it: docs/backup.md says what to do.',

@@ -30,6 +30,15 @@ export const moveSecrets = async ({ store, hash }: Omit<Database, 'config'>, log
   }
 }
 
+/** Says at a start that callers will be refused, rather than let their 401 be the first that is heard of it. */
+export const warnOfStrangers = async ({ store, hash }: Omit<Database, 'config'>, log: Log): Promise<void> => {
+  if (hash.id === undefined) return
+  if (await store.keys.hashedByStrangers([hash.id, hash.before?.id ?? hash.id]))
+    log.warn(
+      'some keys were made under another TURNPIKE_SECRET and are unknown here; TURNPIKE_SECRET_OLD lets them in, see docs/changing.md',
+    )
+}
+
 /** When a server first had the present secret beside the previous one. */
 const since = async ({ store, hash }: Pick<Database, 'store' | 'hash'>): Promise<number> =>
   Number(await store.setting(`secret ${hash.id} since`, () => String(Date.now())))

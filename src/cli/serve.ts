@@ -20,7 +20,7 @@ import { modelWarnings, type OpenCatalogue, openCatalogue } from './open-catalog
 import { addressAt } from './own-address.ts'
 import { awaitStore, openHash, openOutbox } from './parts.ts'
 import { newReloading } from './reload.ts'
-import { moveSecrets } from './secret-commands.ts'
+import { moveSecrets, warnOfStrangers } from './secret-commands.ts'
 import { startExport, startWatch, tracesOf, watchedBy } from './watch.ts'
 
 /** A second signal ends the process after this time, whatever is open. */
@@ -45,6 +45,7 @@ export const serve = async (
   const store = await awaitStore(config, (error) => log.warn('waiting for the database', { error }))
   const hash = await openHash(store, config)
   await moveSecrets({ store, hash }, log)
+  await warnOfStrangers({ store, hash }, log)
   await openAccount(store, config)
   const opened = await openCatalogue(config)
   warnOf(config, opened, log)

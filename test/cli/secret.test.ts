@@ -113,6 +113,27 @@ for (const engine of serverEngines)
       run((url) => ({ ...url, TURNPIKE_SECRET: B, TURNPIKE_SECRET_OLD: 'database' }), {}))
   })
 
+test('a start with another secret says that keys are unknown, and so does a restore for one', async () => {
+  const folder = mkdtempSync(join(home, 'other-'))
+  const url = { DATABASE_URL: `sqlite:${folder}/ledger.db` }
+  const logOf = async (settings: Settings) => {
+    const { child } = await startProgram(home, { ...url, ...settings }, 'pipe')
+    child.kill('SIGTERM')
+    return new Response(child.stderr as ReadableStream).text()
+  }
+  const unknown = 'some keys were made under another TURNPIKE_SECRET'
+  expect(await logOf({})).not.toContain(unknown)
+  expect(await logOf({ TURNPIKE_SECRET: B })).toContain(unknown)
+  expect(await logOf({ TURNPIKE_SECRET: B, TURNPIKE_SECRET_OLD: 'database' })).not.toContain(unknown)
+  const { out } = await runProgram(home, url, 'backup', folder, '--json')
+  const restored = async (name: string, settings: Settings) => {
+    const to = { ...settings, DATABASE_URL: `sqlite:${folder}/${name}.db` }
+    return (await runProgram(home, to, 'restore', JSON.parse(out).backup)).out
+  }
+  expect(await restored('one', {})).not.toContain('every key is unknown')
+  expect(await restored('two', { TURNPIKE_SECRET: B })).toContain('every key is unknown')
+})
+
 test('while several processes are replaced, those with the old one know what the new one makes', async () => {
   const { postgresForTests } = await import('../postgres.ts')
   const database = await postgresForTests()

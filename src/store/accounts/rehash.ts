@@ -4,9 +4,13 @@ import { countOf, onlyRow } from '../engine/row.ts'
 import { keyOf } from './key-row.ts'
 import type { KeyStore } from './tenancy-port.ts'
 
+const STRANGER =
+  'select 1 as n from api_key where deleted = 0 and hashed_by is not null and hashed_by not in ($1, $2) limit 1'
 const OTHERWISE = 'from api_key where deleted = 0 and (hashed_by is null or hashed_by <> $1)'
 
-export const rehashing = (engine: Engine): Pick<KeyStore, 'rehash' | 'hashedOtherwise'> => ({
+export const rehashing = (
+  engine: Engine,
+): Pick<KeyStore, 'rehash' | 'hashedOtherwise' | 'hashedByStrangers'> => ({
   rehash: async (id, { before, hash, hashedBy }) => {
     await once(
       engine,
@@ -27,4 +31,6 @@ export const rehashing = (engine: Engine): Pick<KeyStore, 'rehash' | 'hashedOthe
     ])
     return { count: countOf(onlyRow(counted), 'n'), keys: rows.map(keyOf) }
   },
+  hashedByStrangers: async (known) =>
+    (await once(engine, 'control', statement(STRANGER, ...known))).length > 0,
 })

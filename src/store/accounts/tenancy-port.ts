@@ -151,6 +151,8 @@ export type KeyStore = {
     by: string,
     most: number,
   ): Promise<{ readonly count: number; readonly keys: readonly Key[] }>
+  /** Whether there are keys under none of these secrets, as far as it is known which secret made them. */
+  hashedByStrangers(known: readonly [string, string]): Promise<boolean>
   key(id: KeyId): Promise<Key | undefined>
   /** Newest first. */
   list(query?: KeyQuery): Promise<readonly Key[]>

@@ -25,9 +25,11 @@ export const readTenants = (text: string): TenantList => {
   const wrong: string[] = []
   for (const [at, line] of text.split(/\r?\n/).entries()) {
     if (line.trim() === '' || (at === 0 && isHead(line))) continue
-    const [label = '', reference = '', cap = ''] = cellsOf(line)
+    const [label = '', reference = '', cap = '', ...more] = cellsOf(line)
     const amount = typedUsd(cap)
     if (label === '') wrong.push(`Line ${at + 1} has no label.`)
+    else if (more.some((cell) => cell !== ''))
+      wrong.push(`Line ${at + 1} has more than three columns; an amount has a point, such as 1.5.`)
     else if (amount === null) wrong.push(`Line ${at + 1}: '${cap}' is no amount.`)
     else
       tenants.push({

@@ -1,0 +1,26 @@
+/** A pasted list of tenants: what is read from it, and what is told instead of guessed. */
+import { expect, test } from 'bun:test'
+import { readTenants } from './tenant-list.ts'
+
+test('labels, references and caps are read, by commas, semicolons or tabs, quoted or not', () => {
+  const { tenants, wrong } = readTenants(
+    'Label,Reference,Cap\n"Quoted, Inc",Q-1,12.5\nPlain\nTabs\tT-1\t$7\nOne;O-1;1.5;',
+  )
+  expect(wrong).toEqual([])
+  expect(tenants).toEqual([
+    { label: 'Quoted, Inc', reference: 'Q-1', limits: { monthly_cap_usd: 12.5 } },
+    { label: 'Plain' },
+    { label: 'Tabs', reference: 'T-1', limits: { monthly_cap_usd: 7 } },
+    { label: 'One', reference: 'O-1', limits: { monthly_cap_usd: 1.5 } },
+  ])
+})
+
+test('an amount with a comma is no cap of its whole dollars, and what is no amount is none', () => {
+  const { tenants, wrong } = readTenants('Acme,A-1,1,5\n,B-1,10\nZed,Z-1,abc')
+  expect(tenants).toEqual([])
+  expect(wrong).toEqual([
+    'Line 1 has more than three columns; an amount has a point, such as 1.5.',
+    'Line 2 has no label.',
+    "Line 3: 'abc' is no amount.",
+  ])
+})
