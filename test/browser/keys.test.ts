@@ -122,6 +122,15 @@ test('what is another organisation’s is not there: not its page, nor behind it
   expect((await jsonOf(await stranger.ask('GET', '/calls'))).data).toEqual([])
 })
 
+test('a viewer is offered neither a key nor the playground', async () => {
+  const { page } = await browser.newPage(size)
+  await it.enter(page, 'viewer@example.com', 'viewer')
+  await page.getByText('Spent today').waitFor()
+  for (const name of ['Create a key', 'Playground'])
+    expect(await page.getByRole('button', { name }).count()).toBe(0)
+  await page.getByText('Balance').waitFor()
+})
+
 test('a label of one long word stays in its column', async () => {
   const label = 'x'.repeat(200)
   await it.newKey({}, { label })
