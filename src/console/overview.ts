@@ -63,12 +63,13 @@ const getOverview = async (context: Here): Promise<Reply> => {
   const month = Date.parse(`${isoOf(today).slice(0, 7)}-01`)
   const week = sumOf(byDay, (line) => since(today - 7 * DAY_MS)(line) && !since(today)(line))
   const balance = found?.balance ?? 0n
-  const daysLeft = week > 0n ? Number((greatest(balance, 0n) * WEEK_DAYS) / week) : null
+  const seesWallet = may(here, 'wallet_read')
+  const daysLeft = seesWallet && week > 0n ? Number((greatest(balance, 0n) * WEEK_DAYS) / week) : null
   const todays = byDay.filter(since(today))
   return {
     value: {
-      balance_usd: usdOf(balance),
-      held_usd: usdOf(found?.held ?? 0n),
+      balance_usd: seesWallet ? usdOf(balance) : null,
+      held_usd: seesWallet ? usdOf(found?.held ?? 0n) : null,
       spent_today_usd: usdOf(sumOf(todays, () => true)),
       spent_this_month_usd: usdOf(sumOf(byDay, since(month))),
       spent_week_usd: usdOf(week),

@@ -54,7 +54,7 @@ test('a key is rotated: both work, both are seen, and the old one is deleted whe
   const { id, token } = await it.newKey({ monthlyCap: 9_000_000_000n }, { label: 'rotating' })
   expect(await statusOf(token)).toBe(200)
   await page.goto(`${it.address}/console/keys/${id}`)
-  await page.getByRole('button', { name: 'Rotate' }).click()
+  await page.getByRole('button', { name: 'Rotate' }).dblclick()
   await page.getByText('Copy the key now').waitFor()
   const next = (await page.getByLabel('key rotating', { exact: true }).textContent()) ?? ''
   expect([await statusOf(token), await statusOf(next)]).toEqual([200, 200])
@@ -120,6 +120,30 @@ test('what is another organisation’s is not there: not its page, nor behind it
   const ours = call.headers.get('x-request-id') ?? ''
   expect((await stranger.ask('GET', `/calls/${ours}`)).status).toBe(404)
   expect((await jsonOf(await stranger.ask('GET', '/calls'))).data).toEqual([])
+})
+
+test('a key that is asked for twice in a moment is made once, and shown until the person says so', async () => {
+  const { page } = await browser.newPage(size)
+  await it.enter(page, 'owner@example.com', 'owner')
+  await page.getByRole('button', { name: 'Create a key' }).click()
+  await page.getByRole('dialog').getByLabel('Label').fill('once')
+  await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).dblclick()
+  await page.getByText('Copy the key now').waitFor()
+  const of = { orgId: 'org_test', which: 'all', most: 100 } as const
+  const made = (await it.store.reports.keys(of)).filter(({ key }) => key.label === 'once')
+  expect(made).toHaveLength(1)
+  await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'I have copied it' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+})
+
+test('a viewer is offered neither a key nor the playground', async () => {
+  const { page } = await browser.newPage(size)
+  await it.enter(page, 'viewer@example.com', 'viewer')
+  await page.getByText('Spent today').waitFor()
+  for (const name of ['Create a key', 'Playground'])
+    expect(await page.getByRole('button', { name }).count()).toBe(0)
+  await page.getByText('Balance').waitFor()
 })
 
 test('a label of one long word stays in its column', async () => {

@@ -70,6 +70,8 @@ test('somebody who was invited opens the link, sets a password, makes a key, and
   await overview(page)
   // A developer sees own keys only, and neither wallet nor tenants.
   expect(await page.getByRole('link', { name: 'Wallet' }).count()).toBe(0)
+  await page.getByText('Spent today').waitFor()
+  expect(await page.getByText('Balance').count()).toBe(0)
   await page.getByRole('link', { name: 'Keys' }).click()
   await page.getByRole('button', { name: 'Create key' }).click()
   await page.getByRole('dialog').getByLabel('Label').fill('mine')

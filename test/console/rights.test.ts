@@ -178,6 +178,16 @@ test('a viewer sees no secret, and no list of keys has one', async () => {
     expect(await (await who.viewer.ask('GET', path)).text()).not.toContain(token.slice(10))
 })
 
+test('the overview tells the balance, and how long it lasts, to those who may see the wallet', async () => {
+  await it.post('/v1/chat/completions', chat(), {}, tenants[0]?.key ?? '')
+  for (const role of ['owner', 'admin', 'billing', 'viewer', 'developer'] as const) {
+    const shown = await jsonOf(await who[role].ask('GET', '/overview'))
+    const sees = table.wallet_read.includes(role)
+    const told = [shown.balance_usd !== null, shown.held_usd !== null]
+    expect([role, ...told, shown.days_left]).toEqual([role, sees, sees, null])
+  }
+})
+
 test('an operator acts for an organisation by choice, is shown as such, and is recorded', async () => {
   expect((await who.other.ask('PUT', '/session/organisation', { org_id: 'org_test' })).status).toBe(404)
   expect((await who.operator.ask('PUT', '/session/organisation', { org_id: 'org_test' })).status).toBe(200)

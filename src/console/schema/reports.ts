@@ -47,12 +47,15 @@ export type UsageShown = z.output<typeof usageShown>
 
 export const overview = z
   .object({
-    balance_usd: usd,
-    held_usd: usd,
+    balance_usd: usd.nullable().describe('null for whoever may not see the wallet'),
+    held_usd: usd.nullable(),
     spent_today_usd: usd,
     spent_this_month_usd: usd,
     spent_week_usd: usd.describe('In the last seven whole days'),
-    days_left: z.int().nullable().describe('At the rate of that week; null if nothing was spent'),
+    days_left: z
+      .int()
+      .nullable()
+      .describe('At the rate of that week; null if nothing was spent, or the balance is'),
     requests_today: z.int(),
     by_day: z.array(z.object({ day: z.string(), model: z.string(), cost_usd: usd, requests: z.int() })),
     keys: z.array(z.object({ id: z.string(), label: z.string(), cost_usd: usd, requests: z.int() })),

@@ -10,6 +10,7 @@ import { Confirm } from '../parts/confirm.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { LimitsForm, limitsOf } from '../parts/limits-form.tsx'
 import { ShownOnce } from '../parts/new-key.tsx'
+import { useOneAtATime } from '../parts/one-at-a-time.ts'
 import { CapBar, Copy, Failed, Figure, PageHead, Panel, State, When } from '../parts/ui.tsx'
 import { UnreadPage } from '../parts/unread.tsx'
 import { useMay } from '../parts/use-may.ts'
@@ -71,9 +72,10 @@ const Rotate = ({ row }: { row: KeyShown }) => {
       await queries.invalidateQueries()
     },
   })
+  const send = useOneAtATime(rotate)
   return (
     <>
-      <Button variant="default" loading={rotate.isPending} onClick={() => rotate.mutate()}>
+      <Button variant="default" loading={rotate.isPending} onClick={send}>
         Rotate
       </Button>
       <Dialog

@@ -7,6 +7,7 @@ import { reading } from '../parts/api.ts'
 import { StackedBars } from '../parts/chart.tsx'
 import { countText } from '../parts/format.ts'
 import { Empty, Failed, Figure, Loading, Money, PageHead, Panel } from '../parts/ui.tsx'
+import { useMay } from '../parts/use-may.ts'
 
 /** The last thirty days in UTC, oldest first. */
 const lastDays = (): readonly string[] => {
@@ -16,38 +17,46 @@ const lastDays = (): readonly string[] => {
   )
 }
 
+const Balance = ({ usd, held }: { usd: string; held: string }) => (
+  <Figure
+    name="Balance"
+    below={
+      held === '0' ? (
+        'nothing is held by open calls'
+      ) : (
+        <>
+          of which <Money usd={held} /> is held by open calls
+        </>
+      )
+    }
+  >
+    <Money usd={usd} />
+  </Figure>
+)
+
+const Lasts = ({ data }: { data: OverviewShown }) => (
+  <Figure
+    name="Lasts"
+    below={
+      <>
+        <Money usd={data.spent_week_usd} /> in the seven days before today
+      </>
+    }
+  >
+    {data.days_left === null ? '—' : data.days_left > 365 ? 'over a year' : `${data.days_left} days`}
+  </Figure>
+)
+
 const Figures = ({ data }: { data: OverviewShown }) => (
   <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
-    <Figure
-      name="Balance"
-      below={
-        data.held_usd === '0' ? (
-          'nothing is held by open calls'
-        ) : (
-          <>
-            of which <Money usd={data.held_usd} /> is held by open calls
-          </>
-        )
-      }
-    >
-      <Money usd={data.balance_usd} />
-    </Figure>
+    {data.balance_usd !== null && <Balance usd={data.balance_usd} held={data.held_usd ?? '0'} />}
     <Figure name="Spent today" below={`${countText(data.requests_today)} calls (UTC day)`}>
       <Money usd={data.spent_today_usd} />
     </Figure>
     <Figure name="Spent this month" below="calendar month in UTC">
       <Money usd={data.spent_this_month_usd} />
     </Figure>
-    <Figure
-      name="Lasts"
-      below={
-        <>
-          <Money usd={data.spent_week_usd} /> in the seven days before today
-        </>
-      }
-    >
-      {data.days_left === null ? '—' : data.days_left > 365 ? 'over a year' : `${data.days_left} days`}
-    </Figure>
+    {data.balance_usd !== null && <Lasts data={data} />}
   </SimpleGrid>
 )
 
@@ -123,6 +132,8 @@ const First = () => {
 }
 
 export const Overview = () => {
+  const mayPlay = useMay('play')
+  const mayMake = useMay('keys', 'keys_own')
   const { data, error } = useQuery(reading<OverviewShown>('/overview', 10_000))
   const navigate = useNavigate()
   if (data === undefined)
@@ -136,14 +147,18 @@ export const Overview = () => {
   return (
     <>
       <PageHead title="Overview">
-        <Button variant="default" onClick={() => void navigate({ to: '/playground' })}>
-          Playground
-        </Button>
-        <Button onClick={() => void navigate({ to: '/keys', search: { new: 'key' } })}>Create a key</Button>
+        {mayPlay && (
+          <Button variant="default" onClick={() => void navigate({ to: '/playground' })}>
+            Playground
+          </Button>
+        )}
+        {mayMake && (
+          <Button onClick={() => void navigate({ to: '/keys', search: { new: 'key' } })}>Create a key</Button>
+        )}
       </PageHead>
       <Stack>
         <Figures data={data} />
-        {!data.has_keys && <First />}
+        {mayMake && !data.has_keys && <First />}
         <Panel
           title="Spending by day and model"
           action={

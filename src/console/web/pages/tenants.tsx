@@ -20,6 +20,7 @@ import { ask, queries, reading } from '../parts/api.ts'
 import { csvCell, download } from '../parts/csv.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { KeyList } from '../parts/key-list.tsx'
+import { useOneAtATime } from '../parts/one-at-a-time.ts'
 import { PriceForm } from '../parts/price-form.tsx'
 import { readTenants } from '../parts/tenant-list.ts'
 import { Empty, Failed, Figure, Money, PageHead, Panel, TableBox } from '../parts/ui.tsx'
@@ -86,6 +87,7 @@ const ListForm = ({ onMade }: { onMade: (made: KeysMadeShown) => void }) => {
       await queries.invalidateQueries()
     },
   })
+  const send = useOneAtATime(create)
   return (
     <Stack>
       <Textarea
@@ -117,7 +119,7 @@ const ListForm = ({ onMade }: { onMade: (made: KeysMadeShown) => void }) => {
         <Button
           loading={create.isPending}
           disabled={tenants.length === 0 || wrong.length > 0 || tenants.length > MOST}
-          onClick={() => create.mutate()}
+          onClick={send}
         >
           {tenants.length === 0
             ? 'Create tenants'

@@ -1,6 +1,7 @@
 /** A form in a dialog: its fields, what went wrong, and the button that sends it. */
 import { Button, Group, Stack } from '@mantine/core'
 import type { FormEvent, ReactNode } from 'react'
+import { type Sendable, useOneAtATime } from './one-at-a-time.ts'
 import { Failed } from './ui.tsx'
 
 export const DialogForm = ({
@@ -11,16 +12,17 @@ export const DialogForm = ({
   children,
 }: {
   /** The request to send, as a mutation without variables. */
-  save: { readonly mutate: () => void; readonly isPending: boolean; readonly error: unknown }
+  save: Sendable & { readonly isPending: boolean; readonly error: unknown }
   verb: string
   /** Whether the entries can be sent. */
   ready?: boolean
   danger?: boolean
   children: ReactNode
 }) => {
+  const send = useOneAtATime(save)
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (ready) save.mutate()
+    if (ready) send()
   }
   return (
     <form onSubmit={submit}>

@@ -8,12 +8,12 @@ type Props = {
   readonly onClose: () => void
   readonly children: ReactNode
   readonly size?: 'md' | 'lg' | 'xl'
-  /** Its content is shown only once, so a click outside must not close it. */
+  /** Its content is shown only once, so neither a click outside nor Escape closes it. */
   readonly keep?: boolean
 }
 
 export const Dialog = ({ opened, title, onClose, children, size = 'md', keep = false }: Props) => (
-  <Modal.Root opened={opened} onClose={onClose} size={size} closeOnClickOutside={!keep}>
+  <Modal.Root opened={opened} onClose={onClose} size={size} closeOnClickOutside={!keep} closeOnEscape={!keep}>
     <Modal.Overlay />
     <Modal.Content>
       <Group justify="space-between" p="md" pb={0} wrap="nowrap">
