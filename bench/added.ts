@@ -25,7 +25,7 @@ const connections = Number(values.connections)
 const body = bodyOf(1_000)
 
 /** The histogram's sum in seconds, and its count of calls. */
-const toldBy = async ({ url }: Server): Promise<{ readonly sum: number; readonly count: number }> => {
+const reportedBy = async ({ url }: Server): Promise<{ readonly sum: number; readonly count: number }> => {
   const answer = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${TOKEN}` } })
   const text = await answer.text()
   const of = (part: string) =>
@@ -63,14 +63,14 @@ try {
   const ratios: number[] = []
   for (let turn = 0; turn <= Number(values.turns); turn++) {
     const direct = await meanOf(bare, Number(values.seconds))
-    const before = await toldBy(server)
+    const before = await reportedBy(server)
     const through = await meanOf(server, Number(values.seconds))
-    const after = await toldBy(server)
-    const told = ((after.sum - before.sum) * 1_000) / (after.count - before.count)
+    const after = await reportedBy(server)
+    const reportedMs = ((after.sum - before.sum) * 1_000) / (after.count - before.count)
     const added = through - direct
-    if (turn > 0) ratios.push(told / added)
+    if (turn > 0) ratios.push(reportedMs / added)
     process.stderr.write(
-      `proxy ${direct.toFixed(3)} ms, server ${through.toFixed(3)} ms, added ${added.toFixed(3)} ms, told ${told.toFixed(3)} ms\n`,
+      `proxy ${direct.toFixed(3)} ms, server ${through.toFixed(3)} ms, added ${added.toFixed(3)} ms, told ${reportedMs.toFixed(3)} ms\n`,
     )
   }
   process.stdout.write(

@@ -64,14 +64,14 @@ for (let index = 0; index < JOBS; index++) {
   const run = { id, keyId: 'k', walletId: 'w', model: model.id, amount: 500_000_000n, useful: 1n }
   await store.runs.begin({ ...run, owner: 'gone', ownerMs: 1, deadlineMs: 24 * HOUR_MS })
   const price = { rates: model.price.rates, tiers: [], version: 'bench' }
-  const told = { modelName: model.id, style: 'run', payment: { mode: 'wallet' }, requestHash: '' } as const
+  const call = { modelName: model.id, style: 'run', payment: { mode: 'wallet' }, requestHash: '' } as const
   const facts = {
     ref: { id: 'j' },
     vendor: 'mock',
     deployment: 'mock#0',
     price,
     most: { video_ms: 5_000 },
-    ...told,
+    ...call,
   }
   await store.runs.began(id, { facts })
 }
@@ -108,9 +108,10 @@ const { gateway, stopChores } = await gatewayWith([record])
 while (gateway.memory.jobs.open.size < JOBS) await Bun.sleep(100)
 await Bun.sleep(12_000)
 Bun.gc(true)
-const asked = [...gateway.memory.jobs.open.values()].reduce((sum, { askedMs }) => sum + askedMs, 0)
+const askedBefore = [...gateway.memory.jobs.open.values()].reduce((sum, { askedMs }) => sum + askedMs, 0)
 const cpu = await spent(SECONDS)
-const polls = [...gateway.memory.jobs.open.values()].reduce((sum, { askedMs }) => sum + askedMs, 0) > asked
+const polls =
+  [...gateway.memory.jobs.open.values()].reduce((sum, { askedMs }) => sum + askedMs, 0) > askedBefore
 process.stdout.write(
   `${JOBS} open jobs: ${(cpu - before.cpu).toFixed(2)} % of a core (idle ${before.cpu.toFixed(2)} %), ${rss() - before.mb} MB${polls ? '' : ', and nothing was asked'}\n`,
 )

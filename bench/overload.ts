@@ -38,7 +38,7 @@ const STREAM = { stream: true, user: 's50x0x20' }
 type Load = { readonly callers: readonly Record<string, string>[]; readonly rate: number }
 
 /** The result of one load: how many a second ended well, were turned away, failed; and how long the good ones took. */
-type Told = {
+type LoadResult = {
   readonly good: number
   readonly away: number
   readonly failed: number
@@ -47,7 +47,7 @@ type Told = {
 }
 
 type Turn = {
-  readonly loads: readonly Told[]
+  readonly loads: readonly LoadResult[]
   /**
    * Of the server: CPU a second, all threads; for its main thread, the shares of the time in which it waited for a
    * core, and for work.
@@ -59,7 +59,7 @@ type Turn = {
   readonly share: number
 }
 
-const told = (ended: readonly Ended[]): Told => {
+const resultOf = (ended: readonly Ended[]): LoadResult => {
   // When the queues have filled.
   const counted = ended.filter(
     ({ dueMs, totalMs }) => dueMs + totalMs > SECONDS * 500 && dueMs + totalMs < SECONDS * 1_000,
@@ -116,7 +116,7 @@ const turnOf = async (server: Server, body: string, loads: readonly Load[]): Pro
   const ended = await Promise.all(
     loads.map(({ callers, rate }) => offer({ ...fixed, callers, rate: () => rate * share() }, PATIENCE_MS)),
   )
-  return { loads: ended.map((one) => told(one.ended)), ...(await counted) }
+  return { loads: ended.map((one) => resultOf(one.ended)), ...(await counted) }
 }
 
 const round = (value: number, digits = 0): number => Number(value.toFixed(digits))

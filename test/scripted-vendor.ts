@@ -12,9 +12,9 @@ export type Standing = 'pending' | 'done' | 'blocked' | 'failed' | 'gone' | 'cut
 /** How a submission is received. */
 export type Reception = 'taken' | 'bad' | 'rate' | 'no credits' | 'refused key' | 'cut'
 /** The content at the address of a result. */
-export type Found = 'whole' | 'missing' | 'endless' | 'inward' | 'too large' | 'a page'
+export type WebContent = 'whole' | 'missing' | 'endless' | 'inward' | 'too large' | 'a page'
 
-export type Heard = {
+export type VendorRequest = {
   readonly method: string
   readonly url: string
   readonly headers: Headers
@@ -24,9 +24,9 @@ export type Heard = {
 export type ScriptedVendor = {
   readonly fetch: VendorFetch
   readonly web: Web
-  readonly heard: readonly Heard[]
+  readonly heard: readonly VendorRequest[]
   /** Requests to the web, with their headers. */
-  readonly fetched: readonly Heard[]
+  readonly fetched: readonly VendorRequest[]
   speak(script: Script, as?: Partial<Manner>): void
   stop(): void
 }
@@ -34,7 +34,7 @@ export type ScriptedVendor = {
 type Manner = {
   readonly standing: Standing
   readonly reception: Reception
-  readonly found: Found
+  readonly found: WebContent
   /** Polls that say `pending` before. */
   readonly pendings: number
   readonly delayMs: number
@@ -48,7 +48,7 @@ const FILM = Buffer.concat([mp4Head, Buffer.alloc(200)])
 const bytesOf = ({ json, text = '' }: Reply): Uint8Array =>
   text === '<picture>' ? PICTURE : Buffer.from(json === undefined ? text : JSON.stringify(json))
 
-const told = (reply: Reply): Response =>
+const responseOf = (reply: Reply): Response =>
   new Response(bytesOf(reply), {
     status: reply.status ?? 200,
     headers: {
@@ -89,7 +89,7 @@ const endless = (): Response =>
     { headers: { 'content-type': 'image/png' } },
   )
 
-const foundAt = (path: string, found: Found): Response => {
+const foundAt = (path: string, found: WebContent): Response => {
   switch (found) {
     case 'missing':
       return new Response('gone', { status: 404 })
@@ -109,8 +109,8 @@ const foundAt = (path: string, found: Found): Response => {
 }
 
 export const startScriptedVendor = (): ScriptedVendor => {
-  const heard: Heard[] = []
-  const fetched: Heard[] = []
+  const heard: VendorRequest[] = []
+  const fetched: VendorRequest[] = []
   let script: Script | undefined
   let manner = USUAL
   let cancelled = false
@@ -118,28 +118,28 @@ export const startScriptedVendor = (): ScriptedVendor => {
 
   const submission = (taken: Reply): Response => {
     const { reception } = manner
-    if (reception === 'taken') return told(taken)
-    return reception === 'cut' ? cutOff() : told(refusals[reception])
+    if (reception === 'taken') return responseOf(taken)
+    return reception === 'cut' ? cutOff() : responseOf(refusals[reception])
   }
 
   const standing = (of: Script): Response => {
-    if (cancelled && of.cancel !== undefined) return told(of.cancel.said)
-    if (++polls <= manner.pendings) return told(of.pending)
+    if (cancelled && of.cancel !== undefined) return responseOf(of.cancel.said)
+    if (++polls <= manner.pendings) return responseOf(of.pending)
     switch (manner.standing) {
       case 'gone':
-        return told({ status: 404, json: { detail: 'not found' } })
+        return responseOf({ status: 404, json: { detail: 'not found' } })
       case 'cut':
         return cutOff()
       case 'nonsense':
-        return told({ json: { hello: 1 } })
+        return responseOf({ json: { hello: 1 } })
       case 'blocked':
-        return told(of.blocked ?? of.failed)
+        return responseOf(of.blocked ?? of.failed)
       default:
-        return told(of[manner.standing])
+        return responseOf(of[manner.standing])
     }
   }
 
-  const answer = (one: Heard): Response => {
+  const answer = (one: VendorRequest): Response => {
     if (script === undefined) return new Response('silent', { status: 500 })
     const of = script
     const { pathname, search } = new URL(one.url)
@@ -149,7 +149,7 @@ export const startScriptedVendor = (): ScriptedVendor => {
     }
     const asked = `${one.method} ${pathname}${search}`
     const step = of.steps?.find(({ asked: pattern }) => matches(pattern, asked, manner.standing))
-    if (step !== undefined) return told(step.said)
+    if (step !== undefined) return responseOf(step.said)
     return one.method === 'POST' ? submission(of.taken) : standing(of)
   }
 

@@ -3,7 +3,13 @@
  * others get its name.
  */
 import { expect, test } from 'bun:test'
-import { type CallerId, callerIds, clients, firstRequest, type Seen } from '../../test/dialects/clients.ts'
+import {
+  type CallerId,
+  type ClientView,
+  callerIds,
+  clients,
+  firstRequest,
+} from '../../test/dialects/clients.ts'
 import { billed, closing, context, type WrittenId } from '../../test/dialects/steps.ts'
 import { testModel } from '../../test/server/harness.ts'
 import type { Call } from '../core/call.ts'
@@ -38,7 +44,11 @@ const formOf = (caller: CallerId, vendor: WrittenId, stream: boolean, listed = f
   return codec
 }
 
-type CallerAnswer = { readonly caller: CallerId; readonly seen: Seen; readonly notCarried: readonly string[] }
+type CallerAnswer = {
+  readonly caller: CallerId
+  readonly seen: ClientView
+  readonly notCarried: readonly string[]
+}
 
 const whole = (vendor: WrittenId, answer: object): readonly CallerAnswer[] =>
   callerIds.map((caller) => {

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test'
 import { messageItem, response } from '../../test/dialects/responses-vendor.ts'
-import type { SpokenId } from '../../test/dialects/steps.ts'
+import type { SharedDialectId } from '../../test/dialects/steps.ts'
 import type { Price } from '../core/model.ts'
 import type { Usage } from '../core/usage.ts'
 import { chargeFor } from '../pricing/charge.ts'
@@ -30,7 +30,7 @@ const price: Price = {
 }
 
 type BillCase = readonly [
-  dialect: SpokenId,
+  dialect: SharedDialectId,
   what: string,
   raw: Readonly<Record<string, unknown>>,
   usage: Usage,
@@ -244,7 +244,7 @@ const rows: readonly BillCase[] = [
   ],
 ]
 
-const answer = (dialect: SpokenId, raw: object): object =>
+const answer = (dialect: SharedDialectId, raw: object): object =>
   ({
     chat: { choices: [{ index: 0, message: { content: 'x' }, finish_reason: 'stop' }], usage: raw },
     messages: { content: [{ type: 'text', text: 'x' }], stop_reason: 'end_turn', usage: raw },
@@ -256,7 +256,7 @@ const answer = (dialect: SpokenId, raw: object): object =>
   })[dialect]
 
 /** The last events of a stream; messages report the input first and the output last. */
-const events = (dialect: SpokenId, raw: Readonly<Record<string, unknown>>): readonly object[] => {
+const events = (dialect: SharedDialectId, raw: Readonly<Record<string, unknown>>): readonly object[] => {
   const { output_tokens, ...first } = raw
   return {
     chat: [
@@ -302,7 +302,7 @@ test.each(rows.map((row) => [row[0], row[1], row] as const))(
   },
 )
 
-const absurd: readonly (readonly [SpokenId, object])[] = [
+const absurd: readonly (readonly [SharedDialectId, object])[] = [
   ['chat', { prompt_tokens: 10, completion_tokens: 5, prompt_tokens_details: { cached_tokens: 11 } }],
   ['messages', { input_tokens: -1, output_tokens: 5 }],
   ['messages', { input_tokens: 1.5, output_tokens: 5 }],

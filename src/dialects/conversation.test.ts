@@ -3,7 +3,13 @@
  * ids back as it gave them.
  */
 import { expect, test } from 'bun:test'
-import { type CallerId, callerIds, clients, firstRequest, type Seen } from '../../test/dialects/clients.ts'
+import {
+  type CallerId,
+  type ClientView,
+  callerIds,
+  clients,
+  firstRequest,
+} from '../../test/dialects/clients.ts'
 import {
   callItem,
   messageItem,
@@ -11,7 +17,7 @@ import {
   response,
   responseEvents,
 } from '../../test/dialects/responses-vendor.ts'
-import { billed, closing, context, type SpokenId } from '../../test/dialects/steps.ts'
+import { billed, closing, context, type SharedDialectId } from '../../test/dialects/steps.ts'
 import { testModel } from '../../test/server/harness.ts'
 import type { Call } from '../core/call.ts'
 import { bodyOf, type JsonObject } from '../core/json-body.ts'
@@ -26,7 +32,7 @@ import { objectsOf } from './json-members.ts'
 import { decodeMessagesCall } from './messages/call.ts'
 import { decodeResponsesCall } from './responses/call.ts'
 
-const traitsOf: Readonly<Record<SpokenId, VendorTraits>> = {
+const traitsOf: Readonly<Record<SharedDialectId, VendorTraits>> = {
   chat: { outputBound: 'max_tokens', takesStreamOptions: true, reasoningBack: 'needed' },
   messages: { outputBound: 'max_tokens', takesStreamOptions: false, speaks: 'messages' },
   gemini: { outputBound: 'max_tokens', takesStreamOptions: false, speaks: 'gemini' },
@@ -53,7 +59,7 @@ const decode = (caller: CallerId, request: JsonObject, stream: boolean): Call =>
 
 const codecOf = (
   caller: CallerId,
-  vendor: SpokenId,
+  vendor: SharedDialectId,
   request: JsonObject,
   turn: number,
   stream: boolean,
@@ -76,7 +82,7 @@ const codecOf = (
 /** The vendor's answer in each turn, in its own dialect: a thought, a text, two calls of one tool. */
 const signed = (turn: number, what: string) => Buffer.from(`${what} ${turn} ~?>`).toString('base64')
 const answers: Readonly<
-  Record<SpokenId, (turn: number) => { whole: JsonObject; events: readonly string[] }>
+  Record<SharedDialectId, (turn: number) => { whole: JsonObject; events: readonly string[] }>
 > = {
   chat: (turn) => {
     const calls = ['x', 'y'].map((city, at) => ({
@@ -206,11 +212,11 @@ const answers: Readonly<
 
 const answeredBy = (
   caller: CallerId,
-  vendor: SpokenId,
+  vendor: SharedDialectId,
   codec: CallCodec,
   turn: number,
   stream: boolean,
-): Seen => {
+): ClientView => {
   const { whole, events } = answers[vendor](turn)
   const usage = { input: 5, output: 7 }
   if (!stream) {
@@ -226,7 +232,7 @@ const answeredBy = (
 }
 
 /** What the vendor must find in its next request: its own thoughts, and results under the right calls. */
-const checks: Readonly<Record<SpokenId, (body: any, turns: number, streamed: boolean) => void>> = {
+const checks: Readonly<Record<SharedDialectId, (body: any, turns: number, streamed: boolean) => void>> = {
   chat: ({ messages }, turns) => {
     const assistant = messages.filter((one: any) => one.role === 'assistant')
     expect(assistant.map((one: any) => one.reasoning_content)).toEqual(

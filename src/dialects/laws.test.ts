@@ -10,7 +10,7 @@ import {
   billed,
   context,
   replyFrom,
-  type SpokenId,
+  type SharedDialectId,
   stepsOf,
   streamOf,
   type WrittenId,
@@ -38,7 +38,7 @@ type Peer = {
   readonly splitter: () => Pick<ReturnType<typeof eventSplitter>, 'feed'>
   readonly readCall: (body: JsonObject) => Conversation
 }
-const spoken = (dialect: SpokenId): Peer => {
+const spoken = (dialect: SharedDialectId): Peer => {
   const { writeReply, streamWriter, readConversation } = callerDialects[dialect]
   return {
     whole: (reply) => writeReply({ ...reply, usage: billed.usage }, context()),

@@ -1,6 +1,6 @@
 /** What vendors send although their references do not describe it, as callers of every dialect get it. */
 import { expect, test } from 'bun:test'
-import { callerIds, clients, type Seen } from '../../test/dialects/clients.ts'
+import { type ClientView, callerIds, clients } from '../../test/dialects/clients.ts'
 import {
   callItem,
   messageItem,
@@ -8,7 +8,7 @@ import {
   response,
   responseEvents,
 } from '../../test/dialects/responses-vendor.ts'
-import { billed, closing, context, type SpokenId } from '../../test/dialects/steps.ts'
+import { billed, closing, context, type SharedDialectId } from '../../test/dialects/steps.ts'
 import type { JsonObject } from '../core/json-body.ts'
 import type { VendorTraits } from './dialect.ts'
 import { callerDialects, vendorDialects } from './index.ts'
@@ -19,7 +19,7 @@ const traits: VendorTraits = { outputBound: 'max_tokens', takesStreamOptions: tr
 let ids = 0
 
 /** What each dialect's client reads from a whole answer. */
-const wholeSeen = (vendor: SpokenId, answer: object): readonly (readonly [string, Seen])[] =>
+const wholeSeen = (vendor: SharedDialectId, answer: object): readonly (readonly [string, ClientView])[] =>
   callerIds.map((caller) => {
     const value: JsonObject = JSON.parse(JSON.stringify(answer))
     const read = vendorDialects[vendor].readReply(value, () => `new_${++ids}`)
@@ -31,7 +31,10 @@ const wholeSeen = (vendor: SpokenId, answer: object): readonly (readonly [string
     return [caller, clients[caller].whole(JSON.parse(JSON.stringify(written)))]
   })
 
-const streamSeen = (vendor: SpokenId, events: readonly object[]): readonly (readonly [string, Seen])[] =>
+const streamSeen = (
+  vendor: SharedDialectId,
+  events: readonly object[],
+): readonly (readonly [string, ClientView])[] =>
   callerIds.map((caller) => {
     const read = toolsInOrder(vendorDialects[vendor].streamReader(() => `new_${++ids}`, traits))
     const relay = translatedRelay(read, callerDialects[caller].streamWriter(context(), false))
@@ -57,7 +60,7 @@ const chatDelta = (delta: object, finish_reason: string | null = null) => ({
   choices: [{ index: 0, delta, finish_reason }],
 })
 const toolDelta = (...calls: object[]) => chatDelta({ tool_calls: calls })
-const called = (seen: Seen) => seen.tools.map(({ name, args }) => [name, args])
+const called = (seen: ClientView) => seen.tools.map(({ name, args }) => [name, args])
 
 test('content as a list with thoughts in it', () => {
   const content = [

@@ -6,7 +6,7 @@
 import { expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { type Found, recordingsIn, simply } from '../../test/dialects/recordings.ts'
+import { type Choice, recordingsIn, simply } from '../../test/dialects/recordings.ts'
 import { type JsonObject, parseJson } from '../core/json-body.ts'
 import type { Usage } from '../core/usage.ts'
 import { eventSplitter } from '../transport/event-stream.ts'
@@ -30,7 +30,7 @@ const plain: VendorTraits = { outputBound: 'max_tokens', takesStreamOptions: tru
 type WireDialect = 'chat' | 'messages' | 'gemini' | 'responses'
 const spokenIn = (file: string) => file.split('/')[0] as WireDialect
 
-const readWhole = (dialect: WireDialect, bytes: Uint8Array, traits = plain): Found => {
+const readWhole = (dialect: WireDialect, bytes: Uint8Array, traits = plain): Choice => {
   const value = parseJson(new TextDecoder().decode(bytes)) as JsonObject
   const vendor = vendorDialects[dialect]
   const [choice] = vendor.readReply(value, () => 'new')?.choices ?? []
@@ -54,7 +54,7 @@ const eventsIn = (pieces: readonly Uint8Array[]) => {
   return rest === undefined ? events : [...events, rest]
 }
 
-const readStream = (dialect: WireDialect, pieces: readonly Uint8Array[], traits = plain): Found => {
+const readStream = (dialect: WireDialect, pieces: readonly Uint8Array[], traits = plain): Choice => {
   const read = vendorDialects[dialect].streamReader(() => 'new', traits)
   const all: Piece[] = eventsIn(pieces).flatMap(({ data }) =>
     data === '' || data === '[DONE]' ? [] : read(data),
@@ -96,7 +96,7 @@ const cutEvery = (bytes: Uint8Array, length: number): Uint8Array[] =>
 for (const { file, text = '', thinking = '', tools = [], finish, usage } of expected) {
   const bytes = new Uint8Array(readFileSync(join(folder, file)))
   const dialect = spokenIn(file)
-  const what: Found = { text, thinking, tools, finish: finish as never, usage }
+  const what: Choice = { text, thinking, tools, finish: finish as never, usage }
 
   if (file.endsWith('.json')) {
     test(`${file} is read`, () => expect(readWhole(dialect, bytes)).toEqual(what))

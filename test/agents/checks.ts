@@ -19,9 +19,9 @@ export const costOf = (seen: readonly Sighting[]): number =>
   }, 0)
 
 /** The cost that the answers named, in nano-USD: in a header, or in a line or a member at the end of a stream. */
-export const toldCost = (exchanges: readonly Exchange[]): number =>
-  exchanges.reduce((sum, { answered, told }) => {
-    const line = [...told.matchAll(/(?:: x-cost-usd: |"cost":)(\d+(?:\.\d+)?(?:e-?\d+)?)/g)].at(-1)?.[1]
+export const namedCost = (exchanges: readonly Exchange[]): number =>
+  exchanges.reduce((sum, { answered, answer }) => {
+    const line = [...answer.matchAll(/(?:: x-cost-usd: |"cost":)(\d+(?:\.\d+)?(?:e-?\d+)?)/g)].at(-1)?.[1]
     return sum + Math.round(Number(answered.get('x-cost-usd') ?? line ?? '0') * 1e9)
   }, 0)
 

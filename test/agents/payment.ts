@@ -36,9 +36,9 @@ export const runPayment = async (
   try {
     house.vendors.play(sessionAnswers(program.run))
     const { out, errors } = await desk.run(page.first).ended
-    const asked = house.tap.collect().map(({ status, told }) => `${status} ${told.slice(0, 300)}`)
+    const exchanges = house.tap.collect().map(({ status, answer }) => `${status} ${answer.slice(0, 300)}`)
     if (!out.includes(words.greeting))
-      found.set('text', `it said: ${out} ${errors}\nwe answered: ${asked.join('\n')}`)
+      found.set('text', `it said: ${out} ${errors}\nwe answered: ${exchanges.join('\n')}`)
     const { seen } = house.vendors.collect()
     const paid = [...facilitator.settled.values()].reduce((sum, { units }) => sum + units * UNIT, 0n)
     if (seen.length !== 1 || facilitator.settled.size !== 1)

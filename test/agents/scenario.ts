@@ -3,7 +3,7 @@
  * disturb nothing.
  */
 import type { JsonObject } from '../../src/core/json-body.ts'
-import type { Answering, Heard, Said } from '../clients/vendors/script.ts'
+import type { Script, ScriptedReply, UnderstoodRequest } from '../clients/vendors/script.ts'
 
 type ToolUse = { readonly name: string; readonly args: JsonObject }
 /** The call by which a program's own tool runs a command. */
@@ -34,7 +34,7 @@ export const promptFor = (deed: Deed): string =>
 export const results = { first: 'first-one', second: 'second-two', error: 'missing.txt' } as const
 
 /** Two tools at once, then one that fails, then a text that quotes what they said. */
-const workOf = (run: RunTool, { rounds }: Heard): Said => {
+const workOf = (run: RunTool, { rounds }: UnderstoodRequest): ScriptedReply => {
   const steps: ToolUse[][] = [
     [run(`echo ${results.first}`), run(`echo ${results.second}`)],
     [run(`cat ./${results.error}`)],
@@ -49,7 +49,7 @@ const workOf = (run: RunTool, { rounds }: Heard): Said => {
  * none of its tools and get a greeting, and so does everything else.
  */
 export const sessionAnswers =
-  (run: RunTool): Answering =>
+  (run: RunTool): Script =>
   (heard) => {
     const own = heard.tools.includes(run('').name)
     if (own && heard.prompt.includes(`${mark}work`)) return workOf(run, heard)

@@ -1,5 +1,5 @@
 /** One client with one vendor: its recipe unchanged, then a session of work, an error of the vendor and a hang-up. */
-import { costOf, countsIn, lostOnTheWay, toldCost } from './checks.ts'
+import { costOf, countsIn, lostOnTheWay, namedCost } from './checks.ts'
 import { type House, modelOf, openHouse } from './house.ts'
 import type { Installed } from './install.ts'
 import { type Desk, type Ended, openDesk } from './launch.ts'
@@ -84,11 +84,11 @@ const settled = async ({ house }: Bench, ended: Promise<Ended>): Promise<Ran> =>
 const heardOf = ({ code, out, errors, refused, exchanges }: Ran): string => {
   const failures = exchanges
     .filter(({ status }) => status >= 400 && status !== 404)
-    .map(({ told }) => told.slice(0, 300))
+    .map(({ answer }) => answer.slice(0, 300))
   return [
     `ended with ${code}`,
     ...refused.map((why) => `the vendor refused: ${why}`),
-    ...failures.map((told) => `we answered: ${told}`),
+    ...failures.map((answer) => `we answered: ${answer}`),
     `it said: ${out.slice(-600)} ${errors.slice(-600)}`,
   ].join('\n')
 }
@@ -125,8 +125,8 @@ const moneyOf = ({ seen, charged, exchanges }: Ran, note: Note): void => {
     charged === due,
     () => `the vendor's counts cost ${due} nano-USD, the ledger charged ${charged}`,
   )
-  const told = toldCost(exchanges)
-  note('money', told === due, () => `the vendor's counts cost ${due} nano-USD, the answers told ${told}`)
+  const named = namedCost(exchanges)
+  note('money', named === due, () => `the vendor's counts cost ${due} nano-USD, the answers told ${named}`)
 }
 
 /** A vendor of the same dialect saw what was sent, or the caller learnt what was left out. */

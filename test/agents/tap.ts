@@ -9,7 +9,7 @@ export type Exchange = {
   status: number
   answered: Headers
   /** The answer as far as it arrived. */
-  told: string
+  answer: string
 }
 
 export type Tap = {
@@ -45,7 +45,7 @@ export const startTap = (target: string): Tap => {
         body: isObject(parsed) ? parsed : {},
         status: 0,
         answered: new Headers(),
-        told: '',
+        answer: '',
       }
       exchanges.push(exchange)
       // Requested as plain text, so that the tap can read the answer.
@@ -63,7 +63,7 @@ export const startTap = (target: string): Tap => {
       const decoder = new TextDecoder()
       const reading = new TransformStream<Uint8Array, Uint8Array>({
         transform: (piece, controller) => {
-          exchange.told += decoder.decode(piece, { stream: true })
+          exchange.answer += decoder.decode(piece, { stream: true })
           controller.enqueue(piece)
         },
       })

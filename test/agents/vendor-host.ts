@@ -7,8 +7,8 @@ import { chatVendor } from '../clients/vendors/chat.ts'
 import { geminiVendor } from '../clients/vendors/gemini.ts'
 import { messagesVendor } from '../clients/vendors/messages.ts'
 import { responsesVendor } from '../clients/vendors/responses.ts'
-import { type Answering, type Counts, newMemory, type Said } from '../clients/vendors/script.ts'
-import type { Asked } from '../server/harness.ts'
+import { type Counts, newMemory, type Script, type ScriptedReply } from '../clients/vendors/script.ts'
+import type { VendorRequest } from '../server/harness.ts'
 import { newPromptCache } from './prompt-cache.ts'
 
 const makers = {
@@ -46,12 +46,12 @@ export type VendorHost = {
   /** Resolves when an answer stalls; `left` when the connection to it is closed by the other side. */
   readonly stalled: () => Promise<Stalled>
   /** Decides all answers from now on. */
-  readonly play: (answer: Answering) => void
+  readonly play: (answer: Script) => void
   readonly stop: () => Promise<void>
 }
 
 /** Tokens of an answer: its characters divided by four. */
-const outputOf = ({ text, thinking, calls }: Said): number =>
+const outputOf = ({ text, thinking, calls }: ScriptedReply): number =>
   Math.ceil(`${text ?? ''}${thinking ?? ''}${calls.length === 0 ? '' : JSON.stringify(calls)}`.length / 4)
 
 const leavingOf = (signal: AbortSignal | undefined): Promise<void> =>
@@ -62,7 +62,7 @@ const leavingOf = (signal: AbortSignal | undefined): Promise<void> =>
   })
 
 export const startVendorHost = (): VendorHost => {
-  let playing: Answering = () => ({ text: 'Nothing is played.', calls: [] })
+  let playing: Script = () => ({ text: 'Nothing is played.', calls: [] })
   let seen: Sighting[] = []
   let stalling = Promise.withResolvers<Stalled>()
   const speak = Object.fromEntries(
@@ -78,18 +78,18 @@ export const startVendorHost = (): VendorHost => {
         return { ...said, counts: current.counts }
       })
       const vendor = makers[id](memory)
-      const answer = (asked: Asked): Response => {
+      const answer = (request: VendorRequest): Response => {
         current = {
           dialect: id,
-          headers: asked.headers,
-          signal: asked.signal,
-          url: asked.url,
-          body: asked.body,
+          headers: request.headers,
+          signal: request.signal,
+          url: request.url,
+          body: request.body,
           counts: undefined,
           cut: false,
         }
-        if (!/count_?tokens$/i.test(asked.url)) seen.push(current)
-        return vendor(asked)
+        if (!/count_?tokens$/i.test(request.url)) seen.push(current)
+        return vendor(request)
       }
       return [id, { answer, memory }]
     }),

@@ -121,8 +121,8 @@ test('a price, a statement to print, and a link by which the tenant sees its own
   await sheet.waitFor()
   const month = new Date().toISOString().slice(0, 7)
   const owner = await it.visit('owner@example.com', 'owner')
-  const told = await jsonOf(await owner.ask('GET', `/statement?month=${month}`))
-  const seven = told.tenants.find((one: { label: string }) => one.label === 'Tenant 7')
+  const statement = await jsonOf(await owner.ask('GET', `/statement?month=${month}`))
+  const seven = statement.tenants.find((one: { label: string }) => one.label === 'Tenant 7')
   expect(Number(seven.total.billed_usd)).toBeCloseTo(Number(seven.total.cost_usd) * 1.25, 8)
   const shown = (await sheet.getByRole('row').last().textContent()) ?? ''
   expect(shown).toContain(seven.total.billed_usd)

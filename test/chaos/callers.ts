@@ -33,7 +33,7 @@ export type CallerBooks = {
    * It was answered 402: notes whether it should have been admitted. `least` is the smallest bound under which it can
    * be answered.
    */
-  refused(id: string, least: bigint, told: string): void
+  refused(id: string, least: bigint, reason: string): void
   readonly falseRefusals: readonly string[]
   /** Refusals that were checked, and how many of them were right by these books. */
   readonly refusals: () => number
@@ -96,7 +96,7 @@ export const openCallerBooks = (now = Date.now): CallerBooks => {
       const entry = entries.get(id)
       if (entry !== undefined) Object.assign(entry, { cost: most, unknown: true, freeMs: now() + CLEARED_MS })
     },
-    refused: (id, least, told) => {
+    refused: (id, least, reason) => {
       const entry = entries.get(id)
       if (entry === undefined) return
       refusals++
@@ -106,7 +106,7 @@ export const openCallerBooks = (now = Date.now): CallerBooks => {
       })
       if (short !== undefined) return
       const rooms = entry.limits.map((limit) => `${limit.name} ${leftOf(limit, entry)}`).join(', ')
-      falseRefusals.push(`${id} needs at most ${least} and had: ${rooms}; told: ${told}`)
+      falseRefusals.push(`${id} needs at most ${least} and had: ${rooms}; told: ${reason}`)
     },
   }
 }

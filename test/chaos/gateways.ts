@@ -146,17 +146,17 @@ export const startGateways = async (
 const UP_MS = 300_000
 
 export const untilUp = async (address: string): Promise<void> => {
-  let told = 'nothing'
+  let answerText = 'nothing'
   for (const until = Date.now() + UP_MS; Date.now() < until; await Bun.sleep(100)) {
     try {
       const answer = await fetch(`${address}/api/status`, { signal: AbortSignal.timeout(10_000) })
-      told = await answer.text()
-      if (answer.ok && JSON.parse(told).status === 'ok') return
+      answerText = await answer.text()
+      if (answer.ok && JSON.parse(answerText).status === 'ok') return
     } catch (fault) {
-      told = String(fault)
+      answerText = String(fault)
     }
   }
-  throw new Error(`${address} did not come up; it told last: ${told}`)
+  throw new Error(`${address} did not come up; it told last: ${answerText}`)
 }
 
 const residentMb = (pid: number): number => {

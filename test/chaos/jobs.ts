@@ -2,11 +2,11 @@
 import type { Check } from './own-books.ts'
 import type { View } from './view.ts'
 
-type Told = { readonly status: string; readonly cost: string | undefined; readonly read: boolean }
+type JobResult = { readonly status: string; readonly cost: string | undefined; readonly read: boolean }
 
 export type JobCallers = {
   /** How each job ended, as its caller learnt. */
-  readonly told: ReadonlyMap<string, Told>
+  readonly results: ReadonlyMap<string, JobResult>
   readonly begun: () => number
   stop(): Promise<void>
 }
@@ -20,7 +20,7 @@ export const startJobCallers = (
   token: string,
   random: () => number,
 ): JobCallers => {
-  const told = new Map<string, Told>()
+  const results = new Map<string, JobResult>()
   const begun = new Set<string>()
   let running = true
   const pick = (low: number, high: number) => low + Math.floor(random() * (high - low + 1))
@@ -41,7 +41,7 @@ export const startJobCallers = (
       if (run === undefined || run.status === 'queued' || run.status === 'running') continue
       const url: string | undefined = run.outputs?.[0]?.url
       const read = url !== undefined && (await readable(new URL(url)))
-      told.set(id, { status: run.status, cost: run.usage?.cost?.toString(), read })
+      results.set(id, { status: run.status, cost: run.usage?.cost?.toString(), read })
       return
     }
   }
@@ -83,7 +83,7 @@ export const startJobCallers = (
   }
   const workers = Array.from({ length: CALLERS }, work)
   return {
-    told,
+    results,
     begun: () => begun.size,
     stop: async () => {
       running = false
@@ -93,7 +93,7 @@ export const startJobCallers = (
 }
 
 /** Compares the runs with their charges, and with what their callers learnt. */
-export const jobChecks = async ({ told }: JobCallers, view: View): Promise<Check[]> => {
+export const jobChecks = async ({ results }: JobCallers, view: View): Promise<Check[]> => {
   const rows = await view.rows(
     `select r.id, r.state, r.ended_at, (select count(*) from transfer t where t.kind = 'usage' and t.ref = r.id) as charges
      from run r`,
@@ -102,9 +102,9 @@ export const jobChecks = async ({ told }: JobCallers, view: View): Promise<Check
   const wrong = rows.filter(({ state, charges }) => charges !== (state === 'done' ? '1' : '0'))
   const states = new Map(rows.map(({ id, state }) => [id ?? '', state]))
   const names: Readonly<Record<string, string>> = { succeeded: 'done' }
-  const otherwise = [...told].filter(([id, { status }]) => states.get(id) !== (names[status] ?? status))
-  const unread = [...told.values()].filter(({ status, read }) => status === 'succeeded' && !read)
-  const count = (status: string) => [...told.values()].filter((one) => one.status === status).length
+  const otherwise = [...results].filter(([id, { status }]) => states.get(id) !== (names[status] ?? status))
+  const unread = [...results.values()].filter(({ status, read }) => status === 'succeeded' && !read)
+  const count = (status: string) => [...results.values()].filter((one) => one.status === status).length
   return [
     ['jobs that did not end', open.length === 0, open.length],
     ['jobs charged other than once when done, and never else', wrong.length === 0, wrong.length],

@@ -3,7 +3,7 @@ import { type CallerBooks, type Limit, openCallerBooks } from './callers.ts'
 import { INPUT_NANO, MAX_OUTPUT, OUTPUT_NANO } from './gateways.ts'
 import { type Note, type Order, textOf } from './upstream.ts'
 
-export type Seen = {
+export type CallResult = {
   readonly callId: string
   readonly orderId: string
   readonly key: string
@@ -25,7 +25,7 @@ export type Seen = {
 export type Sent = { readonly key: string; readonly boundNano: bigint }
 
 export type Load = {
-  readonly seen: Seen[]
+  readonly seen: CallResult[]
   /** By the caller's own name of the call. */
   readonly sent: ReadonlyMap<string, Sent>
   readonly books: CallerBooks
@@ -110,7 +110,7 @@ type LoadParts = {
 
 export const startLoad = (parts: LoadParts): Load => {
   const { addresses, keys, notes, random, connections } = parts
-  const seen: Seen[] = []
+  const seen: CallResult[] = []
   const sent = new Map<string, Sent>()
   const books = openCallerBooks()
   let running = true

@@ -1,5 +1,5 @@
 /** Compares the ledger with books it has no part in: the vendor's notes, and the callers' records. */
-import type { Load, Seen } from './load.ts'
+import type { CallResult, Load } from './load.ts'
 import type { Note } from './upstream.ts'
 import type { View } from './view.ts'
 
@@ -8,7 +8,7 @@ export type Check = readonly [what: string, ok: boolean, value: string | number]
 type OwnBooks = { readonly load: Load; readonly notes: ReadonlyMap<string, Note> }
 
 /** By the caller's own name of the call: the answer, if it ever got one whole. */
-const answersOf = ({ seen }: Load): ReadonlyMap<string, Seen> =>
+const answersOf = ({ seen }: Load): ReadonlyMap<string, CallResult> =>
   new Map(seen.filter(({ complete, mode }) => complete && mode !== 'x402').map((one) => [one.orderId, one]))
 
 /**
@@ -22,10 +22,10 @@ const chargedRightly = async ({ load, notes }: OwnBooks, view: View): Promise<Ch
   const add = (to: Map<string, bigint>, key: string, amount: bigint) =>
     to.set(key, (to.get(key) ?? 0n) + amount)
   for (const [orderId, { key, boundNano }] of load.sent) {
-    const told = answers.get(orderId)?.costNano
-    if (told !== undefined) {
-      add(low, key, told)
-      add(high, key, told)
+    const cost = answers.get(orderId)?.costNano
+    if (cost !== undefined) {
+      add(low, key, cost)
+      add(high, key, cost)
     } else if (notes.has(orderId)) add(high, key, boundNano)
   }
   const charged = new Map(
@@ -39,11 +39,11 @@ const chargedRightly = async ({ load, notes }: OwnBooks, view: View): Promise<Ch
     const amount = charged.get(key) ?? 0n
     return amount < (low.get(key) ?? 0n) || amount > (high.get(key) ?? 0n)
   })
-  const told = wrong.map((key) => `${key}: ${low.get(key)} <= ${charged.get(key)} <= ${high.get(key)}`)
+  const details = wrong.map((key) => `${key}: ${low.get(key)} <= ${charged.get(key)} <= ${high.get(key)}`)
   return [
     'keys charged other than by the books of vendor and callers',
     wrong.length === 0,
-    told.join(', ') || 0,
+    details.join(', ') || 0,
   ]
 }
 

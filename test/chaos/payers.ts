@@ -2,7 +2,7 @@
  * Callers who pay call by call: they ask for a quote, sign, send until they are answered, and claim the change, twice.
  */
 import { POOR } from './facilitator.ts'
-import { arrival, costOf, dueOf, type Seen } from './load.ts'
+import { arrival, type CallResult, costOf, dueOf } from './load.ts'
 import type { Order } from './upstream.ts'
 
 export type Payers = {
@@ -31,7 +31,7 @@ const CALLERS = 6
 export const startPayers = (
   addresses: readonly string[],
   bearers: readonly [Key, Key],
-  seen: Seen[],
+  seen: CallResult[],
   random: () => number,
 ): Payers => {
   let running = true
@@ -132,10 +132,10 @@ export const startPayers = (
       // Two at once now and then: they are one call.
       const copies = random() < 0.2 ? [present(it), present(it)] : [present(it)]
       const answers = await Promise.allSettled(copies)
-      const told = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
-      const claimText = told.find((one) => one.claim !== null)?.claim
+      const arrived = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []))
+      const claimText = arrived.find((one) => one.claim !== null)?.claim
       if (claimText != null && random() < 0.7) await claim(claimText)
-      if (told.some(({ done }) => done)) break
+      if (arrived.some(({ done }) => done)) break
       // Some never come back: their payments are resolved without them.
       if (!running || random() < 0.1) return
       await Bun.sleep(pick(50, 500))

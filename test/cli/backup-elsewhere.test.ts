@@ -172,18 +172,18 @@ test('PostgreSQL is left to its own tools; the command names them without the pa
   await createOneKey(store)
   await store.close()
   const settings = { DATABASE_URL: url.href }
-  const told = await runProgram(folder, settings, 'backup', folder)
-  expect([told.code, told.errors]).toEqual([
+  const result = await runProgram(folder, settings, 'backup', folder)
+  expect([result.code, result.errors]).toEqual([
     1,
     'turnpike: nothing was backed up: PostgreSQL has its own tools for that, as shown above\n',
   ])
-  expect(told.out).not.toContain(`:${url.password}@`)
+  expect(result.out).not.toContain(`:${url.password}@`)
   const restore = await runProgram(folder, settings, 'restore', join(folder, 'turnpike.dump'))
   expect([restore.code, restore.out.includes('pg_restore')]).toEqual([1, true])
   if (!(await toolsFit(database.url))) return
   // Another run may do the same on this server.
   const name = `turnpike_restored_${process.pid}`
-  const [dump = '', ...rest] = told.out
+  const [dump = '', ...rest] = result.out
     .split('\n')
     .filter((line) => line.startsWith('  '))
     .map((line) => line.replaceAll('turnpike_restored', name).trim())

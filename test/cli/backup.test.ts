@@ -131,7 +131,7 @@ test('while calls are charged: what is restored is the ledger of one moment, its
   const before = [...answered]
   const made = await runProgram(home, LEDGER, 'backup', './kept', '--json')
   expect([made.code, made.errors]).toEqual([0, ''])
-  const told = JSON.parse(made.out)
+  const report = JSON.parse(made.out)
   const during = answered.length
   await until(() => answered.length > during + 20)
   calling = false
@@ -140,9 +140,9 @@ test('while calls are charged: what is restored is the ledger of one moment, its
   child.kill('SIGKILL')
   await child.exited
 
-  expect(told.audit.broken).toEqual([])
-  expect(told.assets).toEqual({ files: 1, bytes: bytes.length, gone: 0 })
-  const back = await runProgram(home, COPY, 'restore', told.backup)
+  expect(report.audit.broken).toEqual([])
+  expect(report.assets).toEqual({ files: 1, bytes: bytes.length, gone: 0 })
+  const back = await runProgram(home, COPY, 'restore', report.backup)
   expect([back.code, back.errors]).toEqual([0, ''])
   expect(back.out).toContain('invariants hold')
   await lawsHold(home, COPY)
@@ -151,7 +151,7 @@ test('while calls are charged: what is restored is the ledger of one moment, its
   for (const id of before) expect(kept.has(`usage ${id}`)).toBe(true)
   expect(kept.has(`usage ${after}`)).toBe(false)
   expect(whole.has(`usage ${after}`)).toBe(true)
-  expect(told.rows.transfer).toBe(kept.size)
+  expect(report.rows.transfer).toBe(kept.size)
   const asset = join(home, 'restored/assets', ASSET.slice(0, 2), ASSET)
   expect(readFileSync(asset).equals(bytes)).toBe(true)
   expect([statSync(asset).mode & 0o777, statSync(join(home, 'restored/ledger.db')).mode & 0o777]).toEqual([

@@ -24,8 +24,8 @@ test('equals that are dearer are used only where the file says so, and named eit
     child.kill('SIGTERM')
     const errors = await new Response(child.stderr as ReadableStream).text()
     expect(await child.exited).toBe(0)
-    const told = errors.split('\n').filter((line) => line.includes(' → '))
-    expect(told.map((line) => [JSON.parse(line).event.split(';')[0], JSON.parse(line).model])).toEqual([
+    const warnings = errors.split('\n').filter((line) => line.includes(' → '))
+    expect(warnings.map((line) => [JSON.parse(line).event.split(';')[0], JSON.parse(line).model])).toEqual([
       [
         'failover to a dearer model is charged at the price of the model that was asked for',
         'own/asked → own/dearer',

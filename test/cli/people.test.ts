@@ -26,7 +26,7 @@ test('people are invited, listed, made operators, given links; what was done is 
   const invited = await json('person', 'invite', 'Ada@Example.com', '--org', org, '--role', 'owner')
   expect(invited).toMatchObject({ email: 'ada@example.com', org, role: 'owner' })
   expect(invited.link).toMatch(/^https:\/\/c\.test\/console\/link#[\w-]{43}$/)
-  for (const [args, told] of [
+  for (const [args, expected] of [
     [['invite', 'no address', '--org', org], "'no address' is not an e-mail address"],
     [['invite', 'x@example.com', '--org', 'nowhere'], "there is no organisation 'nowhere'"],
     [['invite', 'x@example.com', '--org', org, '--role', 'king'], '--role must be one of owner'],
@@ -35,7 +35,7 @@ test('people are invited, listed, made operators, given links; what was done is 
     [['reset-link', 'x@example.com'], "there is no person 'x@example.com'"],
   ] as const) {
     const { code, errors } = await run('person', ...args)
-    expect([code, errors]).toEqual([1, expect.stringContaining(told)])
+    expect([code, errors]).toEqual([1, expect.stringContaining(expected)])
   }
   expect(await json('person', 'operator', 'ada@example.com')).toMatchObject({ operator: true })
   expect(await json('person', 'list')).toEqual([

@@ -73,7 +73,7 @@ test('rotate adds a key that signs later, or now; revoke removes one; a running 
     TURNPIKE_SECRET: 'a secret of sixteen and more',
   }
   const { child, address } = await startProgram(folder, settings)
-  const told = async (...args: string[]) => {
+  const resultOf = async (...args: string[]) => {
     const { code, out, errors } = await run(settings, ...args, '--json')
     expect([code, errors]).toEqual([0, ''])
     return JSON.parse(out)
@@ -84,11 +84,11 @@ test('rotate adds a key that signs later, or now; revoke removes one; a running 
   }
   const [first = ''] = await kids()
   const before = Date.now()
-  const later = await told('rotate')
+  const later = await resultOf('rotate')
   expect(Date.parse(later.signs_from) - before).toBeGreaterThan(595_000)
-  const atOnce = await told('rotate', '--now')
+  const atOnce = await resultOf('rotate', '--now')
   expect(Date.parse(atOnce.signs_from) - before).toBeLessThan(60_000)
-  const listed = await told('keys')
+  const listed = await resultOf('keys')
   expect(listed.map(({ kid }: { kid: string }) => kid)).toEqual([first, later.kid, atOnce.kid])
   expect((await run(settings, 'revoke', first)).code).toBe(0)
   const again = await run(settings, 'revoke', first)

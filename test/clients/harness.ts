@@ -7,7 +7,13 @@ import { localFetch } from '../../src/transport/local.ts'
 import { localModels } from '../../src/vendors/local/local.ts'
 import type { VendorFetch, VendorSetup } from '../../src/vendors/setup.ts'
 import type { Vendor } from '../../src/vendors/vendor.ts'
-import { type Asked, mockVendor, startTestServer, type TestServer, testModel } from '../server/harness.ts'
+import {
+  mockVendor,
+  startTestServer,
+  type TestServer,
+  testModel,
+  type VendorRequest,
+} from '../server/harness.ts'
 import { chatVendor } from './vendors/chat.ts'
 import { geminiVendor } from './vendors/gemini.ts'
 import { messagesVendor } from './vendors/messages.ts'
@@ -65,7 +71,7 @@ export const otherModels = {
   withBudgets: 'google/gemini-2.5-flash',
 } as const
 
-const speaking: Readonly<Record<VendorId, Vendor>> = {
+const vendorOf: Readonly<Record<VendorId, Vendor>> = {
   chat: {
     ...mockVendor,
     id: 'open',
@@ -98,7 +104,7 @@ const sold = (id: string): Model => {
 }
 
 const scripted =
-  (script: (asked: Asked) => Response): VendorFetch =>
+  (script: (request: VendorRequest) => Response): VendorFetch =>
   async (url, init) => {
     const text = await new Response(init.body as never).text()
     const body = parseJson(text)
@@ -130,7 +136,7 @@ export const listenWithVendors = async (options: Partial<GatewayOptions> = {}): 
   }
   const setups = vendorIds.map(
     (id): VendorSetup => ({
-      vendor: speaking[id],
+      vendor: vendorOf[id],
       baseUrl: `http://${id}.invalid/v1`,
       secrets: [new Secret('house-key')],
       fetch: scripted(makers[id](memories[id])),

@@ -79,7 +79,7 @@ export const features: Readonly<Record<Feature, Check>> = {
   },
   error: async (client, model) => {
     for (const stream of [false, true])
-      for (const [status, told] of [
+      for (const [status, expected] of [
         [400, 400],
         [429, 503],
         [500, 503],
@@ -87,7 +87,7 @@ export const features: Readonly<Record<Feature, Check>> = {
         const error = await fails(client.say({ model, prompt: `FAIL ${status}`, stream }))
         // Some clients report no status of an error in a stream.
         if (!stream || client.statusOf(error) !== undefined)
-          expect([status, client.statusOf(error)]).toEqual([status, told])
+          expect([status, client.statusOf(error)]).toEqual([status, expected])
       }
     for (const prompt of ['BREAK', 'DIE'])
       expect(await fails(client.say({ model, prompt, stream: true }))).toBeInstanceOf(Error)

@@ -42,15 +42,15 @@ test.each(vendorIds)(
   async (id) => {
     const { message } = await failure(generateText(asked(modelOf[id], 'Weather and time, please.')))
     expect(message).toContain("'store: false' in the request (openai), in 'providerOptions.openai' (AI SDK)")
-    const told: unknown[] = []
+    const errors: unknown[] = []
     const result = streamText({
       ...asked(modelOf[id], 'Weather and time, please.'),
       onError: ({ error }) => {
-        told.push(error)
+        errors.push(error)
       },
     })
     await result.consumeStream()
-    expect(String(told[0])).toContain('providerOptions.openai')
+    expect(String(errors[0])).toContain('providerOptions.openai')
     const { text } = await generateText({
       ...asked(modelOf[id], 'Weather and time, please.'),
       providerOptions: { openai: { store: false } },

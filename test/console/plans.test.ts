@@ -22,20 +22,20 @@ let folder: string
 let store: Store
 let database: Database
 /** The statements since the last look. */
-let asked: Statement[] = []
+let sent: Statement[] = []
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'turnpike-plans-'))
   const file = join(folder, 'ledger.db')
   const engine = openEngine({ url: `sqlite:${file}` })
-  const told: Engine = {
+  const recording: Engine = {
     ...engine,
     batch: (lane, statements) => {
-      asked.push(...statements)
+      sent.push(...statements)
       return engine.batch(lane, statements)
     },
   }
-  store = await storeOver(told)
+  store = await storeOver(recording)
   fillLedger(file, { calls: CALLS, keyCount: KEYS, days: 10, until: Date.now() })
   await store.reports.rollUp()
   database = new Database(file, { readonly: true })
@@ -94,19 +94,17 @@ const reports: Readonly<Record<string, () => Promise<unknown>>> = {
 
 for (const [name, report] of Object.entries(reports))
   test(`${name}: the ledger is not read whole`, async () => {
-    asked = []
+    sent = []
     await report()
-    expect(asked.length).toBeGreaterThan(0)
-    const plans = asked.flatMap(planOf)
+    expect(sent.length).toBeGreaterThan(0)
+    const plans = sent.flatMap(planOf)
     expect(plans.filter((step) => whole.test(step))).toEqual([])
   })
 
 test('the audit counts the calls of a counter by its keys, not all calls for each counter', async () => {
-  asked = []
+  sent = []
   await store.ledger.audit('sums')
-  const steps = asked
-    .flatMap(planOf)
-    .filter((step) => step === 'SEARCH t USING INDEX transfer_key (key_id=?)')
+  const steps = sent.flatMap(planOf).filter((step) => step === 'SEARCH t USING INDEX transfer_key (key_id=?)')
   expect(steps.length).toBeGreaterThanOrEqual(2)
 })
 

@@ -99,10 +99,10 @@ for (const route of consoleRoutes)
         const names = (route.query ?? []).filter((name) => name === 'tenant' || name === 'key')
         const asked = `${path}?${names.map((name) => `${name}=${id}`).join('&')}`
         const response = await it.stranger(route.method, asked, body, { authorization: `Bearer ${secret}` })
-        const told = await response.text()
+        const text = await response.text()
         if (route.audience === 'tenant') {
           expect(response.status).toBe(200)
-          expect(told).toContain('Tenant one')
+          expect(text).toContain('Tenant one')
         } else if (route.audience !== 'anybody') expect(response.status).toBe(401)
         for (const hidden of [
           'Tenant two',
@@ -111,7 +111,7 @@ for (const route of consoleRoutes)
           tenants[1]?.key ?? '',
           'of the owner',
         ])
-          expect(told).not.toContain(hidden)
+          expect(text).not.toContain(hidden)
       }
       expect(await stateOf()).toBe(before)
     })

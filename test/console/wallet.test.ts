@@ -58,10 +58,10 @@ test('a rotated key has the same limits, and the old one works until it is delet
     const { replaces, replaced_by } = await jsonOf(await owner.ask('GET', `/keys/${id}`))
     return [replaces, replaced_by]
   }
-  const told = ({ id, prefix }: { id: string; prefix: string }) => ({ id, prefix })
-  expect(await around(old.id)).toEqual([null, told(next)])
-  expect(await around(next.id)).toEqual([told(old), told(last)])
-  expect(await around(last.id)).toEqual([told(next), null])
+  const reference = ({ id, prefix }: { id: string; prefix: string }) => ({ id, prefix })
+  expect(await around(old.id)).toEqual([null, reference(next)])
+  expect(await around(next.id)).toEqual([reference(old), reference(last)])
+  expect(await around(last.id)).toEqual([reference(next), null])
   expect([(await ask(old.key)).status, (await ask(next.key)).status]).toEqual([200, 200])
   expect((await owner.ask('DELETE', `/keys/${old.id}`)).status).toBe(200)
   expect([(await ask(old.key)).status, (await ask(next.key)).status]).toEqual([401, 200])

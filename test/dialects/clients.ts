@@ -8,7 +8,7 @@ import { eventSplitter } from '../../src/transport/event-stream.ts'
 export type CallerId = 'chat' | 'messages' | 'gemini' | 'responses'
 export const callerIds: readonly CallerId[] = ['chat', 'messages', 'gemini', 'responses']
 
-export type Seen = {
+export type ClientView = {
   text: string
   thinking: string
   refusal: string
@@ -27,7 +27,7 @@ export type Seen = {
   readonly turn: any[]
 }
 
-const nothing = (): Seen => ({
+const nothing = (): ClientView => ({
   text: '',
   thinking: '',
   refusal: '',
@@ -64,12 +64,17 @@ const eventsIn = (bytes: Uint8Array): { name: string | undefined; data: string }
 }
 
 /** An annotation of OpenAI's dialects, which counts characters. */
-const see = (seen: Seen, known: boolean, { url, title, start_index, end_index }: any, text: string): void => {
+const see = (
+  seen: ClientView,
+  known: boolean,
+  { url, title, start_index, end_index }: any,
+  text: string,
+): void => {
   must(known && 0 <= start_index && start_index <= end_index && end_index <= text.length, `citation ${url}`)
   seen.cited.push({ url, title, said: text.slice(start_index, end_index) })
 }
 
-const seeChatMessage = (seen: Seen, message: any): void => {
+const seeChatMessage = (seen: ClientView, message: any): void => {
   seen.text += message.content ?? ''
   seen.thinking += message.reasoning_content ?? ''
   seen.refusal += message.refusal ?? ''
@@ -84,7 +89,7 @@ const seeChatMessage = (seen: Seen, message: any): void => {
   seen.turn.push(message)
 }
 
-const chatWhole = (answer: any): Seen => {
+const chatWhole = (answer: any): ClientView => {
   const seen = nothing()
   must(answer.object === 'chat.completion', answer.object)
   seeChatMessage(seen, answer.choices[0].message)
@@ -94,7 +99,7 @@ const chatWhole = (answer: any): Seen => {
   return seen
 }
 
-const chatStream = (bytes: Uint8Array): Seen => {
+const chatStream = (bytes: Uint8Array): ClientView => {
   const seen = nothing()
   const message: any = { role: 'assistant', content: null }
   for (const { data } of eventsIn(bytes)) {
@@ -140,7 +145,7 @@ const takeChatDelta = (message: any, delta: any): void => {
   }
 }
 
-const seeBlock = (seen: Seen, block: any): void => {
+const seeBlock = (seen: ClientView, block: any): void => {
   for (const { type, url, title } of block.citations ?? []) {
     must(block.type === 'text' && type === 'web_search_result_location', `a citation ${type}`)
     seen.cited.push({ url, title, said: block.text })
@@ -153,7 +158,7 @@ const seeBlock = (seen: Seen, block: any): void => {
   else must(block.type === 'redacted_thinking' && block.data, `a block ${block.type}`)
 }
 
-const messagesWhole = (answer: any): Seen => {
+const messagesWhole = (answer: any): ClientView => {
   const seen = nothing()
   must(answer.type === 'message' && answer.role === 'assistant', answer.type)
   for (const block of answer.content) seeBlock(seen, block)
@@ -164,7 +169,7 @@ const messagesWhole = (answer: any): Seen => {
   return seen
 }
 
-const messagesStream = (bytes: Uint8Array): Seen => {
+const messagesStream = (bytes: Uint8Array): ClientView => {
   const seen = nothing()
   const blocks: any[] = []
   let open: any
@@ -235,7 +240,7 @@ const takeBlockDelta = (open: any, delta: any): string => {
   return ''
 }
 
-const seeParts = (seen: Seen, parts: any[]): void => {
+const seeParts = (seen: ClientView, parts: any[]): void => {
   for (const part of parts) {
     if (part.functionCall)
       seen.tools.push({
@@ -251,7 +256,7 @@ const seeParts = (seen: Seen, parts: any[]): void => {
   }
 }
 
-const takeGemini = (seen: Seen, answer: any): void => {
+const takeGemini = (seen: ClientView, answer: any): void => {
   if (answer.error) {
     must(Number.isInteger(answer.error.code) && typeof answer.error.status === 'string', 'the error')
     seen.error = answer.error
@@ -274,19 +279,19 @@ const takeGemini = (seen: Seen, answer: any): void => {
   seen.ended = seen.finish !== undefined
 }
 
-const geminiWhole = (answer: any): Seen => {
+const geminiWhole = (answer: any): ClientView => {
   const seen = nothing()
   takeGemini(seen, answer)
   return seen
 }
 
-const geminiStream = (bytes: Uint8Array): Seen => {
+const geminiStream = (bytes: Uint8Array): ClientView => {
   const seen = nothing()
   for (const { data } of eventsIn(bytes)) takeGemini(seen, JSON.parse(data))
   return seen
 }
 
-const seeItem = (seen: Seen, item: any): void => {
+const seeItem = (seen: ClientView, item: any): void => {
   switch (item.type) {
     case 'message':
       for (const part of item.content) {
@@ -312,7 +317,7 @@ const seeItem = (seen: Seen, item: any): void => {
   seen.turn.push(item)
 }
 
-const responsesWhole = (answer: any): Seen => {
+const responsesWhole = (answer: any): ClientView => {
   const seen = nothing()
   must(answer.object === 'response', answer.object)
   for (const item of answer.output) seeItem(seen, item)
@@ -322,7 +327,7 @@ const responsesWhole = (answer: any): Seen => {
   return seen
 }
 
-const responsesStream = (bytes: Uint8Array): Seen => {
+const responsesStream = (bytes: Uint8Array): ClientView => {
   const seen = nothing()
   const items: any[] = []
   let sequence = 0
@@ -367,10 +372,10 @@ const textsOf = (item: any): string =>
     .join('')
 
 type Client = {
-  readonly whole: (answer: any) => Seen
-  readonly stream: (bytes: Uint8Array) => Seen
+  readonly whole: (answer: any) => ClientView
+  readonly stream: (bytes: Uint8Array) => ClientView
   /** The next request of the conversation: the answer, and the results of the tools. */
-  next(request: any, seen: Seen, results: readonly string[], say?: string): any
+  next(request: any, seen: ClientView, results: readonly string[], say?: string): any
 }
 
 export const clients: Readonly<Record<CallerId, Client>> = {

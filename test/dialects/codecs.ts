@@ -55,8 +55,8 @@ export const codecOf = (
 }
 
 /** The body that goes to the vendor. */
-export const bodyFor = (...asked: Parameters<typeof codecOf>): any => {
-  const codec = codecOf(...asked)
+export const bodyFor = (...args: Parameters<typeof codecOf>): any => {
+  const codec = codecOf(...args)
   if (codec instanceof Refusal) throw new Error(codec.message)
   return JSON.parse(new TextDecoder().decode(codec.body))
 }

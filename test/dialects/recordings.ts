@@ -5,7 +5,7 @@ import type { Usage } from '../../src/core/usage.ts'
 import type { Finish } from '../../src/dialects/neutral.ts'
 
 /** The content of an answer's first choice. */
-export type Found = {
+export type Choice = {
   readonly text: string
   readonly thinking: string
   readonly tools: readonly (readonly [name: string, args: object])[]

@@ -21,9 +21,9 @@ export const billed = {
 }
 
 /** The dialects of vendors that callers speak too. */
-export type SpokenId = 'chat' | 'messages' | 'gemini' | 'responses'
+export type SharedDialectId = 'chat' | 'messages' | 'gemini' | 'responses'
 /** All dialects of vendors. */
-export type WrittenId = SpokenId | 'converse'
+export type WrittenId = SharedDialectId | 'converse'
 
 /** The steps that make up a reply, its texts cut into pieces of `size`. */
 export const stepsOf = (reply: Omit<Reply, 'usage'>, size = 3): Piece[] => [

@@ -18,7 +18,7 @@ type Step = {
 /** The house's earnings by now. */
 export const earned = (server: TestServer): Promise<Nano> => server.store.ledger.balance('revenue')
 
-const told = ({ headers }: Answered): Nano | undefined => {
+const namedCost = ({ headers }: Answered): Nano | undefined => {
   const cost = headers.get('x-cost-usd')
   if (cost === null || headers.has('idempotent-replayed')) return undefined
   return nanoFromDecimal(cost)
@@ -30,7 +30,7 @@ export const wrongCharge = ({ answers, served, charged, quick }: Step): string |
   if (served.length === 0)
     return charged === 0n ? undefined : `${charged} were charged and no vendor was asked`
   const [only, ...others] = answers
-  const said = only === undefined || others.length > 0 ? undefined : told(only)
+  const said = only === undefined || others.length > 0 ? undefined : namedCost(only)
   if (said !== undefined && said !== charged)
     return `the caller was told ${said}, and ${charged} were charged`
   if (!quick || served.some(({ cost }) => cost === undefined)) return undefined

@@ -92,12 +92,12 @@ const payment: Step = async (scene, token, at) => {
   const paid = post(path, body, { ...headers, 'payment-signature': header })
   const answers = await copies(scene, paid, 1 + choose.below(3))
   const claim = answers.find(({ headers: told }) => told.has('x-change-claim'))?.headers.get('x-change-claim')
-  const asked = claim == null ? [] : [bearer(scene.owner), bearer(scene.owner)]
-  const claims = await Promise.all(asked.map((who) => ask(post('/api/wallet/claim', { claim }, who))))
+  const askers = claim == null ? [] : [bearer(scene.owner), bearer(scene.owner)]
+  const claims = await Promise.all(askers.map((who) => ask(post('/api/wallet/claim', { claim }, who))))
   const given = claims.filter((answer) => answer?.status === 200).length
-  const told = claims.filter((answer) => answer !== undefined)
+  const claimed = claims.filter((answer) => answer !== undefined)
   return {
-    answers: [quote, ...answers, ...told],
+    answers: [quote, ...answers, ...claimed],
     wrong: given > 1 ? ['the change of one payment was given twice'] : [],
   }
 }

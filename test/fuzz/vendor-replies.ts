@@ -5,7 +5,7 @@ import { awsMessage } from '../server/aws-message.ts'
 import { streamEvents } from '../server/harness.ts'
 
 /** A vendor's answer, and its counts. */
-export type Said = {
+export type ScriptedReply = {
   readonly text: string
   /** It calls the tool `f` instead of answering with a text. */
   readonly calls: boolean
@@ -30,13 +30,13 @@ const event = (value: { readonly type: string; readonly [member: string]: unknow
 const ARGS = '{"a":"b"}'
 const toolCall = { id: 'call_1', type: 'function', function: { name: 'f', arguments: ARGS } }
 
-const chatUsage = ({ input, output }: Said) => ({
+const chatUsage = ({ input, output }: ScriptedReply) => ({
   prompt_tokens: input,
   completion_tokens: output,
   total_tokens: input + output,
 })
 
-const chat = (said: Said, stream: boolean): Written => {
+const chat = (said: ScriptedReply, stream: boolean): Written => {
   const about = { id: 'chatcmpl-1', created: 1_795_000_000, model: 'small-2026-01-01' }
   const finish_reason = said.calls ? 'tool_calls' : 'stop'
   if (stream) {
@@ -60,7 +60,7 @@ const chat = (said: Said, stream: boolean): Written => {
   })
 }
 
-const messages = (said: Said, stream: boolean): Written => {
+const messages = (said: ScriptedReply, stream: boolean): Written => {
   const usage = { input_tokens: said.input, output_tokens: said.output }
   const about = { id: 'msg_1', type: 'message', role: 'assistant', model: 'small' }
   const stop_reason = said.calls ? 'tool_use' : 'end_turn'
@@ -88,7 +88,7 @@ const messages = (said: Said, stream: boolean): Written => {
   )
 }
 
-const gemini = (said: Said, stream: boolean): Written => {
+const gemini = (said: ScriptedReply, stream: boolean): Written => {
   const part = said.calls ? { functionCall: { name: 'f', args: { a: 'b' } } } : { text: said.text }
   const whole = {
     candidates: [{ content: { role: 'model', parts: [part] }, finishReason: 'STOP', index: 0 }],
@@ -103,7 +103,7 @@ const gemini = (said: Said, stream: boolean): Written => {
   return stream ? events([`data: ${JSON.stringify(whole)}\r\n\r\n`]) : json(whole)
 }
 
-const converse = (said: Said, stream: boolean): Written => {
+const converse = (said: ScriptedReply, stream: boolean): Written => {
   const usage = {
     inputTokens: said.input,
     outputTokens: said.output,
@@ -132,7 +132,7 @@ const converse = (said: Said, stream: boolean): Written => {
   }
 }
 
-const responses = (said: Said, stream: boolean): Written => {
+const responses = (said: ScriptedReply, stream: boolean): Written => {
   const whole = response([said.calls ? callItem('f', ARGS) : messageItem(said.text)], {
     usage: {
       input_tokens: said.input,
@@ -145,7 +145,7 @@ const responses = (said: Said, stream: boolean): Written => {
   return stream ? events(responseEvents(whole)) : json(whole)
 }
 
-type Reply = (said: Said, stream: boolean) => Written
+type Reply = (said: ScriptedReply, stream: boolean) => Written
 
 export const replies: Readonly<Record<VendorDialectId, Reply>> = {
   chat,
@@ -156,7 +156,9 @@ export const replies: Readonly<Record<VendorDialectId, Reply>> = {
 }
 
 /** Vectors for a number of texts, in each style; they bill the input of `said` in all. */
-export const vectors: Readonly<Record<EmbeddingsStyle | 'chat', (said: Said, texts: number) => Written>> = {
+export const vectors: Readonly<
+  Record<EmbeddingsStyle | 'chat', (said: ScriptedReply, texts: number) => Written>
+> = {
   chat: ({ input }, texts) =>
     json({
       object: 'list',
@@ -179,4 +181,5 @@ export const vectors: Readonly<Record<EmbeddingsStyle | 'chat', (said: Said, tex
 }
 
 /** The count of a prompt, which nobody bills, as the vendors of messages and of gemini give it. */
-export const counted = ({ input }: Said): Written => json({ input_tokens: input, totalTokens: input })
+export const counted = ({ input }: ScriptedReply): Written =>
+  json({ input_tokens: input, totalTokens: input })

@@ -13,7 +13,7 @@ import type { Vendor } from '../../src/vendors/vendor.ts'
 import { mockVendor, testModel } from '../server/harness.ts'
 import { type Choose, chooseFrom } from './choose.ts'
 import { changed, spoilt } from './odd-json.ts'
-import { counted, replies, type Said, vectors } from './vendor-replies.ts'
+import { counted, replies, type ScriptedReply, vectors } from './vendor-replies.ts'
 
 const dialects = ['chat', 'messages', 'gemini', 'converse', 'responses'] as const
 const styles = ['gemini', 'vertex', 'invoke'] as const
@@ -78,7 +78,7 @@ const textsIn = (body: JsonObject): number => {
 }
 
 /** A sound vendor's answer to a call: within its bound, and with no more input than a call has. */
-const saidTo = (body: JsonObject, choose: Choose): Said => {
+const saidTo = (body: JsonObject, choose: Choose): ScriptedReply => {
   const output = Math.max(1, boundIn(body) - choose.below(2))
   const calls = choose.rarely(4) && (body.tools !== undefined || body.toolConfig !== undefined)
   return {
@@ -89,7 +89,7 @@ const saidTo = (body: JsonObject, choose: Choose): Said => {
   }
 }
 
-const costOf = ({ input, output }: Said, embeds: boolean): Nano =>
+const costOf = ({ input, output }: ScriptedReply, embeds: boolean): Nano =>
   BigInt(input) * 1_000n + (embeds ? 0n : BigInt(output) * 10_000n)
 
 /** What may happen to an answer on its way. */
@@ -199,8 +199,10 @@ export const startVendors = (): Vendors => {
     const more: Record<string, string> = choose.rarely(4)
       ? { 'retry-after': choose.one(['x', '-1', '1e9', '0']), 'content-length': String(length) }
       : {}
-    const told = choose.rarely(5) ? choose.one(['text/html', 'application/json', 'text/event-stream']) : type
-    return new Response(streamed(made, signal), { status, headers: { 'content-type': told, ...more } })
+    const mediaType = choose.rarely(5)
+      ? choose.one(['text/html', 'application/json', 'text/event-stream'])
+      : type
+    return new Response(streamed(made, signal), { status, headers: { 'content-type': mediaType, ...more } })
   }
 
   const fetchOf =

@@ -98,8 +98,8 @@ describe.skipIf(!hasChain)('x402', () => {
 
           const claim = response.headers.get('x-change-claim')
           const receipt = response.headers.get('x-receipt') ?? ''
-          const told = JSON.parse(Buffer.from(receipt.split('.')[1] ?? '', 'base64url').toString())
-          expect(told.payment).toEqual({
+          const claims = JSON.parse(Buffer.from(receipt.split('.')[1] ?? '', 'base64url').toString())
+          expect(claims.payment).toEqual({
             mode: 'x402',
             scheme: 'exact',
             network: 'eip155:84532',
@@ -110,8 +110,8 @@ describe.skipIf(!hasChain)('x402', () => {
             paid_usd: decimalFromNano(paid * 1_000n),
           })
           const verdict = await rig.server.post('/api/receipts/verify', { receipt })
-          expect(await jsonOf(verdict)).toMatchObject({ valid: true, claims: { payment: told.payment } })
-          expect(recompute(told)).toBe(COST)
+          expect(await jsonOf(verdict)).toMatchObject({ valid: true, claims: { payment: claims.payment } })
+          expect(recompute(claims)).toBe(COST)
           const way = path === '/v1/run' ? { receipt } : { claim }
           const wallet = await rig.server.balance()
           const forged = await rig.server.post('/api/wallet/claim', {

@@ -42,7 +42,7 @@ export type McpClient = {
 
 type Open = (url: string, headers?: Record<string, string>) => Promise<McpClient>
 
-type Asking = {
+type ToolClient = {
   connect(transport: never): Promise<void>
   listTools(params: {
     cursor?: string
@@ -50,7 +50,7 @@ type Asking = {
   close(): Promise<void>
 }
 
-const toolsOf = async (client: Asking): Promise<readonly Tool[]> => {
+const toolsOf = async (client: ToolClient): Promise<readonly Tool[]> => {
   const tools: Tool[] = []
   let cursor: string | undefined
   do {

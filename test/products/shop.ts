@@ -17,12 +17,12 @@ import type { Vendor } from '../../src/vendors/vendor.ts'
 import { png, unread } from '../server/asset-rig.ts'
 import { completion, startTestServer, type TestServer } from '../server/harness.ts'
 
-type Sold = { readonly id: string; readonly vendor: string; readonly record: MediaModel }
+type SoldProduct = { readonly id: string; readonly vendor: string; readonly record: MediaModel }
 
 const builtIn: Vendor = { ...local, media: mediaHere }
 
 /** Every record of a product. */
-export const records: readonly Sold[] = [builtIn, ...vendors].flatMap(({ id, media }) =>
+export const records: readonly SoldProduct[] = [builtIn, ...vendors].flatMap(({ id, media }) =>
   (media?.models ?? []).map((record) => ({ id: `${id}/${record.name}`, vendor: id, record })),
 )
 
@@ -120,7 +120,7 @@ const readOf = ({ type, body }: (typeof replies)[number]): VendorAnswer => {
 }
 
 /** A good answer to the product's example. Throws where none of the replies is good. */
-const goodReply = ({ id, record }: Sold): Response => {
+const goodReply = ({ id, record }: SoldProduct): Response => {
   const { shape } = record
   const inputs = readInputs(record, record.example) as Inputs
   for (const reply of replies) {
@@ -167,7 +167,7 @@ type Setup = Parameters<typeof startTestServer>[0]
 type Answer = () => Response | Promise<Response>
 
 /** The vendors with products, which report to `onAsk` which of them is asked. */
-const told = (vendor: Vendor, onAsk: (id: string) => void): Vendor => {
+const reporting = (vendor: Vendor, onAsk: (id: string) => void): Vendor => {
   const telling = ({ shape, ...record }: MediaModel): MediaModel => ({
     ...record,
     shape:
@@ -203,7 +203,7 @@ export const openShop = async (more: Setup = {}): Promise<Shop> => {
   }
   const setups = vendors.map(
     (vendor): VendorSetup => ({
-      vendor: told(vendor, onAsk),
+      vendor: reporting(vendor, onAsk),
       baseUrl: `http://${vendor.id}.invalid`,
       secrets: [new Secret('house-key')],
       fetch: answer,

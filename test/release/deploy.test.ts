@@ -155,13 +155,13 @@ test('the manifests: what they ask for is served, pods end after their calls, an
   }
   expect(container.readinessProbe.httpGet.path).toBe('/readyz')
   const { literals } = parse(text('kubernetes/kustomization.yaml')).configMapGenerator[0]
-  const told = Object.fromEntries(literals.map((one: string) => one.split(/=(.*)/).slice(0, 2)))
-  expect(Object.keys(told).filter((name) => !known.has(name))).toEqual([])
+  const settings = Object.fromEntries(literals.map((one: string) => one.split(/=(.*)/).slice(0, 2)))
+  expect(Object.keys(settings).filter((name) => !known.has(name))).toEqual([])
   const paused = container.lifecycle.preStop.sleep.seconds
   // Nobody is sent here any more when new calls are refused.
   const { periodSeconds, failureThreshold } = container.readinessProbe
   expect(paused).toBeGreaterThan(periodSeconds * failureThreshold)
-  expect(template.spec.terminationGracePeriodSeconds).toBeGreaterThan(paused + Number(told.DRAIN_SECONDS))
+  expect(template.spec.terminationGracePeriodSeconds).toBeGreaterThan(paused + Number(settings.DRAIN_SECONDS))
   expect(template.spec.securityContext).toMatchObject({
     runAsNonRoot: true,
     seccompProfile: { type: 'RuntimeDefault' },

@@ -12,14 +12,14 @@ export type Installed = {
 
 /** Starts it, uses a part of each kind, and ends it. Returns its greeting. */
 export const startTest = async ({ program, home, settings = {} }: Installed): Promise<string> => {
-  const told = { DATABASE_URL: 'sqlite:./data/ledger.db', ...settings }
+  const allSettings = { DATABASE_URL: 'sqlite:./data/ledger.db', ...settings }
   const command = async (...args: string[]) => {
-    const { code, out, errors } = await runCommand(program, home, told, ...args)
+    const { code, out, errors } = await runCommand(program, home, allSettings, ...args)
     expect([args.join(' '), code, errors]).toEqual([args.join(' '), 0, ''])
     return out
   }
   expect(await command('--version')).toMatch(/^\d+\.\d+\.\d+\n$/)
-  const { child, greeting, address, token } = await startProgram(home, told, 'inherit', program)
+  const { child, greeting, address, token } = await startProgram(home, allSettings, 'inherit', program)
   const asked = async (path: string, body?: object) => {
     const answer = await fetchAgain(`${address}${path}`, {
       method: body === undefined ? 'GET' : 'POST',
@@ -64,7 +64,7 @@ export const startTest = async ({ program, home, settings = {} }: Installed): Pr
   })
   await command('audit')
   const { hostname, port } = new URL(address)
-  const ready = () => runCommand(program, home, { ...told, HOST: hostname, PORT: port }, 'ready')
+  const ready = () => runCommand(program, home, { ...allSettings, HOST: hostname, PORT: port }, 'ready')
   expect(await ready()).toEqual({ code: 0, out: 'ready\n', errors: '' })
   child.kill('SIGTERM')
   expect(await child.exited).toBe(0)

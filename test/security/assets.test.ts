@@ -120,13 +120,13 @@ test.each([
 test('another tenant cannot tell an asset of others from none, and cannot delete it', async () => {
   const other = await server.newKey()
   const { id } = await server.keep({ keyId: key.id })
-  const told = async (name: string, method = 'GET') => {
+  const answerTo = async (name: string, method = 'GET') => {
     const response = await server.send(method, `/v1/assets/${name}`, undefined, other.token)
     const { request_id: _, ...error } = (await jsonOf(response)).error
     return { status: response.status, error }
   }
-  expect(await told(`${id}.png`)).toEqual(await told(`${'0'.repeat(32)}.png`))
-  expect(await told(id, 'DELETE')).toEqual(await told('0'.repeat(32), 'DELETE'))
+  expect(await answerTo(`${id}.png`)).toEqual(await answerTo(`${'0'.repeat(32)}.png`))
+  expect(await answerTo(id, 'DELETE')).toEqual(await answerTo('0'.repeat(32), 'DELETE'))
   expect((await server.assets.find(id))?.id).toBe(id)
 })
 

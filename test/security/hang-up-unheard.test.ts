@@ -2,7 +2,6 @@
 import { afterEach, expect, test } from 'bun:test'
 import type { CancelPolicy } from '../../src/vendors/vendor.ts'
 import {
-  type Asked,
   chat,
   completion,
   startTestServer,
@@ -10,6 +9,7 @@ import {
   streaming,
   type TestServer,
   testModel,
+  type VendorRequest,
 } from '../server/harness.ts'
 import { brokenLaws } from '../store/engines.ts'
 
@@ -29,7 +29,7 @@ const start = async (cancel: CancelPolicy, change: object = {}) => {
 }
 
 /** Sends the call, hangs up as soon as the vendor has it, and returns the charge when all is over. */
-const hangUp = async (stream: boolean, answer: (asked: Asked) => Promise<Response>) => {
+const hangUp = async (stream: boolean, answer: (request: VendorRequest) => Promise<Response>) => {
   const gone = new AbortController()
   const body = JSON.stringify(chat({ stream }))
   const settled = Promise.withResolvers<void>()
@@ -54,7 +54,7 @@ const hangUp = async (stream: boolean, answer: (asked: Asked) => Promise<Respons
 }
 
 /** An answer that never comes; it reports that it was stopped. */
-const never = ({ signal }: Asked): Promise<Response> =>
+const never = ({ signal }: VendorRequest): Promise<Response> =>
   new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new Error('stopped'))))
 
 /** An answer that is ready only after its caller has gone. */

@@ -148,8 +148,8 @@ test('addresses inside, of files and of other kinds are a 400 that names the mem
   for (const [path, param, body] of places)
     for (const url of inside) {
       const response = await server.post(path, body(url))
-      const told = await jsonOf(response)
-      const name = told.error.param ?? told.error.details?.[0]?.metadata?.param
+      const answer = await jsonOf(response)
+      const name = answer.error.param ?? answer.error.details?.[0]?.metadata?.param
       expect([path, url, response.status, name]).toEqual([path, url, 400, param])
     }
   expect(reached).toBe(0)

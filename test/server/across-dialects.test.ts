@@ -19,16 +19,16 @@ test.each(['chat', 'messages', 'gemini'] as const)(
     before(speaks, async (server) => {
       for (const [caller, [path, body, member]] of Object.entries(callers)) {
         const response = await server.post(path, { ...body, [member]: 32_000 })
-        const told = [response.status, response.headers.get('x-max-tokens-lowered')]
+        const outcome = [response.status, response.headers.get('x-max-tokens-lowered')]
         if (caller === speaks) {
-          expect([caller, told, (await jsonOf(response)).error.param]).toEqual([
+          expect([caller, outcome, (await jsonOf(response)).error.param]).toEqual([
             caller,
             [400, null],
             'max_tokens',
           ])
           continue
         }
-        expect([caller, told]).toEqual([caller, [200, '8192']])
+        expect([caller, outcome]).toEqual([caller, [200, '8192']])
         expect(sentBound(server.asked.at(-1)?.body)).toBe(8_192)
         expect((await jsonOf(response)).usage.max_tokens_lowered).toBe(8_192)
         const fits = await server.post(path, { ...body, [member]: 8_192 })

@@ -18,13 +18,13 @@ for (const kind of engines.filter(({ lasting }) => lasting))
       const log = createLog('error', Date.now, (line) => void lines.push(line))
       const clock = { ...systemClock, sleep: () => Bun.sleep(5) }
       const books = watchBooks({ store: server.store, clock, log })
-      const told = async () => JSON.parse(new TextDecoder().decode(await bodyOf())).services.books
+      const booksStatus = async () => JSON.parse(new TextDecoder().decode(await bodyOf())).services.books
       const bodyOf = async () => {
         const { body } = await getStatus({ ...server.gateway, watch: { books } })
         return body instanceof Uint8Array ? body : new Uint8Array()
       }
       const until = async (status: string) => {
-        while ((await told()).status !== status)
+        while ((await booksStatus()).status !== status)
           expect((await server.post('/v1/chat/completions', chat())).status).toBe(200)
       }
       const edit = (by: number) =>
@@ -35,7 +35,7 @@ for (const kind of engines.filter(({ lasting }) => lasting))
       await edit(1)
       await until('degraded')
       // Strangers read the status: it names neither the law nor the wallet.
-      expect((await told()).error).toBe('the books do not balance; run `turnpike audit`')
+      expect((await booksStatus()).error).toBe('the books do not balance; run `turnpike audit`')
       expect(JSON.parse(lines[0] ?? '{}').kind).toBe('a wallet is its postings')
       await edit(-1)
       await until('ok')

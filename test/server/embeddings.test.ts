@@ -8,7 +8,7 @@ import { bedrock } from '../../src/vendors/bedrock.ts'
 import { google } from '../../src/vendors/google.ts'
 import type { Vendor } from '../../src/vendors/vendor.ts'
 import { vertex } from '../../src/vendors/vertex.ts'
-import { type Asked, jsonOf, startTestServer, type TestServer, testModel } from './harness.ts'
+import { jsonOf, startTestServer, type TestServer, testModel, type VendorRequest } from './harness.ts'
 
 let server: TestServer
 afterEach(() => server.stop())
@@ -120,7 +120,7 @@ const start = async ({ vendor, name, path, texts, answer }: Strict): Promise<voi
     vendor: { ...vendor, id: 'mock' },
     models: [testModel('embed', { kind: 'embeddings', maxOutputTokens: 0, upstreamName: name })],
   })
-  server.answerWith(({ url, body }: Asked) => {
+  server.answerWith(({ url, body }: VendorRequest) => {
     if (!url.endsWith(`.invalid/v1${path}`))
       return Response.json({ error: { message: `no method at ${url}` } }, { status: 404 })
     const found = texts(body)

@@ -84,8 +84,8 @@ for (const { name, fresh } of serverEngines) {
     await until(() => idsIn(read()).length === 4)
     expect(idsIn(read()).slice(0, 3)).toEqual(ids)
     const [line = ''] = read().split('\n')
-    const { charged_at, started_at, took_ms, first_byte_ms, ...told } = JSON.parse(line)
-    expect(told).toEqual({
+    const { charged_at, started_at, took_ms, first_byte_ms, ...rest } = JSON.parse(line)
+    expect(rest).toEqual({
       id: ids[0],
       organization_id: 'org_test',
       wallet_id: server.wallet,

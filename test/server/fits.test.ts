@@ -139,9 +139,9 @@ for (const kind of serverEngines) {
       finish(completion('hello', { prompt_tokens: 10, completion_tokens: 600, total_tokens: 610 }))
       expect((await first).status).toBe(200)
       const spent = await ask(token, { max_tokens: 600 })
-      const told = (await jsonOf(spent)).error
-      expect([spent.status, told.code, told.held_credits]).toEqual([402, 'insufficient_balance', 0])
-      expect(told.required_credits).toBeGreaterThan(told.available_credits)
+      const shortage = (await jsonOf(spent)).error
+      expect([spent.status, shortage.code, shortage.held_credits]).toEqual([402, 'insufficient_balance', 0])
+      expect(shortage.required_credits).toBeGreaterThan(shortage.available_credits)
     })
 
     test('names the cap that binds and whose it is', async () => {

@@ -69,7 +69,7 @@ export const mockSetup = (change: Partial<Vendor>, fetch: VendorFetch): VendorSe
   fetch,
 })
 
-export type Asked = {
+export type VendorRequest = {
   readonly method?: string
   readonly url: string
   readonly headers: Headers
@@ -77,7 +77,7 @@ export type Asked = {
   readonly text: string
   readonly signal: AbortSignal | undefined
 }
-type Script = (asked: Asked) => Response | Promise<Response>
+type Script = (request: VendorRequest) => Response | Promise<Response>
 
 export type TestServer = {
   /** The gateway as it was opened. */
@@ -90,7 +90,7 @@ export type TestServer = {
   /** The same, from a given address. */
   readonly fetchFrom: (peer: string | undefined, request: Request) => Promise<Response>
   /** The requests that the vendor got, in order. */
-  readonly asked: Asked[]
+  readonly asked: VendorRequest[]
   answerWith(script: Script): void
   newKey(limits?: Limits, more?: Partial<NewKey>): Promise<{ id: string; token: string }>
   post(path: string, body: unknown, headers?: Record<string, string>, token?: string): Promise<Response>
@@ -174,7 +174,7 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
     credit: wallet,
     amount: setup.fund ?? 100n * USD,
   })
-  const asked: Asked[] = []
+  const asked: VendorRequest[] = []
   let script: Script = () => completion('hello')
   const vendorFetch: VendorFetch = async (url, init) => {
     const text = await new Response(init.body as never).text()

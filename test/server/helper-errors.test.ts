@@ -134,8 +134,8 @@ test('the strings of the specification, each with a code that clients know', asy
   ]
   for (const [method, path, body, token, status, error, code] of cases) {
     const response = await server.send(method, path, body, token)
-    const told = await expectShape(response, `${method} ${path}`)
-    expect([path, response.status, told.error, told.code]).toEqual([path, status, error, code])
+    const answer = await expectShape(response, `${method} ${path}`)
+    expect([path, response.status, answer.error, answer.code]).toEqual([path, status, error, code])
   }
   const sent = await server.post('/api/idempotent-run', { model: 'mock/small', inputs: {} })
   expect([sent.status, (await jsonOf(sent)).error]).toEqual([400, 'missing_idempotency_key'])

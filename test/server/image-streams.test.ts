@@ -8,7 +8,7 @@ import type { MediaModel } from '../../src/media/product.ts'
 import { until } from '../until.ts'
 import { sold } from '../vendor-media.ts'
 import { type AssetServer, png, startAssetServer } from './asset-rig.ts'
-import { type Asked, jsonOf } from './harness.ts'
+import { jsonOf, type VendorRequest } from './harness.ts'
 
 const records = ['openai/gpt-image-2', 'recraft/recraftv4'].map(
   (id) => sold.get(id) ?? sold.get('xai/grok-imagine-image'),
@@ -200,9 +200,9 @@ describe('POST /v1/images/edits', () => {
     input_tokens_details: { text_tokens: 9, image_tokens: 1_191 },
     input_tokens: 1_200,
   }
-  const formOf = async (asked: Asked | undefined): Promise<[string, string][]> => {
-    const type = asked?.headers.get('content-type') ?? ''
-    const form = await new Response(asked?.text, { headers: { 'content-type': type } }).formData()
+  const formOf = async (request: VendorRequest | undefined): Promise<[string, string][]> => {
+    const type = request?.headers.get('content-type') ?? ''
+    const form = await new Response(request?.text, { headers: { 'content-type': type } }).formData()
     return [...form.entries()].map(([name, value]) => [
       name,
       typeof value === 'string' ? value : `<${value.name}>`,

@@ -147,8 +147,8 @@ describe('openai, by tokens', () => {
       ],
     ]
     for (const [script, status, code] of rows) {
-      const told = await run('openai/gpt-image-2', { prompt: 'a fox' }, script)
-      expect([told.status, told.body.error.code, told.paid]).toEqual([status, code, 0n])
+      const result = await run('openai/gpt-image-2', { prompt: 'a fox' }, script)
+      expect([result.status, result.body.error.code, result.paid]).toEqual([status, code, 0n])
     }
   })
 })
@@ -228,8 +228,8 @@ describe('stability, form to bytes', () => {
       ],
     ]
     for (const [script, status, code, message] of rows) {
-      const { body, ...told } = await run('stability/core', { prompt: 'x' }, script)
-      expect([told.status, body.error.code, told.paid]).toEqual([status, code, 0n])
+      const { body, ...rest } = await run('stability/core', { prompt: 'x' }, script)
+      expect([rest.status, body.error.code, rest.paid]).toEqual([status, code, 0n])
       expect(body.error.message).toMatch(message)
     }
   })

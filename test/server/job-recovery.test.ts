@@ -177,15 +177,15 @@ for (const engine of engines.filter(({ lasting }) => lasting))
       }
       expect((await server.post('/v1/run', body)).status).toBe(200)
       await until(() => heard.length === 1)
-      const [told] = heard
-      const { type, data } = JSON.parse(told?.body ?? '')
+      const [webhook] = heard
+      const { type, data } = JSON.parse(webhook?.body ?? '')
       expect([type, data.status, data.outputs.length]).toEqual(['run.succeeded', 'succeeded', 1])
-      const [id, at] = [told?.headers.get('webhook-id'), told?.headers.get('webhook-timestamp')]
+      const [id, at] = [webhook?.headers.get('webhook-id'), webhook?.headers.get('webhook-timestamp')]
       const key = Buffer.from(webhookSecret(server.gateway, server.wallet).slice('whsec_'.length), 'base64')
       const signature = new Bun.CryptoHasher('sha256', key)
-        .update(`${id}.${at}.${told?.body}`)
+        .update(`${id}.${at}.${webhook?.body}`)
         .digest('base64')
-      expect(told?.headers.get('webhook-signature')).toBe(`v1,${signature}`)
+      expect(webhook?.headers.get('webhook-signature')).toBe(`v1,${signature}`)
       const inward = [
         'https://127.0.0.1/told',
         'https://localhost/told',

@@ -5,7 +5,7 @@ import type { MediaModel } from '../../src/media/product.ts'
 import { usd } from '../../src/media/rate-card.ts'
 import type { JobShape, Verdict } from '../../src/media/shape.ts'
 import { type AssetServer, png, startAssetServer } from './asset-rig.ts'
-import type { Asked } from './harness.ts'
+import type { VendorRequest } from './harness.ts'
 
 export const PICTURE = png(3, 2).toString('base64')
 export const CENT = 10_000_000n
@@ -85,7 +85,7 @@ export const newVendor = () => {
   const calls: { method: string; path: string }[] = []
   let is: Standing = 'pending'
   let cancelled = false
-  const answer = ({ url, method = 'POST' }: Asked): Response => {
+  const answer = ({ url, method = 'POST' }: VendorRequest): Response => {
     const { pathname } = new URL(url)
     calls.push({ method, path: pathname })
     if (method === 'POST') return Response.json({ id: `job-${calls.length}` })

@@ -267,12 +267,12 @@ describe('a vendor that misbehaves', () => {
     const fal = scriptOf('fal/fal-ai/kling-video/v3/standard/text-to-video')
     vendor.speak(fal, { standing: 'pending' })
     const { body } = await run(fal, { prefer: 'respond-async' })
-    const told = new URL(vendor.heard[0]?.url ?? '').searchParams.get('fal_webhook') ?? ''
-    expect(told).toStartWith('https://')
+    const wakeAt = new URL(vendor.heard[0]?.url ?? '').searchParams.get('fal_webhook') ?? ''
+    expect(wakeAt).toStartWith('https://')
     vendor.speak(fal)
     const callBack = () =>
       server.fetch(
-        new Request(told, {
+        new Request(wakeAt, {
           method: 'POST',
           body: '{"status":"OK","payload":{"video":{"url":"https://evil.example/"}}}',
         }),

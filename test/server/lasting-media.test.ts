@@ -19,11 +19,11 @@ const inputs = z.strictObject({
 })
 let made: { readonly type: 'video' | 'audio'; readonly bytes: Uint8Array }[] = []
 
-const done = (told: number, unit: 'video_ms' | 'audio_ms'): Verdict => ({
+const done = (length: number, unit: 'video_ms' | 'audio_ms'): Verdict => ({
   verdict: 'done',
   outputs: made.map((from): Output => ({ type: from.type, from: { bytes: from.bytes } })),
   body: {},
-  ...(told === 0 ? {} : { measured: { [unit]: told } }),
+  ...(length === 0 ? {} : { measured: { [unit]: length } }),
 })
 
 const record = (name: string, unit: 'video_ms' | 'audio_ms', shape: Shape): MediaModel => ({
@@ -41,17 +41,17 @@ const record = (name: string, unit: 'video_ms' | 'audio_ms', shape: Shape): Medi
   source: 'test, November 2026',
 })
 
-let told = 0
+let length = 0
 const records = [
   record('film', 'video_ms', {
     flow: 'job',
     ask: (given) => {
-      told = Number(given.told)
+      length = Number(given.told)
       return { method: 'POST', path: '/jobs' }
     },
     readRef: () => ({ ref: { id: 'j' } }),
     poll: () => ({ method: 'GET', path: '/jobs/j' }),
-    readPoll: () => done(told, 'video_ms'),
+    readPoll: () => done(length, 'video_ms'),
     onCancel: 'free',
     everyMs: 10,
     deadlineMs: 600_000,

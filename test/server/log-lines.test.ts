@@ -20,14 +20,14 @@ test('a call has its method, address and tokens, also a stream', async () => {
   server.answerWith(() => streaming(streamEvents(['a', 'b'])))
   await (await server.post('/v1/chat/completions', chat({ stream: true }))).text()
   await server.stop()
-  const told = {
+  const line = {
     method: 'POST',
     path: '/v1/chat/completions',
     input_tokens: 10,
     output_tokens: 5,
     status: 200,
   }
-  expect(lines.filter(({ event }) => event === 'call')).toMatchObject([told, told])
+  expect(lines.filter(({ event }) => event === 'call')).toMatchObject([line, line])
 })
 
 test('an address that is not served is logged without what may be a key, one with names as the table has it', async () => {

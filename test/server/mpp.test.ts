@@ -114,11 +114,11 @@ for (const engine of serverEngines) {
         return completion('hello')
       })
       // Where open calls hold the money for longer than a call waits, as on a busy machine, it gets a 429.
-      const untilTold = async (): Promise<Response> => {
+      const untilAnswered = async (): Promise<Response> => {
         const answer = await comingBack(() => call(server))
-        return answer.status === 429 ? untilTold() : answer
+        return answer.status === 429 ? untilAnswered() : answer
       }
-      const answers = await Promise.all(Array.from({ length: 50 }, untilTold))
+      const answers = await Promise.all(Array.from({ length: 50 }, untilAnswered))
       const good = answers.filter(({ status }) => status === 200).length
       expect(answers.every(({ status }) => status === 200 || status === 402)).toBe(true)
       expect(good).toBeGreaterThan(0)

@@ -100,12 +100,14 @@ for (const [speaks, events] of Object.entries(vendors))
 
     test('gemini: every event is read, and the last has cost, balance, receipt and what was lost', async () => {
       const { id, text } = await read('gemini')
-      const told = ofGemini(text)
-      const said = told.flatMap(({ candidates }) => candidates?.[0]?.content?.parts?.[0]?.text ?? []).join('')
+      const events = ofGemini(text)
+      const said = events
+        .flatMap(({ candidates }) => candidates?.[0]?.content?.parts?.[0]?.text ?? [])
+        .join('')
       expect(said).toContain(separated)
       if (speaks === 'gemini')
         expect(said).toBe(`no spacea field beforea field behindtwo lines${separated}plain`)
-      const last = told.at(-1)
+      const last = events.at(-1)
       expect(last.candidates[0].finishReason).toBe('STOP')
       expect(last.usageMetadata).toMatchObject({
         ...geminiUsage,
@@ -114,7 +116,7 @@ for (const [speaks, events] of Object.entries(vendors))
       })
       expect(last._remaining_credits).toBeGreaterThan(0)
       expect(last.receipt).toBe((await jsonOf(await server.get(`/v1/receipts/${id}`))).receipt)
-      expect(told.filter((event) => event.usageMetadata?.cost !== undefined).length).toBe(1)
+      expect(events.filter((event) => event.usageMetadata?.cost !== undefined).length).toBe(1)
     })
 
     test.each(['chat', 'messages', 'responses'] as const)(

@@ -164,11 +164,11 @@ for (const [name, fresh] of engines)
       const claims = await check(comment)
       expect(claims.body_hash.response).toBe(sha256(bare(text)))
       expect((await again(quiet.headers.get('x-request-id'))).body.receipt).toBe(comment)
-      const asking = await server.post(
+      const response = await server.post(
         '/v1/chat/completions',
         chat({ stream: true, stream_options: { include_usage: true } }),
       )
-      const whole = await asking.text()
+      const whole = await response.text()
       const last = JSON.parse(eventsOf(whole).at(-2) ?? '')
       expect((await check(last.receipt)).cost.amount).toBe('0.00006')
       expect(whole).not.toContain(': x-receipt')

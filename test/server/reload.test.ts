@@ -69,8 +69,8 @@ const changeUnderLoad = async (settings: Settings, processes: number): Promise<v
   expect(paid.filter((one) => !isExact(one))).toEqual([])
   expect(new Set(paid.flatMap(({ times }) => times ?? []))).toEqual(new Set([1, 2]))
   const shown = await server.command('config', 'status', '--json')
-  const { processes: told } = JSON.parse(shown.out)
-  expect([shown.code, told.length, new Set(told.map(({ version }: any) => version)).size]).toEqual([
+  const { processes: reported } = JSON.parse(shown.out)
+  expect([shown.code, reported.length, new Set(reported.map(({ version }: any) => version)).size]).toEqual([
     0,
     processes,
     1,

@@ -152,8 +152,8 @@ for (const engine of serverEngines)
         await server.newKey({}, { parentId: reseller.id }),
       ]
       await call(server, one.token)
-      const told = await jsonOf(await call(server, other.token))
-      expect(told._remaining_credits).toBe(credits(10n * USD - 2n * COST))
+      const answer = await jsonOf(await call(server, other.token))
+      expect(answer._remaining_credits).toBe(credits(10n * USD - 2n * COST))
       expect(await usageOf(server, one.token)).toMatchObject({
         remaining_usd: 9.99988,
         limited_by: { limit: 'monthly_cap_usd', of: 'parent' },

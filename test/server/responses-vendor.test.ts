@@ -76,8 +76,8 @@ test('the same dialect passes through: nothing but the model is changed', async 
   expect(url).toEndWith('/v1/responses')
   expect(text).toBe(JSON.stringify(sent).replace('mock/small', 'small'))
   const { usage, _remaining_credits: _left, _balance_warning: _low, ...rest } = await jsonOf(answer)
-  const { usage: _usage, ...told } = response([messageItem('hello')])
-  expect(rest).toEqual(told)
+  const { usage: _usage, ...known } = response([messageItem('hello')])
+  expect(rest).toEqual(known)
   expect(usage).toMatchObject({ ...responsesUsage10and5, cost: 0.00006 })
   expect(before - (await server.balance())).toBe(60_000n)
 })
@@ -277,8 +277,10 @@ test('an answer that breaks off ends in the error of its dialect, and what came 
     server.answerWith(() => streaming(broken))
     const before = await server.balance()
     const text = await (await server.post('/v1/responses', asked({ stream: true }))).text()
-    const told = text.slice(events.slice(0, upTo).join('').length)
-    const [error, last] = told.split('\n\n').map((event) => JSON.parse(event.split('\ndata: ')[1] ?? 'null'))
+    const ending = text.slice(events.slice(0, upTo).join('').length)
+    const [error, last] = ending
+      .split('\n\n')
+      .map((event) => JSON.parse(event.split('\ndata: ')[1] ?? 'null'))
     expect([error.type, error.code, error.sequence_number]).toEqual(['error', 'upstream_error', upTo])
     expect([last.type, last.response.status, last.response.id]).toEqual([
       'response.failed',

@@ -118,7 +118,7 @@ const untilServed = async (one: () => ReturnType<typeof ask>) => {
 const all = () =>
   Promise.all(Object.entries(asks).map(async ([name, one]) => ({ name, ...(await timed(one)) })))
 
-const told = (answers: Awaited<ReturnType<typeof all>>) =>
+const summaryOf = (answers: Awaited<ReturnType<typeof all>>) =>
   answers.map(({ name, status, retryAfter, tookMs }) => ({
     name,
     status,
@@ -141,8 +141,8 @@ describe.each([
     try {
       const early = ask('POST', '/v1/chat/completions', chat(), claimed)
       // The first callers find the ledger in touch, and lose it; the next find it lost.
-      expect(told(await all())).toEqual(refused)
-      expect(told(await all())).toEqual(refused)
+      expect(summaryOf(await all())).toEqual(refused)
+      expect(summaryOf(await all())).toEqual(refused)
       expect((await early).status).toBe(503)
     } finally {
       proxy.set('none')

@@ -31,9 +31,9 @@ test('the API itself is degraded for a minute after a fault of its own', async (
   const broken = await server.post('/v1/chat/completions', chat())
   expect([broken.status, (await jsonOf(broken)).error.code]).toEqual([500, 'internal_error'])
   Object.assign(server.gateway.offering.catalogue, { find })
-  const told = await statusOf(server)
-  expect([told.status, told.services.api.status]).toEqual(['degraded', 'degraded'])
-  expect(JSON.stringify(told)).not.toContain('secret-host')
+  const status = await statusOf(server)
+  expect([status.status, status.services.api.status]).toEqual(['degraded', 'degraded'])
+  expect(JSON.stringify(status)).not.toContain('secret-host')
   await server.stop()
 })
 
@@ -43,19 +43,19 @@ test('a database that is gone is degraded, without its name, its address or its 
   const server = await startTestServer({ url: database.url, ledgerFails: true })
   expect((await statusOf(server)).status).toBe('ok')
   await database.stop()
-  let told = await statusOf(server)
+  let status = await statusOf(server)
   await until(async () => {
-    told = await statusOf(server)
-    return told.services.database.status !== 'ok'
+    status = await statusOf(server)
+    return status.services.database.status !== 'ok'
   })
   // A balancer sends calls elsewhere; nobody restarts a process for it, and the metrics say so.
   await until(async () => (await server.get('/readyz', '')).status === 503)
   expect((await jsonOf(await server.get('/readyz', ''))).status).toBe('out_of_touch')
   expect((await server.get('/livez', '')).status).toBe(200)
   expect(await (await server.get('/metrics', METRICS_TOKEN)).text()).toContain('turnpike_in_touch 0\n')
-  expect(told.status).toBe('degraded')
-  expect(Object.keys(told.services.database).sort()).toEqual(['error', 'latency_ms', 'status'])
-  const text = JSON.stringify(told)
+  expect(status.status).toBe('degraded')
+  expect(Object.keys(status.services.database).sort()).toEqual(['error', 'latency_ms', 'status'])
+  const text = JSON.stringify(status)
   for (const secret of [url.hostname, url.port, url.username, url.pathname.slice(1), 'ECONN', 'terminat'])
     expect([secret, secret !== '' && text.includes(secret)]).toEqual([secret, false])
   await server.stop().catch(() => undefined)

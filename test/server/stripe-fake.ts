@@ -141,12 +141,12 @@ const payPage = async ({ id, form }: Session, method: string): Promise<Response>
         : {}),
     }),
   )
-  const told = await fetch(`${new URL(back).origin}/api/webhooks/stripe`, {
+  const response = await fetch(`${new URL(back).origin}/api/webhooks/stripe`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'stripe-signature': await signatureOf(payload) },
     body: payload,
   })
-  return told.ok ? Response.redirect(back, 303) : new Response(await told.text(), { status: 500 })
+  return response.ok ? Response.redirect(back, 303) : new Response(await response.text(), { status: 500 })
 }
 
 let serial = 0

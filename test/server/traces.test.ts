@@ -98,7 +98,7 @@ test('a stream is a span with its gates, its attempts and its first token, below
     '0af7651916cd43dd8448eb211c80319c',
     'b7ad6b7169203331',
   ])
-  const told = {
+  const attributes = {
     'gen_ai.operation.name': 'chat',
     'gen_ai.provider.name': 'mock',
     'gen_ai.request.model': 'mock/small',
@@ -111,7 +111,9 @@ test('a stream is a span with its gates, its attempts and its first token, below
     'turnpike.charge_usd': '0.00006',
     'turnpike.call.id': answer.headers.get('x-request-id') ?? '',
   }
-  expect(Object.fromEntries(Object.keys(told).map((key) => [key, attributeOf(call, key)]))).toEqual(told)
+  expect(Object.fromEntries(Object.keys(attributes).map((key) => [key, attributeOf(call, key)]))).toEqual(
+    attributes,
+  )
   const children = spans.filter((span) => span !== call)
   expect(children.every((span) => span.parentSpanId === call.spanId && span.traceId === call.traceId)).toBe(
     true,

@@ -3,9 +3,9 @@
  * gets an answer or an error of its own dialect, is charged what was delivered, and nothing stays held.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type CallerId, callerIds, clients, firstRequest, type Seen } from '../dialects/clients.ts'
+import { type CallerId, type ClientView, callerIds, clients, firstRequest } from '../dialects/clients.ts'
 import { messageItem, response, responseEvents } from '../dialects/responses-vendor.ts'
-import type { SpokenId } from '../dialects/steps.ts'
+import type { SharedDialectId } from '../dialects/steps.ts'
 import { until } from '../until.ts'
 import { startTestServer, streaming, type TestServer, testModel } from './harness.ts'
 
@@ -41,7 +41,7 @@ const bringsOf = (event: string): readonly Brings[] => {
 /**
  * Each vendor says the same three words and bills 10 and 5 tokens; messages and gemini report low counts on the way.
  */
-const streams: Readonly<Record<SpokenId, readonly Scripted[]>> = {
+const streams: Readonly<Record<SharedDialectId, readonly Scripted[]>> = {
   chat: [
     {
       text: chatChunk([{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }]),
@@ -111,7 +111,7 @@ const streams: Readonly<Record<SpokenId, readonly Scripted[]>> = {
   ],
 }
 
-const whole: Readonly<Record<SpokenId, object>> = {
+const whole: Readonly<Record<SharedDialectId, object>> = {
   chat: {
     id: 'c1',
     object: 'chat.completion',
@@ -141,7 +141,7 @@ const whole: Readonly<Record<SpokenId, object>> = {
   },
 }
 
-const servers = new Map<SpokenId, TestServer>()
+const servers = new Map<SharedDialectId, TestServer>()
 
 beforeAll(async () => {
   for (const speaks of vendorIds)
@@ -184,7 +184,7 @@ const ask = async (server: TestServer, caller: CallerId, stream: boolean) => {
   const charged = before - (await server.balance())
   const text = new TextDecoder().decode(bytes)
   const streams = response.headers.get('content-type')?.startsWith('text/event-stream') === true
-  const seen: Seen | undefined = streams
+  const seen: ClientView | undefined = streams
     ? clients[caller].stream(bytes)
     : response.status === 200
       ? clients[caller].whole(JSON.parse(text))
@@ -224,7 +224,7 @@ const broken: Readonly<Record<CallerId, readonly unknown[]>> = {
 }
 
 const pairs = vendorIds.flatMap((vendor) => callerIds.map((caller) => ({ vendor, caller })))
-const serverOf = (vendor: SpokenId): TestServer => {
+const serverOf = (vendor: SharedDialectId): TestServer => {
   const server = servers.get(vendor)
   if (server === undefined) throw new Error('no server')
   return server
@@ -232,7 +232,7 @@ const serverOf = (vendor: SpokenId): TestServer => {
 
 type Death = { readonly how: 'close' | 'break'; readonly events: number; readonly half: boolean }
 
-const deathsOf = (vendor: SpokenId): readonly Death[] =>
+const deathsOf = (vendor: SharedDialectId): readonly Death[] =>
   Array.from({ length: streams[vendor].length + 1 }, (_, events) => events).flatMap((events) =>
     (['close', 'break'] as const).flatMap((how) =>
       [false, true]
@@ -363,7 +363,7 @@ test.each(pairs)(
   },
 )
 
-const midErrors: Readonly<Record<SpokenId, string>> = {
+const midErrors: Readonly<Record<SharedDialectId, string>> = {
   chat: 'data: {"error":{"message":"secret sk-live-1234567 failed","code":500}}\n\n',
   responses: `event: error\ndata: {"type":"error","code":"server_error","message":"secret sk-live-1234567","param":null}\n\n`,
   messages: messagesEvent({

@@ -107,8 +107,8 @@ for (const engine of serverEngines)
       [{ alert_webhook_url: 'ftp://hooks.example.com/' }, 'alert_webhook_url'],
     ])('%j is refused, and nothing of it is kept', async (body, param) => {
       const refused = await put({ per_call_max_usd: 7, ...body })
-      const told = await jsonOf(refused)
-      expect([refused.status, told.code, told.param]).toEqual([400, 'invalid_parameter', param])
+      const answer = await jsonOf(refused)
+      expect([refused.status, answer.code, answer.param]).toEqual([400, 'invalid_parameter', param])
       expect(await jsonOf(await server.get(path))).toMatchObject(none)
     })
 

@@ -146,14 +146,14 @@ test('only its own address becomes a socket', async () => {
 
 test('a body past the limit, declared or not, is a 413 of our own with an id and a line of log', async () => {
   const close = 'Connection: close'
-  const told = async (path: string, bytes: number) =>
+  const answerTo = async (path: string, bytes: number) =>
     ask(post(path, [`Content-Length: ${bytes}`, close]), new Uint8Array(bytes).fill(32))
   const untold = async (path: string, bytes: number) => {
     const chunk = `${(1_000).toString(16)}\r\n${' '.repeat(1_000)}\r\n`
     const body = `${chunk.repeat(bytes / 1_000)}0\r\n\r\n`
     return ask(post(path, ['Transfer-Encoding: chunked', close]), body)
   }
-  for (const send of [told, untold])
+  for (const send of [answerTo, untold])
     for (const over of [1_000, 2_000, 1_000_000]) {
       lines.length = 0
       const reply = await send('/v1/chat/completions', LIMIT + over)
@@ -163,11 +163,11 @@ test('a body past the limit, declared or not, is a 413 of our own with an id and
       expect(reply.headers.get('x-request-id')).toBe(error.request_id)
       expect(lines).toMatchObject([{ call: error.request_id, status: 413, ended: 'request_too_large' }])
     }
-  const messages = await told('/v1/messages', LIMIT + 5_000)
+  const messages = await answerTo('/v1/messages', LIMIT + 5_000)
   expect(JSON.parse(messages.body)).toMatchObject({ type: 'error', error: { type: 'request_too_large' } })
   const gemini = await untold('/v1beta/models/small:generateContent', LIMIT + 5_000)
   expect(JSON.parse(gemini.body).error).toMatchObject({ code: 413, status: 'INVALID_ARGUMENT' })
-  expect((await told('/v1/chat/completions', LIMIT - 100)).status).toBe(400)
+  expect((await answerTo('/v1/chat/completions', LIMIT - 100)).status).toBe(400)
   expect((await untold('/v1/chat/completions', LIMIT - 1_000)).status).toBe(400)
 })
 

@@ -47,7 +47,7 @@ export const runClocks = (seed: number, reached: Reached): void => {
   const deposit = BigInt(pick(60, 300)) * 1_000_000n
   const processes: Process[] = []
   /** The most each call held, and the cost that its caller learnt. */
-  const calls = new Map<string, { held: bigint; told?: bigint }>()
+  const calls = new Map<string, { held: bigint; named?: bigint }>()
   let store: Store
   let databaseAheadMs = 0
   let generation = 0
@@ -96,7 +96,7 @@ export const runClocks = (seed: number, reached: Reached): void => {
     const cost = (amount * BigInt(pick(25, 100))) / 100n
     const settled = await hold.settle(cost, { ...emptyDetail, keyId }).catch(() => undefined)
     if (settled === undefined) return hit('clocks: not settled')
-    calls.set(hold.callId, { held: amount, told: settled.charged })
+    calls.set(hold.callId, { held: amount, named: settled.charged })
     hit('clocks: answered')
   }
 
@@ -210,13 +210,13 @@ export const runClocks = (seed: number, reached: Reached): void => {
   /** Each call is charged at most once, what its caller learnt, and never more than it held. */
   const checkMoney = async (): Promise<void> => {
     let charged = 0n
-    for (const [callId, { held, told }] of calls) {
+    for (const [callId, { held, named }] of calls) {
       const posted = (await store.ledger.transfersOf(callId)).filter(({ kind }) => kind === 'usage')
       const amount = posted.reduce((sum, one) => sum + one.amount, 0n)
       charged += amount
       if (posted.length > 1) fail('a call was charged twice')
       if (amount > held) fail('a call was charged more than it held')
-      if (told !== undefined && amount > told) fail(`told ${told}, charged ${amount}`)
+      if (named !== undefined && amount > named) fail(`told ${named}, charged ${amount}`)
     }
     if ((await store.ledger.balance(WALLET)) !== deposit - charged) fail('money was made or lost')
     if (charged > deposit) fail('more was charged than there was')

@@ -16,7 +16,7 @@ import { createChain } from './rail.ts'
 import type { Stage } from './stage.ts'
 
 /** The answer that a caller gets: the id is that of the run. */
-export type Heard = {
+export type JobAnswer = {
   readonly status: number
   readonly id: string
   readonly cost: string | undefined
@@ -24,7 +24,7 @@ export type Heard = {
   readonly quote: string | undefined
 }
 
-export type Asking = {
+export type JobRequest = {
   /** Of a key; undefined for a guest. */
   readonly key: number | undefined
   readonly waitS: number
@@ -35,7 +35,7 @@ export type Asking = {
 
 type Parts = Stage & {
   readonly store: () => Store
-  readonly ask: (inputs: object, it: Asking) => Promise<Heard | undefined>
+  readonly ask: (inputs: object, it: JobRequest) => Promise<JobAnswer | undefined>
   readonly cancel: (runId: string) => Promise<void>
 }
 

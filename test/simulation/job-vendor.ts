@@ -13,7 +13,7 @@ import type { World } from './world.ts'
 export const PICTURE = 10_000_000n
 export const DEADLINE_MS = 20_000
 
-type Told = { readonly id?: string; readonly is?: string; readonly made?: number }
+type VendorReply = { readonly id?: string; readonly is?: string; readonly made?: number }
 
 const shape: JobShape = {
   flow: 'job',
@@ -23,13 +23,13 @@ const shape: JobShape = {
     body: { json: { ...inputs, call: id } },
   }),
   readRef: ({ status, json }) => {
-    const { id } = json as Told
+    const { id } = json as VendorReply
     return status === 200 && id !== undefined ? { ref: { id } } : undefined
   },
   poll: ({ id }) => ({ method: 'GET', path: `/jobs/${id}` }),
   readPoll: ({ status, json }) => {
     if (status !== 200) return undefined
-    const { is, made = 0 } = json as Told
+    const { is, made = 0 } = json as VendorReply
     if (is === 'pending') return { pending: true }
     if (is === 'cancelled') return { verdict: 'cancelled' }
     if (is === 'failed') return { verdict: 'failed', fault: 'vendor', message: 'no' }

@@ -18,7 +18,7 @@ import { GUESTS_KEY } from '../../src/payment/x402.ts'
 import type { Run } from '../../src/store/calls/run-port.ts'
 import { StoreFault } from '../../src/store/faults.ts'
 import type { Store } from '../../src/store/port.ts'
-import { type Asking, CHANGE_MS, CHANGE_WALLET, createJobPayers, type Heard } from './job-payers.ts'
+import { CHANGE_MS, CHANGE_WALLET, createJobPayers, type JobAnswer, type JobRequest } from './job-payers.ts'
 import { createJobVendor, createKept, DEADLINE_MS, film, filmMedia, PICTURE } from './job-vendor.ts'
 import type { Reached } from './law.ts'
 import { oneModel } from './one-model.ts'
@@ -91,15 +91,15 @@ export const runJobs = (seed: number, reached: Reached): void => {
   }
 
   /** What the caller gets: nothing from a process that died, and nothing after its patience. */
-  const ask = (inputs: object, it: Asking) =>
-    new Promise<Heard | undefined>((resolve) => {
+  const ask = (inputs: object, it: JobRequest) =>
+    new Promise<JobAnswer | undefined>((resolve) => {
       after(it.waitS * 1000 + 4_000, () => resolve(undefined))
       const { process, gateway } = living() ?? {}
       if (process === undefined || gateway === undefined) return
       const body = { model: film.id, inputs }
       const trace = newTrace(`c${serial++}`, world.now())
       beganBy.set(trace.callId, process.instance)
-      const told = (status: number, cost: string | undefined): void => {
+      const answered = (status: number, cost: string | undefined): void => {
         const quote = trace.headers['payment-required']
         if (!process.dead) resolve({ status, id: trace.callId, cost, quote })
       }
@@ -127,11 +127,11 @@ export const runJobs = (seed: number, reached: Reached): void => {
       ).then(
         ({ status, headers }) => {
           Object.assign(trace.headers, headers)
-          told(status, headers['x-cost-usd'])
+          answered(status, headers['x-cost-usd'])
         },
         (thrown: unknown) => {
           if (!(thrown instanceof Refusal) && !(thrown instanceof StoreFault)) fail(`a call threw ${thrown}`)
-          told(thrown instanceof Refusal ? thrown.status : 500, undefined)
+          answered(thrown instanceof Refusal ? thrown.status : 500, undefined)
         },
       )
     })
@@ -176,7 +176,7 @@ export const runJobs = (seed: number, reached: Reached): void => {
     }
   }
 
-  const check200 = (heard: Heard | undefined, made: number): void => {
+  const check200 = (heard: JobAnswer | undefined, made: number): void => {
     if (heard?.status !== 200) return
     hit('jobs: answered')
     const cents = `0.0${made}`

@@ -30,7 +30,7 @@ const SLOW_ANSWER = 0.03
 
 type Method = (...args: never[]) => Promise<unknown>
 
-export type Way = {
+export type Connection = {
   /** The process of this connection: each of its methods has draws of its own. */
   readonly name: string
   readonly link: Link
@@ -46,8 +46,8 @@ export type Way = {
 const untroubled = { outage: { down: false }, arrived: () => undefined, settled: () => undefined }
 
 /** The store as one process sees it: every method goes over the network. */
-export const overNetwork = (store: Store, world: World, way: Way): Store => {
-  const { link, outage, arrived, settled, refused } = { ...untroubled, ...way }
+export const overNetwork = (store: Store, world: World, connection: Connection): Store => {
+  const { link, outage, arrived, settled, refused } = { ...untroubled, ...connection }
   const { reliable = false, reach = (run) => run() } = link
   const send = (method: Method, args: never[], { random, pick }: Draws): Promise<unknown> =>
     new Promise((resolve, reject) => {
@@ -97,5 +97,5 @@ export const overNetwork = (store: Store, world: World, way: Way): Store => {
       return result
     },
   }
-  return far({ ...store, ledger: watched }, way.name)
+  return far({ ...store, ledger: watched }, connection.name)
 }

@@ -200,9 +200,9 @@ export const createPayments = (parts: PaymentParts): Payments => {
     if (only.kind !== 'usage' || only.debit !== payment.account)
       return fail(`a paid call is billed to ${only.debit}`)
     if (only.amount > units * UNIT) return fail('a payment spends more than itself')
-    const told = answers.some(({ cost }) => cost === only.amount)
-    if (!told && (only.note == null || lone)) return fail(`billed ${only.amount}, told ${answer.cost}`)
-    hit(told ? 'x402: bill exact' : `x402: bill ${only.note}`)
+    const exact = answers.some(({ cost }) => cost === only.amount)
+    if (!exact && (only.note == null || lone)) return fail(`billed ${only.amount}, told ${answer.cost}`)
+    hit(exact ? 'x402: bill exact' : `x402: bill ${only.note}`)
   }
 
   /** Nobody has an answer that ended well without having paid for it, except where the house pays. */

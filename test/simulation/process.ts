@@ -11,7 +11,7 @@ import type { X402Options } from '../../src/payment/x402/offer.ts'
 import { callSettings } from '../../src/settings/calls.ts'
 import { readSettings } from '../../src/settings/setting.ts'
 import type { Store } from '../../src/store/port.ts'
-import { overNetwork, type Way } from './network.ts'
+import { type Connection, overNetwork } from './network.ts'
 import type { World } from './world.ts'
 
 /** Under the server's secret, the same in every process. */
@@ -30,7 +30,7 @@ export type Running = {
   readonly longestCallMs: number
 }
 
-type Start = Way & {
+type Start = Connection & {
   readonly longestCallMs: number
   /** By default one that runs at a rate of its own, until the process dies. */
   readonly clock?: Clock
@@ -41,13 +41,13 @@ type Start = Way & {
 export const startProcess = (
   world: World,
   ledger: Store,
-  { longestCallMs, outbox, clock: given, ...way }: Start,
+  { longestCallMs, outbox, clock: given, ...connection }: Start,
 ): Running => {
-  const { name: instance } = way
-  const { alive } = way.link
+  const { name: instance } = connection
+  const { alive } = connection.link
   const clock = given ?? world.clock(alive)
   const { random } = world.draws(instance)
-  const store = overNetwork(ledger, world, way)
+  const store = overNetwork(ledger, world, connection)
   const book = createBook({
     store,
     clock,

@@ -22,7 +22,12 @@ export type Counter = {
   readonly running: Set<string>
 }
 
-type Told = { readonly callId: string; readonly cost: bigint; readonly said: string; readonly sure: boolean }
+type RepeatAnswer = {
+  readonly callId: string
+  readonly cost: bigint
+  readonly said: string
+  readonly sure: boolean
+}
 
 type RepeatParts = Stage & {
   readonly counter: () => Counter | undefined
@@ -46,7 +51,7 @@ const POLLS = 12
 export const createRepeats = (parts: RepeatParts) => {
   const { world, hit, fail } = parts
   const { after } = world
-  const told: (readonly Told[])[] = []
+  const allAnswers: (readonly RepeatAnswer[])[] = []
   let asked = 0
   let serial = 0
 
@@ -72,7 +77,11 @@ export const createRepeats = (parts: RepeatParts) => {
     return settle(hold, ref, BigInt(pick(1, 100)))
   }
 
-  const settle = async (hold: Hold, ref: IdempotencyRef, share: bigint): Promise<Told | undefined> => {
+  const settle = async (
+    hold: Hold,
+    ref: IdempotencyRef,
+    share: bigint,
+  ): Promise<RepeatAnswer | undefined> => {
     const cost = share > 50n ? 100_000n : (hold.amount() * share) / 100n
     const said = `${cost} ${serial++}`
     const answer = { ref, answer: { status: 200, headers: {}, body: said } }
@@ -83,7 +92,7 @@ export const createRepeats = (parts: RepeatParts) => {
     return { callId: hold.callId, cost, said, sure: settled.remaining !== undefined }
   }
 
-  const attempt = async (counter: Counter, repeat: Repeat): Promise<Told | undefined> => {
+  const attempt = async (counter: Counter, repeat: Repeat): Promise<RepeatAnswer | undefined> => {
     const { ref } = repeat
     const { running } = counter
     if (running.has(ref.key)) return undefined
@@ -95,7 +104,7 @@ export const createRepeats = (parts: RepeatParts) => {
     }
   }
 
-  const claim = async (counter: Counter, repeat: Repeat): Promise<Told | undefined> => {
+  const claim = async (counter: Counter, repeat: Repeat): Promise<RepeatAnswer | undefined> => {
     const { ref } = repeat
     const { store, clock, instance } = counter
     const entry = { ref, fingerprint: 'f', callId: `i${serial++}`, instance, lockMs: parts.longestCallMs }
@@ -122,8 +131,8 @@ export const createRepeats = (parts: RepeatParts) => {
   const insist = async (): Promise<void> => {
     const repeat = repeatOf()
     const { random } = repeat.draws
-    const answers: Told[] = []
-    told.push(answers)
+    const answers: RepeatAnswer[] = []
+    allAnswers.push(answers)
     for (let tries = 0; tries < TRIES; tries++) {
       const copies = random() < 0.2 ? [send(repeat), send(repeat)] : [send(repeat)]
       const got = (await Promise.all(copies)).filter((one) => one !== undefined)
@@ -141,8 +150,8 @@ export const createRepeats = (parts: RepeatParts) => {
     const awayMs = SILENT_MS + pick(50, 500)
     const pair = parts.cutOff(awayMs)
     if (pair === undefined) return
-    const answers: Told[] = []
-    told.push(answers)
+    const answers: RepeatAnswer[] = []
+    allAnswers.push(answers)
     const [first, second] = pair
     const one = send({ ...repeat, lastsMs: pick(2_000, parts.longestCallMs - 50) }, first)
     await new Promise<void>((resolve) => after(awayMs - pick(10, 200), resolve))
@@ -151,7 +160,7 @@ export const createRepeats = (parts: RepeatParts) => {
   }
 
   /** What the caller gets: nothing from a process that died, and nothing after its patience. */
-  const send = (repeat: Repeat, counter = parts.counter()): Promise<Told | undefined> =>
+  const send = (repeat: Repeat, counter = parts.counter()): Promise<RepeatAnswer | undefined> =>
     new Promise((resolve) => {
       after(PATIENCE_MS, () => resolve(undefined))
       if (counter === undefined) return resolve(undefined)
@@ -163,7 +172,7 @@ export const createRepeats = (parts: RepeatParts) => {
 
   /** With all processes gone: callers were charged what they learnt, or the charge is the house's or was recovered. */
   const check = async (store: Store): Promise<void> => {
-    for (const answers of told) {
+    for (const answers of allAnswers) {
       if (new Set(answers.map(({ callId }) => callId)).size > 1) fail('one Idempotency-Key is two calls')
       const said = new Set(answers.filter(({ sure }) => sure).map((one) => one.said))
       if (said.size > 1) fail('one Idempotency-Key was given two answers')

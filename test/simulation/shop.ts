@@ -181,13 +181,13 @@ export const openShop = (world: World, process: Running, rail: Rail): Shop => {
       let text = ''
       if (answer.body instanceof Uint8Array) text = new TextDecoder().decode(answer.body)
       else for await (const piece of answer.body) text += new TextDecoder().decode(piece)
-      const told = stream ? COST_COMMENT.exec(text)?.[1] : answer.headers['x-cost-usd']
+      const cost = stream ? COST_COMMENT.exec(text)?.[1] : answer.headers['x-cost-usd']
       return {
         status: answer.status,
         code: answer.status === 200 ? 'ok' : (trace.ended ?? ''),
         callId: trace.callId,
         complete: answer.status === 200 && (stream ? text.endsWith('data: [DONE]\n\n') : text.endsWith('}')),
-        cost: told === undefined ? undefined : nanoFromDecimal(told),
+        cost: cost === undefined ? undefined : nanoFromDecimal(cost),
         headers: { ...answer.headers, ...trace.headers },
       }
     } catch (thrown) {

@@ -10,7 +10,7 @@ import { engines, stopSound } from './engines.ts'
 const page = readFileSync(join(import.meta.dir, '../../docs/growth.md'), 'utf8')
 
 /** Table and rows a call, as the page gives them. */
-const told = new Map(
+const documented = new Map(
   [...page.matchAll(/^\| `(\w+)` \| (\d+) \| [^|]{5,} \| [^|]{5,} \|$/gm)].map(([, table = '', rows]) => [
     table,
     Number(rows),
@@ -51,7 +51,7 @@ for (const engine of engines.filter(({ lasting }) => lasting))
     await server.store.exports.noteExports(true)
     const { ask, tables, close } = look(database.url)
     const names = (await ask(tables)).map(({ name }) => String(name)).toSorted()
-    expect([...told.keys()].toSorted()).toEqual(names)
+    expect([...documented.keys()].toSorted()).toEqual(names)
     const call = async () => {
       const answer = await server.post('/v1/chat/completions', chat())
       await answer.text()
@@ -68,7 +68,7 @@ for (const engine of engines.filter(({ lasting }) => lasting))
     const before = await count()
     for (let n = 0; n < CALLS; n++) await call()
     const after = await count()
-    for (const [table, rows] of told) {
+    for (const [table, rows] of documented) {
       const grown = (after.get(table) ?? 0) - (before.get(table) ?? 0)
       // A lease may be renewed meanwhile, a day may end; nothing grows with each call unless the page says so.
       if (rows === 0) expect([table, grown < CALLS / 2]).toEqual([table, true])

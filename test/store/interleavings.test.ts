@@ -33,7 +33,7 @@ type Scene = {
   readonly deposit: Nano
   revoked: boolean
   /** The charge that each call learnt, by each attempt that may answer. */
-  readonly told: Map<string, Nano[]>
+  readonly charges: Map<string, Nano[]>
   readonly seen: Set<string>
 }
 
@@ -73,7 +73,7 @@ describe('transactions that interleave on PostgreSQL', () => {
       ...named,
       limits: { spendCap: deposit - CENT },
     })
-    return { id, deposit, revoked: false, told: new Map(), seen: new Set() }
+    return { id, deposit, revoked: false, charges: new Map(), seen: new Set() }
   }
 
   /** Sends a commit until it is known to have happened, as a process does. */
@@ -116,7 +116,7 @@ describe('transactions that interleave on PostgreSQL', () => {
     const charged = result.settled.has(callId) ? settle.charge : result.chargedBefore.get(callId)
     if (charged === undefined) return void scene.seen.add('not charged')
     scene.seen.add('charged')
-    scene.told.set(callId, [...(scene.told.get(callId) ?? []), charged])
+    scene.charges.set(callId, [...(scene.charges.get(callId) ?? []), charged])
   }
   type Attempt = { readonly instance: string; readonly callId: string }
 
@@ -157,9 +157,9 @@ describe('transactions that interleave on PostgreSQL', () => {
     for (const call of ['a', 'b', 'two', 'lost']) {
       const callId = `${scene.id} ${call}`
       const posted = (await plain.ledger.transfersOf(callId)).filter(({ kind }) => kind === 'usage')
-      const told = scene.told.get(callId) ?? []
-      expect([callId, posted.length <= 1, told.length <= 1]).toEqual([callId, true, true])
-      if (told.length === 1) expect([callId, posted[0]?.amount]).toEqual([callId, told[0]])
+      const charges = scene.charges.get(callId) ?? []
+      expect([callId, posted.length <= 1, charges.length <= 1]).toEqual([callId, true, true])
+      if (charges.length === 1) expect([callId, posted[0]?.amount]).toEqual([callId, charges[0]])
       charged += posted[0]?.amount ?? 0n
     }
     expect(await plain.ledger.balance(`w${scene.id}`)).toBe(has - charged)

@@ -27,7 +27,7 @@ const disableExhausted = (
 }
 
 /** One request for a loan: by whom, with how much room of its own, and what the limits had before. */
-type Asked = {
+type LoanAttempt = {
   key: ModelKey
   ask: LoanRequest
   before: ModelLease | undefined
@@ -38,27 +38,27 @@ type Asked = {
 }
 
 /** What a limit must have; a renewal of a lease needs nothing. */
-const needed = ({ ask, own }: Asked, { name }: ModelLimit): Nano | undefined => {
+const needed = ({ ask, own }: LoanAttempt, { name }: ModelLimit): Nano | undefined => {
   if (ask.need === undefined) return undefined
   if (name === 'wallet') return most(ask.need, CENT - own)
   // A call that costs nothing fits under every cap.
   return ask.need + own > 0n ? ask.need : undefined
 }
 
-const lacks = (asked: Asked, limit: ModelLimit, there: Nano): boolean => {
-  const need = needed(asked, limit)
+const lacks = (attempt: LoanAttempt, limit: ModelLimit, there: Nano): boolean => {
+  const need = needed(attempt, limit)
   return need !== undefined && there < need
 }
 
-const shortOf = (asked: Asked): readonly ModelLimit[] =>
-  asked.limits.filter((limit) => lacks(asked, limit, limit.room))
+const shortOf = (attempt: LoanAttempt): readonly ModelLimit[] =>
+  attempt.limits.filter((limit) => lacks(attempt, limit, limit.room))
 
-const expectRefusal = (world: World, asked: Asked, result: LoanRefused): void => {
+const expectRefusal = (world: World, attempt: LoanAttempt, result: LoanRefused): void => {
   const { model } = world
-  const { key, ask, own, astray, limits } = asked
-  const short = shortOf(asked)
+  const { key, ask, own, astray, limits } = attempt
+  const short = shortOf(attempt)
   ok(short.length > 0, `refused with ${result.outcome} although everything fits`)
-  const others = model.leases.filter((l) => l.state === 'open' && l !== asked.before)
+  const others = model.leases.filter((l) => l.state === 'open' && l !== attempt.before)
   const idle = (limit: ModelLimit): Nano =>
     others.filter(limit.under).reduce((total, lease) => total + model.idleOn(lease), astray)
   const held = (limit: ModelLimit): Nano =>
@@ -71,8 +71,8 @@ const expectRefusal = (world: World, asked: Asked, result: LoanRefused): void =>
     named.some((limit) => most(0n, limit.room + idle(limit) + own - astray) === result.available),
     `${result.limit} of ${result.owner} has ${result.available}`,
   )
-  const lacking = short.filter((limit) => lacks(asked, limit, limit.room + idle(limit)))
-  const spent = lacking.filter((limit) => lacks(asked, limit, limit.room + idle(limit) + held(limit)))
+  const lacking = short.filter((limit) => lacks(attempt, limit, limit.room + idle(limit)))
+  const spent = lacking.filter((limit) => lacks(attempt, limit, limit.room + idle(limit) + held(limit)))
   equal(result.outcome, lacking.length === 0 ? 'recall' : spent.length === 0 ? 'held' : 'spent')
   if (result.outcome === 'spent') ok(result.required > result.available, 'needs no more than there is')
   if (result.outcome === 'recall') {
@@ -87,7 +87,7 @@ const expectRefusal = (world: World, asked: Asked, result: LoanRefused): void =>
 }
 
 /** What the limits beside the wallet leave when only charges count. */
-const leastOf = ({ model }: World, { key, limits }: Asked): Nano | undefined => {
+const leastOf = ({ model }: World, { key, limits }: LoanAttempt): Nano | undefined => {
   const settled = model.posted.get(key.wallet) ?? 0n
   const stops = model.keys.flatMap(({ id, limits: { stopAt } }) =>
     stopAt !== undefined && key.line.includes(id) ? [settled - stopAt] : [],
@@ -96,10 +96,10 @@ const leastOf = ({ model }: World, { key, limits }: Asked): Nano | undefined => 
   return lefts.length === 0 ? undefined : lefts.reduce(least)
 }
 
-const expectGrowth = (world: World, asked: Asked, result: Loan): void => {
+const expectGrowth = (world: World, attempt: LoanAttempt, result: Loan): void => {
   const { model } = world
-  const { key, ask, before, limits } = asked
-  equal(shortOf(asked).length, 0, `lent although ${shortOf(asked).map(({ name }) => name)} is short`)
+  const { key, ask, before, limits } = attempt
+  equal(shortOf(attempt).length, 0, `lent although ${shortOf(attempt).map(({ name }) => name)} is short`)
   const available = limits.map(({ room }) => room).reduce(least)
   const need = most(ask.need ?? 0n, 0n)
   const bound = most(need, most(available, 0n) / 2n)
@@ -123,8 +123,8 @@ const expectGrowth = (world: World, asked: Asked, result: Loan): void => {
   equal(result.leaseId, lease.id)
   lease.left += result.grown
   // Room that the instance does not report went astray: it counts with what the limits leave beside it.
-  const room = lease.left - asked.astray
-  equal(result.beside === undefined ? undefined : result.beside + room, leastOf(world, asked))
+  const room = lease.left - attempt.astray
+  equal(result.beside === undefined ? undefined : result.beside + room, leastOf(world, attempt))
   lease.expires = Math.min(model.now + 10_000, nextDayStart(model.now))
   equal(result.lifeMs, lease.expires - model.now)
 }
@@ -154,7 +154,7 @@ export const lend: Command = async (world, { a, b, c }) => {
     useful: amount / BigInt(1 + (c % 5)),
     ttlMs: 10_000,
   }
-  const asked = { key, ask, before, own, astray, limits: model.limits(key, sub) }
+  const attempt = { key, ask, before, own, astray, limits: model.limits(key, sub) }
   const wasEnabled = model.enabled(key)
   const result = await store.ledger.lend(ask)
   saw(world, `lend ${result.outcome}`)
@@ -168,6 +168,6 @@ export const lend: Command = async (world, { a, b, c }) => {
     delete key.reason
     delete key.month
   }
-  if (result.outcome === 'lent') expectGrowth(world, asked, result)
-  else expectRefusal(world, asked, result)
+  if (result.outcome === 'lent') expectGrowth(world, attempt, result)
+  else expectRefusal(world, attempt, result)
 }

@@ -24,7 +24,7 @@ type It = ReturnType<typeof oldCalls> & {
   readonly store: Store
   readonly clock: { at: number }
   /** The reports of a span, each as one sum, and the number of their calls. */
-  readonly told: (span?: Span) => Promise<readonly [bigint, number][]>
+  readonly sums: (span?: Span) => Promise<readonly [bigint, number][]>
   readonly stop: () => Promise<void>
 }
 
@@ -47,7 +47,7 @@ const opened = async (engine: (typeof engines)[number]): Promise<It> => {
     store,
     clock,
     ...oldCalls(store, clock),
-    told: (span = all) =>
+    sums: (span = all) =>
       Promise.all(
         (
           [
@@ -112,9 +112,9 @@ const play = async (it: It, steps: readonly Step[]): Promise<void> => {
       posted.push({ at, amount: -100n, requests: 0 })
     }
     const everything = sumOf(posted, { from: 0, to: Infinity })
-    for (const told of await it.told()) expect(told).toEqual(everything)
+    for (const sum of await it.sums()) expect(sum).toEqual(everything)
     const span = cut[at % cut.length] ?? { from: 0, to: 0 }
-    for (const told of await it.told(span)) expect([span, told]).toEqual([span, sumOf(posted, span)])
+    for (const sum of await it.sums(span)) expect([span, sum]).toEqual([span, sumOf(posted, span)])
   }
 }
 
@@ -167,10 +167,10 @@ for (const engine of engines)
         it.clock.at = START + 10 * MINUTE
         await it.reap()
         await it.call(it.clock.at, 'two')
-        for (const told of await it.told()) expect(told).toEqual([2n * COST, 2])
+        for (const sum of await it.sums()) expect(sum).toEqual([2n * COST, 2])
         it.clock.at = START + 9 * HOUR_MS
         await it.store.reports.rollUp()
-        for (const told of await it.told()) expect(told).toEqual([2n * COST, 2])
+        for (const sum of await it.sums()) expect(sum).toEqual([2n * COST, 2])
       })
     })
   })

@@ -11,7 +11,7 @@ for (const { name, fresh } of engines.filter(({ lasting }) => lasting))
     const engine = openEngine(database)
     const failed = Promise.withResolvers<void>()
     const late = Promise.withResolvers<unknown>()
-    const told = late.promise.then(
+    const rejection = late.promise.then(
       () => 'written',
       (error: Error) => error.message,
     )
@@ -34,7 +34,7 @@ for (const { name, fresh } of engines.filter(({ lasting }) => lasting))
       )
       .catch(() => 'failed')
     expect(outcome).toBe('failed')
-    expect(await told).toBe('the transaction has ended')
+    expect(await rejection).toBe('the transaction has ended')
     const rows = await engine.transaction('control', (run) => run(`select id from account where id = 'late'`))
     expect(rows).toEqual([])
     await engine.close()

@@ -1,12 +1,12 @@
 /** What the first event of a stream of messages reports about the input. */
 import { expect, test } from 'bun:test'
-import { billed, closing, context, type SpokenId } from '../../../test/dialects/steps.ts'
+import { billed, closing, context, type SharedDialectId } from '../../../test/dialects/steps.ts'
 import { callerDialects, vendorDialects } from '../index.ts'
 import { translatedRelay } from '../translate-stream.ts'
 
 const traits = { outputBound: 'max_tokens', takesStreamOptions: true } as const
 
-const eventsOf = (vendor: SpokenId, events: readonly object[]): any[] => {
+const eventsOf = (vendor: SharedDialectId, events: readonly object[]): any[] => {
   const read = vendorDialects[vendor].streamReader(() => 'new', traits)
   const relay = translatedRelay(read, callerDialects.messages.streamWriter(context(), false))
   const out = events.map((event) => {

@@ -1,4 +1,4 @@
-/** A storage engine as the stores use it: transactions in one dialect of SQL, in which a few words differ by engine. */
+/** A storage engine as the stores use it: transactions in SQL that is the same for both engines but for its dialect. */
 
 /** A value that may be bound to a parameter. Parameters are written `$1`, `$2`, … in the text. */
 export type Value = string | number | bigint | Uint8Array | null

@@ -1,17 +1,17 @@
 /** A vendor that speaks chat completions and shows its reasoning, strict by the API reference. */
 import { isObject, type Json, type JsonObject } from '../../../src/core/json-body.ts'
-import type { Asked } from '../../server/harness.ts'
+import type { VendorRequest } from '../../server/harness.ts'
 import { checkStrict, listAt, objectWith, textAt } from './check.ts'
 import {
   countsOf,
   cutOddly,
-  type Heard,
   type Memory,
   need,
   newName,
   piecesOf,
-  type Said,
+  type ScriptedReply,
   sizeOf,
+  type UnderstoodRequest,
   VendorRefuses,
 } from './script.ts'
 
@@ -78,14 +78,14 @@ const unknown = (name: string, at: string) =>
 /** Makes the vendor; `memory` is what it saw. */
 export const chatVendor =
   (memory: Memory) =>
-  (asked: Asked): Response => {
+  (request: VendorRequest): Response => {
     try {
-      need(asked.url.endsWith('/chat/completions'), `Invalid URL (POST ${asked.url})`)
-      const heard = hear(asked.body, memory)
+      need(request.url.endsWith('/chat/completions'), `Invalid URL (POST ${request.url})`)
+      const heard = hear(request.body, memory)
       const said = memory.answer(heard)
       if (typeof said === 'number') return failure(said, 'The scripted failure.')
       if (!heard.stream) return said.breaks === undefined ? whole(heard, said) : failure(500, 'Broken.')
-      return streamed(heard, said, asked.body)
+      return streamed(heard, said, request.body)
     } catch (thrown) {
       if (!(thrown instanceof VendorRefuses)) throw thrown
       memory.refused.push(thrown.message)
@@ -102,7 +102,7 @@ const longest: Readonly<Record<string, number>> = { user: 64, prompt_cache_key: 
 const CALL_ID_MAX = 40
 const TOOLS_MAX = 128
 
-const hear = (body: JsonObject, memory: Memory): Heard => {
+const hear = (body: JsonObject, memory: Memory): UnderstoodRequest => {
   objectWith(body, '', top, unknown)
   for (const [name, most] of Object.entries(longest))
     need(
@@ -246,7 +246,7 @@ const schemaOf = (format: Json | undefined): unknown => {
   return inner.schema
 }
 
-const usageOf = (said: Said) => {
+const usageOf = (said: ScriptedReply) => {
   const { input, output, cacheRead } = countsOf(said)
   return {
     prompt_tokens: input + cacheRead,
@@ -256,14 +256,14 @@ const usageOf = (said: Said) => {
     ...(said.thinking === undefined ? {} : { completion_tokens_details: { reasoning_tokens: 3 } }),
   }
 }
-const head = (heard: Heard, object: string) => ({
+const head = (heard: UnderstoodRequest, object: string) => ({
   id: newName('chatcmpl-'),
   object,
   created: 1_795_000_000,
   model: `${heard.model}-0101`,
 })
 
-const whole = (heard: Heard, said: Said): Response =>
+const whole = (heard: UnderstoodRequest, said: ScriptedReply): Response =>
   Response.json({
     ...head(heard, 'chat.completion'),
     choices: [
@@ -290,7 +290,7 @@ const whole = (heard: Heard, said: Said): Response =>
     usage: usageOf(said),
   })
 
-const streamed = (heard: Heard, said: Said, body: JsonObject): Response => {
+const streamed = (heard: UnderstoodRequest, said: ScriptedReply, body: JsonObject): Response => {
   const same = head(heard, 'chat.completion.chunk')
   const event = (choices: unknown[], more: object = {}) =>
     `data: ${JSON.stringify({ ...same, choices, ...more })}\n\n`
@@ -301,19 +301,20 @@ const streamed = (heard: Heard, said: Said, body: JsonObject): Response => {
   if (said.breaks === 'die' || said.breaks === 'stall') return cutOddly(events.join(''), said.breaks)
   if (said.breaks === 'error')
     return cutOddly(`${events.join('')}data: {"error":{"message":"Overloaded","type":"server_error"}}\n\n`)
-  const told: object[][] = []
+  const toolPieces: object[][] = []
   for (const [index, { name, args }] of said.calls.entries()) {
     const begun = { index, id: newName('call_'), type: 'function', function: { name, arguments: '' } }
-    told.push([
+    toolPieces.push([
       begun,
       ...piecesOf(JSON.stringify(args)).map((text) => ({ index, function: { arguments: text } })),
     ])
   }
   // The dialect numbers its calls, so that their arguments may come in turns.
-  const inTurns = Array.from({ length: Math.max(0, ...told.map((pieces) => pieces.length)) }, (_none, turn) =>
-    told.flatMap((pieces) => pieces.slice(turn, turn + 1)),
+  const inTurns = Array.from(
+    { length: Math.max(0, ...toolPieces.map((pieces) => pieces.length)) },
+    (_none, turn) => toolPieces.flatMap((pieces) => pieces.slice(turn, turn + 1)),
   )
-  for (const piece of (heard.prompt.includes('in turns') ? inTurns : told).flat())
+  for (const piece of (heard.prompt.includes('in turns') ? inTurns : toolPieces).flat())
     events.push(delta({ tool_calls: [piece] }))
   events.push(event([{ index: 0, delta: {}, finish_reason: said.calls.length > 0 ? 'tool_calls' : 'stop' }]))
   if (isObject(body.stream_options) && body.stream_options.include_usage === true)

@@ -1,18 +1,18 @@
 /** A vendor that speaks generate-content, strict by the API reference: results for every call, thought signatures. */
 import { isObject, type Json, type JsonObject } from '../../../src/core/json-body.ts'
-import type { Asked } from '../../server/harness.ts'
+import type { VendorRequest } from '../../server/harness.ts'
 import { listAt, objectWith, textAt } from './check.ts'
 import {
   counts,
   countsOf,
   cutOddly,
-  type Heard,
   type Memory,
   need,
   newName,
   piecesOf,
-  type Said,
+  type ScriptedReply,
   sizeOf,
+  type UnderstoodRequest,
   VendorRefuses,
 } from './script.ts'
 
@@ -95,14 +95,14 @@ const listed = (value: Json | undefined, at: string): readonly Json[] =>
 /** Makes the vendor; `memory` is what it saw. */
 export const geminiVendor =
   (memory: Memory) =>
-  (asked: Asked): Response => {
+  (request: VendorRequest): Response => {
     try {
-      const path = /\/models\/([^/:]+):(\w+)(\?alt=sse)?$/.exec(asked.url)
-      need(path !== null, `Not found: ${asked.url}`)
+      const path = /\/models\/([^/:]+):(\w+)(\?alt=sse)?$/.exec(request.url)
+      need(path !== null, `Not found: ${request.url}`)
       const [, model = '', method, sse] = path
-      if (method === 'countTokens') return countTokens(asked.body, model, memory)
+      if (method === 'countTokens') return countTokens(request.body, model, memory)
       need(method === 'generateContent' || sse !== undefined, 'a stream without alt=sse')
-      const heard = hear(asked.body, model, method === 'streamGenerateContent', memory)
+      const heard = hear(request.body, model, method === 'streamGenerateContent', memory)
       const said = memory.answer(heard)
       if (typeof said === 'number') return failure(said, 'The scripted failure.')
       if (!heard.stream)
@@ -136,7 +136,7 @@ const signatureOf = (name: string, args: Json): string =>
 
 type State = { prompt: string; rounds: string[][]; imageBytes: number[]; open: string[] }
 
-const hear = (body: JsonObject, model: string, stream: boolean, memory: Memory): Heard => {
+const hear = (body: JsonObject, model: string, stream: boolean, memory: Memory): UnderstoodRequest => {
   objectWith(body, '', top, unknown)
   const contents = listed(body.contents, 'contents')
   need(contents.length > 0, '* GenerateContentRequest.contents: contents is not specified')
@@ -332,7 +332,7 @@ const schemaOf = (settings: JsonObject): unknown => {
   return schema
 }
 
-const usageOf = (said: Said) => {
+const usageOf = (said: ScriptedReply) => {
   const { input, output, cacheRead } = countsOf(said)
   return {
     ...inputOf(said),
@@ -341,7 +341,7 @@ const usageOf = (said: Said) => {
     totalTokenCount: input + cacheRead + output,
   }
 }
-const inputOf = (said: Said) => {
+const inputOf = (said: ScriptedReply) => {
   const { input, cacheRead } = countsOf(said)
   return {
     promptTokenCount: input + cacheRead,
@@ -352,13 +352,13 @@ const inputOf = (said: Said) => {
 }
 
 /** Calls have no id; the first of a step carries the signature. */
-const callParts = (heard: Heard, said: Said) =>
+const callParts = (heard: UnderstoodRequest, said: ScriptedReply) =>
   said.calls.map(({ name, args }, index) => ({
     functionCall: { name, args },
     ...(index === 0 && isThird(heard.model) ? { thoughtSignature: signatureOf(name, args) } : {}),
   }))
 
-const whole = (heard: Heard, said: Said) => ({
+const whole = (heard: UnderstoodRequest, said: ScriptedReply) => ({
   candidates: [
     {
       content: {
@@ -378,7 +378,7 @@ const whole = (heard: Heard, said: Said) => ({
   responseId: newName('resp-'),
 })
 
-const streamed = (heard: Heard, said: Said): Response => {
+const streamed = (heard: UnderstoodRequest, said: ScriptedReply): Response => {
   const event = (value: object) => `data: ${JSON.stringify(value)}\r\n\r\n`
   const early = { usageMetadata: inputOf(said) }
   const tail = { modelVersion: heard.model, responseId: newName('resp-') }

@@ -1,18 +1,18 @@
 /** A vendor that speaks messages, strict by the API reference: pairs of tool blocks, signatures, no empty texts. */
 import { isObject, type Json, type JsonObject } from '../../../src/core/json-body.ts'
-import type { Asked } from '../../server/harness.ts'
+import type { VendorRequest } from '../../server/harness.ts'
 import { listAt, objectSchemas, objectWith, textAt } from './check.ts'
 import {
   counts,
   countsOf,
   cutOddly,
-  type Heard,
   type Memory,
   need,
   newName,
   piecesOf,
-  type Said,
+  type ScriptedReply,
   sizeOf,
+  type UnderstoodRequest,
   VendorRefuses,
 } from './script.ts'
 
@@ -75,12 +75,12 @@ const unknownInSchemas = [
 /** Makes the vendor; `memory` is what it saw. */
 export const messagesVendor =
   (memory: Memory) =>
-  (asked: Asked): Response => {
+  (request: VendorRequest): Response => {
     try {
-      need(asked.headers.get('anthropic-version') !== null, 'anthropic-version: header is required')
-      if (asked.url.endsWith('/messages/count_tokens')) return Response.json(count(asked.body, memory))
-      need(asked.url.endsWith('/messages'), `Not found: ${asked.url}`)
-      const heard = hear(underBetas(asked), memory)
+      need(request.headers.get('anthropic-version') !== null, 'anthropic-version: header is required')
+      if (request.url.endsWith('/messages/count_tokens')) return Response.json(count(request.body, memory))
+      need(request.url.endsWith('/messages'), `Not found: ${request.url}`)
+      const heard = hear(underBetas(request), memory)
       const said = memory.answer(heard)
       if (typeof said === 'number') return failure(said, 'The scripted failure.')
       if (!heard.stream) return said.breaks === undefined ? whole(heard, said) : failure(500, 'Broken.')
@@ -93,7 +93,7 @@ export const messagesVendor =
   }
 
 /** The body without what the vendor takes only under a beta, where the request asks for that beta. */
-const underBetas = ({ headers, body }: Asked): JsonObject => {
+const underBetas = ({ headers, body }: VendorRequest): JsonObject => {
   const betas = headers.get('anthropic-beta')?.split(',') ?? []
   const { context_management: _managed, ...rest } = body
   return betas.includes('context-management-2025-06-27') ? rest : body
@@ -116,7 +116,7 @@ const signatureOf = (text: string): string =>
 
 type State = { prompt: string; rounds: string[][]; imageBytes: number[]; open: Set<string> }
 
-const hear = (body: JsonObject, memory: Memory): Heard => {
+const hear = (body: JsonObject, memory: Memory): UnderstoodRequest => {
   objectWith(body, '', top, unknown)
   need(Number.isSafeInteger(body.max_tokens), 'max_tokens: Field required')
   const messages = listAt(body.messages, 'messages')
@@ -319,15 +319,15 @@ const schemaOf = (format: Json | undefined): unknown => {
   return asked.schema
 }
 
-const usage = (said: Said, output = countsOf(said).output) => ({
+const usage = (said: ScriptedReply, output = countsOf(said).output) => ({
   input_tokens: countsOf(said).input,
   cache_creation_input_tokens: countsOf(said).cacheWrite,
   cache_read_input_tokens: countsOf(said).cacheRead,
   output_tokens: output,
   service_tier: 'standard',
 })
-const stopOf = (said: Said) => (said.calls.length > 0 ? 'tool_use' : 'end_turn')
-const messageOf = (heard: Heard, content: unknown[], stop: string | null, usage: object) => ({
+const stopOf = (said: ScriptedReply) => (said.calls.length > 0 ? 'tool_use' : 'end_turn')
+const messageOf = (heard: UnderstoodRequest, content: unknown[], stop: string | null, usage: object) => ({
   id: newName('msg_01'),
   type: 'message',
   role: 'assistant',
@@ -338,7 +338,7 @@ const messageOf = (heard: Heard, content: unknown[], stop: string | null, usage:
   usage,
 })
 
-const whole = (heard: Heard, said: Said): Response =>
+const whole = (heard: UnderstoodRequest, said: ScriptedReply): Response =>
   Response.json(
     messageOf(
       heard,
@@ -359,7 +359,7 @@ const whole = (heard: Heard, said: Said): Response =>
     ),
   )
 
-const streamed = (heard: Heard, said: Said): Response => {
+const streamed = (heard: UnderstoodRequest, said: ScriptedReply): Response => {
   const events: string[] = []
   const event = (type: string, members: object) =>
     events.push(`event: ${type}\ndata: ${JSON.stringify({ type, ...members })}\n\n`)

@@ -8,17 +8,17 @@ import {
   responseEvents,
   responsesUsage10and5,
 } from '../../dialects/responses-vendor.ts'
-import type { Asked } from '../../server/harness.ts'
+import type { VendorRequest } from '../../server/harness.ts'
 import { checkStrict, listAt, objectWith, textAt } from './check.ts'
 import {
   countsOf,
   cutOddly,
-  type Heard,
   type Memory,
   need,
   newName,
-  type Said,
+  type ScriptedReply,
   sizeOf,
+  type UnderstoodRequest,
   VendorRefuses,
 } from './script.ts'
 
@@ -82,13 +82,13 @@ const unknown = (name: string, at: string) => `Unknown parameter: '${at === '' ?
 export const responsesVendor = (memory: Memory) => {
   /** The sealed thoughts it gave, by the items they were in. */
   const sealed = new Map<string, string>()
-  return (asked: Asked): Response => {
+  return (request: VendorRequest): Response => {
     try {
-      need(asked.url.endsWith('/responses'), `Invalid URL (POST ${asked.url})`)
-      const heard = hear(asked.body, memory, sealed)
+      need(request.url.endsWith('/responses'), `Invalid URL (POST ${request.url})`)
+      const heard = hear(request.body, memory, sealed)
       const said = memory.answer(heard)
       if (typeof said === 'number') return failure(said, 'The scripted failure.')
-      const whole = answerOf(heard, said, asked.body, sealed)
+      const whole = answerOf(heard, said, request.body, sealed)
       if (heard.stream) return streamed(whole, said)
       return said.breaks === undefined ? Response.json(whole) : failure(500, 'Broken.')
     } catch (thrown) {
@@ -105,7 +105,7 @@ const failure = (status: 400 | 429 | 500, message: string): Response =>
 
 type Listening = { prompt: string; rounds: string[][]; imageBytes: number[]; roundOpen: boolean }
 
-const hear = (body: JsonObject, memory: Memory, sealed: ReadonlyMap<string, string>): Heard => {
+const hear = (body: JsonObject, memory: Memory, sealed: ReadonlyMap<string, string>): UnderstoodRequest => {
   objectWith(body, '', top, unknown)
   checkMembers(body)
   const heard: Listening = { prompt: '', rounds: [], imageBytes: [], roundOpen: false }
@@ -281,7 +281,12 @@ const schemaOf = (text: Json | undefined): unknown => {
   return format.schema
 }
 
-const answerOf = (heard: Heard, said: Said, body: JsonObject, sealed: Map<string, string>) => {
+const answerOf = (
+  heard: UnderstoodRequest,
+  said: ScriptedReply,
+  body: JsonObject,
+  sealed: Map<string, string>,
+) => {
   const shows = isObject(body.reasoning) && typeof body.reasoning.summary === 'string'
   const seals = listAt(body.include ?? [], 'include').includes('reasoning.encrypted_content')
   const thoughts = said.thinking === undefined ? [] : [thoughtOf(shows ? said.thinking : '', seals, sealed)]
@@ -310,7 +315,7 @@ const thoughtOf = (summary: string, seals: boolean, sealed: Map<string, string>)
   return seals ? { ...item, encrypted_content: own } : item
 }
 
-const streamed = (whole: ReturnType<typeof response>, { breaks }: Said): Response => {
+const streamed = (whole: ReturnType<typeof response>, { breaks }: ScriptedReply): Response => {
   const events = responseEvents(whole)
   if (breaks === undefined) return cutOddly(events.join(''))
   const begun = events.slice(

@@ -2,7 +2,7 @@
 import type { JsonObject } from '../../../src/core/json-body.ts'
 
 /** What a vendor understood of a request. */
-export type Heard = {
+export type UnderstoodRequest = {
   readonly model: string
   readonly stream: boolean
   /** The user's last text. */
@@ -20,7 +20,7 @@ export type Heard = {
 
 type ToolUse = { readonly name: string; readonly args: JsonObject }
 
-export type Said = {
+export type ScriptedReply = {
   readonly thinking?: string
   readonly text?: string
   readonly calls: readonly ToolUse[]
@@ -38,17 +38,18 @@ export type Counts = {
   readonly cacheWrite: number
 }
 
-export type Answering = (heard: Heard) => Said | 400 | 429 | 500
+export type Script = (heard: UnderstoodRequest) => ScriptedReply | 400 | 429 | 500
 
 export const weather: ToolUse = { name: 'get_weather', args: { city: 'Zürich "Altstadt"', days: 2 } }
 export const time: ToolUse = { name: 'get_time', args: { zone: 'Europe/Zurich' } }
 export const person: JsonObject = { name: 'Ada', age: 36 }
 export const thought = 'Let me weigh it — 慎重に.'
 export const counts = { input: 11, output: 7 }
-export const countsOf = (said: Said): Counts => said.counts ?? { ...counts, cacheRead: 0, cacheWrite: 0 }
+export const countsOf = (said: ScriptedReply): Counts =>
+  said.counts ?? { ...counts, cacheRead: 0, cacheWrite: 0 }
 
 /** The vendor's answer; a number is an error status. */
-const answerTo: Answering = (heard) => {
+const answerTo: Script = (heard) => {
   const { prompt, rounds } = heard
   const failure = /FAIL (400|429|500)/.exec(prompt)?.[1]
   if (failure !== undefined) return Number(failure) as 400 | 429 | 500
@@ -80,7 +81,7 @@ export const need: (fits: boolean, why: string) => asserts fits = (fits, why) =>
 
 /** What a vendor remembers of the requests it took, for the tests. */
 export type Memory = {
-  readonly answer: Answering
+  readonly answer: Script
   /** For each signature that came back: the vendor's own, or the word for none. */
   readonly signatures: ('own' | 'skipped')[]
   /** How often the vendor was asked to think. */
@@ -91,7 +92,7 @@ export type Memory = {
 }
 
 /** `answer` decides the answer to a request that was taken. */
-export const newMemory = (answer: Answering = answerTo): Memory => ({
+export const newMemory = (answer: Script = answerTo): Memory => ({
   answer,
   signatures: [],
   thinking: 0,
