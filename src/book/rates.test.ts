@@ -65,10 +65,10 @@ test('three processes together admit just the limit, whoever is asked', async ()
     fc.asyncProperty(
       fc.constantFrom(1, 5, 60, 600),
       fc.array(fc.nat(2), { minLength: 700, maxLength: 700 }),
-      async (limit, asked) => {
+      async (limit, order) => {
         const { rates, key } = await scene(3)
         const verdicts = await Promise.all(
-          asked.map((who) => rates[who]!.take(key, { rpm: limit }, undefined)),
+          order.map((who) => rates[who]!.take(key, { rpm: limit }, undefined)),
         )
         expect(verdicts.filter(({ admitted }) => admitted).length).toBe(limit)
         expect(verdicts.every(({ remaining }) => remaining >= 0 && remaining <= limit)).toBe(true)

@@ -27,8 +27,8 @@ const found = (id: string, ...equals: readonly string[]) =>
   dearerEquals({ catalogue, failover: new Map([[id, equals]]) })
 
 test('equals whose price is above in any class, at any length, are named', () => {
-  const [asked = '', ...equals] = Object.keys(prices)
-  expect(found(asked, ...equals)).toEqual([
+  const [id = '', ...equals] = Object.keys(prices)
+  expect(found(id, ...equals)).toEqual([
     'a/asked → b/dearer',
     'a/asked → b/dearer-when-long',
     'a/asked → b/dearer-cache',

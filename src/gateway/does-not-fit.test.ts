@@ -61,9 +61,9 @@ test.each<[string | undefined, string | undefined, boolean]>([
   [undefined, undefined, false],
   ['mine', 'key', false],
   ['above', 'parent', true],
-])('a cap of %s is told as that of %s, and never which key it is', (owner, told, namesAbove) => {
+])('a cap of %s is told as that of %s, and never which key it is', (owner, named, namesAbove) => {
   const refusal = doesNotFit({ ...binding, owner, limit: 'monthly_cap_usd' }, { required: CREDIT }, gateway)
-  expect(refusal.members.limit_owner).toBe(told as string)
+  expect(refusal.members.limit_owner).toBe(named as string)
   expect(refusal.message.includes('of a key above this one')).toBe(namesAbove)
   expect(JSON.stringify([refusal.message, refusal.members])).not.toContain('"above"')
 })

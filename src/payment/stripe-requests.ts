@@ -54,9 +54,9 @@ export const openSession = async (
 const sessionOf = (
   { returnUrl }: StripeSettings,
   id: string,
-  { amount, label, origin, saves, back: asked }: StripeCheckout,
+  { amount, label, origin, saves, back: wantedPage }: StripeCheckout,
 ): Stripe.Checkout.SessionCreateParams => {
-  const page = asked ?? returnUrl
+  const page = wantedPage ?? returnUrl
   const back =
     page === undefined
       ? `${origin}/api/wallet/checkout/${id}`

@@ -259,8 +259,8 @@ test('law: for every model, call, tier and usage that the bounds allow, the char
       fc.integer({ min: 1, max: 8 }),
       fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 6, maxLength: 6 }),
       fc.constantFrom(undefined, 'flex', 'default', 'priority'),
-      (model, it, asked, choices, random, tier) => {
-        const output = Math.min(asked, model.maxOutputTokens)
+      (model, it, requested, choices, random, tier) => {
+        const output = Math.min(requested, model.maxOutputTokens)
         const usage = usageWithin(model, it, output * choices, random)
         expect(inputTokens(usage)).toBeLessThanOrEqual(inputBound(model, it))
         const served = priceOf(model, tier)

@@ -16,8 +16,8 @@ const at = (id: string, key: string): Deployment => ({
   priority: 0,
 })
 const models: Record<string, Model> = { own: { id: 'own' } as Model, equal: { id: 'equal' } as Model }
-const asked = at('own', 'first')
-const others = [asked, at('own', 'second'), at('equal', 'third')]
+const tried = at('own', 'first')
+const others = [tried, at('own', 'second'), at('equal', 'third')]
 const refusal = refuse('upstream_error', 'no')
 
 const table: readonly (readonly [
@@ -36,7 +36,7 @@ const table: readonly (readonly [
 ]
 
 test.each(table)('after %j those are asked: %j; at rest: %s, for %s', (failed, next, rests, restMs) => {
-  expect(others.filter((one) => !rulesOut(failed, asked, one)).map(({ id }) => id)).toEqual([...next])
+  expect(others.filter((one) => !rulesOut(failed, tried, one)).map(({ id }) => id)).toEqual([...next])
   expect(isLast(failed)).toBe(next.length === 0)
   expect(restsAfter(failed)).toBe(rests as never)
   expect(requestedRestOf(failed)).toBe(restMs as never)

@@ -58,7 +58,7 @@ const account = {
 
 test('one token serves all calls until shortly before it ends', async () => {
   let now = 1_795_000_000_000
-  const asked: string[] = []
+  const requests: string[] = []
   const clock = {
     now: () => now,
     monotonicMs: () => now,
@@ -66,12 +66,12 @@ test('one token serves all calls until shortly before it ends', async () => {
     turn: async () => undefined,
   }
   const headers = googleTokens(account, clock, async (_url, init) => {
-    asked.push(String(init.body))
-    return Response.json({ access_token: `token-${asked.length}`, expires_in: 3600 })
+    requests.push(String(init.body))
+    return Response.json({ access_token: `token-${requests.length}`, expires_in: 3600 })
   })
   const together = await Promise.all([headers(), headers(), headers()])
   expect(together.map(({ authorization }) => authorization)).toEqual(Array(3).fill('Bearer token-1'))
-  const jwt = new URLSearchParams(asked[0]).get('assertion') ?? ''
+  const jwt = new URLSearchParams(requests[0]).get('assertion') ?? ''
   const [head, claims, signature] = jwt.split('.')
   expect(
     createVerify('RSA-SHA256').update(`${head}.${claims}`).verify(publicKey, signature!, 'base64url'),

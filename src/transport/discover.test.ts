@@ -14,18 +14,18 @@ type SeenRequest = { readonly method: string; readonly path: string }
 const place = (
   id: string,
   answer: () => Response | Promise<Response>,
-): LocalServer & { readonly asked: SeenRequest[] } => {
-  const asked: SeenRequest[] = []
+): LocalServer & { readonly requests: SeenRequest[] } => {
+  const requests: SeenRequest[] = []
   const server = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
     fetch: (request) => {
-      asked.push({ method: request.method, path: new URL(request.url).pathname })
+      requests.push({ method: request.method, path: new URL(request.url).pathname })
       return answer()
     },
   })
   stops.push(() => server.stop(true))
-  return { id, baseUrl: `http://127.0.0.1:${server.port}/v1`, asked }
+  return { id, baseUrl: `http://127.0.0.1:${server.port}/v1`, requests }
 }
 
 const ollama = () =>
@@ -82,7 +82,7 @@ test('each kind of server is found with all its models, free of charge', async (
       ['lmstudio/text-embedding-bge-small', 'embeddings'],
     ],
   ])
-  for (const { asked } of places) expect(asked).toEqual([{ method: 'GET', path: '/v1/models' }])
+  for (const { requests } of places) expect(requests).toEqual([{ method: 'GET', path: '/v1/models' }])
   expect(found.map(({ setup }) => [setup.vendor.id, setup.baseUrl, setup.secrets])).toEqual(
     places.map(({ id, baseUrl }) => [id, baseUrl, []]),
   )
@@ -109,7 +109,7 @@ test('what was found can be sold: the catalogue takes a price of zero for a pric
 test('a vendor that the operator set up under the same name wins: nobody is asked', async () => {
   const own = place('ollama', ollama)
   expect(await discover(new Set(['ollama']), [own])).toEqual([])
-  expect(own.asked).toEqual([])
+  expect(own.requests).toEqual([])
 })
 
 test.each<[string, () => Response | Promise<Response>]>([
@@ -133,5 +133,5 @@ test('a redirect is not followed: it could lead off this machine', async () => {
   const target = place('target', ollama)
   const odd = place('odd', () => Response.redirect(`${target.baseUrl}/models`, 302))
   expect(await discover(none, [odd])).toEqual([])
-  expect(target.asked).toEqual([])
+  expect(target.requests).toEqual([])
 })

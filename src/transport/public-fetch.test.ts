@@ -70,8 +70,8 @@ const ask = async (url: string, more: Partial<PublicFetch> = {}, on = parts()): 
   return Buffer.concat(pieces)
 }
 
-const fault = async (asked: Promise<unknown>): Promise<FetchFault> => {
-  const error = await asked.then(
+const fault = async (fetching: Promise<unknown>): Promise<FetchFault> => {
+  const error = await fetching.then(
     () => undefined,
     (thrown: unknown) => thrown,
   )
@@ -135,8 +135,8 @@ test('a redirect is followed three times, a fourth one is not', async () => {
 })
 
 test('a name that changes its address between two requests is checked each time', async () => {
-  let asked = 0
-  const changing = parts(async () => (++asked === 1 ? ['1.1.1.1'] : ['127.0.0.1']))
+  let requests = 0
+  const changing = parts(async () => (++requests === 1 ? ['1.1.1.1'] : ['127.0.0.1']))
   seen.length = 0
   expect((await fault(ask(to('/to', to('/a')), {}, changing))).kind).toBe('refused')
   expect(seen).toHaveLength(1)

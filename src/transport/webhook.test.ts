@@ -3,11 +3,11 @@ import { afterAll, expect, test } from 'bun:test'
 import type { PublicParts } from './public-address.ts'
 import { sendWebhook } from './webhook.ts'
 
-const asked: string[] = []
+const requests: string[] = []
 const parts = (addresses: readonly string[], answer: () => Response = () => new Response()): PublicParts => ({
   resolve: async () => addresses,
   fetch: async (url) => {
-    asked.push(url)
+    requests.push(url)
     return answer()
   },
 })
@@ -15,7 +15,7 @@ const send = (to: PublicParts, url = 'https://hooks.example.com/a') =>
   sendWebhook(to, { url, headers: {}, body: '{}' })
 
 afterAll(() =>
-  expect(asked).toEqual(['https://1.1.1.1/a', 'https://[2606:4700::1111]/a', 'https://1.1.1.1/a']),
+  expect(requests).toEqual(['https://1.1.1.1/a', 'https://[2606:4700::1111]/a', 'https://1.1.1.1/a']),
 )
 
 test('the connection goes to the address that was checked', async () => {

@@ -103,7 +103,7 @@ const music: UnpricedModel = {
     // The length is measured on the stored result.
     read: (answer) => (isBlocked(answer) ? { verdict: 'blocked' } : soundOf(answer)),
   },
-  most: { audio_ms: ({ music_length_ms: asked }) => Number(asked) },
+  most: { audio_ms: ({ music_length_ms: lengthMs }) => Number(lengthMs) },
   source: 'notes of September 2026 say 0.15 USD a minute, resellers ask 0.60 and more',
 }
 

@@ -132,7 +132,7 @@ export const runwayMedia: VendorMedia = {
       shape: shape('/text_to_image', 'image'),
       card: {
         rows: [{ rates: credit }],
-        most: { credit: ({ ratio: asked }) => (String(asked).includes('1080') ? 8 : 5) },
+        most: { credit: ({ ratio }) => (String(ratio).includes('1080') ? 8 : 5) },
       },
       source,
     },

@@ -54,23 +54,23 @@ const all = (engine: Engine, lane: Lane) => engine.batch(lane, [{ text: 'select 
 
 test('a commit is confirmed when it is on the disk, a read of it too, and the next one commits meanwhile', async () => {
   const { disk, engine } = await opened('told.db')
-  const told: string[] = []
-  const note = (name: string) => () => void told.push(name)
+  const events: string[] = []
+  const note = (name: string) => () => void events.push(name)
   const first = insert(engine, 'writer', 1).then(note('first'))
   await untilWaiting(disk)
   const second = insert(engine, 'control', 2).then(note('second'))
   const readers = (['control', 'reading'] as const).map((lane) =>
-    all(engine, lane).then(([rows]) => told.push(`${lane} ${rows?.length}`)),
+    all(engine, lane).then(([rows]) => events.push(`${lane} ${rows?.length}`)),
   )
   for (let turn = 0; turn < 100; turn++) await settled()
-  expect([told, disk.syncs()]).toEqual([[], 1])
+  expect([events, disk.syncs()]).toEqual([[], 1])
   disk.end()
   await first
   await untilWaiting(disk)
-  expect([told, disk.syncs()]).toEqual([['first'], 1])
+  expect([events, disk.syncs()]).toEqual([['first'], 1])
   disk.end()
   await Promise.all([second, ...readers])
-  expect(told.toSorted()).toEqual(['control 2', 'first', 'reading 2', 'second'])
+  expect(events.toSorted()).toEqual(['control 2', 'first', 'reading 2', 'second'])
   await engine.close()
 })
 

@@ -174,14 +174,14 @@ test('damaged files are delivered or refused, never a fault of ours', async () =
 })
 
 describe('addresses', () => {
-  const asked: string[] = []
+  const requests: string[] = []
   const from = (it: Partial<PublicParts> & { answer?: () => Response }) =>
     serveMedia({
       pool,
       get: {
         resolve: it.resolve ?? (async () => ['1.1.1.1']),
         fetch: async (url) => {
-          asked.push(url)
+          requests.push(url)
           return it.answer?.() ?? new Response('<p>text')
         },
       },
@@ -198,26 +198,26 @@ describe('addresses', () => {
     'https://a:b@example.com/',
     'https://example.com:8443/',
   ])('%s is not asked', async (url) => {
-    const before = asked.length
+    const before = requests.length
     expect(await page(from({}), url)).toContain('not public')
-    expect(asked.length).toBe(before)
+    expect(requests.length).toBe(before)
   })
 
   test('a name that leads inwards is not asked, and the connection goes to the address that was checked', async () => {
-    const before = asked.length
+    const before = requests.length
     expect(await page(from({ resolve: async () => ['1.1.1.1', '10.0.0.1'] }))).toContain('not public')
-    expect(asked.length).toBe(before)
+    expect(requests.length).toBe(before)
     await verdictOf(from({}), 'page-text-1', { url: 'https://example.com/a' })
-    expect(asked.at(-1)).toBe('https://1.1.1.1/a')
+    expect(requests.at(-1)).toBe('https://1.1.1.1/a')
   })
 
   test.each(['http://169.254.169.254/', 'https://10.0.0.1/', 'file:///etc/passwd', 'http://example.com/'])(
     'a redirect to %s is not followed',
     async (location) => {
-      const before = asked.length
+      const before = requests.length
       const answer = () => new Response(null, { status: 302, headers: { location } })
       expect(await page(from({ answer }))).toContain('not public')
-      expect(asked.length).toBe(before + 1)
+      expect(requests.length).toBe(before + 1)
     },
   )
 
