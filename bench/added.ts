@@ -1,13 +1,10 @@
 /**
- * `bun bench/added.ts [--engine postgres] [--turns N] [--seconds N] [--connections N] [--pause ms] [--delay ms]`: the time that a
+ * `bun bench/added.ts [--engine postgres] [--turns N] [--seconds N] [--connections N] [--delay ms]`: the time that a
  * server says it added to its answers, by its own histogram, against a clock outside: how much longer its callers wait
  * than those of a proxy that only passes on. Both are called in turns.
- *
- * Callers pause between calls. A caller that asks again at once waits until the server has tidied up after its last
- * answer, and no clock inside the server sees how long a request waited in the kernel.
  */
 import { parseArgs } from 'node:util'
-import { bodyOf, clientOf, median } from './measure.ts'
+import { bodyOf, load, median } from './measure.ts'
 import { type Server, startBare, startTurnpike, startUpstream } from './servers.ts'
 
 const { values } = parseArgs({
@@ -16,7 +13,6 @@ const { values } = parseArgs({
     turns: { type: 'string', default: '7' },
     seconds: { type: 'string', default: '3' },
     connections: { type: 'string', default: '1' },
-    pause: { type: 'string', default: '3' },
     delay: { type: 'string', default: '5' },
   },
 })
@@ -25,7 +21,7 @@ const connections = Number(values.connections)
 const body = bodyOf(1_000)
 
 /** The histogram's sum in seconds, and its count of calls. */
-const reportedBy = async ({ url }: Server): Promise<{ readonly sum: number; readonly count: number }> => {
+const toldBy = async ({ url }: Server): Promise<{ readonly sum: number; readonly count: number }> => {
   const answer = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${TOKEN}` } })
   const text = await answer.text()
   const of = (part: string) =>
@@ -35,21 +31,9 @@ const reportedBy = async ({ url }: Server): Promise<{ readonly sum: number; read
 
 /** Milliseconds of a call on average. */
 const meanOf = async (server: Server, seconds: number): Promise<number> => {
-  const until = performance.now() + seconds * 1_000
-  let [calls, totalMs] = [0, 0]
-  const callAgain = async (): Promise<void> => {
-    const client = await clientOf(server, body)
-    while (performance.now() < until) {
-      const answer = await client.ask()
-      if (answer.status !== 200) throw new Error(`a call failed with ${answer.status}`)
-      calls++
-      totalMs += answer.totalMs
-      await Bun.sleep(Number(values.pause))
-    }
-    client.close()
-  }
-  await Promise.all(Array.from({ length: connections }, callAgain))
-  return totalMs / calls
+  const sample = await load(server, body, { connections, seconds })
+  if (sample.failed > 0) throw new Error(`${sample.failed} calls failed`)
+  return (sample.seconds * 1_000 * connections) / sample.calls
 }
 
 const upstream = await startUpstream({ BENCH_DELAY: values.delay })
@@ -63,14 +47,14 @@ try {
   const ratios: number[] = []
   for (let turn = 0; turn <= Number(values.turns); turn++) {
     const direct = await meanOf(bare, Number(values.seconds))
-    const before = await reportedBy(server)
+    const before = await toldBy(server)
     const through = await meanOf(server, Number(values.seconds))
-    const after = await reportedBy(server)
-    const reportedMs = ((after.sum - before.sum) * 1_000) / (after.count - before.count)
+    const after = await toldBy(server)
+    const told = ((after.sum - before.sum) * 1_000) / (after.count - before.count)
     const added = through - direct
-    if (turn > 0) ratios.push(reportedMs / added)
+    if (turn > 0) ratios.push(told / added)
     process.stderr.write(
-      `proxy ${direct.toFixed(3)} ms, server ${through.toFixed(3)} ms, added ${added.toFixed(3)} ms, told ${reportedMs.toFixed(3)} ms\n`,
+      `proxy ${direct.toFixed(3)} ms, server ${through.toFixed(3)} ms, added ${added.toFixed(3)} ms, told ${told.toFixed(3)} ms\n`,
     )
   }
   process.stdout.write(
