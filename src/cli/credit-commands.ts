@@ -1,7 +1,7 @@
 /** `turnpike credit …`: grants, shows, states and settles post-paid billing (mpp). */
 import type { Command } from 'commander'
 import { silentLog } from '../core/log.ts'
-import { nanoFromDecimal, usdNumber } from '../core/money.ts'
+import { AMOUNT_FORM, nanoFromDecimal, usdNumber } from '../core/money.ts'
 import { Refusal } from '../core/refusal.ts'
 import { monthOf, systemClock } from '../core/time.ts'
 import { payFromWallet } from '../payment/pay-invoice.ts'
@@ -61,8 +61,7 @@ export const creditCommands = (program: Command): void => {
 
 const grant = async (database: Database, options: GrantOptions): Promise<void> => {
   const limit = nanoFromDecimal(options.usd)
-  if (limit === undefined)
-    throw new Failed(`--usd must be a decimal amount such as 250, not '${options.usd}'`)
+  if (limit === undefined) throw new Failed(`--usd must be ${AMOUNT_FORM}, not '${options.usd}'`)
   const netDays = Number.parseInt(options.netDays, 10)
   if (!/^\d{1,3}$/.test(options.netDays) || netDays > DAYS_MAX)
     throw new Failed(`--net-days must be a number from 0 to ${DAYS_MAX}, not '${options.netDays}'`)

@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { untilKnown } from '../book/heartbeat.ts'
 import { openNudge } from '../book/nudge.ts'
-import { type Nano, nanoFromDecimal } from '../core/money.ts'
+import { AMOUNT_FORM, type Nano, nanoFromDecimal } from '../core/money.ts'
 import { type Instant, systemClock } from '../core/time.ts'
 import { newId, newToken, prefixOf } from '../gateway/new-token.ts'
 import type { KeyChange } from '../store/accounts/tenancy-port.ts'
@@ -225,8 +225,7 @@ const rightOf = ({ canManage }: LimitOptions): { canManage?: boolean } => {
 const amount = (option: string, text: string): Nano | null => {
   if (text === 'none') return null
   const read = nanoFromDecimal(text)
-  if (read === undefined)
-    throw new Failed(`${option} must be a decimal amount of USD such as 25 or 0.5, or none, not '${text}'`)
+  if (read === undefined) throw new Failed(`${option} must be ${AMOUNT_FORM}, or none, not '${text}'`)
   return read
 }
 

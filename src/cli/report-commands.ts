@@ -35,10 +35,13 @@ const usage = async (database: Database, options: UsageOptions): Promise<void> =
   const groupBy = groups.filter((group) => names.includes(group))
   if (groupBy.length !== names.length)
     throw new Failed(`--by is a list of ${groups.join(', ')}, not '${options.by}'`)
+  const [from, to] = [dayOf('--from', options.from), dayOf('--to', options.to)]
+  if (from !== undefined && to !== undefined && from > to)
+    throw new Failed(`--from must not be after --to: '${options.from}' is after '${options.to}'`)
   const rows = await database.store.keys.usage({
     of: await usersOf(database, options),
-    from: dayOf('--from', options.from) ?? Date.now() - 30 * DAY_MS,
-    to: dayOf('--to', options.to) ?? Date.now() + 1,
+    from: from ?? Date.now() - 30 * DAY_MS,
+    to: to ?? Date.now() + 1,
     groupBy,
   })
   const shown = rows.map(({ cost, inputTokens, outputTokens, key, ...row }) => ({

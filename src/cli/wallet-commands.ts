@@ -1,6 +1,6 @@
 /** `turnpike wallet …`: creates, funds and shows wallets. */
 import type { Command } from 'commander'
-import { decimalFromNano, type Nano, nanoFromDecimal, usdNumber } from '../core/money.ts'
+import { AMOUNT_FORM, decimalFromNano, type Nano, nanoFromDecimal, usdNumber } from '../core/money.ts'
 import { systemClock } from '../core/time.ts'
 import { newId } from '../gateway/new-token.ts'
 import { awaitLeases } from '../payment/await-leases.ts'
@@ -82,7 +82,7 @@ type FundOptions = { usd: string; wallet: string; ref?: string; json?: boolean }
 const amountOf = ({ usd }: FundOptions): Nano => {
   const amount = nanoFromDecimal(usd)
   if (amount === undefined || amount === 0n)
-    throw new Failed(`--usd must be a decimal amount above 0 such as 25, not '${usd}'`)
+    throw new Failed(`--usd must be above 0 and ${AMOUNT_FORM}, not '${usd}'`)
   return amount
 }
 

@@ -26,6 +26,10 @@ export const nanoFromDecimal = (text: string): Nano | undefined => {
   return amount > BigInt(LARGEST_USD) * NANO_PER_USD ? undefined : amount
 }
 
+/** What it reads, for those who typed something else. */
+export const AMOUNT_FORM =
+  'a decimal amount of USD such as 25 or 0.5, at most a billion and with at most nine decimals'
+
 /** A larger amount is surely a mistake, and a sum of a few would overflow a ledger column. */
 const LARGEST_USD = 1e9
 

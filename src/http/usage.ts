@@ -28,6 +28,8 @@ export const getUsage = async (gateway: Gateway, call: HttpCall): Promise<Answer
   const groupBy = must(readGroups(query.get('group_by')))
   const from = must(readInstant('from', query.get('from'), now - 30 * DAY_MS))
   const to = must(readInstant('to', query.get('to'), now + 1))
+  if (query.has('from') && query.has('to') && from > to)
+    throw invalid('from', "'from' must not be after 'to'.")
   const own = must(readTruth('own', query.get('own')))
   const range = { of: own ? { only: caller.id } : { from: caller.id }, from, to }
   takeReportTurn(gateway, caller.id)

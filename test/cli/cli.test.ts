@@ -164,7 +164,15 @@ test('a refused command says why and ends with 1, wrong use with 2', async () =>
   const url = `sqlite:${folder}/ledger.db`
   const unknown = await run(url, 'key', 'disable', 'key_nobody')
   expect([unknown.code, unknown.errors.split('\n').length]).toEqual([1, 2])
-  expect((await run(url, 'wallet', 'fund', '--usd', '-1')).code).toBe(1)
+  for (const amount of ['-1', '0', '0.0000000001', '2000000000']) {
+    const { code, errors } = await run(url, 'wallet', 'fund', '--usd', amount)
+    expect([code, errors]).toEqual([
+      1,
+      expect.stringContaining('at most a billion and with at most nine decimals'),
+    ])
+  }
+  const turned = await run(url, 'usage', '--from', '2026-11-02', '--to', '2026-11-01')
+  expect([turned.code, turned.errors]).toEqual([1, expect.stringContaining('--from must not be after --to')])
   expect((await run(url, 'key', 'create')).code).toBe(2)
   for (const wrong of [
     ['grant', '--usd', '-1'],

@@ -138,6 +138,8 @@ for (const engine of serverEngines)
     test('an unknown parameter of /v1/usage is a 400 that names the known ones', async () => {
       const refused = await jsonOf(await server.get('/v1/usage?form=2026-01-01'))
       expect(refused.error).toMatchObject({ code: 'invalid_parameter', param: 'form' })
+      const turned = await server.get('/v1/usage?from=2026-11-02&to=2026-11-01')
+      expect([turned.status, (await jsonOf(turned)).error.param]).toEqual([400, 'from'])
       expect(refused.error.message).toContain('from, to, group_by, own')
       for (const query of ['own=1', 'own=true&own=false', 'group_by=day&limit=5'])
         expect([query, (await server.get(`/v1/usage?${query}`)).status]).toEqual([query, 400])
