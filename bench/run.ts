@@ -24,7 +24,7 @@ const asJson = process.argv.includes('--json')
 const rounds = quick ? 4 : 6
 const seconds = quick ? 0.6 : 3
 /** The first turn only warms up: code that is not compiled yet costs a third more. The first row warms up for all. */
-const warmSeconds = quick ? 1.5 : 2
+const warmSeconds = quick ? 1 : 2
 const firstWarmSeconds = 4
 const KEYS = 100_000
 /** With 512 callers who wait for each other and for no vendor, turns are long and nobody is overloaded. */
