@@ -38,7 +38,7 @@ const summaryOf = (read: Reading, answer: VendorAnswer): string | object => {
   if (read === undefined) {
     if (answer.status < 300) return 'broken'
     const text = { status: answer.status, retryAfter: null, body: answer.bytes }
-    return judgeVendorError(text, 'x', undefined).refusal.code
+    return judgeVendorError(text, 'x').refusal.code
   }
   if ('ref' in read) return read
   if ('next' in read) return { next: plain(read.next) }

@@ -94,6 +94,5 @@ export const readingOf = (id: string, inputs: Inputs, reply: Reply): string | ob
   if (verdict?.verdict === 'blocked') return 'blocked'
   if (verdict?.verdict === 'failed') return `fault of ${verdict.fault}`
   if (answer.status < 300) return 'broken'
-  return judgeVendorError({ status: answer.status, retryAfter: null, body: answer.bytes }, 'x', undefined)
-    .refusal.code
+  return judgeVendorError({ status: answer.status, retryAfter: null, body: answer.bytes }, 'x').refusal.code
 }

@@ -32,7 +32,7 @@ import { refuseUnsupported } from './vendor-call.ts'
 /** The codec of a call to a vendor; a Refusal when the vendor's dialect cannot express the call. */
 export const codecFor = (sides: Sides): CallCodec | Refusal => {
   const { call, traits } = sides
-  if (call.dialect === 'embeddings') return embeddingsCodec(sides)
+  if (call.kind === 'embeddings') return embeddingsCodec(sides)
   const vendor = vendorDialects[upstreamDialect(call, sides.target.model, traits)]
   return call.betas === undefined ? codecOf(sides, vendor) : codecWithBetas(sides, vendor, call.betas)
 }
@@ -73,9 +73,9 @@ const noStream = (): never => {
 }
 
 const embeddingsCodec = (sides: Sides): CallCodec | Refusal => {
-  const { call, target, traits } = sides
-  if (traits.embeds === undefined) return embeddingsPassed(sides)
-  const codec = embeddingsElsewhere(traits.embeds, call, target.model)
+  const { call, traits } = sides
+  if (traits.embeds === undefined && call.dialect === 'embeddings') return embeddingsPassed(sides)
+  const codec = embeddingsElsewhere(sides)
   if (codec instanceof Refusal) return codec
   const { read, ...sent } = codec
   return {

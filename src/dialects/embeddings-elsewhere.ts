@@ -1,6 +1,6 @@
 /**
- * Embeddings for vendors that do not take them in the form of chat completions: the texts are written each vendor's
- * way, and the vectors come back in the form that callers know.
+ * Embeddings where caller and vendor do not share the form of chat completions: the texts are written each vendor's
+ * way, and the vectors come back in the form that the caller knows.
  * Sources: Gemini API reference, "models.batchEmbedContents"; Vertex AI reference, "Text embeddings API" (`:predict`)
  * and "Embed content" (`:embedContent`); Amazon Bedrock, "Amazon Titan Text Embeddings" and "Cohere Embed"
  * (InvokeModel).
@@ -10,21 +10,17 @@ import { bodyOf, type Json, type JsonObject } from '../core/json-body.ts'
 import type { Model } from '../core/model.ts'
 import { invalid, Refusal } from '../core/refusal.ts'
 import { inputTokens, type Usage } from '../core/usage.ts'
+import { usageFinder } from '../metering/find-usage.ts'
+import { readUsage } from '../metering/read-usage.ts'
 import type { Billed } from './bill-members.ts'
 import { addChatBill } from './chat/pass-reply.ts'
-import type { EmbeddingsStyle } from './dialect.ts'
-import { embeddingsRequest } from './embeddings.ts'
+import type { Sides } from './codec.ts'
+import type { EmbeddingsStyle, VendorTraits } from './dialect.ts'
+import { embeddingsRequest, type TextsToEmbed } from './embeddings.ts'
+import { embeddedContents, writeEmbeddings } from './gemini/embeddings.ts'
 import { listOf, numberOf, objectOf, objectsOf, present, textOf } from './json-members.ts'
 import { ignoredIn } from './request.ts'
-import { type Encoded, refuseUnsupported } from './vendor-call.ts'
-
-/** What a caller asks for, as far as other vendors take it. */
-type TextsToEmbed = {
-  readonly texts: readonly string[]
-  readonly dimensions: number | undefined
-  /** What the vectors are for, in the vendor's own words. */
-  readonly inputType: string | undefined
-}
+import { refuseUnsupported } from './vendor-call.ts'
 
 type Vectors = { readonly vectors: readonly Json[]; readonly tokens: number | undefined }
 
@@ -32,7 +28,9 @@ type Style = {
   path(model: Model): string
   write(toEmbed: TextsToEmbed, model: Model): JsonObject | Refusal
   /** `headers` are those of the answer. */
-  read(value: JsonObject, headers: Headers): Vectors
+  read(value: JsonObject, headers: Headers, traits: VendorTraits): Vectors
+  /** Members that only some vendors take, and this one does. */
+  takes(model: Model): readonly string[]
 }
 
 /** For vendors that embed one text per request: several texts would mean several bills. */
@@ -40,7 +38,7 @@ const single = (toEmbed: TextsToEmbed): string | Refusal => {
   const [text, ...more] = toEmbed.texts
   return text === undefined || more.length > 0
     ? invalid(
-        'input',
+        toEmbed.param,
         "The model's vendor embeds one text in a request; send each input in a call of its own.",
       )
     : text
@@ -48,12 +46,14 @@ const single = (toEmbed: TextsToEmbed): string | Refusal => {
 
 const gemini: Style = {
   path: ({ upstreamName }) => `/models/${upstreamName}:batchEmbedContents`,
-  write: ({ texts, dimensions }, { upstreamName }) => ({
-    requests: texts.map((text) =>
+  takes: () => ['taskType', 'title'],
+  write: ({ texts, dimensions, purposes }, { upstreamName }) => ({
+    requests: texts.map((text, index) =>
       present({
         model: `models/${upstreamName}`,
         content: { parts: [{ text }] },
         outputDimensionality: dimensions,
+        ...purposes?.[index],
       }),
     ),
   }),
@@ -67,17 +67,31 @@ const gemini: Style = {
 const embedsContent = ({ upstreamName }: Model): boolean =>
   upstreamName.startsWith('gemini-') && upstreamName !== 'gemini-embedding-001'
 
+/** The same object; undefined if it has no members. */
+const configOf = (config: JsonObject): JsonObject | undefined =>
+  Object.keys(config).length === 0 ? undefined : config
+
 const vertex: Style = {
+  takes: () => ['taskType', 'title'],
   path: (model) => `/models/${model.upstreamName}:${embedsContent(model) ? 'embedContent' : 'predict'}`,
   write: (toEmbed, model) => {
-    const { texts, dimensions } = toEmbed
+    const { texts, dimensions, purposes } = toEmbed
     const size = dimensions === undefined ? undefined : { outputDimensionality: dimensions }
     if (!embedsContent(model))
-      return present({ instances: texts.map((content) => ({ content })), parameters: size })
+      return present({
+        instances: texts.map((content, index) => {
+          const { taskType, title } = purposes?.[index] ?? {}
+          return present({ content, task_type: taskType, title })
+        }),
+        parameters: size,
+      })
     const text = single(toEmbed)
     return text instanceof Refusal
       ? text
-      : present({ content: { parts: [{ text }] }, embedContentConfig: size })
+      : present({
+          content: { parts: [{ text }] },
+          embedContentConfig: configOf({ ...size, ...purposes?.[0] }),
+        })
   },
   read: (value) => {
     if (value.embedding !== undefined)
@@ -100,6 +114,7 @@ const isCohere = ({ upstreamName }: Model): boolean => upstreamName.includes('co
 
 /** Bedrock takes the body of each model's maker: Titan's for one text, Cohere's for several. */
 const invoke: Style = {
+  takes: (model) => (isCohere(model) ? ['input_type'] : []),
   path: ({ upstreamName }) => `/model/${encodeURIComponent(upstreamName)}/invoke`,
   write: (toEmbed, model) => {
     const { texts, dimensions, inputType } = toEmbed
@@ -128,25 +143,42 @@ const invoke: Style = {
   },
 }
 
-const styles: Readonly<Record<EmbeddingsStyle, Style>> = { gemini, vertex, invoke }
-
-const textsToEmbed = ({ input, dimensions, input_type }: JsonObject): TextsToEmbed | Refusal => {
-  const texts = (typeof input === 'string' ? [input] : listOf(input)).map(textOf)
-  return texts.every((text) => text !== undefined)
-    ? { texts, dimensions: numberOf(dimensions), inputType: textOf(input_type) }
-    : refuseUnsupported('input', 'lists of tokens')
+/** Vendors of chat completions, for callers of another form. */
+const chat: Style = {
+  takes: () => [],
+  path: () => '/embeddings',
+  write: ({ texts, dimensions }, { upstreamName }) =>
+    present({ model: upstreamName, input: texts, dimensions }),
+  read: (value, _headers, traits) => {
+    const raw = usageFinder(traits)(value)
+    const usage = raw === undefined ? undefined : readUsage(raw, traits)
+    const inOrder = objectsOf(value.data).toSorted(
+      (a, b) => (numberOf(a.index) ?? 0) - (numberOf(b.index) ?? 0),
+    )
+    return {
+      vectors: inOrder.map(({ embedding }) => embedding ?? null),
+      tokens: usage === undefined ? undefined : inputTokens(usage),
+    }
+  },
 }
 
-/** The request for a vendor of this style. */
-const encode = (style: Style, call: Call, model: Model): Encoded | Refusal => {
-  const toEmbed = textsToEmbed(call.body.value)
-  if (toEmbed instanceof Refusal) return toEmbed
-  const body = style.write(toEmbed, model)
-  if (body instanceof Refusal) return body
-  const inputType = isCohere(model)
-    ? []
-    : ['input_type'].filter((name) => call.body.value[name] !== undefined)
-  return { body, notCarried: [...ignoredIn(embeddingsRequest, call.body.value), ...inputType] }
+const styles: Readonly<Record<EmbeddingsStyle, Style>> = { gemini, vertex, invoke }
+
+const textsToEmbed = (request: JsonObject): TextsToEmbed | Refusal => {
+  const { input, dimensions, input_type } = request
+  const texts = (typeof input === 'string' ? [input] : listOf(input)).map(textOf)
+  return texts.every((text) => text !== undefined)
+    ? {
+        param: 'input',
+        texts,
+        dimensions: numberOf(dimensions),
+        inputType: textOf(input_type),
+        ignored: [
+          ...ignoredIn(embeddingsRequest, request),
+          ...(input_type === undefined ? [] : ['input_type']),
+        ],
+      }
+    : refuseUnsupported('input', 'lists of tokens')
 }
 
 const COUNT_MAX = 1_000_000_000
@@ -167,6 +199,18 @@ const written = (vector: readonly number[], base64: boolean): Json => {
   return Buffer.from(bytes.buffer).toString('base64')
 }
 
+/** The answer in the form that callers of chat completions know. */
+const writeList = (call: Call, vectors: readonly (readonly number[])[], billed: Billed): Uint8Array => {
+  const data = vectors.map((vector, index) => ({
+    object: 'embedding',
+    index,
+    embedding: written(vector, call.body.value.encoding_format === 'base64'),
+  }))
+  const used = inputTokens(billed.usage)
+  const usage = { prompt_tokens: used, total_tokens: used }
+  return addChatBill(bodyOf({ object: 'list', data, model: call.modelName, usage }), billed)
+}
+
 type EmbeddingsReply = { readonly usage: Usage | undefined; addBill(billed: Billed): Uint8Array }
 
 type Elsewhere = {
@@ -177,37 +221,25 @@ type Elsewhere = {
   read(value: JsonObject, headers: Headers): EmbeddingsReply | undefined
 }
 
-/** A call for embeddings in the form that a vendor of another style takes and answers. */
-export const embeddingsElsewhere = (
-  style: EmbeddingsStyle,
-  call: Call,
-  model: Model,
-): Elsewhere | Refusal => {
-  const { path, read } = styles[style]
-  const encoded = encode(styles[style], call, model)
-  if (encoded instanceof Refusal) return encoded
-  const request = call.body.value
-  const count = typeof request.input === 'string' ? 1 : listOf(request.input).length
+/** A call for embeddings in the form that its vendor takes, and the answer in the form of its caller. */
+export const embeddingsElsewhere = ({ call, target: { model }, traits }: Sides): Elsewhere | Refusal => {
+  const style = traits.embeds === undefined ? chat : styles[traits.embeds]
+  const [texts, write] =
+    call.dialect === 'gemini'
+      ? ([embeddedContents(call), writeEmbeddings] as const)
+      : ([textsToEmbed(call.body.value), writeList] as const)
+  if (texts instanceof Refusal) return texts
+  const body = style.write(texts, model)
+  if (body instanceof Refusal) return body
+  const taken = style.takes(model)
   return {
-    path: path(model),
-    body: bodyOf(encoded.body).bytes,
-    notCarried: encoded.notCarried,
+    path: style.path(model),
+    body: bodyOf(body).bytes,
+    notCarried: texts.ignored.filter((name) => !taken.includes(name)),
     read: (value, headers) => {
-      const { vectors, tokens } = read(value, headers)
-      if (vectors.length !== count || !vectors.every(isVector)) return undefined
-      const data = vectors.map((vector, index) => ({
-        object: 'embedding',
-        index,
-        embedding: written(vector, request.encoding_format === 'base64'),
-      }))
-      return {
-        usage: usageOf(tokens),
-        addBill: (billed) => {
-          const used = inputTokens(billed.usage)
-          const usage = { prompt_tokens: used, total_tokens: used }
-          return addChatBill(bodyOf({ object: 'list', data, model: call.modelName, usage }), billed)
-        },
-      }
+      const { vectors, tokens } = style.read(value, headers, traits)
+      if (vectors.length !== texts.texts.length || !vectors.every(isVector)) return undefined
+      return { usage: usageOf(tokens), addBill: (billed) => write(call, vectors, billed) }
     },
   }
 }

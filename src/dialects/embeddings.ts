@@ -10,7 +10,7 @@ import { textOf } from './json-members.ts'
 import { ignored, modelName, needed, readRequest, request } from './request.ts'
 import { integer, meant, type Shape, text, Wrong, word } from './shape.ts'
 
-const INPUTS_MAX = 2048
+export const INPUTS_MAX = 2048
 
 const INPUT = () => "'input' is required: a string or a list."
 
@@ -43,6 +43,20 @@ const input: Shape<string | readonly Json[]> = {
       { type: 'array', minItems: 1 },
     ],
   },
+}
+
+/** What a caller of any dialect asks for, as far as vendors with a form of their own take it. */
+export type TextsToEmbed = {
+  /** The member with the texts, as the caller named it. */
+  readonly param: string
+  readonly texts: readonly string[]
+  readonly dimensions: number | undefined
+  /** What the vectors are for, in the vendor's own words. */
+  readonly inputType: string | undefined
+  /** The same for each text, in Google's words. */
+  readonly purposes?: readonly { readonly taskType?: string; readonly title?: string }[]
+  /** Members that only some vendors take, by name. */
+  readonly ignored: readonly string[]
 }
 
 export const embeddingsRequest = request({

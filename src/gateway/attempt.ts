@@ -1,4 +1,5 @@
 /** One attempt: a call is sent to one deployment, until its answer begins or the attempt fails. */
+import type { JsonObject } from '../core/json-body.ts'
 import { messageOf } from '../core/message-of.ts'
 import type { Model } from '../core/model.ts'
 import { Refusal } from '../core/refusal.ts'
@@ -199,7 +200,14 @@ const refused = async (
     status: answer.status,
     error: vendorText(answer, secret),
   })
-  return noted(gateway, deployment, judgeVendorError(answer, vendor, secret))
+  return noted(gateway, deployment, judgeVendorError(answer, vendor, { secret, sent: sentIn(task) }))
+}
+
+/** The request, if it has the names of OpenAI's errors. Input that was completed here has other places for its caller. */
+const sentIn = ({ call, memory }: Task): JsonObject | undefined => {
+  if (call.dialect === 'messages' || call.dialect === 'gemini') return undefined
+  const { outline } = call.body
+  return memory === undefined ? outline : { ...outline, input: '' }
 }
 
 /** Whatever was at fault is left alone for as long as the vendor asked. */

@@ -4,6 +4,7 @@ import { bodyOf, isObject, type JsonBody, readJsonBody } from '../core/json-body
 import type { Product } from '../core/model.ts'
 import { must, type Refusal, refuse } from '../core/refusal.ts'
 import { decodeGeminiCall } from '../dialects/gemini/call.ts'
+import { decodeEmbedContent, embedMethods } from '../dialects/gemini/embeddings.ts'
 import type { Answer } from '../gateway/answer.ts'
 import { readWeighed } from '../gateway/capacity.ts'
 import { countTokens } from '../gateway/count-tokens.ts'
@@ -22,6 +23,7 @@ const methods = [
   'generateContent',
   'streamGenerateContent',
   'countTokens',
+  ...embedMethods,
   'predict',
   'predictLongRunning',
   'fetchPredictOperation',
@@ -48,6 +50,8 @@ const decoded = (
   product: Product | undefined,
 ): Call | Refusal => {
   const { modelName, method, stream } = it
+  const embeds = embedMethods.find((one) => one === method)
+  if (embeds !== undefined) return decodeEmbedContent(body, { modelName, method: embeds })
   const predicts = method === 'predict' || method === 'predictLongRunning'
   if (product === undefined)
     return predicts
@@ -115,7 +119,7 @@ const countGeminiTokens = async (gateway: Gateway, call: HttpCall, modelName: st
 export const listGeminiModels: Handler = async (gateway, call) => {
   const key = await callerOf(gateway, call, 'gemini')
   return json({
-    models: (await modelsFor(gateway, key)).filter(({ kind }) => kind === 'chat').map(geminiListing),
+    models: (await modelsFor(gateway, key)).filter(({ kind }) => kind !== 'media').map(geminiListing),
   })
 }
 

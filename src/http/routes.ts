@@ -126,7 +126,7 @@ export const routes: readonly Route[] = [
       method: 'POST',
       path,
       summary:
-        'The generate-content style: `<model>:generateContent`, `:streamGenerateContent`, `:countTokens`; for models that make images and films also `:predict`, `:predictLongRunning`, `:fetchPredictOperation`.',
+        'The generate-content style: `<model>:generateContent`, `:streamGenerateContent`, `:countTokens`; for embeddings `:embedContent`, `:batchEmbedContents`; for models that make images and films also `:predict`, `:predictLongRunning`, `:fetchPredictOperation`.',
       auth: 'bearer',
       dialect: 'gemini',
       body: generateContentRequest,
@@ -141,7 +141,7 @@ export const routes: readonly Route[] = [
   {
     method: 'GET',
     path: '/v1beta/models',
-    summary: 'The chat models this key can use, in the generate-content style.',
+    summary: 'The chat and embeddings models this key can use, in the generate-content style.',
     auth: 'bearer',
     dialect: 'gemini',
     answer: generateContentModels,

@@ -78,7 +78,10 @@ export const geminiListing = (model: Model) => ({
   displayName: model.id,
   inputTokenLimit: model.contextTokens,
   outputTokenLimit: model.maxOutputTokens,
-  supportedGenerationMethods: ['generateContent', 'streamGenerateContent', 'countTokens'],
+  supportedGenerationMethods:
+    model.kind === 'embeddings'
+      ? ['embedContent', 'batchEmbedContents']
+      : ['generateContent', 'streamGenerateContent', 'countTokens'],
 })
 
 const pricesOf = ({ rates, tiers }: Price) => ({

@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test'
 import { comeBackIn, judgeVendorError, vendorDown } from './vendor-errors.ts'
 
 const secret = 'sk-live-THE-HOUSE-KEY-1234567890'
+const sent = { model: 'x', max_tokens: 1, tools: [{ type: 'function', function: { name: 'f' } }] }
 const judge = (status: number, body: unknown, retryAfter: string | null = null) =>
   judgeVendorError(
     {
@@ -11,7 +12,7 @@ const judge = (status: number, body: unknown, retryAfter: string | null = null) 
       body: new TextEncoder().encode(typeof body === 'string' ? body : JSON.stringify(body)),
     },
     'acme',
-    secret,
+    { secret, sent },
   )
 
 const table: readonly (readonly [number, unknown, string, number, string])[] = [
@@ -143,4 +144,28 @@ test('a list of errors becomes one text', () => {
   expect(refusal.message).toBe(
     'The vendor acme refused the request: prompt: cannot be blank; seed: must be whole',
   )
+})
+
+test.each([
+  ['max_tokens', 'max_tokens'],
+  ['tools[0].function.name', 'tools[0].function.name'],
+  ['tools.0.function.name', 'tools[0].function.name'],
+  ['tools[0].function.parameters', 'tools[0].function'],
+  ['tools[0].name', 'tools[0]'],
+  ['tools[7]', 'tools'],
+  ['input[0].content', undefined],
+  ['constructor', undefined],
+  ['', undefined],
+  [null, undefined],
+  [7, undefined],
+])('a vendor that names %p: the caller hears of %p, as far as it was sent', (param, heard) => {
+  const { refusal } = judge(400, { error: { message: 'no', type: 'invalid_request_error', param } })
+  expect(refusal.members).toEqual(heard === undefined ? {} : { param: heard })
+})
+
+test('what other dialects call a member is not handed on', () => {
+  const error = { message: 'no', param: 'max_tokens' }
+  const body = new TextEncoder().encode(JSON.stringify({ error }))
+  const answer = { status: 400, retryAfter: null, body }
+  expect(judgeVendorError(answer, 'acme', { secret }).refusal.members).toEqual({})
 })

@@ -6,11 +6,14 @@ import { isObject, type JsonObject, parseJson } from '../core/json-body.ts'
 import { decimalFromNano, type Nano, usdNumber } from '../core/money.ts'
 import { type Refusal, refuse, retryIn } from '../core/refusal.ts'
 import type { FailedAttempt } from './failed-attempt.ts'
+import { sentMember } from './sent-member.ts'
 
 type VendorError = {
   readonly status: number
   readonly code: string
   readonly message: string
+  /** The member of the request that it is about. */
+  readonly param?: string | undefined
   /** How long the body asks us to wait. */
   readonly restMs?: number | undefined
 }
@@ -18,10 +21,16 @@ type VendorError = {
 const decoder = new TextDecoder()
 const MESSAGE_MAX = 300
 
+type Ours = {
+  readonly secret?: string | undefined
+  /** The caller's request, if it has the names of OpenAI's errors. */
+  readonly sent?: JsonObject | undefined
+}
+
 export const judgeVendorError = (
   answer: { status: number; retryAfter: string | null; body: Uint8Array },
   vendor: string,
-  secret: string | undefined,
+  { secret, sent }: Ours = {},
 ): FailedAttempt => {
   const error = readVendorError(answer.status, answer.body)
   if (isContentFilter(error))
@@ -41,7 +50,8 @@ export const judgeVendorError = (
   if (isAccountFault(error))
     return { outcome: 'key_refused', refusal: vendorDown(vendor, 401), restMs: undefined }
   const text = withoutSecrets(error.message, secret)
-  if (answer.status === 400 || answer.status === 422) return refused(refusedRequest(vendor, text))
+  if (answer.status === 400 || answer.status === 422)
+    return refused(refusedRequest(vendor, text, sent && sentMember(error.param ?? '', sent)))
   if (answer.status === 404) return { outcome: 'unfit', refusal: unknownThere(vendor, text) }
   const refusal = vendorDown(vendor, answer.status)
   // A proxy gave up waiting: the vendor behind it may continue and bill.
@@ -51,12 +61,13 @@ export const judgeVendorError = (
   return restMs === undefined ? { outcome: 'failed', refusal } : { outcome: 'busy', refusal, restMs }
 }
 
-const refusedRequest = (vendor: string, text: string): Refusal =>
+const refusedRequest = (vendor: string, text: string, param: string | undefined): Refusal =>
   refuse(
     'invalid_parameter',
     text === ''
       ? `The vendor ${vendor} refused the request.`
       : `The vendor ${vendor} refused the request: ${text}`,
+    { members: param === undefined ? {} : { param } },
   )
 
 /** The 400 for a model that its vendor does not have, or does not offer to this server: asking again is no use. */
@@ -141,6 +152,7 @@ const readVendorError = (status: number, body: Uint8Array): VendorError => {
     status,
     code: codes.join(' '),
     message: typeof message === 'string' ? message : '',
+    param: typeof inner.param === 'string' ? inner.param : undefined,
     restMs: details.map(({ retryDelay }) => delayOf(retryDelay)).find((delay) => delay !== undefined),
   }
 }

@@ -1,6 +1,6 @@
 /** Credentials and errors in each dialect's own way. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { jsonOf, startTestServer, type TestServer } from './harness.ts'
+import { completion, jsonOf, startTestServer, type TestServer } from './harness.ts'
 
 let server: TestServer
 let token = ''
@@ -120,6 +120,19 @@ test('counting tokens is free and says when it is an estimate', async () => {
   const total = await send('/v1beta/models/mock/small:countTokens', { 'x-goog-api-key': token }, content)
   expect((await jsonOf(total)).totalTokens).toBeGreaterThan(0)
   expect([await server.balance(), server.asked.length]).toEqual([before, asked])
+})
+
+test("what a vendor's 400 is about is named to callers of its names, where they sent it", async () => {
+  const error = { message: 'too small', type: 'invalid_request_error', param: 'max_tokens', code: null }
+  server.answerWith(() => Response.json({ error }, { status: 400 }))
+  const errorOf = async (path: string, body: object) =>
+    (await jsonOf(await send(path, { authorization: `Bearer ${token}` }, body))).error
+  const chat = await errorOf('/v1/chat/completions', message)
+  expect([chat.code, chat.param]).toEqual(['invalid_parameter', 'max_tokens'])
+  const { max_tokens: _, ...unbounded } = message
+  expect((await errorOf('/v1/chat/completions', unbounded)).param).toBeUndefined()
+  expect((await errorOf('/v1/messages', message)).param).toBeUndefined()
+  server.answerWith(() => completion('hello'))
 })
 
 test.each([

@@ -8,7 +8,14 @@ import { bedrock } from '../../src/vendors/bedrock.ts'
 import { google } from '../../src/vendors/google.ts'
 import type { Vendor } from '../../src/vendors/vendor.ts'
 import { vertex } from '../../src/vendors/vertex.ts'
-import { jsonOf, startTestServer, type TestServer, testModel, type VendorRequest } from './harness.ts'
+import {
+  jsonOf,
+  mockVendor,
+  startTestServer,
+  type TestServer,
+  testModel,
+  type VendorRequest,
+} from './harness.ts'
 
 let server: TestServer
 afterEach(() => server.stop())
@@ -41,7 +48,8 @@ const gemini = (usage: object): Strict => ({
   texts: (body: any) =>
     only(body, 'requests')
       ? body.requests.map((one: any) =>
-          only(one, 'model', 'content', 'outputDimensionality') && one.model === 'models/gemini-embedding-2'
+          only(one, 'model', 'content', 'outputDimensionality', 'taskType', 'title') &&
+          one.model === 'models/gemini-embedding-2'
             ? textOfContent(one.content)
             : undefined,
         )
@@ -56,7 +64,9 @@ const predict: Strict = {
   path: '/models/gemini-embedding-001:predict',
   texts: (body: any) =>
     only(body, 'instances', 'parameters') && only(body.parameters ?? {}, 'outputDimensionality')
-      ? body.instances.map((one: any) => (only(one, 'content') ? one.content : undefined))
+      ? body.instances.map((one: any) =>
+          only(one, 'content', 'task_type', 'title') ? one.content : undefined,
+        )
       : undefined,
   answer: (count) =>
     Response.json({
@@ -72,7 +82,8 @@ const embedContent: Strict = {
   name: 'gemini-embedding-2',
   path: '/models/gemini-embedding-2:embedContent',
   texts: (body: any) =>
-    only(body, 'content', 'embedContentConfig') && only(body.embedContentConfig ?? {}, 'outputDimensionality')
+    only(body, 'content', 'embedContentConfig') &&
+    only(body.embedContentConfig ?? {}, 'outputDimensionality', 'taskType', 'title')
       ? [textOfContent(body.content)]
       : undefined,
   answer: () =>
@@ -110,6 +121,24 @@ const cohere: Strict = {
       { id: 'e', response_type: 'embeddings_by_type', embeddings: { float: VECTORS.slice(0, count) } },
       { headers: { 'x-amzn-bedrock-input-token-count': String(10 * count) } },
     ),
+}
+
+const list: Strict = {
+  vendor: mockVendor,
+  name: 'text-embedding-3-small',
+  path: '/embeddings',
+  texts: (body: any) =>
+    only(body, 'model', 'input', 'dimensions') && body.model === 'text-embedding-3-small'
+      ? body.input
+      : undefined,
+  answer: (count) =>
+    Response.json({
+      object: 'list',
+      data: VECTORS.slice(0, count)
+        .map((embedding, index) => ({ object: 'embedding', index, embedding }))
+        .reverse(),
+      usage: { prompt_tokens: 10 * count, total_tokens: 10 * count },
+    }),
 }
 
 const several = gemini({ usageMetadata: { promptTokenCount: 20, promptTokenDetails: [] } })
@@ -220,4 +249,84 @@ test('what the purpose of the vectors is reaches the vendor that asks for it', a
   await start(cohere)
   await embed({ input_type: 'search_query' })
   expect(server.asked.at(-1)?.body.input_type).toBe('search_query')
+})
+
+const inBatch = (name: string, more: object, ...texts: string[]) =>
+  server.post(`/v1beta/models/${name}:batchEmbedContents`, {
+    requests: texts.map((text) => ({
+      model: `models/${name}`,
+      content: { role: 'user', parts: [{ text }] },
+      ...more,
+    })),
+  })
+
+const purpose = { taskType: 'RETRIEVAL_DOCUMENT', title: 'Tides' }
+
+for (const [name, vendor] of Object.entries({ ...strict, list }))
+  test(`${name}: Google's form, one text, with the same charge`, async () => {
+    await start(vendor === several ? gemini({ usageMetadata: { promptTokenCount: 10 } }) : vendor)
+    const before = await server.balance()
+    const response = await server.post('/v1beta/models/mock/embed:embedContent', {
+      content: { parts: [{ text: 'hello' }] },
+      output_dimensionality: 256,
+      ...purpose,
+    })
+    const { embedding, usageMetadata, ...answer } = await jsonOf(response)
+    expect([response.status, embedding, Object.keys(answer)]).toEqual([
+      200,
+      { values: VECTORS[0] },
+      ['_balance_warning', '_remaining_credits'],
+    ])
+    expect(usageMetadata).toEqual({
+      promptTokenCount: 10,
+      totalTokenCount: 10,
+      cost: 0.00001,
+      cost_details: { input: 0.00001 },
+    })
+    expect(before - (await server.balance())).toBe(10_000n)
+    expect(server.asked.at(-1)?.text).toContain('256')
+    const google = vendor.vendor === vertex || vendor.vendor.id === 'google'
+    expect(response.headers.get('x-not-carried')).toBe(google ? null : 'taskType, title')
+    expect(server.asked.at(-1)?.text.includes('RETRIEVAL_DOCUMENT')).toBe(google)
+  })
+
+for (const [name, vendor] of Object.entries({ gemini: several, predict, cohere, list }))
+  test(`${name}: Google's form, several texts in order`, async () => {
+    await start(vendor)
+    const before = await server.balance()
+    const { embeddings, usageMetadata } = await jsonOf(await inBatch('mock/embed', {}, 'one', 'two'))
+    expect(embeddings).toEqual(VECTORS.map((values) => ({ values })))
+    expect([usageMetadata.promptTokenCount, before - (await server.balance())]).toEqual([20, 20_000n])
+  })
+
+test("Google's form: what is wrong is named in its error", async () => {
+  await start(list)
+  const one = { content: { parts: [{ text: 'a' }] } }
+  const refused: readonly (readonly [method: string, body: object, param: string])[] = [
+    ['embedContent', {}, 'content'],
+    ['embedContent', { content: { parts: [] } }, 'content.parts'],
+    ['embedContent', { content: { parts: [{ text: '' }] } }, 'content.parts[0].text'],
+    ['embedContent', { content: { parts: [{ inlineData: {} }] } }, 'content.parts[0].text'],
+    ['embedContent', { content: { parts: [{ text: 'a' }, { text: 'b' }] } }, 'content.parts'],
+    ['embedContent', { ...one, outputDimensionality: 0 }, 'outputDimensionality'],
+    ['embedContent', { ...one, requests: [one] }, 'requests'],
+    ['embedContent', { ...one, model: 'models/other' }, 'model'],
+    ['batchEmbedContents', {}, 'requests'],
+    ['batchEmbedContents', { requests: [] }, 'requests'],
+    ['batchEmbedContents', { requests: [one, {}] }, 'requests[1].content'],
+    ['batchEmbedContents', { requests: [{ ...one, model: 'models/other' }] }, 'requests[0].model'],
+    ['batchEmbedContents', { requests: [one, { ...one, outputDimensionality: 2 }] }, 'requests'],
+    ['batchEmbedContents', { requests: Array(2_049).fill(one) }, 'requests'],
+  ]
+  for (const [method, body, param] of refused) {
+    const response = await server.post(`/v1beta/models/mock/embed:${method}`, body)
+    const { error } = await jsonOf(response)
+    expect([method, body, response.status, error.details[0].metadata.param]).toEqual([
+      method,
+      body,
+      400,
+      param,
+    ])
+  }
+  expect(server.asked.length).toBe(0)
 })

@@ -52,6 +52,16 @@ for (const engine of serverEngines)
     }
     const forwarded = { vendor: { speaks: 'responses' as const } }
 
+    test('what is not offered beside it is refused with what is so', () =>
+      withServer(forwarded, async (server) => {
+        const told = async (more: object) => (await ask(server, { input: 'hi', ...more })).error.message
+        expect(await told({ background: true })).toBe(
+          "Answers are made while their caller waits, also where RESPONSES_STORE keeps them; leave 'background' out, " +
+            'and use a stream for a long one.',
+        )
+        expect(await told({ conversation: 'conv_1' })).toStartWith('Conversations are not stored here:')
+      }))
+
     test('three turns by the id of the one before: the vendor is asked the whole conversation, and stores nothing', () =>
       withServer(forwarded, async (server) => {
         let turn = 0

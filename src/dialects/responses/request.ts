@@ -162,9 +162,17 @@ export const responsesRequest = request({
         "of each earlier response's 'output' in it ('store: false' asks for answers made for that).",
     ),
   ),
-  conversation: ignored(stored("Nothing is stored here: send the conversation's items in 'input' instead.")),
+  conversation: ignored(
+    stored(
+      "Conversations are not stored here: send their items in 'input', or name the response before in " +
+        "'previous_response_id' where RESPONSES_STORE keeps it.",
+    ),
+  ),
   background: ignored(
-    stored('Answers are not kept here, so they cannot be made in the background; use a stream.'),
+    stored(
+      'Answers are made while their caller waits, also where RESPONSES_STORE keeps them; leave ' +
+        "'background' out, and use a stream for a long one.",
+    ),
     false,
   ),
   prompt: ignored(

@@ -155,6 +155,17 @@ const operation = z
   })
   .meta({ id: 'PredictOperation' })
 
+const embedded = z.object({ values: z.array(z.number()) })
+const embeddedUsage = z.looseObject({ promptTokenCount: z.int(), totalTokenCount: z.int(), ...bill })
+
+const contentEmbedding = z
+  .object({ embedding: embedded, usageMetadata: embeddedUsage, ...balance })
+  .meta({ id: 'ContentEmbedding' })
+
+const contentEmbeddings = z
+  .object({ embeddings: z.array(embedded), usageMetadata: embeddedUsage, ...balance })
+  .meta({ id: 'ContentEmbeddings' })
+
 /** By the method in the path; a stream without `alt=sse` is one list. */
 export const generateContentAnswer = z
   .union([
@@ -162,6 +173,8 @@ export const generateContentAnswer = z
     z.array(generateContentResponse),
     predictions,
     operation,
+    contentEmbedding,
+    contentEmbeddings,
     generateContentResponse,
   ])
   .meta({ id: 'GenerateContentAnswer' })
