@@ -1,5 +1,5 @@
 /** Who may call: the state of a key, applied to the present call. Pure decisions; the book supplies the knowledge. */
-import { decimalFromNano, type Nano } from '../core/money.ts'
+import { decimalFromNano, type ExactNumber, type Nano } from '../core/money.ts'
 import { type Refusal, refuse } from '../core/refusal.ts'
 import type { Month } from '../core/time.ts'
 import { isEnabled, type Key } from '../tenancy/key.ts'
@@ -44,11 +44,13 @@ export const signUpMember = (signUpUrl: string | undefined): Readonly<Record<str
 /** The 402 of a trial's key says what has happened: the trial has ended when it has less left than any call needs. */
 export const trialShort = (
   refusal: Refusal,
-  minimumCredits: number,
+  minimumCredits: ExactNumber,
   signUpUrl: string | undefined,
 ): Refusal => {
   if (refusal.code !== 'insufficient_balance' || refusal.members.limit !== 'wallet') return refusal
-  const over = Number(refusal.members.available_credits) < minimumCredits
+  const { available_credits: available } = refusal.members
+  const over =
+    typeof available === 'number' && typeof minimumCredits === 'number' && available < minimumCredits
   const text = over ? 'The trial has ended: its credit is used up.' : refusal.message
   return refuse('insufficient_balance', `${text} ${signUpAt(signUpUrl)}`, {
     members: { ...refusal.members, ...(over ? { reason: 'trial_ended' } : {}), ...signUpMember(signUpUrl) },

@@ -1,5 +1,5 @@
 /** Ceilings on the cost of one call: the caller's own, and the one in the wallet's rules. */
-import { decimalFromNano, type Nano, nanoFromDecimal } from '../core/money.ts'
+import { decimalFromNano, type ExactNumber, type Nano, nanoFromDecimal } from '../core/money.ts'
 import { invalid, type Refusal, refuse } from '../core/refusal.ts'
 
 /** What one call may cost, and who set that: the caller, or a rule of the wallet. */
@@ -35,7 +35,7 @@ const names = {
 export const ceilingExceeded = (
   required: Nano,
   { amount, name }: CallLimit,
-  credits: { readonly required_credits: number; readonly available_credits: number },
+  credits: { readonly required_credits: ExactNumber; readonly available_credits: ExactNumber },
 ): Refusal =>
   refuse(
     'max_cost_exceeded',

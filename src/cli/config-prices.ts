@@ -50,6 +50,11 @@ export const modelOf = (vendor: string, name: string, model: FileModel): TableMo
     bad(`${where}.output_usd_per_1m is missing: a model without a price is not sold; 0 is a price`)
   const output =
     model.max_output_tokens ?? (kind === 'chat' ? bad(`${where}.max_output_tokens is missing`) : 0)
+  if (output > model.context_tokens)
+    bad(
+      `${where}.max_output_tokens (${output}) is above ${where}.context_tokens (${model.context_tokens}), ` +
+        'which bounds input and output together',
+    )
   const capabilities: readonly Capability[] =
     model.capabilities ?? (kind === 'chat' ? ['streaming', 'function_calling'] : ['embeddings'])
   return {

@@ -103,6 +103,19 @@ test.each([
   expect(messageOf(() => parseConfigFile(text, 'f', {}))).toMatch(message)
 })
 
+test("an answer longer than the model's context is refused, with the names of both", () => {
+  const file = (output: number) =>
+    parseConfigFile(
+      `vendors: { a: { base_url: "https://a.example/v1", models: { m: { input_usd_per_1m: 1, output_usd_per_1m: 1, context_tokens: 5000, max_output_tokens: ${output} } } } }`,
+      'f',
+      {},
+    )
+  expect(messageOf(() => readConfig({ A_API_KEY: 'k' }, file(5_001)))).toBe(
+    'vendors.a.models.m.max_output_tokens (5001) is above vendors.a.models.m.context_tokens (5000), which bounds input and output together',
+  )
+  expect(() => readConfig({ A_API_KEY: 'k' }, file(5_000))).not.toThrow()
+})
+
 test('secrets come from files, without the end of their line; their faults are reported with all others', () => {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-secrets-'))
   const file = (name: string, text: string) => {

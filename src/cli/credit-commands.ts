@@ -1,7 +1,7 @@
 /** `turnpike credit …`: grants, shows, states and settles post-paid billing (mpp). */
 import type { Command } from 'commander'
 import { silentLog } from '../core/log.ts'
-import { AMOUNT_FORM, nanoFromDecimal, usdNumber } from '../core/money.ts'
+import { AMOUNT_FORM, decimalFromNano, nanoFromDecimal } from '../core/money.ts'
 import { Refusal } from '../core/refusal.ts'
 import { monthOf, systemClock } from '../core/time.ts'
 import { payFromWallet } from '../payment/pay-invoice.ts'
@@ -144,6 +144,6 @@ const pay = async (database: Database, id: string, options: PayOptions): Promise
   if (outcome === 'short') throw new Failed(`the wallet ${invoice.walletId} holds less than the invoice`)
   if (outcome === 'leased') throw new Failed(`calls hold the money of ${invoice.walletId}; try again`)
   const text =
-    outcome === 'paid' ? `paid ${usdNumber(invoice.total)} USD` : 'nothing was due; nothing changed'
+    outcome === 'paid' ? `paid ${decimalFromNano(invoice.total)} USD` : 'nothing was due; nothing changed'
   print(json, { ...shownInvoice(invoice), outcome }, `${text}; ${id} is ${invoice.status}\n`)
 }

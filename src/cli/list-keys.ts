@@ -1,5 +1,5 @@
 /** Keys as the commands show them: one key for programs, and the list with what each has spent. */
-import { type Nano, usdNumber } from '../core/money.ts'
+import { type ExactNumber, type Nano, usdNumber } from '../core/money.ts'
 import type { KeyLine } from '../store/reports/report-port.ts'
 import type { Key } from '../tenancy/key.ts'
 import { type Database, print, tableOf } from './run-command.ts'
@@ -54,7 +54,7 @@ export const listKeys = async (
 
 const isoOf = (at: number): string => new Date(at).toISOString()
 
-const usd = (value: Nano | undefined): number | null => (value === undefined ? null : usdNumber(value))
+const usd = (value: Nano | undefined): ExactNumber | null => (value === undefined ? null : usdNumber(value))
 
 /** A key as the commands print it for programs. */
 export const shown = (key: Key) => ({

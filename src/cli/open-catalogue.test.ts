@@ -3,7 +3,6 @@ import { expect, test } from 'bun:test'
 import type { Model, Price } from '../core/model.ts'
 import { unpricedOf } from '../media/product.ts'
 import { vendors } from '../vendors/index.ts'
-import { localModels } from '../vendors/local/local.ts'
 import { readConfig } from './config.ts'
 import { parseConfigFile } from './config-file.ts'
 import { dearerEquals, endingModels, openCatalogue } from './open-catalogue.ts'
@@ -69,17 +68,28 @@ const soldWith = (text: string) =>
   openCatalogue(readConfig({ DISCOVER: 'off', OPENAI_API_KEY: 'k' }, parseConfigFile(text, 'f', {})))
 
 test('aliases of turnpike.yaml are sold, and a bad one is a setting that names itself', async () => {
-  const [first] = localModels
   const { catalogue, failover } = await soldWith(
-    `aliases: { fast: ${first?.id} }\nfailover: { fast: [${first?.id}] }`,
+    'aliases: { fast: openai/gpt-6-sol }\nfailover: { fast: [openai/gpt-6-luna] }',
   )
-  expect([catalogue.find('fast')?.id, [...failover.keys()]]).toEqual([first?.id, [String(first?.id)]])
+  expect([catalogue.find('fast')?.id, [...failover.keys()]]).toEqual([
+    'openai/gpt-6-sol',
+    ['openai/gpt-6-sol'],
+  ])
   await expect(soldWith('aliases: { fast: local/nope }')).rejects.toThrow(
     "aliases.fast: there is no model 'local/nope'; its vendor may be off",
   )
   expect(() => parseConfigFile('aliases: { "a/b": x }', 'f', {})).toThrow(
     'must be a name without blanks and slashes',
   )
+})
+
+test('a model that is listed as its own equal is refused by its place, under whichever name', async () => {
+  await expect(
+    soldWith('failover: { openai/gpt-6-sol: [openai/gpt-6-luna, openai/gpt-6-sol] }'),
+  ).rejects.toThrow("failover.openai/gpt-6-sol: 'openai/gpt-6-sol' is the model itself, not an equal of it")
+  await expect(
+    soldWith('aliases: { fast: openai/gpt-6-sol }\nfailover: { fast: [openai/gpt-6-sol] }'),
+  ).rejects.toThrow("failover.fast: 'openai/gpt-6-sol' is the model itself, not an equal of it")
 })
 
 test('a start does not fail because a model that turnpike.yaml names has ended', async () => {

@@ -147,6 +147,9 @@ const failoverOf = (
     if (catalogue.ended(id) !== undefined) return []
     const model = catalogue.find(id)
     if (model === undefined) throw new Error(`failover: there is no model '${id}'; its vendor may be off`)
+    const itself = equals.find(({ model: equal }) => catalogue.find(equal)?.id === model.id)
+    if (itself !== undefined)
+      throw new Error(`failover.${id}: '${itself.model}' is the model itself, not an equal of it`)
     const left = equals.filter(({ model: equal }) => catalogue.ended(equal) === undefined)
     for (const { model: equal } of left)
       if (catalogue.find(equal)?.kind !== model.kind)

@@ -38,12 +38,19 @@ type Invitation = Json & {
   readonly operator?: boolean
 }
 
+/** What people did to their own sign-in is recorded under this name. */
+const OF_PEOPLE = 'people'
+
+const checkOrg = async ({ reports }: Database['store'], org: string): Promise<void> => {
+  if ((await reports.walletsOf(org)).length === 0)
+    throw new Failed(`there is no organisation '${org}'; 'turnpike wallet list' shows them`)
+}
+
 const invite = async (database: Database, email: string, options: Invitation): Promise<void> => {
   if (!emailAddress.safeParse(email).success) throw new Failed(`'${email}' is not an e-mail address`)
   const { store } = database
   const role = roleOf(options.role)
-  if ((await store.reports.walletsOf(options.org)).length === 0)
-    throw new Failed(`there is no organisation '${options.org}'; 'turnpike wallet list' shows them`)
+  await checkOrg(store, options.org)
   const now = systemClock.now()
   const person = await ensurePerson(store.people, {
     email,
@@ -103,7 +110,7 @@ const resetLink = async (database: Database, email: string, { json }: Json): Pro
   const link = await linkOf(database, person.email, LINK_MS)
   await database.store.events.record({
     actor: byCommand('person reset-link'),
-    orgId: 'people',
+    orgId: OF_PEOPLE,
     what: 'person.link_made',
     subject: person.id,
   })
@@ -152,10 +159,11 @@ export const eventsCommand = (program: Command): void => {
   program
     .command('events')
     .description('what people and commands did to money, keys, limits and people, newest first')
-    .option('--org <id>', 'of one organisation')
+    .option('--org <id>', "of one organisation; 'people' for what they did to their own sign-in")
     .option('--json', 'for programs')
     .action(({ org, json }: Json & { org?: string }) =>
       withDatabase(async ({ store }) => {
+        if (org !== undefined && org !== OF_PEOPLE) await checkOrg(store, org)
         const found = await store.events.list({ ...(org === undefined ? {} : { orgId: org }), most: 1_000 })
         const rows = found.map(({ at, orgId, actor, what, subject }) => ({
           at: new Date(at).toISOString(),

@@ -1,5 +1,6 @@
 /** What the commands share: a database while one runs, and output for people or, with --json, for programs. */
 import { styleText } from 'node:util'
+import type { ExactNumber } from '../core/money.ts'
 import { ledgerExists } from '../store/open-store.ts'
 import type { Actor } from '../store/people/event-port.ts'
 import type { Store } from '../store/port.ts'
@@ -51,20 +52,22 @@ export const print = (json: boolean | undefined, value: unknown, text: string): 
 export const harmless = (text: string): string =>
   text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu, '�')
 
+type Cell = string | ExactNumber | boolean | null
+
 /** A table cell: small amounts in the usual form, never as 1.2e-7. */
-const written = (cell: string | number | boolean): string =>
-  typeof cell === 'number' && String(cell).includes('e-')
-    ? cell.toFixed(9).replace(/0+$/, '')
-    : harmless(String(cell))
+const written = (cell: Exclude<Cell, null>): string =>
+  typeof cell === 'object'
+    ? cell.rawJSON
+    : typeof cell === 'number' && String(cell).includes('e-')
+      ? cell.toFixed(9).replace(/0+$/, '')
+      : harmless(String(cell))
 
 /** Bold on a terminal; plain in a file or a pipe, and if NO_COLOR is set. */
 export const bold = (text: string): string =>
   process.stdout.isTTY && (process.env.NO_COLOR ?? '') === '' ? styleText('bold', text) : text
 
 /** Rows as aligned columns below their headings, which are bold on a terminal. */
-export const tableOf = (
-  rows: readonly Readonly<Record<string, string | number | boolean | null>>[],
-): string => {
+export const tableOf = (rows: readonly Readonly<Record<string, Cell>>[]): string => {
   const [first] = rows
   if (first === undefined) return '(none)\n'
   const names = Object.keys(first)

@@ -1,5 +1,5 @@
 /** Keys made in the console: their values are random, shown once and never stored. */
-import { must, refuse } from '../core/refusal.ts'
+import { must, type Refusal, refuse } from '../core/refusal.ts'
 import { checkAliases } from '../gateway/aliases.ts'
 import { newId, newToken, prefixOf } from '../gateway/new-token.ts'
 import type { NewKey } from '../store/accounts/tenancy-port.ts'
@@ -37,15 +37,14 @@ const limitsOf = (body: LimitsBody): NewKey['limits'] => {
 }
 
 /** Why these limits may not be given. */
-const checkWanted = async (
-  here: Within,
-  walletId: string,
-  { limits, sub, parent }: Wanted,
-): Promise<void> => {
+export const wrongLimits = ({ gateway }: Within, { limits, parent }: Wanted): Refusal | undefined =>
+  checkAliases(gateway.offering.catalogue, limits.aliases) ??
+  (parent === undefined ? undefined : checkWithin(parent, limits, gateway.options.planRpm))
+
+const checkWanted = async (here: Within, walletId: string, wanted: Wanted): Promise<void> => {
   const { gateway } = here
-  const refusal =
-    checkAliases(gateway.offering.catalogue, limits.aliases) ??
-    (parent === undefined ? undefined : checkWithin(parent, limits, gateway.options.planRpm))
+  const { sub } = wanted
+  const refusal = wrongLimits(here, wanted)
   if (refusal !== undefined) throw refusal
   if (
     sub !== undefined &&

@@ -6,7 +6,7 @@ import type { LimitsBody } from '../tenancy/limits-body.ts'
 import { marginIn } from '../tenancy/margin.ts'
 import { actorOf, type ConsoleRoute, type Here, type Reply, type Within, within } from './here.ts'
 import { hashOfLink } from './links.ts'
-import { makeKey, resellerKey, walletOf } from './make-key.ts'
+import { makeKey, resellerKey, walletOf, wrongLimits } from './make-key.ts'
 import { bodied, isoOf } from './read.ts'
 import { keysMade, tenantsBody } from './schema/keys.ts'
 import { done } from './schema/shared.ts'
@@ -31,9 +31,14 @@ const createTenants = async (
   const here = within(context)
   const walletId = await walletOf(here)
   const parent = await resellerKey(here, walletId)
+  const wanted = tenants.map(({ label, reference, limits = {} }) => ({ label, reference, limits, parent }))
+  // All are checked before the first is made: a refusal half-way would keep the values of the others from everyone.
+  for (const one of wanted) {
+    const wrong = wrongLimits(here, one)
+    if (wrong !== undefined) throw refuse(wrong.code, `Tenant '${one.label}': ${wrong.message}`, wrong)
+  }
   const data = []
-  for (const { label, reference, limits = {} } of tenants)
-    data.push(await makeKey(here, walletId, { label, reference, limits, parent }))
+  for (const one of wanted) data.push(await makeKey(here, walletId, one))
   return { value: { data }, status: 201 }
 }
 

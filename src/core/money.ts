@@ -44,8 +44,11 @@ export const nanoFromNumber = (usd: unknown): Nano | undefined => {
 }
 
 /** Writes nano-USD as an exact decimal string without trailing zeros: `1500000000n` is `"1.5"`. */
-export const decimalFromNano = (amount: Nano): string =>
-  amount < 0n ? `-${decimalOf((-amount).toString(), 9)}` : decimalOf(amount.toString(), 9)
+export const decimalFromNano = (amount: Nano): string => decimalOfParts(amount, 9)
+
+/** The same for an amount that counts parts with this many decimal places. */
+export const decimalOfParts = (amount: bigint, places: number): string =>
+  amount < 0n ? `-${decimalOf((-amount).toString(), places)}` : decimalOf(amount.toString(), places)
 
 /** Writes digits as a decimal with `places` places, without trailing zeros: (`1500`, 3) is `1.5`. */
 export const decimalOf = (digits: string, places: number): string => {
@@ -56,8 +59,27 @@ export const decimalOf = (digits: string, places: number): string => {
   return end === point ? all.slice(0, point) : `${all.slice(0, point)}.${all.slice(point, end)}`
 }
 
+/** A number for JSON.stringify, which writes one that has more digits than a float from its text. */
+export type ExactNumber = number | RawJson
+
+type RawJson = { readonly rawJSON: string }
+
+declare global {
+  interface JSON {
+    /** Source: ECMAScript, "JSON.rawJSON", which the types of the language do not have yet. */
+    rawJSON(text: string): RawJson
+  }
+}
+
+/** Every decimal of as many digits comes back from a float as it was. */
+const FLOAT_DIGITS = 15
+
+/** A decimal text as a JSON number, exact to the last digit. */
+export const exactNumber = (decimal: string): ExactNumber =>
+  decimal.replace(/[-.]/g, '').length > FLOAT_DIGITS ? JSON.rawJSON(decimal) : Number(decimal)
+
 /** Nano-USD as a JSON number of USD, for display members such as `spent_usd`; never read back as money. */
-export const usdNumber = (amount: Nano): number => Number(decimalFromNano(amount))
+export const usdNumber = (amount: Nano): ExactNumber => exactNumber(decimalFromNano(amount))
 
 /** Reads a decimal string of USD per million units into pico-USD per unit; undefined when it is not exact. */
 export const picoFromPerMillion = (usdPerMillion: string): Pico | undefined => {

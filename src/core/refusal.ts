@@ -1,4 +1,5 @@
 /** Refusals: everything a caller can be told "no" for, in one table. The reference in docs/errors.md is generated from it. */
+import type { ExactNumber } from './money.ts'
 
 type RefusalRow = {
   readonly status: number
@@ -228,7 +229,7 @@ export const refusalTable = {
 
 export type RefusalCode = keyof typeof refusalTable
 
-type Member = string | number | boolean | null
+type Member = string | ExactNumber | boolean | null
 
 /**
  * One refusal: a value, returned by pure code, thrown only by `must`, and rendered by the HTTP layer.

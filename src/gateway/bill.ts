@@ -13,7 +13,7 @@ import type { Gateway } from './gateway.ts'
 import type { Billed, Task } from './task.ts'
 
 /** An answer warns when the balance falls below this many credits. */
-const WARNING_CREDITS = 10
+const WARNING_CREDITS = 10n
 
 /** A usage and its cost, at the price of the tier that served it. */
 export type Metered = MeteredUsage & {
@@ -80,8 +80,11 @@ export const billOf = (
 /** The balance that an answer shows; none while the ledger cannot be reached. */
 export const balanceOf = (gateway: Gateway, remaining: Nano | undefined): Balance | undefined => {
   if (remaining === undefined) return undefined
-  const credits = inCredits(remaining, gateway.options.creditNano)
-  return { remainingCredits: String(credits), warning: credits < WARNING_CREDITS }
+  const { creditNano } = gateway.options
+  return {
+    remainingCredits: inCredits(remaining, creditNano),
+    warning: remaining < WARNING_CREDITS * creditNano,
+  }
 }
 
 /** The record kept of a call. The answer's hash is computed only when receipts are on. */

@@ -1,27 +1,28 @@
 /** Credits: the operator's unit for showing money. Never stored, never read back. */
 import { type Ceiling, ceilingExceeded } from '../admission/ceiling.ts'
-import type { Nano } from '../core/money.ts'
+import { decimalOfParts, type ExactNumber, exactNumber, type Nano } from '../core/money.ts'
 import type { Refusal } from '../core/refusal.ts'
 
+const PLACES = 6
 const SCALE = 1_000_000n
 
 type Unit = { readonly options: { readonly creditNano: Nano } }
 
-/** An amount in credits of `creditNano` nano-dollars each, to six decimals, rounded down. */
-export const inCredits = (amount: Nano, creditNano: Nano): number =>
-  Number((amount * SCALE) / creditNano) / Number(SCALE)
+/** An amount in credits of `creditNano` nano-dollars each, as a decimal text to six places, rounded down. */
+export const inCredits = (amount: Nano, creditNano: Nano): string =>
+  decimalOfParts((amount * SCALE) / creditNano, PLACES)
 
 /** The available amount in credits, to six decimals, rounded down. */
 export const creditsOf =
   ({ options: { creditNano } }: Unit) =>
-  (amount: Nano): number =>
-    inCredits(amount, creditNano)
+  (amount: Nano): ExactNumber =>
+    exactNumber(inCredits(amount, creditNano))
 
 /** The required amount in credits, rounded up, so that a refusal never shows a need that seems to fit. */
 export const creditsNeeded =
   ({ options: { creditNano } }: Unit) =>
-  (amount: Nano): number =>
-    Number((amount * SCALE + creditNano - 1n) / creditNano) / Number(SCALE)
+  (amount: Nano): ExactNumber =>
+    exactNumber(decimalOfParts((amount * SCALE + creditNano - 1n) / creditNano, PLACES))
 
 /** The 402 for a call that costs more than its ceiling. */
 export const tooDear = (gateway: Unit, required: Nano, ceiling: NonNullable<Ceiling>): Refusal =>

@@ -1,10 +1,11 @@
 /** Keys as the control plane shows them: their limits, which of them bind, and their state. */
-import { type Nano, usdNumber } from '../core/money.ts'
+import { type ExactNumber, type Nano, usdNumber } from '../core/money.ts'
 import { monthOf } from '../core/time.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { isEnabled, type Key, type KeyId } from '../tenancy/key.ts'
 
-const usd = (amount: Nano | undefined): number | null => (amount === undefined ? null : usdNumber(amount))
+const usd = (amount: Nano | undefined): ExactNumber | null =>
+  amount === undefined ? null : usdNumber(amount)
 
 const shown = (gateway: Gateway, key: Key, leastRpm: number | undefined) => {
   const { limits, ancestors, subWallet, deleted, createdAt } = key

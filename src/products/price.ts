@@ -2,7 +2,7 @@
 import type { Json } from '../core/json-body.ts'
 import { bodyOf } from '../core/json-body.ts'
 import type { Model, Price } from '../core/model.ts'
-import { perMillionFromPico, usdNumber } from '../core/money.ts'
+import { type ExactNumber, perMillionFromPico, usdNumber } from '../core/money.ts'
 import { Refusal } from '../core/refusal.ts'
 import { usageClasses } from '../core/usage.ts'
 import { decodeEmbeddingsCall } from '../dialects/embeddings.ts'
@@ -31,7 +31,7 @@ type Pricing = {
   /** The first row that matches prices a call; rows for longer inputs come first. */
   readonly rows: readonly Row[]
   /** The most that the example can cost, which is what is held for it. */
-  readonly max_usd: number
+  readonly max_usd: ExactNumber
   readonly version: string
 }
 
@@ -92,7 +92,8 @@ export const pricingOf = (model: Model): Pricing => {
 }
 
 /** A small number without an exponent. */
-export const decimal = (value: number): string => value.toFixed(12).replace(/\.?0+$/, '')
+export const decimal = (value: ExactNumber): string =>
+  typeof value === 'object' ? value.rawJSON : value.toFixed(12).replace(/\.?0+$/, '')
 
 /** `2 USD / 1M input tokens, 8 USD / 1M output tokens`, or `0.04 USD / image`. */
 export const priceText = ({ unit, per_1m_input_usd, per_1m_output_usd, per_unit_usd }: Pricing): string =>

@@ -1,5 +1,5 @@
 /** Rules that an owner sets for a wallet: what a call and a day may cost, which models it may use, and when to warn. */
-import { type Nano, usdNumber } from '../core/money.ts'
+import { type ExactNumber, type Nano, usdNumber } from '../core/money.ts'
 import type { WalletId } from './key.ts'
 
 /** Charges a saved card with `amount` when the wallet falls below `below`; at most `monthlyMax` in a UTC month. */
@@ -33,7 +33,7 @@ export type RulesChange = { readonly [Name in keyof WalletRules]?: WalletRules[N
 export const changedRules = (rules: WalletRules, change: RulesChange): WalletRules =>
   Object.fromEntries(Object.entries({ ...rules, ...change }).filter(([, rule]) => rule !== null))
 
-const usd = (value: Nano | undefined): number | null => (value === undefined ? null : usdNumber(value))
+const usd = (value: Nano | undefined): ExactNumber | null => (value === undefined ? null : usdNumber(value))
 
 /** The rules as answers show them. */
 export const shownRules = (rules: WalletRules) => ({

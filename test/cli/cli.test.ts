@@ -115,6 +115,10 @@ for (const [engine, url] of [
     await json(url, 'wallet', 'fund', '--usd', '0.0000001', '--wallet', 'the shop')
     expect(await json(url, 'wallet', 'show', 'the shop')).toMatchObject({ id: shop, balance_usd: 1e-7 })
     expect((await run(url, 'wallet', 'list')).out).toContain('  0.0000001  ')
+    await json(url, 'wallet', 'create', '--name', 'the bank')
+    await json(url, 'wallet', 'fund', '--usd', '9007199.254740993', '--wallet', 'the bank')
+    for (const form of [[], ['--json']])
+      expect((await run(url, 'wallet', 'show', 'the bank', ...form)).out).toMatch(/\b9007199\.254740993\b/)
     expect(await json(url, 'key', 'create', '--label', 'till', '--wallet', 'the shop')).toMatchObject({
       wallet: shop,
     })

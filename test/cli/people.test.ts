@@ -53,6 +53,11 @@ test('people are invited, listed, made operators, given links; what was done is 
     'wallet.created',
   ])
   expect((await json('events', '--org', org)).length).toBe(2)
+  expect(await json('events', '--org', 'people')).toHaveLength(1)
+  expect(await run('events', '--org', 'nobody')).toMatchObject({
+    code: 1,
+    errors: expect.stringContaining("there is no organisation 'nobody'; 'turnpike wallet list' shows them"),
+  })
   const { until } = await json('roll-up', '--rebuild')
   expect(Date.parse(until)).toBeLessThan(Date.now())
 })

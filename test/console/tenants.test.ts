@@ -186,4 +186,25 @@ for (const engine of serverEngines)
         'tenant.link_made',
       ])
     })
+
+    test('a list is made whole or not at all', async () => {
+      const made = async () =>
+        (await jsonOf(await owner.ask('GET', '/keys?which=tenants&limit=100'))).data.length
+      const before = await made()
+      const refused = async (...tenants: object[]) => {
+        const response = await owner.ask('POST', '/tenants', { tenants })
+        const { error } = await jsonOf(response)
+        expect([response.status, await made()]).toEqual([400, before])
+        return [error.param, error.message]
+      }
+      expect(
+        await refused({ label: 'a', reference: 'R-1' }, { label: 'b' }, { label: 'c', reference: 'R-1' }),
+      ).toEqual([
+        'tenants.2.reference',
+        "'tenants.2.reference' is also that of 'tenants.0'; nothing was made.",
+      ])
+      expect(
+        await refused({ label: 'a' }, { label: 'b', limits: { aliases: { fast: 'no/model' } } }),
+      ).toEqual(['aliases', expect.stringMatching(/^Tenant 'b': 'aliases': 'fast' stands for no model\./)])
+    })
   })

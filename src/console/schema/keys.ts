@@ -64,6 +64,26 @@ export const keyChangeBody = z
   .strictObject({ label: label.optional(), limits: limitsBody.optional() })
   .meta({ id: 'ConsoleKeyChange' })
 
+/** Two tenants with one reference would be one tenant with two keys, which a list surely does not mean. */
+const referencesOnce = ({
+  value: tenants,
+  issues,
+}: z.core.ParsePayload<readonly { reference?: string | undefined }[]>) => {
+  const places = new Map<string, number>()
+  for (const [at, { reference }] of tenants.entries()) {
+    if (reference === undefined) continue
+    const before = places.get(reference)
+    if (before !== undefined)
+      issues.push({
+        code: 'custom',
+        path: [at, 'reference'],
+        message: `is also that of 'tenants.${before}'; nothing was made`,
+        input: reference,
+      })
+    else places.set(reference, at)
+  }
+}
+
 export const tenantsBody = z
   .strictObject({
     tenants: z
@@ -75,7 +95,8 @@ export const tenantsBody = z
         }),
       )
       .min(1, 'must name at least one tenant')
-      .max(200, 'may name 200 tenants at most'),
+      .max(200, 'may name 200 tenants at most')
+      .check(referencesOnce),
   })
   .meta({ id: 'ConsoleNewTenants' })
 

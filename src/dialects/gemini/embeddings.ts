@@ -17,7 +17,7 @@ import { refuseUnsupported } from '../vendor-call.ts'
 import { addGeminiBill } from './pass.ts'
 
 export const embedMethods = ['embedContent', 'batchEmbedContents'] as const
-export type EmbedMethod = (typeof embedMethods)[number]
+type EmbedMethod = (typeof embedMethods)[number]
 
 const part = object(
   {
@@ -50,7 +50,7 @@ const members = {
 
 const REQUESTS = (name: string) => `'${name}' is required: a list with at least one request.`
 
-export const embedContentRequest = request(members, {
+const embedContentRequest = request(members, {
   spelled: true,
   rule: ({ requests }) =>
     requests === undefined
@@ -58,7 +58,7 @@ export const embedContentRequest = request(members, {
       : new Wrong((name) => `'${name}' belongs to ':batchEmbedContents'.`).under('requests'),
 })
 
-export const batchEmbedContentsRequest = request(
+const batchEmbedContentsRequest = request(
   {
     requests: needed(
       list(object(members, { spelled: true, place: '' }), { say: REQUESTS, empty: REQUESTS }),

@@ -1,6 +1,7 @@
 /** Generate content, errors: this dialect's shape and status words, with the specification's code kept inside. Source of the format: Google AIP-193, "Errors". */
 import type { JsonObject } from '../../core/json-body.ts'
 import { type Refusal, refusalBody } from '../../core/refusal.ts'
+import { textOf } from '../json-members.ts'
 
 const statusNames: Readonly<Record<number, string>> = {
   400: 'INVALID_ARGUMENT',
@@ -28,7 +29,9 @@ export const geminiError = (error: JsonObject, status: number): JsonObject => {
           '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
           reason: code ?? '',
           domain: 'turnpike',
-          metadata: Object.fromEntries(Object.entries(members).map(([name, value]) => [name, String(value)])),
+          metadata: Object.fromEntries(
+            Object.entries(members).map(([name, value]) => [name, textOf(value) ?? JSON.stringify(value)]),
+          ),
         },
       ],
     },

@@ -3,7 +3,7 @@ import type { ResultStyle } from '../../core/call.ts'
 import type { Json, JsonObject } from '../../core/json-body.ts'
 import type { Price } from '../../core/model.ts'
 import type { Nano } from '../../core/money.ts'
-import type { RefusalCode } from '../../core/refusal.ts'
+import type { Refusal, RefusalCode } from '../../core/refusal.ts'
 import type { Instant } from '../../core/time.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { Bill } from '../../dialects/bill-members.ts'
@@ -70,7 +70,7 @@ export type RunResult =
       readonly error: {
         readonly code: RefusalCode
         readonly message: string
-        readonly members?: Readonly<Record<string, string | number | boolean | null>>
+        readonly members?: Refusal['members']
       }
     }
 

@@ -5,6 +5,7 @@ import { type FormEvent, useState } from 'react'
 import type { RulesShown } from '../../schema/wallet.ts'
 import { ask, queries, reading } from '../parts/api.ts'
 import { AMOUNT_HINT, typedUsd } from '../parts/format.ts'
+import { labelled } from '../parts/labelled.ts'
 import { SubWallets } from '../parts/sub-wallets.tsx'
 import { Failed, Loading, PageHead, Panel } from '../parts/ui.tsx'
 import { useMay } from '../parts/use-may.ts'
@@ -50,6 +51,18 @@ const lists = [
   ['blocked', 'Never these models', 'One a line'],
 ] as const
 
+const WARNINGS = 'Where warnings go'
+
+/** The members of the body by the labels of their fields. */
+const labels = {
+  per_call_max_usd: fields[0][1],
+  daily_limit_usd: fields[1][1],
+  alert_below_usd: fields[2][1],
+  alert_webhook_url: WARNINGS,
+  allowed_models: lists[0][1],
+  blocked_models: lists[1][1],
+}
+
 const RulesForm = ({ rules, mayChange }: { rules: RulesShown; mayChange: boolean }) => {
   const [texts, setTexts] = useState(() => textsOf(rules))
   const body = bodyOf(texts)
@@ -83,7 +96,7 @@ const RulesForm = ({ rules, mayChange }: { rules: RulesShown; mayChange: boolean
             />
           ))}
           <TextInput
-            label="Where warnings go"
+            label={WARNINGS}
             description="An https address on a public server"
             placeholder="https://…"
             {...field('url')}
@@ -101,7 +114,7 @@ const RulesForm = ({ rules, mayChange }: { rules: RulesShown; mayChange: boolean
             />
           ))}
         </SimpleGrid>
-        <Failed error={save.error} />
+        <Failed error={labelled(save.error, labels)} />
         {mayChange && (
           <Group>
             <Button type="submit" loading={save.isPending} disabled={body === undefined}>

@@ -15,6 +15,12 @@ test('labels, references and caps are read, by commas, semicolons or tabs, quote
   ])
 })
 
+test('two lines with one reference are both named, and neither is created twice', () => {
+  expect(
+    readTenants('label,reference\nAcme,A-1\n\nZed,Z-1\nOther;A-1;5\nNone\nNone\nThird,A-1').wrong,
+  ).toEqual(["Lines 2 and 5 have the same reference 'A-1'.", "Lines 2 and 8 have the same reference 'A-1'."])
+})
+
 test('an amount with a comma is no cap of its whole dollars, and what is no amount is none', () => {
   const { tenants, wrong } = readTenants('Acme,A-1,1,5\n,B-1,10\nZed,Z-1,abc')
   expect(tenants).toEqual([])

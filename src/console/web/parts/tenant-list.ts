@@ -23,6 +23,7 @@ const isHead = (line: string): boolean => /^"?(label|tenant|name)"?\s*[,;\t]/i.t
 export const readTenants = (text: string): TenantList => {
   const tenants: TenantLine[] = []
   const wrong: string[] = []
+  const lineOf = new Map<string, number>()
   for (const [at, line] of text.split(/\r?\n/).entries()) {
     if (line.trim() === '' || (at === 0 && isHead(line))) continue
     const [label = '', reference = '', cap = '', ...more] = cellsOf(line)
@@ -30,6 +31,8 @@ export const readTenants = (text: string): TenantList => {
     if (label === '') wrong.push(`Line ${at + 1} has no label.`)
     else if (more.some((cell) => cell !== ''))
       wrong.push(`Line ${at + 1} has more than three columns; an amount has a point, such as 1.5.`)
+    else if (reference !== '' && lineOf.has(reference))
+      wrong.push(`Lines ${lineOf.get(reference)} and ${at + 1} have the same reference '${reference}'.`)
     else if (amount === null) wrong.push(`Line ${at + 1}: '${cap}' is no amount.`)
     else
       tenants.push({
@@ -37,6 +40,7 @@ export const readTenants = (text: string): TenantList => {
         ...(reference === '' ? {} : { reference }),
         ...(amount === undefined ? {} : { limits: { monthly_cap_usd: amount } }),
       })
+    if (reference !== '' && !lineOf.has(reference)) lineOf.set(reference, at + 1)
   }
   return { tenants, wrong }
 }

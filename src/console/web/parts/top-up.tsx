@@ -7,6 +7,7 @@ import type { CheckoutShown, TopUpShown, WalletShown } from '../../schema/wallet
 import { ask, queries, reading } from './api.ts'
 import { Confirm } from './confirm.tsx'
 import { typedUsd } from './format.ts'
+import { labelled } from './labelled.ts'
 import { Failed, Money, Panel, When } from './ui.tsx'
 
 const PAYABLE = 'From 0.5 to 10000, in whole cents'
@@ -144,6 +145,13 @@ const State = ({ of }: { of: WalletShown['top_ups'] }) => (
   </Text>
 )
 
+/** The members of the rule by the labels of their fields. */
+const labels = {
+  'auto_top_up.below_usd': 'When it falls below, in USD',
+  'auto_top_up.amount_usd': 'Charge, in USD',
+  'auto_top_up.monthly_max_usd': 'At most a month, in USD',
+} as const
+
 const RuleForm = ({ data }: { data: WalletShown }) => {
   const { rule } = data.top_ups
   const [below, setBelow] = useState(String(rule?.below_usd ?? '10'))
@@ -154,7 +162,8 @@ const RuleForm = ({ data }: { data: WalletShown }) => {
     mutationFn: (next: object | null) => ask('PUT', '/wallet/auto-top-up', { auto_top_up: next }),
     onSuccess: () => queries.invalidateQueries(),
   })
-  const right = typeof under === 'number' && isPayable(each) && most !== null
+  const tooLittle = typeof most === 'number' && typeof each === 'number' && most < each
+  const right = typeof under === 'number' && isPayable(each) && most !== null && !tooLittle
   const submit = (event: FormEvent) => {
     event.preventDefault()
     if (right) put.mutate({ below_usd: under, amount_usd: each, monthly_max_usd: most ?? null })
@@ -164,14 +173,14 @@ const RuleForm = ({ data }: { data: WalletShown }) => {
       <Stack gap="sm">
         <Group align="flex-start">
           <TextInput
-            label="When it falls below, in USD"
+            label={labels['auto_top_up.below_usd']}
             inputMode="decimal"
             w={190}
             value={below}
             onChange={(event) => setBelow(event.currentTarget.value)}
           />
           <TextInput
-            label="Charge, in USD"
+            label={labels['auto_top_up.amount_usd']}
             inputMode="decimal"
             w={150}
             value={amount}
@@ -179,15 +188,16 @@ const RuleForm = ({ data }: { data: WalletShown }) => {
             error={isPayable(each) ? undefined : PAYABLE}
           />
           <TextInput
-            label="At most a month, in USD"
+            label={labels['auto_top_up.monthly_max_usd']}
             inputMode="decimal"
+            error={tooLittle ? 'At least as much as one charge' : undefined}
             placeholder="no limit"
             w={180}
             value={month}
             onChange={(event) => setMonth(event.currentTarget.value)}
           />
         </Group>
-        <Failed error={put.error} />
+        <Failed error={labelled(put.error, labels)} />
         <Group>
           <Button type="submit" loading={put.isPending} disabled={!right}>
             {rule === null ? 'Turn on' : 'Save rule'}

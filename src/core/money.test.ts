@@ -1,0 +1,24 @@
+/** Money as answers and commands write it: exact to the last nano-dollar, however large. */
+import { expect, test } from 'bun:test'
+import { decimalFromNano, exactNumber, usdNumber } from './money.ts'
+
+test.each([
+  [0n, '0'],
+  [1n, '1e-9'],
+  [250_000_000n, '0.25'],
+  [-1_500_000_000n, '-1.5'],
+  [123_456_123_456_789n, '123456.123456789'],
+  [9_007_199_254_740_993n, '9007199.254740993'],
+  [9_999_999_999_999_999n, '9999999.999999999'],
+  [-9_007_199_254_740_993n, '-9007199.254740993'],
+  [3_999_999_999_999_999_999n, '3999999999.999999999'],
+  [4_000_000_000_000_000_000n, '4000000000'],
+])('%p nano-dollars are the JSON number %s', (amount, text) => {
+  expect(JSON.stringify({ usd: usdNumber(amount) })).toBe(`{"usd":${text}}`)
+})
+
+test('every decimal text is its own JSON number', () => {
+  for (let amount = 1n; amount < 4_000_000_000_000_000_000n; amount = amount * 7n + 3n)
+    for (const text of [decimalFromNano(amount), decimalFromNano(-amount)])
+      if (!/^-?0\.0{6}/.test(text)) expect(JSON.stringify(exactNumber(text))).toBe(text)
+})
