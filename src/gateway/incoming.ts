@@ -26,7 +26,7 @@ import { type Memory, recall } from './remember.ts'
 import type { Task } from './task.ts'
 import { type TokenTurn, tokensFor } from './token-turn.ts'
 import { addRateHeaders, type Trace } from './trace.ts'
-import { unknownModel } from './unknown-model.ts'
+import { otherKind, unknownModel } from './unknown-model.ts'
 
 /** What the HTTP layer knows of a call before it reads the body. */
 export type Incoming = {
@@ -184,8 +184,8 @@ export const modelOf = (
 ): Model | Refusal => {
   const name = key.aliases === undefined ? call.modelName : nameFor(key, call.modelName)
   const model = gateway.offering.catalogue.find(name)
-  if (model === undefined || model.kind !== call.kind)
-    return unknownModel(gateway.offering.catalogue, name, { kind: call.kind })
+  if (model === undefined) return unknownModel(gateway.offering.catalogue, name, { kind: call.kind })
+  if (model.kind !== call.kind) return otherKind(model, call.modelName, call.kind)
   trace.model = model.id
   trace.vendor = model.vendor
   return model

@@ -8,6 +8,7 @@ import { decodeEmbeddingsCall } from '../dialects/embeddings.ts'
 import { modelNameOf } from '../dialects/request.ts'
 import { decodeRunInputs } from '../dialects/run-inputs.ts'
 import { readPrefer } from '../gateway/answer-job.ts'
+import { otherKind } from '../gateway/unknown-model.ts'
 import { unreadMedia, withRead } from './unread-media.ts'
 
 export type ModelNamed = (name: string) => Model | undefined
@@ -75,8 +76,10 @@ export const productNamed = (
 ): { readonly name: string; readonly product: Product } | Refusal => {
   const name = modelNameOf(body.value)
   if (name instanceof Refusal) return name
-  const product = modelNamed(name)?.product
+  const model = modelNamed(name)
+  const product = model?.product
   if (product?.category === category) return { name, product }
+  if (model !== undefined) return otherKind(model, name, category)
   return refuse(
     'model_not_found',
     `There is no ${category} model '${name}'; GET /v1/models lists those your key can use, with their category.`,

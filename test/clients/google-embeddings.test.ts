@@ -50,6 +50,6 @@ test('@google/genai: a chat model embeds nothing, and the error says so', async 
   expect(failed).toBeInstanceOf(ApiError)
   expect([(failed as ApiError).status, (failed as ApiError).message]).toEqual([
     400,
-    expect.stringContaining("There is no embeddings model 'local/echo-1'"),
+    expect.stringContaining("'local/echo-1' is no embeddings model but one of chat"),
   ])
 })

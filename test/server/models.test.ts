@@ -46,6 +46,27 @@ test.each([
   ])
 })
 
+test('a model of another kind is named as what it is, with the address that takes it', async () => {
+  const told = async (path: string, body: object) => (await refusalOf(path, body))[2]
+  const embeddings = 'openai/text-embedding-3-small'
+  expect(await told('/v1/chat/completions', chat({ model: embeddings }))).toBe(
+    `'${embeddings}' is no chat model but one of embeddings: POST /v1/embeddings takes it.`,
+  )
+  expect(await told('/v1/image/generate', { model: embeddings, prompt: 'x' })).toBe(
+    `'${embeddings}' is no image model but one of embeddings: POST /v1/embeddings takes it.`,
+  )
+  expect(await told('/v1/embeddings', { model: 'fast', input: 'x' })).toBe(
+    "'fast' is no embeddings model but one of chat: POST /v1/chat/completions takes it.",
+  )
+  expect(await told('/v1beta/models/mock/small:embedContent', { content: { parts: [{ text: 'x' }] } })).toBe(
+    "'mock/small' is no embeddings model but one of chat: POST /v1/chat/completions takes it.",
+  )
+  const predict = { instances: [{ content: 'x' }] }
+  expect(await told(`/v1beta/models/${embeddings}:predict`, predict)).toBe(
+    `There is no model '${embeddings}' that takes predict; embedContent and batchEmbedContents make embeddings.`,
+  )
+})
+
 test('a model of embeddings has no discounted twin, and the full-price one is named', async () => {
   const asked = server.asked.length
   expect(await refusalOf('/v1/embeddings', { model: 'openai/text-embedding-3-smalll', input: 'x' })).toEqual([
