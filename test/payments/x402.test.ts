@@ -74,6 +74,7 @@ describe.skipIf(!hasChain)('x402', () => {
         ['/v1/run', run()],
         ['/v1/chat/completions', chat()],
         ['/v1/messages', chat({ max_tokens: 50 })],
+        ['/v1beta/models/mock/small:generateContent', { contents: [{ parts: [{ text: 'hi' }] }] }],
       ] as const)
         test(`the official client pays ${path}, is charged what it cost, and the change is claimed once`, async () => {
           const payer = await on.chain.newPayer(1_000_000n)
@@ -138,6 +139,7 @@ describe.skipIf(!hasChain)('x402', () => {
         for (const [path, body] of [
           ['/v1/chat/completions', chat()],
           ['/v1/messages', chat({ max_tokens: 50 })],
+        ['/v1beta/models/mock/small:generateContent', { contents: [{ parts: [{ text: 'hi' }] }] }],
           ['/v1/embeddings', { model: 'mock/embed', input: 'hi' }],
           ['/v1/run', run()],
           ['/v1beta/models/mock/small:generateContent', { contents: [{ parts: [{ text: 'hi' }] }] }],
