@@ -59,7 +59,10 @@ export const decimalOf = (digits: string, places: number): string => {
   return end === point ? all.slice(0, point) : `${all.slice(0, point)}.${all.slice(point, end)}`
 }
 
-/** A number for JSON.stringify, which writes one that has more digits than a float from its text. */
+/**
+ * A number for JSON.stringify alone, which writes one that has more digits than a float from its text. Sentences are made
+ * of the text itself.
+ */
 export type ExactNumber = number | RawJson
 
 type RawJson = { readonly rawJSON: string }

@@ -18,15 +18,13 @@ export const creditsOf =
   (amount: Nano): ExactNumber =>
     exactNumber(inCredits(amount, creditNano))
 
-/** The required amount in credits, rounded up, so that a refusal never shows a need that seems to fit. */
-export const creditsNeeded =
-  ({ options: { creditNano } }: Unit) =>
-  (amount: Nano): ExactNumber =>
-    exactNumber(decimalOfParts((amount * SCALE + creditNano - 1n) / creditNano, PLACES))
+/** The same rounded up, for what is required: a refusal must never show a need that seems to fit. */
+export const neededInCredits = (amount: Nano, creditNano: Nano): string =>
+  decimalOfParts((amount * SCALE + creditNano - 1n) / creditNano, PLACES)
 
 /** The 402 for a call that costs more than its ceiling. */
 export const tooDear = (gateway: Unit, required: Nano, ceiling: NonNullable<Ceiling>): Refusal =>
   ceilingExceeded(required, ceiling, {
-    required_credits: creditsNeeded(gateway)(required),
+    required_credits: exactNumber(neededInCredits(required, gateway.options.creditNano)),
     available_credits: creditsOf(gateway)(ceiling.amount),
   })

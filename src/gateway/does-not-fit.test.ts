@@ -1,5 +1,6 @@
 /** What a caller learns when its call does not fit: which limit binds, whose it is, what is left, and what to do. */
 import { expect, test } from 'bun:test'
+import { geminiRefusal } from '../dialects/gemini/error.ts'
 import { type Binding, doesNotFit } from './does-not-fit.ts'
 
 const CREDIT = 10_000_000n
@@ -85,6 +86,24 @@ test('more is needed than is there also as it is shown: one is rounded up, the o
     gateway,
   )
   expect(members).toMatchObject({ required_credits: 1.000001, available_credits: 1 })
+})
+
+test('amounts with more digits than a float has are told and shown to the last one', () => {
+  const large = 12_345_678_901_234_567n * 10n
+  for (const spent of [true, false]) {
+    const refusal = doesNotFit(
+      { ...binding, spent, available: large, held: large },
+      { required: large + CREDIT },
+      gateway,
+    )
+    expect(refusal.message).toStartWith(
+      'The call needs 12345678902.234567 credits; the wallet has 12345678901.234567 available',
+    )
+    expect(JSON.stringify(refusal.members)).toStartWith(
+      '{"required_credits":12345678902.234567,"available_credits":12345678901.234567,"held_credits":12345678901.234567,',
+    )
+    expect(JSON.stringify(geminiRefusal(refusal, 'id'))).toContain('"held_credits":"12345678901.234567"')
+  }
 })
 
 test('what was overdrawn shows as nothing, not as a debt', () => {

@@ -3,12 +3,12 @@
  * is held.
  */
 import type { HoldRefused } from '../book/contract.ts'
-import { decimalFromNano, greatest, type Nano } from '../core/money.ts'
+import { decimalFromNano, exactNumber, greatest, type Nano } from '../core/money.ts'
 import { type Refusal, refuse, retryIn } from '../core/refusal.ts'
 import { WALLET_MINIMUM } from '../ledger/lend.ts'
 import type { BindingLimit } from '../ledger/types.ts'
 import type { KeyId } from '../tenancy/key.ts'
-import { creditsNeeded, creditsOf } from './credits.ts'
+import { inCredits, neededInCredits } from './credits.ts'
 import type { Gateway } from './gateway.ts'
 
 const limitTexts: Readonly<Record<BindingLimit, string>> = {
@@ -57,15 +57,17 @@ type Need = {
 
 /** The refusal: which limit binds, whose it is, what is left of it, and how much of it open calls hold. */
 export const doesNotFit = (binding: Binding, need: Need, gateway: Pick<Gateway, 'options'>): Refusal => {
-  const credits = creditsOf(gateway)
-  const needed = creditsNeeded(gateway)
+  const { creditNano } = gateway.options
   const { limit, spent, held } = binding
   const available = greatest(binding.available, 0n)
   const required = limit === 'wallet' ? greatest(need.required, WALLET_MINIMUM) : need.required
+  const needed = neededInCredits(required, creditNano)
+  const left = inCredits(available, creditNano)
+  const holds = `while open calls hold ${inCredits(held, creditNano)}`
   const members = {
-    required_credits: needed(required),
-    available_credits: credits(available),
-    held_credits: credits(held),
+    required_credits: exactNumber(needed),
+    available_credits: exactNumber(left),
+    held_credits: exactNumber(inCredits(held, creditNano)),
     limit,
     ...whoseOf(binding),
   }
@@ -73,19 +75,19 @@ export const doesNotFit = (binding: Binding, need: Need, gateway: Pick<Gateway, 
     binding.owner !== undefined && binding.owner !== binding.keyId ? ' of a key above this one' : ''
   const needs =
     required > need.required
-      ? `Any call needs ${decimalFromNano(required)} USD in the wallet (${needed(required)} credits)`
-      : `The call needs ${needed(required)} credits`
-  const has = `${limitTexts[limit]}${whose} has ${credits(available)} available`
+      ? `Any call needs ${decimalFromNano(required)} USD in the wallet (${needed} credits)`
+      : `The call needs ${needed} credits`
+  const has = `${limitTexts[limit]}${whose} has ${left} available`
   if (!spent)
     return refuse(
       'balance_held',
-      `${needs}; ${has} while open calls hold ${credits(held)}. Nothing was charged; try again in ${HELD_RETRY_SECONDS} s${lowerOf(need)}.`,
+      `${needs}; ${has} ${holds}. Nothing was charged; try again in ${HELD_RETRY_SECONDS} s${lowerOf(need)}.`,
       { ...retryIn(HELD_RETRY_SECONDS), members: { ...members, retry_after: HELD_RETRY_SECONDS } },
     )
   const less = required > need.required ? '' : lowerOf(need)
   const text =
     barTexts[limit] ??
-    `${needs}; ${has}${held > 0n ? ` while open calls hold ${credits(held)}` : ''}. ${remedies[limit] ?? 'Raise the limit'}${less}.`
+    `${needs}; ${has}${held > 0n ? ` ${holds}` : ''}. ${remedies[limit] ?? 'Raise the limit'}${less}.`
   return refuse('insufficient_balance', text, { members })
 }
 

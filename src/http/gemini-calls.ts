@@ -55,7 +55,10 @@ const decoded = (
   const predicts = method === 'predict' || method === 'predictLongRunning'
   if (product === undefined)
     return predicts
-      ? refuse('model_not_found', `There is no model '${modelName}' that takes ${method}; ${embedMethods.join(' and ')} make embeddings.`)
+      ? refuse(
+          'model_not_found',
+          `There is no model '${modelName}' that takes ${method}; ${embedMethods.join(' and ')} make embeddings.`,
+        )
       : decodeGeminiCall(body, it)
   const target = { modelName, product }
   if (method === 'predict') return decodePredict(body, target)

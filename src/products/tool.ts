@@ -2,7 +2,7 @@
 import { isObject, type JsonObject } from '../core/json-body.ts'
 import { metaTools } from './meta-tools.ts'
 import type { Place } from './place.ts'
-import { priceText, pricingOf } from './price.ts'
+import { decimal, priceText, pricingOf } from './price.ts'
 import { inputSchemaOf } from './schema.ts'
 import type { Item } from './shelf.ts'
 
@@ -35,7 +35,7 @@ export const toolOf = (item: Item, place: Place): Tool => {
   return {
     name: tool,
     title: name,
-    description: `${description} ${priceText(pricing)}; the example costs at most ${pricing.max_usd} USD.`,
+    description: `${description} ${priceText(pricing)}; the example costs at most ${decimal(pricing.max_usd)} USD.`,
     inputSchema: { ...withoutStream(inputSchemaOf(model)), type: 'object' },
     // A job that has not ended answers something else than its results.
     ...(model.product?.flow === 'job' ? {} : { outputSchema: orError(place.answers(model.kind)) }),

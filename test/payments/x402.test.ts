@@ -139,7 +139,7 @@ describe.skipIf(!hasChain)('x402', () => {
         for (const [path, body] of [
           ['/v1/chat/completions', chat()],
           ['/v1/messages', chat({ max_tokens: 50 })],
-        ['/v1beta/models/mock/small:generateContent', { contents: [{ parts: [{ text: 'hi' }] }] }],
+          ['/v1beta/models/mock/small:generateContent', { contents: [{ parts: [{ text: 'hi' }] }] }],
           ['/v1/embeddings', { model: 'mock/embed', input: 'hi' }],
           ['/v1/run', run()],
           ['/v1beta/models/mock/small:generateContent', { contents: [{ parts: [{ text: 'hi' }] }] }],
