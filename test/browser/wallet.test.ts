@@ -55,6 +55,17 @@ test('a wallet is topped up by card, by keyboard alone, and the money is there w
   expect([errors, strangers]).toEqual([[], []])
 })
 
+test('a refused rule is told by the label of its field', async () => {
+  const { page } = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+  await it.enter(page, 'rules@example.com', 'owner')
+  await page.getByRole('link', { name: 'Rules' }).click()
+  await page.getByLabel('Where warnings go').fill('http://hooks.example.com/')
+  await page.getByRole('button', { name: 'Save rules' }).click()
+  expect(await page.getByRole('alert').innerText()).toStartWith(
+    '“Where warnings go” must begin with https://.',
+  )
+})
+
 test('a payer who goes back without paying reads that, and nothing is credited', async () => {
   const { page } = await browser.newPage({ viewport: { width: 1280, height: 900 } })
   await it.enter(page, 'owner@example.com', 'owner')

@@ -1,6 +1,8 @@
-/** Google's own client with embeddings, against the built-in model under the scripted vendor's name. */
+/** Google's own client and the AI SDK in its style with embeddings, against the built-in model under the scripted vendor's name. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { createGoogleGenerativeAI } from '@ai-sdk/google'
 import { ApiError, GoogleGenAI } from '@google/genai'
+import { embed, embedMany } from 'ai'
 import OpenAI from 'openai'
 import { type ListeningServer, listen } from './harness.ts'
 
@@ -34,6 +36,14 @@ test('@google/genai embeds one text and several, with the vectors and charges of
     expect(between - (await it.server.balance())).toBe(before - between)
     expect(before - between).toBeGreaterThan(0n)
   }
+})
+
+test('@ai-sdk/google embeds one text and several', async () => {
+  const baseURL = it.baseURL.replace(/v1$/, 'v1beta')
+  const embeddingModel = createGoogleGenerativeAI({ apiKey: it.key, baseURL }).textEmbeddingModel(model)
+  const { embedding } = await embed({ model: embeddingModel, value: 'one' })
+  const { embeddings } = await embedMany({ model: embeddingModel, values: ['one', 'two'] })
+  expect([embedding.length, embeddings.length, embeddings[0]]).toEqual([256, 2, embedding])
 })
 
 test('@google/genai lists models of embeddings and says which methods they take', async () => {
