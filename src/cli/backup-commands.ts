@@ -119,14 +119,19 @@ const madeText = (at: string, { made_at, ledger, rows, audit, assets, secret }: 
 
 const restore = async (from: string, { json }: Options): Promise<void> => {
   const config = readConfig(process.env)
+  const bucket = bucketOf(from.endsWith('/') ? from : `${from}/`, config)
+  const source = bucket === undefined ? folderSource(resolve(from)) : bucketSource(bucket)
   if (fileOf(config.databaseUrl) === undefined) {
+    if ((await source.manifest()) !== undefined)
+      throw new Failed(
+        `nothing was restored: ${from} is of a ledger in SQLite; give it a DATABASE_URL such as sqlite:./data/turnpike.db`,
+      )
     process.stdout.write(restoreCommands(config.databaseUrl, from))
     throw new Failed('nothing was restored: PostgreSQL has its own tools for that, as shown above')
   }
-  const bucket = bucketOf(from.endsWith('/') ? from : `${from}/`, config)
   const place = config.assets.place
   const restored = await restoreBackup({
-    source: bucket === undefined ? folderSource(resolve(from)) : bucketSource(bucket),
+    source,
     from,
     url: config.databaseUrl,
     assets: 'folder' in place ? openFolder(place.folder) : undefined,

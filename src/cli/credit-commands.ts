@@ -13,11 +13,12 @@ import { stripeFor } from './parts.ts'
 import { byCommand, type Database, Failed, print, tableOf, withDatabase } from './run-command.ts'
 import { walletOf } from './wallet-commands.ts'
 
-type GrantOptions = { usd: string; wallet: string; netDays: string; json?: boolean }
+type GrantOptions = { usd: string; wallet: string; netDays?: string; json?: boolean }
 type StatementOptions = { wallet: string; month?: string; json?: boolean }
 type PayOptions = { from: string; ref?: string; json?: boolean }
 
 const DAYS_MAX = 365
+const DAYS_USUAL = 14
 
 export const creditCommands = (program: Command): void => {
   const credit = program.command('credit').description('post-paid billing (mpp): credit lines and invoices')
@@ -26,7 +27,10 @@ export const creditCommands = (program: Command): void => {
     .description('let a wallet’s keys use up to an amount and pay later; 0 withdraws it')
     .requiredOption('--usd <amount>', 'the most that may be owed')
     .option('--wallet <wallet>', 'which wallet: id or name', OPERATOR_WALLET)
-    .option('--net-days <n>', 'days from an invoice until it is past due', '14')
+    .option(
+      '--net-days <n>',
+      `days from an invoice until it is past due (default: as before, at first ${DAYS_USUAL})`,
+    )
     .option('--json', 'for programs')
     .action((options: GrantOptions) => withDatabase((database) => grant(database, options)))
   credit
@@ -62,10 +66,12 @@ export const creditCommands = (program: Command): void => {
 const grant = async (database: Database, options: GrantOptions): Promise<void> => {
   const limit = nanoFromDecimal(options.usd)
   if (limit === undefined) throw new Failed(`--usd must be ${AMOUNT_FORM}, not '${options.usd}'`)
-  const netDays = Number.parseInt(options.netDays, 10)
-  if (!/^\d{1,3}$/.test(options.netDays) || netDays > DAYS_MAX)
-    throw new Failed(`--net-days must be a number from 0 to ${DAYS_MAX}, not '${options.netDays}'`)
+  const days = options.netDays
+  if (days !== undefined && (!/^\d{1,3}$/.test(days) || Number(days) > DAYS_MAX))
+    throw new Failed(`--net-days must be a number from 0 to ${DAYS_MAX}, not '${days}'`)
   const { id } = await walletOf(database, options.wallet)
+  const netDays =
+    days === undefined ? ((await database.store.credit.creditLine(id))?.netDays ?? DAYS_USUAL) : Number(days)
   const by = byCommand('credit grant')
   const line = shownLine(await database.store.credit.grantCredit({ walletId: id, limit, netDays }, by))
   print(options.json, line, tableOf([line]))
@@ -77,8 +83,9 @@ const showAll = async ({ store }: Database, json: boolean | undefined): Promise<
   print(json, lines, tableOf(lines))
 }
 
-const lineOf = async ({ store }: Database, wallet: string): Promise<CreditLine> => {
-  const line = await store.credit.creditLine(wallet)
+const lineOf = async (database: Database, wallet: string): Promise<CreditLine> => {
+  const { id } = await walletOf(database, wallet)
+  const line = await database.store.credit.creditLine(id)
   if (line === undefined)
     throw new Failed(`'${wallet}' has no credit line; 'turnpike credit grant --wallet ${wallet}' opens one`)
   return line
@@ -86,8 +93,9 @@ const lineOf = async ({ store }: Database, wallet: string): Promise<CreditLine> 
 
 const showOne = async (database: Database, wallet: string, json: boolean | undefined): Promise<void> => {
   await database.store.credit.closeMonths()
-  const line = shownLine(await lineOf(database, wallet))
-  const invoices = (await database.store.credit.invoices(wallet)).map(shownInvoice)
+  const found = await lineOf(database, wallet)
+  const invoices = (await database.store.credit.invoices(found.walletId)).map(shownInvoice)
+  const line = shownLine(found)
   print(json, { ...line, invoices }, `${tableOf([line])}\n${tableOf(invoices)}`)
 }
 
@@ -95,7 +103,7 @@ const state = async (database: Database, options: StatementOptions): Promise<voi
   await database.store.credit.closeMonths()
   const line = await lineOf(database, options.wallet)
   const month = options.month ?? monthOf(Date.now())
-  const statement = await database.store.credit.statement(options.wallet, month)
+  const statement = await database.store.credit.statement(line.walletId, month)
   if (statement === undefined)
     throw new Failed(`--month must be a month from ${line.opened} on, such as 2026-11, not '${month}'`)
   print(options.json, shownStatement(statement), textOf(statement))

@@ -57,8 +57,11 @@ export const awaitStore = async (config: Config, onWait: (error: string) => void
     try {
       return await openStoreOf(config)
     } catch (error) {
-      if (config.databaseUrl.startsWith('sqlite:')) throw error
       const reason = whyNotOpen(config.databaseUrl, error)
+      if (config.databaseUrl.startsWith('sqlite:'))
+        throw new Error(`the ledger cannot be opened: ${reason}`, {
+          cause: error instanceof Error ? error.cause : undefined,
+        })
       if (isRefusal(error) || performance.now() > until) throw new Error(reason)
       if (reason !== lastReason) onWait(reason)
       lastReason = reason

@@ -56,7 +56,7 @@ export const newReloading = (start: Start): Reloading => {
     summary: summaryOf(start.config, start.opened, hash),
     config: start.config,
   }
-  const hadFile = existsSync(start.config.configFile)
+  let hadFile = existsSync(start.config.configFile)
   let status: ConfigStatus = statusOf(now.summary, { hash, at: clock.now(), reloads: 0, needsRestart: [] })
 
   const refused = (error: unknown, dryRun: boolean): Reloaded => {
@@ -74,12 +74,14 @@ export const newReloading = (start: Start): Reloading => {
     let config: Config
     let opened: OpenCatalogue
     try {
-      if (hadFile && !existsSync(start.config.configFile))
+      const hasFile = existsSync(start.config.configFile)
+      if (hadFile && !hasFile)
         throw new Error(
           `${start.config.configFile} is gone; an empty one would sell what the environment says`,
         )
       config = readConfig(start.environment)
       opened = await openCatalogue(config)
+      hadFile ||= hasFile && !dryRun
     } catch (error) {
       return refused(error, dryRun)
     }

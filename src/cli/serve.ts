@@ -17,12 +17,18 @@ import { firstKey, openAccount } from './first-start.ts'
 import { greeting, headline, shown } from './greeting.ts'
 import { unpricedLines } from './offered-models.ts'
 import { modelWarnings, type OpenCatalogue, openCatalogue } from './open-catalogue.ts'
+import { readyToAsk, warnOfFiles } from './open-files.ts'
 import { addressAt } from './own-address.ts'
 import { awaitStore, openHash, openOutbox } from './parts.ts'
 import { newReloading } from './reload.ts'
 import { moveSecrets, warnOfStrangers } from './secret-commands.ts'
 import { startExport, startWatch, tracesOf, watchedBy } from './watch.ts'
 
+/**
+ * What comes so soon after the first signal is the same one again: Ctrl-C signals all processes of a terminal, and npm, or
+ * the parent of workers, passes it on.
+ */
+const SAME_SIGNAL_MS = 1_000
 /** A second signal ends the process after this time, whatever is open. */
 const SECOND_SIGNAL_MS = 5_000
 /** After this time we give up on a database that does not answer, without closing the connection. */
@@ -49,6 +55,7 @@ export const serve = async (
   await openAccount(store, config)
   const opened = await openCatalogue(config)
   warnOf(config, opened, log)
+  warnOfFiles(config.gateway.openCallsMax, log)
   const reloading = newReloading({
     config,
     opened,
@@ -83,6 +90,7 @@ export const serve = async (
   const stopWatch = startWatch(present, config, shared)
   const { book, instance } = gateway
   const server = listen(present, { hostname: config.host, port: config.port, shared })
+  await readyToAsk(addressAt(config.host, server.port))
   const stopReloading = reloading.begin(changeOffering)
   log.info('listening', { instance })
   ending.drainsBy(async () => {
@@ -164,11 +172,16 @@ const receiptsOf = ({ receipts: { mode, issuers } }: Config) =>
  */
 const listenForEnd = (worker: boolean, log: Log) => {
   let signals = 0
+  let firstMs = 0
   let drain: () => Promise<unknown> = async () => undefined
   const take = () => {
+    const nowMs = systemClock.monotonicMs()
+    if (signals === 1 && nowMs - firstMs < SAME_SIGNAL_MS) return
     signals++
-    if (signals === 1) void drain().finally(() => process.exit(0))
-    else {
+    if (signals === 1) {
+      firstMs = nowMs
+      void drain().finally(() => process.exit(0))
+    } else {
       if (signals === 2) log.info(`a second signal: ending in ${SECOND_SIGNAL_MS / 1000} s, whatever is open`)
       setTimeout(() => process.exit(0), SECOND_SIGNAL_MS)
     }

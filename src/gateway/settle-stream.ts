@@ -56,9 +56,15 @@ export const settleStream = async (
     },
   }).catch(refusalIn)
   // The caller has all but the end, and learns why the end is missing.
-  if (settled instanceof Refusal) return encoder.encode(failure(task, stream, settled))
+  if (settled instanceof Refusal) return endless(task, stream, settled)
   const { bytes, unpaid } = settled
-  return unpaid === undefined ? bytes : encoder.encode(failure(task, stream, unpaid))
+  return unpaid === undefined ? bytes : endless(task, stream, unpaid)
+}
+
+/** Log and metrics tell what the caller is told. */
+const endless = (task: Task, stream: StreamRelay, refusal: Refusal): Uint8Array => {
+  task.trace.ended = refusal.code
+  return encoder.encode(failure(task, stream, refusal))
 }
 
 const encoder = new TextEncoder()

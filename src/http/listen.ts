@@ -2,6 +2,7 @@
 import { refuse } from '../core/refusal.ts'
 import type { Present } from '../gateway/gateway.ts'
 import { type Connection, createApp } from './app.ts'
+import { bind } from './bind.ts'
 import { admitSocket, asksForSocket, goAway, refusedSocket, socketHandlers } from './socket.ts'
 import type { Socket, SocketData } from './socket-frames.ts'
 import { watchTurns } from './watch-turns.ts'
@@ -40,45 +41,48 @@ export const listen = (present: Present, place: ListenAddress): Listening => {
     queuedMs: () => gateway.book.health().oldestQueuedMs,
     overload: gateway.capacity.overload,
   })
-  const server = Bun.serve<SocketData>({
-    hostname: place.hostname,
-    port: place.port,
-    reusePort: place.shared,
-    idleTimeout: connectionSeconds,
-    // The runtime's own refusal has no body, id or log line, so we turn its limit off and limit bodies where they are
-    // read.
-    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    fetch: (request, server) => {
-      watch()
-      const away = app.turnAway(request)
-      if (away !== undefined) return away
-      if (asksForSocket(request))
-        return admitSocket(present.gateway, request).then(
-          (data) => {
-            if (server.upgrade(request, { data })) return undefined
-            gateway.capacity.sockets.giveBack(data.keyId, 1)
-            return refusedSocket(gateway, notASocket())
-          },
-          (thrown: unknown) => refusedSocket(gateway, thrown),
-        )
-      // While a call runs its own deadlines apply: its vendor may be silent for longer than idle connections may.
-      server.timeout(request, NEVER)
-      return app.fetch(request, new Served(server, request, connectionSeconds))
-    },
-    websocket: {
-      ...socketHandlers(present, sockets),
-      maxPayloadLength: socketBytesMax,
-      idleTimeout: socketIdleSeconds,
-      sendPings: true,
-    },
-    error: () =>
-      Response.json(
-        { error: { message: 'The server failed.', type: 'server_error', code: 'internal_error' } },
-        { status: 500 },
-      ),
-  })
+  const { hostname, port } = place
+  const server = bind({ hostname, port, settings: 'HOST, PORT' }, () =>
+    Bun.serve<SocketData>({
+      hostname,
+      port,
+      reusePort: place.shared,
+      idleTimeout: connectionSeconds,
+      // The runtime's own refusal has no body, id or log line, so we turn its limit off and limit bodies where they are
+      // read.
+      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+      fetch: (request, server) => {
+        watch()
+        const away = app.turnAway(request)
+        if (away !== undefined) return away
+        if (asksForSocket(request))
+          return admitSocket(present.gateway, request).then(
+            (data) => {
+              if (server.upgrade(request, { data })) return undefined
+              gateway.capacity.sockets.giveBack(data.keyId, 1)
+              return refusedSocket(gateway, notASocket())
+            },
+            (thrown: unknown) => refusedSocket(gateway, thrown),
+          )
+        // While a call runs its own deadlines apply: its vendor may be silent for longer than idle connections may.
+        server.timeout(request, NEVER)
+        return app.fetch(request, new Served(server, request, connectionSeconds))
+      },
+      websocket: {
+        ...socketHandlers(present, sockets),
+        maxPayloadLength: socketBytesMax,
+        idleTimeout: socketIdleSeconds,
+        sendPings: true,
+      },
+      error: () =>
+        Response.json(
+          { error: { message: 'The server failed.', type: 'server_error', code: 'internal_error' } },
+          { status: 500 },
+        ),
+    }),
+  )
   return {
-    port: server.port ?? place.port,
+    port: server.port ?? port,
     goAway: () => {
       gateway.capacity.draining = true
       for (const socket of sockets) goAway(socket)

@@ -16,7 +16,7 @@ import type { SettingGroup } from './setting.ts'
 export const serverSettings = {
   host: {
     name: 'HOST',
-    is: matching(/^\S+$/, 'an address such as 127.0.0.1 or 0.0.0.0'),
+    is: matching(/^[^\s[\]]+$/, 'an address such as 127.0.0.1, 0.0.0.0 or ::1'),
     fallback: '127.0.0.1',
     meaning: 'Address to listen on.',
   },

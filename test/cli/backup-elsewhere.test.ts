@@ -180,6 +180,12 @@ test('PostgreSQL is left to its own tools; the command names them without the pa
   expect(result.out).not.toContain(`:${url.password}@`)
   const restore = await runProgram(folder, settings, 'restore', join(folder, 'turnpike.dump'))
   expect([restore.code, restore.out.includes('pg_restore')]).toEqual([1, true])
+  const file = { DATABASE_URL: `sqlite:${join(folder, 'other.db')}` }
+  await (await openStore({ url: file.DATABASE_URL })).close()
+  const { backup } = JSON.parse((await runProgram(folder, file, 'backup', folder, '--json')).out)
+  const across = await runProgram(folder, settings, 'restore', backup)
+  expect([across.code, across.out]).toEqual([1, ''])
+  expect(across.errors).toContain('is of a ledger in SQLite')
   if (!(await toolsFit(database.url))) return
   // Another run may do the same on this server.
   const name = `turnpike_restored_${process.pid}`

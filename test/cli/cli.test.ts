@@ -210,6 +210,6 @@ test('several processes whose port is taken end with one line each and a code, a
   const { code, errors } = await runProgram(folder, set, 'serve', '--workers', '2')
   await taken.stop()
   expect(code).toBe(1)
-  expect(errors).toContain(`port ${port} in use`)
+  expect(errors).toContain(`:${port} (HOST, PORT): another program listens there`)
   expect(errors).not.toContain('another is started')
 })

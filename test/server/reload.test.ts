@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openStore } from '../../src/store/open-store.ts'
 import { freePort, postgresForTests } from '../postgres.ts'
-import { endPrograms, type Settings } from '../program.ts'
+import { endPrograms, runProgram, type Settings, startProgram } from '../program.ts'
 import { COST, fileWith, isExact, type Paid, putFile, startReloading } from '../reload-load.ts'
 import { until } from '../until.ts'
 
@@ -180,4 +180,17 @@ test('a changed file is sold without a command; what is only read at a start is 
   ] as const)
     expect((await fetch(`${server.address}/api/config`, { headers: { ...headers } })).status).toBe(status)
   await server.vendor.stop()
+})
+
+test('a file that was first written while the server ran may not go either: what it sells would change silently', async () => {
+  const home = newHome()
+  const settings = { PORT: String(await freePort()), DATABASE_URL: `sqlite:${join(home, 'ledger.db')}` }
+  await startProgram(home, { ...settings, CONFIG_WATCH: 'off' })
+  const apply = () => runProgram(home, settings, 'config', 'apply')
+  expect((await apply()).code).toBe(0)
+  putFile(join(home, 'turnpike.yaml'), 'markup: "2"\n')
+  expect((await apply()).out).toContain('markup 1 → 2')
+  unlinkSync(join(home, 'turnpike.yaml'))
+  const gone = await apply()
+  expect([gone.code, gone.errors]).toEqual([2, expect.stringContaining('turnpike.yaml is gone')])
 })

@@ -52,13 +52,14 @@ afterAll(() => {
 })
 
 let serial = 0
-const start = async (more: Record<string, string> = {}) => {
-  const it = await startProgram(home, {
+const start = async (more: Record<string, string> = {}, errors: 'pipe' | 'inherit' = 'inherit') => {
+  const settings = {
     DATABASE_URL: `sqlite:${home}/${++serial}.db`,
     DRAIN_SECONDS: String(DRAIN_SECONDS),
     LOG: 'error',
     ...more,
-  })
+  }
+  const it = await startProgram(home, settings, errors)
   children.push(it.child)
   const at = new URL(it.address)
   /** A connection that says this and then nothing more. */
@@ -148,6 +149,36 @@ test('draining shows: in the status, in /readyz, in answers that end their conne
   expect(busy.frames.map(({ type }) => type)).toContain('goaway')
   expect(busy.frames.at(-1)).toMatchObject({ id: 1, type: 'done' })
   expect(await child.exited).toBe(0)
+})
+
+test('Ctrl-C that reaches it twice at once, as under npm start, leaves open calls their time; a later one ends it', async () => {
+  goOn = Promise.withResolvers()
+  const { child, address, streamed } = await start({ DRAIN_SECONDS: '600', LOG: 'info' }, 'pipe')
+  const log = new Response(child.stderr as ReadableStream).text()
+  const response = await streamed()
+  // The terminal signals all its processes, and npm, or the parent of workers, passes the signal on. Two of a kind could
+  // arrive as one.
+  child.kill('SIGINT')
+  child.kill('SIGTERM')
+  await draining(address)
+  goOn.resolve()
+  expect(await response.text()).toContain('[DONE]')
+  expect(await child.exited).toBe(0)
+  expect(await log).not.toContain('a second signal: ending')
+
+  goOn = Promise.withResolvers()
+  const other = await start({ DRAIN_SECONDS: '600', LOG: 'info' }, 'pipe')
+  const otherLog = new Response(other.child.stderr as ReadableStream).text()
+  await other.streamed()
+  let ended = false
+  void other.child.exited.then(() => {
+    ended = true
+  })
+  await until(() => {
+    other.child.kill('SIGINT')
+    return ended
+  })
+  expect(await otherLog).toContain('a second signal: ending')
 })
 
 test('a terminal that is closed does not end it', async () => {

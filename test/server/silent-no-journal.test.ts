@@ -3,10 +3,14 @@
  * within the promised time that it is in doubt. When the database is back, each call is charged once or not at all.
  */
 import { expect, test } from 'bun:test'
+import { createLog } from '../../src/core/log.ts'
+import { until } from '../until.ts'
 import { chat, completion, streamEvents, testModel } from './harness.ts'
 import { BOUND_MS, inTime, silentServer, startTimer } from './silent-rig.ts'
 
-const it = silentServer({ models: [testModel('small')], ledgerFails: true })
+const lines: Record<string, unknown>[] = []
+const log = createLog('call', Date.now, (line) => lines.push(JSON.parse(line)))
+const it = silentServer({ models: [testModel('small')], ledgerFails: true, log })
 
 const backAgain = () => it.backAgain(() => it.server.gateway.book.health().openCalls === 0)
 
@@ -72,7 +76,10 @@ test('a stream whose charge is not answered ends in time with an error, and is c
   expect(tookMs()).toBeLessThan(BOUND_MS)
   expect(text).toContain(' three')
   expect(text).toContain('may have been charged')
+  const callId = answer.headers.get('x-request-id') ?? ''
+  await until(() => lines.some(({ call }) => call === callId))
+  expect(lines.find(({ call }) => call === callId)).toMatchObject({ ended: 'service_unavailable' })
   await backAgain()
-  expect(await chargesOf(answer.headers.get('x-request-id') ?? '')).toEqual(['usage'])
+  expect(await chargesOf(callId)).toEqual(['usage'])
   expect((await it.store.ledger.audit()).filter(({ ok }) => !ok)).toEqual([])
 })
