@@ -79,7 +79,9 @@ const FLOAT_DIGITS = 15
 
 /** A decimal text as a JSON number, exact to the last digit. */
 export const exactNumber = (decimal: string): ExactNumber =>
-  decimal.replace(/[-.]/g, '').length > FLOAT_DIGITS ? JSON.rawJSON(decimal) : Number(decimal)
+  decimal.length > FLOAT_DIGITS && decimal.replace(/[-.]/g, '').length > FLOAT_DIGITS
+    ? JSON.rawJSON(decimal)
+    : Number(decimal)
 
 /** Nano-USD as a JSON number of USD, for display members such as `spent_usd`; never read back as money. */
 export const usdNumber = (amount: Nano): ExactNumber => exactNumber(decimalFromNano(amount))
