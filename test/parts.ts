@@ -17,8 +17,8 @@ const shared = (workers: number, name: string, ...folders: string[]): Part =>
 const onDatabase = (part: Part): Part => ({ ...part, database: true })
 const script = (name: string, ...command: string[]): Part => ({ name, command: [bun, ...command] })
 
-/** Uses the time that the parts beside it leave. */
-const whenIdle = (part: Part): Part => ({ ...part, command: ['nice', '-n', '10', ...part.command] })
+/** Leaves the processor to the parts beside it. */
+const yielding = (part: Part): Part => ({ ...part, command: ['nice', '-n', '10', ...part.command] })
 
 const simulation = (from: number, seeds: number): Part =>
   script(
@@ -30,6 +30,15 @@ const simulation = (from: number, seeds: number): Part =>
     String(seeds),
   )
 
+/**
+ * They run from the beginning to the end, in the time that all others leave: histories in virtual time, and rules broken,
+ * a fair sample of both (`npm run simulation` runs 2,000, `npm run mutations` all).
+ */
+export const beside: readonly Part[] = [
+  yielding(simulation(1, 150)),
+  yielding(onDatabase(script('mutations', 'test/simulation/mutations.ts', '--third'))),
+]
+
 /** Groups run one after the other, the parts of a group side by side. */
 export const groups: readonly (readonly Part[])[] = [
   [
@@ -39,8 +48,7 @@ export const groups: readonly (readonly Part[])[] = [
     // Two rounds on PostgreSQL, two on a file, four in memory.
     onDatabase(script('fuzz', 'test/fuzz/run.ts', '--rounds', '8', '--seed', '1')),
   ],
-  // These wait more than they work, except the histories in virtual time: a fair sample; `npm run simulation` runs
-  // 2,000. What they must catch they catch on a busy machine too.
+  // These wait more than they work. What they must catch they catch on a busy machine too.
   [
     onDatabase(shared(3, 'whole server', 'test/server', 'test/security')),
     onDatabase(tests('upgrade', 'test/upgrade')),
@@ -51,14 +59,11 @@ export const groups: readonly (readonly Part[])[] = [
     tests('products', 'test/products'),
     onDatabase(tests('store', 'test/store')),
     onDatabase(tests('payments', 'test/payments')),
-    whenIdle(simulation(1, 150)),
-    whenIdle(onDatabase(script('mutations', 'test/simulation/mutations.ts'))),
   ],
-  // Installs the package elsewhere, which takes too long beside others.
-  [tests('release', 'test/release')],
-  // Each waits for a third of its time.
+  // Each waits for a third of its time. `npm run chaos` runs as long as one likes.
   [
-    script('chaos', 'test/chaos/run.ts', '--seconds', '40'),
+    tests('release', 'test/release'),
+    script('chaos', 'test/chaos/run.ts', '--seconds', '25'),
     {
       ...script('chaos of a mutant', 'test/chaos/run.ts', '--seconds', '20', '--mutate', 'answerfirst'),
       mustFail: true,

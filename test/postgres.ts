@@ -1,4 +1,4 @@
-/** A fresh PostgreSQL database for one test run: on a running server, else on one started from npm's binaries. */
+/** A fresh PostgreSQL database for one test run: on a running server, or on one started from npm's binaries. */
 import { existsSync } from 'node:fs'
 import { chmod, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
 import { createServer } from 'node:net'
@@ -133,11 +133,17 @@ const isAlive = (pid: number): boolean => {
   }
 }
 
-const findServer = async (): Promise<Server> => {
+/** A test by itself ends sooner on a server that runs already. A whole run brings its own, which waits for no disk. */
+const findServer = async (run: 'one test' | 'whole'): Promise<Server> => {
   const found = (url: string): Server => ({ url, ours: false, stop: async () => undefined })
-  if (process.env.TURNPIKE_TEST_EMBEDDED_PG === '1') return startEmbedded()
   if (process.env.DATABASE_TEST_URL !== undefined) return found(process.env.DATABASE_TEST_URL)
-  return (await answers(LOCAL)) ? found(LOCAL) : startEmbedded()
+  if (run === 'one test' && (await answers(LOCAL))) return found(LOCAL)
+  try {
+    return await startEmbedded()
+  } catch (error) {
+    if (await answers(LOCAL)) return found(LOCAL)
+    throw error
+  }
 }
 
 /** A name on the server that no other run has, not longer than PostgreSQL allows. */
@@ -165,11 +171,13 @@ const asked = async (url: string, ...statements: string[]): Promise<void> => {
 const besides = (url: string): string => urlOf(url, 'postgres')
 
 /**
- * Makes an empty database: on the server of `DATABASE_TEST_URL`, else on one at 127.0.0.1:5432, else on one started for
- * this purpose (always so with `TURNPIKE_TEST_EMBEDDED_PG=1`). `stop` drops it, and ends the server if it was started.
+ * Makes an empty database: on the server of `DATABASE_TEST_URL`, else on one at 127.0.0.1:5432 or one started for this
+ * purpose. `stop` drops it, and ends the server if it was started.
  */
-const emptyDatabase = async (): Promise<TestDatabase & { readonly ours: boolean }> => {
-  const server = await findServer()
+const emptyDatabase = async (
+  run: 'one test' | 'whole',
+): Promise<TestDatabase & { readonly ours: boolean }> => {
+  const server = await findServer(run)
   const name = freshName()
   const admin = new SQL({ url: server.url, max: 1 })
   try {
@@ -198,7 +206,7 @@ const emptyDatabase = async (): Promise<TestDatabase & { readonly ours: boolean 
  * out all others.
  */
 export const templateForTests = async (): Promise<TestDatabase> => {
-  const template = await emptyDatabase()
+  const template = await emptyDatabase('whole')
   await (await openStore({ url: template.url })).close()
   const dropCopies = async (): Promise<void> => {
     // Side by side they wait for the same write.
@@ -225,7 +233,7 @@ let serial = 0
 /** A database for one test or suite: with the schema where a run gives one, else empty. */
 export const postgresForTests = async (): Promise<TestDatabase> => {
   const template = process.env.DATABASE_TEST_TEMPLATE
-  if (template === undefined) return emptyDatabase()
+  if (template === undefined) return emptyDatabase('one test')
   const name = `${nameOf(template)}_${process.pid}_${++serial}`
   await asked(
     besides(template),

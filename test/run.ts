@@ -1,33 +1,36 @@
 /**
  * `npm test`: everything, part by part, with a line each, and at the end `N passed, N failed`.
  *
- * Options: --only <parts>, by pieces of their names with commas between. The PostgreSQL suites find a server or start
- * their own; if none of them is chosen, nothing looks for one.
+ * Options: --only <parts>, by pieces of their names with commas between. The PostgreSQL suites run on that
+ * of DATABASE_TEST_URL, or start their own; if none of them is chosen, nothing looks for one.
  */
 import { failuresOf } from './failures.ts'
-import { groups } from './parts.ts'
+import { beside, groups, type Part } from './parts.ts'
 import { templateForTests } from './postgres.ts'
 import { type Result, runPart } from './run-part.ts'
 
 const only = process.argv.includes('--only') ? (process.argv[process.argv.indexOf('--only') + 1] ?? '') : ''
 const names = only.split(',')
-const chosen = groups
-  .map((group) => group.filter(({ name }) => names.some((one) => name.includes(one))))
-  .filter((group) => group.length > 0)
-const postgres = chosen.flat().some(({ database }) => database) ? await templateForTests() : undefined
+const isChosen = ({ name }: Part): boolean => names.some((one) => name.includes(one))
+const chosen = [...groups, beside].flat().filter(isChosen)
+const postgres = chosen.some(({ database }) => database) ? await templateForTests() : undefined
 const results: Result[] = []
+const runGroup = async (group: readonly Part[]): Promise<void> => {
+  const run = async (part: Part): Promise<void> => {
+    const result = await runPart(part, part.database ? postgres?.url : undefined)
+    results.push(result)
+    const { passed, failed, seconds, cpuSeconds, output } = result
+    console.log(
+      `${failed === 0 ? 'ok    ' : 'FAILED'} ${part.name.padEnd(34)} ${String(passed).padStart(6)} passed ${String(failed).padStart(4)} failed ${seconds.toFixed(0).padStart(5)} s ${cpuSeconds.toFixed(0).padStart(5)} s of CPU`,
+    )
+    if (failed > 0) console.log(failuresOf(output))
+  }
+  await Promise.all(group.filter(isChosen).map(run))
+}
 try {
-  for (const group of chosen)
-    for (const result of await Promise.all(
-      group.map((part) => runPart(part, part.database ? postgres?.url : undefined)),
-    )) {
-      results.push(result)
-      const { part, passed, failed, seconds, cpuSeconds, output } = result
-      console.log(
-        `${failed === 0 ? 'ok    ' : 'FAILED'} ${part.name.padEnd(34)} ${String(passed).padStart(6)} passed ${String(failed).padStart(4)} failed ${seconds.toFixed(0).padStart(5)} s ${cpuSeconds.toFixed(0).padStart(5)} s of CPU`,
-      )
-      if (failed > 0) console.log(failuresOf(output))
-    }
+  const others = runGroup(beside)
+  for (const group of groups) await runGroup(group)
+  await others
 } finally {
   await postgres?.stop()
 }

@@ -31,6 +31,9 @@ const names = {
   per_call_max_usd: "the wallet's rule per_call_max_usd",
 } as const
 
+/** What makes a call of any kind cheaper. */
+export const ASK_LESS = 'ask for less (max_tokens, number, length or size)'
+
 /** The 402 of a call that cannot be answered within its ceiling. */
 export const ceilingExceeded = (
   required: Nano,
@@ -40,6 +43,6 @@ export const ceilingExceeded = (
   refuse(
     'max_cost_exceeded',
     `The call may cost up to ${decimalFromNano(required)} USD, more than ${names[name]} allows (${decimalFromNano(amount)}). ` +
-      'Lower max_tokens or raise the ceiling.',
+      `Raise the ceiling or ${ASK_LESS}.`,
     { members: { ...credits, limit: name } },
   )

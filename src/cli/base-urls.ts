@@ -1,5 +1,7 @@
 /** Addresses of vendors from the environment, under the names that people already use. */
 import { bad, type Environment } from '../settings/bad-setting.ts'
+import { settings } from '../settings/index.ts'
+import { rowsOf } from '../settings/setting.ts'
 import { vendors } from '../vendors/index.ts'
 import type { Vendor } from '../vendors/vendor.ts'
 
@@ -56,6 +58,7 @@ export const checkedUrl = (name: string, text: string): string => {
 export const strayAddresses = (own: readonly string[], environment: Environment): readonly string[] => {
   const known = new Set([
     ...vendors.flatMap(variablesOf),
+    ...rowsOf(settings).map(({ name }) => name),
     ...own.flatMap((id) => variablesOf({ id, keyVariable: `${asVariable(id)}_API_KEY` })),
   ])
   return Object.entries(environment)

@@ -1,6 +1,7 @@
 /** What turnpike.yaml says about prices: factors, further models, and prices that replace those of the table. */
 import type { Capability, Tier, UnitPrices } from '../core/model.ts'
 import { NANO_PER_USD, nanoFromDecimal, picoFromPerMillion } from '../core/money.ts'
+import { instantFrom } from '../core/time.ts'
 import type { Override, TableModel } from '../pricing/catalogue.ts'
 import type { Later } from '../pricing/dated.ts'
 import { BadSetting } from '../settings/bad-setting.ts'
@@ -74,8 +75,9 @@ export const modelOf = (vendor: string, name: string, model: FileModel): TableMo
 }
 
 const dayOf = (date: string, where: string): number => {
-  const day = Date.parse(date)
-  return Number.isNaN(day) ? bad(`${where}.ends must be a date such as "2027-01-31", not '${date}'`) : day
+  return (
+    instantFrom(date) ?? bad(`${where}.ends must be a date such as "2027-01-31" that there is, not '${date}'`)
+  )
 }
 
 /** The present rates and tiers, and later ones. Throws BadSetting. */
@@ -90,10 +92,8 @@ const laterOf = ({ from, ...prices }: NonNullable<FilePrices['later']>[number], 
   const given = givenOf(prices, where)
   if (Object.keys(given.rates).length === 0 && given.tiers === undefined)
     bad(`${where} has no price, so it would change nothing`)
-  const at = Date.parse(from)
-  // A day that does not exist, such as the 31st of June, is another day to some parsers.
-  if (Number.isNaN(at) || !new Date(at).toISOString().startsWith(from.slice(0, 10)))
-    bad(`${where}.from must be a day or a time in UTC that there is, not '${from}'`)
+  const at =
+    instantFrom(from) ?? bad(`${where}.from must be a day or a time in UTC that there is, not '${from}'`)
   return { ...given, from: at }
 }
 

@@ -177,6 +177,11 @@ test('keys and addresses come from the environment, several keys by commas, and 
     expect(text).not.toContain('key-a')
 })
 
+test('an address of a setting is no address of a vendor that there is not', () => {
+  const addresses = { STRIPE_BASE_URL: 'http://127.0.0.1:9', OPENIA_BASE_URL: 'http://127.0.0.1:9' }
+  expect(readConfig(addresses).strayAddresses).toEqual(['OPENIA_BASE_URL'])
+})
+
 test('Stripe is off without the secret of its webhook, and its secrets are not shown', () => {
   expect(readConfig({ STRIPE_SECRET_KEY: 'sk_test_a' }).stripe).toBeUndefined()
   const { stripe } = readConfig({

@@ -31,7 +31,10 @@ export const warnOfFiles = (openCallsMax: number, log: Log): void => {
 
 /**
  * Makes what the runtime needs for requests to vendors. It does so at the first request, and ends the process if no file
- * can be opened at that time.
+ * can be opened at that time. So the first request is one to ourselves, which leaves no line in the log.
  */
-export const readyToAsk = (ownAddress: string): Promise<unknown> =>
-  fetch(`${ownAddress}/livez`).catch(() => undefined)
+export const readyToAsk = async (): Promise<void> => {
+  const silent = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() })
+  await fetch(silent.url).catch(() => undefined)
+  await silent.stop(true)
+}

@@ -4,7 +4,7 @@
  */
 import type { Command } from 'commander'
 import { usdNumber } from '../core/money.ts'
-import { DAY_MS } from '../core/time.ts'
+import { DAY_MS, instantFrom } from '../core/time.ts'
 import { modelListing } from '../products/model-listing.ts'
 import type { UsageOf } from '../store/accounts/tenancy-port.ts'
 import { addModelCommand } from './add-model.ts'
@@ -21,7 +21,7 @@ export const usageCommand = (program: Command): void => {
   program
     .command('usage')
     .description('what was used and what it cost')
-    .option('--from <date>', 'first day, such as 2026-11-01 (default: 30 days ago)')
+    .option('--from <date>', 'first day, such as 2026-11-01 (default: 30 days before --to)')
     .option('--to <date>', 'up to this day, not including it (default: now)')
     .option('--by <groups>', 'day, model, key, or several', 'day,model')
     .option('--key <key>', 'only this key and all below it: id, prefix or token; deleted keys too')
@@ -40,7 +40,7 @@ const usage = async (database: Database, options: UsageOptions): Promise<void> =
     throw new Failed(`--from must not be after --to: '${options.from}' is after '${options.to}'`)
   const rows = await database.store.keys.usage({
     of: await usersOf(database, options),
-    from: from ?? Date.now() - 30 * DAY_MS,
+    from: from ?? Math.min(to ?? Date.now(), Date.now()) - 30 * DAY_MS,
     to: to ?? Date.now() + 1,
     groupBy,
   })
@@ -67,9 +67,9 @@ const usersOf = async (database: Database, { key, own = false }: UsageOptions): 
 
 const dayOf = (option: string, text: string | undefined): number | undefined => {
   if (text === undefined) return undefined
-  const instant = Date.parse(text)
-  if (!/^\d{4}-\d{2}-\d{2}/.test(text) || Number.isNaN(instant))
-    throw new Failed(`${option} must be a date such as 2026-11-01, not '${text}'`)
+  const instant = instantFrom(text)
+  if (instant === undefined)
+    throw new Failed(`${option} must be a date such as 2026-11-01 that there is, not '${text}'`)
   return instant
 }
 

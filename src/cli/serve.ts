@@ -89,8 +89,8 @@ export const serve = async (
   const stopCollecting = keepCollecting(gateway.watch.meters)
   const stopWatch = startWatch(present, config, shared)
   const { book, instance } = gateway
+  await readyToAsk()
   const server = listen(present, { hostname: config.host, port: config.port, shared })
-  await readyToAsk(addressAt(config.host, server.port))
   const stopReloading = reloading.begin(changeOffering)
   log.info('listening', { instance })
   ending.drainsBy(async () => {

@@ -3,7 +3,7 @@
  * only those.
  */
 
-import { invalid } from '../core/refusal.ts'
+import { invalid, refuse } from '../core/refusal.ts'
 import { checkAliases } from '../gateway/aliases.ts'
 import type { KeyAround, KeyLine, KeyLineQuery } from '../store/reports/report-port.ts'
 import { type LimitsBody, newKeyBody } from '../tenancy/limits-body.ts'
@@ -14,6 +14,7 @@ import { keyChangeBody, keyList, keyMade, keyPage, keyShown } from './schema/key
 import { most } from './schema/reports.ts'
 import { done } from './schema/shared.ts'
 import { shownKey } from './shown-key.ts'
+import { suspensionOf } from './tenant-of.ts'
 
 /** Whose keys the person may see or change. */
 const ownOnly = (here: Within, act: 'read' | 'keys'): Pick<KeyLineQuery, 'madeBy'> =>
@@ -65,9 +66,15 @@ const getKey = async (context: Here): Promise<Reply> => {
     first: line.tenantId ?? line.key.id,
     ...ownOnly(here, 'read'),
   })
+  const below = await here.gateway.store.keys.list({ below: line.key.id })
   const shown = (key: KeyAround | undefined) => (key === undefined ? null : { ...key })
   return {
-    value: { ...shownKey(here.gateway, line), replaces: shown(replaces), replaced_by: shown(replacedBy) },
+    value: {
+      ...shownKey(here.gateway, line),
+      replaces: shown(replaces),
+      replaced_by: shown(replacedBy),
+      below: below.length,
+    },
   }
 }
 
@@ -108,11 +115,12 @@ const changeKey = async (
   return { value: shownKey(gateway, { ...(await target(here, 'keys')), key: changed }) }
 }
 
-/** Resolves once no process admits a call of the key. */
+/** Resolves once no process admits a call of the key. Keys below it go on unless they are to be deleted too. */
 const deleteKey = async (context: Here): Promise<Reply> => {
   const here = within(context)
   const { key } = await target(here, 'keys')
-  if (key.deleted || !(await here.gateway.book.deleteKey(key.id, true, actorOf(here)))) throw noSuchKey()
+  const along = here.request.query.get('with_children') === 'true'
+  if (key.deleted || !(await here.gateway.book.deleteKey(key.id, along, actorOf(here)))) throw noSuchKey()
   return { value: { done: true } }
 }
 
@@ -121,6 +129,9 @@ const rotateKey = async (context: Here): Promise<Reply> => {
   const here = within(context)
   const { key, reference, tenantId } = await target(here, 'keys')
   if (key.deleted) throw noSuchKey()
+  // The new key would be enabled, and the tenant with it.
+  if (key.disabledBy === suspensionOf(tenantId ?? key.ancestors.at(-2) ?? key.id))
+    throw refuse('forbidden', 'Its tenant is suspended; resume it first.')
   const parentId = key.ancestors[0]
   const parent = parentId === undefined ? undefined : await here.gateway.store.keys.key(parentId)
   const made = await makeKey(here, key.walletId, {
@@ -180,8 +191,10 @@ export const keyRoutes: readonly ConsoleRoute[] = [
   {
     method: 'DELETE',
     path: id,
-    summary: 'Deletes a key and those below it; answers once no process admits a call of theirs.',
+    summary:
+      'Deletes a key, and with `with_children=true` also those below it; answers once no process admits a call of theirs.',
     audience: ['keys', 'keys_own'],
+    query: ['with_children'],
     answer: done,
     handler: deleteKey,
   },

@@ -46,6 +46,7 @@ const listAccounts = async ({ gateway, request, console: opened }: Here): Promis
         held_usd: usdOf(line.held),
         spent_30d_usd: usdOf(line.spent),
         credit_limit_usd: maybeUsd(line.creditLimit),
+        credit_net_days: line.netDays ?? null,
         members: line.members,
         keys: line.keys,
         suspended: line.suspended ?? null,

@@ -4,6 +4,7 @@ import { readAs } from '../core/body.ts'
 import type { JsonObject } from '../core/json-body.ts'
 import { decimalFromNano, type Nano } from '../core/money.ts'
 import { invalid, Refusal } from '../core/refusal.ts'
+import { instantFrom } from '../core/time.ts'
 import { type ConsoleRoute, withBody } from './here.ts'
 
 const read = <Body>(schema: z.ZodType<Body>, body: JsonObject): Body => {
@@ -20,11 +21,12 @@ export const maybeUsd = (amount: Nano | undefined): string | null =>
   amount === undefined ? null : decimalFromNano(amount)
 export const isoOf = (at: number): string => new Date(at).toISOString()
 
-/** An instant in a query: ISO 8601, or a day. */
+/** An instant in a query. */
 export const instantOf = (name: string, text: string | undefined, otherwise: number): number => {
   if (text === undefined) return otherwise
-  const at = /^\d{4}-\d\d-\d\d(T[\d:.]+Z)?$/.test(text) ? Date.parse(text) : Number.NaN
-  if (Number.isNaN(at)) throw invalid(name, `'${name}' must be a day or an instant in UTC.`)
+  const at = instantFrom(text)
+  if (at === undefined)
+    throw invalid(name, `'${name}' must be a day such as 2026-11-21 that there is, or an instant in UTC.`)
   return at
 }
 
@@ -41,5 +43,6 @@ const cellOf = (value: string | number): string => {
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
+/** It begins with the mark of UTF-8: without it spreadsheets read names in the letters of their own country. */
 export const csvOf = (rows: readonly (readonly (string | number)[])[]): string =>
-  `${rows.map((row) => row.map(cellOf).join(',')).join('\r\n')}\r\n`
+  `\ufeff${rows.map((row) => row.map(cellOf).join(',')).join('\r\n')}\r\n`

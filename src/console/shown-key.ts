@@ -7,7 +7,8 @@ import { isEnabled, type Key } from '../tenancy/key.ts'
 import { isoOf, maybeUsd, usdOf } from './read.ts'
 import type { KeyShown } from './schema/keys.ts'
 
-const statusOf = (gateway: Gateway, key: Key): KeyShown['status'] => {
+/** Whether it takes calls, and why not. */
+export const statusOf = (gateway: Gateway, key: Key): KeyShown['status'] => {
   if (key.deleted) return 'deleted'
   if (isEnabled(key, monthOf(gateway.clock.now()))) return 'enabled'
   const { disabledReason } = key

@@ -7,6 +7,7 @@ import { type ConsoleRoute, type Here, type Reply, within } from './here.ts'
 import { csvOf, usdOf } from './read.ts'
 import { csv } from './schema/shared.ts'
 import { statement, statementTotal, tenantUse } from './schema/tenants.ts'
+import { statusOf } from './shown-key.ts'
 import { nameOfOrganisation } from './shown-session.ts'
 import {
   added,
@@ -138,10 +139,16 @@ const capUsed = async ({ gateway }: Here, orgId: string, { keys }: Tenant): Prom
   return shares.length === 0 ? null : Math.max(...shares)
 }
 
+/** What one of its keys may do that may do most: who has one that takes calls has access. */
+const accessOf = ({ gateway }: Here, { keys }: Tenant) => {
+  const states = new Set(keys.map((key) => statusOf(gateway, key)))
+  const most = ['enabled', 'monthly_cap', 'spend_cap', 'disabled'] as const
+  return most.find((state) => states.has(state)) ?? 'deleted'
+}
+
 const getOwnUse = async (here: Here): Promise<Reply> => {
   const { month, tenant, orgId, lines, days, basisPoints } = await ownUse(here)
   const total = added(lines)
-  const living = tenant.keys.filter((key) => !key.deleted)
   return {
     value: {
       month,
@@ -150,7 +157,7 @@ const getOwnUse = async (here: Here): Promise<Reply> => {
       organisation: await nameOfOrganisation(here, orgId),
       label: tenant.label,
       reference: tenant.reference ?? null,
-      suspended: living.every((key) => key.disabledReason !== undefined),
+      access: accessOf(here, tenant),
       cap_used_percent: await capUsed(here, orgId, tenant),
       lines: lines.map((line) => ({
         model: line.model,

@@ -12,6 +12,9 @@ export type Tenant = {
   readonly keys: readonly Key[]
 }
 
+/** What its keys are disabled together with while a tenant is suspended. */
+export const suspensionOf = (tenantId: string): string => `suspended ${tenantId}`
+
 /** The tenants of some keys, oldest first. Each has the name of its newest key. */
 export const tenantsAmong = (found: readonly TenantKey[]): readonly Tenant[] => {
   const tenants = new Map<string, Tenant>()

@@ -1,7 +1,8 @@
 /** A reseller's tenants: created from a list, suspended, their prices, and the links that show them their own use. */
 import { randomBytes } from 'node:crypto'
-import { refuse } from '../core/refusal.ts'
+import { invalid, refuse } from '../core/refusal.ts'
 import { monthOf } from '../core/time.ts'
+import type { KeyChange } from '../store/accounts/tenancy-port.ts'
 import type { LimitsBody } from '../tenancy/limits-body.ts'
 import { marginIn } from '../tenancy/margin.ts'
 import { actorOf, type ConsoleRoute, type Here, type Reply, type Within, within } from './here.ts'
@@ -19,9 +20,22 @@ import {
   tenantShown,
 } from './schema/tenants.ts'
 import { shownKey } from './shown-key.ts'
-import { type Tenant, tenantOf } from './tenant-of.ts'
+import { suspensionOf, type Tenant, tenantOf } from './tenant-of.ts'
 
 type NewTenant = { label: string; reference?: string | undefined; limits?: LimitsBody | undefined }
+
+/** A list that is sent again, with a few lines more, would make each of its tenants a second time. */
+const checkReferences = async ({ gateway, session }: Within, wanted: readonly NewTenant[]): Promise<void> => {
+  if (wanted.every(({ reference }) => reference === undefined)) return
+  const found = await gateway.store.tenants.keys({ orgId: session.orgId })
+  const labels = new Map(found.filter(({ key }) => !key.deleted).map((one) => [one.reference, one.key.label]))
+  for (const [at, { reference }] of wanted.entries()) {
+    const label = reference === undefined ? undefined : labels.get(reference)
+    if (label === undefined) continue
+    const param = `tenants.${at}.reference`
+    throw invalid(param, `'${param}' ('${reference}') is that of your tenant '${label}'; nothing was made.`)
+  }
+}
 
 /** Makes one child key per tenant. Their values are in this answer and nowhere else. */
 const createTenants = async (
@@ -37,6 +51,7 @@ const createTenants = async (
     const wrong = wrongLimits(here, one)
     if (wrong !== undefined) throw refuse(wrong.code, `Tenant '${one.label}': ${wrong.message}`, wrong)
   }
+  await checkReferences(here, tenants)
   const data = []
   for (const one of wanted) data.push(await makeKey(here, walletId, one))
   return { value: { data }, status: 201 }
@@ -77,19 +92,23 @@ const getTenant = async (context: Here): Promise<Reply> => {
   return { value: await shown(here, tenant) }
 }
 
-/** Disables or enables all keys of the tenant; answers once every process knows. */
+/**
+ * Disables all keys of the tenant, or enables those that were disabled so: a key that had been disabled by itself stays
+ * off. If none was, all were disabled one by one, and all are enabled. Answers once every process knows.
+ */
 const suspendTenant = async (context: Here, { suspended }: { suspended: boolean }): Promise<Reply> => {
   const { here, tenant } = await target(context)
+  const living = tenant.keys.filter((key) => !key.deleted)
+  const together = suspensionOf(tenant.id)
   const change = {
     disabledReason: suspended ? 'operator' : null,
     withChildren: true,
     byCreator: true,
   } as const
-  await Promise.all(
-    tenant.keys
-      .filter((key) => !key.deleted)
-      .map((key) => here.gateway.book.changeKey(key.id, change, actorOf(here))),
-  )
+  const toAll = (how: KeyChange) =>
+    Promise.all(living.map((key) => here.gateway.book.changeKey(key.id, how, actorOf(here))))
+  await toAll({ ...change, together })
+  if (!suspended && !living.some(({ disabledBy }) => disabledBy === together)) await toAll(change)
   return { value: await shown(here, tenant) }
 }
 

@@ -88,6 +88,7 @@ const reportQuery = (here: Within): Omit<ReportQuery, 'most'> => {
   const tomorrow = (Math.trunc(now / DAY_MS) + 1) * DAY_MS
   const from = instantOf('from', query.get('from'), tomorrow - 30 * DAY_MS)
   const to = instantOf('to', query.get('to'), tomorrow)
+  if (from > to) throw invalid('from', "'from' must not be after 'to'.")
   if (to - from > SPAN_MOST_MS) throw invalid('from', "'from' and 'to' may be ten years apart at most.")
   const whole = (at: number) => Math.trunc(at / DAY_MS) * DAY_MS
   const [model, vendor, status] = [query.get('model'), query.get('vendor'), query.get('status')]
@@ -164,7 +165,7 @@ const getUsageCsv = async (context: Here): Promise<Reply> => {
   ]
   const lines = rows.map(
     ({ groups, label = '', reference = '', requests, inputTokens, outputTokens, amount }) => [
-      ...query.groupBy.map((group) => groups[group] ?? ''),
+      ...query.groupBy.map((group) => (group === 'day' ? groups.day?.slice(0, 10) : groups[group]) ?? ''),
       ...(named ? [label, reference] : []),
       requests,
       inputTokens,

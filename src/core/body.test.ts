@@ -16,6 +16,14 @@ const body = z.strictObject(
   { error: strangers('is not known') },
 )
 
+test('a stranger to a schema that has no words for it is told in words', () => {
+  const refused = readAs(z.strictObject({ a: z.string() }), { a: 'x', b: 1 })
+  expect(refused instanceof Refusal && [refused.members.param, refused.message]).toEqual([
+    'b',
+    "'b' is not taken here.",
+  ])
+})
+
 test('members come out as their types', () => {
   expect(readAs(body, { name: 'abc', price: 0.5, count: 9, even: 4 })).toEqual({
     name: 'abc',

@@ -31,7 +31,9 @@ const refusalOf = (issues: readonly Issue[]): Refusal => {
   if (issue.code === 'custom' && issue.params?.refusal instanceof Refusal) return issue.params.refusal
   const stranger = issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : []
   const param = [...issue.path, ...stranger].join('.')
-  return invalid(param, `'${param}' ${issue.message}.`)
+  // The library's own words about a schema without any.
+  const message = issue.message.startsWith('Unrecognized key') ? 'is not taken here' : issue.message
+  return invalid(param, `'${param}' ${message}.`)
 }
 
 /** An amount of USD; anything else is refused with the message `what`. */

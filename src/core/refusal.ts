@@ -171,7 +171,8 @@ export const refusalTable = {
   unsupported_media_type: {
     status: 415,
     type: 'invalid_request_error',
-    meaning: 'The body must be `application/json`, in UTF-8 and not compressed.',
+    meaning:
+      'The body is not `application/json` in UTF-8 (or a form, where one is taken), is compressed, or holds a file of a type that is not taken.',
   },
   upgrade_required: {
     status: 426,

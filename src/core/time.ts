@@ -64,6 +64,20 @@ export const monthsBefore = (instant: Instant, months: number): Instant => {
   return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() - months, 1)
 }
 
+const INSTANT = /^(\d{4}-\d{2}-\d{2})(T[\d:.]+(Z|[+-]\d{2}:\d{2})?)?$/
+
+/**
+ * A day (`2026-11-21`) or a moment in ISO 8601, in UTC unless it names an offset. Undefined for other texts, and for a
+ * day that there is not: `Date.parse` takes the 30th of February for one in March.
+ */
+export const instantFrom = (text: string): Instant | undefined => {
+  const [, day = '', time, offset] = INSTANT.exec(text) ?? []
+  const midnight = Date.parse(day)
+  if (Number.isNaN(midnight) || !new Date(midnight).toISOString().startsWith(day)) return undefined
+  const instant = time === undefined ? midnight : Date.parse(offset === undefined ? `${text}Z` : text)
+  return Number.isNaN(instant) ? undefined : instant
+}
+
 const MONTH = /^(\d{4})-(0[1-9]|1[0-2])$/
 
 /** The first instant of a month written `2026-11`; undefined for other texts. */

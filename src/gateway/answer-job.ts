@@ -10,6 +10,7 @@ import type { Priced } from '../core/model.ts'
 import { must, type Refusal, refuse, unavailable } from '../core/refusal.ts'
 import type { IdempotencyRef } from '../ledger/types.ts'
 import type { JobShape } from '../media/shape.ts'
+import { GUESTS_KEY } from '../payment/x402.ts'
 import type { Run, RunFacts } from '../store/calls/run-port.ts'
 import { StoreFault } from '../store/faults.ts'
 import type { Answer } from './answer.ts'
@@ -191,13 +192,17 @@ export const answerRun = async (gateway: Gateway, it: Waiting): Promise<Answer> 
     return accepted(gateway, run, applied)
   }
   const error = errorOf(run)
-  if (error !== undefined) throw error
+  if (error !== undefined) throw ref === undefined || ref.keyId === GUESTS_KEY ? error : staysEnded(error)
   trace.ended = 'ok'
   const kept = ref === undefined ? undefined : await keptAnswer(gateway, ref, id)
   const answer = kept ?? must((await deliveredAnswer(gateway, run)) ?? gone())
   if (run.result !== undefined && !('error' in run.result)) trace.charged = BigInt(run.result.charged)
   return { ...answer, headers: { ...answer.headers, ...applied } }
 }
+
+/** Repeats under its Idempotency-Key get the same refusal, so waiting and trying again is of no use. */
+const staysEnded = ({ code, message, members }: Refusal): Refusal =>
+  refuse(code, `${message} Another Idempotency-Key begins another run.`, { members })
 
 const gone = (): Refusal => refuse('not_found', 'The job is no longer known.')
 

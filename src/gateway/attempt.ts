@@ -11,6 +11,7 @@ import { judgeVendorError, vendorDown, vendorText, withoutSecrets } from '../rou
 import { type Exchange, exchange, type Requester } from '../transport/exchange.ts'
 import { together } from '../transport/fetch-together.ts'
 import { VendorFault } from '../transport/vendor-fault.ts'
+import { urlOf } from '../vendors/setup.ts'
 import { authorized } from './authorize.ts'
 import { CountedAnswer } from './capacity.ts'
 import { endReadingOn, readsOnUnheard } from './drain-vendor.ts'
@@ -141,9 +142,7 @@ const send = async <R extends VendorRequest>(
   { setup, secret, model }: Deployment,
   { request, asker }: { readonly request: R; readonly asker: Caller },
 ): Promise<Exchange> => {
-  const path = setup.vendor.path?.(model, request.path) ?? request.path
-  // Some vendors answer some requests at another host, which only their shapes name.
-  const url = path.startsWith('https://') ? path : setup.baseUrl + path
+  const url = urlOf(setup, setup.vendor.path?.(model, request.path) ?? request.path)
   const signed = authorized(setup, secret, { url, body: request.body })
   const headers = signed instanceof Promise ? await signed : signed
   if (task.signal.aborted) throw new CallerGone(false)

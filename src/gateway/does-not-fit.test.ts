@@ -25,7 +25,7 @@ test('money that is gone is a 402 that says what is needed and what is there', (
   })
   expect(refusal.headers).toEqual({})
   expect(refusal.message).toBe(
-    'The call needs 5 credits; the wallet has 3 available. Add credits or lower max_tokens.',
+    'The call needs 5 credits; the wallet has 3 available. Add credits or ask for less (max_tokens, number, length or size).',
   )
 })
 
@@ -39,8 +39,10 @@ test('what to do is what helps with the limit that binds', () => {
     return message.split('. ').at(-1)
   }
   for (const limit of ['spend_cap_usd', 'monthly_cap_usd', 'sub_wallet', 'daily_limit_usd'] as const)
-    expect(advice(limit)).toBe('Raise the limit or lower max_tokens.')
-  expect(advice('stop_at_remaining_usd')).toBe('Add credits, lower that amount or lower max_tokens.')
+    expect(advice(limit)).toBe('Raise the limit or ask for less (max_tokens, number, length or size).')
+  expect(advice('stop_at_remaining_usd')).toBe(
+    'Add credits, lower that amount or ask for less (max_tokens, number, length or size).',
+  )
   // No call is too small for the wallet's minimum.
   expect(advice('wallet', 0n)).toBe('Add credits.')
 })

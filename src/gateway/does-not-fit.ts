@@ -2,6 +2,7 @@
  * The refusal of a call that does not fit its limits: a 402 if the money is spent, a 429 with a time to come back if it
  * is held.
  */
+import { ASK_LESS } from '../admission/ceiling.ts'
 import type { HoldRefused } from '../book/contract.ts'
 import { decimalFromNano, exactNumber, greatest, type Nano } from '../core/money.ts'
 import { type Refusal, refuse, retryIn } from '../core/refusal.ts'
@@ -96,5 +97,5 @@ const whoseOf = ({ owner, keyId }: Binding) =>
 
 const lowerOf = ({ leastOutput }: Need): string =>
   leastOutput === undefined
-    ? ' or lower max_tokens'
+    ? ` or ${ASK_LESS}`
     : ` or set max_tokens: without it, at least ${leastOutput} output tokens are held`

@@ -1,14 +1,14 @@
 /** The end of a job: its results are stored, then it is charged, written and answered in one step; or it ends without a charge. */
 import { messageOf } from '../core/message-of.ts'
-import { least } from '../core/money.ts'
-import { type Refusal, refuse } from '../core/refusal.ts'
+import { decimalFromNano, least, type Nano, usdNumber } from '../core/money.ts'
+import type { Refusal } from '../core/refusal.ts'
 import type { Usage } from '../core/usage.ts'
 import type { IdempotencyRef } from '../ledger/types.ts'
 import type { JobShape, Output, Verdict } from '../media/shape.ts'
 import { GUESTS_KEY } from '../payment/x402.ts'
 import { chargeFor, withCall } from '../pricing/charge.ts'
 import type { Deployment } from '../routing/deployments.ts'
-import type { Run, RunFacts, RunOutput } from '../store/calls/run-port.ts'
+import type { Run, RunFacts, RunOutput, RunResult } from '../store/calls/run-port.ts'
 import { billOf, chargedOf, detailOf, type Metered } from './bill.ts'
 import type { Gateway } from './gateway.ts'
 import { NOTHING_SENT } from './give-up.ts'
@@ -130,19 +130,29 @@ export const endCancelled = async (
   { run, facts }: Ending,
   it: { readonly shape: JobShape; readonly measured: Usage | undefined },
 ): Promise<void> => {
-  const error = refuse('upstream_error', 'The job was cancelled.', { members: { provider: facts.vendor } })
-  const result = { error: { code: error.code, message: error.message, members: error.members } }
-  if (it.shape.onCancel === 'free') return end(gateway, run, facts, { state: 'cancelled', result })
+  if (it.shape.onCancel === 'free')
+    return end(gateway, run, facts, { state: 'cancelled', result: cancelledResult(facts, 0n) })
   const metered = meteredOf(facts, it.measured ?? facts.most)
   const billed = billedOf(gateway, { run, facts })
   const charge = chargedOf(billed, metered)
   const detail = detailOf(gateway, billed, metered, 'cancelled', NOTHING_SENT)
   return end(gateway, run, facts, {
     state: 'cancelled',
-    result,
+    result: cancelledResult(facts, charge),
     settle: { charge, excess: metered.cost - charge, detail },
   })
 }
+
+const cancelledResult = ({ vendor }: RunFacts, charge: Nano): Extract<RunResult, { error: object }> => ({
+  error: {
+    code: 'upstream_error',
+    message:
+      charge === 0n
+        ? 'The job was cancelled. Nothing was charged.'
+        : `The job was cancelled; its vendor bills that, so ${decimalFromNano(charge)} USD were charged.`,
+    members: { provider: vendor, cost_usd: usdNumber(charge) },
+  },
+})
 
 type RowEnd = Omit<Parameters<Gateway['store']['runs']['end']>[1], 'keptMs'>
 

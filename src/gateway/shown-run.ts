@@ -8,6 +8,7 @@ import type { Output } from '../media/shape.ts'
 import { GUESTS_KEY } from '../payment/x402.ts'
 import type { Run, RunOutput, RunResult, RunState } from '../store/calls/run-port.ts'
 import type { Gateway } from './gateway.ts'
+import { jobShapeOf } from './job-hold.ts'
 import { containsBytes, type Results, type ShownOutput, written } from './media-results.ts'
 
 export const shownStates = {
@@ -43,12 +44,14 @@ export const moreOf = (gateway: Gateway, run: Run, state: RunState): JsonObject 
 export const shownRun = (gateway: Gateway, run: Run): JsonObject => {
   const { id, model, facts, state, progress, cancel, endedAt, result } = run
   const open = endedAt === undefined
+  const stoppable = open && jobShapeOf(gateway.offering, model)?.cancel !== undefined
   return {
     id,
     object: 'run',
     model: facts?.modelName ?? model,
     ...moreOf(gateway, run, state),
-    ...(open ? { cancel_url: addressOf(gateway, run) } : { ended_at: new Date(endedAt).toISOString() }),
+    ...(stoppable ? { cancel_url: addressOf(gateway, run) } : {}),
+    ...(open ? {} : { ended_at: new Date(endedAt).toISOString() }),
     ...(open && progress !== undefined ? { progress: progress / 1000 } : {}),
     ...(open && cancel ? { cancel_requested: true } : {}),
     ...(result !== undefined && 'error' in result

@@ -13,6 +13,7 @@ import { endSpan } from '../gateway/end-span.ts'
 import type { Gateway, Present, Watch } from '../gateway/gateway.ts'
 import { beginSpan } from '../gateway/spans.ts'
 import { newTrace, type Trace } from '../gateway/trace.ts'
+import { headOf } from './head-of.ts'
 import { type HeaderReader, readHeaders } from './headers.ts'
 import { HelperRefusal, helperBody } from './helper-refusal.ts'
 import { helpFor, refusalFor } from './refusal-for.ts'
@@ -60,7 +61,8 @@ export const createApp = (present: Present): App => {
         if (route.runs === true) begin(gateway.watch, trace, route.path, request.headers)
         const call = new RoutedCall(request, headers, { matched, query, connection, trace })
         const answer = await route.handler(gateway, call)
-        return respond(gateway, answer, { trace, dialect: route.dialect, connection })
+        const shown = request.method === 'HEAD' ? await headOf(answer) : answer
+        return respond(gateway, shown, { trace, dialect: route.dialect, connection })
       } catch (thrown) {
         letGo(gateway.capacity, trace)
         connection.ended()

@@ -17,6 +17,7 @@ import { anyCallerOf, callerOf, storable } from './caller.ts'
 import { boundaryOf, formParts, textOf } from './form-parts.ts'
 import { readQuery } from './query.ts'
 import { tooLarge } from './read-body.ts'
+import { NO_BOUNDARY } from './read-form.ts'
 import { json } from './reply.ts'
 import type { HttpCall } from './route.ts'
 
@@ -76,7 +77,8 @@ const formFile = async (bytes: AsyncGenerator<Uint8Array>, boundary: string): Pr
 /** The file is the body itself. */
 const rawFile = ({ query, request }: HttpCall, pieces: AsyncGenerator<Uint8Array>): Sent => {
   const type = request.headers.get('content-type') ?? ''
-  if (/^(?:multipart\/|application\/(?:json|x-www-form-urlencoded))/i.test(type))
+  if (/^multipart\//i.test(type)) throw refuse('unsupported_media_type', NO_BOUNDARY)
+  if (/^application\/(?:json|x-www-form-urlencoded)/i.test(type))
     throw refuse(
       'unsupported_media_type',
       "Send the file in a form (multipart/form-data) in the part 'file', or as the body itself, with its own Content-Type.",

@@ -8,7 +8,7 @@ import { isObject, type Json, type JsonBody, type JsonObject } from '../core/jso
 import type { Category, Product } from '../core/model.ts'
 import { invalid, Refusal, refuse } from '../core/refusal.ts'
 import { member } from '../dialects/spelling.ts'
-import { mediaCall } from './media-calls.ts'
+import { mediaCall, TAKES_NO_IMAGES } from './media-calls.ts'
 
 /** The model of the catalogue that a call names. */
 type Target = { readonly modelName: string; readonly product: Product }
@@ -74,8 +74,7 @@ const withPictures = (pictures: readonly Json[], { media }: Product): JsonObject
   const input = media.find(({ name }) => name === 'image')
   const [first] = pictures
   if (first === undefined) return {}
-  if (input === undefined)
-    return invalid('contents', 'This model takes no images; docs/media.md lists those that do.')
+  if (input === undefined) return invalid('contents', TAKES_NO_IMAGES)
   if (!input.list && pictures.length > 1) return invalid('contents', 'This model takes one image.')
   return { image: input.list ? pictures : first }
 }

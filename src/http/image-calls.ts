@@ -4,7 +4,7 @@ import { isObject, type Json, type JsonBody, type JsonObject } from '../core/jso
 import type { Product } from '../core/model.ts'
 import { invalid, Refusal } from '../core/refusal.ts'
 import { sizeInputs } from '../media/image-size.ts'
-import { inputsOf, type ModelNamed, mediaCall, productNamed } from './media-calls.ts'
+import { inputsOf, type ModelNamed, mediaCall, productNamed, TAKES_NO_IMAGES } from './media-calls.ts'
 
 type Endpoint = {
   /** Members that the endpoint reads itself. */
@@ -111,8 +111,7 @@ const picturesOf = (body: JsonObject): readonly Json[] => {
 const pictureInputs = (body: JsonObject, product: Product): JsonObject | Refusal => {
   const input = product.media.find(({ name }) => name === 'image')
   const pictures = picturesOf(body)
-  if (input === undefined)
-    return invalid('model', 'This model takes no images; docs/media.md lists those that do.')
+  if (input === undefined) return invalid('model', TAKES_NO_IMAGES)
   const [first] = pictures
   if (first === undefined) return invalid('image', "'image' is required: the image to edit.")
   if (!input.list && pictures.length > 1)

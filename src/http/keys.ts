@@ -52,6 +52,11 @@ export const createChild: BodyHandler<z.output<typeof newKeyBody>> = async (gate
     ...(aliases == null ? {} : { aliases }),
   })
   if (made === undefined) throw refuse('forbidden', 'The key may not make keys any more, or was disabled.')
+  if (made.deleted)
+    throw refuse(
+      'idempotency_key_reused',
+      'The Idempotency-Key made a key that was deleted since; use another one.',
+    )
   if (made.label !== label)
     throw refuse('idempotency_key_reused', 'The Idempotency-Key made a key with another label before.')
   return json({ data: { ...(await shownKey(gateway, made)), key: token } }, 201)

@@ -11,6 +11,10 @@ import { readPrefer } from '../gateway/answer-job.ts'
 import { otherKind } from '../gateway/unknown-model.ts'
 import { unreadMedia, withRead } from './unread-media.ts'
 
+/** What a caller is told who sends an image to a model that takes none. */
+export const TAKES_NO_IMAGES =
+  'This model takes no images; GET /v1/models lists those that do, with image_input among their capabilities.'
+
 export type ModelNamed = (name: string) => Model | undefined
 
 const NO_INPUT = { textBytes: 0, images: 0, audioBytes: 0 }

@@ -3,7 +3,7 @@
  * 7578.
  */
 import type { Json } from '../core/json-body.ts'
-import { invalid, refuse } from '../core/refusal.ts'
+import { invalid, Refusal, refuse } from '../core/refusal.ts'
 import { takeBytes } from '../gateway/capacity.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { pictureTypeOf } from '../media/inline-picture.ts'
@@ -14,6 +14,20 @@ import type { HttpCall } from './route.ts'
 /** More parts than any client sends. */
 const PARTS_MAX = 32
 const FORM_TYPE = /^multipart\/form-data\s*;.*\bboundary="?([^";,]{1,70})"?/i
+
+const NO_FORM = "Send a form (multipart/form-data), or JSON with 'Content-Type: application/json'."
+/** Said of a form whose Content-Type was written by hand. */
+export const NO_BOUNDARY =
+  "'Content-Type' names no boundary of the form; leave it to your client, which knows the boundary."
+
+/** Files that are uploaded by themselves may be larger. */
+const orUpload = (fault: unknown): never => {
+  if (!(fault instanceof Refusal) || fault.code !== 'request_too_large') throw fault
+  throw refuse(
+    fault.code,
+    `${fault.message} POST /v1/files takes larger files; name the id in place of the file.`,
+  )
+}
 
 /**
  * The body as JSON with its members sorted by name: a retry of the same form gives the same bytes, though its boundary
@@ -26,8 +40,11 @@ export const readFormOrJson = async (
 ): Promise<Uint8Array> => {
   const type = call.request.headers.get('content-type') ?? ''
   const boundary = FORM_TYPE.exec(type)?.[1]
-  if (boundary === undefined) return readBody(gateway, call, bytesMax)
-  const bytes = await readBody(gateway, call, bytesMax, FORM_TYPE)
+  if (boundary === undefined && !/^application\/json\b/i.test(type))
+    throw refuse('unsupported_media_type', /^multipart\//i.test(type) ? NO_BOUNDARY : NO_FORM)
+  const wanted = boundary === undefined ? undefined : FORM_TYPE
+  const bytes = await readBody(gateway, call, bytesMax, wanted).catch(orUpload)
+  if (boundary === undefined) return bytes
   if (partsOf(bytes, boundary) > PARTS_MAX)
     throw invalid('body', `A form may have at most ${PARTS_MAX} parts.`)
   const form = await new Response(bytes, { headers: { 'content-type': type } }).formData().catch(() => {
@@ -58,19 +75,20 @@ const partsOf = (bytes: Uint8Array, boundary: string): number => {
 /** Parts that are images; sounds are in `file`. */
 const PICTURES: readonly string[] = ['image', 'image[]', 'mask']
 
-const UNKNOWN = {
-  picture: 'An image must be a PNG, JPEG or WebP.',
-  sound:
-    'The file must be a sound or film, whose name ends as such: talk.mp3, talk.wav, talk.m4a, talk.webm.',
+const TAKEN = {
+  picture: 'a PNG, JPEG or WebP',
+  sound: 'a sound or film, whose name ends as such: talk.mp3, talk.wav, talk.m4a, talk.webm',
 }
 
 const fileOf = async (gateway: Gateway, call: HttpCall, name: string, file: File): Promise<string> => {
   const kind = PICTURES.includes(name) ? 'picture' : name === 'file' ? 'sound' : undefined
   if (kind === undefined) throw invalid(name, `'${name}' must be a text, and not a file.`)
+  if (file.size === 0) throw invalid(name, `'${name}' is empty.`)
   // The runtime does not report the type that the part was sent with.
   const bytes = new Uint8Array(await file.arrayBuffer())
   const type = kind === 'picture' ? pictureTypeOf(bytes) : (typeOfName(file.name) ?? typeOfBytes(bytes))
-  if (type === undefined) throw refuse('unsupported_media_type', UNKNOWN[kind])
+  if (type === undefined)
+    throw refuse('unsupported_media_type', `'${name}' must be ${TAKEN[kind]}.`, { members: { param: name } })
   takeBytes(gateway.capacity, call.trace, Math.ceil((file.size * 4) / 3))
   return `data:${type};base64,${Buffer.from(bytes).toString('base64')}`
 }

@@ -51,6 +51,11 @@ test('another method gets the list of those that exist', () => {
   expect(found('GET', '/v1/chat/completions')).toMatchObject({ headers: { allow: 'POST' } })
 })
 
+test('HEAD finds what GET finds, where that runs no call', () => {
+  expect(found('HEAD', '/api/keys/a')).toEqual(found('GET', '/api/keys/a'))
+  expect(found('HEAD', '/v1/chat/completions')).toMatchObject({ status: 405 })
+})
+
 test('a parameter that is not known, or given twice, is no silent default', () => {
   const read = (query: string) => readQuery(query, ['limit', 'after'])
   expect(read('limit=5&after=a%26b')).toEqual(

@@ -62,6 +62,10 @@ const chosen = (
   params: Readonly<Record<string, string>>,
 ): Matched | Refusal => {
   for (const route of routes) if (route.method === method) return { route, params }
+  // No call is run, and charged, for its headers alone.
+  const seen =
+    method === 'HEAD' ? routes.find((route) => route.method === 'GET' && route.runs !== true) : undefined
+  if (seen !== undefined) return { route: seen, params }
   const allow = routes.map((one) => one.method).join(', ')
   return refuse('method_not_allowed', `This address takes ${allow}, not ${method}.`, { headers: { allow } })
 }

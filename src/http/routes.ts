@@ -234,7 +234,8 @@ export const routes: readonly Route[] = [
   {
     method: 'GET',
     path: '/v1/usage',
-    summary: 'What this key and all below it used: totals and rows; with `own=true` only its own calls.',
+    summary:
+      'What this key and all below it used: totals and rows; with `own=true` only its own calls. `from` is included and `to` is not; days are in UTC.',
     auth: 'bearer',
     answer: usageReport,
     query: usageQuery,

@@ -4,7 +4,7 @@
  */
 import { usdNumber } from '../core/money.ts'
 import { invalid, must, type Refusal } from '../core/refusal.ts'
-import { DAY_MS, type Instant } from '../core/time.ts'
+import { DAY_MS, type Instant, instantFrom } from '../core/time.ts'
 import type { Answer } from '../gateway/answer.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { takeReportTurn } from '../gateway/report-turn.ts'
@@ -26,8 +26,8 @@ export const getUsage = async (gateway: Gateway, call: HttpCall): Promise<Answer
   const query = must(readQuery(call.query, usageQuery))
   const now = gateway.clock.now()
   const groupBy = must(readGroups(query.get('group_by')))
-  const from = must(readInstant('from', query.get('from'), now - 30 * DAY_MS))
   const to = must(readInstant('to', query.get('to'), now + 1))
+  const from = must(readInstant('from', query.get('from'), Math.min(to, now) - 30 * DAY_MS))
   if (query.has('from') && query.has('to') && from > to)
     throw invalid('from', "'from' must not be after 'to'.")
   const own = must(readTruth('own', query.get('own')))
@@ -73,16 +73,13 @@ const readGroups = (text: string | undefined): readonly UsageGroup[] | Refusal =
     : invalid('group_by', `'group_by' is a list of ${groups.join(', ')}, each at most once.`)
 }
 
-/** A day (`2026-11-21`) or a moment in ISO 8601; without an offset it is in UTC. */
 const readInstant = (name: string, text: string | undefined, otherwise: Instant): Instant | Refusal => {
   if (text === undefined) return otherwise
-  const instant = /^\d{4}-\d{2}-\d{2}(T[\d:.]+(Z|[+-]\d{2}:\d{2})?)?$/.test(text)
-    ? Date.parse(zoned(text))
-    : Number.NaN
-  return Number.isNaN(instant)
-    ? invalid(name, `'${name}' must be a date such as 2026-11-21, or a moment in ISO 8601.`)
-    : instant
+  return (
+    instantFrom(text) ??
+    invalid(
+      name,
+      `'${name}' must be a day such as 2026-11-21 that there is, or a moment in ISO 8601 (in an address, its + is written %2B).`,
+    )
+  )
 }
-
-const zoned = (text: string): string =>
-  text.includes('T') && !/(Z|[+-]\d{2}:\d{2})$/.test(text) ? `${text}Z` : text

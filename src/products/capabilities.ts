@@ -13,6 +13,9 @@ const byCategory: Readonly<Record<Category, readonly string[]>> = {
   utility: ['utility'],
 }
 
+/** All categories, whether anything of them is sold here or not. */
+export const categories = Object.keys(byCategory)
+
 export const categoryOf = ({ product, kind }: Pick<Model, 'product' | 'kind'>): Category =>
   product?.category ?? (kind === 'embeddings' ? 'embeddings' : 'chat')
 

@@ -39,8 +39,8 @@ export type Key = {
   /** Absent if it has none; keys below it do not use them. */
   readonly aliases?: Aliases
   readonly disabledReason?: DisabledReason
-  /** The key above this one that was disabled together with it; its own reason is then `operator`. */
-  readonly disabledBy?: KeyId
+  /** The key above this one, or the suspension, that it was disabled together with; its own reason is then `operator`. */
+  readonly disabledBy?: string
   /** Its state before that: it had disabled itself. */
   readonly disabledBefore?: 'self'
   /** For `monthly_cap`: the month in which the cap was reached; the key is enabled again in the next. */

@@ -43,8 +43,9 @@ export const exaMedia: VendorMedia = {
         read: (answer) => {
           const body = objectOf(answer)
           if (body === undefined || listAt(body, 'results') === undefined) return undefined
-          const cost = nanoFromNumber(member(member(body, 'costDollars'), 'total'))
-          return jsonDone(body, cost === undefined ? undefined : { cost: Number(cost) })
+          const { costDollars, ...shown } = body
+          const cost = nanoFromNumber(member(costDollars, 'total'))
+          return jsonDone(shown, cost === undefined ? undefined : { cost: Number(cost) })
         },
       },
       card: {

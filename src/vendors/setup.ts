@@ -21,3 +21,17 @@ export type VendorSetup = {
   /** Answers in place of the network, for the built-in `local/` vendor. */
   readonly fetch?: VendorFetch
 }
+
+/**
+ * Where a request goes. A shape may name another host of its vendor; at an address of the operator's own, that path is
+ * asked for there, so that no other host gets the key.
+ */
+export const urlOf = ({ vendor, baseUrl }: Pick<VendorSetup, 'vendor' | 'baseUrl'>, path: string): string => {
+  if (!path.startsWith('https://')) return baseUrl + path
+  if (baseUrl === vendor.baseUrl) return path
+  const below = new URL(vendor.baseUrl).pathname
+  const { pathname } = new URL(path)
+  return baseUrl.endsWith(below)
+    ? baseUrl.slice(0, -below.length) + pathname
+    : new URL(pathname, baseUrl).href
+}

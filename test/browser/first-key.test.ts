@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { startProgram } from '../program.ts'
 import { openBrowser, type TestBrowser } from './open-browser.ts'
+import { signInByLink } from './sign-in-by-link.ts'
 
 let browser: TestBrowser
 let home: string
@@ -37,10 +38,7 @@ test('first start, link, key, the shown program, and its call on the page with t
   try {
     const link = /http:\S+\/console\/link#\S+/.exec(server.greeting)?.[0] ?? ''
     const { page, strangers, errors } = await browser.newPage({ viewport: { width: 1280, height: 900 } })
-    await page.goto(link)
-    await page.getByLabel('New password').fill('a password of mine')
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await signInByLink(page, link)
     // The address that the sign-in leads to stays good when the page is loaded again, and so does one that was typed.
     for (const address of [page.url(), `${new URL(link).origin}/console/`]) {
       await page.goto('about:blank')

@@ -66,8 +66,8 @@ export const openBrowser = async (): Promise<TestBrowser> => {
     newPage: async (options = {}) => {
       const context = await browser.newContext(options)
       const page = await context.newPage()
-      // A busy machine uses up the default of thirty seconds.
-      page.setDefaultTimeout(PATIENCE_MS)
+      // A busy machine uses up the default of thirty seconds. Sooner than the test ends, so that it says what was awaited.
+      page.setDefaultTimeout(PATIENCE_MS / 2)
       const strangers: string[] = []
       const errors: string[] = []
       page.on('request', (request) => {
@@ -75,7 +75,9 @@ export const openBrowser = async (): Promise<TestBrowser> => {
       })
       page.on('pageerror', (error) => errors.push(String(error)))
       page.on('console', (message) => {
-        if (message.type() === 'error') errors.push(message.text())
+        // A busy machine answers so; the page asks again, and shows nothing if that does not help.
+        const isBusy = message.text().includes('status of 503')
+        if (message.type() === 'error' && !isBusy) errors.push(message.text())
       })
       return { page, context, strangers, errors }
     },

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { startProgram } from '../program.ts'
 import { openBrowser, type TestBrowser } from './open-browser.ts'
+import { signInByLink } from './sign-in-by-link.ts'
 
 let browser: TestBrowser
 let home: string
@@ -24,10 +25,7 @@ afterAll(async () => {
 test('any model is run by a form of its inputs, and shows result, cost and receipt', async () => {
   const link = /http:\S+\/console\/link#\S+/.exec(server.greeting)?.[0] ?? ''
   const { page, strangers, errors } = await browser.newPage({ viewport: { width: 1280, height: 1000 } })
-  await page.goto(link)
-  await page.getByLabel('New password').fill('a password of mine')
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  await signInByLink(page, link)
   await page.getByRole('link', { name: 'Playground' }).click()
   await page.getByLabel('Message').fill('Say it again')
   await page.keyboard.press('Enter')

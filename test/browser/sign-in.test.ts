@@ -8,6 +8,7 @@ import { Secret } from '../../src/core/secret.ts'
 import { type Issuer, startIssuer } from '../console/issuer.ts'
 import { openBrowser, type TestBrowser } from './open-browser.ts'
 import { type ListeningConsole, listenConsole } from './rig.ts'
+import { signInByLink } from './sign-in-by-link.ts'
 
 let browser: TestBrowser
 let issuer: Issuer
@@ -64,10 +65,7 @@ test('somebody who was invited opens the link, sets a password, makes a key, and
   await inviter.page.getByRole('dialog').getByRole('button', { name: 'Invite' }).click()
   const link = (await inviter.page.getByLabel('link of the invitation', { exact: true }).textContent()) ?? ''
   const { page, errors } = await browser.newPage(size)
-  await page.goto(link)
-  await page.getByLabel('New password').fill('a password of mine')
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await overview(page)
+  await signInByLink(page, link)
   // A developer sees own keys only, and neither wallet nor tenants.
   expect(await page.getByRole('link', { name: 'Wallet' }).count()).toBe(0)
   await page.getByText('Spent today').waitFor()

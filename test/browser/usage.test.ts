@@ -40,6 +40,21 @@ const open = async () => {
 
 const view = `from=${dayText(first)}&to=${dayText(first + 27 * DAY)}&slot=month`
 
+test('an address with days or months that there are not says so, or shows the usual days', async () => {
+  const { page, errors } = await open()
+  for (const [address, said] of [
+    ['usage?from=2026-11-20&to=2026-11-01', "'from' must not be after 'to'"],
+    ['statement?month=2026-13', 'must be a month such as'],
+  ] as const) {
+    await page.goto(`${it.address}/console/${address}`)
+    await page.getByRole('alert').filter({ hasText: said }).waitFor()
+  }
+  await page.goto(`${it.address}/console/usage?from=foo&to=bar`)
+  await page.getByText('Nothing was used').or(page.getByRole('table')).first().waitFor()
+  // What the browser itself says of the 400s.
+  expect(errors.filter((error) => !error.includes('status of 400'))).toEqual([])
+})
+
 test('the CSV of a month is what the ledger says of it, to the nano-dollar', async () => {
   const { page, errors } = await open()
   await page.goto(`${it.address}/console/usage?${view}&by=model`)

@@ -67,9 +67,12 @@ const logUntil = async (child: ReturnType<typeof beginProgram>, what: string): P
 
 test('a start whose output nobody reads makes no key: the next one shows it', async () => {
   const settings = { DATABASE_URL: `sqlite:${join(home, 'unread.db')}` }
-  const unread = beginProgram(home, settings, 'serve')
+  const unread = beginProgram(home, { ...settings, LOG: 'call' }, 'serve')
   await unread.stdout.cancel()
-  expect(await logUntil(unread, 'nobody reads standard output')).toContain('nobody reads standard output')
+  const log = await logUntil(unread, 'nobody reads standard output')
+  expect(log).toContain('nobody reads standard output')
+  // Nothing that the start asks for itself is a call.
+  expect(log).not.toContain('"event":"call"')
   unread.kill('SIGTERM')
   expect(await unread.exited).toBe(0)
   const started = await startProgram(home, settings)

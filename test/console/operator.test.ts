@@ -91,6 +91,11 @@ for (const engine of serverEngines)
         limit_usd: '30',
         net_days: 7,
       })
+      // The form begins with what was granted.
+      expect((await accounts('?search=wal_test')).data[0]).toMatchObject({
+        credit_limit_usd: '30',
+        credit_net_days: 7,
+      })
       expect((await operator.ask('PUT', path, { limit_usd: 0, net_days: 7 })).status).toBe(200)
       expect((await jsonOf(await owner.ask('GET', '/wallet'))).credit.status).toBe('withdrawn')
       const [last] = await it.store.events.list({ orgId: 'org_test', most: 1 })

@@ -159,6 +159,10 @@ for (const engine of serverEngines)
       expect((await owner.ask('GET', '/usage?group_by=day&top=3')).status).toBe(400)
       const ages = await owner.ask('GET', '/usage?group_by=month&from=0001-01-01&to=9999-01-01')
       expect([ages.status, (await jsonOf(ages)).error.param]).toEqual([400, 'from'])
+      for (const address of ['/usage', '/usage.csv']) {
+        const turned = await owner.ask('GET', `${address}?from=2026-11-20&to=2026-11-01`)
+        expect([turned.status, (await jsonOf(turned)).error.param]).toEqual([400, 'from'])
+      }
     })
 
     test('a part of the rows comes with the total of all, those first that cost most', async () => {
@@ -185,6 +189,15 @@ for (const engine of serverEngines)
       expect(lines.reduce((sum, line) => sum + nano(line.split(',')[7] ?? ''), 0n)).toBe(await paid())
       expect(new Set(lines.map((line) => line.split(',')[2]))).toEqual(new Set(['one', "'=two"]))
       expect(new Set(lines.map((line) => line.split(',')[0]))).toEqual(new Set(['2026-10', '2026-11']))
+    })
+
+    test('a spreadsheet reads the CSV as what it is: names in UTF-8, and days as days', async () => {
+      const response = await owner.ask('GET', '/usage.csv?from=2026-10-01&to=2026-12-01&group_by=day')
+      const bytes = new Uint8Array(await response.arrayBuffer())
+      expect([...bytes.subarray(0, 3)]).toEqual([0xef, 0xbb, 0xbf])
+      const [head = '', ...lines] = new TextDecoder().decode(bytes).trim().split('\r\n')
+      expect(head).toBe('day,requests,input_tokens,output_tokens,cost_usd')
+      for (const line of lines) expect(line).toMatch(/^2026-1[01]-\d\d,/)
     })
 
     test('movements run to the balance, calls show what they cost, and the keys what they spent', async () => {

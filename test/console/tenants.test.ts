@@ -146,6 +146,108 @@ for (const engine of serverEngines)
       for (const { key } of [blue, rotated, again, below]) await call(key)
     })
 
+    test('a tenant that is resumed gets back what the suspension took, and no key that was off before', async () => {
+      const { data } = await jsonOf(
+        await owner.ask('POST', '/tenants', { tenants: [{ label: 'Leak', reference: 'L-1' }] }),
+      )
+      const [leaked] = data
+      const make = async () => jsonOf(await owner.ask('POST', `/keys/${leaked.id}/rotate`))
+      const [ended, used] = [await make(), await make()]
+      for (const [key, limits] of [
+        [leaked, { can_manage: true }],
+        [used, { can_manage: true }],
+      ])
+        expect((await owner.ask('PUT', `/keys/${key.id}`, { limits })).status).toBe(200)
+      const below = async (of: Shown) =>
+        (await jsonOf(await it.send('POST', '/v1/key/wholesale', { label: 'below' }, of.key))).data
+      const [belowLeaked, belowUsed, offBelow] = [await below(leaked), await below(used), await below(used)]
+      const limitsOf = (of: string) => `/v1/key/wholesale/${of}/limits`
+      // One was disabled by the reseller, one by itself, one below by the tenant.
+      await owner.ask('PUT', `/keys/${leaked.id}`, { limits: { disabled: true } })
+      expect((await it.send('PUT', limitsOf('me'), { disabled: true }, ended.key)).status).toBe(200)
+      expect((await it.send('PUT', limitsOf(offBelow.id), { disabled: true }, used.key)).status).toBe(200)
+      const all = [leaked, ended, used, belowLeaked, belowUsed, offBelow]
+      const states = async () =>
+        Promise.all(
+          all.map(async ({ key }) => {
+            const { data: shown } = await jsonOf(await it.get('/v1/key/wholesale/me', key))
+            expect([shown.disabled_by, shown.disabled]).toEqual([null, shown.disabled_reason !== null])
+            return shown.disabled_reason
+          }),
+        )
+      const before = ['operator', 'self', null, null, null, 'operator']
+      expect(await states()).toEqual(before)
+      const suspend = (suspended: boolean) => owner.ask('PUT', `/tenants/${leaked.id}`, { suspended })
+      await Promise.all([suspend(true), suspend(true)])
+      expect(await states()).toEqual(Array(6).fill('operator'))
+      // No new key of a suspended tenant that would be enabled.
+      expect((await owner.ask('POST', `/keys/${used.id}/rotate`)).status).toBe(403)
+      const refused = await it.post('/v1/chat/completions', chat({}), {}, belowUsed.key)
+      expect((await jsonOf(refused)).error.message).toContain('by the operator or the reseller')
+      await suspend(false)
+      expect(await states()).toEqual(before)
+      await call(used.key)
+      // Enabled by itself, a suspended key brings those below it along, as they were.
+      await suspend(true)
+      const alone = { disabledReason: null, withChildren: true, byCreator: true } as const
+      await it.gateway.book.changeKey(used.id, alone)
+      expect(await states()).toEqual(['operator', 'operator', null, 'operator', null, 'operator'])
+      await suspend(false)
+      expect(await states()).toEqual(before)
+      // Disabled by itself meanwhile, it does not keep those below it.
+      await suspend(true)
+      await owner.ask('PUT', `/keys/${used.id}`, { limits: { disabled: true } })
+      await suspend(false)
+      expect(await states()).toEqual(['operator', 'self', 'operator', null, null, 'operator'])
+      await owner.ask('PUT', `/keys/${used.id}`, { limits: { disabled: false } })
+      // Off one by one, they are all resumed.
+      for (const { id } of [used, ended])
+        await owner.ask('PUT', `/keys/${id}`, { limits: { disabled: true } })
+      await suspend(false)
+      expect((await states()).slice(0, 3)).toEqual([null, null, null])
+    })
+
+    test('a link tells a tenant whether its calls are taken, and that a cap is no suspension', async () => {
+      const {
+        data: [capped],
+      } = await jsonOf(await owner.ask('POST', '/tenants', { tenants: [{ label: 'Capped' }] }))
+      const made = await jsonOf(await owner.ask('POST', `/tenants/${capped.id}/links`))
+      const by = { authorization: `Bearer ${made.link.split('#')[1]}` }
+      const access = async () => (await jsonOf(await it.stranger('GET', '/use', undefined, by))).access
+      const limit = (limits: object) => owner.ask('PUT', `/keys/${capped.id}`, { limits })
+      const refused = async () =>
+        expect((await it.post('/v1/chat/completions', chat(), {}, capped.key)).status).toBeOneOf([402, 403])
+      expect(await access()).toBe('enabled')
+      await limit({ monthly_cap_usd: 0 })
+      await refused()
+      expect(await access()).toBe('monthly_cap')
+      await limit({ monthly_cap_usd: null, spend_cap_usd: 0 })
+      await refused()
+      expect(await access()).toBe('spend_cap')
+      await owner.ask('PUT', `/tenants/${capped.id}`, { suspended: true })
+      expect(await access()).toBe('disabled')
+      await owner.ask('DELETE', `/keys/${capped.id}`)
+      expect(await access()).toBe('deleted')
+    })
+
+    test('a key that is deleted takes the tenants below it along only where that is said', async () => {
+      const { data } = await jsonOf(await owner.ask('POST', '/tenants', { tenants: [{ label: 'Stays' }] }))
+      const [tenant] = data
+      const old = tenant.parent
+      const below = async () => (await jsonOf(await owner.ask('GET', `/keys/${old}`))).below
+      expect(await below()).toBeGreaterThan(1)
+      const next = await jsonOf(await owner.ask('POST', `/keys/${old}/rotate`))
+      expect((await owner.ask('DELETE', `/keys/${old}`)).status).toBe(200)
+      await call(tenant.key)
+      expect((await owner.ask('GET', `/tenants/${tenant.id}`)).status).toBe(200)
+      const later = await jsonOf(await owner.ask('POST', '/tenants', { tenants: [{ label: 'Goes' }] }))
+      expect(later.data[0].parent).toBe(next.id)
+      expect((await owner.ask('DELETE', `/keys/${next.id}?with_children=true`)).status).toBe(200)
+      const gone = await it.post('/v1/chat/completions', chat({}), {}, later.data[0].key)
+      expect(gone.status).toBe(401)
+      await call(tenant.key)
+    })
+
     test('a link shows the tenant its own use at the reseller’s price, and nothing else; revoked, it shows nothing', async () => {
       const made = await jsonOf(await owner.ask('POST', `/tenants/${acme.id}/links`))
       const secret = made.link.split('#')[1]
@@ -155,7 +257,7 @@ for (const engine of serverEngines)
       const text = await response.text()
       const use = JSON.parse(text)
       const own = find(await statement('?month=2026-10'), 'Acme')
-      expect(use).toMatchObject({ label: 'Acme', reference: '=C-1', suspended: false })
+      expect(use).toMatchObject({ label: 'Acme', reference: '=C-1', access: 'enabled' })
       expect(use.total.billed_usd).toBe(own.total.billed_usd)
       // Neither our price nor the margin, nor anybody else.
       for (const hidden of [own.total.cost_usd, 'margin', 'Blue', 'C-2', 'cost_usd', blue.id])
@@ -203,6 +305,22 @@ for (const engine of serverEngines)
         'tenants.2.reference',
         "'tenants.2.reference' is also that of 'tenants.0'; nothing was made.",
       ])
+      // The same list again, with one more; the reference of a deleted tenant is free again.
+      expect(await refused({ label: 'New', reference: 'N-1' }, { label: 'Acme', reference: '=C-1' })).toEqual(
+        [
+          'tenants.1.reference',
+          "'tenants.1.reference' ('=C-1') is that of your tenant 'Acme'; nothing was made.",
+        ],
+      )
+      const again = { tenants: [{ label: 'Gone', reference: 'G-1' }] }
+      const gone = await jsonOf(await owner.ask('POST', '/tenants', again))
+      await owner.ask('DELETE', `/keys/${gone.data[0].id}`)
+      expect((await owner.ask('POST', '/tenants', again)).status).toBe(201)
+      expect(await made()).toBe(before + 1)
+      await owner.ask(
+        'DELETE',
+        `/keys/${(await jsonOf(await owner.ask('GET', '/keys?which=tenants&search=G-1'))).data[0].id}`,
+      )
       expect(
         await refused({ label: 'a' }, { label: 'b', limits: { aliases: { fast: 'no/model' } } }),
       ).toEqual(['aliases', expect.stringMatching(/^Tenant 'b': 'aliases': 'fast' stands for no model\./)])

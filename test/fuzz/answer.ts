@@ -31,10 +31,11 @@ const made = ({ method, path, headers, body }: Sent): Request | undefined => {
 }
 
 /** What is wrong with an answer, if anything is. */
-const wrongWith = (response: Response, text: string): string | undefined => {
+const wrongWith = ({ method }: Sent, response: Response, text: string): string | undefined => {
   if (response.status === 500) return `is a 500: ${text.slice(0, 300)}`
   if (response.headers.get('x-request-id') === null) return 'has no request id'
   if (text === '') return undefined
+  if (method === 'HEAD' && response.ok) return 'has a body'
   const type = response.headers.get('content-type') ?? ''
   if (response.ok && type.startsWith('text/event-stream'))
     return /^(?:data|event|:)/.test(text) ? undefined : 'is no stream of events'
@@ -80,7 +81,7 @@ export const askWith =
         const text = await response.text()
         learn(known, response, text)
         const { status, headers } = response
-        return { sent, status, headers, text, wrong: wrongWith(response, text) }
+        return { sent, status, headers, text, wrong: wrongWith(sent, response, text) }
       }
       return await inTime(answer(), 'it')
     } catch (error) {

@@ -65,6 +65,10 @@ describe.each(clients)('%s', (_name, version, open) => {
     expect(await names('?tools=local/echo-1,local/qr-1')).toEqual(['local_echo-1', 'local_qr-1'])
     expect(await names('?category=speech')).toEqual(['local_speech-1'])
     expect((await names('?all=1')).length).toBe(records.length)
+    // A category of which nothing is sold is empty; one that does not exist is a slip of the pen.
+    expect(await names('?category=music')).toEqual([])
+    await expect(names('?category=speeches')).rejects.toThrow("'category' must be of chat, embeddings, image")
+    await expect(names('?tools=local/none')).rejects.toThrow("'tools' names no product 'local/none'")
   })
 
   test('calls a product: its answer, its links, its cost and receipt; charged once under a key for repeats', async () => {

@@ -76,7 +76,8 @@ export const fitting = async (request: Request, response: Response): Promise<Res
   const matched = match(request.method, splitUrl(request.url).path)
   if (matched instanceof Refusal) return response
   if (type.startsWith('text/event-stream')) return fittingStream(matched.route, response)
-  if (!type.startsWith('application/json')) return response
+  // HEAD has the headers of GET alone.
+  if (!type.startsWith('application/json') || (request.method === 'HEAD' && response.ok)) return response
   let bytes: ArrayBuffer
   try {
     bytes = await response.arrayBuffer()

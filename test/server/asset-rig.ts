@@ -67,7 +67,7 @@ export type AssetServer = TestServer & {
   /** A result of a new run of the key; a picture by default. */
   keep(it: Partial<Result> & { readonly keyId: string }): Promise<StoredAsset>
   /** What a signed address gives. */
-  fetchUrl(url: string, headers?: Record<string, string>): Promise<Response>
+  fetchUrl(url: string, headers?: Record<string, string>, method?: string): Promise<Response>
 }
 
 type Setup = {
@@ -133,7 +133,8 @@ export const startAssetServer = async ({
     folder: join(folder, 'assets'),
     keep: (it) =>
       assets.keep({ runId: crypto.randomUUID(), index: 0, type: 'image', from: { bytes: png(3, 2) }, ...it }),
-    fetchUrl: (address, headers = {}) => server.fetch(new Request(address, { headers })),
+    fetchUrl: (address, headers = {}, method = 'GET') =>
+      server.fetch(new Request(address, { headers, method })),
     stop: async () => {
       await server.stop()
       await rm(folder, { recursive: true, force: true })

@@ -59,6 +59,23 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
   const files = async (): Promise<string[]> =>
     (await readdir(server.folder, { recursive: true })).filter((path) => path.length > 2)
 
+  test('HEAD has the headers of GET and no body, and lets go of what it began', async () => {
+    const at = async (method: string, url: string) => {
+      const response = await server.fetchUrl(url, {}, method)
+      const { 'x-request-id': _, ...headers } = Object.fromEntries(response.headers)
+      return { status: response.status, headers, bytes: (await response.bytes()).length }
+    }
+    for (const [type, bytes] of [
+      ['image', png(30, 20)],
+      ['video', film],
+    ] as const) {
+      const { url } = await server.keep({ keyId: key.id, type, from: { bytes } })
+      const whole = await at('GET', url)
+      expect(whole.bytes).toBe(bytes.length)
+      expect(await at('HEAD', url)).toEqual({ ...whole, bytes: 0 })
+    }
+  })
+
   test('a picture is measured, and read by its address with no key', async () => {
     const bytes = png(30, 20)
     const kept = await server.keep({ keyId: key.id, from: { bytes } })

@@ -9,6 +9,8 @@ import { until } from '../until.ts'
 import { completion } from './harness.ts'
 
 const FILES = 256
+/** So long a call meets used-up files. */
+const MEANWHILE_MS = 500
 const home = mkdtempSync(join(tmpdir(), 'turnpike-files-'))
 const vendor = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => completion('hello') })
 afterAll(async () => {
@@ -24,7 +26,7 @@ const body = JSON.stringify({
 })
 
 test.if(existsSync('/proc/self/fd'))(
-  'calls fail while idle connections hold all files, and work again afterwards',
+  'idle connections that hold all files end no process, and calls work again afterwards',
   async () => {
     const settings = {
       OPENAI_API_KEY: 'k',
@@ -51,9 +53,11 @@ test.if(existsSync('/proc/self/fd'))(
       `POST /v1/chat/completions HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${token}\r\n` +
         `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
     )
-    await until(() => heard.includes('\r\n\r\n') || child.exitCode !== null)
-    expect(heard).toStartWith('HTTP/1.1 503')
+    // The runtime refuses the connection to the vendor at once, or keeps it waiting until there are files again.
+    await Bun.sleep(MEANWHILE_MS)
     for (const socket of idle) socket.destroy()
+    await until(() => heard.includes('\r\n\r\n') || child.exitCode !== null)
+    expect(heard).toMatch(/^HTTP\/1\.1 (503|200) /)
     const ask = () =>
       fetch(`${address}/v1/chat/completions`, {
         method: 'POST',

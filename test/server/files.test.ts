@@ -117,6 +117,11 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
     expect(file).toMatchObject({ filename: 'talk.mp3', purpose: 'user_data', bytes: 9 })
     const json = await send(encoder.encode('{}'), { type: 'application/json' })
     expect([json.status, (await jsonOf(json)).error.code]).toEqual([415, 'unsupported_media_type'])
+    const unbounded = await send(encoder.encode('--a'), { type: 'multipart/form-data' })
+    expect([unbounded.status, (await jsonOf(unbounded)).error.message]).toEqual([
+      415,
+      expect.stringContaining('no boundary'),
+    ])
   })
 
   test.each<[string, Uint8Array, number, string]>([

@@ -128,9 +128,12 @@ for (const engine of engines.filter(({ lasting }) => lasting))
       vendor.says('failed')
       const key = await one.newKey()
       const headers = { 'idempotency-key': 'hen', prefer: 'wait=60' }
-      expect((await begin(one, headers, 'mock/film', key.token)).status).toBe(503)
-      vendor.says(2)
-      expect((await begin(other, headers, 'mock/film', key.token)).status).toBe(503)
+      for (const server of [one, other]) {
+        const failed = await begin(server, headers, 'mock/film', key.token)
+        expect(failed.status).toBe(503)
+        expect((await jsonOf(failed)).error.message).toEndWith('Another Idempotency-Key begins another run.')
+        vendor.says(2)
+      }
       expect(one.count('POST')).toBe(1)
     })
 

@@ -120,6 +120,8 @@ describe.each(scripts.map((script) => [script.id, script] as const))('%s', (_id,
     const { response, body } = await run(script, { prefer: 'respond-async' })
     expect([response.status, await held()]).toEqual([202, script.bound])
     const before = await server.balance()
+    // An address that could change nothing is not shown.
+    expect(body.cancel_url !== undefined).toBe(script.cancel !== undefined)
     if (script.cancel === undefined) vendor.speak(script, { standing: 'failed' })
     else await stop(body.id)
     await endedAs(body.id, script.cancel === undefined ? 'failed' : 'cancelled')

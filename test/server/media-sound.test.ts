@@ -7,7 +7,7 @@ import { usd } from '../../src/media/rate-card.ts'
 import { EXAMPLE_SOUND } from '../../src/vendors/openai-transcription.ts'
 import { recordOf } from '../vendor-media.ts'
 import { unread } from './asset-rig.ts'
-import { jsonOf, startTestServer, type TestServer } from './harness.ts'
+import { jsonOf, mockSetup, startTestServer, type TestServer } from './harness.ts'
 
 const priced = (id: string): MediaModel => {
   const record = recordOf(id)
@@ -282,6 +282,26 @@ describe('other addresses', () => {
     const wrong = await server.post('/v1/rerank', { ...body, model: 'mock/search' })
     expect([wrong.status, (await jsonOf(wrong)).error.code]).toEqual([400, 'model_not_found'])
     expect((await server.post('/v1/rerank', { ...body, return_documents: true })).status).toBe(400)
+  })
+
+  test.each([
+    ['https://proxy.example/cohere/v1', 'https://proxy.example/cohere/v2/rerank'],
+    ['http://127.0.0.1:9000/any', 'http://127.0.0.1:9000/v2/rerank'],
+  ])('an operator’s own address of the vendor, %s, is asked for that too', async (baseUrl, expected) => {
+    const asked: string[] = []
+    const answer = async (url: string) => {
+      asked.push(url)
+      return Response.json({ results: [], meta: { billed_units: { search_units: 1 } } })
+    }
+    const media = { models: records }
+    const proxied = await startTestServer({
+      models: records.map((record) => modelOf('proxied', record)),
+      more: [{ ...mockSetup({ id: 'proxied', media }, answer), baseUrl }],
+    })
+    const body = { model: 'proxied/rerank-v4.0-fast', query: 'fox', documents: ['a dog'] }
+    expect((await proxied.post('/v1/rerank', body)).status).toBe(200)
+    expect(asked).toEqual([expected])
+    await proxied.stop()
   })
 
   test('POST /v1/moderations is free', async () => {

@@ -135,6 +135,28 @@ for (const engine of serverEngines)
         expect([query, (await server.get(`${KEYS}?${query}`, top.token)).status]).toEqual([query, 400])
     })
 
+    test('a report is of days that there are: a bill of February takes none of March', async () => {
+      const days = ['2026-02-29', '2026-02-30', '2026-04-31', '2026-13-01', '2026-11-01 10:00']
+      for (const day of [...days, '2026-02-30T10:00Z', '2026-11-01T24:30Z', '2026-11-01T10:00:00+02:00']) {
+        expect([day, (await server.get(`/v1/usage?to=${day}`)).status]).toEqual([day, 400])
+      }
+      const { error } = await jsonOf(await server.get('/v1/usage?to=2026-02-30'))
+      expect([error.param, error.message]).toEqual(['to', expect.stringContaining('that there is')])
+      const spans = {
+        'from=2024-02-29&to=2024-03-01': ['2024-02-29T00:00:00.000Z', '2024-03-01T00:00:00.000Z'],
+        'from=2026-11-01T10:00&to=2026-11-01T13:00:00%2B02:00': [
+          '2026-11-01T10:00:00.000Z',
+          '2026-11-01T11:00:00.000Z',
+        ],
+        // What lies before an old day is not empty.
+        'to=2024-03-31': ['2024-03-01T00:00:00.000Z', '2024-03-31T00:00:00.000Z'],
+      }
+      for (const [query, span] of Object.entries(spans)) {
+        const { data } = await jsonOf(await server.get(`/v1/usage?${query}`))
+        expect([data.from, data.to]).toEqual(span)
+      }
+    })
+
     test('an unknown parameter of /v1/usage is a 400 that names the known ones', async () => {
       const refused = await jsonOf(await server.get('/v1/usage?form=2026-01-01'))
       expect(refused.error).toMatchObject({ code: 'invalid_parameter', param: 'form' })
@@ -187,6 +209,12 @@ for (const engine of serverEngines)
       expect((await jsonOf(await server.post(KEYS, { label: 'c' }, once, free.token))).data.id).not.toBe(
         one.id,
       )
+      // Not the value of a key that is there no more.
+      expect((await server.send('DELETE', `${KEYS}/${one.id}`, undefined, top.token)).status).toBe(200)
+      expect(await errorOf(await server.post(KEYS, { label: 'b' }, once, top.token))).toEqual([
+        409,
+        'idempotency_key_reused',
+      ])
     })
 
     test('each key sees the rate that binds it', async () => {

@@ -81,6 +81,9 @@ for (const engine of serverEngines)
       }
       const id = await make(1)
       expect((await server.send('PATCH', `${path}/${id}`, { budget_usd: 0 })).status).toBe(400)
+      // A ceiling that was misspelt is not said to be changed.
+      const misspelt = await server.send('PATCH', `${path}/${id}`, { budget: 1 })
+      expect([misspelt.status, (await jsonOf(misspelt)).param]).toEqual([400, 'budget'])
       expect((await server.send('POST', path, { budget_usd: 1, label: 5 })).status).toBe(400)
       expect((await server.send('POST', path, { budget_usd: 1 }, '')).status).toBe(401)
     })

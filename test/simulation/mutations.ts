@@ -5,7 +5,7 @@
  * What virtual time cannot show breaks a test of the real engine instead.
  *
  * The seed that caught a mutation last is tried first (`caught-at.json`), then up to 400 others. Options: --only <name>;
- * --note writes the seeds down.
+ * --third plays a third of them, another each day; --note writes the seeds down.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -81,20 +81,25 @@ const failing = async (name: string, test: string): Promise<string | undefined> 
 
 /** How the mutation was caught; undefined when it was not. */
 const caught = async (mutation: Mutation): Promise<string | undefined> => {
-  const { name, file, from, kind = 'all else', test } = mutation
-  const times = readFileSync(join(root, file), 'utf8').split(from).length - 1
-  if (times !== 1) {
-    console.log(`the text to replace occurs ${times} times in ${file}`)
-    return undefined
-  }
+  const { name, kind = 'all else', test } = mutation
   if (test !== undefined) return failing(name, test)
   const last = caughtAt[name]
   const found = last === undefined ? undefined : await search(name, kind, last, 1)
   return found ?? (await search(name, kind, 1, SEEDS[kind]))
 }
 
-const queue = mutations.filter(({ name }) => only === undefined || name.includes(only))
+const DAY_MS = 86_400_000
+const today = Math.floor(Date.now() / DAY_MS)
+const isToday = (at: number): boolean => !process.argv.includes('--third') || (at + today) % 3 === 0
+const queue = mutations.filter(({ name }, at) => isToday(at) && (only === undefined || name.includes(only)))
 let [passed, failed, stale] = [0, 0, 0]
+// Of those too that are not played today.
+for (const { name, file, from } of mutations) {
+  const times = readFileSync(join(root, file), 'utf8').split(from).length - 1
+  if (times === 1) continue
+  failed++
+  console.log(`${name}: the text to replace occurs ${times} times in ${file}`)
+}
 const work = async (): Promise<void> => {
   for (let mutation = queue.shift(); mutation !== undefined; mutation = queue.shift()) {
     const { name } = mutation

@@ -33,7 +33,7 @@ export const engines: readonly TestEngine[] = [
       }
     },
   },
-  { name: 'PostgreSQL', runs: 12, lasting: true, fresh: postgresForTests },
+  { name: 'PostgreSQL', runs: 6, lasting: true, fresh: postgresForTests },
 ]
 
 /** The engines of the tests of whole servers: a file shows them nothing that memory does not. */

@@ -6,6 +6,8 @@ import { instant, usd } from './shared.ts'
 
 const maybe = usd.nullable()
 
+export const keyStatus = z.enum(['enabled', 'disabled', 'spend_cap', 'monthly_cap', 'deleted'])
+
 const keyMembers = {
   id: z.string(),
   label: z.string(),
@@ -14,7 +16,7 @@ const keyMembers = {
   parent: z.string().nullable(),
   tenant: z.string().nullable().describe('Of a key below another one: the id of its tenant'),
   sub_wallet: z.string().nullable(),
-  status: z.enum(['enabled', 'disabled', 'spend_cap', 'monthly_cap', 'deleted']),
+  status: keyStatus,
   can_manage: z.boolean(),
   spent_usd: usd,
   spent_this_month_usd: usd,
@@ -37,6 +39,7 @@ export const keyPage = z
     ...keyMembers,
     replaces: around.describe('The key that this one replaced by rotation'),
     replaced_by: around.describe('The key that replaced this one'),
+    below: z.int().describe('Keys below it that are not deleted; 1,000 stands for more'),
   })
   .meta({ id: 'ConsoleKeyPage' })
 export type KeyPageShown = z.output<typeof keyPage>

@@ -15,6 +15,7 @@ export const accounts = z
         held_usd: usd,
         spent_30d_usd: usd,
         credit_limit_usd: usd.nullable(),
+        credit_net_days: z.int().nullable().describe('To pay an invoice of the credit line'),
         members: z.int(),
         keys: z.int(),
         suspended: z.string().nullable().describe('Why it is'),

@@ -1,6 +1,6 @@
 /** A reseller's tenants, their prices and statements, and what a tenant sees by its read-only link. */
 import { z } from 'zod'
-import { keyShown } from './keys.ts'
+import { keyShown, keyStatus } from './keys.ts'
 import { instant, usd } from './shared.ts'
 
 const month = z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'must be a month such as 2026-11')
@@ -97,7 +97,7 @@ export const tenantUse = z
     organisation: z.string().describe('The reseller'),
     label: z.string(),
     reference: z.string().nullable(),
-    suspended: z.boolean(),
+    access: keyStatus.describe('Of the key that may do most'),
     cap_used_percent: z.int().nullable().describe('Of the cap of the present month; null without one'),
     lines: z.array(z.object({ model: z.string(), ...billed })),
     days: z.array(z.object({ day: z.string(), requests: z.int(), billed_usd: usd })),

@@ -1,6 +1,7 @@
 /** `tools/list`: the four tools that find and run any product, and the products that are featured or requested. */
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import { invalid, must, Refusal } from '../../core/refusal.ts'
+import { categories } from '../../products/capabilities.ts'
 import { found, type Item, type Shelf } from '../../products/shelf.ts'
 import { metaToolList, type Tool, toolOf } from '../../products/tool.ts'
 import { shelfHere } from '../place.ts'
@@ -22,7 +23,11 @@ const wantedBy = (shelf: Shelf, query: string): readonly Item[] => {
       if (item === undefined) throw invalid('tools', `'tools' names no product '${id.slice(0, 100)}'.`)
       return item
     })
-  if (category !== undefined) return found(shelf, { category: category.split(',') })
+  if (category !== undefined) {
+    const named = category.split(',')
+    if (named.every((one) => categories.includes(one))) return found(shelf, { category: named })
+    throw invalid('category', `'category' must be of ${categories.join(', ')}.`)
+  }
   return must(readTruth('all', read.get('all') === '1' ? 'true' : read.get('all')))
     ? shelf.items.filter((item) => item.model.kind === 'media')
     : shelf.featured

@@ -1,6 +1,6 @@
 /** Bodies about sub-wallets, referrals and reviews, with the specification's texts for what is wrong with them. */
 import { z } from 'zod'
-import { text, usd, whole } from '../../core/body.ts'
+import { strangers, text, usd, whole } from '../../core/body.ts'
 import { NANO_PER_USD } from '../../core/money.ts'
 import { HelperRefusal } from '../helper-refusal.ts'
 
@@ -15,7 +15,10 @@ const label = text(0, LABEL_MAX, `must be a string of at most ${LABEL_MAX} chara
 
 export const newSubWallet = z.object({ label, budget_usd: budget }).meta({ id: 'NewSubWallet' })
 export const subWalletChange = z
-  .object({ label, budget_usd: budget.optional() })
+  .strictObject(
+    { label, budget_usd: budget.optional() },
+    { error: strangers('is not of a sub-wallet; those are label, budget_usd') },
+  )
   .meta({ id: 'SubWalletChange' })
 
 export type NewSubWalletBody = z.output<typeof newSubWallet>

@@ -21,13 +21,15 @@ const balance = {
 
 const asset = z.object({
   type: z.enum(['image', 'video', 'audio', 'file']),
-  url: z.string().describe('Signed; good until expires_at'),
+  url: z
+    .string()
+    .describe('Anybody may read it until `exp` in it (ASSET_URL_HOURS); with the key also after that'),
   media_type: z.string(),
   bytes: z.int(),
   width: z.int().optional(),
   height: z.int().optional(),
   seconds: z.number().optional(),
-  expires_at: z.string(),
+  expires_at: z.string().describe('Until when the result is kept'),
 })
 
 /** Members of the vendor's own body come beside these. */
@@ -60,12 +62,12 @@ export const runShown = z
     progress: z.number().describe('From 0 to 1, if its vendor reports it').optional(),
     max_cost_usd: z.number().describe('The amount held until it ends; it is never charged more'),
     poll_url: z.string(),
-    cancel_url: z.string().optional(),
+    cancel_url: z.string().describe('Only where its vendor can stop a job').optional(),
     cancel_requested: z.literal(true).optional(),
     error: z
       .looseObject({ code: z.string(), message: z.string() })
       .describe(
-        'Why it delivered nothing; nothing was charged, unless it was cancelled where its vendor bills that',
+        'Why it delivered nothing; nothing was charged, unless it was cancelled where its vendor bills that: then `cost_usd` says what',
       )
       .optional(),
     outputs: z.array(z.looseObject({ type: z.string() })).optional(),

@@ -100,6 +100,19 @@ const raised = (before: bigint | undefined, after: bigint | undefined): boolean 
 
 type KeyBlock = Pick<Key, 'disabledReason' | 'disabledBy' | 'disabledBefore'>
 
+/** What was off stays as it was, whether others are disabled or enabled together. */
+const blockTogether = (key: Key, off: boolean, together: string): KeyBlock => {
+  const { disabledReason, disabledBy, disabledBefore } = key
+  if (off && disabledReason !== 'operator')
+    return compact({
+      disabledReason: 'operator' as const,
+      disabledBy: together,
+      disabledBefore: disabledReason === 'self' ? disabledReason : undefined,
+    })
+  if (!off && disabledBy === together) return compact({ disabledReason: disabledBefore })
+  return compact({ disabledReason, disabledBy, disabledBefore })
+}
+
 /** Only the creator lifts a block by the operator. A higher cap lifts a block by that cap. */
 const blockAfter = (key: Key, change: KeyChange, limits: Limits): KeyBlock => {
   const { disabledReason, disabledBy, disabledBefore } = key
@@ -108,6 +121,8 @@ const blockAfter = (key: Key, change: KeyChange, limits: Limits): KeyBlock => {
     const wish = change.disabledReason === undefined ? disabledBefore : (change.disabledReason ?? undefined)
     return compact({ disabledReason, disabledBy, disabledBefore: disabledBy && wish ? 'self' : undefined })
   }
+  if (change.together !== undefined)
+    return blockTogether(key, change.disabledReason !== null, change.together)
   if (change.disabledReason === null) return {}
   if (change.disabledReason !== undefined) return { disabledReason: change.disabledReason }
   if (disabledReason === 'spend_cap' && raised(key.limits.spendCap, limits.spendCap)) return {}

@@ -104,11 +104,14 @@ const listed = ({ below, named, deleted, after, most }: KeyQuery): Statement => 
 const alongWith = async (
   run: Run,
   dialect: SqlDialect,
-  { id, disabledReason }: Key,
-  change: KeyChange,
+  { id, disabledBy = id }: Key,
+  { withChildren, disabledReason, together }: KeyChange,
 ): Promise<readonly Key[]> => {
-  if (change.withChildren !== true || change.disabledReason === undefined) return []
-  return disabledReason === undefined ? enableBelow(run, dialect, id) : disableBelow(run, dialect, id)
+  if (withChildren !== true || disabledReason === undefined) return []
+  // Who is enabled alone may have been disabled together with others: so were those below.
+  return disabledReason === null
+    ? enableBelow(run, dialect, id, together === undefined ? [id, disabledBy] : [together])
+    : disableBelow(run, dialect, id, together ?? id)
 }
 
 type Alter = (run: Run, before: Key, month: Month) => Promise<{ key: Key; below: readonly Key[] }>
@@ -217,7 +220,7 @@ export const keyStore = (engine: Engine): KeyStore => {
         id,
         async (run, before, month) => {
           const key = changedKey(before, wish, month)
-          return { key, below: await alongWith(run, dialect, key, wish) }
+          return { key, below: await alongWith(run, dialect, before, wish) }
         },
         by,
       ),

@@ -12,34 +12,45 @@ const below = 'deleted = 0 and id in (select n.key_id from key_line n where n.ow
 const alter = async (
   run: Run,
   dialect: SqlDialect,
-  it: { id: KeyId; sets: string; where: string },
+  it: { params: readonly string[]; sets: string; where: string },
 ): Promise<readonly Key[]> => {
   const rows = await run(
     `update api_key set ${it.sets}, version = version + 1, changed_at = ${dialect.now} where ${it.where} returning *`,
-    [it.id],
+    it.params,
   )
   return rows.map(keyOf)
 }
 
 export const deleteBelow = (run: Run, dialect: SqlDialect, id: KeyId): Promise<readonly Key[]> =>
-  alter(run, dialect, { id, sets: 'deleted = 1', where: below })
+  alter(run, dialect, { params: [id], sets: 'deleted = 1', where: below })
 
 /**
- * Disables all keys below that no key above them has disabled yet. Each remembers which key it was disabled with, and
- * whether it had disabled itself. A block by a cap need not be remembered, because the cap blocks again.
+ * Disables all keys below that are not disabled by a person above them yet. Each remembers what it was disabled with (a
+ * key or a suspension), and whether it had disabled itself. A block by a cap need not be remembered, because the cap
+ * blocks again.
  */
-export const disableBelow = (run: Run, dialect: SqlDialect, id: KeyId): Promise<readonly Key[]> =>
+export const disableBelow = (
+  run: Run,
+  dialect: SqlDialect,
+  id: KeyId,
+  together: string,
+): Promise<readonly Key[]> =>
   alter(run, dialect, {
-    id,
-    sets: `disabled_by = $1, disabled_reason = 'operator', disabled_month = null,
+    params: [id, together],
+    sets: `disabled_by = $2, disabled_reason = 'operator', disabled_month = null,
       disabled_before = case disabled_reason when 'self' then 'self' end`,
     where: `${below} and (disabled_reason is null or disabled_reason <> 'operator')`,
   })
 
-/** Enables the keys that were disabled together with this one, and no others. */
-export const enableBelow = (run: Run, dialect: SqlDialect, id: KeyId): Promise<readonly Key[]> =>
+/** Enables the keys below that were disabled together with this one, or under these names, and no others. */
+export const enableBelow = (
+  run: Run,
+  dialect: SqlDialect,
+  id: KeyId,
+  [one, other = one]: readonly [string, string?],
+): Promise<readonly Key[]> =>
   alter(run, dialect, {
-    id,
+    params: [id, one, other],
     sets: 'disabled_reason = disabled_before, disabled_by = null, disabled_before = null',
-    where: 'deleted = 0 and disabled_by = $1',
+    where: `${below} and disabled_by in ($2, $3)`,
   })

@@ -39,6 +39,8 @@ export type KeyChange = { readonly [Name in keyof Limits]?: Limits[Name] | null 
   readonly aliases?: Aliases | null
   /** Disabling a key disables all keys below it; enabling it enables those again. */
   readonly withChildren?: boolean
+  /** The name under which several keys are disabled: enabled under it, each is again what it was before. */
+  readonly together?: string
   /** If the creator (operator or reseller) changes limits, the granted limits change too. */
   readonly byCreator: boolean
 }

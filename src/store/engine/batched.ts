@@ -52,10 +52,14 @@ export const batched = <Ask, Answer>(
     waiting = left
     return batch
   }
+  const doNext = async (): Promise<void> => {
+    await engine.gathered?.()
+    await doAll(together, takeBatch())
+  }
   const goOn = (): void => {
     while (running < AT_ONCE && waiting.length > 0) {
       running++
-      void doAll(together, takeBatch()).finally(() => {
+      void doNext().finally(() => {
         running--
         goOn()
       })
@@ -76,6 +80,7 @@ const doAll = async <Ask, Answer>(
   together: (asks: readonly Ask[]) => Promise<readonly Answer[]>,
   batch: readonly Waiting<Ask, Answer>[],
 ): Promise<void> => {
+  if (batch.length === 0) return
   try {
     const answers = await together(batch.map(({ ask }) => ask))
     for (const [at, { ends }] of batch.entries()) {

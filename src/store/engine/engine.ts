@@ -63,6 +63,11 @@ export type Engine = {
   exclusive<T>(work: (run: Run, script: (text: string) => Promise<void>) => Promise<T>): Promise<T>
   /** A transaction whose statements answer immediately; only for a database inside this process. */
   readonly inline?: Inline
+  /**
+   * When all that was read in this turn of the loop has asked. Transactions that end within the turn they began in would
+   * otherwise never find company (batched.ts).
+   */
+  readonly gathered?: (() => Promise<void>) | undefined
   close(): Promise<void>
 }
 

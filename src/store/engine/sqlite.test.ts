@@ -1,4 +1,5 @@
 /** What the embedded engine tells anybody is on the disk, and its thread does not wait for it. */
+import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -181,5 +182,19 @@ test('a slow disk is waited for beside the loop, and a fast one at once', async 
     'now beside now beside now beside',
     'beside now',
   ])
+  await engine.close()
+})
+
+test('a look-up waits for no other process that writes', async () => {
+  const path = join(folder, 'written-elsewhere.db')
+  const engine = openSqlite(path)
+  await engine.exclusive((_run, script) => script('create table t (a integer); insert into t values (7)'))
+  // Another connection holds the write lock, as a command or a backup in another process does.
+  const other = new Database(path)
+  other.run('begin immediate')
+  // With the lock it would fail after the engine's busy time-out.
+  expect(await all(engine, 'control')).toEqual([[{ a: 7n }]])
+  other.run('rollback')
+  other.close()
   await engine.close()
 })

@@ -1,6 +1,6 @@
 /**
  * SQLite, embedded: one process, one writer at a time, write-ahead log. Whatever is reported to anybody is on the disk
- * (log-sync.ts); apart from that wait, everything here runs on microtasks only.
+ * (log-sync.ts); apart from that wait and `gathered`, everything here runs on microtasks only.
  */
 import { Database, type Statement as Prepared, SQLiteError } from 'bun:sqlite'
 import { chmodSync, closeSync, existsSync, mkdirSync, openSync } from 'node:fs'
@@ -137,6 +137,81 @@ export const makePrivate = (path: string): void => {
     }
 }
 
+/** Transactions on the connection, one after the other. What they change is noted for the sync of the log. */
+const transactionsOn = (
+  connection: Connection,
+  now: (() => Instant) | undefined,
+  synced: LogSync | undefined,
+) => {
+  let changes = 0
+  const setClock = (): void => {
+    if (now !== undefined) connection.run('update temp.clock set ms = $1', [now()])
+  }
+  const noteChanges = (lane: Lane): void => {
+    if (synced === undefined) return
+    const changed = connection.changes()
+    if (changed !== changes && lane !== 'relaxed') synced.noteCommit()
+    changes = changed
+  }
+  const begin = (lane: Lane): void => {
+    setClock()
+    // A reader takes no lock, so a server on the same file can continue.
+    connection.now.change(lane === 'reading' ? 'begin' : 'begin immediate')
+  }
+  const commit = (lane: Lane): void => {
+    connection.now.change('commit')
+    noteChanges(lane)
+  }
+  const undo = (): void => {
+    try {
+      connection.run('rollback', [])
+    } catch {
+      // SQLite has already rolled back by itself, for example after a full disk; report the first error.
+    }
+  }
+  const inline = <T>(lane: Lane, work: () => T): T => {
+    try {
+      begin(lane)
+      const done = work()
+      commit(lane)
+      return done
+    } catch (error) {
+      undo()
+      throw translated(error)
+    }
+  }
+  /** One statement is a transaction by itself. A look-up so waits for no other process that writes. */
+  const alone = (lane: Lane, { text, params }: Statement): readonly Row[] => {
+    setClock()
+    const rows = connection.run(text, params)
+    noteChanges(lane)
+    return rows
+  }
+  return {
+    inline,
+    batch: (lane: Lane, statements: readonly Statement[]): readonly (readonly Row[])[] => {
+      const [first] = statements
+      if (first !== undefined && statements.length === 1) return [alone(lane, first)]
+      return inline(lane, () => statements.map(({ text, params }) => connection.run(text, params)))
+    },
+    interactive: async <T>(lane: Lane, work: (run: Run) => Promise<T>): Promise<T> => {
+      try {
+        begin(lane)
+        const result = await untilEnded(async (text, params = []) => connection.run(text, params), work)
+        commit(lane)
+        return result
+      } catch (error) {
+        undo()
+        throw error
+      }
+    },
+    /** Definitions are not rows, but they must be on the disk too: the transaction under way counts as a change. */
+    noteDefinitions: (): void => {
+      changes = -1
+    },
+  }
+}
+
 /**
  * Opens the database file, or memory for the path `:memory:`, and makes its folder. `now` replaces the database's
  * clock, for simulations; `file` syncs its log.
@@ -152,7 +227,7 @@ export const openSqlite = (path: string, now?: () => Instant, file?: ReturnType<
   // A simulation has no disk to wait for.
   const log = inMemory || now !== undefined ? undefined : (file ?? logFile(path))
   const synced = log && new LogSync(log.sync)
-  let changes = 0
+  const transactions = transactionsOn(connection, now, synced)
 
   /** The result, returned once it is on the disk together with everything that it may have seen. */
   const afterSync = async <T>(lane: Lane, work: Promise<T>): Promise<T> => {
@@ -161,74 +236,33 @@ export const openSqlite = (path: string, now?: () => Instant, file?: ReturnType<
     if (lane !== 'relaxed') await (lane === 'writer' ? synced?.onDisk() : synced?.onDiskTogether())
     return result
   }
-  const begin = (lane: Lane): void => {
-    if (now !== undefined) connection.run('update temp.clock set ms = $1', [now()])
-    // A reader takes no lock, so a server on the same file can continue.
-    connection.now.change(lane === 'reading' ? 'begin' : 'begin immediate')
-  }
-  const commit = (lane: Lane): void => {
-    connection.now.change('commit')
-    if (synced === undefined) return
-    const changed = connection.changes()
-    if (changed !== changes && lane !== 'relaxed') synced.noteCommit()
-    changes = changed
-  }
-  const undo = (): void => {
-    try {
-      connection.run('rollback', [])
-    } catch {
-      // SQLite has already rolled back by itself, for example after a full disk; report the first error.
-    }
-  }
-  const inTransaction = <T>(lane: Lane, work: () => T): T => {
-    try {
-      begin(lane)
-      const done = work()
-      commit(lane)
-      return done
-    } catch (error) {
-      undo()
-      throw translated(error)
-    }
-  }
   const transaction = <T>(lane: Lane, work: (run: Run) => Promise<T>): Promise<T> =>
     afterSync(
       lane,
-      turn(async () => {
-        try {
-          begin(lane)
-          const result = await untilEnded(async (text, params = []) => connection.run(text, params), work)
-          commit(lane)
-          return result
-        } catch (error) {
-          undo()
-          throw error
-        }
-      }),
+      turn(() => transactions.interactive(lane, work)),
     )
 
   return {
     name: 'sqlite',
     dialect: dialectFor(now),
-    batch: (lane, statements: readonly Statement[]) =>
+    batch: (lane, statements) =>
       afterSync(
         lane,
         lane === 'reading' && reading !== undefined
           ? reading.batch(statements)
-          : turn(() =>
-              inTransaction(lane, () => statements.map(({ text, params }) => connection.run(text, params))),
-            ),
+          : turn(() => transactions.batch(lane, statements)),
       ),
     inline: (lane, work) =>
       afterSync(
         lane,
-        turn(() => inTransaction(lane, () => work(connection.now))),
+        turn(() => transactions.inline(lane, () => work(connection.now))),
       ),
     transaction,
+    // What a simulation does must not depend on turns of the loop.
+    gathered: now === undefined ? () => new Promise((resolve) => setImmediate(resolve)) : undefined,
     exclusive: (work) =>
       transaction('control', (run) => {
-        // Definitions are not rows, but they must be on the disk too.
-        changes = -1
+        transactions.noteDefinitions()
         return work(run, async (text) => connection.script(text))
       }),
     close: () =>

@@ -20,6 +20,7 @@ const lines = rowsOf({
   members: integer('members'),
   keys: integer('keys'),
   creditLimit: maybe(nano('lim')),
+  netDays: maybe(integer('net_days')),
 })
 const rules = rowsOf({ rules: maybe(text('rules')) })
 
@@ -56,7 +57,7 @@ export const accountLines = async (engine: Engine, query: AccountQuery): Promise
     'reading',
     statement(
       `select a.id, a.org_id, a.name, ${settledOfAccount} as balance, ${heldOnLeases('l.wallet_id = a.id')} as held,
-         ${spent} as spent, w.rules, c.lim,
+         ${spent} as spent, w.rules, c.lim, c.net_days,
          (select cast(count(*) as bigint) from member m where m.org_id = a.org_id) as members,
          (select cast(count(*) as bigint) from api_key k where k.org_id = a.org_id and k.wallet_id = a.id
             and k.deleted = 0 and k.trial_until is null) as keys

@@ -156,6 +156,8 @@ export type AccountLine = {
   readonly members: number
   readonly keys: number
   readonly creditLimit?: Nano
+  /** Days to pay an invoice of the credit line. */
+  readonly netDays?: number
   /** Why the operator has suspended it. */
   readonly suspended?: string
 }

@@ -269,4 +269,9 @@ test('no more calls are open at once than the server has room for', async () => 
   const refused = await ask()
   expect(refused.status).toBe(503)
   expect(refused.headers.get('retry-after')).toBe('5')
+  // A job does nothing but wait: as many are open as a key may have.
+  for (let job = 0; job < 20; job++)
+    expect((await full('local:/media/slow-1', { method: 'POST', body: '{"prompt":"a fox"}' })).status).toBe(
+      202,
+    )
 })

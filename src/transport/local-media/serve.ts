@@ -30,7 +30,7 @@ export const mediaAbsent = absentMedia(hasPackage)
 
 const records = new Map(mediaHere.models.map((model) => [model.name, model]))
 
-/** How many calls this process runs at once, with their inputs in memory. */
+/** How many calls this process runs at once, with their inputs in memory; jobs only wait. */
 const OPEN_MAX = 16
 
 const BUSY_S = 5
@@ -83,6 +83,12 @@ const callAnswer = async (
   return answerOf(await parts.pool.run(work, signal))
 }
 
+/** The product that an address names, and the job. */
+const namesIn = (url: string): readonly [product: string, job?: string | undefined] => {
+  const [product = '', job] = url.slice(url.indexOf('/media/') + '/media/'.length).split('/')
+  return [product, job]
+}
+
 /** Answers for the built-in products. */
 export const serveMedia = (given: Partial<MediaParts> = {}): VendorFetch => {
   const parts = {
@@ -92,20 +98,27 @@ export const serveMedia = (given: Partial<MediaParts> = {}): VendorFetch => {
   }
   let open = 0
   const answer: VendorFetch = async (url, { method, body, signal }) => {
-    const [product = '', job] = url.slice(url.indexOf('/media/') + '/media/'.length).split('/')
+    const [product, job] = namesIn(url)
     if (job !== undefined) return jobAnswer(parts, decodeURIComponent(job), method === 'DELETE')
     const inputs = parseJson(await new Response(body ?? '').text())
     return callAnswer(parts, product, isObject(inputs) ? inputs : {}, signal ?? undefined)
   }
-  return async (url, init) => {
+  const whereRoomIs: VendorFetch = async (url, init) => {
+    if (open >= OPEN_MAX) throw new Busy('too many calls are open')
+    open++
     try {
-      if (++open > OPEN_MAX) throw new Busy('too many calls are open')
       return await answer(url, init)
+    } finally {
+      open--
+    }
+  }
+  return async (url, init) => {
+    const waits = records.get(namesIn(url)[0])?.shape.flow === 'job'
+    try {
+      return await (waits ? answer : whereRoomIs)(url, init)
     } catch (thrown) {
       const refusal = refusalOf(thrown)
       return Response.json(refusalBody(refusal, ''), { status: refusal.status, headers: refusal.headers })
-    } finally {
-      open--
     }
   }
 }

@@ -1,21 +1,24 @@
 /** One key: what it spent against its caps, its limits, and disable, enable, rotate, delete. */
-import { Alert, Anchor, Button, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
+import { Alert, Anchor, Button, Checkbox, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
 import type { KeyMadeShown, KeyPageShown, KeyShown } from '../../schema/keys.ts'
-import { ask, queries, reading } from '../parts/api.ts'
+import { ask, queries, queryOf, reading } from '../parts/api.ts'
 import { CallTable } from '../parts/call-table.tsx'
 import { Confirm } from '../parts/confirm.tsx'
 import { Dialog } from '../parts/dialog.tsx'
+import { countText } from '../parts/format.ts'
 import { LimitsForm, limitsOf } from '../parts/limits-form.tsx'
 import { ShownOnce } from '../parts/new-key.tsx'
 import { useOneAtATime } from '../parts/one-at-a-time.ts'
 import { CapBar, Copy, Failed, Figure, PageHead, Panel, State, When } from '../parts/ui.tsx'
 import { UnreadPage } from '../parts/unread.tsx'
+import { differing, useEdits } from '../parts/use-edits.ts'
 import { useMay } from '../parts/use-may.ts'
 
 const textsOf = (row: KeyShown) => ({
+  label: row.label,
   spend: row.spend_cap_usd ?? '',
   month: row.monthly_cap_usd ?? '',
   stop: row.stop_at_remaining_usd ?? '',
@@ -23,16 +26,17 @@ const textsOf = (row: KeyShown) => ({
 })
 
 const Edit = ({ row }: { row: KeyShown }) => {
-  const [label, setLabel] = useState(row.label)
-  const [limits, setLimits] = useState(() => textsOf(row))
-  const read = limitsOf(limits)
-  const save = useMutation({
-    mutationFn: () => ask('PUT', `/keys/${row.id}`, { label, limits: read }),
-    onSuccess: () => queries.invalidateQueries(),
-  })
+  const stored = textsOf(row)
+  const { texts, edit, save } = useEdits(stored, (sent) =>
+    ask('PUT', `/keys/${row.id}`, {
+      ...differing({ label: sent.label }, stored),
+      limits: differing(limitsOf(sent) ?? {}, limitsOf(stored)),
+    }),
+  )
+  const read = limitsOf(texts)
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (read !== undefined) save.mutate()
+    if (read !== undefined) save.mutate(texts)
   }
   return (
     <Panel title="Limits">
@@ -42,10 +46,10 @@ const Edit = ({ row }: { row: KeyShown }) => {
             label="Label"
             required
             maxLength={200}
-            value={label}
-            onChange={(event) => setLabel(event.currentTarget.value)}
+            value={texts.label}
+            onChange={(event) => edit({ label: event.currentTarget.value })}
           />
-          <LimitsForm value={limits} onChange={setLimits} />
+          <LimitsForm value={texts} onChange={edit} />
           <Failed error={save.error} />
           <Group>
             <Button type="submit" loading={save.isPending} disabled={read === undefined}>
@@ -87,8 +91,9 @@ const Rotate = ({ row }: { row: KeyShown }) => {
       >
         <Stack>
           <Text size="sm">
-            The old key stays valid. Move your traffic to the new one, and delete the old one when its last
-            use no longer changes.
+            It has the same limits, and nothing is spent of its caps yet. The old key stays valid, and keys
+            below it stay below it. Move your traffic to the new one, and delete the old one when its last use
+            no longer changes.
           </Text>
           {made !== undefined && <ShownOnce made={made} onClose={() => setMade(undefined)} />}
         </Stack>
@@ -98,20 +103,64 @@ const Rotate = ({ row }: { row: KeyShown }) => {
   )
 }
 
-const Actions = ({ row }: { row: KeyShown }) => {
-  const [deletes, setDeletes] = useState(false)
+const countOf = (below: number): string => (below === 1 ? 'the key' : `the ${countText(below)} keys`)
+
+/** Keys below go on unless they are named: a reseller's key that was rotated may have all tenants below it. */
+const Delete = ({ row }: { row: KeyPageShown }) => {
+  const [asks, setAsks] = useState(false)
+  const [along, setAlong] = useState(false)
   const navigate = useNavigate()
-  const off = row.status !== 'enabled'
-  const toggle = useMutation({
-    mutationFn: () => ask('PUT', `/keys/${row.id}`, { limits: { disabled: !off } }),
-    onSuccess: () => queries.invalidateQueries(),
-  })
   const remove = useMutation({
-    mutationFn: () => ask('DELETE', `/keys/${row.id}`),
+    mutationFn: () =>
+      ask('DELETE', `/keys/${row.id}${queryOf({ with_children: along ? 'true' : undefined })}`),
     onSuccess: async () => {
       await queries.invalidateQueries()
       await navigate({ to: row.parent === null ? '/keys' : '/tenants' })
     },
+  })
+  const close = () => {
+    setAsks(false)
+    setAlong(false)
+  }
+  return (
+    <>
+      <Button variant="default" className="danger" onClick={() => setAsks(true)}>
+        Delete
+      </Button>
+      <Confirm
+        opened={asks}
+        title={`Delete ${row.label}?`}
+        verb={along ? 'Delete keys' : 'Delete key'}
+        pending={remove.isPending}
+        error={remove.error}
+        onYes={() => remove.mutate()}
+        onClose={close}
+        more={
+          row.below > 0 && (
+            <Checkbox
+              label={`Also delete ${countOf(row.below)} below it`}
+              description={
+                along
+                  ? 'Their calls are refused too, for good.'
+                  : 'Else they go on, billed to your wallet as before; keys that you make later do not manage them.'
+              }
+              checked={along}
+              onChange={(event) => setAlong(event.currentTarget.checked)}
+            />
+          )
+        }
+      >
+        Calls with {row.prefix}… are refused from then on, for good. What it used stays in the reports.
+      </Confirm>
+    </>
+  )
+}
+
+const Actions = ({ row }: { row: KeyPageShown }) => {
+  const off = row.status !== 'enabled'
+  const toggle = useMutation({
+    mutationFn: () => ask('PUT', `/keys/${row.id}`, { limits: { disabled: !off } }),
+    onSuccess: () => queries.invalidateQueries(),
   })
   return (
     <Stack gap="xs" align="flex-end">
@@ -120,9 +169,7 @@ const Actions = ({ row }: { row: KeyShown }) => {
           {off ? 'Enable' : 'Disable'}
         </Button>
         <Rotate row={row} />
-        <Button variant="default" className="danger" onClick={() => setDeletes(true)}>
-          Delete
-        </Button>
+        <Delete row={row} />
       </Group>
       {toggle.isSuccess && (
         <Text size="sm" role="status">
@@ -130,18 +177,6 @@ const Actions = ({ row }: { row: KeyShown }) => {
         </Text>
       )}
       <Failed error={toggle.error} />
-      <Confirm
-        opened={deletes}
-        title={`Delete ${row.label}?`}
-        verb="Delete key"
-        pending={remove.isPending}
-        error={remove.error}
-        onYes={() => remove.mutate()}
-        onClose={() => setDeletes(false)}
-      >
-        Calls with {row.prefix}… and with all keys below it are refused from then on, for good. What they used
-        stays in the reports.
-      </Confirm>
     </Stack>
   )
 }

@@ -1,13 +1,14 @@
 /** The rules for all calls of the organisation, and its sub-wallets. */
 import { Button, Group, SimpleGrid, Stack, Text, Textarea, TextInput } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useQuery } from '@tanstack/react-query'
+import type { FormEvent } from 'react'
 import type { RulesShown } from '../../schema/wallet.ts'
-import { ask, queries, reading } from '../parts/api.ts'
+import { ask, reading } from '../parts/api.ts'
 import { AMOUNT_HINT, typedUsd } from '../parts/format.ts'
 import { labelled } from '../parts/labelled.ts'
 import { SubWallets } from '../parts/sub-wallets.tsx'
 import { Failed, Loading, PageHead, Panel } from '../parts/ui.tsx'
+import { differing, useEdits } from '../parts/use-edits.ts'
 import { useMay } from '../parts/use-may.ts'
 
 const textsOf = (rules: RulesShown) => ({
@@ -51,6 +52,12 @@ const lists = [
   ['blocked', 'Never these models', 'One a line'],
 ] as const
 
+/** A key can set an empty list, which a field cannot show. */
+const aboutOf = (name: keyof Texts, about: string, { allowed_models: allowed }: RulesShown): string =>
+  name === 'allowed' && allowed?.length === 0
+    ? 'None is allowed now: an empty list was set. * allows all'
+    : about
+
 const WARNINGS = 'Where warnings go'
 
 /** The members of the body by the labels of their fields. */
@@ -64,21 +71,19 @@ const labels = {
 }
 
 const RulesForm = ({ rules, mayChange }: { rules: RulesShown; mayChange: boolean }) => {
-  const [texts, setTexts] = useState(() => textsOf(rules))
+  const stored = textsOf(rules)
+  const { texts, edit, save } = useEdits(stored, (sent) =>
+    ask('PUT', '/rules', differing(bodyOf(sent) ?? {}, bodyOf(stored))),
+  )
   const body = bodyOf(texts)
-  const save = useMutation({
-    mutationFn: () => ask('PUT', '/rules', body),
-    onSuccess: () => queries.invalidateQueries(),
-  })
   const field = (name: keyof Texts) => ({
     value: texts[name],
     readOnly: !mayChange,
-    onChange: (event: { currentTarget: { value: string } }) =>
-      setTexts({ ...texts, [name]: event.currentTarget.value }),
+    onChange: (event: { currentTarget: { value: string } }) => edit({ [name]: event.currentTarget.value }),
   })
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (body !== undefined) save.mutate()
+    if (body !== undefined) save.mutate(texts)
   }
   return (
     <form onSubmit={submit}>
@@ -105,7 +110,7 @@ const RulesForm = ({ rules, mayChange }: { rules: RulesShown; mayChange: boolean
             <Textarea
               key={name}
               label={label}
-              description={description}
+              description={aboutOf(name, description, rules)}
               autosize
               minRows={3}
               maxRows={8}
@@ -150,7 +155,7 @@ export const Limits = () => {
               <Failed error={error} />
             )
           ) : (
-            <RulesForm key={JSON.stringify(data)} rules={data} mayChange={mayChange} />
+            <RulesForm rules={data} mayChange={mayChange} />
           )}
         </Panel>
         <SubWallets mayChange={mayChange} />

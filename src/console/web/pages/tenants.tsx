@@ -77,8 +77,13 @@ const Made = ({ made, onClose }: { made: KeysMadeShown; onClose: () => void }) =
 /** The most that one request creates. */
 const MOST = 200
 
-const ListForm = ({ onMade }: { onMade: (made: KeysMadeShown) => void }) => {
-  const [text, setText] = useState('')
+type ListProps = {
+  readonly text: string
+  readonly setText: (text: string) => void
+  readonly onMade: (made: KeysMadeShown) => void
+}
+
+const ListForm = ({ text, setText, onMade }: ListProps) => {
   const { tenants, wrong } = readTenants(text)
   const create = useMutation({
     mutationFn: () => ask<KeysMadeShown>('POST', '/tenants', { tenants }),
@@ -132,9 +137,15 @@ const ListForm = ({ onMade }: { onMade: (made: KeysMadeShown) => void }) => {
 
 const NewTenants = ({ opened, onClose }: { opened: boolean; onClose: () => void }) => {
   const [made, setMade] = useState<KeysMadeShown>()
+  // Stays while the page does: Escape, or a click beside it, must not lose a long list.
+  const [text, setText] = useState('')
   const close = () => {
     setMade(undefined)
     onClose()
+  }
+  const done = (keys: KeysMadeShown) => {
+    setMade(keys)
+    setText('')
   }
   return (
     <Dialog
@@ -144,7 +155,11 @@ const NewTenants = ({ opened, onClose }: { opened: boolean; onClose: () => void 
       title={made === undefined ? 'New tenants' : 'Their keys'}
       keep={made !== undefined}
     >
-      {made === undefined ? <ListForm onMade={setMade} /> : <Made made={made} onClose={close} />}
+      {made === undefined ? (
+        <ListForm text={text} setText={setText} onMade={done} />
+      ) : (
+        <Made made={made} onClose={close} />
+      )}
     </Dialog>
   )
 }

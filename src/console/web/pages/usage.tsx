@@ -33,12 +33,15 @@ type View = {
   rows: 'all' | ''
 }
 
+/** An address may say anything. */
+const dayIn = (text = ''): string | undefined => (Number.isNaN(Date.parse(text)) ? undefined : text)
+
 const viewOf = (query: Query): View => {
   const tomorrow = (Math.trunc(Date.now() / DAY) + 1) * DAY
   const by = isGroup(query.by) ? query.by : 'model'
   return {
-    from: query.from ?? dayOf(tomorrow - 30 * DAY),
-    to: query.to ?? dayOf(tomorrow - DAY),
+    from: dayIn(query.from) ?? dayOf(tomorrow - 30 * DAY),
+    to: dayIn(query.to) ?? dayOf(tomorrow - DAY),
     by,
     slot: query.slot === 'hour' && by !== 'key' ? 'hour' : query.slot === 'month' ? 'month' : 'day',
     model: query.model ?? '',

@@ -33,7 +33,7 @@ const Figures = ({ use }: { use: TenantUseShown }) => (
           : `${use.cap_used_percent} % of this month’s cap is used`
       }
     >
-      <State of={use.suspended ? 'suspended' : 'enabled'} />
+      <State of={use.access === 'disabled' ? 'suspended' : use.access} />
     </Figure>
   </SimpleGrid>
 )

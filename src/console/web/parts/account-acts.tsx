@@ -53,7 +53,7 @@ const CreditForm = ({ account, onDone }: FormProps) => {
 
 const LineForm = ({ account, onDone }: FormProps) => {
   const [text, setText] = useState(account.credit_limit_usd ?? '')
-  const [days, setDays] = useState('14')
+  const [days, setDays] = useState(String(account.credit_net_days ?? 14))
   const limit = typedUsd(text)
   const right = typeof limit === 'number' && /^\d{1,3}$/.test(days) && Number(days) <= 365
   const put = useMutation({

@@ -9,16 +9,19 @@ type Props = {
   readonly title: string
   readonly verb: string
   readonly children: ReactNode
+  /** A choice below the text. */
+  readonly more?: ReactNode
   readonly pending: boolean
   readonly error: unknown
   readonly onYes: () => void
   readonly onClose: () => void
 }
 
-export const Confirm = ({ opened, title, verb, children, pending, error, onYes, onClose }: Props) => (
+export const Confirm = ({ opened, title, verb, children, more, pending, error, onYes, onClose }: Props) => (
   <Dialog opened={opened} onClose={onClose} title={title}>
     <Stack>
       <Text size="sm">{children}</Text>
+      {more}
       <Failed error={error} />
       <Group justify="flex-end">
         <Button variant="default" onClick={onClose} data-autofocus>

@@ -48,7 +48,7 @@ export const LimitsForm = ({
   onChange,
 }: {
   value: LimitTexts
-  onChange: (value: LimitTexts) => void
+  onChange: (edit: Partial<LimitTexts>) => void
 }) => (
   <SimpleGrid cols={{ base: 1, xs: 2 }}>
     {fields.map(([name, label, description, placeholder]) => (
@@ -60,7 +60,7 @@ export const LimitsForm = ({
         inputMode={name === 'rpm' ? 'numeric' : 'decimal'}
         error={name === 'rpm' ? wrongRate(value.rpm) : wrongAmount(value[name])}
         value={value[name]}
-        onChange={(event) => onChange({ ...value, [name]: event.currentTarget.value })}
+        onChange={(event) => onChange({ [name]: event.currentTarget.value })}
       />
     ))}
   </SimpleGrid>

@@ -10,7 +10,11 @@ export const recentMonths = (now = new Date()): readonly string[] =>
 
 const named = new Intl.DateTimeFormat('en-US', { month: 'long', year: 'numeric', timeZone: 'UTC' })
 
-export const monthText = (month: string): string => named.format(new Date(`${month}-01T00:00:00Z`))
+/** What is no month, as an address may say, stays as it is. */
+export const monthText = (month: string): string => {
+  const start = Date.parse(`${month}-01T00:00:00Z`)
+  return Number.isNaN(start) ? month : named.format(start)
+}
 
 /** The months, to choose from. */
 export const monthChoice = (months: readonly string[]) =>

@@ -72,7 +72,7 @@ const KeyForm = ({ onMade }: { onMade: (made: KeyMadeShown) => void }) => {
         value={label}
         onChange={(event) => setLabel(event.currentTarget.value)}
       />
-      <LimitsForm value={limits} onChange={setLimits} />
+      <LimitsForm value={limits} onChange={(edit) => setLimits({ ...limits, ...edit })} />
       <Text size="xs" c="dimmed">
         Caps hold to the nano-dollar, on every process. All of this can be changed later.
       </Text>

@@ -9,6 +9,7 @@ import { Dialog } from './dialog.tsx'
 import { DialogForm } from './dialog-form.tsx'
 import { AMOUNT_HINT, typedUsd } from './format.ts'
 import { CapBar, Copy, Empty, Failed, Loading, Money, Panel, TableBox } from './ui.tsx'
+import { differing } from './use-edits.ts'
 
 const Form = ({ sub, onDone }: { sub: SubWalletShown | undefined; onDone: () => void }) => {
   const [label, setLabel] = useState(sub?.label ?? '')
@@ -16,10 +17,14 @@ const Form = ({ sub, onDone }: { sub: SubWalletShown | undefined; onDone: () => 
   const budget = typedUsd(text)
   const save = useMutation({
     mutationFn: () =>
-      ask(sub === undefined ? 'POST' : 'PUT', sub === undefined ? '/sub-wallets' : `/sub-wallets/${sub.id}`, {
-        label,
-        budget_usd: budget,
-      }),
+      ask(
+        sub === undefined ? 'POST' : 'PUT',
+        sub === undefined ? '/sub-wallets' : `/sub-wallets/${sub.id}`,
+        differing(
+          { label, budget_usd: budget },
+          sub && { label: sub.label, budget_usd: typedUsd(sub.budget_usd) },
+        ),
+      ),
     onSuccess: async () => {
       await queries.invalidateQueries()
       onDone()

@@ -21,6 +21,14 @@ test('two lines with one reference are both named, and neither is created twice'
   ).toEqual(["Lines 2 and 5 have the same reference 'A-1'.", "Lines 2 and 8 have the same reference 'A-1'."])
 })
 
+test('a file that is not in UTF-8 makes no tenant with a broken name', () => {
+  const text = new TextDecoder().decode(Uint8Array.from([0x5a, 0x6f, 0xeb, 0x2c, 0x5a, 0x2d, 0x31]))
+  expect(readTenants(text)).toEqual({
+    tenants: [],
+    wrong: ['Line 1 is not in UTF-8; save the file as “CSV UTF-8”.'],
+  })
+})
+
 test('an amount with a comma is no cap of its whole dollars, and what is no amount is none', () => {
   const { tenants, wrong } = readTenants('Acme,A-1,1,5\n,B-1,10\nZed,Z-1,abc')
   expect(tenants).toEqual([])

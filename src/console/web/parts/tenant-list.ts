@@ -28,7 +28,8 @@ export const readTenants = (text: string): TenantList => {
     if (line.trim() === '' || (at === 0 && isHead(line))) continue
     const [label = '', reference = '', cap = '', ...more] = cellsOf(line)
     const amount = typedUsd(cap)
-    if (label === '') wrong.push(`Line ${at + 1} has no label.`)
+    if (line.includes('\ufffd')) wrong.push(`Line ${at + 1} is not in UTF-8; save the file as “CSV UTF-8”.`)
+    else if (label === '') wrong.push(`Line ${at + 1} has no label.`)
     else if (more.some((cell) => cell !== ''))
       wrong.push(`Line ${at + 1} has more than three columns; an amount has a point, such as 1.5.`)
     else if (reference !== '' && lineOf.has(reference))
