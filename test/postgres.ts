@@ -152,9 +152,13 @@ const freshName = (): string =>
 
 const nameOf = (url: string): string => new URL(url).pathname.slice(1)
 
+/** A connection waits for a busy machine: there a new one was seen to take more than the product's two seconds. */
+const PATIENCE_SECONDS = '120'
+
 const urlOf = (server: string, name: string): string => {
   const url = new URL(server)
   url.pathname = `/${name}`
+  url.searchParams.set('connect_timeout', PATIENCE_SECONDS)
   return url.href
 }
 

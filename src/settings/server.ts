@@ -30,7 +30,8 @@ export const serverSettings = {
     name: 'DATABASE_URL',
     is: unshown(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, 'sqlite:<path> or postgres://…'),
     fallback: 'sqlite:./data/turnpike.db',
-    meaning: 'The address of the ledger.',
+    meaning:
+      'The address of the ledger. Of PostgreSQL, `?connect_timeout=` says how many seconds a connection may take to open, in place of 2.',
   },
   journal: {
     name: 'JOURNAL',

@@ -26,6 +26,8 @@ beforeAll(async () => {
   proxy = await startProxy(Number(url.port || '5432'))
   url.hostname = '127.0.0.1'
   url.port = String(proxy.port)
+  // The product's own time-outs.
+  url.search = ''
   proxied = url.href
   store = await openStore({ url: database.url })
 })

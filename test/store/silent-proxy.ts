@@ -35,6 +35,8 @@ export const silentProxy = async (
   const address = server.address()
   const url = new URL(target)
   url.port = String(typeof address === 'object' ? address?.port : '')
+  // What a server does with it is timed.
+  url.searchParams.delete('connect_timeout')
   const stop = (): void => {
     server.close()
     for (const socket of sockets) socket.destroy()

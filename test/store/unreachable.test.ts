@@ -71,4 +71,13 @@ describe('a PostgreSQL that falls silent', () => {
     expect(performance.now() - started).toBeLessThan(BUSY_MS)
     proxy.stop()
   })
+
+  test('is waited for as long as the address says', async () => {
+    const proxy = await silentProxy(new URL(database.url))
+    proxy.silence(true)
+    const started = performance.now()
+    await expect(openStore({ url: `${proxy.url}?connect_timeout=4` })).rejects.toThrow()
+    expect(performance.now() - started).toBeGreaterThan(3_900)
+    proxy.stop()
+  })
 })

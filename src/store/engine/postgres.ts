@@ -15,14 +15,11 @@ import {
 
 /** No statement may run longer than this, or the server stops it. */
 const STATEMENT_MS = 3_000
-/**
- * No transaction may take longer than this, or we give it up; this covers a server or network that says nothing at all.
- */
-const TRANSACTION_MS = 5_000
 /** A connection that silently dies in the middle of a transaction keeps its locks no longer than this. */
 const ABANDONED_MS = 2_000
 /** The same for long reads: reports, and the audit of the whole ledger. */
 const READING_MS = 10 * 60_000
+/** How long a connection may take to open, unless the address says otherwise. */
 const CONNECT_SECONDS = 2
 const ATTEMPTS = 5
 /** The lock that migrations hold, under an arbitrary number that belongs to Turnpike. */
@@ -86,18 +83,30 @@ const within = async <T>(ms: number, work: Promise<T>, late: () => void): Promis
   }
 }
 
+/** The address's `connect_timeout`, as libpq has it: whole seconds. */
+const connectSecondsOf = (url: string): number => {
+  const asked = new URL(url).searchParams.get('connect_timeout') ?? ''
+  return /^[1-9]\d{0,3}$/.test(asked) ? Number(asked) : CONNECT_SECONDS
+}
+
 type Pool = {
   readonly use: <T>(work: (connection: ReservedSQL) => Promise<T>, ms?: number) => Promise<T>
   readonly close: () => Promise<void>
 }
 
-/** A few connections with the same settings; after a missed deadline all of them are dropped and made again. */
+/**
+ * A few connections with the same settings. No transaction may take longer than a connection and a statement together,
+ * or `longestMs`: that covers a server or network that says nothing at all. After a missed deadline all connections are
+ * dropped and made again.
+ */
 const openPool = (
   url: string,
   max: number,
   settings: Readonly<Record<string, string>>,
-  longestMs = TRANSACTION_MS,
+  longestMs?: number,
 ): Pool => {
+  const connectSeconds = connectSecondsOf(url)
+  const givenUpMs = longestMs ?? connectSeconds * 1000 + STATEMENT_MS
   const connect = () =>
     new SQL({
       url,
@@ -105,7 +114,7 @@ const openPool = (
       bigint: true,
       idleTimeout: 0,
       maxLifetime: 0,
-      connectionTimeout: CONNECT_SECONDS,
+      connectionTimeout: connectSeconds,
       connection: {
         application_name: 'turnpike',
         statement_timeout: `${STATEMENT_MS}`,
@@ -121,7 +130,7 @@ const openPool = (
     dead.close({ timeout: 0 }).catch(() => undefined)
   }
   return {
-    use: (work, ms = longestMs) => {
+    use: (work, ms = givenUpMs) => {
       const mine = sql
       const run = async () => {
         const connection = await mine.reserve()
@@ -183,7 +192,7 @@ const interactive = async <T>(
 
 /**
  * Opens connections to PostgreSQL; each is made on first use. `now` replaces the database's clock. After a loss the
- * next transaction connects again, waiting at most two seconds for that.
+ * next transaction connects again, waiting at most two seconds for that, or the address's `connect_timeout`.
  */
 export const openPostgres = (url: string, now?: () => Instant, longestMs?: number): Engine => {
   const waits: Readonly<Record<string, string>> =
