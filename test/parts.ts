@@ -5,6 +5,8 @@ export type Part = {
   readonly command: readonly string[]
   /** It needs a PostgreSQL server. */
   readonly database?: boolean
+  /** It starts the program, as one file that is made for the whole run. */
+  readonly program?: boolean
   /** The run must fail: its product is broken on purpose. */
   readonly mustFail?: boolean
 }
@@ -15,6 +17,7 @@ const tests = (name: string, ...folders: string[]): Part => ({ name, command: [b
 const shared = (workers: number, name: string, ...folders: string[]): Part =>
   tests(name, `--parallel=${workers}`, '--no-isolate', ...folders)
 const onDatabase = (part: Part): Part => ({ ...part, database: true })
+const onProgram = (part: Part): Part => ({ ...part, program: true })
 const script = (name: string, ...command: string[]): Part => ({ name, command: [bun, ...command] })
 
 /** Leaves the processor to the parts beside it. */
@@ -50,22 +53,22 @@ export const groups: readonly (readonly Part[])[] = [
   ],
   // These wait more than they work. What they must catch they catch on a busy machine too.
   [
-    onDatabase(shared(3, 'whole server', 'test/server', 'test/security')),
+    onProgram(onDatabase(shared(3, 'whole server', 'test/server', 'test/security'))),
     onDatabase(tests('upgrade', 'test/upgrade')),
-    onDatabase(shared(2, 'program and clients', 'test/cli', 'test/clients')),
-    tests('agents', 'test/agents'),
+    onProgram(onDatabase(shared(2, 'program and clients', 'test/cli', 'test/clients'))),
+    onProgram(tests('agents', 'test/agents')),
     onDatabase(tests('console', 'test/console')),
-    onDatabase(tests('browser', 'test/browser')),
+    onProgram(onDatabase(tests('browser', 'test/browser'))),
     tests('products', 'test/products'),
-    onDatabase(tests('store', 'test/store')),
-    onDatabase(tests('payments', 'test/payments')),
+    onProgram(onDatabase(tests('store', 'test/store'))),
+    onProgram(onDatabase(tests('payments', 'test/payments'))),
   ],
   // Each waits for a third of its time. `npm run chaos` runs as long as one likes.
   [
-    tests('release', 'test/release'),
-    script('chaos', 'test/chaos/run.ts', '--seconds', '25'),
+    onProgram(tests('release', 'test/release')),
+    onProgram(script('chaos', 'test/chaos/run.ts', '--seconds', '20')),
     {
-      ...script('chaos of a mutant', 'test/chaos/run.ts', '--seconds', '20', '--mutate', 'answerfirst'),
+      ...script('chaos of a mutant', 'test/chaos/run.ts', '--seconds', '15', '--mutate', 'answerfirst'),
       mustFail: true,
     },
   ],

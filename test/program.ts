@@ -13,8 +13,8 @@ export const endPrograms = async (): Promise<void> => {
   await Promise.all([...running].map(({ exited }) => exited))
 }
 
-/** The command that an operator types: by default that of this checkout. */
-export const checkout: readonly string[] = [join(root, 'bin', 'turnpike')]
+/** The command that an operator types: that of this checkout, or of the one file which a whole run makes from it. */
+export const ownProgram = process.env.TEST_PROGRAM ?? join(root, 'bin', 'turnpike')
 
 type Started = { readonly errors?: 'pipe' | 'inherit'; readonly program?: readonly string[] }
 
@@ -22,7 +22,7 @@ const spawn = (
   home: string,
   settings: Settings,
   args: readonly string[],
-  { errors = 'inherit', program = checkout }: Started,
+  { errors = 'inherit', program = [ownProgram] }: Started,
 ) => {
   const child = Bun.spawn([...program, ...args], {
     cwd: home,
@@ -44,11 +44,11 @@ const spawn = (
   return child
 }
 
-/** Runs one command of this checkout to its end. */
+/** Runs one command of the product to its end. */
 export const runProgram = (home: string, settings: Settings, ...args: string[]) =>
-  runCommand(checkout, home, settings, ...args)
+  runCommand([ownProgram], home, settings, ...args)
 
-/** Begins one command of this checkout, which a test may end. */
+/** Begins one command of the product, which a test may end. */
 export const beginProgram = (home: string, settings: Settings, ...args: string[]) =>
   spawn(home, settings, args, { errors: 'pipe' })
 
@@ -72,7 +72,7 @@ export const startProgram = async (
   home: string,
   settings: Settings,
   errors: 'pipe' | 'inherit' = 'inherit',
-  program: readonly string[] = checkout,
+  program: readonly string[] = [ownProgram],
 ) => {
   const child = spawn(home, settings, ['serve'], { errors, program })
   let greeting = ''

@@ -56,10 +56,18 @@ const endWhenSilent = async (
   return false
 }
 
-/** Runs the part to its end. `templateUrl` is the database that it copies, for a part that needs PostgreSQL. */
+/** What a part finds in its environment, and no other does. */
+export type Provided = {
+  /** The database that it copies. */
+  readonly DATABASE_TEST_TEMPLATE?: string
+  /** The executable that it starts as the program. */
+  readonly TEST_PROGRAM?: string
+}
+
+/** Runs the part to its end. */
 export const runPart = async (
   part: Part,
-  templateUrl: string | undefined,
+  provided: Provided = {},
   silenceMs = SILENCE_MS,
 ): Promise<Result> => {
   const started = performance.now()
@@ -69,11 +77,11 @@ export const runPart = async (
     string,
     string,
   ]
-  const { DATABASE_TEST_TEMPLATE: _, ...env } = process.env
+  const { DATABASE_TEST_TEMPLATE: _, TEST_PROGRAM: _program, ...env } = process.env
   const child = Bun.spawn([...part.command], {
     env: {
       ...env,
-      ...(templateUrl === undefined ? {} : { DATABASE_TEST_TEMPLATE: templateUrl }),
+      ...provided,
       NO_COLOR: '1',
       TEST_NOW: now,
     },

@@ -5,19 +5,28 @@
  * of DATABASE_TEST_URL, or start their own; if none of them is chosen, nothing looks for one.
  */
 import { failuresOf } from './failures.ts'
+import { programForTests } from './made-program.ts'
 import { beside, groups, type Part } from './parts.ts'
 import { templateForTests } from './postgres.ts'
-import { type Result, runPart } from './run-part.ts'
+import { type Provided, type Result, runPart } from './run-part.ts'
 
 const only = process.argv.includes('--only') ? (process.argv[process.argv.indexOf('--only') + 1] ?? '') : ''
 const names = only.split(',')
 const isChosen = ({ name }: Part): boolean => names.some((one) => name.includes(one))
 const chosen = [...groups, beside].flat().filter(isChosen)
+// It is made beside the first parts, none of which starts it.
+const making = chosen.some(({ program }) => program) ? programForTests() : undefined
+// Its failure is that of the run, which then waits for it.
+making?.catch(() => undefined)
 const postgres = chosen.some(({ database }) => database) ? await templateForTests() : undefined
+const providedTo = async ({ database, program }: Part): Promise<Provided> => ({
+  ...(database === true && postgres !== undefined ? { DATABASE_TEST_TEMPLATE: postgres.url } : {}),
+  ...(program === true && making !== undefined ? { TEST_PROGRAM: (await making).path } : {}),
+})
 const results: Result[] = []
 const runGroup = async (group: readonly Part[]): Promise<void> => {
   const run = async (part: Part): Promise<void> => {
-    const result = await runPart(part, part.database ? postgres?.url : undefined)
+    const result = await runPart(part, await providedTo(part))
     results.push(result)
     const { passed, failed, seconds, cpuSeconds, output } = result
     console.log(
@@ -33,6 +42,7 @@ try {
   await others
 } finally {
   await postgres?.stop()
+  await making?.then(({ stop }) => stop())
 }
 const total = (count: (result: Result) => number) => results.reduce((sum, result) => sum + count(result), 0)
 const failed = total((result) => result.failed)

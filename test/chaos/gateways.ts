@@ -83,7 +83,7 @@ export const environmentFor = (
 }
 
 export const startGateways = async (
-  root: string,
+  program: string,
   environments: readonly Environment[],
   base: number,
 ): Promise<Gateways> => {
@@ -91,8 +91,7 @@ export const startGateways = async (
   let stopping = false
   const counts = { kills: 0, pauses: 0, ends: 0 }
   const start = (index: number) => {
-    const child = Bun.spawn([join(root, 'bin', 'turnpike'), 'serve'], {
-      cwd: root,
+    const child = Bun.spawn([program, 'serve'], {
       env: { ...environments[index], PORT: String(base + index) },
       stdio: ['ignore', 'ignore', 'inherit'],
     })
@@ -167,9 +166,8 @@ const residentMb = (pid: number): number => {
 }
 
 /** Runs a command of the operator and reads its JSON. */
-export const command = async (root: string, environment: Environment, ...args: string[]): Promise<any> => {
-  const child = Bun.spawn([join(root, 'bin', 'turnpike'), ...args, '--json'], {
-    cwd: root,
+export const command = async (program: string, environment: Environment, ...args: string[]): Promise<any> => {
+  const child = Bun.spawn([program, ...args, '--json'], {
     env: environment,
     stdout: 'pipe',
     stderr: 'pipe',

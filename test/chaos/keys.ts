@@ -44,7 +44,7 @@ const optionsOf = ({ cap, month, stopAt, rpm }: Own): string[] =>
   )
 
 type SetUp = {
-  readonly product: string
+  readonly program: string
   readonly environment: Environment
   readonly address: string
   readonly seconds: number
@@ -55,8 +55,8 @@ type SetUp = {
  * daily limit and a sub-wallet that one key is bound to and others name. One key is for revocations, two for payers by
  * x402.
  */
-export const setUpKeys = async ({ product, environment, address, seconds }: SetUp) => {
-  const run = (...args: string[]) => command(product, environment, ...args)
+export const setUpKeys = async ({ program, environment, address, seconds }: SetUp) => {
+  const run = (...args: string[]) => command(program, environment, ...args)
   // The long streams of the first key must never lack money, however long the run.
   const funds = [50 + seconds / 5, 5, 0.05]
   // The day of the middle wallet ends before its money does.

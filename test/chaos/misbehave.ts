@@ -1,4 +1,5 @@
 /** The faults of a run: processes killed, paused and ended, wires broken, the database crashed. */
+import { noteNow } from '../now.ts'
 import type { Gateways } from './gateways.ts'
 import { type FaultProxy, faults } from './proxy.ts'
 
@@ -10,21 +11,37 @@ type Troublemakers = {
   /** Absent where the database is inside the process. */
   readonly crashDatabase: (() => Promise<void>) | undefined
   readonly seconds: number
+  /** Whether all has happened that must: a slow machine takes longer. */
+  readonly isEnough: () => boolean
   readonly random: () => number
 }
 
 export type Trouble = { readonly faults: number; readonly crashes: number }
 
-/** Runs until the time is up; returns how many of each. */
+/** No machine needs longer. */
+const LONGEST_MS = 900_000
+const LOOK_MS = 200
+
+/** Runs until the time is up and enough has happened; returns how many of each. */
 export const misbehave = async (it: Troublemakers): Promise<Trouble> => {
   const { gateways, databaseProxies, upstreamProxy, crashDatabase, seconds, random } = it
   const pick = (low: number, high: number) => low + Math.floor(random() * (high - low + 1))
   const counts = { faults: 0, crashes: 0 }
-  const until = Date.now() + seconds * 1000
+  const startedMs = Date.now()
+  const goesOn = () => {
+    const ranMs = Date.now() - startedMs
+    return ranMs < seconds * 1_000 || (ranMs < LONGEST_MS && !it.isEnough())
+  }
+  /** Sleeps, but not past the end. */
+  const sleep = async (ms: number) => {
+    for (const wakesMs = Date.now() + ms; Date.now() < wakesMs && goesOn(); )
+      await Bun.sleep(Math.min(LOOK_MS, Math.max(0, wakesMs - Date.now())))
+  }
   const last = gateways.addresses.length - 1
   const alone = last === 0
   const signals = async () => {
-    while (Date.now() < until) {
+    while (goesOn()) {
+      noteNow(`misbehaving for ${Math.round((Date.now() - startedMs) / 1_000)} s`)
       await Bun.sleep(alone ? pick(1_500, 5_000) : pick(300, 2_000))
       const roll = random()
       // The first of several processes lives long, beside others that do not; it is paused, and its wires break.
@@ -35,18 +52,18 @@ export const misbehave = async (it: Troublemakers): Promise<Trouble> => {
   }
   /** Faults of one wire at a time, so that the others learn what it cannot. */
   const wire = async (proxy: FaultProxy, everyMs: number) => {
-    await Bun.sleep(pick(0, everyMs))
-    while (Date.now() < until - 3_000) {
+    await sleep(pick(0, everyMs))
+    while (goesOn()) {
       proxy.set(faults[pick(0, faults.length - 1)]!)
       counts.faults++
       await Bun.sleep(pick(200, 2_500))
       proxy.set('none')
-      await Bun.sleep(everyMs)
+      await sleep(everyMs)
     }
   }
   const crashes = async (crash: () => Promise<void>) => {
-    while (Date.now() < until - 5_000) {
-      await Bun.sleep(Math.min(20_000, seconds * 330))
+    while (goesOn()) {
+      await sleep(Math.min(20_000, Math.max(8_000, seconds * 330)))
       await crash()
       counts.crashes++
     }

@@ -2,15 +2,17 @@
  * The kill -9 runner: real processes, a real database, faults on every wire; processes are killed, paused and asked to
  * end. Then the books are compared with what the vendor gave and the callers got.
  *
- * Options: --seconds N, --seed N, --engine sqlite (one process), --mutate answerfirst (the run must then fail).
+ * Options: --seconds N (and longer until enough has happened), --seed N, --engine sqlite (one process), --mutate answerfirst (the run must then fail).
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { copyProduct, replaceOnce } from '../copy-product.ts'
 import { noteNow } from '../now.ts'
 import { startEmbedded } from '../postgres.ts'
+import { ownProgram } from '../program.ts'
 import { auditSampler, checkBooks, untilRecovered } from './checks.ts'
+import { isEnough } from './enough.ts'
 import { startFacilitator } from './facilitator.ts'
 import { environmentFor, startGateways, untilUp } from './gateways.ts'
 import { startJobCallers } from './jobs.ts'
@@ -29,7 +31,6 @@ const seed = Number(option('--seed') ?? Math.floor(Math.random() * 1e9))
 const mutation = option('--mutate')
 const engine = option('--engine') ?? 'postgres'
 if (engine !== 'postgres' && engine !== 'sqlite') throw new Error('--engine is postgres or sqlite')
-const root = resolve(import.meta.dir, '../..')
 
 let state = seed | 0
 const random = (): number => {
@@ -89,8 +90,9 @@ const openPlace = async (): Promise<Place> => {
 const main = async (): Promise<number> => {
   const undo: (() => unknown)[] = []
   try {
-    const product = mutation === undefined ? root : mutant()
-    if (product !== root) undo.push(() => rmSync(product, { recursive: true }))
+    const product = mutation === undefined ? undefined : mutant()
+    if (product !== undefined) undo.push(() => rmSync(product, { recursive: true }))
+    const program = product === undefined ? ownProgram : join(product, 'bin/turnpike')
     noteNow('making the database')
     const place = await openPlace()
     undo.push(place.stop)
@@ -109,10 +111,10 @@ const main = async (): Promise<number> => {
     const base = pick(20_000, 30_000)
     const environments = place.urls.map((url) => ({ ...environment, DATABASE_URL: url }))
     noteNow('starting the gateways')
-    const gateways = await startGateways(product, environments, base)
+    const gateways = await startGateways(program, environments, base)
     undo.push(gateways.stop)
     const { addresses } = gateways
-    const money = await setUpKeys({ product, environment, address: addresses[0]!, seconds })
+    const money = await setUpKeys({ program, environment, address: addresses[0]!, seconds })
     const sampler = auditSampler(place.url)
     undo.push(sampler.stop)
     const { notes } = upstream
@@ -121,13 +123,16 @@ const main = async (): Promise<number> => {
     const payers = startPayers(addresses, money.payers, load.seen, random)
     const revocations = startRevocations(addresses, money.revocable, random)
     const { proxies: databaseProxies, crash: crashDatabase } = place
-    noteNow(`misbehaving for ${seconds} s`)
+    const share = engine === 'sqlite' ? 0.2 : 1
+    const mutated = mutation !== undefined
+    const counted = { seconds, share, mutated, load, payers, signals: gateways.counts, revocations }
     const chaos = await misbehave({
       gateways,
       databaseProxies,
       upstreamProxy,
       crashDatabase,
       seconds,
+      isEnough: () => isEnough(counted),
       random,
     })
     await revocations.stop()
@@ -141,24 +146,18 @@ const main = async (): Promise<number> => {
     await sampler.stop()
     noteNow('checking the books')
     return await checkBooks({
+      ...counted,
       databaseUrl: place.url,
-      load,
       notes,
-      payers,
       jobs,
       settled: facilitator.settled,
-      revocations,
       sampler,
       upstreamCalls: upstream.calls(),
-      signals: gateways.counts,
       chaos,
       memory,
       journals,
-      mutated: mutation !== undefined,
-      share: engine === 'sqlite' ? 0.2 : 1,
       money,
       seed,
-      seconds,
     })
   } finally {
     for (const step of undo.reverse()) await Promise.resolve(step()).catch?.(() => undefined)

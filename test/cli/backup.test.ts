@@ -21,7 +21,7 @@ import { join } from 'node:path'
 import { openFolder } from '../../src/assets/folder.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { fetchAgain } from '../late-ledger.ts'
-import { beginProgram, checkout, endPrograms, runCommand, runProgram, startProgram } from '../program.ts'
+import { beginProgram, endPrograms, ownProgram, runCommand, runProgram, startProgram } from '../program.ts'
 import { until } from '../until.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-backup-'))
@@ -235,7 +235,7 @@ test('a disk that takes no more ends a backup with a clear line and leaves the l
   const token = await madeIn(home)
   await fileAsset(home, new Uint8Array(5_000_000))
   const { child, address } = await startProgram(home, LEDGER)
-  const limited = (blocks: number) => ['bash', '-c', `ulimit -f ${blocks}; exec "$0" "$@"`, ...checkout]
+  const limited = (blocks: number) => ['bash', '-c', `ulimit -f ${blocks}; exec "$0" "$@"`, ownProgram]
   // 50 KB: not even the ledger. 3 MB: the ledger, not the result.
   for (const blocks of [50, 3_000]) {
     const failed = await runCommand(limited(blocks), home, LEDGER, 'backup', './kept')

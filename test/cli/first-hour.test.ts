@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fetchAgain } from '../late-ledger.ts'
 import { freePort, postgresForTests } from '../postgres.ts'
-import { endPrograms, runProgram, startProgram } from '../program.ts'
+import { endPrograms, ownProgram, runProgram, startProgram } from '../program.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-hour-'))
 const vendor = Bun.serve({
@@ -101,7 +101,7 @@ test('one that does not answer is named at once, while it is waited for', async 
 
 /** A server that never gets to its greeting. */
 const startless = async (path: string, url: string) => ({
-  child: Bun.spawn([join(import.meta.dir, '../../bin/turnpike'), 'serve'], {
+  child: Bun.spawn([ownProgram, 'serve'], {
     cwd: path,
     env: { PATH: process.env.PATH ?? '', DATABASE_URL: url, PORT: '0', DISCOVER: 'off' },
     stdout: 'ignore',

@@ -4,22 +4,17 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { copyFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { here } from '../../scripts/release/executables.ts'
 import { run } from '../../scripts/release/run.ts'
+import { makeRelease } from '../made-program.ts'
 import { endPrograms } from '../program.ts'
 import { startTest } from './start-test.ts'
 
 const root = resolve(import.meta.dir, '../..')
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-release-test-'))
-const first = join(folder, 'first')
-const executable = join(first, `turnpike-${here()}`)
+/** That of the whole run, or one of our own. */
+let executable = process.env.TEST_PROGRAM ?? ''
+let first: string
 const tarball = () => join(first, readdirSync(first).find((name) => name.endsWith('.tgz')) ?? '')
-
-const release = (out: string) =>
-  run(
-    [process.execPath, join(root, 'scripts/release.ts'), '--dirty', '--targets', 'here', '--out', out],
-    root,
-  )
 
 const home = (name: string): string => {
   const path = join(folder, `home-${name}`)
@@ -28,7 +23,8 @@ const home = (name: string): string => {
 }
 
 beforeAll(async () => {
-  await release(first)
+  if (executable === '') executable = await makeRelease(join(folder, 'first'))
+  first = dirname(executable)
 })
 afterAll(async () => {
   await endPrograms()
@@ -36,8 +32,8 @@ afterAll(async () => {
 })
 
 test('the same sources give the same bytes, in the package and in the executable', async () => {
-  await release(join(folder, 'second'))
-  const [one, two] = ['first', 'second'].map((name) => readFileSync(join(folder, name, 'SHA256SUMS'), 'utf8'))
+  const second = dirname(await makeRelease(join(folder, 'second')))
+  const [one, two] = [first, second].map((release) => readFileSync(join(release, 'SHA256SUMS'), 'utf8'))
   expect(one).toBe(two)
   const listed = [...(one ?? '').matchAll(/^([0-9a-f]{64}) {2}(.+)$/gm)]
   expect(listed.map(([, , name]) => name)).toEqual(

@@ -21,12 +21,12 @@ test('a part that ends is counted', async () => {
     test('good', () => {})
     test.each([[1], [2]])('also %i', (n) => { expect(n).toBe(1) })
     test.skipIf(true)('left out', () => {})`
-  expect(await runPart(partOf('ends', body), undefined)).toMatchObject({ passed: 2, failed: 1 })
+  expect(await runPart(partOf('ends', body))).toMatchObject({ passed: 2, failed: 1 })
 })
 
 test('a part that hangs is ended, and named with the test it was in', async () => {
   const body = `test('the one that waits', () => new Promise(() => { setInterval(() => {}, 1000) }))`
-  const { failed, output } = await runPart(partOf('hangs', body), undefined, 1_000)
+  const { failed, output } = await runPart(partOf('hangs', body), {}, 1_000)
   expect(failed).toBe(1)
   expect(output).toContain('hangs.test.ts: the one that waits')
 })
@@ -34,7 +34,6 @@ test('a part that hangs is ended, and named with the test it was in', async () =
 test('a part that dies is named with the test it was in', async () => {
   const { failed, output } = await runPart(
     partOf('dies', `test('the one that ends it', () => { process.kill(process.pid, 'SIGKILL') })`),
-    undefined,
   )
   expect(failed).toBe(1)
   expect(output).toContain('dies.test.ts: the one that ends it')
@@ -47,11 +46,11 @@ test('a part that several processes share is counted as a whole, and fails when 
   const command = [process.execPath, 'test', '--parallel=2', '--no-isolate', side]
   file('one', `test('good', () => {})\ntest('bad', () => { expect(1).toBe(2) })`)
   file('two', `test('good too', () => {})`)
-  const both = await runPart({ name: 'shared', command }, undefined)
+  const both = await runPart({ name: 'shared', command })
   expect([both.passed, both.failed]).toEqual([2, 1])
   expect(failuresOf(both.output)).toContain('(fail) bad')
   file('one', `test('the one that ends it', () => { process.kill(process.pid, 'SIGKILL') })`)
-  expect((await runPart({ name: 'shared', command }, undefined)).failed).toBeGreaterThan(0)
+  expect((await runPart({ name: 'shared', command })).failed).toBeGreaterThan(0)
 })
 
 test('a part that must fail passes when it does, and fails when it does not or says nothing', async () => {
@@ -60,7 +59,7 @@ test('a part that must fail passes when it does, and fails when it does not or s
   const silent = { name: 'silent', command: [process.execPath, '-e', 'process.exit(1)'], mustFail: true }
   const counts = await Promise.all(
     [broken, sound, silent].map(async (part) => {
-      const { passed, failed } = await runPart(part, undefined)
+      const { passed, failed } = await runPart(part)
       return [passed, failed]
     }),
   )
@@ -71,13 +70,17 @@ test('a part that must fail passes when it does, and fails when it does not or s
   ])
 })
 
-test('a part that needs no database gets no address of one', async () => {
+test('a part gets the database and the program that it is given, and none of the run that it is part of', async () => {
   const part = partOf(
     'alone',
-    `test('x', () => { expect(process.env.DATABASE_TEST_TEMPLATE).toBeUndefined() })`,
+    `test('x', () => {
+      expect(process.env.DATABASE_TEST_TEMPLATE).toBeUndefined()
+      expect(process.env.TEST_PROGRAM).toBeUndefined()
+    })`,
   )
-  expect(await runPart(part, undefined)).toMatchObject({ passed: 1, failed: 0 })
-  expect(await runPart(part, 'postgres://there')).toMatchObject({ passed: 0, failed: 1 })
+  expect(await runPart(part)).toMatchObject({ passed: 1, failed: 0 })
+  expect(await runPart(part, { DATABASE_TEST_TEMPLATE: 'postgres://there' })).toMatchObject({ failed: 1 })
+  expect(await runPart(part, { TEST_PROGRAM: '/there' })).toMatchObject({ failed: 1 })
 })
 
 test('a server that a failed test left running is ended with its file', async () => {
@@ -88,7 +91,7 @@ test('a server that a failed test left running is ended with its file', async ()
       console.log('pid', child.pid)
       expect(1).toBe(2)
     })`
-  const { failed, output } = await runPart(partOf('leaves', body), undefined)
+  const { failed, output } = await runPart(partOf('leaves', body))
   const pid = Number(/pid (\d+)/.exec(output)?.[1])
   expect([failed, pid > 0]).toEqual([1, true])
   expect(() => process.kill(pid, 0)).toThrow()

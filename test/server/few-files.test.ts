@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { checkout, endPrograms, startProgram } from '../program.ts'
+import { endPrograms, ownProgram, startProgram } from '../program.ts'
 import { until } from '../until.ts'
 import { completion } from './harness.ts'
 
@@ -33,7 +33,7 @@ test.if(existsSync('/proc/self/fd'))(
       OPENAI_BASE_URL: `http://127.0.0.1:${vendor.port}/v1`,
       LOG: 'warn',
     }
-    const few = ['sh', '-c', `ulimit -n ${FILES}; exec "$0" "$@"`, ...checkout]
+    const few = ['sh', '-c', `ulimit -n ${FILES}; exec "$0" "$@"`, ownProgram]
     const { child, address, token } = await startProgram(home, settings, 'pipe', few)
     const log = new Response(child.stderr as ReadableStream).text()
     const { hostname, port } = new URL(address)
