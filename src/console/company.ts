@@ -38,7 +38,12 @@ const join = async ({ gateway, settings, request }: Here, person: { id: string; 
 }
 
 const back = async (here: Here): Promise<Reply> => {
-  const api = await apiOf(here)
+  // This answer is a page for a person, so a provider that is away must not be an error in JSON.
+  const api = await apiOf(here).catch((thrown: unknown) => {
+    if (here.settings.oidcIssuer === undefined) throw thrown
+    return undefined
+  })
+  if (api === undefined) return { redirect: FAILED }
   const { query } = here.request
   const given = (name: string) => {
     const value = query.get(name)

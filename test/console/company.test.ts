@@ -1,6 +1,7 @@
 /** Signing in by a company's own identity provider, against a real one on loopback. On both engines. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Secret } from '../../src/core/secret.ts'
+import { freePort } from '../postgres.ts'
 import { jsonOf } from '../server/harness.ts'
 import { serverEngines } from '../store/engines.ts'
 import { type Issuer, startIssuer } from './issuer.ts'
@@ -105,6 +106,29 @@ for (const engine of serverEngines)
       const again = await it.withCookie(first.cookie)('GET', path)
       expect((await cameIn({ ...first, response: again }))[2]).toBeNull()
       expect(issuer.tokensGiven()).toBe(given)
+    })
+
+    test('a provider that was away at first lets people in once it is there', async () => {
+      const port = await freePort()
+      const late = await startConsole({
+        settings: {
+          oidcIssuer: `http://127.0.0.1:${port}`,
+          oidcClientId: issuer.client.id,
+          oidcClientSecret: new Secret(issuer.client.secret),
+        },
+      })
+      const email = somebody()
+      await late.visit(email, 'owner')
+      const away = await late.stranger('POST', '/session/company')
+      expect([away.status, (await jsonOf(away)).error.code]).toEqual([503, 'service_unavailable'])
+      const there = await startIssuer(port)
+      try {
+        there.says({ sub: email, email, email_verified: true })
+        expect(await cameIn(await throughCompany(late))).toEqual([302, '/console', email])
+      } finally {
+        await late.stop()
+        await there.stop()
+      }
     })
 
     test('without a provider there is no such way in, and one that is away keeps nobody else out', async () => {
