@@ -28,11 +28,16 @@ const begin = async (here: Here): Promise<Reply> => {
   return { value: { url: response.url ?? '' }, cookies: cookiesOf(headers) }
 }
 
-/** A person whom the provider knows and nobody here has added joins the company's organisation, if there is one. */
+/**
+ * A person whom the provider knows and nobody here has added joins the company's organisation, if there is one. Whoever was
+ * removed from it stays out until somebody adds them.
+ */
 const join = async ({ gateway, settings, request }: Here, person: { id: string; email: string }) => {
-  const { members } = gateway.store
+  const { members, events } = gateway.store
   const orgId = settings.oidcOrg
   if (orgId === undefined || (await members.list({ personId: person.id })).length > 0) return
+  const about = { what: 'member.removed', subject: person.id }
+  if ((await events.list({ orgId, about, most: 1 })).length > 0) return
   const actor = { kind: 'person', id: person.id, name: person.email, address: request.address } as const
   await members.put({ orgId, personId: person.id, role: settings.oidcRole }, actor)
 }

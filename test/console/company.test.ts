@@ -83,6 +83,19 @@ for (const engine of serverEngines)
       expect(session.organisation).toMatchObject({ id: 'org_test', role: 'developer' })
     })
 
+    test('somebody who was removed from that organisation does not join it again', async () => {
+      const email = somebody()
+      const { personId } = await open.visit(email, 'viewer')
+      const owner = await open.visit(somebody(), 'owner')
+      expect((await owner.ask('DELETE', `/team/${personId}`)).status).toBe(200)
+      issuer.says({ sub: email, email, email_verified: true })
+      const back = await throughCompany(open)
+      const { organisation } = await jsonOf(
+        await open.withCookie(open.cookieOf(back.response))('GET', '/session'),
+      )
+      expect(organisation ?? null).toBeNull()
+    })
+
     test('a token of another signer, a state of another browser, and an answer used twice let nobody in', async () => {
       const email = somebody()
       await it.visit(email, 'owner')
