@@ -103,7 +103,7 @@ const idle = await gatewayWith([])
 await Bun.sleep(2_000)
 Bun.gc(true)
 const before = { cpu: await spent(SECONDS), mb: rss() }
-idle.stopChores()
+await idle.stopChores(0)
 const { gateway, stopChores } = await gatewayWith([record])
 while (gateway.memory.jobs.open.size < JOBS) await Bun.sleep(100)
 await Bun.sleep(12_000)
@@ -115,7 +115,7 @@ const polls =
 process.stdout.write(
   `${JOBS} open jobs: ${(cpu - before.cpu).toFixed(2)} % of a core (idle ${before.cpu.toFixed(2)} %), ${rss() - before.mb} MB${polls ? '' : ', and nothing was asked'}\n`,
 )
-stopChores()
+await stopChores(0)
 vendor.kill()
 rmSync(folder, { recursive: true })
 process.exit(0)

@@ -100,7 +100,7 @@ export const createBook = (given: GivenParts): Book => {
     start: () => start(parts),
     health: () => healthOf(parts),
     leased: () => parts.leases.sums(),
-    drain: (deadlineMs, cut = nothing) => drain(parts, deadlineMs, cut),
+    drain: (deadlineMs, it = {}) => drain(parts, deadlineMs, it),
   }
 }
 
@@ -125,5 +125,3 @@ const healthOf = ({ heartbeat, gate, holds, writer, outbox }: BookParts): BookHe
   instances: heartbeat.liveInstances(),
   journal: outbox?.waiting() ?? 0,
 })
-
-const nothing = (): void => undefined

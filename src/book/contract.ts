@@ -164,9 +164,16 @@ export type Book = {
   leased(): LeaseSums
   /**
    * Takes no new calls, waits for open ones to end, commits what is queued, returns leases and leaves. Resolves within
-   * `deadlineMs`, whatever hangs; `cut` ends calls that are still open shortly before that.
+   * `deadlineMs`, whatever hangs.
    */
-  drain(deadlineMs: number, cut?: () => void): Promise<void>
+  drain(deadlineMs: number, it?: DrainWith): Promise<void>
+}
+
+export type DrainWith = {
+  /** Ends calls that are still open shortly before the deadline. */
+  readonly cut?: () => void
+  /** What else must end, at most within this time: calls whose money the book does not hold. */
+  readonly others?: (forMs: number) => Promise<void>
 }
 
 /**

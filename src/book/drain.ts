@@ -3,6 +3,7 @@ import type { Clock } from '../core/time.ts'
 import type { InstanceId } from '../ledger/types.ts'
 import type { InstanceStore } from '../store/calls/instance-port.ts'
 import type { AdmissionGate } from './admission-gate.ts'
+import type { DrainWith } from './contract.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import type { LeasePool } from './lease-pool.ts'
 import type { OpenHolds } from './open-holds.ts'
@@ -22,14 +23,19 @@ type DrainParts = {
   readonly writer: Writer
 }
 
-/** See Book. `cut` ends calls that are still open a little before the deadline. */
-export const drain = async (parts: DrainParts, deadlineMs: number, cut: () => void): Promise<void> => {
+/** See Book. */
+export const drain = async (
+  parts: DrainParts,
+  deadlineMs: number,
+  { cut, others }: DrainWith,
+): Promise<void> => {
   const { clock, gate, holds, writer } = parts
   gate.close()
   const leaveMs = Math.min(LEAVE_MS, deadlineMs / 2)
-  const ended = holds.allEnded()
-  await Promise.race([ended, clock.sleep(deadlineMs - leaveMs)])
-  if (holds.count > 0) cut()
+  const callsMs = deadlineMs - leaveMs
+  const ended = Promise.all([holds.allEnded(), others?.(callsMs)])
+  const inTime = await Promise.race([ended, clock.sleep(callsMs)])
+  if (inTime === undefined) cut?.()
   const settled = ended.then(() => writer.idle())
   await Promise.race([settled, clock.sleep(leaveMs / 2)])
   await Promise.race([leave(parts), clock.sleep(leaveMs / 2)])

@@ -99,12 +99,11 @@ export const serve = async (
       ops: gateway.book.health().openCalls,
     })
     stopReloading()
-    stopChores()
     exporting?.stop()
     stopCollecting()
     server.goAway()
     // From here on new calls are refused; running ones end normally, and their leases are given back.
-    await book.drain(config.drainMs, server.stop)
+    await book.drain(config.drainMs, { cut: server.stop, others: stopChores })
     server.stop()
     stopWatch()
     await traces?.close()

@@ -2,6 +2,7 @@
  * The configuration of several processes on one port: the worker that is asked asks the parent, which asks all workers.
  */
 import type { ConfigAction, ConfigReport } from '../gateway/gateway.ts'
+import { tellWorker } from './tell-worker.ts'
 
 /** A worker's message: somebody asked it, or the answer to what it was asked. */
 export type ConfigMessage =
@@ -64,7 +65,8 @@ export const gatherConfig = () => {
     const round: Round = { missing: new Set(workers), reports: [], done: resolve }
     rounds.set(id, round)
     const late = setTimeout(resolve, REPORT_MS)
-    for (const worker of workers) worker.send({ type: 'config-ask', id, action })
+    for (const worker of workers)
+      if (!tellWorker(worker, { type: 'config-ask', id, action })) leave(round, worker)
     await promise
     clearTimeout(late)
     rounds.delete(id)
@@ -77,7 +79,7 @@ export const gatherConfig = () => {
     received: async (worker: Worker, message: ConfigMessage): Promise<void> => {
       if (message.type === 'config') {
         const reports = await ask(message.action)
-        if (workers.has(worker)) worker.send({ type: 'config-all', id: message.id, reports })
+        if (workers.has(worker)) tellWorker(worker, { type: 'config-all', id: message.id, reports })
         return
       }
       const round = rounds.get(message.id)

@@ -4,6 +4,7 @@
  */
 import type { SharedMetrics } from '../gateway/gateway.ts'
 import { countersOf, merged, type Snapshot } from '../metrics/snapshot.ts'
+import { tellWorker } from './tell-worker.ts'
 
 /** A worker's message about its metrics. */
 export type MetricsMessage =
@@ -70,7 +71,7 @@ export const gatherMetrics = () => {
     const { promise, resolve } = Promise.withResolvers<void>()
     gathering = { id: ++round, missing: new Set(known.keys()), done: resolve }
     const late = setTimeout(resolve, REPORT_MS)
-    for (const worker of known.keys()) worker.send({ type: 'ask', id: round })
+    for (const worker of known.keys()) if (!tellWorker(worker, { type: 'ask', id: round })) reported(worker)
     await promise
     clearTimeout(late)
     gathering = undefined
@@ -89,7 +90,11 @@ export const gatherMetrics = () => {
         running ??= gather()
         await running
         if (known.has(worker))
-          worker.send({ type: 'answer', id: message.id, snapshot: merged([ended, ...known.values()]) })
+          tellWorker(worker, {
+            type: 'answer',
+            id: message.id,
+            snapshot: merged([ended, ...known.values()]),
+          })
         return
       }
       if (known.has(worker)) known.set(worker, message.snapshot)

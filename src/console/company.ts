@@ -28,17 +28,27 @@ const begin = async (here: Here): Promise<Reply> => {
   return { value: { url: response.url ?? '' }, cookies: cookiesOf(headers) }
 }
 
-/** A person whom the provider knows and nobody here has added joins the company's organisation, if there is one. */
+/**
+ * A person whom the provider knows and nobody here has added joins the company's organisation, if there is one. Whoever was
+ * removed from it stays out until somebody adds them.
+ */
 const join = async ({ gateway, settings, request }: Here, person: { id: string; email: string }) => {
-  const { members } = gateway.store
+  const { members, events } = gateway.store
   const orgId = settings.oidcOrg
   if (orgId === undefined || (await members.list({ personId: person.id })).length > 0) return
+  const about = { what: 'member.removed', subject: person.id }
+  if ((await events.list({ orgId, about, most: 1 })).length > 0) return
   const actor = { kind: 'person', id: person.id, name: person.email, address: request.address } as const
   await members.put({ orgId, personId: person.id, role: settings.oidcRole }, actor)
 }
 
 const back = async (here: Here): Promise<Reply> => {
-  const api = await apiOf(here)
+  // This answer is a page for a person, so a provider that is away must not be an error in JSON.
+  const api = await apiOf(here).catch((thrown: unknown) => {
+    if (here.settings.oidcIssuer === undefined) throw thrown
+    return undefined
+  })
+  if (api === undefined) return { redirect: FAILED }
   const { query } = here.request
   const given = (name: string) => {
     const value = query.get(name)

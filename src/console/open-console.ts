@@ -1,5 +1,5 @@
 /** The console of a gateway, opened on first use: until then none of it is in memory. */
-import { refuse } from '../core/refusal.ts'
+import { refuse, retryIn } from '../core/refusal.ts'
 import type { ConsoleSettings, Gateway } from '../gateway/gateway.ts'
 import type { Auth } from './auth.ts'
 import { sessionSecret } from './old-secret.ts'
@@ -17,6 +17,10 @@ export type OpenConsole = {
 }
 
 const ROLL_UP_EVERY_MS = 5 * 60_000
+
+/** How long a provider may take to say where it is asked, and when those who waited may try again. */
+const PROVIDER_MS = 10_000
+const AGAIN_S = 2
 
 /** Hosts differ only if no origin is set; then a request may name any host. */
 const ORIGINS_KEPT = 8
@@ -36,19 +40,36 @@ const keptByOrigin = (open: (origin: string) => Promise<Auth>) => {
   }
 }
 
+/**
+ * Whether the provider could be asked for its addresses. If not, the library goes on without it, so such a one must not be
+ * kept.
+ */
+const hasCompany = async ({ $context }: Auth, clock: Gateway['clock']): Promise<boolean> => {
+  const context = await Promise.race([$context, clock.sleep(PROVIDER_MS)])
+  return context?.socialProviders.some(({ id }) => id === 'company') === true
+}
+
 const open = (gateway: Gateway, settings: ConsoleSettings): OpenConsole => {
   let rolledAt = Number.NEGATIVE_INFINITY
-  const opening = (more: { readonly company?: ConsoleSettings }) =>
-    keptByOrigin(async (origin) => {
-      // Passkeys need it first; bundled into one file it would come after them.
-      await import('reflect-metadata')
-      const { openAuth } = await import('./auth.ts')
-      const secret = sessionSecret(gateway.hash)
-      return openAuth({ people: gateway.store.people, secret, origin, ...more })
-    })
+  const opening = async (origin: string, more: { readonly company?: ConsoleSettings } = {}) => {
+    // Passkeys need it first; bundled into one file it would come after them.
+    await import('reflect-metadata')
+    const { openAuth } = await import('./auth.ts')
+    const secret = sessionSecret(gateway.hash)
+    return openAuth({ people: gateway.store.people, secret, origin, ...more })
+  }
   return {
-    auth: opening({}),
-    company: opening({ company: settings }),
+    auth: keptByOrigin((origin) => opening(origin)),
+    company: keptByOrigin(async (origin) => {
+      const auth = await opening(origin, { company: settings })
+      if (await hasCompany(auth, gateway.clock)) return auth
+      gateway.log.warn('the identity provider of OIDC_ISSUER cannot be asked', { setting: 'OIDC_ISSUER' })
+      throw refuse(
+        'service_unavailable',
+        'Your company’s identity provider does not answer; try again, or sign in another way.',
+        retryIn(AGAIN_S),
+      )
+    }),
     keepRolledUp: () => {
       const now = gateway.clock.monotonicMs()
       if (now - rolledAt < ROLL_UP_EVERY_MS) return

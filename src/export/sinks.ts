@@ -1,5 +1,5 @@
 /** Where calls are exported to: a file, an HTTPS endpoint, or a bucket that speaks S3's protocol. */
-import { mkdir, open } from 'node:fs/promises'
+import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type BucketSettings, openBucket } from '../assets/bucket.ts'
 
@@ -16,6 +16,9 @@ export type SinkSettings =
 
 const ANSWER_MS = 30_000
 const OWNER_ONLY = 0o600
+/** While a file ends within a line we look again: another process may be writing it. */
+const LOOKS = 10
+const LOOK_MS = 20
 
 /** Makes the sink. Nothing is opened or contacted before the first batch. */
 export const sinkOf = (settings: SinkSettings): Sink => {
@@ -30,16 +33,28 @@ const fileSink =
     await mkdir(dirname(path), { recursive: true })
     const file = await open(path, 'a+', OWNER_ONLY)
     try {
-      const { size } = await file.stat()
-      const last = Buffer.alloc(1, '\n')
-      if (size > 0) await file.read(last, 0, 1, size - 1)
       // A crash can leave half a line, so a repeated batch begins on a line of its own.
-      await file.appendFile(last.toString() === '\n' ? lines : `\n${lines}`)
+      await file.appendFile((await endsInLine(file)) ? `\n${lines}` : lines)
       await file.sync()
     } finally {
       await file.close()
     }
   }
+
+/** Whether the file ends within a line, and no other process is writing the rest of it. */
+const endsInLine = async (file: FileHandle): Promise<boolean> => {
+  let before = -1
+  for (let look = 0; look < LOOKS; look++) {
+    const { size } = await file.stat()
+    const last = Buffer.alloc(1, '\n')
+    if (size > 0) await file.read(last, 0, 1, size - 1)
+    if (last.toString() === '\n') return false
+    if (size === before) return true
+    before = size
+    await Bun.sleep(LOOK_MS)
+  }
+  return true
+}
 
 const endpointSink =
   (url: string, headers: Readonly<Record<string, string>>): Sink =>

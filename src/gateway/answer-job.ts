@@ -14,11 +14,12 @@ import { GUESTS_KEY } from '../payment/x402.ts'
 import type { Run, RunFacts } from '../store/calls/run-port.ts'
 import { StoreFault } from '../store/faults.ts'
 import type { Answer } from './answer.ts'
+import { awaitRun, stayFor } from './await-run.ts'
 import { deliver } from './end-job.ts'
 import type { Gateway } from './gateway.ts'
 import { giveUp } from './give-up.ts'
 import { jobShapeOf, RunExists } from './job-hold.ts'
-import { endedHere, newJob } from './jobs.ts'
+import { newJob } from './jobs.ts'
 import { askNow } from './keep-jobs.ts'
 import type { Keep } from './recording.ts'
 import { shownOperation } from './shown-operation.ts'
@@ -30,8 +31,6 @@ import type { Trace } from './trace.ts'
 import { askStep } from './vendor-step.ts'
 import { hookAddress } from './wake-hook.ts'
 
-/** How often we look at a run that another process is working on. */
-const LOOK_MS = 500
 const AGAIN_MS = 500
 
 export const answerJob = async (
@@ -103,7 +102,7 @@ const untilStored = async <T>({ clock, memory: { jobs } }: Gateway, work: () => 
     try {
       return await work()
     } catch (fault) {
-      if (!(fault instanceof StoreFault) || jobs.stopped) throw fault
+      if (!(fault instanceof StoreFault) || jobs.left) throw fault
       await clock.sleep(AGAIN_MS)
     }
 }
@@ -178,7 +177,8 @@ export const answerRun = async (gateway: Gateway, it: Waiting): Promise<Answer> 
   const { timeouts, runWaitMs } = gateway.options
   const mayAnswerLater = style === 'run' || style === 'gemini_operation'
   const wantedMs = mayAnswerLater ? (prefer?.waitMs ?? runWaitMs) : timeouts.totalMs
-  const run = await awaitRun(gateway, id, Math.min(wantedMs, timeouts.totalMs))
+  const waitMs = Math.min(wantedMs, timeouts.totalMs)
+  const run = await (mayAnswerLater ? awaitRun : stayFor)(gateway, id, waitMs)
   if (run === undefined) throw unavailable('The job is no longer known.')
   trace.vendor = run.facts?.vendor ?? trace.vendor ?? ''
   const applied = prefer === undefined || !mayAnswerLater ? {} : { 'preference-applied': prefer.said }
@@ -255,24 +255,6 @@ const keptAnswer = async (
 export const cancelRun = async (gateway: Gateway, id: string): Promise<void> => {
   await gateway.store.runs.askCancel(id)
   askNow(gateway, id, { cancel: true })
-}
-
-/** The run once it has ended, or as it stands after this time. */
-export const awaitRun = async (gateway: Gateway, id: string, waitMs: number): Promise<Run | undefined> => {
-  const { store, clock } = gateway
-  const { jobs } = gateway.memory
-  const until = clock.monotonicMs() + waitMs
-  for (;;) {
-    const { ended, stop } = endedHere(jobs, id)
-    try {
-      const run = await store.runs.run(id)
-      const leftMs = until - clock.monotonicMs()
-      if (run === undefined || run.endedAt !== undefined || leftMs <= 0 || jobs.stopped) return run
-      await Promise.race([ended, clock.sleep(jobs.open.has(id) ? leftMs : Math.min(leftMs, LOOK_MS))])
-    } finally {
-      stop()
-    }
-  }
 }
 
 /**

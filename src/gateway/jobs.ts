@@ -37,7 +37,12 @@ export type Jobs = {
   /** Steps in progress. */
   busy: number
   readonly waiting: Map<string, Set<() => void>>
+  /** Callers who wait here and cannot come back later. */
+  staying: number
+  /** The process is ending: it takes up no more jobs, and goes on with its own only as long as they need it. */
   stopped: boolean
+  /** Its jobs are left to others. */
+  left: boolean
 }
 
 export const newJobs = (): Jobs => ({
@@ -45,8 +50,13 @@ export const newJobs = (): Jobs => ({
   submitting: new Set(),
   busy: 0,
   waiting: new Map(),
+  staying: 0,
   stopped: false,
+  left: false,
 })
+
+/** Whether something would be lost if the process ended now: a submission, or the answer to a caller who stays. */
+export const needsProcess = ({ submitting, staying }: Jobs): boolean => submitting.size > 0 || staying > 0
 
 type JobTimes = { readonly nowMs: number; readonly everyMs: number }
 

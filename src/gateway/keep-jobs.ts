@@ -8,7 +8,7 @@ import type { Run } from '../store/calls/run-port.ts'
 import { endFailed } from './end-job.ts'
 import type { Gateway, Present } from './gateway.ts'
 import { jobShapeOf } from './job-hold.ts'
-import { type Job, newJob, OWNER_MS, wakeWaiting } from './jobs.ts'
+import { type Job, needsProcess, newJob, OWNER_MS, wakeWaiting } from './jobs.ts'
 import { sendRunWebhooks } from './run-webhooks.ts'
 import { stepJob } from './step-job.ts'
 
@@ -21,26 +21,37 @@ const TAKEN_MOST = 200
 /** Steps at once; each is an exchange with a vendor. */
 const BUSY_MAX = 64
 
-/** Runs until the returned function is called; then other processes take over what is open. */
-export const keepJobs = (present: Present): (() => void) => {
+/** Ends the work within this time, and resolves when other processes may take over what is open. */
+type StopJobs = (forMs: number) => Promise<void>
+
+/**
+ * Runs until the returned function is called. It still goes on with open jobs while one is being submitted here, or a
+ * caller waits who cannot come back: then other processes take over.
+ */
+export const keepJobs = (present: Present): StopJobs => {
   const { clock, store, instance, log } = present.gateway
   const { jobs } = present.gateway.memory
   const failed = (what: string) => (error: unknown) => log.warn(what, { error: messageOf(error) })
-  const loop = async (everyMs: number, what: string, work: () => Promise<void> | void): Promise<void> => {
-    while (!jobs.stopped) {
-      await Promise.resolve(work()).catch(failed(what))
+  type Work = (gateway: Gateway) => Promise<void> | void
+  const loop = async (over: 'stopped' | 'left', everyMs: number, what: string, work: Work): Promise<void> => {
+    while (!jobs[over]) {
+      await Promise.resolve(work(present.gateway)).catch(failed(what))
       await clock.sleep(everyMs)
     }
   }
-  void loop(TICK_MS, 'jobs could not be looked at', () => askDue(present.gateway))
-  void loop(KEEP_MS, 'jobs could not be kept', () => keepOwn(present.gateway))
-  void loop(NEWS_MS, 'news of jobs could not be read', () => readNews(present.gateway))
-  void loop(TAKE_MS, 'silent jobs could not be taken up', () => takeSilent(present.gateway))
-  void loop(TAKE_MS, 'due webhooks could not be read', () => sendRunWebhooks(present.gateway))
-  return () => {
+  void loop('left', TICK_MS, 'jobs could not be looked at', askDue)
+  void loop('left', KEEP_MS, 'jobs could not be kept', keepOwn)
+  void loop('left', NEWS_MS, 'news of jobs could not be read', readNews)
+  void loop('stopped', TAKE_MS, 'silent jobs could not be taken up', takeSilent)
+  void loop('stopped', TAKE_MS, 'due webhooks could not be read', sendRunWebhooks)
+  return async (forMs) => {
     jobs.stopped = true
     for (const id of [...jobs.waiting.keys()]) wakeWaiting(jobs, id)
-    if (jobs.open.size > 0) void store.runs.leave(instance).catch(failed('jobs could not be left to others'))
+    const until = clock.monotonicMs() + forMs
+    while (needsProcess(jobs) && clock.monotonicMs() < until) await clock.sleep(TICK_MS)
+    jobs.left = true
+    if (jobs.open.size + jobs.submitting.size > 0)
+      await store.runs.leave(instance).catch(failed('jobs could not be left to others'))
   }
 }
 

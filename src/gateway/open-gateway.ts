@@ -66,8 +66,8 @@ type RunningGateway = {
   readonly present: Present
   /** Calls that begin from now on use this catalogue. */
   readonly changeOffering: (offering: Offering) => void
-  /** Stops the background work at once. */
-  readonly stopChores: () => void
+  /** Stops the background work; resolves, within this time, when no job needs this process any more. */
+  readonly stopChores: (forMs: number) => Promise<void>
 }
 
 /** Opens the parts; a book of its own is started, and waits until it knows the ledger. */
@@ -114,11 +114,11 @@ export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => 
       present.gateway = withOffering(present.gateway, offering)
       if (keepsJobs(present.gateway)) stopJobs ??= keepJobs(present)
     },
-    stopChores: () => {
-      stopJobs?.()
+    stopChores: async (forMs) => {
       stopChores()
       books?.stop()
       x402?.stop()
+      await stopJobs?.(forMs)
     },
   }
 }

@@ -1,7 +1,8 @@
 /** Runs over HTTP: a job's state, its cancellation, and where vendors report that it may have ended. */
 import { invalid, must, type Refusal, refuse } from '../core/refusal.ts'
 import type { Answer } from '../gateway/answer.ts'
-import { awaitRun, cancelRun } from '../gateway/answer-job.ts'
+import { cancelRun } from '../gateway/answer-job.ts'
+import { awaitRun } from '../gateway/await-run.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { deliveredAnswer, isRunToken, shownRun, shownStates } from '../gateway/shown-run.ts'
 import { wakeBy } from '../gateway/wake-hook.ts'

@@ -1,6 +1,7 @@
 /** Signing in by a company's own identity provider, against a real one on loopback. On both engines. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Secret } from '../../src/core/secret.ts'
+import { freePort } from '../postgres.ts'
 import { jsonOf } from '../server/harness.ts'
 import { serverEngines } from '../store/engines.ts'
 import { type Issuer, startIssuer } from './issuer.ts'
@@ -82,6 +83,19 @@ for (const engine of serverEngines)
       expect(session.organisation).toMatchObject({ id: 'org_test', role: 'developer' })
     })
 
+    test('somebody who was removed from that organisation does not join it again', async () => {
+      const email = somebody()
+      const { personId } = await open.visit(email, 'viewer')
+      const owner = await open.visit(somebody(), 'owner')
+      expect((await owner.ask('DELETE', `/team/${personId}`)).status).toBe(200)
+      issuer.says({ sub: email, email, email_verified: true })
+      const back = await throughCompany(open)
+      const { organisation } = await jsonOf(
+        await open.withCookie(open.cookieOf(back.response))('GET', '/session'),
+      )
+      expect(organisation ?? null).toBeNull()
+    })
+
     test('a token of another signer, a state of another browser, and an answer used twice let nobody in', async () => {
       const email = somebody()
       await it.visit(email, 'owner')
@@ -105,6 +119,29 @@ for (const engine of serverEngines)
       const again = await it.withCookie(first.cookie)('GET', path)
       expect((await cameIn({ ...first, response: again }))[2]).toBeNull()
       expect(issuer.tokensGiven()).toBe(given)
+    })
+
+    test('a provider that was away at first lets people in once it is there', async () => {
+      const port = await freePort()
+      const late = await startConsole({
+        settings: {
+          oidcIssuer: `http://127.0.0.1:${port}`,
+          oidcClientId: issuer.client.id,
+          oidcClientSecret: new Secret(issuer.client.secret),
+        },
+      })
+      const email = somebody()
+      await late.visit(email, 'owner')
+      const away = await late.stranger('POST', '/session/company')
+      expect([away.status, (await jsonOf(away)).error.code]).toEqual([503, 'service_unavailable'])
+      const there = await startIssuer(port)
+      try {
+        there.says({ sub: email, email, email_verified: true })
+        expect(await cameIn(await throughCompany(late))).toEqual([302, '/console', email])
+      } finally {
+        await late.stop()
+        await there.stop()
+      }
     })
 
     test('without a provider there is no such way in, and one that is away keeps nobody else out', async () => {

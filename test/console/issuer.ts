@@ -8,7 +8,8 @@ export type Issuer = Awaited<ReturnType<typeof startIssuer>>
 
 const CLIENT = { id: 'turnpike', secret: 'a secret of the client' }
 
-export const startIssuer = async () => {
+/** `port` is where an earlier one was, or will be. */
+export const startIssuer = async (port = 0) => {
   const keys = await generateKeyPair('RS256', { extractable: true })
   const strangers = await generateKeyPair('RS256', { extractable: true })
   const jwk = { ...(await exportJWK(keys.publicKey)), kid: 'one', alg: 'RS256', use: 'sig' }
@@ -72,7 +73,7 @@ export const startIssuer = async () => {
   }
   const server = Bun.serve({
     hostname: '127.0.0.1',
-    port: 0,
+    port,
     fetch: (request) => {
       const url = new URL(request.url)
       if (url.pathname === '/token') return tokenFor(request)

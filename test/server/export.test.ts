@@ -215,3 +215,14 @@ test('the target is read from turnpike.yaml, and what is wrong with it is report
     'export.to must be a path, https://… or s3://…',
   )
 })
+
+test('several processes write whole lines into one file, and none between them', async () => {
+  const path = join(folder(), 'calls.jsonl')
+  const lines = `${JSON.stringify({ id: 'x'.repeat(500) })}\n`.repeat(400)
+  const write = async () => {
+    const sink = sinkOf({ file: path })
+    for (let batch = 0; batch < 60; batch++) await sink({ lines, first: 'x', at: 0 })
+  }
+  await Promise.all([write(), write(), write()])
+  expect(new Set(readFileSync(path, 'utf8').split('\n').slice(0, -1)).size).toBe(1)
+})

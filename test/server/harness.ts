@@ -325,7 +325,7 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
       return (await store.wallets.wallet(wallet))?.held
     },
     stop: async () => {
-      stopChores()
+      await stopChores(0)
       await book.drain(1_000)
       await store.close()
     },

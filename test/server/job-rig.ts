@@ -125,6 +125,7 @@ export const startJobServer = async (
       const { instance } = server.gateway
       const { jobs } = server.gateway.memory
       jobs.stopped = true
+      jobs.left = true
       jobs.open.clear()
       await server.store.runs.leave(instance)
     },

@@ -33,6 +33,8 @@ export type Event = NewEvent & { readonly id: string; readonly at: Instant }
 export type EventQuery = {
   /** All organisations if absent. */
   readonly orgId?: string
+  /** Only events of this kind about this. */
+  readonly about?: Pick<NewEvent, 'what' | 'subject'>
   /** Only events before this one. */
   readonly before?: string
   readonly most: number

@@ -81,11 +81,12 @@ export const recordOfWallet = async (
   await recordIn(run, dialect, { ...event, actor: by, orgId: textOf(row, 'org_id') })
 }
 
-const listed = ({ orgId, before, most }: EventQuery) => {
+const listed = ({ orgId, about, before, most }: EventQuery) => {
   const params: Value[] = []
   const bind = (value: Value): string => `$${params.push(value)}`
   const where = [
     ...(orgId === undefined ? [] : [`org_id = ${bind(orgId)}`]),
+    ...(about === undefined ? [] : [`what = ${bind(about.what)} and subject = ${bind(about.subject)}`]),
     ...(before === undefined ? [] : [`id < ${bind(before)}`]),
   ]
   return statement(

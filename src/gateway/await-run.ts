@@ -1,0 +1,41 @@
+/** Waits here for the end of a run, whichever process works on it. */
+import type { Run } from '../store/calls/run-port.ts'
+import type { Gateway } from './gateway.ts'
+import { endedHere } from './jobs.ts'
+
+/** How often we look at a run that another process is working on. */
+const LOOK_MS = 500
+
+/** The run once it has ended, or as it stands after this time or when the process ends. */
+export const awaitRun = async (
+  gateway: Gateway,
+  id: string,
+  waitMs: number,
+  over: () => boolean = () => gateway.memory.jobs.stopped,
+): Promise<Run | undefined> => {
+  const { store, clock } = gateway
+  const { jobs } = gateway.memory
+  const until = clock.monotonicMs() + waitMs
+  for (;;) {
+    const { ended, stop } = endedHere(jobs, id)
+    try {
+      const run = await store.runs.run(id)
+      const leftMs = until - clock.monotonicMs()
+      if (run === undefined || run.endedAt !== undefined || leftMs <= 0 || over()) return run
+      await Promise.race([ended, clock.sleep(jobs.open.has(id) ? leftMs : Math.min(leftMs, LOOK_MS))])
+    } finally {
+      stop()
+    }
+  }
+}
+
+/** The same for a caller who cannot come back: the process does not end before. */
+export const stayFor: typeof awaitRun = async (gateway, id, waitMs) => {
+  const { jobs } = gateway.memory
+  jobs.staying++
+  try {
+    return await awaitRun(gateway, id, waitMs, () => jobs.left)
+  } finally {
+    jobs.staying--
+  }
+}
