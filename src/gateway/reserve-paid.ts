@@ -55,7 +55,7 @@ type Spender = Pick<ReserveRequest, 'key' | 'sub'>
  */
 export const checkCaps = async (gateway: Gateway, spender: Spender, amount: Nano): Promise<void> => {
   const { key } = spender
-  for (const id of [key.id, ...key.ancestors]) {
+  for (const id of [key.id, ...key.above]) {
     const owner = id === key.id ? key : await gateway.store.keys.key(id)
     const { spendCap, monthlyCap } = owner?.limits ?? {}
     if (spendCap === undefined && monthlyCap === undefined) continue
