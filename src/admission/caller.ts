@@ -67,8 +67,8 @@ export const unknownSubWallet = (): Refusal =>
 
 const texts = {
   self: () => 'It was disabled through its own limits endpoint; PUT {"disabled": false} there enables it.',
-  operator: ({ disabledBy, ancestors }: Key) =>
-    disabledBy === undefined || !ancestors.includes(disabledBy)
+  operator: ({ disabledBy, above }: Key) =>
+    disabledBy === undefined || !above.includes(disabledBy)
       ? 'It was disabled by the operator or the reseller; only they can enable it.'
       : 'It was disabled together with the key above it; whoever disabled that one can enable it.',
   spend_cap: ({ limits, granted }: Key) =>

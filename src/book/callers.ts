@@ -48,9 +48,9 @@ export const createCallers = (parts: CallersParts): Callers => {
       const now = callerNow(hash)
       return now instanceof Refusal && !heartbeat.fresh() ? callerFresh(hash) : now
     },
-    makersOf: async ({ ancestors }) => {
+    makersOf: async ({ above }) => {
       try {
-        const makers = await Promise.all(ancestors.map((id) => keys.get(id) ?? keys.reread(id)))
+        const makers = await Promise.all(above.map((id) => keys.get(id) ?? keys.reread(id)))
         return makers.filter((maker) => maker !== undefined)
       } catch {
         return unreachable()

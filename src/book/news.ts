@@ -47,7 +47,7 @@ export const createNews = ({ keys, rules, leases }: NewsParts): Learn => {
       return (
         changed.keys.has(keyId) ||
         // The caps of a reseller also bind its children's calls.
-        key?.ancestors.some((maker) => changed.keys.has(maker)) === true ||
+        key?.above.some((maker) => changed.keys.has(maker)) === true ||
         changed.wallets.has(key?.walletId ?? '') ||
         changed.subs.has(sub ?? key?.subWallet ?? '')
       )

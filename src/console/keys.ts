@@ -124,7 +124,10 @@ const deleteKey = async (context: Here): Promise<Reply> => {
   return { value: { done: true } }
 }
 
-/** A new key with the limits of the old one, which stays valid until it is deleted. */
+/**
+ * A new key with the limits of the old one, which stays valid until it is deleted. The limits bind both together, and
+ * what was spent counts: a rotation changes the value, never how much may be spent.
+ */
 const rotateKey = async (context: Here): Promise<Reply> => {
   const here = within(context)
   const { key, reference, tenantId } = await target(here, 'keys')
@@ -143,7 +146,7 @@ const rotateKey = async (context: Here): Promise<Reply> => {
     },
     sub: key.subWallet,
     reference,
-    tenantId: tenantId ?? key.id,
+    replaces: { key, tenantId: tenantId ?? key.id },
     ...(parent === undefined ? {} : { parent }),
   })
   return { value: made, status: 201 }

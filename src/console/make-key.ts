@@ -27,9 +27,11 @@ type Wanted = {
   readonly sub?: string | undefined
   readonly reference?: string | undefined
   readonly parent?: Key
-  /** The tenant, for a key that replaces an older one. */
-  readonly tenantId?: string
+  /** The key whose place it takes, and the tenant of that one. */
+  readonly replaces?: { readonly key: Key; readonly tenantId: string }
 }
+
+const nothing = { spent: 0n, spentThisMonth: 0n, requests: 0 }
 
 const limitsOf = (body: LimitsBody): NewKey['limits'] => {
   const { disabled: _, canManage: _right, withChildren: _below, aliases: _names, ...limits } = body
@@ -56,7 +58,7 @@ const checkWanted = async (here: Within, walletId: string, wanted: Wanted): Prom
 /** Makes a key, and records that in the same transaction. */
 export const makeKey = async (here: Within, walletId: string, wanted: Wanted): Promise<KeyMadeShown> => {
   const { gateway, session } = here
-  const { label, limits, sub, reference, parent, tenantId } = wanted
+  const { label, limits, sub, reference, parent, replaces } = wanted
   await checkWanted(here, walletId, wanted)
   const token = newToken()
   const { aliases, canManage } = limits
@@ -71,6 +73,7 @@ export const makeKey = async (here: Within, walletId: string, wanted: Wanted): P
       prefix: prefixOf(token),
       limits: limitsOf(limits),
       ...(parent === undefined ? {} : { parentId: parent.id }),
+      ...(replaces === undefined ? {} : { replaces: replaces.key.id }),
       ...(sub === undefined ? {} : { subWallet: sub }),
       ...(canManage === undefined ? {} : { canManage }),
       ...(aliases == null ? {} : { aliases }),
@@ -79,17 +82,18 @@ export const makeKey = async (here: Within, walletId: string, wanted: Wanted): P
     {
       madeBy: session.personId,
       ...(reference === undefined ? {} : { reference: storable(reference) }),
-      ...(tenantId === undefined ? {} : { tenantId }),
+      ...(replaces === undefined ? {} : { tenantId: replaces.tenantId }),
     },
   )
+  const spent = replaces === undefined ? nothing : await gateway.store.keys.spend(made.id)
   const line = {
     key: made,
-    spent: 0n,
-    spentThisMonth: 0n,
-    requests: 0,
+    spent: spent.spent,
+    spentThisMonth: spent.spentThisMonth,
+    requests: spent.requests,
     madeBy: session.email,
     ...(reference === undefined ? {} : { reference }),
-    ...(tenantId === undefined ? {} : { tenantId }),
+    ...(replaces === undefined ? {} : { tenantId: replaces.tenantId }),
   }
   return { ...shownKey(gateway, line), key: token }
 }

@@ -6,7 +6,7 @@ import { type Binding, doesNotFit } from './does-not-fit.ts'
 const CREDIT = 10_000_000n
 const gateway = { options: { creditNano: CREDIT } } as Parameters<typeof doesNotFit>[2]
 const binding: Binding = {
-  keyId: 'mine',
+  key: { id: 'mine', ancestors: [], limits: {}, granted: {}, canManage: true },
   owner: undefined,
   limit: 'wallet',
   spent: true,
@@ -38,13 +38,54 @@ test('what to do is what helps with the limit that binds', () => {
     )
     return message.split('. ').at(-1)
   }
-  for (const limit of ['spend_cap_usd', 'monthly_cap_usd', 'sub_wallet', 'daily_limit_usd'] as const)
-    expect(advice(limit)).toBe('Raise the limit or ask for less (max_tokens, number, length or size).')
-  expect(advice('stop_at_remaining_usd')).toBe(
-    'Add credits, lower that amount or ask for less (max_tokens, number, length or size).',
-  )
+  const less = 'ask for less (max_tokens, number, length or size).'
+  for (const limit of ['sub_wallet', 'daily_limit_usd'] as const)
+    expect(advice(limit)).toBe(`Raise the limit or ${less}`)
+  expect(advice('credit_line')).toBe(`Only the operator can raise the limit; ${less}`)
   // No call is too small for the wallet's minimum.
   expect(advice('wallet', 0n)).toBe('Add credits.')
+})
+
+test.each<[Binding['limit'], Partial<Binding['key']>, string, boolean]>([
+  ['sub_wallet', { canManage: false }, 'mine', false],
+  ['sub_wallet', { subWallet: 'bound' }, 'mine', false],
+  ['sub_wallet', { ancestors: ['above'] }, 'mine', true],
+  ['daily_limit_usd', { ancestors: ['above'] }, 'mine', false],
+  ['monthly_cap_usd', { limits: { monthlyCap: 5n } }, 'mine', true],
+  ['monthly_cap_usd', { limits: { monthlyCap: 5n }, granted: { monthlyCap: 6n } }, 'mine', true],
+  ['monthly_cap_usd', { limits: { monthlyCap: 5n }, granted: { monthlyCap: 5n } }, 'mine', false],
+  ['monthly_cap_usd', {}, 'above', false],
+  ['spend_cap_usd', { limits: { spendCap: 5n }, granted: { spendCap: 5n } }, 'mine', false],
+  ['spend_cap_usd', { limits: { spendCap: 5n } }, 'mine', true],
+])('who can raise %s is told: %p of %s', (limit, key, owner, may) => {
+  const { message } = doesNotFit(
+    {
+      ...binding,
+      limit,
+      owner: limit?.endsWith('cap_usd') ? owner : undefined,
+      key: { ...binding.key, ...key },
+    },
+    { required: 5n * CREDIT, leastOutput: 16 },
+    gateway,
+  )
+  const way = may
+    ? 'Raise the limit or set max_tokens: '
+    : 'Only the operator or the reseller can raise the limit; set max_tokens: '
+  expect(message).toContain(`. ${way}without it, at least 16 output tokens are held.`)
+})
+
+test('the amount that must stay in the wallet is lowered by who may', () => {
+  const told = (owner: string, stopAt: bigint) => {
+    const key = { ...binding.key, limits: { stopAt }, granted: { stopAt: 5n } }
+    return doesNotFit(
+      { ...binding, limit: 'stop_at_remaining_usd', owner, key },
+      { required: 5n * CREDIT },
+      gateway,
+    ).message
+  }
+  expect(told('mine', 6n)).toContain('Add credits, lower that amount or ask for less')
+  for (const message of [told('mine', 5n), told('above', 6n)])
+    expect(message).toContain('. Add credits or ask for less')
 })
 
 test('money that is held is a 429 that says when to come back, and that nothing was charged', () => {

@@ -8,7 +8,7 @@ import { decimalFromNano, exactNumber, greatest, type Nano } from '../core/money
 import { type Refusal, refuse, retryIn } from '../core/refusal.ts'
 import { WALLET_MINIMUM } from '../ledger/lend.ts'
 import type { BindingLimit } from '../ledger/types.ts'
-import type { KeyId } from '../tenancy/key.ts'
+import type { Key } from '../tenancy/key.ts'
 import { inCredits, neededInCredits } from './credits.ts'
 import type { Gateway } from './gateway.ts'
 
@@ -35,10 +35,31 @@ const barTexts: Readonly<Partial<Record<BindingLimit, string>>> = {
     "Pay it, or leave 'X-Payment-Protocol' out to pay from the wallet.",
 }
 
-/** What helps, where that is not to raise the limit. */
-const remedies: Readonly<Partial<Record<BindingLimit, string>>> = {
-  wallet: 'Add credits',
-  stop_at_remaining_usd: 'Add credits, lower that amount',
+const atGrant = (own: Nano | undefined, granted: Nano | undefined): boolean =>
+  granted !== undefined && own === granted
+
+/** Whether the calling key may change the limit by itself; what its creator set, only that one can widen. */
+const mayChange = ({ limit, owner, key }: Binding): boolean => {
+  const { id, limits, granted, canManage, subWallet, ancestors } = key
+  const manages = canManage && subWallet === undefined
+  if (limit === 'sub_wallet') return manages
+  if (limit === 'daily_limit_usd') return manages && ancestors.length === 0
+  if (owner !== id) return false
+  if (limit === 'spend_cap_usd') return !atGrant(limits.spendCap, granted.spendCap)
+  if (limit === 'monthly_cap_usd') return !atGrant(limits.monthlyCap, granted.monthlyCap)
+  return limit === 'stop_at_remaining_usd' && !atGrant(limits.stopAt, granted.stopAt)
+}
+
+/** What helps, and who can do it: an agent that cannot need not try. `less` is the other way, if there is one. */
+const remedyOf = (binding: Binding, less: string | undefined): string => {
+  const { limit } = binding
+  const or = less === undefined ? '' : ` or ${less}`
+  if (limit === 'wallet') return `Add credits${or}`
+  const may = mayChange(binding)
+  if (limit === 'stop_at_remaining_usd') return `Add credits${may ? ', lower that amount' : ''}${or}`
+  if (may) return `Raise the limit${or}`
+  const who = limit === 'credit_line' ? 'the operator' : 'the operator or the reseller'
+  return `Only ${who} can raise the limit${less === undefined ? '' : `; ${less}`}`
 }
 
 /** Seconds after which held money may be free again; most calls take a few seconds. */
@@ -47,7 +68,7 @@ const HELD_RETRY_SECONDS = 2
 /** The limit that binds, with what is left of it; for a key's cap also the key that owns it. */
 export type Binding = Pick<HoldRefused, 'limit' | 'owner' | 'spent' | 'available' | 'held'> & {
   /** The key that calls. */
-  readonly keyId: KeyId
+  readonly key: Pick<Key, 'id' | 'ancestors' | 'limits' | 'granted' | 'canManage' | 'subWallet'>
 }
 
 type Need = {
@@ -73,7 +94,7 @@ export const doesNotFit = (binding: Binding, need: Need, gateway: Pick<Gateway, 
     ...whoseOf(binding),
   }
   const whose =
-    binding.owner !== undefined && binding.owner !== binding.keyId ? ' of a key above this one' : ''
+    binding.owner !== undefined && binding.owner !== binding.key.id ? ' of a key above this one' : ''
   const needs =
     required > need.required
       ? `Any call needs ${decimalFromNano(required)} USD in the wallet (${needed} credits)`
@@ -82,20 +103,19 @@ export const doesNotFit = (binding: Binding, need: Need, gateway: Pick<Gateway, 
   if (!spent)
     return refuse(
       'balance_held',
-      `${needs}; ${has} ${holds}. Nothing was charged; try again in ${HELD_RETRY_SECONDS} s${lowerOf(need)}.`,
+      `${needs}; ${has} ${holds}. Nothing was charged; try again in ${HELD_RETRY_SECONDS} s or ${lowerOf(need)}.`,
       { ...retryIn(HELD_RETRY_SECONDS), members: { ...members, retry_after: HELD_RETRY_SECONDS } },
     )
-  const less = required > need.required ? '' : lowerOf(need)
+  const less = required > need.required ? undefined : lowerOf(need)
   const text =
-    barTexts[limit] ??
-    `${needs}; ${has}${held > 0n ? ` ${holds}` : ''}. ${remedies[limit] ?? 'Raise the limit'}${less}.`
+    barTexts[limit] ?? `${needs}; ${has}${held > 0n ? ` ${holds}` : ''}. ${remedyOf(binding, less)}.`
   return refuse('insufficient_balance', text, { members })
 }
 
-const whoseOf = ({ owner, keyId }: Binding) =>
-  owner === undefined ? {} : { limit_owner: owner === keyId ? 'key' : 'parent' }
+const whoseOf = ({ owner, key }: Binding) =>
+  owner === undefined ? {} : { limit_owner: owner === key.id ? 'key' : 'parent' }
 
 const lowerOf = ({ leastOutput }: Need): string =>
   leastOutput === undefined
-    ? ` or ${ASK_LESS}`
-    : ` or set max_tokens: without it, at least ${leastOutput} output tokens are held`
+    ? ASK_LESS
+    : `set max_tokens: without it, at least ${leastOutput} output tokens are held`

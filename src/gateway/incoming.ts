@@ -222,7 +222,7 @@ const turnOf = (
   { key, trace, planRpm, tokens }: RateRequest,
 ): Soon<TokenTurn | undefined> => {
   const own = book.takeRate(key.id, key.limits, planRpm, tokens)
-  if (own instanceof Promise || key.ancestors.length > 0) return sharedTurn(book, key, own, trace)
+  if (own instanceof Promise || key.above.length > 0) return sharedTurn(book, key, own, trace)
   const rate = must(own)
   return admitted(trace, rate, rate)
 }
@@ -236,7 +236,7 @@ const sharedTurn = async (
 ): Promise<TokenTurn | undefined> => {
   const own = must(await ownRate)
   let rate = own
-  const makers = key.ancestors.length === 0 ? [] : must(await book.makersOf(key))
+  const makers = key.above.length === 0 ? [] : must(await book.makersOf(key))
   for (const { id, limits } of makers) {
     const { tpm: _, ...shared } = limits
     if (!rate.admitted || (shared.rpm ?? shared.rph ?? shared.rpd) === undefined) continue

@@ -31,7 +31,7 @@ export const reservePaid = async (
     holdFor(gateway, model.id, { callId, key, sub, payer, amount, useful, waits: true, signal })
   let hold = await take()
   for (let tries = 0; !(hold instanceof Refusal) && 'outcome' in hold; tries++) {
-    if (hold.limit !== 'payment') return doesNotFit({ ...hold, keyId: key.id }, { required: amount }, gateway)
+    if (hold.limit !== 'payment') return doesNotFit({ ...hold, key }, { required: amount }, gateway)
     if ((await gateway.store.ledger.transfersOf(callId)).length > 0) return 'spent'
     // An earlier attempt still holds the money: it is about to let go, or its process has died. The call is paid, so
     // this is never a 402.
@@ -55,14 +55,13 @@ type Spender = Pick<ReserveRequest, 'key' | 'sub'>
  */
 export const checkCaps = async (gateway: Gateway, spender: Spender, amount: Nano): Promise<void> => {
   const { key } = spender
-  for (const id of [key.id, ...key.ancestors]) {
+  for (const id of [key.id, ...key.above]) {
     const owner = id === key.id ? key : await gateway.store.keys.key(id)
     const { spendCap, monthlyCap } = owner?.limits ?? {}
     if (spendCap === undefined && monthlyCap === undefined) continue
     const { spent, spentThisMonth, held } = await gateway.store.keys.spend(id)
     const check = (limit: BindingLimit, cap: Nano | undefined, used: Nano) => {
-      if (cap !== undefined)
-        checkCap(gateway, { limit, owner: id, keyId: key.id }, { cap, used, held, amount })
+      if (cap !== undefined) checkCap(gateway, { limit, owner: id, key }, { cap, used, held, amount })
     }
     check('spend_cap_usd', spendCap, spent)
     check('monthly_cap_usd', monthlyCap, spentThisMonth)
@@ -74,7 +73,7 @@ type CapUse = { readonly cap: Nano; readonly used: Nano; readonly held: Nano; re
 
 const checkCap = (
   gateway: Gateway,
-  whose: Pick<Binding, 'limit' | 'owner' | 'keyId'>,
+  whose: Pick<Binding, 'limit' | 'owner' | 'key'>,
   { cap, used, held, amount }: CapUse,
 ): void => {
   const available = cap - used - held
@@ -85,7 +84,7 @@ const checkCap = (
 /** The limits that a key shares with others: its wallet's daily limit, and the sub-wallet it names or is bound to. */
 const checkWallet = async (gateway: Gateway, { key, sub }: Spender, amount: Nano): Promise<void> => {
   const check = (limit: BindingLimit, cap: Nano, { spent, held }: { spent: Nano; held: Nano }) =>
-    checkCap(gateway, { limit, owner: undefined, keyId: key.id }, { cap, used: spent, held, amount })
+    checkCap(gateway, { limit, owner: undefined, key }, { cap, used: spent, held, amount })
   const { dailyLimit } = must(await gateway.book.rules(key.walletId))
   if (dailyLimit !== undefined)
     check('daily_limit_usd', dailyLimit, await gateway.store.wallets.spentToday(key.walletId))

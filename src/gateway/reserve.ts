@@ -162,7 +162,7 @@ const orLower = (hold: HoldTaken, gateway: Gateway, tried: Tried): Soon<Reserved
   }
   if (first <= least)
     return doesNotFit(
-      { ...hold, keyId: ask.key.id },
+      { ...hold, key: ask.key },
       { required: amount, leastOutput: mayLower ? first : undefined },
       gateway,
     )

@@ -68,7 +68,7 @@ export const listChildren: Handler = async (gateway, call) => {
   const query = must(readQuery(call.query, listQuery))
   const most = must(readCount(query.get('limit')))
   const after = query.get('after')
-  if (after !== undefined && !(await gateway.store.keys.key(after))?.ancestors.includes(caller.id))
+  if (after !== undefined && !(await gateway.store.keys.key(after))?.above.includes(caller.id))
     throw invalid('after', "'after' must be the id of a key of this list: the last one of the page before.")
   const found = await gateway.store.keys.list({
     below: caller.id,

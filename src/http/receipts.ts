@@ -21,7 +21,7 @@ export const getReceipt = async (gateway: Gateway, call: HttpCall): Promise<Answ
   const receipt = await receiptOf(
     gateway,
     call.params.id ?? '',
-    (owner) => owner.id === caller.id || owner.ancestors.includes(caller.id),
+    (owner) => owner.id === caller.id || owner.above.includes(caller.id),
   )
   return json({ receipt, claims: claimsIn(receipt) })
 }

@@ -8,7 +8,7 @@ const usd = (amount: Nano | undefined): ExactNumber | null =>
   amount === undefined ? null : usdNumber(amount)
 
 const shown = (gateway: Gateway, key: Key, leastRpm: number | undefined) => {
-  const { limits, ancestors, subWallet, disabledBy = '', deleted, createdAt } = key
+  const { limits, ancestors, above, subWallet, disabledBy = '', deleted, createdAt } = key
   const { planRpm } = gateway.options
   const enabled = isEnabled(key, monthOf(gateway.clock.now()))
   return {
@@ -31,7 +31,7 @@ const shown = (gateway: Gateway, key: Key, leastRpm: number | undefined) => {
     aliases: key.aliases ?? null,
     disabled: !enabled,
     disabled_reason: enabled ? null : (key.disabledReason ?? null),
-    disabled_by: ancestors.includes(disabledBy) ? disabledBy : null,
+    disabled_by: above.includes(disabledBy) ? disabledBy : null,
     deleted,
     created_at: new Date(createdAt).toISOString(),
   }

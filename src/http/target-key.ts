@@ -19,8 +19,7 @@ export const anyTargetOf = async (gateway: Gateway, caller: Key, call: HttpCall)
       : token.startsWith('sk-')
         ? await keyByToken(gateway, token)
         : await gateway.store.keys.key(token)
-  if (found === undefined || (found.id !== caller.id && !found.ancestors.includes(caller.id)))
-    throw notYours()
+  if (found === undefined || (found.id !== caller.id && !found.above.includes(caller.id))) throw notYours()
   return found
 }
 

@@ -12,6 +12,7 @@ const key: Key = {
   walletId: 'w',
   orgId: 'o',
   ancestors: [],
+  above: [],
   label: 'agent',
   prefix: 'sk-abc',
   limits: {},

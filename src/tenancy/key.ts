@@ -26,6 +26,11 @@ export type Key = {
   readonly orgId: string
   /** The key that made this one, then the key that made that one, and so on; empty for a key that the operator made. */
   readonly ancestors: readonly KeyId[]
+  /**
+   * All keys whose limits bind it too and that govern it: its ancestors, and right after each key, itself first, those
+   * that took its place by rotation.
+   */
+  readonly above: readonly KeyId[]
   /** The sub-wallet that the key is bound to: a ceiling on the wallet's money that such keys share. */
   readonly subWallet?: string
   readonly label: string
@@ -52,6 +57,10 @@ export type Key = {
   /** Grows by one with every change; a cache keeps the highest version it has seen. */
   readonly version: number
 }
+
+/** The newest of the keys that took its place by rotation, or itself. */
+export const newestOf = ({ id, ancestors: [maker], above }: Key): KeyId =>
+  (maker === undefined ? above : above.slice(0, above.indexOf(maker))).at(-1) ?? id
 
 /** Whether others may learn that the key exists: it is not deleted, and not of an ended trial. */
 export const isKnown = (key: Key, now: Instant): boolean =>

@@ -187,18 +187,18 @@ for (const engine of serverEngines)
       await suspend(false)
       expect(await states()).toEqual(before)
       await call(used.key)
-      // Enabled by itself, a suspended key brings those below it along, as they were.
+      // Enabled by itself, a suspended key brings those below it along, as they were: also those whose place it took.
       await suspend(true)
       const alone = { disabledReason: null, withChildren: true, byCreator: true } as const
-      await it.gateway.book.changeKey(used.id, alone)
-      expect(await states()).toEqual(['operator', 'operator', null, 'operator', null, 'operator'])
+      await it.gateway.book.changeKey(ended.id, alone)
+      expect(await states()).toEqual(['operator', null, 'operator', null, 'operator', 'operator'])
       await suspend(false)
-      expect(await states()).toEqual(before)
+      expect(await states()).toEqual(['operator', null, null, null, null, 'operator'])
       // Disabled by itself meanwhile, it does not keep those below it.
       await suspend(true)
       await owner.ask('PUT', `/keys/${used.id}`, { limits: { disabled: true } })
       await suspend(false)
-      expect(await states()).toEqual(['operator', 'self', 'operator', null, null, 'operator'])
+      expect(await states()).toEqual(['operator', null, 'operator', null, null, 'operator'])
       await owner.ask('PUT', `/keys/${used.id}`, { limits: { disabled: false } })
       // Off one by one, they are all resumed.
       for (const { id } of [used, ended])
@@ -240,12 +240,20 @@ for (const engine of serverEngines)
       expect((await owner.ask('DELETE', `/keys/${old}`)).status).toBe(200)
       await call(tenant.key)
       expect((await owner.ask('GET', `/tenants/${tenant.id}`)).status).toBe(200)
-      const later = await jsonOf(await owner.ask('POST', '/tenants', { tenants: [{ label: 'Goes' }] }))
+      const later = await jsonOf(await owner.ask('POST', '/tenants', { tenants: [{ label: 'Later' }] }))
       expect(later.data[0].parent).toBe(next.id)
-      expect((await owner.ask('DELETE', `/keys/${next.id}?with_children=true`)).status).toBe(200)
-      const gone = await it.post('/v1/chat/completions', chat({}), {}, later.data[0].key)
-      expect(gone.status).toBe(401)
+      // Of another key that was rotated: the old value and its tenants are below the new one.
+      const other = await jsonOf(await owner.ask('POST', '/keys', { label: 'other', can_manage: true }))
+      const { data: goes } = await jsonOf(
+        await it.send('POST', '/v1/key/wholesale', { label: 'Goes' }, other.key),
+      )
+      const last = await jsonOf(await owner.ask('POST', `/keys/${other.id}/rotate`))
+      expect((await jsonOf(await owner.ask('GET', `/keys/${last.id}`))).below).toBe(2)
+      expect((await owner.ask('DELETE', `/keys/${last.id}?with_children=true`)).status).toBe(200)
+      for (const { key } of [other, goes, last])
+        expect((await it.post('/v1/chat/completions', chat({}), {}, key)).status).toBe(401)
       await call(tenant.key)
+      await call(later.data[0].key)
     })
 
     test('a link shows the tenant its own use at the reseller’s price, and nothing else; revoked, it shows nothing', async () => {

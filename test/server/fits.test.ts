@@ -152,6 +152,7 @@ for (const kind of serverEngines) {
       const { error } = await jsonOf(refused)
       expect([refused.status, error.limit, error.limit_owner]).toEqual([402, 'spend_cap_usd', 'parent'])
       expect(error.message).toContain('the lifetime cap of a key above this one has 1 available')
+      expect(error.message).toContain('Only the operator or the reseller can raise the limit')
       expect(error.required_credits).toBeGreaterThan(error.available_credits)
     })
 

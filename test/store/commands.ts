@@ -19,6 +19,8 @@ import type { Model, ModelLease } from './model.ts'
 import { CENT, type Command, least, mine, pick, saw } from './world.ts'
 
 /** Closed leases are kept this long; a call that ends even later is written off. */
+/** Each rotation adds a key; a history needs a few. */
+const MOST_KEYS = 10
 const WEEK_MS = 7 * 24 * 3_600_000
 
 const topUp: Command = async ({ model, store, n }, { a, b }) => {
@@ -91,16 +93,55 @@ const change: Command = async ({ model, store }, { a, b, c }) => {
   if (key === undefined) return
   const value = c % 4 === 0 ? null : BigInt(c % 50) * CENT
   const name = pick(['spendCap', 'monthlyCap', 'stopAt'] as const, b) ?? 'stopAt'
-  const old = key.limits[name]
   await store.keys.changeKey(key.id, { [name]: value, byCreator: true })
-  const { [name]: _old, ...rest } = key.limits
-  key.limits = value === null ? rest : { ...rest, [name]: value }
-  key.version += 1
   const cap = { spendCap: 'spend_cap', monthlyCap: 'monthly_cap', stopAt: undefined }[name]
-  if (key.reason === cap && old !== undefined && (value === null || value > old)) {
-    delete key.reason
-    delete key.month
+  for (const one of [key, ...key.replaced]) {
+    const { [name]: old, ...rest } = one.limits
+    one.limits = value === null ? rest : { ...rest, [name]: value }
+    one.version += 1
+    if (one.reason === cap && old !== undefined && (value === null || value > old)) {
+      delete one.reason
+      delete one.month
+    }
   }
+}
+
+/** A key takes the place of the newest of its chain, above that one and all below it. */
+const rotate: Command = async (world, { a }) => {
+  const { model, store, n } = world
+  const named = pick(model.keys, a)
+  if (named === undefined || model.keys.length >= MOST_KEYS) return
+  const newest = model.keys.findLast((key) => key === named || key.replaced.includes(named)) ?? named
+  if (newest !== named) saw(world, 'an old key rotated')
+  const { wallet, limits, parentId, sub } = named
+  const parent = model.keys.find(({ id }) => id === parentId)
+  const id = `rotated-${n}`
+  await store.keys.createKey({
+    id,
+    hash: `hash of ${id}`,
+    orgId: `org of ${wallet}`,
+    walletId: wallet,
+    label: id,
+    prefix: 'sk-',
+    limits,
+    replaces: named.id,
+    ...(parentId === undefined ? {} : { parentId }),
+    ...(sub === undefined ? {} : { subWallet: sub }),
+  })
+  for (const key of model.keys.filter(({ line }) => line.includes(newest.id))) {
+    key.line.push(id)
+    key.version += 1
+  }
+  model.keys.push({
+    id,
+    wallet,
+    limits,
+    version: 1,
+    line: [id, ...(parent?.line ?? [])],
+    replaced: [...newest.replaced, newest],
+    ...(parentId === undefined ? {} : { parentId }),
+    ...(sub === undefined ? {} : { sub }),
+  })
 }
 
 /** Another ceiling of the sub-wallet, or another daily limit of a wallet. */
@@ -240,6 +281,7 @@ export const commands = {
   giveBack,
   refund,
   change,
+  rotate,
   limit,
   toggle,
   tick,

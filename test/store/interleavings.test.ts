@@ -88,9 +88,12 @@ describe('transactions that interleave on PostgreSQL', () => {
   }
 
   /** A process that leases, opens a call and charges it; `callId` may be that of another attempt. */
-  const serve = async (scene: Scene, store: Store, { instance, callId }: Attempt): Promise<void> => {
+  const serve = async (
+    scene: Scene,
+    store: Store,
+    { instance, callId, keyId = `k${scene.id}` }: Attempt,
+  ): Promise<void> => {
     const need = BigInt(1 + below(4)) * CENT
-    const keyId = `k${scene.id}`
     const asked = { instance, keyId, leaseId: `${instance}:1`, need, want: need, useful: 1n }
     const lease = await store.ledger.lend({ ...asked, ttlMs: 10_000 })
     if (lease.outcome !== 'lent') return void scene.seen.add(lease.outcome)
@@ -108,7 +111,7 @@ describe('transactions that interleave on PostgreSQL', () => {
     // A stream opens before it is charged, a whole answer with its charge.
     const whole = below(2) === 0
     const begun = await commit(store, batchOf(instance, { intents, settles: whole ? [settle] : [] }))
-    if (begun.opened.has(callId) && revokedBefore)
+    if (begun.opened.has(callId) && revokedBefore && keyId.startsWith('k'))
       throw new Error('a call was opened after a revocation was committed')
     if (!whole && !begun.opened.has(callId)) return void scene.seen.add('fenced')
     const result = whole ? begun : await commit(store, batchOf(instance, { settles: [settle] }))
@@ -117,8 +120,21 @@ describe('transactions that interleave on PostgreSQL', () => {
     if (charged === undefined) return void scene.seen.add('not charged')
     scene.seen.add('charged')
     scene.charges.set(callId, [...(scene.charges.get(callId) ?? []), charged])
+    // What the charge left of the loan.
+    if (below(2) === 0) await store.ledger.giveBack(leaseId, need - charged)
   }
-  type Attempt = { readonly instance: string; readonly callId: string }
+  type Attempt = { readonly instance: string; readonly callId: string; readonly keyId?: string }
+
+  /** A new key takes the place of the other under the same cap, and makes a call. */
+  const rotate = async (scene: Scene, store: Store): Promise<void> => {
+    const { id, deposit } = scene
+    const keyId = `r${id}`
+    const named = { orgId: 'o', walletId: `w${id}`, label: 'r', prefix: 'r' }
+    const limits = { spendCap: deposit - CENT }
+    await store.keys.createKey({ id: keyId, hash: `hr${id}`, ...named, limits, replaces: `k${id}` })
+    scene.seen.add('rotated')
+    await serve(scene, store, { instance: `${id}.r`, callId: `${id} r`, keyId })
+  }
 
   const revoke = async (scene: Scene): Promise<void> => {
     const changed = await stores[1]?.keys.changeKey(`k${scene.id}`, {
@@ -147,6 +163,7 @@ describe('transactions that interleave on PostgreSQL', () => {
       attempt(1, 'b'),
       attempt(2, 'two'),
       attempt(3, 'two'),
+      () => rotate(scene, store(0)),
       beside[below(3)] ?? revoke.bind(null, scene),
     ]
   }
@@ -154,7 +171,7 @@ describe('transactions that interleave on PostgreSQL', () => {
   const check = async (scene: Scene): Promise<void> => {
     const has = scene.deposit + (scene.seen.has('topped up') ? CENT : 0n)
     let charged = 0n
-    for (const call of ['a', 'b', 'two', 'lost']) {
+    for (const call of ['a', 'b', 'two', 'r', 'lost']) {
       const callId = `${scene.id} ${call}`
       const posted = (await plain.ledger.transfersOf(callId)).filter(({ kind }) => kind === 'usage')
       const charges = scene.charges.get(callId) ?? []

@@ -14,6 +14,7 @@ const weights: Partial<Record<keyof typeof commands, number>> = {
   open: 6,
   settle: 5,
   several: 3,
+  moves: 3,
   extend: 2,
   tick: 3,
   reap: 3,
@@ -79,6 +80,8 @@ const begin = async ({ model, store }: World): Promise<void> => {
       line: [id, ...key.ancestors],
       limits,
       version: 1,
+      replaced: [],
+      ...(parentId === undefined ? {} : { parentId }),
       ...(sub === undefined ? {} : { sub }),
     })
   }
@@ -141,6 +144,7 @@ for (const engine of engines) {
           'settled in quarantine',
           'orphan charged',
           'fenced: closed',
+          'an old key rotated',
         ]) {
           expect(seen.get(what) ?? 0, `situation "${what}"`).toBeGreaterThan(0)
         }

@@ -160,7 +160,7 @@ export const lend: Command = async (world, { a, b, c }) => {
   saw(world, `lend ${result.outcome}`)
   if (!wasEnabled) return equal(result.outcome, 'disabled')
   // Only a key that no key made sees what the operator made.
-  if (named !== undefined && key.line.length > 1) return equal(result.outcome, 'unknown_sub')
+  if (named !== undefined && key.parentId !== undefined) return equal(result.outcome, 'unknown_sub')
   if (result.outcome !== 'lent') saw(world, `refused by ${result.limit}`)
   if (key.reason !== undefined) {
     saw(world, 'monthly block lifted')

@@ -11,7 +11,11 @@ import { brokenLaws } from './engines.ts'
 export type ModelKey = {
   id: string
   wallet: string
+  /** Itself and all whose limits bind it. */
   line: string[]
+  parentId?: string
+  /** The keys whose place it took. */
+  replaced: ModelKey[]
   sub?: string
   limits: Limits
   reason?: DisabledReason

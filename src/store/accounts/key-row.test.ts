@@ -8,6 +8,7 @@ const key: Key = {
   walletId: 'w',
   orgId: 'o',
   ancestors: [],
+  above: [],
   label: 'agent',
   prefix: 'sk-ab',
   limits: { spendCap: 100n, rpm: 60 },

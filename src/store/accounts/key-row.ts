@@ -41,7 +41,7 @@ export const limitValues = (limits: Limits): readonly Value[] => [
 export const assigned = (columns: readonly string[], first: number): string =>
   columns.map((column, at) => `${column} = $${first + at}`).join(', ')
 
-/** The makers above a key, as its row tells them. */
+/** The keys of a column that lists some. */
 export const ancestorsOf = (list: Json): readonly string[] =>
   Array.isArray(list) ? list.filter((id) => typeof id === 'string') : []
 
@@ -54,7 +54,7 @@ const keys = rowsOf({
   id: text('id'),
   walletId: text('wallet_id'),
   orgId: text('org_id'),
-  ancestors: json('ancestors', ancestorsOf),
+  above: json('ancestors', ancestorsOf),
   label: text('label'),
   prefix: text('prefix'),
   canManage: truth('can_manage'),
@@ -69,16 +69,22 @@ const keys = rowsOf({
   trialUntil: maybe(integer('trial_until')),
   aliases: maybe(json('aliases', aliasesOf)),
 })
+/** Only of keys in whose line one was rotated. */
+const parents = rowsOf({ parents: maybe(json('parents', ancestorsOf)) })
 
 /** In the form of the column. */
 export const aliasesText = (aliases: Aliases | undefined): string | null =>
   aliases === undefined ? null : JSON.stringify(aliases)
 
-export const keyOf = (row: Row): Key => ({
-  ...keys.read(row),
-  limits: ownLimits.read(row),
-  granted: grantedLimits.read(row),
-})
+export const keyOf = (row: Row): Key => {
+  const key = keys.read(row)
+  return {
+    ...key,
+    ancestors: parents.read(row).parents ?? key.above,
+    limits: ownLimits.read(row),
+    granted: grantedLimits.read(row),
+  }
+}
 
 /** An absent member keeps the value, null removes it. */
 const pick = <T>(now: T | undefined, next: T | null | undefined): T | undefined =>

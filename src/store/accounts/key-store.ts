@@ -34,6 +34,7 @@ import { deleteBelow, disableBelow, enableBelow } from './keys-below.ts'
 import { leftOf } from './left-store.ts'
 import { insertKey, lockLine } from './new-key.ts'
 import { rehashing } from './rehash.ts'
+import { limitsIn, lockReplaced, predecessorsOf, putAbove } from './replace-key.ts'
 import type { KeyChange, KeyChanged, KeyNote, KeyQuery, KeyStore, NewKey } from './tenancy-port.ts'
 import { usageOf } from './usage-report.ts'
 
@@ -100,6 +101,22 @@ const listed = ({ below, named, deleted, after, most }: KeyQuery): Statement => 
   )
 }
 
+/** Gives the keys whose place it took the same new limits. */
+const followLimits = async (
+  run: Run,
+  { now, lock }: SqlDialect,
+  { key, wish, month }: { key: Key; wish: KeyChange; month: Month },
+): Promise<readonly Key[]> => {
+  const limits = limitsIn(wish)
+  if (limits === undefined) return []
+  const changed = (await predecessorsOf(run, key)).map((old) => changedKey(old, limits, month))
+  for (const old of changed) {
+    await write(run, now, old)
+    await setCaps(run, old, month, lock('b'))
+  }
+  return changed
+}
+
 /** Changes the keys below, if the change concerns them too. */
 const alongWith = async (
   run: Run,
@@ -158,8 +175,10 @@ const insertOnce = async (
   const read = () => run('select * from api_key where id = $1', [key.id])
   const [found] = await read()
   if (found !== undefined) return keyOf(found)
+  const old = key.replaces === undefined ? undefined : await lockReplaced(run, dialect, key.replaces)
   await insertKey(run, dialect, key)
   const made = keyOf(onlyRow(await read()))
+  if (old !== undefined) await putAbove(run, dialect, old, made)
   if (madeBy !== undefined || reference !== undefined)
     await run('insert into key_note (key_id, made_by, reference, tenant_id) values ($1, $2, $3, $4)', [
       key.id,
@@ -220,7 +239,9 @@ export const keyStore = (engine: Engine): KeyStore => {
         id,
         async (run, before, month) => {
           const key = changedKey(before, wish, month)
-          return { key, below: await alongWith(run, dialect, before, wish) }
+          const along = await alongWith(run, dialect, before, wish)
+          const followed = await followLimits(run, dialect, { key, wish, month })
+          return { key, below: [...along, ...followed] }
         },
         by,
       ),

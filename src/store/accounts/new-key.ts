@@ -51,7 +51,8 @@ const isFirst = async (run: Run, dialect: SqlDialect, { walletId }: NewKey): Pro
 /** Inserts a key that does not exist yet. A key below one that is bound to a sub-wallet is bound to it as well. */
 export const insertKey = async (run: Run, dialect: SqlDialect, key: NewKey): Promise<void> => {
   const maker = await makerOf(run, dialect, key)
-  const makers = maker === undefined ? [] : [maker.id, ...maker.ancestors]
+  const makers = maker === undefined ? [] : [maker.id, ...maker.above]
+  const parents = maker === undefined ? [] : [maker.id, ...maker.ancestors]
   const sub = key.subWallet ?? maker?.subWallet
   if (sub !== undefined) await checkSub(run, key, sub)
   const ofAccount = maker === undefined && sub === undefined && key.trialUntil === undefined
@@ -59,9 +60,9 @@ export const insertKey = async (run: Run, dialect: SqlDialect, key: NewKey): Pro
   const limits = limitColumns.map((_column, at) => `$${13 + at}`)
   await run(
     `insert into api_key (id, hash, hashed_by, org_id, wallet_id, parent_id, ancestors, sub_id, label, prefix,
-       trial_until, can_manage, ${limitColumns}, ${grantedColumns}, aliases, created_at, changed_at)
+       trial_until, can_manage, ${limitColumns}, ${grantedColumns}, aliases, parents, created_at, changed_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, ${limits}, ${limits},
-       $${13 + limits.length}, ${dialect.now}, ${dialect.now})`,
+       $${13 + limits.length}, $${14 + limits.length}, ${dialect.now}, ${dialect.now})`,
     [
       key.id,
       key.hash,
@@ -77,6 +78,7 @@ export const insertKey = async (run: Run, dialect: SqlDialect, key: NewKey): Pro
       canManage ? 1 : 0,
       ...limitValues(key.limits),
       aliasesText(key.aliases),
+      parents.length === makers.length ? null : JSON.stringify(parents),
     ],
   )
   for (const [depth, owner] of [key.id, ...makers].entries()) {

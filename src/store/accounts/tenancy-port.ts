@@ -19,6 +19,8 @@ export type NewKey = {
   readonly orgId: string
   readonly walletId: WalletId
   readonly parentId?: KeyId
+  /** The key whose place it takes: it is put above that one. */
+  readonly replaces?: KeyId
   readonly subWallet?: string
   readonly label: string
   readonly prefix: string

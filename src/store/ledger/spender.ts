@@ -33,12 +33,17 @@ export const lockSpenders = async (
   requests: readonly LoanRequest[],
 ): Promise<readonly (SpendingKey | undefined)[]> => {
   const { each, lock, now, oneOf } = dialect
-  const rows = await run(
-    `select n.key_id as of_key, k.*, ${now} as now from api_key k join key_line n on n.owner_id = k.id
-     where ${oneOf('n.key_id', `select e.value->>'k' from ${each('$1')} e`)} order by k.id${lock('k')}`,
-    [JSON.stringify(requests.map(({ keyId }) => ({ k: keyId })))],
-  )
-  const lines = Map.groupBy(rows, (row) => textOf(row, 'of_key'))
+  const read = async () => {
+    const rows = await run(
+      `select n.key_id as of_key, k.*, ${now} as now from api_key k join key_line n on n.owner_id = k.id
+       where ${oneOf('n.key_id', `select e.value->>'k' from ${each('$1')} e`)} order by k.id${lock('k')}`,
+      [JSON.stringify(requests.map(({ keyId }) => ({ k: keyId })))],
+    )
+    return { rows, lines: Map.groupBy(rows, (row) => textOf(row, 'of_key')) }
+  }
+  const seen = await read()
+  // A rotation for which the locks waited put another key into the line. Now that they are held, none can.
+  const { rows, lines } = [...seen.lines].every(isWhole) ? seen : await read()
   // One instant for all of them: the first that was read.
   const [first] = rows
   return requests.map((request) =>
@@ -47,6 +52,10 @@ export const lockSpenders = async (
       : spenderOf(request, lines.get(request.keyId) ?? [], countOf(first, 'now')),
   )
 }
+
+/** Whether these are the rows of all keys that a key names above itself. */
+const isWhole = ([id, line]: readonly [KeyId, readonly Row[]]): boolean =>
+  line.map(keyOf).find((key) => key.id === id)?.above.length === line.length - 1
 
 const spenderOf = (
   { keyId, sub, payer }: LoanRequest,
@@ -70,7 +79,7 @@ const spenderOf = (
 
 /** The scopes of the counters that its calls move, sorted. */
 export const scopesUnder = ({ key, day, sub }: SpendingKey): readonly string[] =>
-  scopesOf({ line: [key.id, ...key.ancestors], walletId: key.walletId, day, sub })
+  scopesOf({ line: [key.id, ...key.above], walletId: key.walletId, day, sub })
 
 /** The counters that it needs, in the form in which missing ones are made. */
 export const countersOf = ({ key, makers, day, month, now }: SpendingKey) => [

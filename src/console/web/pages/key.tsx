@@ -91,9 +91,9 @@ const Rotate = ({ row }: { row: KeyShown }) => {
       >
         <Stack>
           <Text size="sm">
-            It has the same limits, and nothing is spent of its caps yet. The old key stays valid, and keys
-            below it stay below it. Move your traffic to the new one, and delete the old one when its last use
-            no longer changes.
+            It has the same limits, for both keys together, and what was spent counts. It manages what the old
+            one manages. The old key stays valid. Move your traffic to the new one, and delete the old one
+            when its last use no longer changes.
           </Text>
           {made !== undefined && <ShownOnce made={made} onClose={() => setMade(undefined)} />}
         </Stack>
@@ -105,7 +105,7 @@ const Rotate = ({ row }: { row: KeyShown }) => {
 
 const countOf = (below: number): string => (below === 1 ? 'the key' : `the ${countText(below)} keys`)
 
-/** Keys below go on unless they are named: a reseller's key that was rotated may have all tenants below it. */
+/** Keys below go on unless they are named: a reseller's key may have all tenants below it. */
 const Delete = ({ row }: { row: KeyPageShown }) => {
   const [asks, setAsks] = useState(false)
   const [along, setAlong] = useState(false)
@@ -142,7 +142,7 @@ const Delete = ({ row }: { row: KeyPageShown }) => {
               description={
                 along
                   ? 'Their calls are refused too, for good.'
-                  : 'Else they go on, billed to your wallet as before; keys that you make later do not manage them.'
+                  : 'Else they go on, billed to your wallet as before; a key that takes the place of this one manages them, and no other that you make later.'
               }
               checked={along}
               onChange={(event) => setAlong(event.currentTarget.checked)}

@@ -1,0 +1,79 @@
+/**
+ * A key that takes the place of an older one, by rotation: it is put above that one and all keys below it. So its caps
+ * bind what all of them spend, with what was spent before, and it governs what the older one governs. Meanwhile that one
+ * goes on.
+ */
+import { type Key, type KeyId, newestOf } from '../../tenancy/key.ts'
+import type { Run, SqlDialect } from '../engine/engine.ts'
+import { keyOf } from './key-row.ts'
+import type { KeyChange } from './tenancy-port.ts'
+
+const below = 'select n.key_id from key_line n where n.owner_id = $1'
+
+/**
+ * Locks the newest key in place of this one, which is the one to be replaced, with all keys above and below it, so that
+ * none of them borrows or makes a key meanwhile.
+ */
+export const lockReplaced = async (run: Run, { lock }: SqlDialect, id: KeyId): Promise<KeyId> => {
+  for (let newest = id; ; ) {
+    const rows = await run(
+      `select k.* from api_key k where k.id in (${below})
+         or k.id in (select n.owner_id from key_line n where n.key_id = $1) order by k.id${lock('k')}`,
+      [newest],
+    )
+    const key = rows.map(keyOf).find((one) => one.id === id)
+    if (key === undefined) throw new Error(`there is no key ${id} to be replaced`)
+    if (newestOf(key) === newest) return newest
+    newest = newestOf(key)
+  }
+}
+
+/**
+ * Puts a key that was just made above the locked one. Its counters begin with what that one's counted, while no lease
+ * that counts against them can change.
+ */
+export const putAbove = async (run: Run, dialect: SqlDialect, old: KeyId, made: Key): Promise<void> => {
+  const { lock, now } = dialect
+  await run(
+    `select l.id from lease l where l.state <> 'closed' and l.key_id in (${below}) order by l.id${lock('l')}`,
+    [old],
+  )
+  await run(`select b.scope from budget b where b.owner_id = $1 order by b.scope${lock('b')}`, [old])
+  await run(
+    `insert into budget (scope, owner_id, month, wallet_id, lim, tolerated, used, held, calls)
+     select 'key:' || cast($2 as text) || coalesce(':' || b.month, ''), $2, b.month, b.wallet_id,
+       case when b.month is null then cast($3 as bigint) else cast($4 as bigint) end, b.used + b.held, b.used, b.held, b.calls
+     from budget b where b.owner_id = $1`,
+    [old, made.id, made.limits.spendCap ?? null, made.limits.monthlyCap ?? null],
+  )
+  await run(
+    `update api_key set parents = coalesce(parents, ancestors), version = version + 1, changed_at = ${now},
+       ancestors = case when id <> $1 then replace(ancestors, $2, $2 || ',' || $3)
+         when ancestors = '[]' then '[' || $3 || ']' else '[' || $3 || ',' || substr(ancestors, 2) end
+     where id in (${below})`,
+    [old, JSON.stringify(old), JSON.stringify(made.id)],
+  )
+  await run(
+    `insert into key_line (key_id, owner_id, depth)
+     select n.key_id, cast($2 as text), n.depth + 1 from key_line n where n.owner_id = $1`,
+    [old, made.id],
+  )
+}
+
+/** The keys whose place a key took. They have its makers, and keys that it made have it. */
+export const predecessorsOf = async (run: Run, { id, ancestors }: Key): Promise<readonly Key[]> => {
+  const rows = await run(
+    `select k.* from api_key k where k.id in (${below} and n.depth > 0) and coalesce(k.parent_id, '') = $2 order by k.id`,
+    [id, ancestors[0] ?? ''],
+  )
+  return rows.map(keyOf)
+}
+
+/** The limits of a change, which also apply to the keys whose place it took: those below them are bound by them too. */
+export const limitsIn = ({ byCreator, ...change }: KeyChange): KeyChange | undefined => {
+  const { spendCap, monthlyCap, stopAt, rpm, rph, rpd, tpm } = change
+  const limits = Object.entries({ spendCap, monthlyCap, stopAt, rpm, rph, rpd, tpm }).filter(
+    ([, limit]) => limit !== undefined,
+  )
+  return limits.length === 0 ? undefined : { ...Object.fromEntries(limits), byCreator }
+}

@@ -1,0 +1,120 @@
+/** A rotation changes the value of a key, never how much may be spent or what it manages. On both engines. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { chat, completion, jsonOf } from '../server/harness.ts'
+import { brokenLaws, serverEngines } from '../store/engines.ts'
+import { CENT } from '../store/world.ts'
+import { startConsoleOn, type TestConsole, type Visitor } from './rig.ts'
+
+type Made = { id: string; key: string }
+
+for (const engine of serverEngines)
+  describe(engine.name, () => {
+    let it: TestConsole
+    let owner: Visitor
+    beforeAll(async () => {
+      it = await startConsoleOn(engine)
+      owner = await it.visit('owner@example.com', 'owner')
+      // A cent: 1 000 tokens at ten dollars a million, and none that were asked with.
+      it.answerWith(() =>
+        completion('x', { prompt_tokens: 0, completion_tokens: 1_000, total_tokens: 1_000 }),
+      )
+    })
+    afterAll(async () => {
+      const broken = await brokenLaws(it.store)
+      await it.stop()
+      expect(broken).toEqual([])
+    })
+
+    const make = async (body: object): Promise<Made> => jsonOf(await owner.ask('POST', '/keys', body))
+    const rotate = async ({
+      id,
+    }: Made): Promise<Made & { spent_usd: string; spent_this_month_usd: string }> =>
+      jsonOf(await owner.ask('POST', `/keys/${id}/rotate`))
+    const call = (token: string) => it.post('/v1/chat/completions', chat({ max_tokens: 1_000 }), {}, token)
+    const statusOf = async (token: string) => (await call(token)).status
+    const usage = async (token: string) =>
+      (await jsonOf(await it.get('/v1/key/wholesale/me/usage', token))).data
+
+    for (const cap of ['spend_cap_usd', 'monthly_cap_usd'])
+      test(`what the old value spent counts against ${cap} of the new one`, async () => {
+        const old = await make({ label: 'capped', [cap]: 0.035 })
+        expect([await statusOf(old.key), await statusOf(old.key)]).toEqual([200, 200])
+        const next = await rotate(old)
+        expect(Number(next.spent_usd)).toBe(0.02)
+        expect((await usage(next.key)).spent_usd).toBe(0.02)
+        expect(await statusOf(next.key)).toBe(200)
+        const refused = await call(next.key)
+        expect([refused.status, (await jsonOf(refused)).error.limit]).toEqual([402, cap])
+        expect(await statusOf(old.key)).toBe(402)
+      })
+
+    test('both values together, and those of further rotations, stay within the cap', async () => {
+      const before = await it.balance()
+      const old = await make({ label: 'together', monthly_cap_usd: 0.065 })
+      expect(await statusOf(old.key)).toBe(200)
+      const values = [old, await rotate(old), await rotate(old)]
+      values.push(await rotate(values[1] as Made))
+      const statuses = await Promise.all(
+        Array.from({ length: 24 }, (_, n) => statusOf(values[n % values.length]?.key ?? '')),
+      )
+      expect(statuses.filter((status) => status === 200)).toHaveLength(5)
+      expect(before - (await it.balance())).toBe(6n * CENT)
+    })
+
+    test('new limits of the new value bind the old one too, and what is below it', async () => {
+      const old = await make({ label: 'raised', monthly_cap_usd: 0.015, can_manage: true })
+      const { data: below } = await jsonOf(
+        await it.send('POST', '/v1/key/wholesale', { label: 'below' }, old.key),
+      )
+      expect(await statusOf(below.key)).toBe(200)
+      const next = await rotate(old)
+      expect(await statusOf(below.key)).toBe(402)
+      await owner.ask('DELETE', `/keys/${old.id}`)
+      await owner.ask('PUT', `/keys/${next.id}`, { limits: { monthly_cap_usd: 0.025 } })
+      expect([await statusOf(below.key), await statusOf(next.key)]).toEqual([200, 402])
+      expect((await usage(next.key)).spent_usd).toBe(0.02)
+    })
+
+    test('the new value manages what the old one managed, and the old one goes on', async () => {
+      const old = await make({ label: 'reseller', can_manage: true })
+      const child = async (token: string, label: string): Promise<Made> =>
+        (await jsonOf(await it.send('POST', '/v1/key/wholesale', { label }, token))).data
+      const first = await child(old.key, 'first')
+      const next = await rotate(old)
+      const [byOld, byNew] = [await child(old.key, 'by the old one'), await child(next.key, 'by the new one')]
+      const limits = (of: Made, rpm: number, token: string) =>
+        it.send('PUT', `/v1/key/wholesale/${of.id}/limits`, { rpm_limit: rpm }, token)
+      for (const tenant of [first, byOld]) {
+        expect((await limits(tenant, 7, next.key)).status).toBe(200)
+        expect((await limits(tenant, 8, old.key)).status).toBe(200)
+      }
+      expect((await limits(byNew, 7, next.key)).status).toBe(200)
+      // The old value has no power over the new one, nor over what that one made.
+      expect((await limits(byNew, 9, old.key)).status).toBe(404)
+      expect((await limits(next, 9, old.key)).status).toBe(404)
+      const { data: listed } = await jsonOf(await it.get('/v1/key/wholesale', next.key))
+      expect(listed.map(({ id, parent }: { id: string; parent: string | null }) => [id, parent])).toEqual([
+        [byNew.id, next.id],
+        [byOld.id, old.id],
+        [first.id, old.id],
+        [old.id, null],
+      ])
+      const shown = await jsonOf(await owner.ask('GET', `/keys/${first.id}`))
+      expect([shown.parent, shown.tenant]).toEqual([old.id, first.id])
+      // The new value can end the old one.
+      expect((await it.send('DELETE', `/v1/key/wholesale/${old.id}`, undefined, next.key)).status).toBe(200)
+      expect([await statusOf(old.key), await statusOf(first.key)]).toEqual([401, 200])
+      expect((await it.send('DELETE', `/v1/key/wholesale/${first.id}`, undefined, next.key)).status).toBe(200)
+      expect(await statusOf(first.key)).toBe(401)
+    })
+
+    test('the first key of an account keeps its rights on both values', async () => {
+      const old = await make({ label: 'account', can_manage: true })
+      const next = await rotate(old)
+      for (const { key } of [old, next]) {
+        expect((await it.send('PUT', '/api/wallet/rules', { daily_limit_usd: 500 }, key)).status).toBe(200)
+        const { data: me } = await jsonOf(await it.get('/v1/key/wholesale/me', key))
+        expect(me.parent).toBe(null)
+      }
+    })
+  })
