@@ -9,7 +9,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { startEmbedded } from '../test/postgres.ts'
+import { startEmbedded } from '../test/embedded-postgres.ts'
 import { bodyOf, cpuSeconds, load, median, type Sample } from './measure.ts'
 import { type DatabaseCpu, postgresCpu } from './postgres-cpu.ts'
 import { calledBy, inTurnsOf, type Ledger, openLedger, SECRET } from './scale-ledger.ts'
@@ -40,7 +40,7 @@ const note = (text: string): void =>
   void process.stderr.write(`${((performance.now() - started) / 1_000).toFixed(0)} s: ${text}\n`)
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-scale-'))
-const postgres = engine === 'postgres' ? await startEmbedded() : undefined
+const postgres = engine === 'postgres' ? await startEmbedded(tmpdir()) : undefined
 const databaseCpu: DatabaseCpu = postgres === undefined ? () => 0 : await postgresCpu(postgres.url)
 const place = async (name: string): Promise<string> => {
   if (postgres === undefined) return `sqlite:${join(folder, `${name}.db`)}`

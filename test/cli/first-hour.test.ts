@@ -3,8 +3,9 @@ import { afterAll, expect, test } from 'bun:test'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { freePort } from '../free-port.ts'
 import { fetchAgain } from '../late-ledger.ts'
-import { freePort, postgresForTests } from '../postgres.ts'
+import { postgresForTests } from '../postgres.ts'
 import { endPrograms, ownProgram, runProgram, startProgram } from '../program.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-hour-'))

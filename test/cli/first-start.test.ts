@@ -6,8 +6,9 @@ import { afterAll, expect, test } from 'bun:test'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { freePort } from '../free-port.ts'
 import { fetchAgain } from '../late-ledger.ts'
-import { freePort, untouchedPostgres } from '../postgres.ts'
+import { untouchedPostgres } from '../postgres.ts'
 import { beginProgram, runProgram, startProgram } from '../program.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'turnpike-first-'))

@@ -1,7 +1,7 @@
 /** Signing in by a company's own identity provider, against a real one on loopback. On both engines. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Secret } from '../../src/core/secret.ts'
-import { freePort } from '../postgres.ts'
+import { freePort } from '../free-port.ts'
 import { jsonOf } from '../server/harness.ts'
 import { serverEngines } from '../store/engines.ts'
 import { type Issuer, startIssuer } from './issuer.ts'

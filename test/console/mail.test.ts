@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { SMTPServer } from 'smtp-server'
 import { Secret } from '../../src/core/secret.ts'
-import { freePort } from '../postgres.ts'
+import { freePort } from '../free-port.ts'
 import { jsonOf } from '../server/harness.ts'
 import { until } from '../until.ts'
 import { PASSWORD, startConsole } from './rig.ts'
