@@ -173,7 +173,7 @@ export type DrainWith = {
   /** Ends calls that are still open shortly before the deadline. */
   readonly cut?: () => void
   /** What else must end, at most within this time: calls whose money the book does not hold. */
-  readonly others?: (forMs: number) => Promise<void>
+  readonly others?: (forMs: number) => Promise<unknown>
 }
 
 /**

@@ -103,7 +103,10 @@ export const serve = async (
     stopCollecting()
     server.goAway()
     // From here on new calls are refused; running ones end normally, and their leases are given back.
-    await book.drain(config.drainMs, { cut: server.stop, others: stopChores })
+    await book.drain(config.drainMs, {
+      cut: server.stop,
+      others: (forMs) => Promise.all([stopChores(forMs), server.answered(forMs)]),
+    })
     server.stop()
     stopWatch()
     await traces?.close()

@@ -5,7 +5,7 @@ import type { Member } from '../store/people/people-port.ts'
 import type { TenantLink } from '../store/tenants/tenant-port.ts'
 import { takeAttempt } from './attempts.ts'
 import { libraryFault } from './credentials.ts'
-import type { ConsoleRequest, ConsoleRoute, Here, Session } from './here.ts'
+import { type ConsoleRequest, type ConsoleRoute, type Here, noOrganisation, type Session } from './here.ts'
 import { hashOfLink } from './links.ts'
 import { withPresentCookie } from './old-secret.ts'
 import { consoleOf } from './open-console.ts'
@@ -65,7 +65,9 @@ const checkAudience = (
   if (audience === 'operator' && !session.operator)
     throw refuse('not_found', 'There is nothing at this address, or it is not yours.')
   if (typeof audience === 'object' && !audience.some((act) => session.acts.includes(act)))
-    throw refuse('forbidden', `Your role (${session.role ?? 'none'}) may not do this; ask an owner or admin.`)
+    throw session.role === undefined
+      ? noOrganisation()
+      : refuse('forbidden', `Your role (${session.role}) may not do this; ask an owner or admin.`)
   if (fresh === true && now - session.createdAt > FRESH_MS)
     throw refuse('forbidden', 'This needs a sign-in of the last hour; sign in again.', {
       members: { reason: 'sign_in_again' },

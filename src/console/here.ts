@@ -106,12 +106,15 @@ export const personOf = ({ session }: Here): Session => {
   return session
 }
 
+/** Nobody has added them, or somebody has removed them since. */
+export const noOrganisation = () =>
+  refuse('forbidden', 'You belong to no organisation here; ask an owner or admin for an invitation.')
+
 /** The organisation that the session looks at, never one that the request names. */
 export const within = (here: Here): Within => {
   const session = personOf(here)
   const { orgId, role } = session
-  if (orgId === undefined || role === undefined)
-    throw refuse('forbidden', 'You belong to no organisation yet; ask for an invitation.')
+  if (orgId === undefined || role === undefined) throw noOrganisation()
   return { ...here, session: { ...session, orgId, role } }
 }
 

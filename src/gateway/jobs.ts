@@ -2,6 +2,7 @@
 import type { JobShape } from '../media/shape.ts'
 import type { Deployment } from '../routing/deployments.ts'
 import type { Run, RunFacts } from '../store/calls/run-port.ts'
+import type { WalletId } from '../tenancy/key.ts'
 
 /** How long a silent process keeps its jobs; then others take them over. */
 export const OWNER_MS = 15_000
@@ -37,6 +38,8 @@ export type Jobs = {
   /** Steps in progress. */
   busy: number
   readonly waiting: Map<string, Set<() => void>>
+  /** Webhooks that are being sent, by wallet. */
+  readonly webhooks: Map<WalletId, number>
   /** Callers who wait here and cannot come back later. */
   staying: number
   /** The process is ending: it takes up no more jobs, and goes on with its own only as long as they need it. */
@@ -50,6 +53,7 @@ export const newJobs = (): Jobs => ({
   submitting: new Set(),
   busy: 0,
   waiting: new Map(),
+  webhooks: new Map(),
   staying: 0,
   stopped: false,
   left: false,

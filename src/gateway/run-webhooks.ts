@@ -7,22 +7,35 @@ import type { Gateway } from './gateway.ts'
 import { deliveredAnswer, shownRun, shownStates } from './shown-run.ts'
 import { signedHeaders } from './wallet-alerts.ts'
 
-const MOST = 20
+/** How many are under way at once, and of one wallet about: its receivers may be silent, and others wait behind them. */
+const AT_ONCE = 100
+const OF_WALLET = 20
 
-/** Sends those that are due; a receiver that is away is tried again later. */
+/** Begins to send those that are due; a receiver that is away is tried again later. */
 export const sendRunWebhooks = async (gateway: Gateway): Promise<void> => {
+  const { webhooks } = gateway.memory.jobs
+  const underWay = [...webhooks.values()]
+  const most = AT_ONCE - underWay.reduce((sum, count) => sum + count, 0)
+  if (most <= 0) return
+  const busy = [...webhooks].filter(([, count]) => count >= OF_WALLET).map(([walletId]) => walletId)
+  const due = await gateway.store.runs.takeWebhooks({ most, ofWallet: OF_WALLET, except: busy })
+  for (const run of due) void sendOne(gateway, run)
+}
+
+const sendOne = async (gateway: Gateway, run: Run): Promise<void> => {
   const { store, log } = gateway
-  const due = await store.runs.takeWebhooks(MOST)
-  await Promise.all(
-    due.map(async (run) => {
-      try {
-        await send(gateway, run)
-        await store.runs.webhookSent(run.id)
-      } catch (error) {
-        log.warn('a webhook of a job was not accepted', { call: run.id, error: messageOf(error) })
-      }
-    }),
-  )
+  const { webhooks } = gateway.memory.jobs
+  const count = (by: number): number => (webhooks.get(run.walletId) ?? 0) + by
+  webhooks.set(run.walletId, count(1))
+  try {
+    await send(gateway, run)
+    await store.runs.webhookSent(run.id)
+  } catch (error) {
+    log.warn('a webhook of a job was not accepted', { call: run.id, error: messageOf(error) })
+  } finally {
+    if (count(-1) === 0) webhooks.delete(run.walletId)
+    else webhooks.set(run.walletId, count(-1))
+  }
 }
 
 const send = async (gateway: Gateway, run: Run): Promise<void> => {

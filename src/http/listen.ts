@@ -19,6 +19,8 @@ type Listening = {
   readonly port: number
   /** Sends callers elsewhere: answers close their connections, and sockets close once their requests have ended. */
   goAway(): void
+  /** Resolves when no request is open, within this time; what a stranger leaves half sent must not take longer. */
+  answered(forMs: number): Promise<void>
   /** Ends every connection at once. */
   stop(): void
 }
@@ -27,6 +29,9 @@ type Server = Pick<Bun.Server<SocketData>, 'requestIP' | 'timeout'>
 
 const NEVER = 0
 const RESTARTING = 1012
+/** How long requests that are no calls of models may take to end, such as uploads, and how often we look. */
+const REQUESTS_MS = 10_000
+const LOOK_MS = 20
 
 /** Listens until it is stopped. */
 export const listen = (present: Present, place: ListenAddress): Listening => {
@@ -86,6 +91,11 @@ export const listen = (present: Present, place: ListenAddress): Listening => {
     goAway: () => {
       gateway.capacity.draining = true
       for (const socket of sockets) goAway(socket)
+    },
+    answered: async (forMs) => {
+      const { clock } = gateway
+      const until = clock.monotonicMs() + Math.min(forMs, REQUESTS_MS)
+      while (server.pendingRequests > 0 && clock.monotonicMs() < until) await clock.sleep(LOOK_MS)
     },
     stop: () => {
       for (const socket of sockets) socket.close(RESTARTING, 'The server is shutting down.')

@@ -1,5 +1,6 @@
 /** Two people change one thing at once: neither undoes what the other did, nor loses what was typed. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { PASSWORD } from '../console/rig.ts'
 import { jsonOf } from '../server/harness.ts'
 import { openBrowser, type TestBrowser } from './open-browser.ts'
 import { type ListeningConsole, listenConsole } from './rig.ts'
@@ -59,4 +60,32 @@ test('saving one rule keeps the others: also those that somebody else has set si
   await page.getByText('One per line; * matches').waitFor()
   expect((await jsonOf(await other.ask('GET', '/rules'))).allowed_models).toEqual(['*'])
   expect(errors).toEqual([])
+})
+
+test('somebody who signs in where another session ended plays with a key of their own', async () => {
+  const next = await it.visit('next@example.com', 'admin')
+  const { page } = await browser.newPage()
+  await it.enter(page, 'before@example.com', 'owner')
+  const keys = new Set<string>()
+  page.on('request', (request) => {
+    if (new URL(request.url()).pathname.startsWith('/v1/')) keys.add(request.headers().authorization ?? '')
+  })
+  const play = async () => {
+    await page.getByRole('link', { name: 'Playground' }).click()
+    await page.getByLabel('Message').fill('hello')
+    const called = page.waitForRequest(
+      (request) => new URL(request.url()).pathname === '/v1/chat/completions',
+    )
+    await page.getByRole('button', { name: 'Send' }).click()
+    await called
+  }
+  await play()
+  await it.store.people.remove('person_session', [{ column: 'user_id', is: '<>', value: next.personId }])
+  await page.getByRole('link', { name: 'Calls' }).click()
+  await page.getByLabel('E-mail address').fill(next.email)
+  await page.getByRole('textbox', { name: 'Password' }).fill(PASSWORD)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+  await page.getByText('next@example.com').first().waitFor()
+  await play()
+  expect(keys.size).toBe(2)
 })

@@ -224,6 +224,15 @@ test('without mail nobody is added who has an account elsewhere: its first link 
   expect(await it.store.members.list({ orgId: 'org_other' })).toHaveLength(2)
 })
 
+test('somebody who is removed while signed in is told so at the next request', async () => {
+  const gone = await it.visit('gone@example.com', 'admin')
+  expect((await gone.ask('GET', '/keys')).status).toBe(200)
+  expect((await who.owner.ask('DELETE', `/team/${gone.personId}`)).status).toBe(200)
+  const refused = await gone.ask('POST', '/keys', { label: 'late' })
+  expect(refused.status).toBe(403)
+  expect((await jsonOf(refused)).error.message).toStartWith('You belong to no organisation here')
+})
+
 test('a change and its record are one: the store keeps both or neither', async () => {
   const made = await jsonOf(
     await who.developer.ask('POST', '/keys', { label: 'mine', spend_cap_usd: 3, can_manage: true }),

@@ -199,6 +199,49 @@ for (const engine of engines.filter(({ lasting }) => lasting))
         expect((await server.post('/v1/run', { ...body, webhook: { url } })).status).toBe(400)
     })
 
+    test('a receiver that never answers keeps nobody else waiting, however many webhooks are for it', async () => {
+      const database = await engine.fresh()
+      let told = 0
+      const webhooks: PublicParts = {
+        resolve: async () => ['1.1.1.1'],
+        fetch: async (url) => {
+          if (url.endsWith('/dead')) await new Promise(() => undefined)
+          told++
+          return new Response('', { status: 204 })
+        },
+      }
+      const options = { runsOpenMax: 200 }
+      const server = await startJobServer({ url: database.url, server: { webhooks, options } })
+      stops.push(() => stopSound(server, database))
+      const other = `${server.wallet}_other`
+      await server.store.wallets.createWallet({ id: other, orgId: 'org_other', name: 'other' })
+      await server.store.ledger.post({
+        kind: 'topup',
+        ref: other,
+        debit: 'cash',
+        credit: other,
+        amount: 100n * CENT,
+      })
+      const key = await server.newKey({}, { walletId: other, orgId: 'org_other' })
+      const ask = (path: string, token?: string) =>
+        server.post(
+          '/v1/run',
+          {
+            model: 'mock/film',
+            inputs: { prompt: 'a fox' },
+            webhook: { url: `https://agent.example/${path}` },
+          },
+          { prefer: 'wait=0' },
+          token,
+        )
+      const begun = await Promise.all(Array.from({ length: 150 }, () => ask('dead')))
+      expect(new Set(begun.map(({ status }) => status))).toEqual(new Set([202]))
+      server.says(1)
+      await until(() => server.gateway.memory.jobs.open.size === 0)
+      expect((await ask('told', key.token)).status).toBe(202)
+      await until(() => told === 1)
+    })
+
     test('a vendor’s hook wakes the poll of its job and nothing else; a forged one does nothing', async () => {
       const { one, vendor } = await pair()
       vendor.says('pending')

@@ -152,6 +152,30 @@ test('draining shows: in the status, in /readyz, in answers that end their conne
   expect(await child.exited).toBe(0)
 })
 
+test('a request that is no call of a model is answered too: an upload whose bytes still come', async () => {
+  const { child, address, token, hang, host } = await start({ DRAIN_SECONDS: '60' })
+  const [first, rest] = [
+    '--x\r\nContent-Disposition: form-data; name="file"; filename="a.txt"\r\n\r\n',
+    'words\r\n--x--\r\n',
+  ]
+  const socket = await hang(
+    `POST /v1/files HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${token}\r\nContent-Type: multipart/form-data; boundary=x\r\nContent-Length: ${first.length + rest.length}\r\n\r\n${first}`,
+  )
+  let heard = ''
+  socket.on('data', (piece) => {
+    heard += piece
+  })
+  const closed = new Promise((done) => socket.on('close', done))
+  // The upload came first; once this is answered, it has begun.
+  expect((await fetch(`${address}/livez`)).status).toBe(200)
+  child.kill('SIGTERM')
+  await draining(address)
+  socket.write(rest)
+  await closed
+  expect(heard).toStartWith('HTTP/1.1 200 OK')
+  expect(await child.exited).toBe(0)
+})
+
 test('Ctrl-C that reaches it twice at once, as under npm start, leaves open calls their time; a later one ends it', async () => {
   goOn = Promise.withResolvers()
   const { child, address, streamed } = await start({ DRAIN_SECONDS: '600', LOG: 'info' }, 'pipe')

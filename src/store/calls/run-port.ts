@@ -189,7 +189,14 @@ export type RunStore = {
     keyId: KeyId,
     it: { readonly states?: readonly RunState[] | undefined; readonly most: number },
   ): Promise<readonly Run[]>
-  /** Ended runs whose webhook is due, with their next try already set; after the last try it is given up. */
-  takeWebhooks(most: number): Promise<readonly Run[]>
+  /**
+   * Ended runs whose webhook is due, with their next try already set; after the last try it is given up. The wallets take
+   * turns; `except` names those that wait.
+   */
+  takeWebhooks(it: {
+    readonly most: number
+    readonly ofWallet: number
+    readonly except: readonly WalletId[]
+  }): Promise<readonly Run[]>
   webhookSent(id: CallId): Promise<void>
 }

@@ -68,11 +68,16 @@ export const runStore = (engine: Engine): RunStore => {
       )
       return rows.map(runOf)
     },
-    takeWebhooks: async (most) => {
+    takeWebhooks: async ({ most, ofWallet, except }) => {
+      const turns = `select w.id, w.webhook_at, row_number() over (partition by w.wallet_id order by w.webhook_at) as turn
+        from run w where w.webhook_at <= ${now} and w.wallet_id not in (select e.value->>'w' from ${each('$3')} e)`
+      const next = `select d.id from (${turns}) d where d.turn <= $2 order by d.turn, d.webhook_at limit $1`
       const rows = await change(
         `update run set webhook_at = ${now} + ${putOff}, webhook_tries = run.webhook_tries + 1 where id in (select r.id
-           from run r where r.webhook_at <= ${now} order by r.webhook_at limit $1${lockFree('r')}) returning *`,
+           from run r where r.webhook_at <= ${now} and r.id in (${next})${lockFree('r')}) returning *`,
         most,
+        ofWallet,
+        JSON.stringify(except.map((w) => ({ w }))),
       )
       return rows.map(runOf)
     },
