@@ -3,13 +3,12 @@
  * its event.
  */
 import type { Nano } from '../core/money.ts'
-import { refuse } from '../core/refusal.ts'
+import { must, refuse } from '../core/refusal.ts'
 import { changeRules } from '../gateway/change-rules.ts'
 import { forgetCard, openForInvoice, openTopUp } from '../gateway/checkouts.ts'
 import { payFromWallet } from '../payment/pay-invoice.ts'
 import type { Invoice } from '../store/funding/funding-port.ts'
-import type { AutoTopUpChange } from '../tenancy/rules-body.ts'
-import { autoTopUpBody } from '../tenancy/rules-body.ts'
+import { type AutoTopUpChange, autoTopUpBody, readTopUp } from '../tenancy/rules-body.ts'
 import { actorOf, type ConsoleRoute, type Here, type Reply, type Within, within } from './here.ts'
 import { walletOf } from './make-key.ts'
 import { bodied, usdOf } from './read.ts'
@@ -48,9 +47,13 @@ const getCheckout = async (context: Here): Promise<Reply> => {
   return { value: { id, paid, amount_usd: usdOf(amount), invoice: invoiceId ?? null } }
 }
 
-const putAutoTopUp = async (context: Here, change: AutoTopUpChange): Promise<Reply> => {
+/** What is left out of the rule stays, so that a page that was opened earlier undoes nothing. */
+const putAutoTopUp = async (context: Here, { auto_top_up: sent }: AutoTopUpChange): Promise<Reply> => {
   const here = within(context)
-  await changeRules(here.gateway, { walletId: await walletOf(here), change, by: actorOf(here) })
+  const walletId = await walletOf(here)
+  const { rules } = await here.gateway.store.wallets.walletRules(walletId)
+  const autoTopUp = sent === null ? null : must(readTopUp('auto_top_up', sent, rules.autoTopUp))
+  await changeRules(here.gateway, { walletId, change: { autoTopUp }, by: actorOf(here) })
   return { value: { done: true } }
 }
 
@@ -110,7 +113,7 @@ export const paymentRoutes: readonly ConsoleRoute[] = [
   bodied({
     method: 'PUT',
     path: '/wallet/auto-top-up',
-    summary: 'Sets the rule that charges the saved card, or removes it with null.',
+    summary: 'Sets the rule that charges the saved card, or what is sent of it; null removes it.',
     audience: ['wallet'],
     fresh: true,
     body: autoTopUpBody,

@@ -16,12 +16,17 @@ const body = z.strictObject(
   { error: strangers('is not known') },
 )
 
-test('a stranger to a schema that has no words for it is told in words', () => {
-  const refused = readAs(z.strictObject({ a: z.string() }), { a: 'x', b: 1 })
-  expect(refused instanceof Refusal && [refused.members.param, refused.message]).toEqual([
-    'b',
-    "'b' is not taken here.",
-  ])
+test.each([
+  [{ a: 'x', b: 1 }, 'b', "'b' is not taken here."],
+  [{}, 'a', "'a' is missing."],
+  [{ a: 5 }, 'a', "'a' must be a string."],
+  [{ a: 'x', list: 5 }, 'list', "'list' must be a list."],
+  [{ a: 'x', list: ['x'] }, 'list.0', "'list.0' must be an object."],
+  [{ a: 'x'.repeat(4) }, 'a', "'a' has a value that is not taken here."],
+])('what is wrong by a schema without messages is told in words: %j', (value, param, message) => {
+  const bare = z.strictObject({ a: z.string().max(3), list: z.array(z.object({})).optional() })
+  const refused = readAs(bare, value)
+  expect(refused instanceof Refusal && [refused.members.param, refused.message]).toEqual([param, message])
 })
 
 test('members come out as their types', () => {

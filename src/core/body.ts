@@ -9,6 +9,23 @@ import { invalid, Refusal } from './refusal.ts'
 
 type Issue = z.core.$ZodIssue
 
+const kinds: Readonly<Record<string, string>> = {
+  object: 'an object',
+  record: 'an object',
+  array: 'a list',
+  string: 'a string',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+}
+
+/** What is said where a schema has no message of its own; a schema's message goes before it. */
+const inWords = (issue: z.core.$ZodRawIssue): string => {
+  if (issue.code === 'unrecognized_keys') return 'is not taken here'
+  if (issue.code !== 'invalid_type') return 'has a value that is not taken here'
+  return issue.input === undefined ? 'is missing' : `must be ${kinds[issue.expected] ?? 'of another type'}`
+}
+
 /**
  * Reads a body. A schema's message follows the name of its member (`must be …`). `otherwise` may return another refusal
  * for the wrong members it is given.
@@ -18,7 +35,7 @@ export const readAs = <T, Other = never>(
   body: JsonObject,
   otherwise: (wrong: ReadonlySet<string>) => Other | undefined = () => undefined,
 ): T | Refusal | Other => {
-  const read = schema.safeParse(body)
+  const read = schema.safeParse(body, { error: inWords })
   if (read.success) return read.data
   const { issues } = read.error
   return otherwise(new Set(issues.map(({ path }) => String(path[0] ?? '')))) ?? refusalOf(issues)
@@ -31,9 +48,7 @@ const refusalOf = (issues: readonly Issue[]): Refusal => {
   if (issue.code === 'custom' && issue.params?.refusal instanceof Refusal) return issue.params.refusal
   const stranger = issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : []
   const param = [...issue.path, ...stranger].join('.')
-  // The library's own words about a schema without any.
-  const message = issue.message.startsWith('Unrecognized key') ? 'is not taken here' : issue.message
-  return invalid(param, `'${param}' ${message}.`)
+  return invalid(param, `'${param}' ${issue.message}.`)
 }
 
 /** An amount of USD; anything else is refused with the message `what`. */

@@ -48,11 +48,12 @@ export const deliver = async (
   const charged = chargedOf(billed, metered)
   const bill = billOf(billed, metered, charged)
   const { usage } = metered
+  const endedAt = Math.max(run.createdAt, gateway.clock.now())
   const results = {
     done,
     ...stored,
     createdS: Math.floor(run.createdAt / 1000),
-    more: moreOf(gateway, run, 'done'),
+    more: moreOf(gateway, { ...run, endedAt }, 'done'),
   }
   const callRef = { call: { media: { results: style }, modelName }, trace: { callId: run.id } }
   const last = written(callRef, results, { usage, bill, charged })
@@ -72,6 +73,7 @@ export const deliver = async (
       bill,
       charged: String(charged),
       headers,
+      endedAt,
     },
     settle: {
       charge: charged,

@@ -14,6 +14,8 @@ export const paidBefore = async (gateway: Gateway, paying: PayingCall): Promise<
   const { x402, presented, trace } = paying
   const earlier = await gateway.store.payments.paymentForCall(trace.callId)
   if (earlier === undefined || earlier.id === presented?.id) return undefined
+  // Its payer claimed it instead of the answer.
+  if (earlier.changeTo !== undefined) return undefined
   if (earlier.scheme !== 'exact' || !isFor(earlier, paying.keptUnder)) return undefined
   if (earlier.state === 'settling') throw unconfirmed()
   const offer = x402.offerOf(earlier)

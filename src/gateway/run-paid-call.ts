@@ -118,12 +118,12 @@ const tellKept = ({ presented, trace, bearer }: PayingCall, refusal: Refusal): R
   const { code, message, members, headers } = refusal
   const taken = presented?.scheme === 'exact' && trace.headers['payment-response'] !== undefined
   if (!taken || code === 'payment_unconfirmed') return refusal
-  const back = bearer ? 'is in the wallet' : 'can be claimed (X-Change-Claim)'
+  const later = bearer ? '; after that it is in the wallet' : ', or claim it at once (X-Change-Claim)'
   // A job is not run again: what it does not cost is change once it has ended.
   const kept =
     members.run_id === undefined
-      ? `The payment is kept: send the same request with it again within a day; after that it ${back}.`
-      : `What the run does not cost of the payment ${back} when it has ended.`
+      ? `The payment is kept: send the same request with it again within a day${later}.`
+      : `What the run does not cost of the payment ${bearer ? 'is in the wallet' : 'can be claimed (X-Change-Claim)'} when it has ended.`
   return refuse(code, `${message}${/[.!?]$/.test(message) ? '' : '.'} ${kept}`, { members, headers })
 }
 
@@ -197,6 +197,8 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall)
       return answerTask(gateway, await openPaid(gateway, paying, { ...before, keep, signal }))
     }
     if (presented === undefined) throw new PaymentDue('payment_required')
+    // Its payer claimed it instead of the answer.
+    if (bound && known.changeTo !== undefined) throw new PaymentDue('payment_already_used')
     const turn = bound ? undefined : await checkFirst(gateway, paying, presented)
     const open = async () => {
       if (!bound) await checkCaps(gateway, paying, paying.plan.amount)

@@ -32,18 +32,25 @@ const addressOf = (gateway: Gateway, { id, keyId }: Run): string => {
   return `${gateway.assets?.base() ?? ''}/v1/run/${id}${token}`
 }
 
-/** The members that a run shows in every state. */
+/** When it ended: if it delivered, as its first answer said it. */
+const endOf = ({ result, endedAt }: Run): JsonObject => {
+  const end = result !== undefined && 'endedAt' in result ? result.endedAt : endedAt
+  return end === undefined ? {} : { ended_at: new Date(end).toISOString() }
+}
+
+/** The members that a run shows in every state, and when it ended. */
 export const moreOf = (gateway: Gateway, run: Run, state: RunState): JsonObject => ({
   status: shownStates[state],
   created_at: new Date(run.createdAt).toISOString(),
+  ...endOf(run),
   poll_url: addressOf(gateway, run),
   max_cost_usd: usdNumber(run.hold),
 })
 
 /** The run without its results. */
 export const shownRun = (gateway: Gateway, run: Run): JsonObject => {
-  const { id, model, facts, state, progress, cancel, endedAt, result } = run
-  const open = endedAt === undefined
+  const { id, model, facts, state, progress, cancel, result } = run
+  const open = run.endedAt === undefined
   const stoppable = open && jobShapeOf(gateway.offering, model)?.cancel !== undefined
   return {
     id,
@@ -51,7 +58,6 @@ export const shownRun = (gateway: Gateway, run: Run): JsonObject => {
     model: facts?.modelName ?? model,
     ...moreOf(gateway, run, state),
     ...(stoppable ? { cancel_url: addressOf(gateway, run) } : {}),
-    ...(open ? {} : { ended_at: new Date(endedAt).toISOString() }),
     ...(open && progress !== undefined ? { progress: progress / 1000 } : {}),
     ...(open && cancel ? { cancel_requested: true } : {}),
     ...(result !== undefined && 'error' in result

@@ -98,7 +98,7 @@ export const helperTable = {
     code: 'already_claimed',
     meaning: 'The change of that payment was claimed before.',
   },
-  not_served_yet: { at: claim, status: 409, meaning: 'The payment still buys its answer.' },
+  not_served_yet: { at: claim, status: 409, meaning: 'A call of the payment is under way.' },
   invalid_code: { at: referrals, status: 400, meaning: "The code is not another account's." },
   self_referral_forbidden: { at: referrals, status: 400, meaning: "The code is your own account's." },
   already_claimed: { at: referrals, status: 409, meaning: 'The account has claimed a code before.' },

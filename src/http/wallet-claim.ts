@@ -30,7 +30,10 @@ export const claimChange: BodyHandler<ClaimOfChange> = async (gateway, call, rea
   if (change.outcome === 'paid') return json({ data: { credited_usd: usdNumber(change.amount) } })
   if (change.outcome === 'paid_before')
     throw new HelperRefusal('change_already_claimed', 'The change of that payment was claimed before.')
-  throw new HelperRefusal('not_served_yet', 'The payment still buys its answer; its change is not known yet.')
+  throw new HelperRefusal(
+    'not_served_yet',
+    'A call of the payment is under way; its change is known when that has ended.',
+  )
 }
 
 /** The payment that this claim, or this valid receipt, belongs to. */

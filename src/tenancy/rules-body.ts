@@ -30,7 +30,8 @@ const patterns: Reader<readonly string[]> = (name, value) => {
   return texts.length === value.length ? texts : wrong
 }
 
-const topUp: Reader<AutoTopUp> = (name, value) => {
+/** The rule that charges a card. Members that are left out are those of `was`, if there is one. */
+export const readTopUp = (name: string, value: Json, was?: AutoTopUp): AutoTopUp | Refusal => {
   const wrong = (part: string) =>
     invalid(
       `${name}${part}`,
@@ -41,24 +42,40 @@ const topUp: Reader<AutoTopUp> = (name, value) => {
     (member) => !['below_usd', 'amount_usd', 'monthly_max_usd'].includes(member),
   )
   if (stranger !== undefined) return wrong(`.${stranger}`)
-  const below = nanoFromNumber(value.below_usd)
-  const each = nanoFromNumber(value.amount_usd)
+  const read = (sent: Json | undefined, before: Nano | undefined) =>
+    sent === undefined ? before : nanoFromNumber(sent)
+  const below = read(value.below_usd, was?.below)
+  const each = read(value.amount_usd, was?.amount)
   if (below === undefined) return wrong('.below_usd')
   if (each === undefined || each < TOP_UP_LEAST || each > TOP_UP_MOST || each % CENT !== 0n)
     return invalid(
       `${name}.amount_usd`,
       `'${name}.amount_usd' must be a number of USD from 0.5 to 10000, in whole cents.`,
     )
-  if (value.monthly_max_usd === undefined || value.monthly_max_usd === null) return { below, amount: each }
-  const monthlyMax = nanoFromNumber(value.monthly_max_usd)
+  const { monthly_max_usd: most } = value
+  const monthlyMax = most === null ? undefined : read(most, was?.monthlyMax)
+  if (monthlyMax === undefined && (most === undefined || most === null)) return { below, amount: each }
   // If one payment exceeds the monthly maximum, the rule could never charge.
   return monthlyMax === undefined || monthlyMax < each
     ? wrong('.monthly_max_usd')
     : { below, amount: each, monthlyMax }
 }
 
+const topUp: Reader<AutoTopUp> = (name, value) => readTopUp(name, value)
+
 const amount = usd('must be a number of USD from 0 to 1000000000, or null').nullable().optional()
 const patternList = { type: ['array', 'null'], items: { type: 'string' } }
+
+const topUpShown = {
+  type: ['object', 'null'],
+  properties: {
+    below_usd: { type: 'number' },
+    amount_usd: { type: 'number' },
+    monthly_max_usd: { type: ['number', 'null'] },
+  },
+  description:
+    'Charges the saved card with amount_usd (0.5 to 10000, whole cents) when the wallet falls below below_usd; needs a card that a checkout saved',
+}
 
 const members = {
   per_call_max_usd: amount,
@@ -73,16 +90,7 @@ const members = {
     type: ['string', 'null'],
     description: 'https, on a public server',
   }),
-  auto_top_up: ruleBy('auto_top_up', topUp, {
-    type: ['object', 'null'],
-    properties: {
-      below_usd: { type: 'number' },
-      amount_usd: { type: 'number' },
-      monthly_max_usd: { type: ['number', 'null'] },
-    },
-    description:
-      'Charges the saved card with amount_usd (0.5 to 10000, whole cents) when the wallet falls below below_usd; needs a card that a checkout saved',
-  }),
+  auto_top_up: ruleBy('auto_top_up', topUp, topUpShown),
 }
 
 type Read = {
@@ -116,7 +124,7 @@ export const rulesBody = z
   .transform((read) => changeIn(read))
   .meta({ id: 'WalletRulesChange' })
 
-const { auto_top_up: autoTopUp, ...others } = members
+const { auto_top_up: _charges, ...others } = members
 
 /** The same without the rule that charges a card: whoever sets the other rules need not be allowed to pay. */
 export const ownRulesBody = z
@@ -124,10 +132,9 @@ export const ownRulesBody = z
   .transform((read) => changeIn(read))
   .meta({ id: 'OwnWalletRulesChange' })
 
-export type AutoTopUpChange = { readonly autoTopUp: AutoTopUp | null }
+export type AutoTopUpChange = { readonly auto_top_up: Json }
 
-/** Only the rule that charges a card; null removes it. */
+/** Only the rule that charges a card, or what of it changes; null removes it. */
 export const autoTopUpBody = z
-  .strictObject({ auto_top_up: autoTopUp.unwrap() })
-  .transform(({ auto_top_up: rule }): AutoTopUpChange => ({ autoTopUp: rule }))
+  .strictObject({ auto_top_up: readBy((value) => value, topUpShown) })
   .meta({ id: 'AutoTopUpChange' })

@@ -52,6 +52,14 @@ test('a wallet is topped up by card, by keyboard alone, and the money is there w
     below: 20n * USD,
     amount: 40n * USD,
   })
+  // Somebody else bounds it meanwhile; only what is changed here is sent.
+  const bounded = { below: 20n * USD, amount: 40n * USD, monthlyMax: 80n * USD }
+  await page.getByLabel('When it falls below, in USD').fill('25')
+  await it.store.wallets.changeWalletRules(it.wallet, { autoTopUp: bounded })
+  await page.getByRole('button', { name: 'Save rule' }).click()
+  await page.getByLabel('At most a month, in USD').and(page.locator('[value="80"]')).waitFor()
+  const { autoTopUp } = (await it.store.wallets.walletRules(it.wallet)).rules
+  expect(autoTopUp).toEqual({ ...bounded, below: 25n * USD })
   expect([errors, strangers]).toEqual([[], []])
 })
 

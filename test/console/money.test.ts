@@ -132,11 +132,24 @@ for (const engine of serverEngines)
         before: { auto_top_up: null },
         after: rule,
       })
+      // What is not sent stays as somebody else has set it, and the whole must be a rule.
+      const part = async (of: object) => (await ask('PUT', '/wallet/auto-top-up', { auto_top_up: of })).status
+      const set = async () => (await ask('GET', '/wallet')).body.top_ups.rule
+      expect(await part({ below_usd: 7 })).toBe(200)
+      expect(await set()).toEqual({ below_usd: 7, amount_usd: 20, monthly_max_usd: 60 })
+      expect([await part({ amount_usd: 61 }), await part({ monthly_max_usd: 19 })]).toEqual([400, 400])
+      expect(await part({ monthly_max_usd: null, amount_usd: 61 })).toBe(200)
+      expect(await set()).toEqual({ below_usd: 7, amount_usd: 61, monthly_max_usd: null })
+      expect([await part({ amount_usd: 20 }), await part({}), await part({ other: 1 })]).toEqual([
+        200, 200, 400,
+      ])
+      expect(await set()).toEqual({ below_usd: 7, amount_usd: 20, monthly_max_usd: null })
       expect((await ask('DELETE', '/wallet/card')).status).toBe(200)
       expect(stripe.detached).toEqual(['pm_1'])
       expect((await lastEvent())?.what).toBe('wallet.card_removed')
       expect((await ask('DELETE', '/wallet/card')).status).toBe(404)
       expect((await ask('PUT', '/wallet/auto-top-up', { auto_top_up: null })).status).toBe(200)
+      expect([await part({ below_usd: 7 }), await part({})]).toEqual([400, 400])
     })
 
     test('rules hold when the page says so, a pattern without a model is refused, and both are recorded', async () => {

@@ -297,6 +297,24 @@ for (const engine of serverEngines)
       ])
     })
 
+    test('a search does not tell capitals from small letters, whatever the alphabet', async () => {
+      const tenants = [
+        { label: 'Übersee Zoë', reference: 'ŁÓDŹ-1' },
+        { label: 'ΟΔΟΣ Straße', reference: 'Дом' },
+      ]
+      expect((await owner.ask('POST', '/tenants', { tenants })).status).toBe(201)
+      const found = async (search: string) =>
+        (
+          await jsonOf(await owner.ask('GET', `/keys?which=tenants&search=${encodeURIComponent(search)}`))
+        ).data.map(({ label }: { label: string }) => label)
+      for (const search of ['über', 'ÜBERSEE ZOË', 'łódź', 'Łódź-1', 'SEE z'])
+        expect([search, await found(search)]).toEqual([search, ['Übersee Zoë']])
+      for (const search of ['οδοσ', 'ΟΔΟΣ', 'ДОМ', 'дом', 'straße', 'STRAßE'])
+        expect([search, await found(search)]).toEqual([search, ['ΟΔΟΣ Straße']])
+      const many = String.fromCharCode(...Array.from({ length: 1_000 }, (_, n) => 0x3b1 + n))
+      expect(await found(many)).toEqual([])
+    })
+
     test('a list is made whole or not at all', async () => {
       const made = async () =>
         (await jsonOf(await owner.ask('GET', '/keys?which=tenants&limit=100'))).data.length

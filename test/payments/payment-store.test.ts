@@ -159,9 +159,27 @@ for (const engine of engines)
         })
       }))
 
-    test('change waits for the end of the call, is paid once, and ends the lease', () =>
+    test('a payment without a key is given back unserved when it is asked for, and then holds no call', () =>
       withStore(async (store) => {
         const it = payment('a')
+        await store.payments.beginPayment(it)
+        expect(await store.payments.payChange('a', 'wal_guests')).toEqual({ outcome: 'open' })
+        await store.payments.settlePayment('a', 't')
+        // A call of it has failed, and its process keeps the lease.
+        await store.instances.beat('one', undefined)
+        const lease = await lend(store, 'one', it.account)
+        if (lease.outcome !== 'lent') throw new Error(lease.outcome)
+        const back = { outcome: 'paid', amount: 1_000_000n, to: 'wal_guests' } as const
+        expect(await store.payments.payChange('a', 'wal_guests')).toEqual(back)
+        const intents = [{ callId: it.callId, leaseId: lease.leaseId, hold: 1_000_000n }]
+        expect((await commit(store, 'one', { intents })).opened.size).toBe(0)
+        expect((await lend(store, 'one', it.account)).outcome).toBe('spent')
+        expect(await store.ledger.balance('wal_guests')).toBe(1_000_000n)
+      }))
+
+    test('change waits for the end of the call, is paid once, and ends the lease', () =>
+      withStore(async (store) => {
+        const it = payment('a', { creditTo: 'wal_bearer' })
         await store.payments.beginPayment(it)
         expect(await store.payments.payChange('a', 'wal_bearer')).toEqual({ outcome: 'open' })
         await store.payments.settlePayment('a', 't')

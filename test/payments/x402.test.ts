@@ -628,16 +628,54 @@ describe.skipIf(!hasChain)('x402', () => {
           engine.name === 'PostgreSQL' ? await startRig(on.chain, options, { url: own.url }) : first
         if (second !== first) await first.server.stop()
         const claim = failed.headers.get('x-change-claim')
+        let finish: (response: Response) => void = () => undefined
+        const held = new Promise<Response>((resolve) => {
+          finish = resolve
+        })
+        const before = second.server.asked.length
+        second.server.answerWith(() => held)
+        const settles = on.facilitator.asked.settle
+        const later = second.server.fetch(again(signed))
+        await until(() => second.server.asked.length > before)
         const tooEarly = await second.server.post('/api/wallet/claim', { claim })
         expect([tooEarly.status, (await jsonOf(tooEarly)).error]).toEqual([409, 'not_served_yet'])
-        second.server.answerWith(() => completion('hello'))
-        const settles = on.facilitator.asked.settle
-        expect((await second.server.fetch(again(signed))).status).toBe(200)
+        finish(completion('hello'))
+        expect((await later).status).toBe(200)
         expect(await second.received()).toBe(received)
         expect(on.facilitator.asked.settle).toBe(settles)
         await second.check()
         await second.server.stop()
         await own.stop()
       })
+
+      for (const named of [false, true])
+        test(`a guest whose call was refused for good claims its payment at once${named ? ', and its key takes the next one' : ''}`, async () => {
+          const payer = await on.chain.newPayer(1_000_000n)
+          const request = () => rig.request('/v1/run', run(), named ? { 'idempotency-key': 'refused' } : {})
+          rig.server.answerWith(() =>
+            Response.json({ error: { message: 'No such thing.' } }, { status: 400 }),
+          )
+          const signed = await signedRequest(rig, payer, request())
+          const refused = await rig.server.fetch(again(signed))
+          const { error } = await jsonOf(refused)
+          expect([refused.status, error.message]).toEqual([
+            400,
+            expect.stringContaining('or claim it at once'),
+          ])
+          const paid = 1_000_000n - (await on.chain.unitsOf(payer.address))
+          const claim = refused.headers.get('x-change-claim')
+          const claimed = await rig.server.post('/api/wallet/claim', { claim })
+          expect((await jsonOf(claimed)).data.credited_usd).toBe(Number(paid) / 1e6)
+          const twice = await rig.server.post('/api/wallet/claim', { claim })
+          expect([twice.status, (await jsonOf(twice)).error]).toEqual([409, 'already_claimed'])
+          // The payment buys nothing any more, and another one does.
+          const asked = rig.server.asked.length
+          rig.server.answerWith(() => completion('hello'))
+          const late = await rig.server.fetch(again(signed))
+          expect([late.status, (await jsonOf(late)).error]).toEqual([402, 'payment_already_used'])
+          expect(rig.server.asked.length).toBe(asked)
+          expect((await rig.server.fetch(await signedRequest(rig, payer, request()))).status).toBe(200)
+          await rig.check()
+        })
     })
 })

@@ -28,9 +28,7 @@ for (const engine of serverEngines)
     }
     const shown = async (id: string) => jsonOf(await server.get(`/v1/run/${id}`))
     const ended = async (id: string) => {
-      await until(
-        async () => (await shown(id)).ended_at !== undefined || (await shown(id)).outputs !== undefined,
-      )
+      await until(async () => (await shown(id)).ended_at !== undefined)
       return shown(id)
     }
     const held = async () => (await server.store.wallets.wallet(server.wallet))?.held
@@ -48,6 +46,7 @@ for (const engine of serverEngines)
       expect(await held()).toBe(0n)
       expect(await shown(body.id)).toMatchObject({
         status: 'succeeded',
+        ended_at: body.ended_at,
         outputs: [{ width: 3 }, { width: 3 }],
       })
       expect(response.headers.get('x-receipt')).toBeTruthy()
@@ -67,7 +66,8 @@ for (const engine of serverEngines)
       expect(end).toMatchObject({ status: 'succeeded', usage: { cost: 0.01 } })
       expect(await held()).toBe(0n)
       const list = await jsonOf(await server.get('/v1/run?status=succeeded&limit=1'))
-      expect(list.data).toMatchObject([{ id: body.id, status: 'succeeded' }])
+      expect(list.data).toMatchObject([{ id: body.id, status: 'succeeded', ended_at: end.ended_at }])
+      expect(Date.parse(end.ended_at)).toBeGreaterThanOrEqual(Date.parse(end.created_at))
     })
 
     test('a job whose vendor is no longer sold goes on where it was submitted, at the price it began with', async () => {

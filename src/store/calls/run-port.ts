@@ -65,6 +65,8 @@ export type RunResult =
       /** In nano-USD. */
       readonly charged: string
       readonly headers: Readonly<Record<string, string>>
+      /** As the answer says it, whose hash the receipt has; absent for jobs of a version before. */
+      readonly endedAt?: Instant
     }
   | {
       readonly error: {

@@ -48,15 +48,16 @@ const payInvoice = async (run: Run, dialect: SqlDialect, payment: Payment, id: s
 }
 
 /** A job that ended without a charge is never run again, so all of its payment is left over. */
-const chargedOrEnded = async (run: Run, callId: string): Promise<Nano | undefined> => {
+const chargedOrEnded = async (run: Run, callId: string): Promise<Nano | 'running' | undefined> => {
   const charged = await chargedFor(run, callId)
   if (charged !== undefined) return charged
-  const [ended] = await run('select 1 as ended from run where id = $1 and ended_at is not null', [callId])
-  return ended === undefined ? undefined : 0n
+  const [job] = await run('select id, ended_at from run where id = $1', [callId])
+  if (job === undefined) return undefined
+  return job.ended_at === null ? 'running' : 0n
 }
 
 /** What the payment's call was charged, or its invoice amounted to; undefined while the call was not charged. */
-const usedBy = (run: Run, dialect: SqlDialect, payment: Payment): Promise<Nano | undefined> =>
+const usedBy = (run: Run, dialect: SqlDialect, payment: Payment): Promise<Nano | 'running' | undefined> =>
   payment.invoiceId === undefined
     ? chargedOrEnded(run, payment.callId)
     : payInvoice(run, dialect, payment, payment.invoiceId)
@@ -70,10 +71,13 @@ export const payChange = (engine: Engine, id: string, to: string): Promise<Chang
       return { outcome: 'unknown' }
     if (payment.state !== 'settled') return { outcome: 'open' }
     const used = await usedBy(run, dialect, payment)
+    if (used === 'running') return { outcome: 'open' }
     const amount = payment.amount - (used ?? 0n)
     if (payment.changeTo !== undefined) return { outcome: 'paid_before', amount, to: payment.changeTo }
     const now = await clockIn(run, dialect)
-    if (used === undefined && now < payment.createdAt + SERVABLE_MS) return { outcome: 'open' }
+    // Who paid without a key asks for its money, and so gives up the answer; with a key nobody was asked.
+    const asked = payment.creditTo === undefined
+    if (used === undefined && !asked && now < payment.createdAt + SERVABLE_MS) return { outcome: 'open' }
     if (!(await closeLeases(engine, run, payment.account))) return { outcome: 'open' }
     if (amount > 0n)
       await postIn(run, dialect, {

@@ -46,7 +46,7 @@ export type Payment = Omit<NewPayment, 'sent' | 'firstTryMs'> & {
   readonly createdAt: Instant
 }
 
-/** `open`: the payment may still be served, so there is no change yet. */
+/** `open`: a call of the payment is under way, or it may still be served, so there is no change yet. */
 export type ChangePaid =
   | { readonly outcome: 'paid' | 'paid_before'; readonly amount: Nano; readonly to: WalletId }
   | { readonly outcome: 'open' | 'unknown' }
@@ -90,7 +90,8 @@ export type PaymentStore = {
   freeAccount(account: AccountId): Promise<void>
   /**
    * Pays the invoice that a payment is for, if it is still unpaid, and moves what the payment has left over to a
-   * wallet, once. Payments for calls that were never served count after a day.
+   * wallet, once. Payments for calls that were not served count after a day, those without a key at once: who claims one
+   * gives up the answer.
    */
   payChange(id: string, to: WalletId): Promise<ChangePaid>
 }

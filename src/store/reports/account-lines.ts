@@ -7,6 +7,7 @@ import { rulesOf } from '../accounts/wallet-rules-row.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, statement, type Value } from '../engine/engine.ts'
 import { heldOnLeases, lessRefunds, settledOfAccount } from '../ledger/sums.ts'
+import { containing } from './name-search.ts'
 import type { AccountLine, AccountQuery } from './report-port.ts'
 import { unsummedFrom } from './roll-up.ts'
 
@@ -32,8 +33,7 @@ const page = ({ search, after, most, walletId }: AccountQuery, bind: (value: Val
   const where = [walletsOnly]
   if (walletId !== undefined) where.push(`a.id = ${bind(walletId)}`)
   if (search !== undefined) {
-    const piece = `lower(cast(${bind(search)} as text))`
-    const has = (column: string) => `replace(lower(${column}), ${piece}, '') <> lower(${column})`
+    const has = containing(search, bind)
     where.push(`(${has('a.name')} or ${has('a.id')} or ${has('a.org_id')} or exists (
       select 1 from member m join person p on p.id = m.person_id where m.org_id = a.org_id and ${has('p.email')}))`)
   }

@@ -4,6 +4,7 @@ import { keyOf } from '../accounts/key-row.ts'
 import { clockOf } from '../engine/clock.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, statement, type Value } from '../engine/engine.ts'
+import { containing } from './name-search.ts'
 import type { KeyLine, KeyLineQuery, ReportStore } from './report-port.ts'
 
 const counters = rowsOf({
@@ -33,8 +34,7 @@ const conditions = (query: KeyLineQuery, bind: (value: Value) => string): readon
   if (which === 'tenants') where.push('k.parent_id is not null')
   if (madeBy !== undefined) where.push(`o.made_by = ${bind(madeBy)}`)
   if (search !== undefined) {
-    const piece = `lower(cast(${bind(search)} as text))`
-    const has = (column: string) => `replace(lower(${column}), ${piece}, '') <> lower(${column})`
+    const has = containing(search, bind)
     where.push(
       `(${has('k.label')} or ${has("coalesce(o.reference, '')")} or ${has('k.prefix')} or k.id = ${bind(search)})`,
     )

@@ -9,6 +9,7 @@ import { Confirm } from './confirm.tsx'
 import { typedUsd } from './format.ts'
 import { labelled } from './labelled.ts'
 import { Failed, Money, Panel, When } from './ui.tsx'
+import { differing, useEdits } from './use-edits.ts'
 
 const PAYABLE = 'From 0.5 to 10000, in whole cents'
 
@@ -152,21 +153,37 @@ const labels = {
   'auto_top_up.monthly_max_usd': 'At most a month, in USD',
 } as const
 
-const RuleForm = ({ data }: { data: WalletShown }) => {
-  const { rule } = data.top_ups
-  const [below, setBelow] = useState(String(rule?.below_usd ?? '10'))
-  const [amount, setAmount] = useState(String(rule?.amount_usd ?? '25'))
-  const [month, setMonth] = useState(rule?.monthly_max_usd == null ? '' : String(rule.monthly_max_usd))
-  const [under, each, most] = [typedUsd(below), typedUsd(amount), typedUsd(month)]
-  const put = useMutation({
-    mutationFn: (next: object | null) => ask('PUT', '/wallet/auto-top-up', { auto_top_up: next }),
+type Rule = WalletShown['top_ups']['rule']
+
+const textsOf = (rule: Rule) => ({
+  below: String(rule?.below_usd ?? '10'),
+  amount: String(rule?.amount_usd ?? '25'),
+  month: String(rule?.monthly_max_usd ?? ''),
+})
+
+const bodyOf = ({ below, amount, month }: ReturnType<typeof textsOf>) => ({
+  below_usd: typedUsd(below),
+  amount_usd: typedUsd(amount),
+  monthly_max_usd: typedUsd(month) ?? null,
+})
+
+const RuleForm = ({ rule }: { rule: Rule }) => {
+  const stored = textsOf(rule)
+  const { texts, edit, save } = useEdits(stored, (sent) =>
+    ask('PUT', '/wallet/auto-top-up', {
+      auto_top_up: differing(bodyOf(sent), rule === null ? undefined : bodyOf(stored)),
+    }),
+  )
+  const off = useMutation({
+    mutationFn: () => ask('PUT', '/wallet/auto-top-up', { auto_top_up: null }),
     onSuccess: () => queries.invalidateQueries(),
   })
+  const [under, each, most] = [typedUsd(texts.below), typedUsd(texts.amount), typedUsd(texts.month)]
   const tooLittle = typeof most === 'number' && typeof each === 'number' && most < each
   const right = typeof under === 'number' && isPayable(each) && most !== null && !tooLittle
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (right) put.mutate({ below_usd: under, amount_usd: each, monthly_max_usd: most ?? null })
+    if (right) save.mutate(texts)
   }
   return (
     <form onSubmit={submit}>
@@ -176,15 +193,15 @@ const RuleForm = ({ data }: { data: WalletShown }) => {
             label={labels['auto_top_up.below_usd']}
             inputMode="decimal"
             w={190}
-            value={below}
-            onChange={(event) => setBelow(event.currentTarget.value)}
+            value={texts.below}
+            onChange={(event) => edit({ below: event.currentTarget.value })}
           />
           <TextInput
             label={labels['auto_top_up.amount_usd']}
             inputMode="decimal"
             w={150}
-            value={amount}
-            onChange={(event) => setAmount(event.currentTarget.value)}
+            value={texts.amount}
+            onChange={(event) => edit({ amount: event.currentTarget.value })}
             error={isPayable(each) ? undefined : PAYABLE}
           />
           <TextInput
@@ -193,17 +210,17 @@ const RuleForm = ({ data }: { data: WalletShown }) => {
             error={tooLittle ? 'At least as much as one charge' : undefined}
             placeholder="no limit"
             w={180}
-            value={month}
-            onChange={(event) => setMonth(event.currentTarget.value)}
+            value={texts.month}
+            onChange={(event) => edit({ month: event.currentTarget.value })}
           />
         </Group>
-        <Failed error={labelled(put.error, labels)} />
+        <Failed error={labelled(save.error ?? off.error, labels)} />
         <Group>
-          <Button type="submit" loading={put.isPending} disabled={!right}>
+          <Button type="submit" loading={save.isPending} disabled={!right || off.isPending}>
             {rule === null ? 'Turn on' : 'Save rule'}
           </Button>
           {rule !== null && (
-            <Button variant="default" onClick={() => put.mutate(null)} disabled={put.isPending}>
+            <Button variant="default" onClick={() => off.mutate()} disabled={save.isPending || off.isPending}>
               Turn off
             </Button>
           )}
@@ -247,7 +264,7 @@ export const AutoTopUp = ({ data, mayPay }: { data: WalletShown; mayPay: boolean
   <Panel title="Automatic top-ups" action={mayPay && data.top_ups.card_saved ? <RemoveCard /> : undefined}>
     <Stack gap="sm">
       <State of={data.top_ups} />
-      {mayPay && data.top_ups.card_saved && <RuleForm key={JSON.stringify(data.top_ups.rule)} data={data} />}
+      {mayPay && data.top_ups.card_saved && <RuleForm rule={data.top_ups.rule} />}
     </Stack>
   </Panel>
 )
