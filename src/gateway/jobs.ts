@@ -38,6 +38,8 @@ export type Jobs = {
   /** Steps in progress. */
   busy: number
   readonly waiting: Map<string, Set<() => void>>
+  /** Jobs that were left to processes that sell their models, and when. */
+  readonly passedOn: Map<string, number>
   /** Webhooks that are being sent, by wallet. */
   readonly webhooks: Map<WalletId, number>
   /** Callers who wait here and cannot come back later. */
@@ -53,6 +55,7 @@ export const newJobs = (): Jobs => ({
   submitting: new Set(),
   busy: 0,
   waiting: new Map(),
+  passedOn: new Map(),
   webhooks: new Map(),
   staying: 0,
   stopped: false,

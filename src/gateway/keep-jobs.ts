@@ -115,8 +115,14 @@ const readNews = async (gateway: Gateway): Promise<void> => {
 }
 
 const takeSilent = async (gateway: Gateway): Promise<void> => {
-  const { store, instance } = gateway
-  const taken = await store.runs.take(instance, { lifeMs: OWNER_MS, most: TAKEN_MOST })
+  const { clock, store, instance } = gateway
+  const { passedOn } = gateway.memory.jobs
+  for (const [id, atMs] of passedOn) if (atMs + OWNER_MS < clock.monotonicMs()) passedOn.delete(id)
+  const taken = await store.runs.take(instance, {
+    lifeMs: OWNER_MS,
+    most: TAKEN_MOST,
+    except: [...passedOn.keys()],
+  })
   for (const run of taken) await takeUp(gateway, run)
 }
 

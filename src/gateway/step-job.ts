@@ -15,7 +15,7 @@ import { deploymentsFor } from './deployments-for.ts'
 import { deliver, endCancelled, endFailed } from './end-job.ts'
 import type { Gateway } from './gateway.ts'
 import { jobShapeOf } from './job-hold.ts'
-import type { Job, JobPlace } from './jobs.ts'
+import { type Job, type JobPlace, wakeWaiting } from './jobs.ts'
 import { STEPS_MAX } from './submit-job.ts'
 import { askStep } from './vendor-step.ts'
 
@@ -38,7 +38,7 @@ const stepFor = async (gateway: Gateway, job: Job, byteOwner: ByteOwner): Promis
   job.dueMs = job.askedMs + pauseOf(gateway, job, jobShapeOf(gateway.offering, job.run.model)?.everyMs ?? 0)
   const overdue = clock.now() >= job.run.deadline
   const found = whereIs(gateway, job)
-  if (found === undefined) return overdue ? giveUp(gateway, job, undefined) : undefined
+  if (found === undefined) return overdue ? giveUp(gateway, job, undefined) : passOn(gateway, job)
   if ((job.cancel || overdue) && !job.cancelSent) await cancel(gateway, job, { ...found, byteOwner })
   const read = await poll(gateway, job, { ...found, byteOwner }).catch((fault: unknown) => {
     // A poll that fails, or whose answer finds no room, never ends a job; its deadline does.
@@ -154,6 +154,14 @@ const fault = ({ facts }: Job, message: string): Refusal =>
   refuse('upstream_error', message, { members: { provider: facts.vendor } })
 
 /** The deadline has come: the job's money is freed. */
+/** Its model is not sold here, but may be at a process with other settings. */
+const passOn = async ({ clock, memory, store, instance }: Gateway, { run }: Job): Promise<void> => {
+  memory.jobs.open.delete(run.id)
+  memory.jobs.passedOn.set(run.id, clock.monotonicMs())
+  wakeWaiting(memory.jobs, run.id)
+  await store.runs.leave(instance, run.id)
+}
+
 const giveUp = (gateway: Gateway, { run, facts }: Job, shape: JobShape | undefined): Promise<void> => {
   if (shape?.onCancel !== 'free')
     gateway.log.warn('a job did not end in time; what its vendor bills is a loss', {

@@ -9,7 +9,7 @@ import type { PublicParts } from '../../src/transport/public-address.ts'
 import { engines, stopSound } from '../store/engines.ts'
 import { until } from '../until.ts'
 import { jsonOf } from './harness.ts'
-import { CENT, type JobServer, newVendor, startJobServer } from './job-rig.ts'
+import { CENT, type JobServer, jobRecord, newVendor, startJobServer } from './job-rig.ts'
 
 for (const engine of engines.filter(({ lasting }) => lasting))
   describe(engine.name, () => {
@@ -59,6 +59,22 @@ for (const engine of engines.filter(({ lasting }) => lasting))
         status: 'succeeded',
         usage: { cost: 0.02 },
       })
+    })
+
+    test('a process that does not sell a job’s model leaves it to one that does', async () => {
+      const database = await engine.fresh()
+      const vendor = newVendor()
+      const one = await startJobServer({ url: database.url, vendor })
+      const bare = await startJobServer({ url: database.url, vendor, sells: [jobRecord({}, 'other')] })
+      stops.push(() => stopSound(one, database), bare.stop)
+      vendor.says('pending')
+      const { id } = await jsonOf(await begin(one))
+      await one.crash()
+      await until(async () => (await bare.store.runs.run(id))?.owner === bare.gateway.instance)
+      vendor.says(2)
+      const other = await startJobServer({ url: database.url, vendor })
+      stops.push(other.stop)
+      await until(async () => (await other.store.runs.run(id))?.state === 'done')
     })
 
     test('two that go on with one job charge it once', async () => {

@@ -104,15 +104,18 @@ export const newVendor = () => {
 }
 
 export const startJobServer = async (
-  it: Parameters<typeof startAssetServer>[0] & { readonly vendor?: ReturnType<typeof newVendor> } = {},
+  it: Parameters<typeof startAssetServer>[0] & {
+    readonly vendor?: ReturnType<typeof newVendor>
+    readonly sells?: readonly MediaModel[]
+  } = {},
 ): Promise<JobServer> => {
-  const vendor = it.vendor ?? newVendor()
+  const { vendor = newVendor(), sells = records } = it
   const server = await startAssetServer({
     ...it,
     server: {
       ...it.server,
-      models: records.map((record) => modelOf('mock', record)),
-      vendor: { media: { models: records } },
+      models: sells.map((record) => modelOf('mock', record)),
+      vendor: { media: { models: sells } },
     },
   })
   server.answerWith(vendor.answer)

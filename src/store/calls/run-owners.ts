@@ -39,18 +39,21 @@ export const runOwners = (engine: Engine): Pick<RunStore, OfOwners> => {
         )
       return rows.map((row) => ({ id: textOf(row, 'id'), cancel: truthOf(row, 'cancel') }))
     },
-    take: async (owner, { lifeMs, most }) => {
+    take: async (owner, { lifeMs, most, except = [] }) => {
       const rows = await change(
         `update run set owner = $1, owner_until = ${now} + cast($2 as bigint) where id in (select r.id from run r
-           where r.ended_at is null and r.owner_until < ${now} order by r.owner_until limit $3${lockFree('r')}) returning *`,
+           where r.ended_at is null and r.owner_until < ${now}
+             and r.id not in (select e.value->>'i' from ${each('$4')} e) order by r.owner_until limit $3${lockFree('r')}) returning *`,
         owner,
         lifeMs,
         most,
+        JSON.stringify(except.map((i) => ({ i }))),
       )
       return rows.map(runOf)
     },
-    leave: async (owner) => {
-      await change('update run set owner_until = 0 where owner = $1 and ended_at is null', owner)
+    leave: async (owner, id) => {
+      const all = 'update run set owner_until = 0 where owner = $1 and ended_at is null'
+      await (id === undefined ? change(all, owner) : change(`${all} and id = $2`, owner, id))
     },
     askCancel: async (id) => {
       await change('update run set cancel = 1 where id = $1 and ended_at is null', id)

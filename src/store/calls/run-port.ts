@@ -176,9 +176,12 @@ export type RunStore = {
   /** What is new about an owner's runs; each wake is reported once. */
   news(owner: InstanceId): Promise<readonly RunNews[]>
   /** Takes open runs whose owner is silent. Another process can take other runs at the same time. */
-  take(owner: InstanceId, it: { readonly lifeMs: number; readonly most: number }): Promise<readonly Run[]>
-  /** Leaves an owner's runs to others at once. */
-  leave(owner: InstanceId): Promise<void>
+  take(
+    owner: InstanceId,
+    it: { readonly lifeMs: number; readonly most: number; readonly except?: readonly CallId[] },
+  ): Promise<readonly Run[]>
+  /** Leaves an owner's runs, or one of them, to others at once. */
+  leave(owner: InstanceId, id?: CallId): Promise<void>
   /** Asks for the end of an open run. */
   askCancel(id: CallId): Promise<void>
   /** Reports that a run may have ended. */

@@ -15,6 +15,11 @@ export const playKey = (): Promise<string> => {
   return key
 }
 
+/** The key is of the person who was signed in when it was made, and calls with it are paid by their organisation. */
+export const forgetPlayKey = (): void => {
+  key = undefined
+}
+
 export type Output = {
   readonly type: string
   readonly url?: string
