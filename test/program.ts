@@ -1,5 +1,6 @@
 /** The program itself, as an operator starts it: with its own folder and only the given settings. */
 import { join, resolve } from 'node:path'
+import { atStart } from '../src/cli/compiled.ts'
 
 const root = resolve(import.meta.dir, '..')
 
@@ -15,6 +16,7 @@ export const endPrograms = async (): Promise<void> => {
 
 /** The command that an operator types: that of this checkout, or of the one file which a whole run makes from it. */
 export const ownProgram = process.env.TEST_PROGRAM ?? join(root, 'bin', 'turnpike')
+const own: readonly string[] = [ownProgram]
 
 type Started = { readonly errors?: 'pipe' | 'inherit'; readonly program?: readonly string[] }
 
@@ -22,13 +24,15 @@ const spawn = (
   home: string,
   settings: Settings,
   args: readonly string[],
-  { errors = 'inherit', program = [ownProgram] }: Started,
+  { errors = 'inherit', program = own }: Started,
 ) => {
   const child = Bun.spawn([...program, ...args], {
     cwd: home,
     env: {
       PATH: process.env.PATH ?? '',
       HOME: home,
+      // The one file restarts itself once to set them; the tests of a release leave that to it.
+      ...(program === own ? atStart : {}),
       DISCOVER: 'off',
       LOG: 'warn',
       PORT: '0',
@@ -46,7 +50,7 @@ const spawn = (
 
 /** Runs one command of the product to its end. */
 export const runProgram = (home: string, settings: Settings, ...args: string[]) =>
-  runCommand([ownProgram], home, settings, ...args)
+  runCommand(own, home, settings, ...args)
 
 /** Begins one command of the product, which a test may end. */
 export const beginProgram = (home: string, settings: Settings, ...args: string[]) =>
@@ -72,7 +76,7 @@ export const startProgram = async (
   home: string,
   settings: Settings,
   errors: 'pipe' | 'inherit' = 'inherit',
-  program: readonly string[] = [ownProgram],
+  program: readonly string[] = own,
 ) => {
   const child = spawn(home, settings, ['serve'], { errors, program })
   let greeting = ''
