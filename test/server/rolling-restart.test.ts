@@ -1,22 +1,23 @@
 /**
  * A rolling restart with real processes on one PostgreSQL, behind a small balancer. Like any balancer, it sends what is
  * refused with Retry-After to another process, and reuses no connection that was to be closed. No caller loses an
- * answer, whole or streamed, and each is charged once.
+ * answer, whole or streamed, of a job or for a file, and each is charged once.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openStore } from '../../src/store/open-store.ts'
+import { costOf } from '../chaos/load.ts'
 import { postgresForTests, type TestDatabase } from '../postgres.ts'
 import { startProgram } from '../program.ts'
 import { until } from '../until.ts'
 
-const CALLERS = 8
+/** Who comes back again and again, and for what. */
+const CALLERS = ['whole', 'stream', 'whole', 'stream', 'whole', 'stream', 'image', 'file'] as const
+type Kind = (typeof CALLERS)[number]
 /** How often each process is replaced. */
 const ROUNDS = 2
-/** 1,000 input tokens at a dollar and 100 output tokens at ten dollars per million, in nano-dollars. */
-const COST = 2_000_000n
 const WORDS = 8
 const WORD_MS = 40
 
@@ -94,13 +95,13 @@ const startBalancer = (places: Place[]) => {
     fetch: async (request) => {
       const body = await request.arrayBuffer()
       const { method, headers } = request
-      const path = new URL(request.url).pathname
+      const { pathname, search } = new URL(request.url)
       for (;;) {
         const open = places.filter(({ leaving }) => !leaving)
         const place = open[turn++ % Math.max(1, open.length)]
         if (place === undefined) throw new Error('no process takes calls')
         // Any other failure is an answer that the caller loses.
-        const response = await fetch(place.address + path, { method, headers, body })
+        const response = await fetch(place.address + pathname + search, { method, headers, body })
         if (response.status !== 503 || response.headers.get('retry-after') === null)
           return new Response(response.body, response)
         await response.arrayBuffer()
@@ -120,6 +121,33 @@ const startBalancer = (places: Place[]) => {
   }
 }
 
+/** What a caller of a kind sends, and whether it got all of the answer. */
+const requests: Readonly<
+  Record<Kind, { path: string; body: (name: string) => object; isWhole: (text: string) => boolean }>
+> = {
+  whole: {
+    path: '/v1/chat/completions',
+    body: (name) => ({ model: 'mock/m', messages: [{ role: 'user', content: name }] }),
+    isWhole: (text) => text.includes('"finish_reason":"stop"'),
+  },
+  stream: {
+    path: '/v1/chat/completions',
+    body: (name) => ({ model: 'mock/m', stream: true, messages: [{ role: 'user', content: name }] }),
+    isWhole: (text) => text.trimEnd().endsWith('data: [DONE]'),
+  },
+  // A job, whose caller cannot come back for it.
+  image: {
+    path: '/v1/image/generate',
+    body: (name) => ({ model: 'local/slow-1', prompt: name, seconds: 1 }),
+    isWhole: (text) => text.includes('"image_url":'),
+  },
+  file: {
+    path: '/v1/files?filename=name.txt&purpose=user_data',
+    body: (name) => ({ name }),
+    isWhole: (text) => text.includes('"status":"processed"'),
+  },
+}
+
 test('callers lose no answer while every process is replaced, and each answer is charged once', async () => {
   const first = await start()
   const { token } = first
@@ -130,24 +158,30 @@ test('callers lose no answer while every process is replaced, and each answer is
   const before = await store.ledger.balance('revenue')
 
   let over = false
-  let answers = 0
+  const answers: Record<Kind, number> = { whole: 0, stream: 0, image: 0, file: 0 }
+  const isAnswered = (since: typeof answers) =>
+    Object.entries(since).every(([kind, count]) => answers[kind as Kind] > count)
+  let charged = 0n
   const lost: string[] = []
-  const call = async (name: string, stream: boolean): Promise<void> => {
-    const response = await fetch(`${balancer.address}/v1/chat/completions`, {
+  const call = async (name: string, kind: Kind): Promise<void> => {
+    const { path, body, isWhole } = requests[kind]
+    const response = await fetch(balancer.address + path, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
-      body: JSON.stringify({ model: 'mock/m', stream, messages: [{ role: 'user', content: name }] }),
+      headers: {
+        'content-type': kind === 'file' ? 'text/plain' : 'application/json',
+        authorization: `Bearer ${token}`,
+      },
+      body: JSON.stringify(body(name)),
     })
     const text = await response.text()
-    const whole = stream ? text.trimEnd().endsWith('data: [DONE]') : text.includes('"finish_reason":"stop"')
-    if (response.status === 200 && whole && text.includes(`"${name}"`)) answers++
+    const isOwn = kind === 'whole' || kind === 'stream' ? text.includes(`"${name}"`) : true
+    charged += costOf(kind === 'stream', response, text) ?? 0n
+    if (response.ok && isWhole(text) && isOwn) answers[kind]++
     else lost.push(`${name}: ${response.status} ${text.slice(0, 200)}`)
   }
-  const callers = Array.from({ length: CALLERS }, async (_, caller) => {
+  const callers = CALLERS.map(async (kind, caller) => {
     for (let calls = 0; !over; calls++)
-      await call(`call ${caller}.${calls}`, (caller + calls) % 2 === 0).catch((error: unknown) =>
-        lost.push(String(error)),
-      )
+      await call(`call ${caller}.${calls}`, kind).catch((error: unknown) => lost.push(`${kind} ${error}`))
   })
 
   try {
@@ -156,11 +190,11 @@ test('callers lose no answer while every process is replaced, and each answer is
       places.push({ address: next.address, leaving: false })
       running.push(next)
       const old = running.shift()
-      const since = answers
+      const since = { ...answers }
       old?.child.kill('SIGTERM')
       expect(await old?.child.exited).toBe(0)
       // Calls go on beside it.
-      await until(() => answers >= since + CALLERS || lost.length > 0, 5)
+      await until(() => isAnswered(since) || lost.length > 0, 5)
     }
   } finally {
     over = true
@@ -171,7 +205,8 @@ test('callers lose no answer while every process is replaced, and each answer is
   expect(balancer.sentElsewhere()).toBeGreaterThanOrEqual(ROUNDS * 2)
   for (const { child } of running) child.kill('SIGTERM')
   for (const { child } of running) expect(await child.exited).toBe(0)
-  expect((await store.ledger.balance('revenue')) - before).toBe(BigInt(answers) * COST)
+  expect((await store.ledger.balance('revenue')) - before).toBe(charged)
+  expect(charged).toBeGreaterThan(0n)
   expect((await store.ledger.audit()).filter(({ ok }) => !ok)).toEqual([])
   await store.close()
   await balancer.stop()
