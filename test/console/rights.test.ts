@@ -40,7 +40,7 @@ beforeAll(async () => {
   const list = {
     tenants: [
       { label: 'Tenant one', reference: 'R-1' },
-      { label: 'Tenant two', reference: 'R-2' },
+      { label: 'Tenant two', reference: 'Number two' },
     ],
   }
   tenants = (await jsonOf(await who.owner.ask('POST', '/tenants', list))).data
@@ -106,7 +106,7 @@ for (const route of consoleRoutes)
         } else if (route.audience !== 'anybody') expect(response.status).toBe(401)
         for (const hidden of [
           'Tenant two',
-          'R-2',
+          'Number two',
           tenants[1]?.id ?? '',
           tenants[1]?.key ?? '',
           'of the owner',
