@@ -29,8 +29,11 @@ for (const engine of serverEngines)
     const make = async (body: object): Promise<Made> => jsonOf(await owner.ask('POST', '/keys', body))
     const rotate = async ({
       id,
-    }: Made): Promise<Made & { spent_usd: string; spent_this_month_usd: string }> =>
-      jsonOf(await owner.ask('POST', `/keys/${id}/rotate`))
+    }: Made): Promise<Made & { spent_usd: string; spent_this_month_usd: string }> => {
+      const response = await owner.ask('POST', `/keys/${id}/rotate`)
+      expect(response.status).toBe(201)
+      return jsonOf(response)
+    }
     const call = (token: string) => it.post('/v1/chat/completions', chat({ max_tokens: 1_000 }), {}, token)
     const statusOf = async (token: string) => (await call(token)).status
     const usage = async (token: string) =>
@@ -120,6 +123,16 @@ for (const engine of serverEngines)
       expect(me.parent).toBe(old.id)
       const { data: listed } = await jsonOf(await it.get('/v1/key/wholesale', next.key))
       expect(listed.map(({ id }: Made) => id)).toEqual([made.id, below.id])
+    })
+
+    test('a key whose limits are above those of its maker by now is rotated as it is', async () => {
+      const maker = await make({ label: 'lowered', can_manage: true })
+      const { data: below } = await jsonOf(
+        await it.send('POST', '/v1/key/wholesale', { label: 'below', spend_cap_usd: 5 }, maker.key),
+      )
+      await owner.ask('PUT', `/keys/${maker.id}`, { limits: { spend_cap_usd: 0.015 } })
+      const made = await rotate(below)
+      expect([await statusOf(made.key), await statusOf(below.key)]).toEqual([200, 402])
     })
 
     test('the new value manages what the old one managed, and the old one goes on', async () => {
