@@ -14,7 +14,7 @@ import { GUESTS_KEY } from '../payment/x402.ts'
 import type { Run, RunFacts } from '../store/calls/run-port.ts'
 import { StoreFault } from '../store/faults.ts'
 import type { Answer } from './answer.ts'
-import { awaitRun, stayFor } from './await-run.ts'
+import { awaitRun, staying } from './await-run.ts'
 import { deliver } from './end-job.ts'
 import type { Gateway } from './gateway.ts'
 import { giveUp } from './give-up.ts'
@@ -171,14 +171,20 @@ type Waiting = {
 }
 
 /** Waits for a run and answers with its state at that time. Throws the refusal of a run that failed. */
-export const answerRun = async (gateway: Gateway, it: Waiting): Promise<Answer> => {
+export const answerRun = (gateway: Gateway, it: Waiting): Promise<Answer> => {
+  const style = it.call.media?.results ?? 'run'
+  const mayAnswerLater = style === 'run' || style === 'gemini_operation'
+  const work = () => answerIn(gateway, it, mayAnswerLater)
+  return mayAnswerLater ? work() : staying(gateway, work)
+}
+
+const answerIn = async (gateway: Gateway, it: Waiting, mayAnswerLater: boolean): Promise<Answer> => {
   const { id, call, trace, ref } = it
   const { results: style, prefer } = call.media ?? { results: 'run' }
   const { timeouts, runWaitMs } = gateway.options
-  const mayAnswerLater = style === 'run' || style === 'gemini_operation'
   const wantedMs = mayAnswerLater ? (prefer?.waitMs ?? runWaitMs) : timeouts.totalMs
   const waitMs = Math.min(wantedMs, timeouts.totalMs)
-  const run = await (mayAnswerLater ? awaitRun : stayFor)(gateway, id, waitMs)
+  const run = await awaitRun(gateway, id, waitMs, mayAnswerLater ? 'stopped' : 'left')
   if (run === undefined) throw unavailable('The job is no longer known.')
   trace.vendor = run.facts?.vendor ?? trace.vendor ?? ''
   const applied = prefer === undefined || !mayAnswerLater ? {} : { 'preference-applied': prefer.said }

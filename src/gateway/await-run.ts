@@ -6,12 +6,12 @@ import { endedHere } from './jobs.ts'
 /** How often we look at a run that another process is working on. */
 const LOOK_MS = 500
 
-/** The run once it has ended, or as it stands after this time or when the process ends. */
+/** The run once it has ended, or as it stands after this time or when the process ends: at once, or once its jobs are left. */
 export const awaitRun = async (
   gateway: Gateway,
   id: string,
   waitMs: number,
-  over: () => boolean = () => gateway.memory.jobs.stopped,
+  over: 'stopped' | 'left' = 'stopped',
 ): Promise<Run | undefined> => {
   const { store, clock } = gateway
   const { jobs } = gateway.memory
@@ -21,7 +21,7 @@ export const awaitRun = async (
     try {
       const run = await store.runs.run(id)
       const leftMs = until - clock.monotonicMs()
-      if (run === undefined || run.endedAt !== undefined || leftMs <= 0 || over()) return run
+      if (run === undefined || run.endedAt !== undefined || leftMs <= 0 || jobs[over]) return run
       await Promise.race([ended, clock.sleep(jobs.open.has(id) ? leftMs : Math.min(leftMs, LOOK_MS))])
     } finally {
       stop()
@@ -29,12 +29,11 @@ export const awaitRun = async (
   }
 }
 
-/** The same for a caller who cannot come back: the process does not end before. */
-export const stayFor: typeof awaitRun = async (gateway, id, waitMs) => {
-  const { jobs } = gateway.memory
+/** Makes the answer for a caller who cannot come back: the process does not end before. */
+export const staying = async <T>({ memory: { jobs } }: Gateway, work: () => Promise<T>): Promise<T> => {
   jobs.staying++
   try {
-    return await awaitRun(gateway, id, waitMs, () => jobs.left)
+    return await work()
   } finally {
     jobs.staying--
   }

@@ -8,7 +8,7 @@ import type { Run } from '../store/calls/run-port.ts'
 import { endFailed } from './end-job.ts'
 import type { Gateway, Present } from './gateway.ts'
 import { jobShapeOf } from './job-hold.ts'
-import { type Job, needsProcess, newJob, OWNER_MS, wakeWaiting } from './jobs.ts'
+import { type Job, type Jobs, needsProcess, newJob, OWNER_MS, wakeWaiting } from './jobs.ts'
 import { sendRunWebhooks } from './run-webhooks.ts'
 import { stepJob } from './step-job.ts'
 
@@ -18,6 +18,8 @@ const NEWS_MS = 1_000
 const TAKE_MS = 2_000
 /** Jobs that one look takes over at most. */
 const TAKEN_MOST = 200
+/** This long before an ending process closes its connections, callers who still stay are told so. */
+const TELL_MS = 2_000
 /** Steps at once; each is an exchange with a vendor. */
 const BUSY_MAX = 64
 
@@ -45,11 +47,16 @@ export const keepJobs = (present: Present): StopJobs => {
   void loop('stopped', TAKE_MS, 'silent jobs could not be taken up', takeSilent)
   void loop('stopped', TAKE_MS, 'due webhooks could not be read', sendRunWebhooks)
   return async (forMs) => {
+    const endMs = clock.monotonicMs() + forMs
+    const whileNeeded = async (needed: (jobs: Jobs) => boolean, untilMs: number): Promise<void> => {
+      for (const id of [...jobs.waiting.keys()]) wakeWaiting(jobs, id)
+      while (needed(jobs) && clock.monotonicMs() < untilMs) await clock.sleep(TICK_MS)
+    }
     jobs.stopped = true
-    for (const id of [...jobs.waiting.keys()]) wakeWaiting(jobs, id)
-    const until = clock.monotonicMs() + forMs
-    while (needsProcess(jobs) && clock.monotonicMs() < until) await clock.sleep(TICK_MS)
+    await whileNeeded(needsProcess, endMs - Math.min(TELL_MS, forMs / 2))
     jobs.left = true
+    // Who waits in vain learns what becomes of the job, before connections are closed.
+    await whileNeeded(({ staying }) => staying > 0, endMs)
     if (jobs.open.size + jobs.submitting.size > 0)
       await store.runs.leave(instance).catch(failed('jobs could not be left to others'))
   }

@@ -29,8 +29,11 @@ for (const engine of serverEngines)
     const make = async (body: object): Promise<Made> => jsonOf(await owner.ask('POST', '/keys', body))
     const rotate = async ({
       id,
-    }: Made): Promise<Made & { spent_usd: string; spent_this_month_usd: string }> =>
-      jsonOf(await owner.ask('POST', `/keys/${id}/rotate`))
+    }: Made): Promise<Made & { spent_usd: string; spent_this_month_usd: string }> => {
+      const response = await owner.ask('POST', `/keys/${id}/rotate`)
+      expect(response.status).toBe(201)
+      return jsonOf(response)
+    }
     const call = (token: string) => it.post('/v1/chat/completions', chat({ max_tokens: 1_000 }), {}, token)
     const statusOf = async (token: string) => (await call(token)).status
     const usage = async (token: string) =>
@@ -88,6 +91,48 @@ for (const engine of serverEngines)
       await owner.ask('PUT', `/keys/${next.id}`, { limits: { monthly_cap_usd: 0.025 } })
       expect([await statusOf(below.key), await statusOf(next.key)]).toEqual([200, 402])
       expect((await usage(next.key)).spent_usd).toBe(0.02)
+    })
+
+    test('limits of the old value bind no longer as the new one had them, once that was deleted', async () => {
+      const old = await make({ label: 'taken back', spend_cap_usd: 0.015 })
+      const next = await rotate(old)
+      const last = await rotate(next)
+      expect(await statusOf(old.key)).toBe(200)
+      const raise = (of: Made, to: number) =>
+        owner.ask('PUT', `/keys/${of.id}`, { limits: { spend_cap_usd: to } })
+      await owner.ask('DELETE', `/keys/${next.id}`)
+      // One that took its place still stands, and what it may spend binds both.
+      await raise(old, 1)
+      expect(await statusOf(old.key)).toBe(402)
+      await owner.ask('DELETE', `/keys/${last.id}`)
+      await raise(old, 0.025)
+      expect([await statusOf(old.key), await statusOf(old.key)]).toEqual([200, 402])
+    })
+
+    test('a key is rotated after the one that made it was, and was deleted', async () => {
+      const old = await make({ label: 'maker', can_manage: true })
+      const { data: below } = await jsonOf(
+        await it.send('POST', '/v1/key/wholesale', { label: 'made', spend_cap_usd: 0.025 }, old.key),
+      )
+      const next = await rotate(old)
+      await owner.ask('DELETE', `/keys/${old.id}`)
+      expect(await statusOf(below.key)).toBe(200)
+      const made = await rotate(below)
+      expect([await statusOf(made.key), await statusOf(below.key)]).toEqual([200, 402])
+      const { data: me } = await jsonOf(await it.get('/v1/key/wholesale/me', made.key))
+      expect(me.parent).toBe(old.id)
+      const { data: listed } = await jsonOf(await it.get('/v1/key/wholesale', next.key))
+      expect(listed.map(({ id }: Made) => id)).toEqual([made.id, below.id])
+    })
+
+    test('a key whose limits are above those of its maker by now is rotated as it is', async () => {
+      const maker = await make({ label: 'lowered', can_manage: true })
+      const { data: below } = await jsonOf(
+        await it.send('POST', '/v1/key/wholesale', { label: 'below', spend_cap_usd: 5 }, maker.key),
+      )
+      await owner.ask('PUT', `/keys/${maker.id}`, { limits: { spend_cap_usd: 0.015 } })
+      const made = await rotate(below)
+      expect([await statusOf(made.key), await statusOf(below.key)]).toEqual([200, 402])
     })
 
     test('the new value manages what the old one managed, and the old one goes on', async () => {

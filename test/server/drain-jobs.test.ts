@@ -40,12 +40,13 @@ afterAll(() => {
   rmSync(home, { recursive: true })
 })
 
-const start = async (token?: string) => {
+const start = async (token?: string, more: Record<string, string> = {}) => {
   const it = await startProgram(home, {
     DATABASE_URL: `sqlite:${home}/jobs.db`,
     STABILITY_API_KEY: 'sk-test',
     STABILITY_BASE_URL: `http://127.0.0.1:${vendor.port}`,
     LOG: 'error',
+    ...more,
   })
   children.push(it.child)
   const headers = { authorization: `Bearer ${token ?? it.token}`, 'content-type': 'application/json' }
@@ -79,4 +80,20 @@ test('a job that is being submitted is not lost, and an image that cannot be fet
   const next = await start(first.token)
   await until(async () => (await next.ask(`/v1/run/${json.id}`)).json.status === 'succeeded')
   expect(submitted).toBe(1)
+})
+
+test('who waits for an image longer than the process may take to end is told what becomes of it', async () => {
+  const it = await start(undefined, { DATABASE_URL: `sqlite:${home}/told.db`, DRAIN_SECONDS: '2' })
+  const images = Array.from({ length: 3 }, () =>
+    it.ask('/v1/image/generate', { model: 'local/slow-1', prompt: 'a fox' }),
+  )
+  await until(async () => (await it.ask('/v1/run?status=running')).json.data.length === 3)
+  it.child.kill('SIGTERM')
+  for (const { status, json } of await Promise.all(images)) {
+    // A slow machine may have made it by then.
+    if (status === 200) continue
+    expect([status, json.error.code]).toEqual([503, 'upstream_error'])
+    expect(json.error.run_id).toBeString()
+  }
+  expect(await it.child.exited).toBe(0)
 })

@@ -200,6 +200,25 @@ describe('transactions that interleave on PostgreSQL', () => {
     expect(conductor.waits()).toBeGreaterThan(0)
   })
 
+  test('a key that is deleted, or rotated again, while new limits of its place reach it stays so', async () => {
+    for (let each = first; each < first + LOST; each++) {
+      random = each
+      const scene = await setUp(1_000_000 + each)
+      const [old, next, last] = [`k${scene.id}`, `r${scene.id}`, `s${scene.id}`]
+      await rotate(scene, plain)
+      const named = { orgId: 'o', walletId: `w${scene.id}`, label: 's', prefix: 's', limits: {} }
+      await conductor.play([
+        async () => void (await stores[0]?.keys.changeKey(next, { spendCap: CENT, byCreator: true })),
+        async () => void (await stores[1]?.keys.deleteKey(old)),
+        async () => void (await stores[1]?.keys.createKey({ id: last, hash: last, ...named, replaces: old })),
+      ])
+      const key = await plain.keys.key(old)
+      expect([key?.deleted, key?.above, key?.limits]).toEqual([true, [next, last], { spendCap: CENT }])
+      expect(key?.version).toBe(5)
+    }
+    expect(await brokenLaws(plain)).toEqual([])
+  })
+
   test(`a process that falls silent between two statements freezes nobody, seeds from ${first + SEEDS}`, async () => {
     for (let each = first + SEEDS; each < first + SEEDS + LOST; each++) {
       random = each

@@ -34,7 +34,7 @@ import { deleteBelow, disableBelow, enableBelow } from './keys-below.ts'
 import { leftOf } from './left-store.ts'
 import { insertKey, lockLine } from './new-key.ts'
 import { rehashing } from './rehash.ts'
-import { limitsIn, lockReplaced, predecessorsOf, putAbove } from './replace-key.ts'
+import { limitsIn, lockPlace, lockReplaced, putAbove } from './replace-key.ts'
 import type { KeyChange, KeyChanged, KeyNote, KeyQuery, KeyStore, NewKey } from './tenancy-port.ts'
 import { usageOf } from './usage-report.ts'
 
@@ -101,18 +101,19 @@ const listed = ({ below, named, deleted, after, most }: KeyQuery): Statement => 
   )
 }
 
-/** Gives the keys whose place it took the same new limits. */
+/** Gives the keys in whose place it stands the same new limits. */
 const followLimits = async (
   run: Run,
-  { now, lock }: SqlDialect,
+  dialect: SqlDialect,
   { key, wish, month }: { key: Key; wish: KeyChange; month: Month },
 ): Promise<readonly Key[]> => {
   const limits = limitsIn(wish)
   if (limits === undefined) return []
-  const changed = (await predecessorsOf(run, key)).map((old) => changedKey(old, limits, month))
-  for (const old of changed) {
-    await write(run, now, old)
-    await setCaps(run, old, month, lock('b'))
+  const { now, lock } = dialect
+  const changed = (await lockPlace(run, dialect, key)).map((one) => changedKey(one, limits, month))
+  for (const one of changed) {
+    await write(run, now, one)
+    await setCaps(run, one, month, lock('b'))
   }
   return changed
 }

@@ -23,11 +23,14 @@ const checkSub = async (run: Run, { id, walletId }: NewKey, sub: string): Promis
     throw new Error(`wallet ${walletId} has no sub-wallet ${sub} for key ${id}`)
 }
 
-/** The creator of a new key, which must pay from the same wallet. */
+/**
+ * The creator of a new key, which must pay from the same wallet. One that was deleted makes no more keys, but those that
+ * it made are replaced as before.
+ */
 const makerOf = async (run: Run, dialect: SqlDialect, key: NewKey): Promise<Key | undefined> => {
   if (key.parentId === undefined) return undefined
   const parent = await lockLine(run, dialect, key.parentId)
-  if (parent === undefined || parent.deleted)
+  if (parent === undefined || (parent.deleted && key.replaces === undefined))
     throw new Error(`there is no key ${key.parentId} to be the parent of ${key.id}`)
   if (parent.walletId !== key.walletId)
     throw new Error(`key ${key.id} must use the wallet of its parent ${parent.id}`)

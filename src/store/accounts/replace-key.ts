@@ -60,16 +60,27 @@ export const putAbove = async (run: Run, dialect: SqlDialect, old: KeyId, made: 
   )
 }
 
-/** The keys whose place a key took. They have its makers, and keys that it made have it. */
-export const predecessorsOf = async (run: Run, { id, ancestors }: Key): Promise<readonly Key[]> => {
+/**
+ * The keys in whose place a key stands, locked: those whose place it took, and when no newer one is left, those that
+ * took its place. Keys of one place have the same maker, and keys below them have another.
+ */
+export const lockPlace = async (
+  run: Run,
+  { lock }: SqlDialect,
+  { id, ancestors }: Key,
+): Promise<readonly Key[]> => {
+  const newer = `select n.owner_id from key_line n where n.key_id = $1 and n.depth > 0`
+  const ofPlace = (which: string) => `coalesce(${which}.parent_id, '') = $2`
   const rows = await run(
-    `select k.* from api_key k where k.id in (${below} and n.depth > 0) and coalesce(k.parent_id, '') = $2 order by k.id`,
+    `select k.* from api_key k where ${ofPlace('k')} and (k.id in (${below} and n.depth > 0) or (k.id in (${newer})
+       and not exists (select 1 from api_key o where o.id in (${newer}) and ${ofPlace('o')} and o.deleted = 0)))
+     order by k.id${lock('k')}`,
     [id, ancestors[0] ?? ''],
   )
   return rows.map(keyOf)
 }
 
-/** The limits of a change, which also apply to the keys whose place it took: those below them are bound by them too. */
+/** The limits of a change, which also apply to the keys in whose place it stands: they bind what is below them too. */
 export const limitsIn = ({ byCreator, ...change }: KeyChange): KeyChange | undefined => {
   const { spendCap, monthlyCap, stopAt, rpm, rph, rpd, tpm } = change
   const limits = Object.entries({ spendCap, monthlyCap, stopAt, rpm, rph, rpd, tpm }).filter(
