@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test'
 import { openEngine } from '../../src/store/engine/open-engine.ts'
 import { openStore } from '../../src/store/open-store.ts'
+import { postgresForTests } from '../postgres.ts'
 import { engines } from './engines.ts'
 
 for (const { name, fresh } of engines.filter(({ lasting }) => lasting))
@@ -40,3 +41,12 @@ for (const { name, fresh } of engines.filter(({ lasting }) => lasting))
     await engine.close()
     await database.stop()
   })
+
+test('a transaction that touches very many rows may take longer than others', async () => {
+  const database = await postgresForTests()
+  const engine = openEngine(database)
+  const work = engine.transaction('control', (run) => run('select pg_sleep(3.5)'), 60_000)
+  expect(await work).toHaveLength(1)
+  await engine.close()
+  await database.stop()
+})

@@ -165,6 +165,9 @@ const changeOn = async (
   return { ...done, at }
 }
 
+/** A key is put above all keys below the one that it replaces: a reseller may have 100,000 tenants. */
+const REPLACE_MS = 60_000
+
 /** A key that already exists stays as it is. */
 const insertOnce = async (
   run: Run,
@@ -216,7 +219,11 @@ export const keyStore = (engine: Engine): KeyStore => {
   }
   return {
     createKey: (key, by, note) =>
-      engine.transaction('control', (run) => insertOnce(run, dialect, key, by, note)),
+      engine.transaction(
+        'control',
+        (run) => insertOnce(run, dialect, key, by, note),
+        key.replaces === undefined ? undefined : REPLACE_MS,
+      ),
     createChild: (child) => createChildOn(engine, child),
     key: (id) => find('id', id),
     keyByHash: (hash) => find('hash', hash),

@@ -57,8 +57,9 @@ export type Engine = {
   batch(lane: Lane, statements: readonly Statement[]): Promise<readonly (readonly Row[])[]>
   /**
    * A transaction whose later statements depend on earlier answers. It is repeated if a deadlock or the like undid it.
+   * One that touches very many rows says how long it may take, where that is bounded.
    */
-  transaction<T>(lane: Lane, work: (run: Run) => Promise<T>): Promise<T>
+  transaction<T>(lane: Lane, work: (run: Run) => Promise<T>, longestMs?: number): Promise<T>
   /** A transaction that no other process can run at the same time, and that may run scripts; for migrations. */
   exclusive<T>(work: (run: Run, script: (text: string) => Promise<void>) => Promise<T>): Promise<T>
   /** A transaction whose statements answer immediately; only for a database inside this process. */

@@ -170,6 +170,10 @@ const pipelined = async (
 
 const plain = (text: string): Statement => ({ text, params: [] })
 
+/** The beginning of a transaction whose statements may take longer than others. */
+const lasting = (first: readonly Statement[], ms: number | undefined): readonly Statement[] =>
+  ms === undefined ? first : [...first, plain(`set local statement_timeout = ${ms}`)]
+
 const interactive = async <T>(
   connection: ReservedSQL,
   first: readonly Statement[],
@@ -225,13 +229,12 @@ export const openPostgres = (url: string, now?: () => Instant, longestMs?: numbe
           return answers.slice(first.length, -1)
         }),
       ),
-    transaction: (lane, work) =>
-      retried(() => pools[lane].use((connection) => interactive(connection, begin(), work))),
+    transaction: (lane, work, ms) =>
+      retried(() => pools[lane].use((connection) => interactive(connection, lasting(begin(), ms), work), ms)),
     exclusive: (work) =>
       pools.control.use((connection) => {
         const first: readonly Statement[] = [
-          ...begin(),
-          plain(`set local statement_timeout = ${MIGRATION_MS}`),
+          ...lasting(begin(), MIGRATION_MS),
           { text: 'select pg_advisory_xact_lock($1)', params: [MIGRATION_LOCK] },
         ]
         const script = async (text: string): Promise<void> => {
