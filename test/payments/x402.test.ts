@@ -636,7 +636,9 @@ describe.skipIf(!hasChain)('x402', () => {
         second.server.answerWith(() => held)
         const settles = on.facilitator.asked.settle
         const later = second.server.fetch(again(signed))
-        await until(() => second.server.asked.length > before)
+        const { book } = second.server.gateway
+        // From when the ledger knows of the call; before, a claim takes the payment and the call has no answer.
+        await until(() => second.server.asked.length > before && book.health().queued === 0)
         const tooEarly = await second.server.post('/api/wallet/claim', { claim })
         expect([tooEarly.status, (await jsonOf(tooEarly)).error]).toEqual([409, 'not_served_yet'])
         finish(completion('hello'))
@@ -646,6 +648,29 @@ describe.skipIf(!hasChain)('x402', () => {
         await second.check()
         await second.server.stop()
         await own.stop()
+      })
+
+      test('a payment that is claimed while it is sent again gives the money or the answer, never both', async () => {
+        for (let round = 0; round < 8; round++) {
+          const payer = await on.chain.newPayer(1_000_000n)
+          rig.server.answerWith(() => new Response('{}', { status: 500 }))
+          const signed = await signedRequest(rig, payer, rig.request('/v1/run', run()))
+          const failed = await rig.server.fetch(again(signed))
+          const claim = failed.headers.get('x-change-claim')
+          rig.server.answerWith(() => completion('hello'))
+          const [answer, claimed] = await Promise.all([
+            rig.server.fetch(again(signed)),
+            Bun.sleep(round / 2).then(() => rig.server.post('/api/wallet/claim', { claim })),
+          ])
+          const paid = (1_000_000n - (await on.chain.unitsOf(payer.address))) * 1_000n
+          const cost = answer.status === 200 ? COST : 0n
+          const { data } = await jsonOf(claimed)
+          // Who is told to come back gets nothing yet.
+          const credited = claimed.status === 200 ? Number(paid - cost) / 1e9 : undefined
+          expect([round, data?.credited_usd]).toEqual([round, credited])
+          expect([round, answer.status === 200 || claimed.status === 200]).toEqual([round, true])
+        }
+        await rig.check()
       })
 
       for (const named of [false, true])
