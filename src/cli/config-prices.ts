@@ -74,11 +74,8 @@ export const modelOf = (vendor: string, name: string, model: FileModel): TableMo
   }
 }
 
-const dayOf = (date: string, where: string): number => {
-  return (
-    instantFrom(date) ?? bad(`${where}.ends must be a date such as "2027-01-31" that there is, not '${date}'`)
-  )
-}
+const dayOf = (date: string, where: string): number =>
+  instantFrom(date) ?? bad(`${where}.ends must be a date such as "2027-01-31" that there is, not '${date}'`)
 
 /** The present rates and tiers, and later ones. Throws BadSetting. */
 export const overrideOf = ({ later, ...prices }: FilePrices, where: string): Override => ({

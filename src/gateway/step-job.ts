@@ -153,7 +153,6 @@ const conclude = async (
 const fault = ({ facts }: Job, message: string): Refusal =>
   refuse('upstream_error', message, { members: { provider: facts.vendor } })
 
-/** The deadline has come: the job's money is freed. */
 /** Its model is not sold here, but may be at a process with other settings. */
 const passOn = async ({ clock, memory, store, instance }: Gateway, { run }: Job): Promise<void> => {
   memory.jobs.open.delete(run.id)
@@ -162,6 +161,7 @@ const passOn = async ({ clock, memory, store, instance }: Gateway, { run }: Job)
   await store.runs.leave(instance, run.id)
 }
 
+/** The deadline has come: the job's money is freed. */
 const giveUp = (gateway: Gateway, { run, facts }: Job, shape: JobShape | undefined): Promise<void> => {
   if (shape?.onCancel !== 'free')
     gateway.log.warn('a job did not end in time; what its vendor bills is a loss', {
