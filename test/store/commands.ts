@@ -18,9 +18,9 @@ import { lend } from './lend-command.ts'
 import type { Model, ModelLease } from './model.ts'
 import { CENT, type Command, least, mine, pick, saw } from './world.ts'
 
-/** Closed leases are kept this long; a call that ends even later is written off. */
 /** Each rotation adds a key; a history needs a few. */
 const MOST_KEYS = 10
+/** Closed leases are kept this long; a call that ends even later is written off. */
 const WEEK_MS = 7 * 24 * 3_600_000
 
 const topUp: Command = async ({ model, store, n }, { a, b }) => {

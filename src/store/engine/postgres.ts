@@ -17,7 +17,7 @@ import {
 const STATEMENT_MS = 3_000
 /** A connection that silently dies in the middle of a transaction keeps its locks no longer than this. */
 const ABANDONED_MS = 2_000
-/** The same for long reads: reports, and the audit of the whole ledger. */
+/** Long reads may take more: reports, and the audit of the whole ledger. */
 const READING_MS = 10 * 60_000
 /** How long a connection may take to open, unless the address says otherwise. */
 const CONNECT_SECONDS = 2

@@ -54,8 +54,10 @@ export const lockSpenders = async (
 }
 
 /** Whether these are the rows of all keys that a key names above itself. */
-const isWhole = ([id, line]: readonly [KeyId, readonly Row[]]): boolean =>
-  line.map(keyOf).find((key) => key.id === id)?.above.length === line.length - 1
+const isWhole = ([id, line]: readonly [KeyId, readonly Row[]]): boolean => {
+  const own = line.find((row) => textOf(row, 'id') === id)
+  return own !== undefined && keyOf(own).above.length === line.length - 1
+}
 
 const spenderOf = (
   { keyId, sub, payer }: LoanRequest,
