@@ -16,7 +16,7 @@ import {
 } from './call-commands.ts'
 import { lend } from './lend-command.ts'
 import type { Model, ModelLease } from './model.ts'
-import { CENT, type Command, least, mine, pick, saw } from './world.ts'
+import { CENT, type Command, least, mine, newKeyOf, pick, saw } from './world.ts'
 
 /** Each rotation adds a key; a history needs a few. */
 const MOST_KEYS = 10
@@ -116,18 +116,7 @@ const rotate: Command = async (world, { a }) => {
   const { wallet, limits, parentId, sub } = named
   const parent = model.keys.find(({ id }) => id === parentId)
   const id = `rotated-${n}`
-  await store.keys.createKey({
-    id,
-    hash: `hash of ${id}`,
-    orgId: `org of ${wallet}`,
-    walletId: wallet,
-    label: id,
-    prefix: 'sk-',
-    limits,
-    replaces: named.id,
-    ...(parentId === undefined ? {} : { parentId }),
-    ...(sub === undefined ? {} : { subWallet: sub }),
-  })
+  await store.keys.createKey({ ...newKeyOf({ id, wallet, limits, parentId, sub }), replaces: named.id })
   for (const key of model.keys.filter(({ line }) => line.includes(newest.id))) {
     key.line.push(id)
     key.version += 1

@@ -6,7 +6,7 @@ import type { Limits } from '../../src/tenancy/key.ts'
 import { commands } from './commands.ts'
 import { engines, type TestEngine } from './engines.ts'
 import { compare, Model } from './model.ts'
-import { CENT, type World } from './world.ts'
+import { CENT, newKeyOf, type World } from './world.ts'
 
 /** Commands that lead somewhere are drawn more often than those that end things. */
 const weights: Partial<Record<keyof typeof commands, number>> = {
@@ -63,17 +63,7 @@ const begin = async ({ model, store }: World): Promise<void> => {
     budget: 12n * CENT,
   })
   for (const { id, wallet, parentId, sub, limits } of firstKeys) {
-    const key = await store.keys.createKey({
-      id,
-      hash: `hash of ${id}`,
-      orgId: `org of ${wallet}`,
-      walletId: wallet,
-      label: id,
-      prefix: 'sk-',
-      limits,
-      ...(parentId === undefined ? {} : { parentId }),
-      ...(sub === undefined ? {} : { subWallet: sub }),
-    })
+    const key = await store.keys.createKey(newKeyOf({ id, wallet, parentId, sub, limits }))
     model.keys.push({
       id,
       wallet,

@@ -1,8 +1,9 @@
 /** What tests of the store share: the state of one random run, and small helpers to choose and to build commits. */
 import type { Nano } from '../../src/core/money.ts'
 import type { CommitBatch, UsageDetail } from '../../src/ledger/types.ts'
+import type { NewKey } from '../../src/store/accounts/tenancy-port.ts'
 import type { Store } from '../../src/store/port.ts'
-import type { Model, ModelCall, ModelLease } from './model.ts'
+import type { Model, ModelCall, ModelKey, ModelLease } from './model.ts'
 
 export const CENT = 10_000_000n
 export const least = (a: Nano, b: Nano): Nano => (a < b ? a : b)
@@ -24,6 +25,24 @@ export const pick = <T>(list: readonly T[], number: number): T | undefined =>
   list[number % Math.max(list.length, 1)]
 export const saw = (world: World, what: string): void =>
   void world.seen.set(what, (world.seen.get(what) ?? 0) + 1)
+
+type KeyOfModel = Pick<ModelKey, 'id' | 'wallet' | 'limits'> & {
+  readonly parentId: string | undefined
+  readonly sub: string | undefined
+}
+
+/** A key as the store makes it. */
+export const newKeyOf = ({ id, wallet, limits, parentId, sub }: KeyOfModel): NewKey => ({
+  id,
+  hash: `hash of ${id}`,
+  orgId: `org of ${wallet}`,
+  walletId: wallet,
+  label: id,
+  prefix: 'sk-',
+  limits,
+  ...(parentId === undefined ? {} : { parentId }),
+  ...(sub === undefined ? {} : { subWallet: sub }),
+})
 
 /** The kept detail of a call, where a test does not care. */
 export const detailFor = (keyId: string, change: Partial<UsageDetail> = {}): UsageDetail => ({
