@@ -38,8 +38,8 @@ const simulation = (from: number, seeds: number): Part =>
  * a fair sample of both (`npm run simulation` runs 2,000, `npm run mutations` all).
  */
 export const beside: readonly Part[] = [
-  yielding(simulation(1, 150)),
-  yielding(onDatabase(script('mutations', 'test/simulation/mutations.ts', '--third'))),
+  yielding(simulation(1, 60)),
+  yielding(onDatabase(script('mutations', 'test/simulation/mutations.ts', '--sixth'))),
 ]
 
 /** Groups run one after the other, the parts of a group side by side. */
@@ -66,9 +66,9 @@ export const groups: readonly (readonly Part[])[] = [
   // Each waits for a third of its time. `npm run chaos` runs as long as one likes.
   [
     onProgram(tests('release', 'test/release')),
-    onProgram(script('chaos', 'test/chaos/run.ts', '--seconds', '20')),
+    onProgram(script('chaos', 'test/chaos/run.ts', '--seconds', '10')),
     {
-      ...script('chaos of a mutant', 'test/chaos/run.ts', '--seconds', '15', '--mutate', 'answerfirst'),
+      ...script('chaos of a mutant', 'test/chaos/run.ts', '--seconds', '8', '--mutate', 'answerfirst'),
       mustFail: true,
     },
   ],

