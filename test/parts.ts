@@ -60,8 +60,8 @@ export const groups: readonly (readonly Part[])[] = [
     onDatabase(tests('console', 'test/console')),
     onProgram(onDatabase(tests('browser', 'test/browser'))),
     tests('products', 'test/products'),
-    onProgram(onDatabase(tests('store', 'test/store'))),
-    onProgram(onDatabase(tests('payments', 'test/payments'))),
+    onProgram(onDatabase(shared(2, 'store', 'test/store'))),
+    onProgram(onDatabase(shared(2, 'payments', 'test/payments'))),
   ],
   // Each waits for a third of its time. `npm run chaos` runs as long as one likes.
   [
