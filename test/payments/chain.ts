@@ -1,6 +1,7 @@
 /** A chain of our own with a dollar token on it, under the numbers of a public test net, because clients know both. */
-import { existsSync } from 'node:fs'
+import { existsSync, renameSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import {
   type Address,
@@ -45,12 +46,26 @@ export const hasChain = anvilPath() !== undefined
 
 type Compiled = Record<string, { evm: { deployedBytecode: { object: string } } }>
 
-/** The contracts of a file beside this one, by name. */
+/** The contracts of a file beside this one, by name. Compiled once on a machine: that takes seconds of processor. */
 export const compile = async (file: string): Promise<Compiled> => {
+  const content = await Bun.file(join(import.meta.dir, file)).text()
+  const { version } = require('solc/package.json')
+  const name = new Bun.CryptoHasher('sha256').update(`${version} ${content}`).digest('hex').slice(0, 12)
+  const kept = join(tmpdir(), `turnpike-contracts-${name}.json`)
+  if (existsSync(kept)) return Bun.file(kept).json()
+  const compiled = compiledBySolc(file, content)
+  // Others may read it at the same time.
+  const making = `${kept}.${process.pid}`
+  writeFileSync(making, JSON.stringify(compiled))
+  renameSync(making, kept)
+  return compiled
+}
+
+const compiledBySolc = (file: string, content: string): Compiled => {
   const solc = require('solc')
   const input = {
     language: 'Solidity',
-    sources: { [file]: { content: await Bun.file(join(import.meta.dir, file)).text() } },
+    sources: { [file]: { content } },
     settings: {
       optimizer: { enabled: true, runs: 200 },
       evmVersion: 'cancun',
