@@ -6,7 +6,7 @@ import { mockVendor, startTestServer, type TestServer, testModel, USD } from '..
 import { hostileBodies } from './hostile-bodies.ts'
 
 /** Items of the shorter body. */
-const ITEMS = 2_500
+const ITEMS = 1_500
 
 /** The dialect that a call passes through to, and the one whose form is furthest from all others. */
 const vendorDialects = ['chat', 'gemini'] as const satisfies readonly VendorDialectId[]
