@@ -34,7 +34,7 @@ import { deleteBelow, disableBelow, enableBelow } from './keys-below.ts'
 import { leftOf } from './left-store.ts'
 import { insertKey, lockLine } from './new-key.ts'
 import { rehashing } from './rehash.ts'
-import { limitsIn, lockPlace, lockReplaced, putAbove } from './replace-key.ts'
+import { keepState, limitsIn, lockPlace, lockReplaced, putAbove } from './replace-key.ts'
 import type { KeyChange, KeyChanged, KeyNote, KeyQuery, KeyStore, NewKey } from './tenancy-port.ts'
 import { usageOf } from './usage-report.ts'
 
@@ -179,8 +179,10 @@ const insertOnce = async (
   const read = () => run('select * from api_key where id = $1', [key.id])
   const [found] = await read()
   if (found !== undefined) return keyOf(found)
-  const old = key.replaces === undefined ? undefined : await lockReplaced(run, dialect, key.replaces)
+  const { replaces } = key
+  const old = replaces === undefined ? undefined : await lockReplaced(run, dialect, replaces)
   await insertKey(run, dialect, key)
+  if (replaces !== undefined) await keepState(run, replaces, key.id)
   const made = keyOf(onlyRow(await read()))
   if (old !== undefined) await putAbove(run, dialect, old, made)
   if (madeBy !== undefined || reference !== undefined)

@@ -61,6 +61,18 @@ export const putAbove = async (run: Run, dialect: SqlDialect, old: KeyId, made: 
 }
 
 /**
+ * Gives a key that was just made the state of the one that it replaces, which is locked: a rotation enables nothing. So
+ * it is enabled by who could enable that one, alone or together with others.
+ */
+export const keepState = async (run: Run, old: KeyId, made: KeyId): Promise<void> => {
+  const state = 'disabled_reason, disabled_month, disabled_by, disabled_before'
+  await run(
+    `update api_key set (${state}) = (select ${state} from api_key o where o.id = $1) where id = $2`,
+    [old, made],
+  )
+}
+
+/**
  * The keys in whose place a key stands, locked: those whose place it took, and when no newer one is left, those that
  * took its place. Keys of one place have the same maker, and keys below them have another.
  */
