@@ -34,7 +34,7 @@ import { deleteBelow, disableBelow, enableBelow } from './keys-below.ts'
 import { leftOf } from './left-store.ts'
 import { insertKey, lockLine } from './new-key.ts'
 import { rehashing } from './rehash.ts'
-import { keepState, limitsIn, lockPlace, lockReplaced, putAbove } from './replace-key.ts'
+import { limitsIn, lockPlace, lockReplaced, putAbove, takePlace } from './replace-key.ts'
 import type { KeyChange, KeyChanged, KeyNote, KeyQuery, KeyStore, NewKey } from './tenancy-port.ts'
 import { usageOf } from './usage-report.ts'
 
@@ -179,12 +179,12 @@ const insertOnce = async (
   const read = () => run('select * from api_key where id = $1', [key.id])
   const [found] = await read()
   if (found !== undefined) return keyOf(found)
-  const { replaces } = key
-  const old = replaces === undefined ? undefined : await lockReplaced(run, dialect, replaces)
+  const { id, replaces: old } = key
+  const newest = old === undefined ? undefined : await lockReplaced(run, dialect, old)
   await insertKey(run, dialect, key)
-  if (replaces !== undefined) await keepState(run, replaces, key.id)
+  if (old !== undefined && newest !== undefined) await takePlace(run, { old, newest, made: id })
   const made = keyOf(onlyRow(await read()))
-  if (old !== undefined) await putAbove(run, dialect, old, made)
+  if (newest !== undefined) await putAbove(run, dialect, newest, made)
   if (madeBy !== undefined || reference !== undefined)
     await run('insert into key_note (key_id, made_by, reference, tenant_id) values ($1, $2, $3, $4)', [
       key.id,
