@@ -3,7 +3,6 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { chat, completion, jsonOf } from '../server/harness.ts'
 import { brokenLaws, serverEngines } from '../store/engines.ts'
 import { CENT } from '../store/world.ts'
-import { until } from '../until.ts'
 import { startConsoleOn, type TestConsole, type Visitor } from './rig.ts'
 
 type Made = { id: string; key: string }
@@ -63,20 +62,6 @@ for (const engine of serverEngines)
       )
       expect(statuses.filter((status) => status === 200)).toHaveLength(5)
       expect(before - (await it.balance())).toBe(6n * CENT)
-    })
-
-    test('both values share the rate of the new one, as soon as processes know of it', async () => {
-      const old = await make({ label: 'rated', rpd_limit: 4 })
-      expect(await statusOf(old.key)).toBe(200)
-      const next = await rotate(old)
-      const known = async () => {
-        const caller = await it.gateway.book.caller(it.gateway.hash(old.key))
-        return caller !== undefined && 'above' in caller && caller.above.includes(next.id)
-      }
-      await until(known)
-      const statuses = []
-      for (const { key } of [old, next, old, next, next, old]) statuses.push(await statusOf(key))
-      expect(statuses).toEqual([200, 200, 200, 200, 429, 429])
     })
 
     test('new limits of the new value bind the old one too, and what is below it', async () => {
