@@ -65,14 +65,14 @@ const getKey = async (context: Here): Promise<Reply> => {
     first: line.tenantId ?? line.key.id,
     ...ownOnly(here, 'read'),
   })
-  const below = await here.gateway.store.keys.list({ below: line.key.id })
+  const below = await here.gateway.store.keys.countBelow(line.key.id)
   const shown = (key: KeyAround | undefined) => (key === undefined ? null : { ...key })
   return {
     value: {
       ...shownKey(here.gateway, line),
       replaces: shown(replaces),
       replaced_by: shown(replacedBy),
-      below: below.length,
+      below,
     },
   }
 }

@@ -230,6 +230,18 @@ for (const engine of serverEngines)
       expect((await owner.ask('POST', '/keys', { label: 'new', sub_wallet: sub.id })).status).toBe(404)
     })
 
+    test('the page of a key counts all keys below it', async () => {
+      const { id } = await make({ label: 'many', can_manage: true })
+      // PostgreSQL would take long to make so many.
+      const many = engine.name === 'PostgreSQL' ? 30 : 1_005
+      const walletId = (await it.store.keys.key(id))?.walletId ?? ''
+      const named = { orgId: 'org_test', walletId, label: 'below', prefix: 'sk-', limits: {} }
+      for (let at = 0; at < many; at++)
+        await it.store.keys.createKey({ ...named, id: `many_${at}`, hash: `many ${at}`, parentId: id })
+      await owner.ask('DELETE', '/keys/many_7')
+      expect((await jsonOf(await owner.ask('GET', `/keys/${id}`))).below).toBe(many - 1)
+    })
+
     test('the first key of an account keeps its rights on both values', async () => {
       const old = await make({ label: 'account', can_manage: true })
       const next = await rotate(old)

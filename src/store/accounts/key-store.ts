@@ -231,6 +231,11 @@ export const keyStore = (engine: Engine): KeyStore => {
     keyByHash: (hash) => find('hash', hash),
     ...rehashing(engine),
     list: async (query = {}) => (await once(engine, 'control', listed(query))).map(keyOf),
+    countBelow: async (id) => {
+      const text = `select cast(count(*) as bigint) as keys from key_line n join api_key k on k.id = n.key_id
+        where n.owner_id = $1 and n.depth > 0 and k.deleted = 0`
+      return countOf(onlyRow(await once(engine, 'control', statement(text, id))), 'keys')
+    },
     leastRpm: async (ids) => {
       const rows = await once(
         engine,
