@@ -3,7 +3,7 @@
  * only those.
  */
 
-import { invalid, refuse } from '../core/refusal.ts'
+import { invalid } from '../core/refusal.ts'
 import { checkAliases } from '../gateway/aliases.ts'
 import type { KeyAround, KeyLine, KeyLineQuery } from '../store/reports/report-port.ts'
 import { type LimitsBody, newKeyBody } from '../tenancy/limits-body.ts'
@@ -14,7 +14,6 @@ import { keyChangeBody, keyList, keyMade, keyPage, keyShown } from './schema/key
 import { most } from './schema/reports.ts'
 import { done } from './schema/shared.ts'
 import { shownKey } from './shown-key.ts'
-import { suspensionOf } from './tenant-of.ts'
 
 /** Whose keys the person may see or change. */
 const ownOnly = (here: Within, act: 'read' | 'keys'): Pick<KeyLineQuery, 'madeBy'> =>
@@ -66,14 +65,14 @@ const getKey = async (context: Here): Promise<Reply> => {
     first: line.tenantId ?? line.key.id,
     ...ownOnly(here, 'read'),
   })
-  const below = await here.gateway.store.keys.list({ below: line.key.id })
+  const below = await here.gateway.store.keys.countBelow(line.key.id)
   const shown = (key: KeyAround | undefined) => (key === undefined ? null : { ...key })
   return {
     value: {
       ...shownKey(here.gateway, line),
       replaces: shown(replaces),
       replaced_by: shown(replacedBy),
-      below: below.length,
+      below,
     },
   }
 }
@@ -125,16 +124,13 @@ const deleteKey = async (context: Here): Promise<Reply> => {
 }
 
 /**
- * A new key with the limits of the old one, which stays valid until it is deleted. The limits bind both together, and
- * what was spent counts: a rotation changes the value, never how much may be spent.
+ * A new key with the limits and the state of the old one, which stays valid until it is deleted. The limits bind both
+ * together, and what was spent counts: a rotation changes the value, never how much may be spent, nor who may enable it.
  */
 const rotateKey = async (context: Here): Promise<Reply> => {
   const here = within(context)
   const { key, reference, tenantId } = await target(here, 'keys')
   if (key.deleted) throw noSuchKey()
-  // The new key would be enabled, and the tenant with it.
-  if (key.disabledBy === suspensionOf(tenantId ?? key.ancestors.at(-2) ?? key.id))
-    throw refuse('forbidden', 'Its tenant is suspended; resume it first.')
   const parentId = key.ancestors[0]
   const parent = parentId === undefined ? undefined : await here.gateway.store.keys.key(parentId)
   const made = await makeKey(here, key.walletId, {
@@ -204,7 +200,8 @@ export const keyRoutes: readonly ConsoleRoute[] = [
   {
     method: 'POST',
     path: `${id}/rotate`,
-    summary: 'Makes a new key with the same limits; the old one stays valid until it is deleted.',
+    summary:
+      'Makes a new key with the same limits, disabled if the old one is; the old one stays valid until it is deleted.',
     audience: ['keys', 'keys_own'],
     answer: keyMade,
     statuses: [201],

@@ -47,7 +47,8 @@ const checkWanted = async (here: Within, walletId: string, wanted: Wanted): Prom
   const { gateway } = here
   const { sub, replaces } = wanted
   // A value that is to be replaced may have leaked, so nothing is in the way of that: what was given stays as it is.
-  const refusal = replaces === undefined ? wrongLimits(here, wanted) : undefined
+  if (replaces !== undefined) return
+  const refusal = wrongLimits(here, wanted)
   if (refusal !== undefined) throw refusal
   if (
     sub !== undefined &&

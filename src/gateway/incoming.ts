@@ -16,7 +16,8 @@ import { checkReach } from '../dialects/media-reach.ts'
 import { upstreamDialect } from '../dialects/upstream-dialect.ts'
 import type { PaymentHeaders } from '../payment/x402/presented.ts'
 import { nameFor } from '../tenancy/aliases.ts'
-import type { Key } from '../tenancy/key.ts'
+import { type Key, type KeyId, placeOf } from '../tenancy/key.ts'
+import { leastRates, type RateLimits } from '../tenancy/rates.ts'
 import { finderFor } from './aliases.ts'
 import { readWeighed, takePlace } from './capacity.ts'
 import type { Gateway } from './gateway.ts'
@@ -217,33 +218,50 @@ type RateRequest = Pick<Task, 'key' | 'trace'> & {
  * such a key share them. The key's own come first, so that a request over its own rate takes nothing from the others.
  * Tokens are limited by the key's own limit alone.
  */
-const turnOf = (
-  { book }: Gateway,
-  { key, trace, planRpm, tokens }: RateRequest,
-): Soon<TokenTurn | undefined> => {
-  const own = book.takeRate(key.id, key.limits, planRpm, tokens)
-  if (own instanceof Promise || key.above.length > 0) return sharedTurn(book, key, own, trace)
-  const rate = must(own)
-  return admitted(trace, rate, rate)
+const turnOf = ({ book }: Gateway, request: RateRequest): Soon<TokenTurn | undefined> => {
+  const { key, trace, planRpm, tokens } = request
+  if (key.above.length > 0) return sharedTurn(book, request)
+  return whenKnown(book.takeRate(placeOf(key), key.limits, planRpm, tokens), ownTurn, trace, undefined)
 }
 
-/** The key's own rate, and the tightest of that and the shared ones. */
+const ownTurn = (taken: RateVerdict | Refusal, trace: Trace): TokenTurn | undefined => {
+  const own = must(taken)
+  return admitted(trace, own, own)
+}
+
+/**
+ * The key's own rate, and the tightest of that and the shared ones. All values of a rotated key have the same windows,
+ * from which a request is taken once, within the least of their limits.
+ */
 const sharedTurn = async (
   book: Gateway['book'],
-  key: Key,
-  ownRate: Soon<RateVerdict | Refusal>,
-  trace: Trace,
+  { key, trace, planRpm, tokens }: RateRequest,
 ): Promise<TokenTurn | undefined> => {
-  const own = must(await ownRate)
+  const makers = must(await book.makersOf(key))
+  const [[place, limits], ...others] = placesOf(key, makers)
+  const own = must(await book.takeRate(place, limits, planRpm, tokens))
   let rate = own
-  const makers = key.above.length === 0 ? [] : must(await book.makersOf(key))
-  for (const { id, limits } of makers) {
-    const { tpm: _, ...shared } = limits
+  for (const [maker, { tpm: _, ...shared }] of others) {
     if (!rate.admitted || (shared.rpm ?? shared.rph ?? shared.rpd) === undefined) continue
-    const other = must(await book.takeRate(id, shared, undefined))
+    const other = must(await book.takeRate(maker, shared, undefined))
     if (!other.admitted || other.remaining < rate.remaining) rate = other
   }
   return admitted(trace, own, rate)
+}
+
+type PlaceRates = readonly [place: KeyId, limits: RateLimits]
+
+/** The rates of the key's own place, and of those above it. */
+const placesOf = (key: Key, makers: readonly Key[]): [PlaceRates, ...PlaceRates[]] => {
+  const places = Map.groupBy(makers, placeOf)
+  const limitsOf = (keys: readonly Key[]) => leastRates(keys.map(({ limits }) => limits))
+  const own = placeOf(key)
+  const newer = places.get(own) ?? []
+  places.delete(own)
+  return [
+    [own, limitsOf([key, ...newer])],
+    ...[...places].map(([place, keys]): PlaceRates => [place, limitsOf(keys)]),
+  ]
 }
 
 const admitted = (trace: Trace, own: RateVerdict, rate: RateVerdict): TokenTurn | undefined => {

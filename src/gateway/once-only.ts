@@ -7,7 +7,7 @@ import { canonicalJson } from '../core/canonical.ts'
 import type { JsonBody } from '../core/json-body.ts'
 import { invalid, must, type Refusal, refuse, retryIn } from '../core/refusal.ts'
 import { type CallId, callOfJob, type IdempotencyRef, isJob, type StoredAnswer } from '../ledger/types.ts'
-import type { Key } from '../tenancy/key.ts'
+import { type Key, placeOf } from '../tenancy/key.ts'
 import type { Answer, ByteStream } from './answer.ts'
 import type { Gateway } from './gateway.ts'
 import { type Keep, keepIn, newRecording, type Recording } from './recording.ts'
@@ -42,7 +42,7 @@ export const onceOnly = async (
 ): Promise<Answer> => {
   const { incoming, key, body, trace } = repeatable
   const ref = {
-    keyId: key.id,
+    keyId: placeOf(key),
     endpoint: incoming.endpoint,
     key: must(readIdempotencyKey(repeatable.idempotencyKey)),
   }

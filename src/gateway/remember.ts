@@ -6,7 +6,7 @@
 import { bodyOf, isObject, type Json, type JsonBody, type JsonObject, parseJson } from '../core/json-body.ts'
 import { invalid, must, type Refusal, refuse } from '../core/refusal.ts'
 import type { KeptAnswer } from '../dialects/bill-members.ts'
-import type { Key } from '../tenancy/key.ts'
+import { type Key, placeOf } from '../tenancy/key.ts'
 import type { Gateway } from './gateway.ts'
 
 /** What to keep of a call once it is answered. */
@@ -53,7 +53,10 @@ const conversation = async (
   { key, lifeMs }: For,
   id: string,
 ): Promise<readonly Json[] | Refusal> => {
-  const parts = await store.responses.conversation(key.id, id, { lifeMs, bytesMax: options.bodyBytesMax })
+  const parts = await store.responses.conversation(placeOf(key), id, {
+    lifeMs,
+    bytesMax: options.bodyBytesMax,
+  })
   return parts === undefined
     ? invalid(
         'previous_response_id',
@@ -79,7 +82,7 @@ const resolved = async (
   const all = [...before, ...own]
   const names = all.flatMap((item) => nameOf(item) ?? [])
   if (names.length === 0) return before.length === 0 ? undefined : all
-  const kept = await store.responses.keptItems(key.id, names)
+  const kept = await store.responses.keptItems(placeOf(key), names)
   const found = all.map((item): Json => {
     const text = kept.get(nameOf(item) ?? '')
     return text === undefined ? item : (parseJson(text) ?? item)
@@ -108,7 +111,7 @@ const memoryOf = (
     const items = Array.isArray(output) ? output.filter(isObject) : []
     const kept = gateway.store.responses.keepResponse(
       {
-        keyId: key.id,
+        keyId: placeOf(key),
         id: String(response.id),
         previousId: previous,
         input: JSON.stringify(own),

@@ -15,7 +15,7 @@ import { bringsPayment, x402Unavailable } from '../payment/funding.ts'
 import { unitsFor } from '../payment/x402/offer.ts'
 import { type Presented, readPayment, type Scheme } from '../payment/x402/presented.ts'
 import { GUESTS_KEY, type X402 } from '../payment/x402.ts'
-import type { Key } from '../tenancy/key.ts'
+import { type Key, placeOf } from '../tenancy/key.ts'
 import { rateNames } from '../tenancy/rates.ts'
 import type { Answer } from './answer.ts'
 import { answerRun, orItsRun } from './answer-job.ts'
@@ -172,7 +172,7 @@ const canonicalRequest = (incoming: Incoming, request: CheckedRequest, own: Key 
 const refOf = (incoming: Incoming, { bearer, key, presented }: PayingCall): IdempotencyRef | undefined => {
   const { endpoint, idempotencyKey } = incoming
   const own = idempotencyKey === undefined ? undefined : must(readIdempotencyKey(idempotencyKey))
-  if (bearer && own !== undefined) return { keyId: key.id, endpoint, key: own }
+  if (bearer && own !== undefined) return { keyId: placeOf(key), endpoint, key: own }
   if (presented === undefined) return undefined
   const { id, payer } = presented
   return { keyId: GUESTS_KEY, endpoint: 'x402', key: own === undefined ? id : `${endpoint} ${payer} ${own}` }

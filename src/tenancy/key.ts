@@ -31,6 +31,8 @@ export type Key = {
    * that took its place by rotation.
    */
   readonly above: readonly KeyId[]
+  /** The first of the keys in whose place it stands by rotation; absent if it took nobody's place. */
+  readonly place?: KeyId
   /** The sub-wallet that the key is bound to: a ceiling on the wallet's money that such keys share. */
   readonly subWallet?: string
   readonly label: string
@@ -61,6 +63,9 @@ export type Key = {
 /** The newest of the keys that took its place by rotation, or itself. */
 export const newestOf = ({ id, ancestors: [maker], above }: Key): KeyId =>
   (maker === undefined ? above : above.slice(0, above.indexOf(maker))).at(-1) ?? id
+
+/** The key under which it is remembered what the key called: all values of a rotated key are one caller. */
+export const placeOf = ({ id, place = id }: Key): KeyId => place
 
 /** Whether others may learn that the key exists: it is not deleted, and not of an ended trial. */
 export const isKnown = (key: Key, now: Instant): boolean =>

@@ -31,3 +31,15 @@ export const rateWindows: { readonly [Name in RateName]-?: RateWindow } = {
 }
 
 export const rateNames: readonly RateName[] = ['rpm', 'rph', 'rpd', 'tpm']
+
+/** The least of several keys' limits, rate by rate. */
+export const leastRates = (all: readonly RateLimits[]): RateLimits => {
+  const [only] = all
+  if (only !== undefined && all.length === 1) return only
+  return Object.fromEntries(
+    rateNames.flatMap((rate) => {
+      const limits = all.flatMap((one) => one[rate] ?? [])
+      return limits.length === 0 ? [] : [[rate, Math.min(...limits)]]
+    }),
+  )
+}

@@ -180,13 +180,16 @@ for (const engine of serverEngines)
       const suspend = (suspended: boolean) => owner.ask('PUT', `/tenants/${leaked.id}`, { suspended })
       await Promise.all([suspend(true), suspend(true)])
       expect(await states()).toEqual(Array(6).fill('operator'))
-      // No new key of a suspended tenant that would be enabled.
-      expect((await owner.ask('POST', `/keys/${used.id}/rotate`)).status).toBe(403)
+      // A new key of a suspended tenant is suspended too, and resumed with it.
+      const late = await jsonOf(await owner.ask('POST', `/keys/${used.id}/rotate`))
+      expect((await it.post('/v1/chat/completions', chat({}), {}, late.key)).status).toBe(403)
       const refused = await it.post('/v1/chat/completions', chat({}), {}, belowUsed.key)
       expect((await jsonOf(refused)).error.message).toContain('by the operator or the reseller')
       await suspend(false)
       expect(await states()).toEqual(before)
       await call(used.key)
+      await call(late.key)
+      await owner.ask('DELETE', `/keys/${late.id}`)
       // Enabled by itself, a suspended key brings those below it along, as they were: also those whose place it took.
       await suspend(true)
       const alone = { disabledReason: null, withChildren: true, byCreator: true } as const

@@ -106,14 +106,14 @@ const change: Command = async ({ model, store }, { a, b, c }) => {
   }
 }
 
-/** A key takes the place of the newest of its chain, above that one and all below it. */
+/** A key takes the place of the newest of its chain, above that one and all below it, in the state of the named one. */
 const rotate: Command = async (world, { a }) => {
   const { model, store, n } = world
   const named = pick(model.keys, a)
   if (named === undefined || model.keys.length >= MOST_KEYS) return
   const newest = model.keys.findLast((key) => key === named || key.replaced.includes(named)) ?? named
   if (newest !== named) saw(world, 'an old key rotated')
-  const { wallet, limits, parentId, sub } = named
+  const { wallet, limits, parentId, sub, reason, month } = named
   const parent = model.keys.find(({ id }) => id === parentId)
   const id = `rotated-${n}`
   await store.keys.createKey({ ...newKeyOf({ id, wallet, limits, parentId, sub }), replaces: named.id })
@@ -128,6 +128,8 @@ const rotate: Command = async (world, { a }) => {
     version: 1,
     line: [id, ...(parent?.line ?? [])],
     replaced: [...newest.replaced, newest],
+    ...(reason === undefined ? {} : { reason }),
+    ...(month === undefined ? {} : { month }),
     ...(parentId === undefined ? {} : { parentId }),
     ...(sub === undefined ? {} : { sub }),
   })

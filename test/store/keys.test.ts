@@ -43,6 +43,30 @@ for (const kind of engines)
       await database.stop()
     })
 
+    test('a call that one value opened and the other ended is charged once, and its detail is right', async () => {
+      const database = await kind.fresh()
+      const store = await openStore(database)
+      await createOneKey(store)
+      await store.keys.createKey(key('new', { replaces: 'k' }))
+      const lend = async (keyId: string) => {
+        const ask = { instance: keyId, keyId, leaseId: keyId, need: CENT, want: CENT, useful: 1n }
+        expect((await store.ledger.lend({ ...ask, ttlMs: 60_000 })).outcome).toBe('lent')
+      }
+      await lend('k')
+      await lend('new')
+      await store.ledger.commit(batchOf('k', { intents: [{ callId: 'c', leaseId: 'k', hold: 100n }] }))
+      const settle = { callId: 'c', payer: 'w', charge: 70n, excess: 0n }
+      const attempt = (keyId: string) =>
+        store.ledger.commit(
+          batchOf(keyId, { settles: [{ ...settle, leaseId: keyId, detail: detailFor(keyId) }] }),
+        )
+      for (const value of ['new', 'k']) expect((await attempt(value)).settled.has('c')).toBe(true)
+      expect((await store.wallets.wallet('w'))?.balance).toBe(100n * CENT - 70n)
+      expect(await brokenLaws(store)).toEqual([])
+      await store.close()
+      await database.stop()
+    })
+
     test('an upgrade leaves each wallet a key that manages it, and those theirs who manage something', async () => {
       const database = await untouched(kind)
       const engine = openEngine(database)
@@ -118,6 +142,7 @@ for (const kind of engines)
       expect(pages).toEqual(all)
       expect(await listed({ below: 'key_03' })).toEqual(['deep'])
       expect(await listed({ below: 'k' })).toEqual(all.filter((id) => id !== 'k'))
+      expect([await store.keys.countBelow('k'), await store.keys.countBelow('key_03')]).toEqual([13, 1])
       expect(await listed({ named: 'sk-1' })).toEqual(all.filter((id) => id.startsWith('key_1')))
       expect(await listed({ named: 'sk-07andmore' })).toEqual(['key_07'])
       expect(await listed({ named: '%' })).toEqual([])
@@ -126,6 +151,7 @@ for (const kind of engines)
         [],
         ['deep'],
       ])
+      expect([await store.keys.countBelow('k'), await store.keys.countBelow('key_03')]).toEqual([12, 0])
       await store.close()
       await database.stop()
     })

@@ -39,7 +39,7 @@ export const keyPage = z
     ...keyMembers,
     replaces: around.describe('The key that this one replaced by rotation'),
     replaced_by: around.describe('The key that replaced this one'),
-    below: z.int().describe('Keys below it that are not deleted; 1,000 stands for more'),
+    below: z.int().describe('Keys below it that are not deleted'),
   })
   .meta({ id: 'ConsoleKeyPage' })
 export type KeyPageShown = z.output<typeof keyPage>

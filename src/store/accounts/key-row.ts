@@ -61,6 +61,7 @@ const keys = rowsOf({
   deleted: truth('deleted'),
   createdAt: integer('created_at'),
   version: integer('version'),
+  place: maybe(text('place')),
   subWallet: maybe(text('sub_id')),
   disabledReason: maybe(oneOf('disabled_reason', ['self', 'operator', 'spend_cap', 'monthly_cap'])),
   disabledMonth: maybe(text('disabled_month')),

@@ -34,7 +34,7 @@ import { deleteBelow, disableBelow, enableBelow } from './keys-below.ts'
 import { leftOf } from './left-store.ts'
 import { insertKey, lockLine } from './new-key.ts'
 import { rehashing } from './rehash.ts'
-import { limitsIn, lockPlace, lockReplaced, putAbove } from './replace-key.ts'
+import { limitsIn, lockPlace, lockReplaced, putAbove, takePlace } from './replace-key.ts'
 import type { KeyChange, KeyChanged, KeyNote, KeyQuery, KeyStore, NewKey } from './tenancy-port.ts'
 import { usageOf } from './usage-report.ts'
 
@@ -179,10 +179,12 @@ const insertOnce = async (
   const read = () => run('select * from api_key where id = $1', [key.id])
   const [found] = await read()
   if (found !== undefined) return keyOf(found)
-  const old = key.replaces === undefined ? undefined : await lockReplaced(run, dialect, key.replaces)
+  const { id, replaces: old } = key
+  const newest = old === undefined ? undefined : await lockReplaced(run, dialect, old)
   await insertKey(run, dialect, key)
+  if (old !== undefined && newest !== undefined) await takePlace(run, { old, newest, made: id })
   const made = keyOf(onlyRow(await read()))
-  if (old !== undefined) await putAbove(run, dialect, old, made)
+  if (newest !== undefined) await putAbove(run, dialect, newest, made)
   if (madeBy !== undefined || reference !== undefined)
     await run('insert into key_note (key_id, made_by, reference, tenant_id) values ($1, $2, $3, $4)', [
       key.id,
@@ -229,6 +231,11 @@ export const keyStore = (engine: Engine): KeyStore => {
     keyByHash: (hash) => find('hash', hash),
     ...rehashing(engine),
     list: async (query = {}) => (await once(engine, 'control', listed(query))).map(keyOf),
+    countBelow: async (id) => {
+      const text = `select cast(count(*) as bigint) as keys from key_line n join api_key k on k.id = n.key_id
+        where n.owner_id = $1 and n.depth > 0 and k.deleted = 0`
+      return countOf(onlyRow(await once(engine, 'control', statement(text, id))), 'keys')
+    },
     leastRpm: async (ids) => {
       const rows = await once(
         engine,

@@ -16,9 +16,16 @@ export const lockLine = async (run: Run, dialect: SqlDialect, id: KeyId): Promis
   return rows.map(keyOf).find((key) => key.id === id)
 }
 
-/** A key can only be bound to an existing sub-wallet of its own wallet. */
-const checkSub = async (run: Run, { id, walletId }: NewKey, sub: string): Promise<void> => {
-  const [row] = await run('select wallet_id from sub_wallet where id = $1 and deleted_at is null', [sub])
+/**
+ * A key can only be bound to an existing sub-wallet of its own wallet; one that takes the place of another also to that
+ * one's, which may be deleted by now and then lends nothing.
+ */
+const checkSub = async (run: Run, { id, walletId, replaces }: NewKey, sub: string): Promise<void> => {
+  const [row] = await run(
+    `select s.wallet_id from sub_wallet s where s.id = $1
+       and (s.deleted_at is null or s.id = (select k.sub_id from api_key k where k.id = $2))`,
+    [sub, replaces ?? ''],
+  )
   if (row?.wallet_id !== walletId)
     throw new Error(`wallet ${walletId} has no sub-wallet ${sub} for key ${id}`)
 }

@@ -61,6 +61,22 @@ export const putAbove = async (run: Run, dialect: SqlDialect, old: KeyId, made: 
 }
 
 /**
+ * Gives a key that was just made the place of the newest one, and the state of the one that it replaces, both locked: a
+ * rotation enables nothing, so it is enabled by who could enable that one, alone or together with others.
+ */
+export const takePlace = async (
+  run: Run,
+  { old, newest, made }: { old: KeyId; newest: KeyId; made: KeyId },
+): Promise<void> => {
+  const state = 'disabled_reason, disabled_month, disabled_by, disabled_before'
+  await run(
+    `update api_key set (${state}, place) = (select ${state}, (select coalesce(n.place, n.id) from api_key n where n.id = $2)
+       from api_key o where o.id = $1) where id = $3`,
+    [old, newest, made],
+  )
+}
+
+/**
  * The keys in whose place a key stands, locked: those whose place it took, and when no newer one is left, those that
  * took its place. Keys of one place have the same maker, and keys below them have another.
  */

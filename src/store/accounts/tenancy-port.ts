@@ -160,6 +160,8 @@ export type KeyStore = {
   key(id: KeyId): Promise<Key | undefined>
   /** Newest first. */
   list(query?: KeyQuery): Promise<readonly Key[]>
+  /** How many keys below it are not deleted. */
+  countBelow(id: KeyId): Promise<number>
   /** The lowest rate per minute that is set on each key or on one above it; keys without any are left out. */
   leastRpm(ids: readonly KeyId[]): Promise<ReadonlyMap<KeyId, number>>
   /** Changes a key, and those below it if the change says so, in one transaction. */

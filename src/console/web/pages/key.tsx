@@ -95,6 +95,9 @@ const Rotate = ({ row }: { row: KeyShown }) => {
             one manages. The old key stays valid. Move your traffic to the new one, and delete the old one
             when its last use no longer changes.
           </Text>
+          {made !== undefined && made.status !== 'enabled' && (
+            <Text size="sm">It is disabled, as the old one is; enable it on its own page.</Text>
+          )}
           {made !== undefined && <ShownOnce made={made} onClose={() => setMade(undefined)} />}
         </Stack>
       </Dialog>
