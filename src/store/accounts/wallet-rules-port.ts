@@ -34,10 +34,11 @@ export type WalletRulesStore = {
 
 export type AlertStore = {
   /**
-   * Alerts to send now, each given to one caller. A wallet is due once when it falls below its amount, and again only
-   * after it was above it; a pause of its top-ups is reported once. Alerts that are not confirmed by `alertSent` are
-   * given out again, later each time, and given up in the end.
+   * Alerts to send now, each given to one caller, at most as many of either kind; those that were never tried come first.
+   * A wallet is due once when it falls below its amount, and again only after it was above it; a pause of its top-ups is
+   * reported once. Alerts that are not confirmed by `alertSent` are given out again, later each time, and given up in the
+   * end.
    */
-  takeAlerts(): Promise<readonly WalletAlert[]>
+  takeAlerts(most: number): Promise<readonly WalletAlert[]>
   alertSent(alert: WalletAlert): Promise<void>
 }
