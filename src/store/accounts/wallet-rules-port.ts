@@ -2,7 +2,7 @@
 import type { Nano } from '../../core/money.ts'
 import type { Instant } from '../../core/time.ts'
 import type { WalletId } from '../../tenancy/key.ts'
-import type { KnownRules, RulesChange } from '../../tenancy/wallet-rules.ts'
+import type { KnownRules, RulesChange, WalletRules } from '../../tenancy/wallet-rules.ts'
 import type { Actor } from '../people/event-port.ts'
 
 /** What an owner wants to hear about: a wallet that has less than an amount, or whose top-ups wait for the owner. */
@@ -23,11 +23,11 @@ export type WalletRulesStore = {
   walletRules(id: WalletId): Promise<KnownRules>
   /**
    * Commits the change and returns the database time after it, for the wait until every process knows. `by` is recorded
-   * with it.
+   * with it. A change that depends on the present rules is a function of them: no other change comes in between.
    */
   changeWalletRules(
     id: WalletId,
-    change: RulesChange,
+    change: RulesChange | ((now: WalletRules) => RulesChange),
     by?: Actor,
   ): Promise<{ readonly known: KnownRules; readonly at: Instant }>
 }
