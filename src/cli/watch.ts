@@ -77,7 +77,7 @@ export const startWatch = (present: Present, { watch }: Config, shared: boolean)
   const { meters, metrics: access } = present.gateway.watch
   if (meters === undefined) return () => undefined
   const timer = timeLoop(meters)
-  access?.together?.register(() => ownMetrics(present.gateway))
+  const reportLast = access?.together?.register(() => ownMetrics(present.gateway))
   const { metrics } = watch
   const stop =
     typeof metrics === 'object'
@@ -85,6 +85,7 @@ export const startWatch = (present: Present, { watch }: Config, shared: boolean)
       : undefined
   return () => {
     clearInterval(timer)
+    reportLast?.()
     stop?.()
   }
 }

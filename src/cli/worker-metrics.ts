@@ -15,22 +15,33 @@ type FromParent =
   | { readonly type: 'ask'; readonly id: number }
   | { readonly type: 'answer'; readonly id: number; readonly snapshot: Snapshot }
 
+/** What a killed worker has counted since then is lost, if nobody asked for it. */
+const EVERY_MS = 5_000
+/** A report that nobody asked for; the rounds of the parent begin at 1. */
+const UNASKED = 0
+
 /** If a worker is busy for longer, its last report is used. */
 const REPORT_MS = 1_000
 const ANSWER_MS = 3_000
 
-/** In a worker: asks the parent for all. */
-export const askParent = (): SharedMetrics => {
+/** In a worker: asks the parent for all, and tells it the worker's own figures now and then. */
+export const askParent = (everyMs = EVERY_MS): SharedMetrics => {
   let last = 0
   let own: () => Snapshot = () => ({})
+  const report = (id: number): void => send({ type: 'report', id, snapshot: own() })
   const waiting = new Map<number, (snapshot: Snapshot) => void>()
   process.on('message', (message: FromParent) => {
-    if (message.type === 'ask') send({ type: 'report', id: message.id, snapshot: own() })
+    if (message.type === 'ask') report(message.id)
     else if (message.type === 'answer') waiting.get(message.id)?.(message.snapshot)
   })
   return {
     register: (read) => {
       own = read
+      const timer = setInterval(report, everyMs, UNASKED)
+      return () => {
+        clearInterval(timer)
+        report(UNASKED)
+      }
     },
     all: async () => {
       const id = ++last

@@ -4,10 +4,11 @@
  */
 import { passkey } from '@better-auth/passkey'
 import { APIError, betterAuth } from 'better-auth'
-import { genericOAuth, magicLink, twoFactor } from 'better-auth/plugins'
+import { magicLink, twoFactor } from 'better-auth/plugins'
 import type { ConsoleSettings } from '../gateway/gateway.ts'
 import type { PeopleRows } from '../store/people/people-port.ts'
 import { peopleAdapter } from './auth-adapter.ts'
+import { admitsCompany, companyPlugins, type InTime } from './company-auth.ts'
 import { hashOfLink, LINK_MS } from './links.ts'
 import { hashOfPassword } from './password-hash.ts'
 
@@ -17,6 +18,7 @@ type AuthParts = {
   readonly secret: string
   /** The console's address; its scheme decides about the cookie. */
   readonly origin: string
+  readonly inTime: InTime
   /** Set for signing in by the company's provider, whose addresses are fetched at once. */
   readonly company?: ConsoleSettings
 }
@@ -40,24 +42,13 @@ const passkeys = (origin: string) =>
     schema: { passkey: { fields: { credentialID: 'credentialId' } } },
   })
 
-/**
- * A company's identity provider. It is found by discovery; its tokens are checked against its keys, and none is stored.
- */
-const companyOf = ({ oidcIssuer = '', oidcClientId = '', oidcClientSecret, oidcOrg }: ConsoleSettings) =>
-  genericOAuth({
-    config: [
-      {
-        providerId: 'company',
-        discoveryUrl: `${oidcIssuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
-        clientId: oidcClientId,
-        ...(oidcClientSecret === undefined ? {} : { clientSecret: oidcClientSecret.reveal() }),
-        scopes: ['openid', 'email', 'profile'],
-        pkce: true,
-        requireIdTokenVerification: true,
-        // Without an organisation for newcomers, only people whom somebody added can sign in.
-        disableSignUp: oidcOrg === undefined,
-      },
-    ],
+/** We make and send the links; the library redeems them. */
+const oneTimeLinks = () =>
+  magicLink({
+    disableSignUp: true,
+    expiresIn: LINK_MS / 1_000,
+    storeToken: { type: 'custom-hasher', hash: async (token) => hashOfLink(token) },
+    sendMagicLink: async () => undefined,
   })
 
 const withoutTokens = async <Account extends object>(account: Account) => ({
@@ -91,6 +82,7 @@ export const openAuth = (parts: AuthParts) => {
     },
     user: {
       additionalFields: { operator: { type: 'boolean', input: false, required: false, defaultValue: false } },
+      ...(company === undefined ? {} : { validateUserInfo: admitsCompany(company) }),
     },
     session: {
       expiresIn: SESSION_SECONDS,
@@ -99,7 +91,7 @@ export const openAuth = (parts: AuthParts) => {
       additionalFields: { orgId: { type: 'string', input: false, required: false } },
     },
     databaseHooks: keepNoTokens,
-    // The provider names the person; we do not ask a company's own provider to prove the address.
+    // By the rules of `admitsCompany`, which asks what the provider says of the address.
     account: {
       accountLinking: { enabled: true, trustedProviders: ['company'], requireLocalEmailVerified: false },
     },
@@ -115,16 +107,10 @@ export const openAuth = (parts: AuthParts) => {
       database: { generateId: () => Bun.randomUUIDv7() },
     },
     plugins: [
-      magicLink({
-        disableSignUp: true,
-        expiresIn: LINK_MS / 1_000,
-        storeToken: { type: 'custom-hasher', hash: async (token) => hashOfLink(token) },
-        // We make and send the links.
-        sendMagicLink: async () => undefined,
-      }),
+      oneTimeLinks(),
       twoFactor({ issuer: 'Turnpike' }),
       passkeys(origin),
-      ...(company === undefined ? [] : [companyOf(company)]),
+      ...(company === undefined ? [] : companyPlugins(company, parts.inTime)),
     ],
   })
 }

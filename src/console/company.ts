@@ -1,6 +1,7 @@
 /** Signing in by the company's own identity provider (OpenID Connect): the way there and the way back. */
 import { refuse } from '../core/refusal.ts'
 import { takeAttempt } from './attempts.ts'
+import type { NotAdmitted } from './company-auth.ts'
 import { wrongSignIn } from './credentials.ts'
 import type { ConsoleRoute, Here, Reply } from './here.ts'
 import { companyBegun } from './schema/session.ts'
@@ -8,6 +9,19 @@ import { done } from './schema/shared.ts'
 import { cookiesOf, headersOf, recordSignIn, sentBack } from './session-parts.ts'
 
 const FAILED = '/console/sign-in?company=failed'
+const UNVERIFIED = '/console/sign-in?company=unverified'
+
+const NOT_VERIFIED: NotAdmitted = 'email_not_verified'
+
+/** Where somebody goes who is not let in; the page there says why. */
+const refusedTo = ({ gateway, request }: Here, location: string | null): string => {
+  if (!URL.canParse(location ?? '', request.origin)) return FAILED
+  if (new URL(location ?? '', request.origin).searchParams.get('error') !== NOT_VERIFIED) return FAILED
+  gateway.log.warn('a company sign-in was refused: the provider calls the e-mail address not verified', {
+    setting: 'OIDC_TRUST_EMAIL',
+  })
+  return UNVERIFIED
+}
 
 const apiOf = async (here: Here) => {
   if (here.settings.oidcIssuer === undefined)
@@ -63,7 +77,8 @@ const back = async (here: Here): Promise<Reply> => {
   })
   const cookies = cookiesOf(response.headers)
   const found = await api.getSession({ headers: headersOf(here.request, sentBack(response.headers)) })
-  if (response.headers.get('location') !== '/console' || found === null) return { redirect: FAILED, cookies }
+  const location = response.headers.get('location')
+  if (location !== '/console' || found === null) return { redirect: refusedTo(here, location), cookies }
   await join(here, found.user)
   await recordSignIn(here, found.user, 'company')
   return { redirect: '/console', cookies }

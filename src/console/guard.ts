@@ -5,7 +5,14 @@ import type { Member } from '../store/people/people-port.ts'
 import type { TenantLink } from '../store/tenants/tenant-port.ts'
 import { takeAttempt } from './attempts.ts'
 import { libraryFault } from './credentials.ts'
-import { type ConsoleRequest, type ConsoleRoute, type Here, noOrganisation, type Session } from './here.ts'
+import {
+  type ConsoleRequest,
+  type ConsoleRoute,
+  type Here,
+  noOrganisation,
+  roleHeader,
+  type Session,
+} from './here.ts'
 import { hashOfLink } from './links.ts'
 import { withPresentCookie } from './old-secret.ts'
 import { consoleOf } from './open-console.ts'
@@ -67,7 +74,9 @@ const checkAudience = (
   if (typeof audience === 'object' && !audience.some((act) => session.acts.includes(act)))
     throw session.role === undefined
       ? noOrganisation()
-      : refuse('forbidden', `Your role (${session.role}) may not do this; ask an owner or admin.`)
+      : refuse('forbidden', `Your role (${session.role}) may not do this; ask an owner or admin.`, {
+          headers: roleHeader(session.role),
+        })
   if (fresh === true && now - session.createdAt > FRESH_MS)
     throw refuse('forbidden', 'This needs a sign-in of the last hour; sign in again.', {
       members: { reason: 'sign_in_again' },

@@ -108,7 +108,18 @@ export const personOf = ({ session }: Here): Session => {
 
 /** Nobody has added them, or somebody has removed them since. */
 export const noOrganisation = () =>
-  refuse('forbidden', 'You belong to no organisation here; ask an owner or admin for an invitation.')
+  refuse('forbidden', 'You belong to no organisation here; ask an owner or admin for an invitation.', {
+    headers: roleHeader(undefined),
+  })
+
+/** Tells the page which role the person has now. */
+export const roleHeader = (role: Role | undefined): Record<string, string> => ({ 'x-role': role ?? 'none' })
+
+/** The same for an answer, if the page shows the organisation that the session looks at. */
+export const roleHeaderFor = ({ session, request }: Here): Record<string, string> =>
+  session !== undefined && request.headers.get('x-organisation') === (session.orgId ?? null)
+    ? roleHeader(session.role)
+    : {}
 
 /** The organisation that the session looks at, never one that the request names. */
 export const within = (here: Here): Within => {

@@ -2,6 +2,7 @@
 import { refuse, retryIn } from '../core/refusal.ts'
 import type { ConsoleSettings, Gateway } from '../gateway/gateway.ts'
 import type { Auth } from './auth.ts'
+import type { InTime } from './company-auth.ts'
 import { sessionSecret } from './old-secret.ts'
 
 export type OpenConsole = {
@@ -18,8 +19,10 @@ export type OpenConsole = {
 
 const ROLL_UP_EVERY_MS = 5 * 60_000
 
-/** How long a provider may take to say where it is asked, and when those who waited may try again. */
+/** How long a provider may take to answer one request. */
 const PROVIDER_MS = 10_000
+
+/** When those who waited for a provider that is away may try again. */
 const AGAIN_S = 2
 
 /** Hosts differ only if no origin is set; then a request may name any host. */
@@ -44,25 +47,27 @@ const keptByOrigin = (open: (origin: string) => Promise<Auth>) => {
  * Whether the provider could be asked for its addresses. If not, the library goes on without it, so such a one must not be
  * kept.
  */
-const hasCompany = async ({ $context }: Auth, clock: Gateway['clock']): Promise<boolean> => {
-  const context = await Promise.race([$context, clock.sleep(PROVIDER_MS)])
+const hasCompany = async ({ $context }: Auth, inTime: InTime): Promise<boolean> => {
+  const context = await inTime($context)
   return context?.socialProviders.some(({ id }) => id === 'company') === true
 }
 
 const open = (gateway: Gateway, settings: ConsoleSettings): OpenConsole => {
+  const inTime: InTime = async (answer) =>
+    (await Promise.race([answer, gateway.clock.sleep(PROVIDER_MS)])) ?? undefined
   let rolledAt = Number.NEGATIVE_INFINITY
   const opening = async (origin: string, more: { readonly company?: ConsoleSettings } = {}) => {
     // Passkeys need it first; bundled into one file it would come after them.
     await import('reflect-metadata')
     const { openAuth } = await import('./auth.ts')
     const secret = sessionSecret(gateway.hash)
-    return openAuth({ people: gateway.store.people, secret, origin, ...more })
+    return openAuth({ people: gateway.store.people, secret, origin, inTime, ...more })
   }
   return {
     auth: keptByOrigin((origin) => opening(origin)),
     company: keptByOrigin(async (origin) => {
       const auth = await opening(origin, { company: settings })
-      if (await hasCompany(auth, gateway.clock)) return auth
+      if (await hasCompany(auth, inTime)) return auth
       gateway.log.warn('the identity provider of OIDC_ISSUER cannot be asked', { setting: 'OIDC_ISSUER' })
       throw refuse(
         'service_unavailable',

@@ -4,11 +4,12 @@
  */
 import type { Nano } from '../core/money.ts'
 import { must, refuse } from '../core/refusal.ts'
-import { changeRules } from '../gateway/change-rules.ts'
+import { changeTopUp } from '../gateway/change-rules.ts'
 import { forgetCard, openForInvoice, openTopUp } from '../gateway/checkouts.ts'
 import { payFromWallet } from '../payment/pay-invoice.ts'
 import type { Invoice } from '../store/funding/funding-port.ts'
 import { type AutoTopUpChange, autoTopUpBody, readTopUp } from '../tenancy/rules-body.ts'
+import type { AutoTopUp } from '../tenancy/wallet-rules.ts'
 import { actorOf, type ConsoleRoute, type Here, type Reply, type Within, within } from './here.ts'
 import { walletOf } from './make-key.ts'
 import { bodied, usdOf } from './read.ts'
@@ -50,10 +51,9 @@ const getCheckout = async (context: Here): Promise<Reply> => {
 /** What is left out of the rule stays, so that a page that was opened earlier undoes nothing. */
 const putAutoTopUp = async (context: Here, { auto_top_up: sent }: AutoTopUpChange): Promise<Reply> => {
   const here = within(context)
-  const walletId = await walletOf(here)
-  const { rules } = await here.gateway.store.wallets.walletRules(walletId)
-  const autoTopUp = sent === null ? null : must(readTopUp('auto_top_up', sent, rules.autoTopUp))
-  await changeRules(here.gateway, { walletId, change: { autoTopUp }, by: actorOf(here) })
+  const change = (was: AutoTopUp | undefined) =>
+    sent === null ? null : must(readTopUp('auto_top_up', sent, was))
+  await changeTopUp(here.gateway, { walletId: await walletOf(here), change, by: actorOf(here) })
   return { value: { done: true } }
 }
 

@@ -14,7 +14,7 @@ import { GUESTS_KEY } from '../payment/x402.ts'
 import type { Run, RunFacts } from '../store/calls/run-port.ts'
 import { StoreFault } from '../store/faults.ts'
 import type { Answer } from './answer.ts'
-import { awaitRun, staying } from './await-run.ts'
+import { awaitRun, endedOrLeft, staying } from './await-run.ts'
 import { deliver } from './end-job.ts'
 import type { Gateway } from './gateway.ts'
 import { giveUp } from './give-up.ts'
@@ -44,10 +44,12 @@ export const answerJob = async (
     await giveUp(gateway, task)
     throw full
   }
-  const run = await submit(gateway, task, it)
-  // How long a job takes says nothing about how long this server keeps calls waiting.
-  trace.askedMs = undefined
-  return answerRun(gateway, { id: run.id, call, trace, ref: keep?.ref })
+  return staying(gateway, async () => {
+    await endedOrLeft(gateway, trace.callId, submit(gateway, task, it))
+    // How long a job takes says nothing about how long this server keeps calls waiting.
+    trace.askedMs = undefined
+    return answerRun(gateway, { id: trace.callId, call, trace, ref: keep?.ref })
+  })
 }
 
 /** Submits the job and takes it up in this process. Throws when no job came of it. */
@@ -55,7 +57,7 @@ const submit = async (
   gateway: Gateway,
   task: Task,
   { shape, priced }: { readonly shape: JobShape; readonly priced: Priced },
-): Promise<Run> => {
+): Promise<void> => {
   const { store, log } = gateway
   const { jobs } = gateway.memory
   const { callId } = task.trace
@@ -88,7 +90,6 @@ const submit = async (
       throw unavailable('The job was given up while it was submitted.')
     }
     await goOn(gateway, { run, facts, submitted, shape })
-    return run
   } finally {
     jobs.submitting.delete(callId)
   }
@@ -194,6 +195,8 @@ const answerIn = async (gateway: Gateway, it: Waiting, mayAnswerLater: boolean):
   }
   if (run.endedAt === undefined) {
     if (!mayAnswerLater) throw await tooLong(gateway, run)
+    // No webhook follows a submission that is lost.
+    if (call.media?.webhook !== undefined && isLeftWithVendor(gateway, run)) throw leftWithVendor(run)
     trace.ended = 'accepted'
     return accepted(gateway, run, applied)
   }
@@ -228,14 +231,27 @@ const accepted = (gateway: Gateway, run: Run, headers: Record<string, string>): 
   }
 }
 
+/** Whether the process ends before the vendor has said that it takes the job. */
+const isLeftWithVendor = ({ memory: { jobs } }: Gateway, { state }: Run): boolean =>
+  jobs.left && state === 'submitting'
+
+const leftWithVendor = ({ id }: Run): Refusal =>
+  refuse(
+    'upstream_error',
+    `This process ends, and the vendor has not said that it takes the job. GET /v1/run/${id} tells what becomes of it; a job that is lost is not charged.`,
+    { members: { run_id: id } },
+  )
+
 /**
  * Clients of these styles cannot come back later. If the job can be cancelled, it is; if not, they are told where the
  * result will be.
  */
-const tooLong = async (gateway: Gateway, { id, model }: Run): Promise<Refusal> => {
+const tooLong = async (gateway: Gateway, run: Run): Promise<Refusal> => {
+  const { id, model } = run
   const free = jobShapeOf(gateway.offering, model)
   const ends = free?.cancel !== undefined && free.onCancel === 'free'
   if (ends) await cancelRun(gateway, id)
+  else if (isLeftWithVendor(gateway, run)) return leftWithVendor(run)
   return refuse(
     'upstream_error',
     ends

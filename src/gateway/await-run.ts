@@ -29,7 +29,27 @@ export const awaitRun = async (
   }
 }
 
-/** Makes the answer for a caller who cannot come back: the process does not end before. */
+/**
+ * Resolves when the work for a run has ended, or when this process leaves its jobs to others, although the work goes on.
+ * Throws what the work threw before.
+ */
+export const endedOrLeft = async (
+  { memory: { jobs } }: Gateway,
+  id: string,
+  work: Promise<void>,
+): Promise<void> => {
+  let over = false
+  const ended = work.finally(() => {
+    over = true
+  })
+  ended.catch(() => undefined)
+  while (!over && !jobs.left) {
+    const { ended: woken, stop } = endedHere(jobs, id)
+    await Promise.race([ended, woken]).finally(stop)
+  }
+}
+
+/** Makes the answer for a caller who needs it from this process: it does not end before. */
 export const staying = async <T>({ memory: { jobs } }: Gateway, work: () => Promise<T>): Promise<T> => {
   jobs.staying++
   try {

@@ -43,3 +43,25 @@ export const changeRules = async (
   await gateway.book.untilKnown(at)
   return known.rules
 }
+
+type TopUpChange = {
+  readonly walletId: WalletId
+  /** The rule from what it is when the change is made; null removes it. */
+  readonly change: (was: AutoTopUp | undefined) => AutoTopUp | null
+  readonly by: Actor
+}
+
+/** Changes members of the rule that charges a card, as `changeRules` does; changes that come together undo none of each other. */
+export const changeTopUp = async (gateway: Gateway, { walletId, change, by }: TopUpChange): Promise<void> => {
+  const { wallets } = gateway.store
+  const { rules } = await wallets.walletRules(walletId)
+  const seen = change(rules.autoTopUp)
+  // If another change comes in between, its members were checked by it.
+  if (seen !== null) await checkTopUp(gateway, walletId, seen)
+  const { at } = await wallets.changeWalletRules(
+    walletId,
+    ({ autoTopUp }) => ({ autoTopUp: change(autoTopUp) }),
+    by,
+  )
+  await gateway.book.untilKnown(at)
+}

@@ -51,8 +51,8 @@ export type Receipts = {
 
 /** Several processes on one port that answer as one. */
 export type SharedMetrics = {
-  /** Registers how this process reads its own figures. */
-  register(read: () => Snapshot): void
+  /** Registers how this process reads its own figures; what it returns is called when the process ends. */
+  register(read: () => Snapshot): () => void
   /** Rejects when the others cannot be asked. */
   all(): Promise<Snapshot>
 }

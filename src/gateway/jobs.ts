@@ -42,7 +42,7 @@ export type Jobs = {
   readonly passedOn: Map<string, number>
   /** Webhooks that are being sent, by wallet. */
   readonly webhooks: Map<WalletId, number>
-  /** Callers who wait here and cannot come back later. */
+  /** Callers who wait for an answer that only this process can give. */
   staying: number
   /** The process is ending: it takes up no more jobs, and goes on with its own only as long as they need it. */
   stopped: boolean

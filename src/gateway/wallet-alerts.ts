@@ -24,19 +24,25 @@ const EVERY_MS = 5_000
 export const webhookSecret = ({ hash }: Pick<Gateway, 'hash'>, walletId: string): string =>
   `whsec_${Buffer.from(hash(`webhook ${walletId}`), 'hex').toString('base64')}`
 
-/** Sends what is due; failures are tried again later. Returns how many alerts the receivers accepted. */
-export const sendAlerts = async (parts: AlertParts): Promise<number> => {
-  const { store, log } = parts
-  let sent = 0
-  for (const alert of await store.takeAlerts())
-    try {
-      await send(parts, alert)
-      await store.alertSent(alert)
-      sent++
-    } catch (error) {
-      log.warn('an alert was not accepted', { kind: alert.event, error: String(error) })
-    }
-  return sent
+/** How many may be under way, of either kind: their receivers may be silent for ten seconds, and others wait behind them. */
+const AT_ONCE = 100
+
+/**
+ * Begins to send what is due, at most as many of either kind; failures are tried again later. Each promise tells whether the receiver
+ * accepted.
+ */
+export const sendAlerts = async (parts: AlertParts, most = AT_ONCE): Promise<readonly Promise<boolean>[]> =>
+  (await parts.store.takeAlerts(most)).map((alert) => isAccepted(parts, alert))
+
+const isAccepted = async (parts: AlertParts, alert: WalletAlert): Promise<boolean> => {
+  try {
+    await send(parts, alert)
+    await parts.store.alertSent(alert)
+    return true
+  } catch (error) {
+    parts.log.warn('an alert was not accepted', { kind: alert.event, error: String(error) })
+    return false
+  }
 }
 
 const send = ({ clock, hash, webhooks }: AlertParts, alert: WalletAlert): Promise<void> => {
@@ -81,14 +87,23 @@ export const signedHeaders = (
   return { 'webhook-id': id, 'webhook-timestamp': timestamp, 'webhook-signature': all.join(' ') }
 }
 
-/** Looks for due alerts until it is stopped. */
+/** Looks for due alerts until it is stopped. Nobody waits for a receiver that does not answer. */
 export const keepAlerting = (parts: AlertParts, random: () => number): (() => void) => {
   let stopped = false
+  let underWay = 0
+  const begin = async (): Promise<void> => {
+    for (const alert of await sendAlerts(parts, Math.max(0, AT_ONCE - underWay))) {
+      underWay++
+      void alert.finally(() => {
+        underWay--
+      })
+    }
+  }
   const look = async (): Promise<void> => {
     while (!stopped) {
       await parts.clock.sleep(EVERY_MS * (0.5 + random()))
       if (stopped) return
-      await sendAlerts(parts).catch((error: unknown) =>
+      await begin().catch((error: unknown) =>
         parts.log.warn('due alerts could not be read', { error: String(error) }),
       )
     }

@@ -1,6 +1,6 @@
 /** The console's part of the route table: its API, each row behind its guard, and its pages. */
 import { letIn } from '../console/guard.ts'
-import type { ConsoleRoute, Reply } from '../console/here.ts'
+import { type ConsoleRoute, type Reply, roleHeaderFor } from '../console/here.ts'
 import { consoleRoutes as apiRoutes } from '../console/routes.ts'
 import { must } from '../core/refusal.ts'
 import type { Answer } from '../gateway/answer.ts'
@@ -58,7 +58,8 @@ const routeOf = (route: ConsoleRoute): Route => ({
       address: originOfCall(gateway, call),
       origin: gateway.console?.origin ?? new URL(addressOf(request)).origin,
     })
-    return answerOf(await route.handler(here, () => readSmallBody(gateway, call)))
+    const answer = answerOf(await route.handler(here, () => readSmallBody(gateway, call)))
+    return { ...answer, headers: { ...answer.headers, ...roleHeaderFor(here) } }
   },
 })
 

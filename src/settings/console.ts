@@ -37,7 +37,7 @@ export const consoleSettings = {
     name: 'OIDC_ISSUER',
     is: matching(/^https:\/\/\S+$|^http:\/\/(127\.0\.0\.1|localhost)(:\d+)?(\/\S*)?$/, 'an https address'),
     meaning:
-      "A company's own identity provider (OpenID Connect), by its issuer. Its redirect address is `/console/api/session/callback/company` of the console; the e-mail addresses that it reports are trusted.",
+      "A company's own identity provider (OpenID Connect), by its issuer. Its redirect address is `/console/api/session/callback/company` of the console. People are found by its e-mail addresses, except those that it calls not verified (`OIDC_TRUST_EMAIL`).",
   },
   oidcClientId: {
     name: 'OIDC_CLIENT_ID',
@@ -54,6 +54,13 @@ export const consoleSettings = {
     is: matching(/^.{1,60}$/, 'a name'),
     fallback: 'your company',
     meaning: 'The name on the button of that sign-in.',
+  },
+  oidcTrustEmail: {
+    name: 'OIDC_TRUST_EMAIL',
+    is: onOff(),
+    fallback: 'off',
+    meaning:
+      'Whether an address counts that the provider calls not verified (`email_verified: false`). Turn it on only if people cannot choose their address there: whoever has the address of an account here gets that account.',
   },
   oidcOrg: {
     name: 'OIDC_ORG',

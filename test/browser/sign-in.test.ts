@@ -160,5 +160,8 @@ test('the company’s provider lets in who was added, and says so to who was not
   await stranger.page.goto(`${it.address}/console/sign-in`)
   await stranger.page.getByRole('button', { name: 'Sign in with Acme' }).click()
   await stranger.page.getByText('Acme did not let you in').waitFor()
+  issuer.says({ sub: 'e3', email: 'employee@example.com', email_verified: false, name: 'Eve' })
+  await stranger.page.getByRole('button', { name: 'Sign in with Acme' }).click()
+  await stranger.page.getByText('Verify it at Acme and sign in again').waitFor()
   expect(errors).toEqual([])
 })

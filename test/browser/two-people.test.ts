@@ -62,6 +62,32 @@ test('saving one rule keeps the others: also those that somebody else has set si
   expect(errors).toEqual([])
 })
 
+test('a person whose role changes sees the pages of the new one at the next step, and whoever is removed sees none', async () => {
+  const { page, errors } = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+  await it.enter(page, 'lowered@example.com', 'admin')
+  const [person] = await it.store.people.find('person', {
+    where: [{ column: 'email', is: '=', value: 'lowered@example.com' }],
+  })
+  const [orgId, personId] = ['org_test', String(person?.id)]
+  const by = { kind: 'command', id: 'test', name: 'test' } as const
+  const link = (name: string) => page.getByRole('link', { name, exact: true })
+  await link('Team').waitFor()
+  await it.store.members.put({ orgId, personId, role: 'developer' }, by)
+  await link('Models').click()
+  await link('Wallet').waitFor({ state: 'detached' })
+  await it.store.members.put({ orgId, personId, role: 'admin' }, by)
+  await link('Keys').click()
+  await link('Wallet').waitFor()
+  // Also where what is asked for is refused.
+  await it.store.members.put({ orgId, personId, role: 'developer' }, by)
+  await link('Wallet').click()
+  await link('Wallet').waitFor({ state: 'detached' })
+  await it.store.members.remove({ orgId, personId }, by)
+  await link('Usage').click()
+  await link('Usage').waitFor({ state: 'detached' })
+  expect(errors.filter((error) => !error.includes('403'))).toEqual([])
+})
+
 test('somebody who signs in where another session ended plays with a key of their own', async () => {
   const next = await it.visit('next@example.com', 'admin')
   const { page } = await browser.newPage()

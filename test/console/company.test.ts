@@ -1,6 +1,7 @@
 /** Signing in by a company's own identity provider, against a real one on loopback. On both engines. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Secret } from '../../src/core/secret.ts'
+import { systemClock } from '../../src/core/time.ts'
 import { freePort } from '../free-port.ts'
 import { jsonOf } from '../server/harness.ts'
 import { serverEngines } from '../store/engines.ts'
@@ -12,16 +13,16 @@ for (const engine of serverEngines)
     let issuer: Issuer
     let it: Awaited<ReturnType<typeof startConsoleOn>>
     let open: TestConsole
+    const settings = () => ({
+      oidcIssuer: issuer.address,
+      oidcClientId: issuer.client.id,
+      oidcClientSecret: new Secret(issuer.client.secret),
+      oidcName: 'Acme',
+    })
     beforeAll(async () => {
       issuer = await startIssuer()
-      const settings = {
-        oidcIssuer: issuer.address,
-        oidcClientId: issuer.client.id,
-        oidcClientSecret: new Secret(issuer.client.secret),
-        oidcName: 'Acme',
-      }
-      it = await startConsoleOn(engine, { settings })
-      open = await startConsole({ url: it.url, settings: { ...settings, oidcOrg: 'org_test' } })
+      it = await startConsoleOn(engine, { settings: settings() })
+      open = await startConsole({ url: it.url, settings: { ...settings(), oidcOrg: 'org_test' } })
     })
     afterAll(async () => {
       await open.stop()
@@ -48,6 +49,7 @@ for (const engine of serverEngines)
       return [response.status, response.headers.get('location'), person?.email ?? null]
     }
     const failed = [302, '/console/sign-in?company=failed', null]
+    const unverified = [302, '/console/sign-in?company=unverified', null]
 
     test('the page is told its name; somebody who was added comes in, by PKCE and a checked token', async () => {
       expect((await jsonOf(await it.stranger('GET', '/session'))).company).toBe('Acme')
@@ -96,10 +98,96 @@ for (const engine of serverEngines)
       expect(organisation ?? null).toBeNull()
     })
 
+    test('an address that the provider calls not verified opens nobody’s account, and makes none', async () => {
+      const email = somebody()
+      const { personId } = await it.visit(email, 'owner')
+      for (const email_verified of [false, 'false']) {
+        issuer.says({ sub: `another than ${email}`, email, email_verified, name: 'Eve' })
+        expect(await cameIn(await throughCompany())).toEqual(unverified)
+      }
+      const linked = [
+        { column: 'user_id', is: '=', value: personId },
+        { column: 'provider_id', is: '=', value: 'company' },
+      ] as const
+      expect(await it.store.people.count('person_account', linked)).toBe(0)
+      // Whether an address has an account here is nothing that the answer tells.
+      const nobody = somebody()
+      issuer.says({ sub: nobody, email: nobody, email_verified: false, name: 'Nobody' })
+      expect(await cameIn(await throughCompany())).toEqual(unverified)
+      expect(await cameIn(await throughCompany(open))).toEqual(unverified)
+      expect(await it.store.people.count('person', [{ column: 'email', is: '=', value: nobody }])).toBe(0)
+      // Many providers leave the claim out.
+      issuer.says({ sub: `sub ${email}`, email, name: 'Ada' })
+      expect(await cameIn(await throughCompany())).toEqual([302, '/console', email])
+      // Who is known by the provider's own name needs no address.
+      issuer.says({ sub: `sub ${email}`, email, email_verified: false })
+      expect(await cameIn(await throughCompany())).toEqual([302, '/console', email])
+    })
+
+    test('the operator may trust the addresses of a provider that verifies none', async () => {
+      const trusting = await startConsole({
+        url: it.url,
+        settings: { ...settings(), oidcTrustEmail: true },
+      })
+      try {
+        const email = somebody()
+        await trusting.visit(email, 'owner')
+        issuer.says({ sub: email, email, email_verified: false, name: 'Ada' })
+        expect(await cameIn(await throughCompany(trusting))).toEqual([302, '/console', email])
+      } finally {
+        await trusting.stop()
+      }
+    })
+
+    test('a token that was made for another client, or tells of another person, lets nobody in', async () => {
+      const email = somebody()
+      await it.visit(email, 'owner')
+      const claims = { sub: email, email, email_verified: true }
+      const { id } = issuer.client
+      issuer.says({ ...claims, aud: [id, 'another'] })
+      expect(await cameIn(await throughCompany())).toEqual(failed)
+      issuer.says({ ...claims, aud: [id, 'another'], azp: 'another' })
+      expect(await cameIn(await throughCompany())).toEqual(failed)
+      issuer.says(claims, { withoutIdToken: true, userinfo: claims })
+      expect(await cameIn(await throughCompany())).toEqual(failed)
+      issuer.says({ sub: 'another' }, { userinfo: claims })
+      expect(await cameIn(await throughCompany())).toEqual(failed)
+      issuer.says({ sub: email }, { userinfo: { ...claims, email_verified: 'false' } })
+      expect(await cameIn(await throughCompany())).toEqual(unverified)
+      issuer.says({ sub: email }, { userinfo: claims })
+      expect(await cameIn(await throughCompany())).toEqual([302, '/console', email])
+      issuer.says({ ...claims, aud: [id, 'another'], azp: id })
+      expect(await cameIn(await throughCompany())).toEqual([302, '/console', email])
+    })
+
+    test('a provider that falls silent on the way back is given up', async () => {
+      const email = somebody()
+      let patient = true
+      const sleep = (ms: number) => systemClock.sleep(patient ? ms : Math.min(ms, 10))
+      const short = await startConsole({
+        url: it.url,
+        settings: settings(),
+        clock: { ...systemClock, sleep },
+      })
+      try {
+        for (const silentAt of ['/token', '/userinfo'] as const) {
+          issuer.says({ sub: email }, { silentAt })
+          const back = throughCompany(short, (_, own) => {
+            patient = false
+            return own
+          })
+          expect(await cameIn(await back)).toEqual(failed)
+          patient = true
+        }
+      } finally {
+        await short.stop()
+      }
+    })
+
     test('a token of another signer, a state of another browser, and an answer used twice let nobody in', async () => {
       const email = somebody()
       await it.visit(email, 'owner')
-      issuer.says({ sub: email, email, email_verified: true }, true)
+      issuer.says({ sub: email, email, email_verified: true }, { byStranger: true })
       expect(await cameIn(await throughCompany())).toEqual(failed)
       issuer.says({ sub: email, email, email_verified: true })
       // A person who was sent the address of an answer has not begun the sign-in: the cookie is missing, or is of

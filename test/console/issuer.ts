@@ -4,6 +4,17 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 
 type Claims = Readonly<Record<string, unknown>>
 
+/** What the provider does wrong, or differently. */
+type Manner = {
+  /** Somebody else's key signs the token. */
+  readonly byStranger?: boolean
+  /** Requests to this path are never answered. */
+  readonly silentAt?: '/token' | '/userinfo'
+  readonly withoutIdToken?: boolean
+  /** What the second address for claims says. */
+  readonly userinfo?: Claims
+}
+
 export type Issuer = Awaited<ReturnType<typeof startIssuer>>
 
 const CLIENT = { id: 'turnpike', secret: 'a secret of the client' }
@@ -15,7 +26,7 @@ export const startIssuer = async (port = 0) => {
   const jwk = { ...(await exportJWK(keys.publicKey)), kid: 'one', alg: 'RS256', use: 'sig' }
   const codes = new Map<string, { challenge: string; nonce: string; redirect: string }>()
   let claims: Claims = {}
-  let foreignKey = false
+  let manner: Manner = {}
   let tokens = 0
   const issuerOf = (request: Request): string => new URL(request.url).origin
   const tokenFor = async (request: Request): Promise<Response> => {
@@ -37,15 +48,15 @@ export const startIssuer = async (port = 0) => {
     const idToken = await new SignJWT({ ...claims, nonce: code.nonce })
       .setProtectedHeader({ alg: 'RS256', kid: 'one' })
       .setIssuer(issuerOf(request))
-      .setAudience(CLIENT.id)
+      .setAudience((claims.aud as string[] | undefined) ?? CLIENT.id)
       .setIssuedAt()
       .setExpirationTime('5m')
-      .sign(foreignKey ? strangers.privateKey : keys.privateKey)
+      .sign(manner.byStranger ? strangers.privateKey : keys.privateKey)
     return Response.json({
       access_token: randomUUID(),
       token_type: 'Bearer',
       expires_in: 60,
-      id_token: idToken,
+      ...(manner.withoutIdToken ? {} : { id_token: idToken }),
     })
   }
   const discovery = (issuer: string) => ({
@@ -53,6 +64,7 @@ export const startIssuer = async (port = 0) => {
     authorization_endpoint: `${issuer}/authorize`,
     token_endpoint: `${issuer}/token`,
     jwks_uri: `${issuer}/keys`,
+    userinfo_endpoint: `${issuer}/userinfo`,
     response_types_supported: ['code'],
     subject_types_supported: ['public'],
     id_token_signing_alg_values_supported: ['RS256'],
@@ -76,6 +88,8 @@ export const startIssuer = async (port = 0) => {
     port,
     fetch: (request) => {
       const url = new URL(request.url)
+      if (url.pathname === manner.silentAt) return new Promise<never>(() => undefined)
+      if (url.pathname === '/userinfo') return Response.json(manner.userinfo ?? {})
       if (url.pathname === '/token') return tokenFor(request)
       if (url.pathname === '/keys') return Response.json({ keys: [jwk] })
       return url.pathname === '/authorize' ? authorize(url) : Response.json(discovery(url.origin))
@@ -84,10 +98,10 @@ export const startIssuer = async (port = 0) => {
   return {
     address: `http://127.0.0.1:${server.port}`,
     client: CLIENT,
-    /** Who signs in there from now on, and whether somebody else's key signs their token. */
-    says: (now: Claims, byStranger = false) => {
+    /** Who signs in there from now on, and what the provider does wrong then. */
+    says: (now: Claims, does: Manner = {}) => {
       claims = now
-      foreignKey = byStranger
+      manner = does
     },
     tokensGiven: () => tokens,
     stop: () => server.stop(true),

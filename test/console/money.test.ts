@@ -144,6 +144,18 @@ for (const engine of serverEngines)
         200, 200, 400,
       ])
       expect(await set()).toEqual({ below_usd: 7, amount_usd: 20, monthly_max_usd: null })
+      // Nor does a change that comes at the same time undo another.
+      for (const below_usd of [11, 12, 13]) {
+        const monthly_max_usd = below_usd * 10
+        expect(await Promise.all([part({ below_usd }), part({ monthly_max_usd })])).toEqual([200, 200])
+        expect(await set()).toEqual({ below_usd, amount_usd: 20, monthly_max_usd })
+      }
+      // A rule that was turned off meanwhile stays off.
+      const off = ask('PUT', '/wallet/auto-top-up', { auto_top_up: null })
+      expect([200, 400]).toContain(await part({ below_usd: 14 }))
+      await off
+      expect(await set()).toBeNull()
+      expect((await ask('PUT', '/wallet/auto-top-up', rule)).status).toBe(200)
       expect((await ask('DELETE', '/wallet/card')).status).toBe(200)
       expect(stripe.detached).toEqual(['pm_1'])
       expect((await lastEvent())?.what).toBe('wallet.card_removed')

@@ -17,6 +17,8 @@ let home = ''
 /** A vendor that takes a job when it is released, and has done it at once. */
 let vendor: ReturnType<typeof Bun.serve>
 let submitted = 0
+/** From now on it never says whether it takes a job. */
+let silent = false
 const taking = Promise.withResolvers<void>()
 const children: { kill(signal?: NodeJS.Signals): void }[] = []
 
@@ -29,7 +31,7 @@ beforeAll(() => {
     fetch: async ({ method }) => {
       if (method === 'GET') return new Response(picture, { headers: { 'content-type': 'image/png' } })
       submitted++
-      await taking.promise
+      await (silent ? new Promise<never>(() => undefined) : taking.promise)
       return Response.json({ id: 'job' })
     },
   })
@@ -96,4 +98,30 @@ test('who waits for an image longer than the process may take to end is told wha
     expect(json.error.run_id).toBeString()
   }
   expect(await it.child.exited).toBe(0)
+})
+
+test('who waits for a submission that outlasts the process is told where to ask, and no connection is cut', async () => {
+  silent = true
+  const database = { DATABASE_URL: `sqlite:${home}/silent.db` }
+  const it = await start(undefined, { ...database, DRAIN_SECONDS: '2' })
+  const job = {
+    model: 'stability/upscale-creative',
+    inputs: { image: `data:image/png;base64,${picture.toString('base64')}`, prompt: 'stripes' },
+  }
+  const before = submitted
+  const asking = [
+    it.ask('/v1/run', job),
+    it.ask('/v1/run', { ...job, webhook: { url: 'https://hooks.example.com/' } }),
+  ] as const
+  const all = Promise.all(asking)
+  await until(async () => submitted === before + 2)
+  it.child.kill('SIGTERM')
+  const [plain, hooked] = await all
+  expect([plain.status, plain.json.status]).toEqual([202, 'queued'])
+  // No webhook follows a submission that was lost, so its caller must not wait for one.
+  expect([hooked.status, hooked.json.error.code]).toEqual([503, 'upstream_error'])
+  expect(await it.child.exited).toBe(0)
+  const next = await start(it.token, database)
+  for (const id of [plain.json.id, hooked.json.error.run_id])
+    await until(async () => (await next.ask(`/v1/run/${id}`)).json.status === 'failed')
 })

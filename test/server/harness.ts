@@ -9,6 +9,7 @@ import { type Log, silentLog } from '../../src/core/log.ts'
 import type { Model } from '../../src/core/model.ts'
 import type { Nano } from '../../src/core/money.ts'
 import { Secret } from '../../src/core/secret.ts'
+import type { Clock } from '../../src/core/time.ts'
 import type { ConsoleSettings, Gateway, GatewayOptions, Offering } from '../../src/gateway/gateway.ts'
 import { openGateway } from '../../src/gateway/open-gateway.ts'
 import type { Traces } from '../../src/gateway/spans.ts'
@@ -131,6 +132,8 @@ type Setup = {
   readonly stripe?: StripeSettings
   /** Replaces the database's clock. */
   readonly now?: () => number
+  /** Replaces that of the process. */
+  readonly clock?: Clock
   readonly receipts?: 'header' | 'on-demand' | 'off'
   readonly x402?: X402Options
   /** Sends the webhooks of callers. */
@@ -211,6 +214,7 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
     },
     hash,
     log: setup.log ?? silentLog,
+    ...(setup.clock === undefined ? {} : { clock: setup.clock }),
     // Of a pause or a choice among equals, tests want the first.
     random: () => 0,
     instance: `test-${process.pid}-${serial}`,

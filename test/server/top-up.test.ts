@@ -364,7 +364,9 @@ for (const engine of serverEngines)
         },
       }
       const { store, hash } = server
-      await sendAlerts({ store: store.wallets, clock: systemClock, log: silentLog, hash, webhooks })
+      await Promise.all(
+        await sendAlerts({ store: store.wallets, clock: systemClock, log: silentLog, hash, webhooks }),
+      )
       return bodies
     }
 

@@ -214,8 +214,8 @@ for (const engine of serverEngines)
         },
       }
       const { store, hash } = server
-      const sweep = () =>
-        sendAlerts({ store: store.wallets, clock: systemClock, log: silentLog, hash, webhooks })
+      const parts = { store: store.wallets, clock: systemClock, log: silentLog, hash, webhooks }
+      const sweep = async () => (await Promise.all(await sendAlerts(parts))).filter(Boolean).length
       const alert_webhook_url = 'https://hooks.example.com/low?team=1'
       const set = await jsonOf(await put({ alert_below_usd: 50, alert_webhook_url }))
       expect(set.alert_webhook_secret).toBe(webhookSecret({ hash }, server.wallet))

@@ -148,7 +148,7 @@ for (const engine of engines)
     test('an alert that was not taken is sent again', async () => {
       now += HOURS
       await store.wallets.changeWalletRules('w', rules)
-      const [before, after] = await dueAgain(() => store.wallets.takeAlerts())
+      const [before, after] = await dueAgain(() => store.wallets.takeAlerts(10))
       expect(before).toHaveLength(1)
       expect(after).toHaveLength(1)
     })

@@ -25,13 +25,18 @@ const dueOf = (row: Row): readonly WalletAlert[] => {
     : [{ ...common, event: 'wallet.top_up_paused', reason: textOf(row, 'paused') }]
 }
 
-const takeOn = async (engine: Engine): Promise<readonly WalletAlert[]> => {
+const takeOn = async (engine: Engine, most: number): Promise<readonly WalletAlert[]> => {
   const { now } = engine.dialect
   const due = isDue(now, 'alert_next_at', AGAIN_LONGEST_MS)
   const giveUp = (table: string) =>
     statement(
       `update ${table} set alert_state = 'done' where alert_state = 'due' and alert_tries >= ${TRIES} and ${due}`,
     )
+  // Asked twice, because another process may take the same ones meanwhile.
+  const first = (table: string, more: string) =>
+    `${more} and alert_state = 'due' and ${due} and ${table}.wallet_id in (select f.wallet_id from ${table} f
+       where f.${more} and f.alert_state = 'due' and ${isDue(now, 'f.alert_next_at', AGAIN_LONGEST_MS)}
+       order by f.alert_next_at limit $1)`
   const next = `alert_tries = alert_tries + 1, alert_next_at = ${now} + ${AGAIN_MS} * (alert_tries + 1) * (alert_tries + 1)`
   const [, , , , low = [], paused = []] = await engine.batch('control', [
     statement(
@@ -46,20 +51,22 @@ const takeOn = async (engine: Engine): Promise<readonly WalletAlert[]> => {
     giveUp('wallet_rules'),
     giveUp('auto_top_up'),
     statement(
-      `update wallet_rules set ${next} where alert_below is not null and alert_state = 'due' and ${due}
+      `update wallet_rules set ${next} where ${first('wallet_rules', 'alert_below is not null')}
        returning wallet_id, alert_id, alert_below, rules, ${BALANCE} as balance`,
+      most,
     ),
     statement(
-      `update auto_top_up set ${next} where paused is not null and alert_state = 'due' and ${due}
+      `update auto_top_up set ${next} where ${first('auto_top_up', 'paused is not null')}
        returning wallet_id, alert_id, paused, ${settledBalance('auto_top_up.wallet_id')} as balance,
          coalesce((select r.rules from wallet_rules r where r.wallet_id = auto_top_up.wallet_id), '{}') as rules`,
+      most,
     ),
   ])
   return [...low, ...paused].flatMap(dueOf)
 }
 
 export const alertStore = (engine: Engine): AlertStore => ({
-  takeAlerts: () => takeOn(engine),
+  takeAlerts: (most) => takeOn(engine, most),
   alertSent: async ({ id, walletId }) => {
     await engine.batch(
       'control',

@@ -2,7 +2,7 @@
 import type { Nano } from '../../core/money.ts'
 import type { Instant } from '../../core/time.ts'
 import type { WalletId } from '../../tenancy/key.ts'
-import type { KnownRules, RulesChange } from '../../tenancy/wallet-rules.ts'
+import type { KnownRules, RulesChange, WalletRules } from '../../tenancy/wallet-rules.ts'
 import type { Actor } from '../people/event-port.ts'
 
 /** What an owner wants to hear about: a wallet that has less than an amount, or whose top-ups wait for the owner. */
@@ -23,21 +23,22 @@ export type WalletRulesStore = {
   walletRules(id: WalletId): Promise<KnownRules>
   /**
    * Commits the change and returns the database time after it, for the wait until every process knows. `by` is recorded
-   * with it.
+   * with it. A change that depends on the present rules is a function of them: no other change comes in between.
    */
   changeWalletRules(
     id: WalletId,
-    change: RulesChange,
+    change: RulesChange | ((now: WalletRules) => RulesChange),
     by?: Actor,
   ): Promise<{ readonly known: KnownRules; readonly at: Instant }>
 }
 
 export type AlertStore = {
   /**
-   * Alerts to send now, each given to one caller. A wallet is due once when it falls below its amount, and again only
-   * after it was above it; a pause of its top-ups is reported once. Alerts that are not confirmed by `alertSent` are
-   * given out again, later each time, and given up in the end.
+   * Alerts to send now, each given to one caller, at most as many of either kind; those that were never tried come first.
+   * A wallet is due once when it falls below its amount, and again only after it was above it; a pause of its top-ups is
+   * reported once. Alerts that are not confirmed by `alertSent` are given out again, later each time, and given up in the
+   * end.
    */
-  takeAlerts(): Promise<readonly WalletAlert[]>
+  takeAlerts(most: number): Promise<readonly WalletAlert[]>
   alertSent(alert: WalletAlert): Promise<void>
 }

@@ -61,7 +61,7 @@ const changeOf = (requested: RulesChange, before: WalletRules, after: WalletRule
 const change = async (
   engine: Engine,
   id: string,
-  requested: RulesChange,
+  wanted: Parameters<WalletRulesStore['changeWalletRules']>[1],
   by: Actor | undefined,
 ): Promise<KnownRules> => {
   const { now, lock } = engine.dialect
@@ -75,6 +75,7 @@ const change = async (
       await run(`select r.*, ${now} as now from wallet_rules r where r.wallet_id = $1${lock('r')}`, [id]),
     )
     const before = knownRulesOf(row)
+    const requested = typeof wanted === 'function' ? wanted(before.rules) : wanted
     const rules = changedRules(before.rules, requested)
     const limit = rules.dailyLimit ?? null
     const rearm =
@@ -131,8 +132,8 @@ export const walletRulesStore = (engine: Engine): WalletRulesStore => ({
     )
     return row === undefined ? { walletId: id, rules: {}, version: 0 } : knownRulesOf(row)
   },
-  changeWalletRules: async (id, requested, by) => {
-    const known = await change(engine, id, requested, by)
+  changeWalletRules: async (id, wanted, by) => {
+    const known = await change(engine, id, wanted, by)
     const row = onlyRow(await once(engine, 'control', statement(`select ${engine.dialect.now} as now`)))
     return { known, at: countOf(row, 'now') }
   },

@@ -24,10 +24,19 @@ const unreadable = {
   request_id: '',
 }
 
+/** Somebody has changed the person's role since the page read the session; its own answer would be asked for again. */
+const hasOtherRole = (path: string, { headers }: Response): boolean => {
+  const role = headers.get('x-role')
+  const session = queries.getQueryData(sessionQuery.queryKey)
+  if (path === '/session' || role === null || session === undefined) return false
+  return role !== (session.organisation?.role ?? 'none')
+}
+
 const sent = async (path: string, init: RequestInit): Promise<Response> => {
   const response = await fetch(`/console/api${path}`, init).catch(() => {
     throw new ApiError(0, unreadable)
   })
+  if (hasOtherRole(path, response)) void queries.invalidateQueries(sessionQuery)
   if (response.ok) return response
   const value = await response.json().catch(() => ({}))
   // The session ended, perhaps in another tab: the shell then leads to the sign-in, and back to this page.

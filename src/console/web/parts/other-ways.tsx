@@ -41,6 +41,13 @@ const ByCompany = ({ name }: { name: string }) => {
           {name} did not let you in, or nobody has added you here yet. Ask the operator of this server.
         </Text>
       )}
+      {query.company === 'unverified' && (
+        <Text size="sm" role="alert">
+          {name} says that your e-mail address is not verified, so it opens no account here. Verify it at{' '}
+          {name} and sign in again, or sign in another way. If nobody can verify addresses there, ask the
+          operator of this server.
+        </Text>
+      )}
       <Failed error={begin.error} />
     </>
   )
