@@ -22,6 +22,7 @@ import { newPace, type Pace } from './patience.ts'
 import { headersOf, settleStream } from './settle-stream.ts'
 import type { Task } from './task.ts'
 import { noteGate } from './time-attempt.ts'
+import { endStream } from './trace.ts'
 
 /** A stream in progress: the vendor's side, what the meter has read, and what is still to be sent. */
 type Relay = {
@@ -187,7 +188,7 @@ async function* relayStream(
       )
       await settleStream(gateway, task, relay, { ended, cut: false })
     }
-    task.trace.onEnded?.()
+    endStream(task.trace)
   }
 }
 

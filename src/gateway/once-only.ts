@@ -109,6 +109,7 @@ const join = async (running: RunningCall, fingerprint: string, trace: Trace): Pr
   const answer = await running.answer
   trace.callId = running.trace.callId
   trace.ended = 'joined'
+  trace.over = true
   return {
     ...answer,
     headers: { ...answer.headers, ...REPLAYED },

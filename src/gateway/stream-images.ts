@@ -13,6 +13,7 @@ import { takeBytes } from './capacity.ts'
 import type { Gateway } from './gateway.ts'
 import { newPace } from './patience.ts'
 import type { Task } from './task.ts'
+import { endStream } from './trace.ts'
 
 const encoder = new TextEncoder()
 
@@ -146,7 +147,7 @@ const readerOf = (gateway: Gateway, task: Task, queue: Queue): ByteStream => {
     if (pace.over) return
     gateway.memory.patience.end(pace)
     queue.leave()
-    void queue.ended.then(() => task.trace.onEnded?.())
+    void queue.ended.then(() => endStream(task.trace))
   }
   gateway.memory.patience.watch(pace, close)
   if (task.signal.aborted) close()

@@ -45,7 +45,12 @@ export type Trace = {
   /** The vendor whose open calls it is counted among; see capacity.ts. */
   atVendor?: string | undefined
   bytes: number
-  /** Called when a stream has ended and its charge is known. */
+  /**
+   * Nothing more happens under this trace: its stream has ended and the charge is known, or another call's answer is
+   * read. `ended` may be there before, while the charge is being written.
+   */
+  over?: boolean
+  /** Called when the stream is over. */
   onEnded?: () => void
   /** Headers for the answer, whatever that is. */
   readonly headers: Record<string, string>
@@ -60,6 +65,12 @@ export const newTrace = (callId: CallId, startedMs: number): Trace => ({
   bytes: 0,
   headers: {},
 })
+
+/** The stream of this trace has ended, and its charge is known. */
+export const endStream = (trace: Trace): void => {
+  trace.over = true
+  trace.onEnded?.()
+}
 
 type RateState = Pick<RateVerdict, 'limit' | 'remaining' | 'resetAt'> &
   Partial<Pick<RateVerdict, 'rate' | 'tokens'>>

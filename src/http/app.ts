@@ -165,7 +165,7 @@ const respond = (gateway: Gateway, answer: Answer, it: Responding): Response => 
   const { trace, dialect } = it
   const headers = withOwn({ ...answer.headers, ...trace.headers }, gateway, trace, dialect)
   // The log line of a stream is written when the stream has ended, with its cost.
-  if (body instanceof Uint8Array || trace.ended !== undefined) endAnswered(gateway, it, status)
+  if (body instanceof Uint8Array || trace.over === true) endAnswered(gateway, it, status)
   else trace.onEnded = () => endAnswered(gateway, it, status)
   const response = new Response(body, { status, headers })
   if (cookies !== undefined) for (const cookie of cookies) response.headers.append('set-cookie', cookie)

@@ -6,7 +6,7 @@ import type { Answer } from '../gateway/answer.ts'
 import { judgeReceipt, receiptOf } from '../gateway/check-receipt.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { jwksOf } from '../receipts/keys.ts'
-import { callerOf } from './caller.ts'
+import { anyCallerOf } from './caller.ts'
 import { HelperRefusal } from './helper-refusal.ts'
 import { json } from './reply.ts'
 import type { HttpCall } from './route.ts'
@@ -15,9 +15,9 @@ import type { BodyHandler } from './with-body.ts'
 
 const RETRY_SECONDS = 30
 
-/** The receipt of a call by its request id, for the key that made the call or a key above it. */
+/** The receipt of a call by its request id, for the key that made the call or a key above it, disabled or not. */
 export const getReceipt = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
-  const caller = await callerOf(gateway, call)
+  const caller = await anyCallerOf(gateway, call)
   const receipt = await receiptOf(
     gateway,
     call.params.id ?? '',
@@ -31,7 +31,7 @@ const claimsIn = (receipt: string) =>
 
 /** Checks a receipt: always a 200, with `valid` and, if that is false, the reason. */
 export const verifyReceipt: BodyHandler<ReceiptToVerify> = async (gateway, call, body) => {
-  await callerOf(gateway, call)
+  await anyCallerOf(gateway, call)
   const { receipt } = await body()
   const verdict = await judgeReceipt(gateway, receipt)
   if (verdict === undefined)

@@ -5,6 +5,7 @@
 import type { ByteStream } from '../gateway/answer.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { newPace } from '../gateway/patience.ts'
+import { endStream } from '../gateway/trace.ts'
 import type { HttpCall } from './route.ts'
 
 /** The pieces as the body of an answer; however it ends, the file is closed and the call gets its log line. */
@@ -19,7 +20,7 @@ export const sendPieces = (
     gateway.memory.patience.end(pace)
     if (ended !== undefined) trace.ended = ended
     await pieces.return?.()
-    trace.onEnded?.()
+    endStream(trace)
   }
   const gone = () => void finish('client_gone')
   if (request.signal.aborted) gone()

@@ -72,6 +72,27 @@ for (const { name, fresh } of serverEngines)
     await stopSound(server, database)
   })
 
+for (const { name, fresh } of serverEngines)
+  test(`a stream that is kept for repeats is counted once, with its charge, on ${name}`, async () => {
+    const database = await fresh()
+    const server = await startTestServer({ url: database.url })
+    // All of it comes at once, so it is being charged when its answer begins.
+    server.answerWith(() => streaming([streamEvents(['a']).join('')]))
+    const stream = chat({ stream: true })
+    const ask = async () => (await server.post(endpoint, stream, { 'idempotency-key': 'one' })).text()
+    await Promise.all([ask(), ask()])
+    await ask()
+    const text = await scrape(server)
+    for (const outcome of ['ok', 'joined', 'replayed'])
+      expect([outcome, valueIn(text, 'turnpike_calls_total', { model, outcome })]).toEqual([outcome, 1])
+    expect(valueIn(text, 'turnpike_tokens_total', { model, class: 'input' })).toBe(10)
+    // 10 input tokens at 1 USD a million and 5 output tokens at 10 USD a million.
+    expect(valueIn(text, 'turnpike_charge_usd_total', { model })).toBe(0.000_06)
+    expect(valueIn(text, 'turnpike_added_latency_seconds_count', { endpoint })).toBe(1)
+    expect(valueIn(text, 'turnpike_open_calls')).toBe(0)
+    await stopSound(server, database)
+  })
+
 test('refusals by code; a vendor that failed rests, and the time it took is not ours', async () => {
   const server = await startTestServer({ secrets: ['one', 'two'] })
   await server.post(endpoint, chat({ model: 'mock/none' }))

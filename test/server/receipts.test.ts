@@ -222,6 +222,19 @@ for (const [name, fresh] of engines)
       expect((await again(id, '')).status).toBe(401)
     })
 
+    test('a key that reached its cap, or was disabled, still gets and checks receipts of what it paid', async () => {
+      const { token, id } = await server.newKey()
+      const response = await server.post('/v1/chat/completions', chat(), {}, token)
+      for (const disabledReason of ['spend_cap', 'operator'] as const) {
+        await server.gateway.book.changeKey(id, { disabledReason, byCreator: true })
+        expect((await server.post('/v1/chat/completions', chat(), {}, token)).status).toBe(403)
+        const { status, body } = await again(response.headers.get('x-request-id'), token)
+        expect([status, body.receipt]).toEqual([200, receiptOf(response)])
+        const verdict = await server.post('/api/receipts/verify', { receipt: body.receipt }, {}, token)
+        expect(await jsonOf(verdict)).toMatchObject({ valid: true })
+      }
+    })
+
     test('the verdicts of the specification', async () => {
       const receipt = receiptOf(await server.post('/v1/chat/completions', chat()))
       const good = await verify({ receipt })
