@@ -53,6 +53,25 @@ export const byModel = (lines: readonly ReportLine[], basisPoints: number) => {
     .sort((a, b) => (a.billed === b.billed ? (a.model < b.model ? -1 : 1) : a.billed > b.billed ? -1 : 1))
 }
 
+/**
+ * Lines of days and models by day, oldest first. What the days before it were rounded up by is taken off a day, for each
+ * model, so that the days add up to the same bill as the models.
+ */
+export const byDay = (lines: readonly ReportLine[], basisPoints: number) => {
+  const until = new Map<string, Nano>()
+  const days = [...Map.groupBy(lines, ({ groups }) => (groups.day ?? '').slice(0, 10))]
+  return days
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([day, those]) => {
+      const billed = those.map(({ groups: { model = '' }, amount }) => {
+        const before = until.get(model) ?? 0n
+        until.set(model, before + amount)
+        return billedFor(before + amount, basisPoints) - billedFor(before, basisPoints)
+      })
+      return { day, requests: sumOf(those).requests, billed: billed.reduce((sum, one) => sum + one, 0n) }
+    })
+}
+
 export type OfTenant = {
   readonly tenant: Tenant
   readonly basisPoints: number

@@ -2,7 +2,7 @@
 import { refuse } from '../core/refusal.ts'
 import { type Instant, type Month, monthOf } from '../core/time.ts'
 import type { Counted } from '../store/reports/report-port.ts'
-import { billedFor, marginIn } from '../tenancy/margin.ts'
+import { marginIn } from '../tenancy/margin.ts'
 import { type ConsoleRoute, type Here, type Reply, within } from './here.ts'
 import { csvOf, usdOf } from './read.ts'
 import { csv } from './schema/shared.ts'
@@ -12,6 +12,7 @@ import { nameOfOrganisation } from './shown-session.ts'
 import {
   added,
   type Billed,
+  byDay,
   byModel,
   type OfTenant,
   requestedMonth,
@@ -115,14 +116,13 @@ const ownUse = async (here: Here) => {
   const { store } = here.gateway
   const month = requestedMonth(here)
   const scope = { ...spanOf(month), orgId, tenant: tenantId }
-  const [tenant, margins, models, days] = await Promise.all([
+  const [tenant, margins, used] = await Promise.all([
     tenantOf(here.gateway, orgId, tenantId),
     store.tenants.margins(orgId),
-    store.reports.usage({ ...scope, groupBy: ['model'] }),
-    store.reports.usage({ ...scope, groupBy: ['day'] }),
+    store.reports.usage({ ...scope, groupBy: ['day', 'model'] }),
   ])
   const { basisPoints } = marginIn(margins, month, tenantId)
-  return { month, tenant, orgId, lines: byModel(models, basisPoints), days, basisPoints }
+  return { month, tenant, orgId, lines: byModel(used, basisPoints), days: byDay(used, basisPoints) }
 }
 
 /** How much of its monthly cap the tenant has used, going by its key that has used the largest part. */
@@ -147,7 +147,7 @@ const accessOf = ({ gateway }: Here, { keys }: Tenant) => {
 }
 
 const getOwnUse = async (here: Here): Promise<Reply> => {
-  const { month, tenant, orgId, lines, days, basisPoints } = await ownUse(here)
+  const { month, tenant, orgId, lines, days } = await ownUse(here)
   const total = added(lines)
   return {
     value: {
@@ -164,11 +164,7 @@ const getOwnUse = async (here: Here): Promise<Reply> => {
         ...countedOf(line),
         billed_usd: usdOf(line.billed),
       })),
-      days: days.map(({ groups, requests, amount }) => ({
-        day: (groups.day ?? '').slice(0, 10),
-        requests,
-        billed_usd: usdOf(billedFor(amount, basisPoints)),
-      })),
+      days: days.map(({ day, requests, billed }) => ({ day, requests, billed_usd: usdOf(billed) })),
       total: { ...countedOf(total), billed_usd: usdOf(total.billed) },
     },
   }

@@ -8,7 +8,7 @@ import { comeBackIn, vendorDown } from '../routing/vendor-errors.ts'
 import { type AttemptSteps, attempt, CallerGone, type Opened, type VendorRequest } from './attempt.ts'
 import { estimateFor } from './bill.ts'
 import { takeVendor } from './capacity.ts'
-import { deploymentsFor } from './deployments-for.ts'
+import { placesFor } from './deployments-for.ts'
 import type { Gateway, Offering } from './gateway.ts'
 import type { Task } from './task.ts'
 
@@ -32,14 +32,11 @@ export const askVendor = async <R extends VendorRequest, T>(
   const { clock, random } = gateway
   const { traffic } = gateway.offering
   const { trace, model } = task
-  const order = orderOf(
-    gateway.offering.deployments.get(model) ?? deploymentsFor(gateway.offering, model),
-    traffic,
-    {
-      nowMs: clock.monotonicMs(),
-      random,
-    },
-  )
+  const places = placesFor(gateway, task)
+  const order = orderOf(places instanceof Promise ? await places : places, traffic, {
+    nowMs: clock.monotonicMs(),
+    random,
+  })
   let next = order[0]
   if (next === undefined) throw refuse('internal_error', `The vendor ${model.vendor} is not set up.`)
   let last: Refusal | undefined

@@ -146,7 +146,7 @@ type Tried = {
 
 /** The call as it is held, or the next try with less output. */
 const orLower = (hold: HoldTaken, gateway: Gateway, tried: Tried): Soon<Reserved | Refusal> => {
-  const { lowering, output, first, amount, tries } = tried
+  const { lowering, output, first, tries } = tried
   const { ask, mayLower, least } = lowering
   const { call, model } = ask
   if (hold instanceof Refusal) return hold
@@ -160,16 +160,36 @@ const orLower = (hold: HoldTaken, gateway: Gateway, tried: Tried): Soon<Reserved
       fullOutput: output * call.choices,
     }
   }
-  if (first <= least)
-    return doesNotFit(
-      { ...hold, key: ask.key },
-      { required: amount, leastOutput: mayLower ? first : undefined },
-      gateway,
-    )
+  if (first <= least) return tooShort(gateway, tried, hold)
   const affordable = affordableOutput(model, call.size, call.choices, hold.available)
   const next = tries < TRIES && affordable < first ? Math.max(affordable, least) : least
-  return holdOutput(gateway, lowering, next, tries + 1)
+  const lower = holdOutput(gateway, lowering, next, tries + 1)
+  return hold.spent ? whenKnown(lower, unlessOff, gateway, { tried, hold }) : lower
 }
+
+const tooShort = (gateway: Gateway, { lowering, first, amount }: Tried, hold: HoldRefused): Refusal => {
+  const { ask, mayLower } = lowering
+  const need = { required: amount, leastOutput: mayLower ? first : undefined }
+  return doesNotFit({ ...hold, key: ask.key }, need, gateway)
+}
+
+/**
+ * A try that finds a cap used up turns the key off, and the next one finds it off. Its caller is told of the cap, and
+ * what the least would have cost.
+ */
+const unlessOff = (
+  lower: Reserved | Refusal,
+  gateway: Gateway,
+  { tried, hold }: { readonly tried: Tried; readonly hold: HoldRefused },
+): Reserved | Refusal => {
+  if (!isOff(lower)) return lower
+  const { ask, least } = tried.lowering
+  const amount = ceilingOf(ask.model, ask.call.size, least, ask.call.choices)
+  return tooShort(gateway, { ...tried, first: least, amount }, hold)
+}
+
+const isOff = (found: Reserved | Refusal): boolean =>
+  found instanceof Refusal && found.code === 'key_disabled'
 
 /** Refusals that a tighter bound may avoid. */
 const moneyCodes: readonly string[] = ['insufficient_balance', 'balance_held', 'max_cost_exceeded']
@@ -193,7 +213,7 @@ const orTighter = async (
   const second = await reserveWithin(gateway, { ...ask, call: risk.call }, true)
   if (!(second instanceof Refusal)) return { ...second, hold: risk.watch(second.hold) }
   risk.drop()
-  return second
+  return isOff(second) ? first : second
 }
 
 const holdOf = (gateway: Gateway, ask: ReserveRequest, amount: Nano, waits: boolean): Soon<HoldTaken> => {

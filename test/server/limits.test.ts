@@ -57,6 +57,23 @@ test('a call that does not fit a cap is 402 and names it; the key goes off when 
   expect(await usageOf(token)).toMatchObject({ disabled: true, disabled_reason: 'spend_cap' })
 })
 
+test('the call that finds a cap used up is a 402 that names it, whatever bound it asks for; later ones are 403', async () => {
+  const long = [{ role: 'user', content: 'x'.repeat(200_000) }]
+  for (const more of [{}, { stream: true }, { max_tokens: 8_000 }, { messages: long }]) {
+    const { token } = await server.newKey({ spendCap: 10_000n })
+    const first = await call(token, more)
+    const { error } = await jsonOf(first)
+    expect([more, first.status, error.code, error.limit]).toEqual([
+      more,
+      402,
+      'insufficient_balance',
+      'spend_cap_usd',
+    ])
+    expect(error.required_credits).toBeGreaterThan(error.available_credits)
+    expect((await call(token, more)).status).toBe(403)
+  }
+})
+
 test('without max_tokens the bound is lowered to what is affordable, and said', async () => {
   server.answerWith(() => completion('x'))
   const { token } = await server.newKey({ spendCap: 15_000_000n })

@@ -55,6 +55,26 @@ test('when a vendor fails, its equal answers in the same shape and at the price 
   expect([row.model, row.requests]).toEqual(['mock/small', 1])
 })
 
+test('an equal that the rules of the wallet do not allow gets no call, also while its own vendor rests', async () => {
+  let heard = 0
+  await startWithEqual(() => {
+    heard++
+    return message('from the other')
+  })
+  server.answerWith(() => new Response('{}', { status: 429, headers: { 'retry-after': '60' } }))
+  const rule = (rules: object) => server.send('PUT', '/api/wallet/rules', rules)
+  const ask = async () => (await server.post('/v1/chat/completions', chat())).status
+  for (const rules of [
+    { blocked_models: ['other/*'] },
+    { allowed_models: ['mock/small'], blocked_models: null },
+  ]) {
+    expect((await rule(rules)).status).toBe(200)
+    expect([await ask(), await ask(), heard]).toEqual([503, 503, 0])
+  }
+  expect((await rule({ allowed_models: ['mock/small', 'other/equal'] })).status).toBe(200)
+  expect([await ask(), heard]).toEqual([200, 1])
+})
+
 test('what the caller did wrong is not asked again elsewhere', async () => {
   await startWithEqual(() => message('never'))
   server.answerWith(() => Response.json({ error: { message: 'bad tool' } }, { status: 400 }))
