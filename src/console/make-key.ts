@@ -87,6 +87,8 @@ export const makeKey = async (here: Within, walletId: string, wanted: Wanted): P
       ...(replaces === undefined ? {} : { tenantId: replaces.tenantId }),
     },
   )
+  // The key whose place it should take was deleted meanwhile.
+  if (made.deleted) throw noSuchKey()
   const spent = replaces === undefined ? nothing : await gateway.store.keys.spend(made.id)
   const line = {
     key: made,

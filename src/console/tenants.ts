@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { invalid, refuse } from '../core/refusal.ts'
 import { monthOf } from '../core/time.ts'
 import type { KeyChange } from '../store/accounts/tenancy-port.ts'
+import type { Key } from '../tenancy/key.ts'
 import type { LimitsBody } from '../tenancy/limits-body.ts'
 import { marginIn } from '../tenancy/margin.ts'
 import { actorOf, type ConsoleRoute, type Here, type Reply, type Within, within } from './here.ts'
@@ -98,18 +99,29 @@ const getTenant = async (context: Here): Promise<Reply> => {
  */
 const suspendTenant = async (context: Here, { suspended }: { suspended: boolean }): Promise<Reply> => {
   const { here, tenant } = await target(context)
-  const living = tenant.keys.filter((key) => !key.deleted)
   const together = suspensionOf(tenant.id)
   const change = {
     disabledReason: suspended ? 'operator' : null,
     withChildren: true,
     byCreator: true,
   } as const
-  const toAll = (how: KeyChange) =>
-    Promise.all(living.map((key) => here.gateway.book.changeKey(key.id, how, actorOf(here))))
-  await toAll({ ...change, together })
-  if (!suspended && !living.some(({ disabledBy }) => disabledBy === together)) await toAll(change)
-  return { value: await shown(here, tenant) }
+  const toAll = (keys: readonly Key[], how: KeyChange) =>
+    Promise.all(
+      keys
+        .filter(({ deleted }) => !deleted)
+        .map(({ id }) => here.gateway.book.changeKey(id, how, actorOf(here))),
+    )
+  await toAll(tenant.keys, { ...change, together })
+  const wasSuspended = tenant.keys.some((key) => !key.deleted && key.disabledBy === together)
+  if (!suspended && !wasSuspended) await toAll(tenant.keys, change)
+  // A key that was rotated after it was read, and before it was changed, gave one in its former state.
+  const after = (await target(context)).tenant
+  const known = new Set(tenant.keys.map(({ id }) => id))
+  await toAll(
+    after.keys.filter(({ id }) => !known.has(id)),
+    { ...change, together },
+  )
+  return { value: await shown(here, after) }
 }
 
 const setPrice = async (

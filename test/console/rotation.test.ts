@@ -218,6 +218,21 @@ for (const engine of serverEngines)
       for (const { key } of [last, ended]) expect(await stateOf(key)).toEqual([true, 'self', null])
     })
 
+    test('a key that is rotated while it is deleted with the one above it gives none that lives', async () => {
+      for (let round = 0; round < 8; round++) {
+        const maker = await make({ label: 'maker', can_manage: true })
+        const { data: below } = await jsonOf(
+          await it.send('POST', '/v1/key/wholesale', { label: 'below' }, maker.key),
+        )
+        const [rotated] = await Promise.all([
+          owner.ask('POST', `/keys/${below.id}/rotate`),
+          owner.ask('DELETE', `/keys/${maker.id}?with_children=true`),
+        ])
+        if (rotated.status === 404) continue
+        expect(await statusOf((await jsonOf(rotated)).key)).toBe(401)
+      }
+    })
+
     test('a key of a sub-wallet that was deleted is rotated: both values spend nothing', async () => {
       const sub = await jsonOf(await it.send('POST', '/api/wallet/sub-wallets', { budget_usd: 1 }))
       const old = await make({ label: 'team', sub_wallet: sub.id })

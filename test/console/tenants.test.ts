@@ -210,6 +210,21 @@ for (const engine of serverEngines)
       expect((await states()).slice(0, 3)).toEqual([null, null, null])
     })
 
+    test('a key that is rotated while its tenant is suspended is suspended too', async () => {
+      const made = await jsonOf(await owner.ask('POST', '/tenants', { tenants: [{ label: 'Both at once' }] }))
+      const { id } = made.data[0]
+      const suspend = (suspended: boolean) => owner.ask('PUT', `/tenants/${id}`, { suspended })
+      for (let round = 0; round < 8; round++) {
+        const [rotated] = await Promise.all([owner.ask('POST', `/keys/${id}/rotate`), suspend(true)])
+        expect(rotated.status).toBe(201)
+        const { keys } = await jsonOf(await owner.ask('GET', `/tenants/${id}`))
+        expect(keys.map(({ status }: Shown & { status: string }) => status)).toEqual(
+          Array(round + 2).fill('disabled'),
+        )
+        await suspend(false)
+      }
+    })
+
     test('a link tells a tenant whether its calls are taken, and that a cap is no suspension', async () => {
       const {
         data: [capped],

@@ -1,6 +1,6 @@
 /**
  * One history: three processes with the product's own book over the product's own store, in virtual time; calls, kills,
- * partitions, outages, changes of limits, a turning month; and the laws that must hold whatever happens.
+ * partitions, outages, changes of limits, rotations of keys, a turning month; and the laws that must hold whatever happens.
  */
 import type { Book, Hold } from '../../src/book/contract.ts'
 import { createOutbox } from '../../src/book/outbox.ts'
@@ -9,7 +9,7 @@ import { Refusal } from '../../src/core/refusal.ts'
 import { monthOf } from '../../src/core/time.ts'
 import { creditAccountOf } from '../../src/ledger/types.ts'
 import type { Store } from '../../src/store/port.ts'
-import type { Key } from '../../src/tenancy/key.ts'
+import { type Key, placeOf } from '../../src/tenancy/key.ts'
 import { createDisk } from './disk.ts'
 import { emptyDetail as detail, type Reached } from './law.ts'
 import type { Link } from './network.ts'
@@ -17,6 +17,7 @@ import { createPayments } from './payments.ts'
 import { startProcess } from './process.ts'
 import { createRateLaw } from './rate-law.ts'
 import { type Counter, createRepeats } from './repeats.ts'
+import { createRotations } from './rotations.ts'
 import type { Shop } from './shop.ts'
 import { createStage, type Stage } from './stage.ts'
 import { type Draws, EPOCH } from './world.ts'
@@ -115,13 +116,15 @@ const createScene = (stage: Stage, paying: boolean) => {
     longestCallMs: LONGEST_CALL_MS,
   })
 
+  const rotations = createRotations({ ...stage, store: () => store, isLoading: () => loading, revokedAt })
+
   const repeats = createRepeats({
     ...stage,
     counter: () => (closed ? undefined : processes[asking.pick(0, 2)]?.counter),
     cutOff: (ms) => cutOff(asking.pick(0, 2), ms),
     detail,
     keyId: 'k0',
-    hash: 'h0',
+    hash: () => rotations.oneOf(0).hash,
     longestCallMs: LONGEST_CALL_MS,
     hit,
     fail,
@@ -188,6 +191,7 @@ const createScene = (stage: Stage, paying: boolean) => {
       )
     await store.credit.grantCredit({ walletId: WALLET, limit: BigInt(pick(5, 60)) * 1_000_000n, netDays: 14 })
     if (paying) await payments.setUp()
+    rotations.start(keys)
     for (let slot = 0; slot < 3; slot++) begin(slot)
     if (paying) after(500, buyers)
     after(300, load)
@@ -222,14 +226,15 @@ const createScene = (stage: Stage, paying: boolean) => {
     { index, form }: { index?: number; form?: 'whole' } = {},
   ): Promise<void> => {
     const { pick, random } = draws
-    const key = await process.book.caller(`h${index ?? pick(0, KEYS - 1)}`)
+    const hash = index === undefined ? rotations.oneOf(pick(0, KEYS - 1)).hash : `h${index}`
+    const key = await process.book.caller(hash)
     if (key instanceof Refusal) return hit(key.code === 'service_unavailable' ? 'fenced by itself' : key.code)
     if (key === undefined) return fail('a key vanished')
     if (key.limits.rpm !== undefined) {
-      const rate = await process.book.takeRate(key.id, key.limits, undefined, rates.tokens())
+      const rate = await process.book.takeRate(placeOf(key), key.limits, undefined, rates.tokens())
       if (rate instanceof Refusal) return hit('rate not countable')
       if (!rate.admitted) return hit(`rate refused: ${rate.rate}`)
-      rates.admitted(key, rate, () => process.dead)
+      rates.admitted({ ...key, id: rotations.firstOf(key) }, rate, () => process.dead)
     }
     const amount = BigInt(pick(100, 3_000)) * 1_000n
     const callId = `c${++callsMade}`
@@ -337,7 +342,7 @@ const createScene = (stage: Stage, paying: boolean) => {
       )
     } else if (roll < 0.73 && process !== undefined) guard(changeCap(process, event))
     else if (roll < 0.85 && process !== undefined) guard(closeLimit(process, event))
-    else if (process !== undefined) guard(revoke(process, pick(0, KEYS - 1), event))
+    else if (process !== undefined) guard(revoke(process, rotations.oneOf(pick(0, KEYS - 1)).id, event))
     after(pick(150, 2_200), chaos)
   }
 
@@ -369,7 +374,7 @@ const createScene = (stage: Stage, paying: boolean) => {
       partition(process, event)
       const index = event.pick(0, KEYS - 1)
       const stale = async () => {
-        await revoke(other, index, event)
+        await revoke(other, `k${index}`, event)
         quiet.delete(slot)
         await Promise.all([call(process, event, { index }), call(process, event, { index })])
       }
@@ -415,14 +420,13 @@ const createScene = (stage: Stage, paying: boolean) => {
 
   /** A new cap, which also lifts a block; never while a revocation of that key is being watched. */
   const changeCap = async (process: Process, { pick, random }: Draws): Promise<void> => {
-    if (revokedAt.has('k1')) return
-    revokedAt.set('k1', Number.POSITIVE_INFINITY)
+    const id = rotations.newestOf(1)
+    if (revokedAt.has(id)) return
+    revokedAt.set(id, Number.POSITIVE_INFINITY)
     const spendCap = BigInt(pick(5, 120)) * 1_000_000n
     const disabledReason = random() < 0.5 ? { disabledReason: null } : {}
-    await process.book
-      .changeKey('k1', { spendCap, byCreator: true, ...disabledReason })
-      .catch(() => undefined)
-    revokedAt.delete('k1')
+    await process.book.changeKey(id, { spendCap, byCreator: true, ...disabledReason }).catch(() => undefined)
+    revokedAt.delete(id)
     hit('cap changed')
   }
 
@@ -458,8 +462,7 @@ const createScene = (stage: Stage, paying: boolean) => {
   }
 
   /** Disables a key through one process, and enables it again a while after the change was acknowledged. */
-  const revoke = async (process: Process, index: number, { pick }: Draws): Promise<void> => {
-    const id = `k${index}`
+  const revoke = async (process: Process, id: string, { pick }: Draws): Promise<void> => {
     if (revokedAt.has(id)) return
     revokedAt.set(id, Number.POSITIVE_INFINITY)
     const changed = await process.book
@@ -525,6 +528,7 @@ const createScene = (stage: Stage, paying: boolean) => {
       if (outcome === 'exact') exact.push(call)
     }
     await checkMonth(exact)
+    await rotations.check(exact)
   }
 
   return {

@@ -562,4 +562,34 @@ export const mutations: readonly Mutation[] = [
     from: "(state = 'submitting' or (state = 'running' and facts = $2))",
     to: "(state = 'submitting' or (state = 'done' and facts = $2))",
   },
+  {
+    name: 'a rotated key forgets what was spent',
+    file: 'src/store/accounts/replace-key.ts',
+    from: 'b.used + b.held, b.used, b.held, b.calls',
+    to: 'b.used + b.held, 0, b.held, 0',
+  },
+  {
+    name: 'a rotated key forgets what is held',
+    file: 'src/store/accounts/replace-key.ts',
+    from: 'b.used + b.held, b.used, b.held, b.calls',
+    to: 'b.used + b.held, b.used, 0, b.calls',
+  },
+  {
+    name: 'a rotated key does not bind its old value',
+    file: 'src/store/accounts/replace-key.ts',
+    from: 'n.depth + 1 from key_line n where n.owner_id = $1',
+    to: 'n.depth + 1 from key_line n where n.owner_id = $1 and n.depth > 0',
+  },
+  {
+    name: 'a rotated key is enabled',
+    file: 'src/store/accounts/replace-key.ts',
+    from: "const state = 'disabled_reason, ",
+    to: "const state = '",
+  },
+  {
+    name: 'a rotated key has windows of its own',
+    file: 'src/tenancy/key.ts',
+    from: '({ id, place = id }: Key): KeyId => place',
+    to: '({ id }: Key): KeyId => id',
+  },
 ]

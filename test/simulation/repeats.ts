@@ -35,7 +35,8 @@ type RepeatParts = Stage & {
   readonly cutOff: (ms: number) => readonly [Counter, Counter] | undefined
   readonly detail: UsageDetail
   readonly keyId: string
-  readonly hash: string
+  /** A value of that key. */
+  readonly hash: () => string
   readonly longestCallMs: number
 }
 
@@ -63,7 +64,7 @@ export const createRepeats = (parts: RepeatParts) => {
   /** The call itself, under its id; undefined when it came to nothing. */
   const run = async ({ book, clock }: Counter, callId: string, { ref, draws, lastsMs }: Repeat) => {
     const { random, pick } = draws
-    const key = await book.caller(parts.hash)
+    const key = await book.caller(parts.hash())
     if (key === undefined || key instanceof Refusal) return undefined
     const amount = BigInt(pick(200, 3_000)) * 1_000n
     const hold = await book.hold({ callId, key, amount, useful: amount / 8n })
@@ -74,20 +75,18 @@ export const createRepeats = (parts: RepeatParts) => {
     if (streams && random() < 0.3) await hold.extend(amount * 2n, amount / 4n, false)
     if (streams && random() < 0.5) hold.checkpoint(amount / 4n)
     if (random() < 0.2) return void (await Promise.race([hold.void(), clock.sleep(2_000)]))
-    return settle(hold, ref, BigInt(pick(1, 100)))
+    return settle(hold, { ref, keyId: key.id }, BigInt(pick(1, 100)))
   }
 
   const settle = async (
     hold: Hold,
-    ref: IdempotencyRef,
+    { ref, keyId }: { ref: IdempotencyRef; keyId: string },
     share: bigint,
   ): Promise<RepeatAnswer | undefined> => {
     const cost = share > 50n ? 100_000n : (hold.amount() * share) / 100n
     const said = `${cost} ${serial++}`
     const answer = { ref, answer: { status: 200, headers: {}, body: said } }
-    const settled = await hold
-      .settle(cost, { ...parts.detail, keyId: parts.keyId }, answer)
-      .catch(() => undefined)
+    const settled = await hold.settle(cost, { ...parts.detail, keyId }, answer).catch(() => undefined)
     if (settled === undefined) return void hit('repeat: not answered')
     return { callId: hold.callId, cost, said, sure: settled.remaining !== undefined }
   }

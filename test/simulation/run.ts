@@ -60,6 +60,8 @@ const mustReach = [
   'fenced by itself',
   'revocation acknowledged',
   'cap changed',
+  'key rotated',
+  'disabled key rotated',
   'closed limit acknowledged',
   'admitted under a named sub-wallet',
   'hold: daily_limit_usd',
@@ -117,7 +119,7 @@ const mustReach = [
 const reachedBy: Readonly<Record<string, number>> = {
   'bill: recovered': 122,
   'hold: stop_at_remaining_usd': 870,
-  'x402: insufficient_balance': 208,
+  'x402: insufficient_balance': 29,
 }
 
 const option = (name: string, fallback: number): number => {

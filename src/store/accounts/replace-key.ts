@@ -62,13 +62,14 @@ export const putAbove = async (run: Run, dialect: SqlDialect, old: KeyId, made: 
 
 /**
  * Gives a key that was just made the place of the newest one, and the state of the one that it replaces, both locked: a
- * rotation enables nothing, so it is enabled by who could enable that one, alone or together with others.
+ * rotation enables nothing, so it is enabled by who could enable that one, alone or together with others. What takes the
+ * place of a key that was deleted meanwhile is deleted.
  */
 export const takePlace = async (
   run: Run,
   { old, newest, made }: { old: KeyId; newest: KeyId; made: KeyId },
 ): Promise<void> => {
-  const state = 'disabled_reason, disabled_month, disabled_by, disabled_before'
+  const state = 'disabled_reason, disabled_month, disabled_by, disabled_before, deleted'
   await run(
     `update api_key set (${state}, place) = (select ${state}, (select coalesce(n.place, n.id) from api_key n where n.id = $2)
        from api_key o where o.id = $1) where id = $3`,
