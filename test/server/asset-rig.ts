@@ -1,7 +1,6 @@
 /** Stored results for tests: a folder of their own, and an Internet that is one server on this machine. */
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { deflateSync } from 'node:zlib'
 import {
@@ -16,6 +15,7 @@ import { silentLog } from '../../src/core/log.ts'
 import { systemClock } from '../../src/core/time.ts'
 import type { AssetStore } from '../../src/store/calls/asset-port.ts'
 import type { PublicParts } from '../../src/transport/public-address.ts'
+import { tempFolder } from '../temp-folder.ts'
 import { startTestServer, type TestServer } from './harness.ts'
 
 const u32 = (value: number): Buffer => {
@@ -100,7 +100,7 @@ export const startAssetServer = async ({
   change,
   server: more,
 }: Setup = {}): Promise<AssetServer> => {
-  const folder = await mkdtemp(join(tmpdir(), 'turnpike-assets-'))
+  const folder = await tempFolder('turnpike-assets-')
   const nowhere: PublicParts = {
     resolve: async () => [],
     fetch: () => Promise.reject(new Error('there is no Internet here')),

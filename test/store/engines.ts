@@ -1,9 +1,9 @@
 /** The engines of the suites, each with empty databases; and the end of a test, when the books must balance. */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Store } from '../../src/store/port.ts'
 import { postgresForTests, untouchedPostgres } from '../postgres.ts'
+import { tempFolder } from '../temp-folder.ts'
 
 export type TestEngine = {
   readonly name: string
@@ -26,7 +26,7 @@ export const engines: readonly TestEngine[] = [
     runs: 20,
     lasting: true,
     fresh: async () => {
-      const folder = await mkdtemp(join(tmpdir(), 'turnpike-store-'))
+      const folder = await tempFolder('turnpike-store-')
       return {
         url: `sqlite:${join(folder, 'new', 'store.db')}`,
         stop: () => rm(folder, { recursive: true, force: true }),

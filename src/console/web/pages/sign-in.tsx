@@ -1,9 +1,9 @@
 /** Signing in: by password, with a code if the person has TOTP; other ways are below it. */
 import { Button, Card, Center, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { type FormEvent, useContext, useState } from 'react'
 import { ApiError, ask } from '../parts/api.ts'
-import { useEntered } from '../parts/entered.ts'
+import { Interrupted, useEntered } from '../parts/entered.ts'
 import { OtherWays } from '../parts/other-ways.tsx'
 import { Failed } from '../parts/ui.tsx'
 
@@ -20,6 +20,7 @@ export const SignIn = () => {
   const [password, setPassword] = useState('')
   const [code, setCode] = useState('')
   const signIn = useSignIn()
+  const interrupted = useContext(Interrupted) !== undefined
   const [asksCode, setAsksCode] = useState(false)
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -35,7 +36,9 @@ export const SignIn = () => {
           Turnpike
         </Title>
         <Text c="dimmed" size="sm" mb="lg">
-          Every model vendor behind one address and one key.
+          {interrupted
+            ? 'Your session has ended. Sign in to go on where you were.'
+            : 'Every model vendor behind one address and one key.'}
         </Text>
         <form onSubmit={submit}>
           <Stack>

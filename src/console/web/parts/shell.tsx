@@ -16,9 +16,10 @@ import {
 import { useDisclosure } from '@mantine/hooks'
 import { useQuery } from '@tanstack/react-query'
 import { Outlet, useLocation, useNavigate } from '@tanstack/react-router'
-import { useEffect, useState } from 'react'
+import { Activity, lazy, Suspense, useEffect, useState } from 'react'
 import type { SessionShown } from '../../schema/session.ts'
 import { ask, queries, sessionQuery } from './api.ts'
+import { Interrupted, ownerOf } from './entered.ts'
 import type { Place } from './place.ts'
 import { Shortcuts } from './shortcuts.tsx'
 import { Failed, Loading } from './ui.tsx'
@@ -234,24 +235,50 @@ const Frame = ({ session }: { session: SessionShown }) => {
   )
 }
 
-/** Sends a person who is not signed in to the sign-in page. */
-export const Shell = () => {
+const SignIn = lazy(async () => ({ default: (await import('../pages/sign-in.tsx')).SignIn }))
+
+/** The session as it was when somebody was signed in last, and whether nobody is now. */
+const useSession = () => {
   const { data, error } = useQuery(sessionQuery)
+  const [last, setLast] = useState<SessionShown>()
+  if (data !== undefined && data.person !== null && data !== last) setLast(data)
+  return { last, out: data?.person === null, error }
+}
+
+/**
+ * Sends a person who is not signed in to the sign-in page. If the session ends while a page is open, they sign in over that
+ * page, hidden and at rest: what was typed there is not lost.
+ */
+export const Shell = () => {
+  const { last, out, error } = useSession()
   const navigate = useNavigate()
   const { pathname, searchStr } = useLocation()
   const address = `${pathname}${searchStr}`
-  const out = data !== undefined && data.person === null
+  const leaves = out && last === undefined
   useEffect(() => {
     // While the sign-in page loads, the address has already changed but this page is still there.
-    if (out && !address.startsWith('/sign-in'))
+    if (leaves && !address.startsWith('/sign-in'))
       void navigate({ to: '/sign-in', search: address === '/' ? {} : { to: address } })
-  }, [out, navigate, address])
-  if (error !== null) return <Failed error={error} />
-  if (data === undefined || out)
+  }, [leaves, navigate, address])
+  if (last === undefined && error !== null) return <Failed error={error} />
+  if (last === undefined)
     return (
       <Box p="xl" component="main">
         <Loading />
       </Box>
     )
-  return <Frame session={data} />
+  return (
+    <>
+      <Activity key={ownerOf(last)} mode={out ? 'hidden' : 'visible'}>
+        <Frame session={last} />
+      </Activity>
+      {out && (
+        <Interrupted value={last}>
+          <Suspense fallback={<Loading />}>
+            <SignIn />
+          </Suspense>
+        </Interrupted>
+      )}
+    </>
+  )
 }
