@@ -1,17 +1,18 @@
 /**
- * `bun bench/added.ts [--engine postgres] [--turns N] [--seconds N] [--connections N] [--delay ms]`: the time that a
+ * `bun bench/added.ts [--engine postgres] [--turns N] [--calls N] [--connections N] [--delay ms]`: the time that a
  * server says it added to its answers, by its own histogram, against a clock outside: how much longer its callers wait
- * than those of a proxy that only passes on. Both are called in turns.
+ * than those of a proxy that only passes on. Each caller asks the one and then the other, so that both meet the same
+ * machine.
  */
 import { parseArgs } from 'node:util'
-import { bodyOf, load, median } from './measure.ts'
+import { bodyOf, clientOf, median } from './measure.ts'
 import { type Server, startBare, startTurnpike, startUpstream } from './servers.ts'
 
 const { values } = parseArgs({
   options: {
     engine: { type: 'string', default: 'sqlite' },
     turns: { type: 'string', default: '7' },
-    seconds: { type: 'string', default: '3' },
+    calls: { type: 'string', default: '500' },
     connections: { type: 'string', default: '1' },
     delay: { type: 'string', default: '5' },
   },
@@ -29,11 +30,27 @@ const toldBy = async ({ url }: Server): Promise<{ readonly sum: number; readonly
   return { sum: of('sum'), count: of('count') }
 }
 
-/** Milliseconds of a call on average. */
-const meanOf = async (server: Server, seconds: number): Promise<number> => {
-  const sample = await load(server, body, { connections, seconds })
-  if (sample.failed > 0) throw new Error(`${sample.failed} calls failed`)
-  return (sample.seconds * 1_000 * connections) / sample.calls
+const meanOf = (times: readonly number[]): number => times.reduce((sum, ms) => sum + ms, 0) / times.length
+
+/** Milliseconds of a call on average, of the proxy and of the server: so many calls of each, over all connections. */
+const pairs = async (calls: number): Promise<{ readonly direct: number; readonly through: number }> => {
+  const direct: number[] = []
+  const through: number[] = []
+  const caller = async (): Promise<void> => {
+    const asked = [
+      [await clientOf(bare, body), direct],
+      [await clientOf(server, body), through],
+    ] as const
+    for (let call = 0; call < calls / connections; call++)
+      for (const [client, times] of asked) {
+        const { status, totalMs } = await client.ask()
+        if (status !== 200) throw new Error(`a call was answered with ${status}`)
+        times.push(totalMs)
+      }
+    for (const [client] of asked) client.close()
+  }
+  await Promise.all(Array.from({ length: connections }, caller))
+  return { direct: meanOf(direct), through: meanOf(through) }
 }
 
 const upstream = await startUpstream({ BENCH_DELAY: values.delay })
@@ -46,9 +63,8 @@ const server = await startTurnpike(upstream, {
 try {
   const ratios: number[] = []
   for (let turn = 0; turn <= Number(values.turns); turn++) {
-    const direct = await meanOf(bare, Number(values.seconds))
     const before = await toldBy(server)
-    const through = await meanOf(server, Number(values.seconds))
+    const { direct, through } = await pairs(Number(values.calls))
     const after = await toldBy(server)
     const told = ((after.sum - before.sum) * 1_000) / (after.count - before.count)
     const added = through - direct

@@ -45,7 +45,7 @@ export const modelFor = (server: Server, body: string): string =>
   server.name.startsWith('Turnpike') ? body.replace('"gpt-4o-mini"', '"openai/gpt-4o-mini"') : body
 
 /** A connection that sends this request to the server. */
-const clientOf = (server: Server, text: string): Promise<RawClient> =>
+export const clientOf = (server: Server, text: string): Promise<RawClient> =>
   rawClient(server.url, server.path ?? '/v1/chat/completions', {
     headers: { 'content-type': 'application/json', authorization: 'Bearer bench', ...server.headers },
     body: Buffer.from(modelFor(server, text)),

@@ -58,6 +58,8 @@ class Caller implements Requester {
   current: Exchange | undefined
   /** Once an answer has begun, whoever sends it on looks after it. */
   over = false
+  /** When a whole answer was there. */
+  wholeMs: number | undefined
   readonly #gateway: Gateway
   readonly #task: Task
   readonly #deployment: Deployment
@@ -80,6 +82,10 @@ class Caller implements Requester {
 
   onSend(): void {
     this.#task.trace.askedMs = this.#gateway.clock.monotonicMs()
+  }
+
+  onWhole(): void {
+    this.wholeMs = this.#gateway.clock.monotonicMs()
   }
 
   #stop(): void {
@@ -116,7 +122,7 @@ export const attempt = async <R extends VendorRequest, T>(
     noteSuccess(gateway.offering.traffic, deployment)
     if (request.notCarried.length > 0) addNotCarried(trace, request.notCarried)
     if (model !== task.model) noteFailover(gateway, task, model)
-    noteAnswered(gateway, trace)
+    noteAnswered(gateway, trace, asker.wholeMs)
     return { exchange: current, opened }
   } catch (fault) {
     asker.current?.abort()

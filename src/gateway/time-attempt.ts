@@ -23,11 +23,11 @@ const cameAt = ({ watch: { meters }, store }: AttemptParts, askedMs: number, now
 }
 
 /**
- * An attempt was answered; `askedMs` was set when it was sent. A stream goes on afterwards, so its reader sets its end.
+ * An attempt was answered, at `nowMs` if it is known; `askedMs` was set when it was sent. A stream goes on afterwards, so
+ * its reader sets its end.
  */
-export const noteAnswered = (parts: AttemptParts, trace: Trace): void => {
-  const { clock, watch } = parts
-  const nowMs = clock.monotonicMs()
+export const noteAnswered = (parts: AttemptParts, trace: Trace, nowMs = parts.clock.monotonicMs()): void => {
+  const { watch } = parts
   const askedMs = trace.askedMs ?? nowMs
   const cameMs = cameAt(parts, askedMs, nowMs)
   trace.begunMs = cameMs

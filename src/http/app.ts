@@ -25,7 +25,8 @@ import { turnsAway } from './turn-away.ts'
 type App = {
   /** The answer to a call that an overloaded process turns away at once; undefined for requests that go to `fetch`. */
   readonly turnAway: (request: Request) => Response | undefined
-  readonly fetch: (request: Request, connection?: Connection) => Promise<Response>
+  /** `startedMs` is when the request came, in monotonic time; now if it is left out. */
+  readonly fetch: (request: Request, connection?: Connection, startedMs?: number) => Promise<Response>
 }
 
 /** The connection on which a request came. */
@@ -42,9 +43,9 @@ export const createApp = (present: Present): App => {
   const match = createRouter(routes)
   return {
     turnAway: turnsAway(present.gateway, match),
-    fetch: async (request, connection = nowhere) => {
+    fetch: async (request, connection = nowhere, startedMs = present.gateway.clock.monotonicMs()) => {
       const { gateway } = present
-      const trace = newTrace(gateway.newCallId(), gateway.clock.monotonicMs())
+      const trace = newTrace(gateway.newCallId(), startedMs)
       const { path, query } = splitUrl(request.url)
       let style: Style | undefined
       trace.method = request.method
@@ -164,11 +165,11 @@ const respond = (gateway: Gateway, answer: Answer, it: Responding): Response => 
   const { body, cookies, status } = answer
   const { trace, dialect } = it
   const headers = withOwn({ ...answer.headers, ...trace.headers }, gateway, trace, dialect)
+  const response = new Response(body, { status, headers })
+  if (cookies !== undefined) for (const cookie of cookies) response.headers.append('set-cookie', cookie)
   // The log line of a stream is written when the stream has ended, with its cost.
   if (body instanceof Uint8Array || trace.over === true) endAnswered(gateway, it, status)
   else trace.onEnded = () => endAnswered(gateway, it, status)
-  const response = new Response(body, { status, headers })
-  if (cookies !== undefined) for (const cookie of cookies) response.headers.append('set-cookie', cookie)
   return response
 }
 
@@ -224,9 +225,9 @@ const respondHelperRefusal = (gateway: Gateway, trace: Trace, refusal: HelperRef
 
 /** A request has ended: it is counted and gets its log line. */
 export const endCall = (gateway: Gateway, trace: Trace, status: number): void => {
-  const nowMs = gateway.clock.monotonicMs()
-  gateway.watch.meters?.called(trace, status, nowMs)
-  if (gateway.watch.traces !== undefined) endSpan(gateway, gateway.watch.traces, trace, { status, nowMs })
+  const { clock, watch } = gateway
+  const nowMs = clock.monotonicMs()
+  if (watch.traces !== undefined) endSpan(gateway, watch.traces, trace, { status, nowMs })
   const { usage } = trace
   gateway.log.call({
     call: trace.callId,
@@ -244,4 +245,6 @@ export const endCall = (gateway: Gateway, trace: Trace, status: number): void =>
     first_byte_ms: trace.firstByteMs,
     took_ms: nowMs - trace.startedMs,
   })
+  // Last, because the caller waits for the lines above too.
+  watch.meters?.called(trace, status, clock.monotonicMs())
 }

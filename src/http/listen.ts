@@ -57,7 +57,8 @@ export const listen = (present: Present, place: ListenAddress): Listening => {
       // read.
       maxRequestBodySize: Number.MAX_SAFE_INTEGER,
       fetch: (request, server) => {
-        watch()
+        const startedMs = gateway.clock.monotonicMs()
+        watch(startedMs)
         const away = app.turnAway(request)
         if (away !== undefined) return away
         if (asksForSocket(request))
@@ -71,7 +72,7 @@ export const listen = (present: Present, place: ListenAddress): Listening => {
           )
         // While a call runs its own deadlines apply: its vendor may be silent for longer than idle connections may.
         server.timeout(request, NEVER)
-        return app.fetch(request, new Served(server, request, connectionSeconds))
+        return app.fetch(request, new Served(server, request, connectionSeconds), startedMs)
       },
       websocket: {
         ...socketHandlers(present, sockets),

@@ -29,7 +29,7 @@ const loopOf = (turnsMs: readonly number[], queuedMs = 0) => {
   })
   const run = async () => {
     for (const ms of turnsMs) {
-      came()
+      came(nowMs)
       nowMs += ms
       const ready = wake
       wake = []

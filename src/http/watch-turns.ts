@@ -20,10 +20,10 @@ type Watched = {
 }
 
 /**
- * Call it when a request arrives: it measures the rest of this turn, or the next one if that is longer, and then every
+ * Call it with the time when a request arrives: it measures the rest of this turn, or the next one if that is longer, and then every
  * turn for as long as they are long.
  */
-export const watchTurns = ({ clock, overloadMs, queuedMs, overload }: Watched): (() => void) => {
+export const watchTurns = ({ clock, overloadMs, queuedMs, overload }: Watched): ((nowMs: number) => void) => {
   let watching = false
   let notedMs = clock.monotonicMs()
   const turn = async (): Promise<number> => {
@@ -48,8 +48,8 @@ export const watchTurns = ({ clock, overloadMs, queuedMs, overload }: Watched): 
     watching = false
   }
   if (overloadMs === 0) return () => undefined
-  return () => {
-    if (watching || clock.monotonicMs() - notedMs < PAUSE_MS) return
+  return (nowMs) => {
+    if (watching || nowMs - notedMs < PAUSE_MS) return
     watching = true
     void watch()
   }

@@ -30,6 +30,8 @@ export type Requester = {
   onGone(): void
   /** Called when the request is really sent, for a `fetch` that waits first: time before that is this process's own. */
   onSend(): void
+  /** Called when a whole body is there: time after that is this process's own. */
+  onWhole(): void
 }
 
 /** Counts an answer that is read whole. */
@@ -45,6 +47,7 @@ const nobody: Requester & Counting = {
   hasGone: () => false,
   onGone: nothing,
   onSend: nothing,
+  onWhole: nothing,
   take: nothing,
   weigh: nothing,
 }
@@ -206,6 +209,7 @@ export class Exchange implements Watched {
     const declared = lengthOf(this.#response.headers)
     const known = declared !== undefined && declared <= ANSWER_BYTES_MAX && this.#reader === undefined
     const body = await (known ? this.#atOnce(declared) : this.#inPieces())
+    this.#asker.onWhole()
     this.#counting.weigh(body)
     return body
   }

@@ -1,6 +1,8 @@
 /** GET /metrics, read by a parser of the field: what it says of calls, to whom, and how large it may get. */
 import { expect, test } from 'bun:test'
 import parsePrometheus from 'parse-prometheus-text-format'
+import { silentLog } from '../../src/core/log.ts'
+import { systemClock } from '../../src/core/time.ts'
 import { newTrace } from '../../src/gateway/trace.ts'
 import { families, sampleNames } from '../../src/metrics/families.ts'
 import { newMeters } from '../../src/metrics/meters.ts'
@@ -42,6 +44,23 @@ const valueIn = (text: string, name: string, labels: Labels = {}): number | unde
 const model = 'mock/small'
 const endpoint = '/v1/chat/completions'
 const line = { vendor: 'mock', model, endpoint }
+
+test('the time that a call adds is told with its log line, which its caller waits for too', async () => {
+  let passedMs = 0
+  const clock = { ...systemClock, monotonicMs: () => systemClock.monotonicMs() + passedMs }
+  const log = {
+    ...silentLog,
+    call: () => {
+      passedMs += 7_000
+    },
+  }
+  const server = await startTestServer({ clock, log })
+  expect((await server.post(endpoint, chat())).status).toBe(200)
+  expect(
+    valueIn(await scrape(server), 'turnpike_added_latency_seconds_sum', { endpoint }),
+  ).toBeGreaterThanOrEqual(7)
+  await server.stop()
+})
 
 for (const { name, fresh } of serverEngines)
   test(`a whole call and a stream are counted with tokens, charge and times on ${name}`, async () => {
