@@ -14,18 +14,31 @@ export type Happened = {
   readonly load: Load
   readonly payers: Payers
   readonly signals: Gateways['counts']
+  readonly killed: Gateways['killed']
   readonly revocations: Revocations
 }
 
+/** Less than the mutant waits with a charge. */
+const SOON_MS = 300
+
+/** Kills of processes that had just answered: a charge that was to follow its answer is lost by them. */
+const soonAfterAnswers = ({ killed, load: { seen } }: Happened): number =>
+  killed.filter(({ address, atMs }) =>
+    seen.some(
+      (one) => one.complete && one.address === address && atMs >= one.atMs && atMs - one.atMs < SOON_MS,
+    ),
+  ).length
+
 /** What has happened so far, and how often at least it must. */
-const counted = ({ seconds, share, mutated, load, payers, signals, revocations }: Happened) => {
+const counted = (it: Happened) => {
+  const { seconds, share, mutated, load, payers, signals, revocations } = it
   const answered = load.seen.filter(({ complete }) => complete)
   const by = (mode: string) => answered.filter((seen) => seen.mode === mode).length
   const least = [
     ['answered', answered.length, seconds * 10 * share],
     ['kills', signals.kills, (seconds / 3) * share],
   ] as const
-  if (mutated) return least
+  if (mutated) return [...least, ['kills soon after an answer', soonAfterAnswers(it), 3]] as const
   return [
     ...least,
     ['on credit', by('mpp'), seconds * share],

@@ -12,6 +12,7 @@ export type Gateways = {
   /** Asks a process to end well; another takes its place. */
   end(index: number): void
   readonly counts: Readonly<Record<'kills' | 'pauses' | 'ends', number>>
+  readonly killed: readonly { readonly address: string; readonly atMs: number }[]
   readonly memory: () => number[]
   /** Asks all to end well, and waits. */
   stop(): Promise<void>
@@ -103,6 +104,7 @@ export const startGateways = async (
     })
   }
   for (const index of environments.keys()) start(index)
+  const killed: { address: string; atMs: number }[] = []
   const addresses = environments.map((_environment, index) => `http://127.0.0.1:${base + index}`)
   const stop = async (): Promise<void> => {
     stopping = true
@@ -121,6 +123,7 @@ export const startGateways = async (
     addresses,
     kill: (index) => {
       counts.kills++
+      killed.push({ address: addresses[index] ?? '', atMs: Date.now() })
       running[index]?.kill('SIGKILL')
     },
     pause: async (index, ms) => {
@@ -136,6 +139,7 @@ export const startGateways = async (
       running[index]?.kill('SIGTERM')
     },
     counts,
+    killed,
     memory: () => running.map((child) => (child === undefined ? 0 : residentMb(child.pid))),
     stop,
   }

@@ -47,7 +47,6 @@ type SetUp = {
   readonly program: string
   readonly environment: Environment
   readonly address: string
-  readonly seconds: number
 }
 
 /**
@@ -55,12 +54,12 @@ type SetUp = {
  * daily limit and a sub-wallet that one key is bound to and others name. One key is for revocations, two for payers by
  * x402.
  */
-export const setUpKeys = async ({ program, environment, address, seconds }: SetUp) => {
+export const setUpKeys = async ({ program, environment, address }: SetUp) => {
   const run = (...args: string[]) => command(program, environment, ...args)
-  // The long streams of the first key must never lack money, however long the run.
-  const funds = [50 + seconds / 5, 5, 0.05]
-  // The day of the middle wallet ends before its money does.
-  const days = [20 + seconds / 10, 1.5]
+  // The long streams of the first key must never lack money, however long the run; the day of the middle wallet ends
+  // before its money does.
+  const funds = [10_000, 5, 0.05]
+  const days = [5_000, 1.5]
   const wallets = await Promise.all(
     funds.map(async (usd, place) => {
       const { id } = await run('wallet', 'create', '--name', `wallet ${place}`)

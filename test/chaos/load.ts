@@ -5,6 +5,8 @@ import { type Note, type Order, textOf } from './upstream.ts'
 
 export type CallResult = {
   readonly callId: string
+  /** The origin of the process that answered. */
+  readonly address: string
   readonly orderId: string
   readonly key: string
   readonly mode: 'wallet' | 'mpp' | 'x402'
@@ -139,6 +141,7 @@ export const startLoad = (parts: LoadParts): Load => {
     const costNano = costOf(kind === 'stream', response, text)
     seen.push({
       ...arrived,
+      address: new URL(response.url).origin,
       callId: response.headers.get('x-request-id') ?? '',
       orderId: order.id,
       key: key.id,

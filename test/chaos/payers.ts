@@ -94,6 +94,7 @@ export const startPayers = (
     const { complete } = arrived
     seen.push({
       ...arrived,
+      address: new URL(response.url).origin,
       orderId: it.order.id,
       callId: response.headers.get('x-request-id') ?? '',
       key: it.key?.id ?? 'guest',

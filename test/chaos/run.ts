@@ -114,7 +114,7 @@ const main = async (): Promise<number> => {
     const gateways = await startGateways(program, environments, base)
     undo.push(gateways.stop)
     const { addresses } = gateways
-    const money = await setUpKeys({ program, environment, address: addresses[0]!, seconds })
+    const money = await setUpKeys({ program, environment, address: addresses[0]! })
     const sampler = auditSampler(place.url)
     undo.push(sampler.stop)
     const { notes } = upstream
@@ -125,7 +125,16 @@ const main = async (): Promise<number> => {
     const { proxies: databaseProxies, crash: crashDatabase } = place
     const share = engine === 'sqlite' ? 0.2 : 1
     const mutated = mutation !== undefined
-    const counted = { seconds, share, mutated, load, payers, signals: gateways.counts, revocations }
+    const counted = {
+      seconds,
+      share,
+      mutated,
+      load,
+      payers,
+      signals: gateways.counts,
+      killed: gateways.killed,
+      revocations,
+    }
     const chaos = await misbehave({
       gateways,
       databaseProxies,
