@@ -18,14 +18,8 @@ import { answerTask } from './answer-task.ts'
 import { creditsOf } from './credits.ts'
 import { waitForCapacity } from './discount-lane.ts'
 import type { Gateway } from './gateway.ts'
-import {
-  boundSent,
-  type CheckedRequest,
-  type Incoming,
-  readRequest,
-  takeCallTurn,
-  whoCalls,
-} from './incoming.ts'
+import { boundSent, type CheckedRequest, type Incoming, readRequest, whoCalls } from './incoming.ts'
+import { takeCallTurn } from './key-turn.ts'
 import { onceOnly } from './once-only.ts'
 import { withMediaRead } from './read-media.ts'
 import { requestHasher } from './receipt.ts'

@@ -16,7 +16,6 @@ import { unitsFor } from '../payment/x402/offer.ts'
 import { type Presented, readPayment, type Scheme } from '../payment/x402/presented.ts'
 import { GUESTS_KEY, type X402 } from '../payment/x402.ts'
 import { type Key, placeOf } from '../tenancy/key.ts'
-import { rateNames } from '../tenancy/rates.ts'
 import type { Answer } from './answer.ts'
 import { answerRun, orItsRun } from './answer-job.ts'
 import { answerTask } from './answer-task.ts'
@@ -24,8 +23,9 @@ import { waitForCapacity } from './discount-lane.ts'
 import type { Gateway } from './gateway.ts'
 import { guestKey } from './guest-key.ts'
 import { takeGuestTurn } from './guest-turn.ts'
-import { type CheckedRequest, type Incoming, readRequest, takeCallTurn, whoCalls } from './incoming.ts'
+import { type CheckedRequest, type Incoming, readRequest, whoCalls } from './incoming.ts'
 import { jobShapeOf } from './job-hold.ts'
+import { hasRates, takeCallTurn } from './key-turn.ts'
 import { onceUnder, type RunCall, readIdempotencyKey } from './once-only.ts'
 import { openPaid, type PayingCall } from './open-paid.ts'
 import { paidBefore } from './paid-before.ts'
@@ -285,7 +285,7 @@ const checkFirst = async (
   const { key, bearer, plan, trace, request } = paying
   checkQuoted(gateway, paying, presented)
   // Guests pay before any work is done for them; they are counted only if the operator has set them a rate.
-  if (!bearer && rateNames.every((rate) => key.limits[rate] === undefined)) return undefined
+  if (!bearer && !hasRates(key)) return undefined
   const call = { ...request.call, maxOutput: plan.output }
   const planRpm = bearer ? gateway.options.planRpm : undefined
   return takeCallTurn(gateway, { key, call, model: request.model, trace }, planRpm)
