@@ -154,4 +154,37 @@ describe.skipIf(!hasChain)('paid before', () => {
         })
       })
     })
+
+  for (const [by, named] of [
+    ['its payment', {}],
+    ['its Idempotency-Key', { 'idempotency-key': 'one' }],
+  ] as const)
+    test(`a call that comes again by ${by} asks the vendor within the rate of its key`, async () => {
+      // The ledger's minute does not end.
+      const now = Date.now()
+      const rig = await startRig(on.chain, optionsFor(on.facilitator, on.chain), { now: () => now })
+      const { id, token } = await rig.server.newKey({ rpm: 2 })
+      const payer = await on.chain.newPayer(1_000_000n)
+      const asking = () =>
+        rig.request('/v1/chat/completions', chat(), { authorization: `Bearer ${token}`, ...named })
+      const signed = await signedRequest(rig, payer, asking())
+      const repeat = () => rig.server.fetch(by === 'its payment' ? again(signed) : asking())
+      rig.server.answerWith(() => new Response('{}', { status: 400 }))
+      const settles = on.facilitator.asked.settle
+      expect((await rig.server.fetch(again(signed))).status).toBe(400)
+      expect((await repeat()).status).toBe(400)
+      for (let tries = 0; tries < 3; tries++) {
+        const refused = await repeat()
+        const { error } = await jsonOf(refused)
+        expect([refused.status, error.limit]).toEqual([429, 'rpm_limit'])
+        if (by === 'its payment') expect(error.message).toContain('The payment is kept')
+      }
+      expect(rig.server.asked).toHaveLength(2)
+      rig.server.answerWith(() => completion('hello'))
+      await rig.server.gateway.book.changeKey(id, { rpm: 3, byCreator: true })
+      expect((await repeat()).status).toBe(200)
+      expect(on.facilitator.asked.settle).toBe(settles + 1)
+      await rig.check()
+      await rig.server.stop()
+    })
 })
