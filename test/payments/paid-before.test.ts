@@ -1,5 +1,6 @@
 /** A call that was paid for, and whose vendor failed, comes again as clients send it: nobody pays a second time. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { changeRules } from '../../src/gateway/change-rules.ts'
 import { chat, completion, jsonOf } from '../server/harness.ts'
 import { serverEngines } from '../store/engines.ts'
 import { hasChain } from './chain.ts'
@@ -187,4 +188,23 @@ describe.skipIf(!hasChain)('paid before', () => {
       await rig.check()
       await rig.server.stop()
     })
+
+  test('a model that is blocked while its payment is settled is not asked, and the payment is kept', async () => {
+    const rig = await startRig(on.chain, optionsFor(on.facilitator, on.chain))
+    const { server } = rig
+    const payer = await on.chain.newPayer(1_000_000n)
+    const headers = { authorization: `Bearer ${(await server.newKey()).token}` }
+    const signed = await signedRequest(rig, payer, rig.request('/v1/chat/completions', chat(), headers))
+    const change = (blockedModels: string[] | null) =>
+      changeRules(server.gateway, { walletId: server.wallet, change: { blockedModels } })
+    on.facilitator.meet('settle', async () => void (await change(['mock/small'])))
+    const refused = await server.fetch(again(signed))
+    const { error } = await jsonOf(refused)
+    expect([refused.status, error.code, server.asked.length]).toEqual([403, 'model_not_allowed', 0])
+    expect(error.message).toContain('The payment is kept')
+    await change(null)
+    expect((await server.fetch(again(signed))).status).toBe(200)
+    await rig.check()
+    await server.stop()
+  })
 })
