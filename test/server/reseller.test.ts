@@ -294,4 +294,15 @@ describe('the tokens of a minute of a key', () => {
     expect((await using(server, one, 1_500)).said.error?.message).toContain('tpm_limit')
     await server.stop()
   })
+
+  test('bind all values of a rotated key, whose present value has the limit', async () => {
+    const server = await startTestServer(turned)
+    const old = await server.newKey()
+    const now = await server.newKey({ tpm: 1_000 }, { replaces: old.id })
+    const spent = { prompt_tokens: 10, completion_tokens: 590, total_tokens: 600 }
+    server.answerWith(() => completion('x', spent))
+    expect((await using(server, old, 700)).answer.status).toBe(200)
+    for (const key of [old, now]) expect((await using(server, key, 700)).said.error?.limit).toBe('tpm_limit')
+    await server.stop()
+  })
 })
