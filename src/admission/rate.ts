@@ -7,12 +7,12 @@ type Used = { readonly rate: RateName; readonly limit: number; readonly retryAft
 /** `limit` names the rate that is used up: the key's own, or that of a key above it, which all keys below share. */
 export const rateLimited = ({ rate, limit, retryAfterMs }: Used, whose: 'own' | 'shared'): Refusal => {
   const { member, window, counts } = rateWindows[rate]
-  const who =
-    whose === 'own' ? 'The key has used its' : 'The key above this one and all below it have used their'
+  const [who, of] =
+    whose === 'own' ? ['The key has', 'its'] : ['The key above this one and all below it have', 'their']
   const why =
     counts === 'requests'
-      ? `${who} ${limit} requests of this ${window}`
-      : `The key has too few left of its ${limit} tokens of this ${window}, with what open calls reserve of them`
+      ? `${who} used ${of} ${limit} requests of this ${window}`
+      : `${who} too few left of ${of} ${limit} tokens of this ${window}, with what open calls reserve of them`
   return limited(why, retryAfterMs, { limit: member })
 }
 

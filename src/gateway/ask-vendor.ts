@@ -11,6 +11,7 @@ import { takeVendor } from './capacity.ts'
 import { placesFor } from './deployments-for.ts'
 import type { Gateway, Offering } from './gateway.ts'
 import type { Task } from './task.ts'
+import type { Trace } from './trace.ts'
 
 /** How to ask for a call in a dialect. */
 export const inDialect = <T>(open: AttemptSteps<CallCodec, T>['open']): AttemptSteps<CallCodec, T> => ({
@@ -45,9 +46,7 @@ export const askVendor = async <R extends VendorRequest, T>(
   const hopeless: Deployment[] = []
   while (next !== undefined) {
     const deployment = next
-    const full = manyVendors(gateway.offering)
-      ? takeVendor(gateway.capacity, trace, deployment.setup.vendor.id)
-      : undefined
+    const full = fullAt(gateway, trace, deployment.setup.vendor.id)
     if (full !== undefined) {
       last ??= full
       for (const one of order) if (one.setup === deployment.setup) hopeless.push(one)
@@ -72,6 +71,13 @@ export const askVendor = async <R extends VendorRequest, T>(
   }
   throw comeBackIn(last ?? vendorDown(model.vendor, undefined), soonest)
 }
+
+/** The refusal when as many calls wait for the vendor as may; else the call is counted among them. */
+export const fullAt = (
+  { offering, capacity }: Pick<Gateway, 'offering' | 'capacity'>,
+  trace: Trace,
+  vendor: string,
+): Refusal | undefined => (manyVendors(offering) ? takeVendor(capacity, trace, vendor) : undefined)
 
 /**
  * Whether one vendor's calls can take another's places. The `local` vendor, which this process plays itself, does not

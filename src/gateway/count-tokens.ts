@@ -13,11 +13,13 @@ import type { Deployment } from '../routing/deployments.ts'
 import type { Key } from '../tenancy/key.ts'
 import { exchange } from '../transport/exchange.ts'
 import { VendorFault } from '../transport/vendor-fault.ts'
+import { fullAt } from './ask-vendor.ts'
 import { authorized } from './authorize.ts'
-import { CountedAnswer } from './capacity.ts'
+import { CountedAnswer, takePlace } from './capacity.ts'
 import { deploymentsFor } from './deployments-for.ts'
 import type { Gateway } from './gateway.ts'
-import { modelOf, takeTurn } from './incoming.ts'
+import { modelOf } from './incoming.ts'
+import { takeTurn } from './key-turn.ts'
 import { rulesFor } from './rules.ts'
 import type { Trace } from './trace.ts'
 
@@ -30,9 +32,11 @@ export const countTokens = async (gateway: Gateway, it: Count): Promise<{ readon
   const model = must(modelOf(gateway, it.call, it))
   must(await rulesFor(gateway, it.key, model))
   await takeTurn(gateway, it.key, it.trace)
+  takePlace(gateway.capacity, it.trace)
   const [place] = deploymentsFor(gateway.offering, model)
   const speaks = place?.setup.vendor.speaks
-  if (place !== undefined && speaks === it.call.dialect && it.call.foreign !== true) {
+  const asks = place !== undefined && speaks === it.call.dialect && it.call.foreign !== true
+  if (asks && fullAt(gateway, it.trace, place.setup.vendor.id) === undefined) {
     const counted = await askCount(gateway, it, place).catch(unreachable)
     if (counted !== undefined) return { tokens: counted }
   }

@@ -68,9 +68,10 @@ test.each<[Binding['limit'], Partial<Binding['key']>, string, boolean]>([
     { required: 5n * CREDIT, leastOutput: 16 },
     gateway,
   )
+  const anew = key.subWallet === undefined ? '' : ', or make another key if the sub-wallet was deleted'
   const way = may
     ? 'Raise the limit or set max_tokens: '
-    : 'Only the operator or the reseller can raise the limit; set max_tokens: '
+    : `Only the operator or the reseller can raise the limit${anew}; set max_tokens: `
   expect(message).toContain(`. ${way}without it, at least 16 output tokens are held.`)
 })
 

@@ -52,14 +52,17 @@ const mayChange = ({ limit, owner, key }: Binding): boolean => {
 
 /** What helps, and who can do it: an agent that cannot need not try. `less` is the other way, if there is one. */
 const remedyOf = (binding: Binding, less: string | undefined): string => {
-  const { limit } = binding
+  const { limit, key } = binding
   const or = less === undefined ? '' : ` or ${less}`
   if (limit === 'wallet') return `Add credits${or}`
   const may = mayChange(binding)
   if (limit === 'stop_at_remaining_usd') return `Add credits${may ? ', lower that amount' : ''}${or}`
   if (may) return `Raise the limit${or}`
   const who = limit === 'credit_line' ? 'the operator' : 'the operator or the reseller'
-  return `Only ${who} can raise the limit${less === undefined ? '' : `; ${less}`}`
+  // Such a key stays bound to a sub-wallet that was deleted, whose limit nobody can raise.
+  const bound = limit === 'sub_wallet' && key.subWallet !== undefined
+  const anew = bound ? ', or make another key if the sub-wallet was deleted' : ''
+  return `Only ${who} can raise the limit${anew}${less === undefined ? '' : `; ${less}`}`
 }
 
 /** Seconds after which held money may be free again; most calls take a few seconds. */

@@ -1,10 +1,7 @@
-/**
- * A call before it is admitted, however it is paid for: the request, the caller, what it asks for, and the key's rate.
- */
+/** A call before it is admitted, however it is paid for: the request, the caller, and what it asks for. */
 import { bearerToken, checkEnabled, trialEnded, unknownKey } from '../admission/caller.ts'
 import { type Ceiling, readCeiling } from '../admission/ceiling.ts'
-import { rateLimited } from '../admission/rate.ts'
-import type { RateVerdict, Soon, TokenRequest } from '../book/contract.ts'
+import type { Soon } from '../book/contract.ts'
 import type { Call } from '../core/call.ts'
 import type { JsonBody } from '../core/json-body.ts'
 import { messageOf } from '../core/message-of.ts'
@@ -16,8 +13,7 @@ import { checkReach } from '../dialects/media-reach.ts'
 import { upstreamDialect } from '../dialects/upstream-dialect.ts'
 import type { PaymentHeaders } from '../payment/x402/presented.ts'
 import { nameFor } from '../tenancy/aliases.ts'
-import { type Key, type KeyId, placeOf } from '../tenancy/key.ts'
-import { leastRates, type RateLimits } from '../tenancy/rates.ts'
+import type { Key } from '../tenancy/key.ts'
 import { finderFor } from './aliases.ts'
 import { readWeighed, takePlace } from './capacity.ts'
 import type { Gateway } from './gateway.ts'
@@ -25,8 +21,7 @@ import { moveKey } from './key-by-token.ts'
 import { addNotCarried } from './not-carried.ts'
 import { type Memory, recall } from './remember.ts'
 import type { Task } from './task.ts'
-import { type TokenTurn, tokensFor } from './token-turn.ts'
-import { addRateHeaders, type Trace } from './trace.ts'
+import type { Trace } from './trace.ts'
 import { otherKind, unknownModel } from './unknown-model.ts'
 
 /** What the HTTP layer knows of a call before it reads the body. */
@@ -190,85 +185,4 @@ export const modelOf = (
   trace.model = model.id
   trace.vendor = model.vendor
   return model
-}
-
-/** Takes one request from each of the key's windows. */
-export const takeTurn = async (gateway: Gateway, key: Key, trace: Trace): Promise<void> => {
-  await turnOf(gateway, { key, trace, planRpm: gateway.options.planRpm })
-}
-
-/** The same for a call, with the tokens it may use if the key limits them. Returns what it reserved. */
-export const takeCallTurn = (
-  gateway: Gateway,
-  { key, call, model, trace }: Pick<Task, 'key' | 'call' | 'model' | 'trace'>,
-  planRpm: number | undefined = gateway.options.planRpm,
-): Soon<TokenTurn | undefined> => {
-  const { tpm } = key.limits
-  const tokens = tpm === undefined ? undefined : must(tokensFor(model, call, tpm))
-  return turnOf(gateway, { key, trace, planRpm, tokens })
-}
-
-type RateRequest = Pick<Task, 'key' | 'trace'> & {
-  readonly planRpm: number | undefined
-  readonly tokens?: TokenRequest | undefined
-}
-
-/**
- * Takes a request from the key's windows, and from those of each key above it that has its own rates: all keys below
- * such a key share them. The key's own come first, so that a request over its own rate takes nothing from the others.
- * Tokens are limited by the key's own limit alone.
- */
-const turnOf = ({ book }: Gateway, request: RateRequest): Soon<TokenTurn | undefined> => {
-  const { key, trace, planRpm, tokens } = request
-  if (key.above.length > 0) return sharedTurn(book, request)
-  return whenKnown(book.takeRate(placeOf(key), key.limits, planRpm, tokens), ownTurn, trace, undefined)
-}
-
-const ownTurn = (taken: RateVerdict | Refusal, trace: Trace): TokenTurn | undefined => {
-  const own = must(taken)
-  return admitted(trace, own, own)
-}
-
-/**
- * The key's own rate, and the tightest of that and the shared ones. All values of a rotated key have the same windows,
- * from which a request is taken once, within the least of their limits.
- */
-const sharedTurn = async (
-  book: Gateway['book'],
-  { key, trace, planRpm, tokens }: RateRequest,
-): Promise<TokenTurn | undefined> => {
-  const makers = must(await book.makersOf(key))
-  const [[place, limits], ...others] = placesOf(key, makers)
-  const own = must(await book.takeRate(place, limits, planRpm, tokens))
-  let rate = own
-  for (const [maker, { tpm: _, ...shared }] of others) {
-    if (!rate.admitted || (shared.rpm ?? shared.rph ?? shared.rpd) === undefined) continue
-    const other = must(await book.takeRate(maker, shared, undefined))
-    if (!other.admitted || other.remaining < rate.remaining) rate = other
-  }
-  return admitted(trace, own, rate)
-}
-
-type PlaceRates = readonly [place: KeyId, limits: RateLimits]
-
-/** The rates of the key's own place, and of those above it. */
-const placesOf = (key: Key, makers: readonly Key[]): [PlaceRates, ...PlaceRates[]] => {
-  const places = Map.groupBy(makers, placeOf)
-  const limitsOf = (keys: readonly Key[]) => leastRates(keys.map(({ limits }) => limits))
-  const own = placeOf(key)
-  const newer = places.get(own) ?? []
-  places.delete(own)
-  return [
-    [own, limitsOf([key, ...newer])],
-    ...[...places].map(([place, keys]): PlaceRates => [place, limitsOf(keys)]),
-  ]
-}
-
-const admitted = (trace: Trace, own: RateVerdict, rate: RateVerdict): TokenTurn | undefined => {
-  addRateHeaders(trace, rate)
-  if (!rate.admitted) {
-    own.tokens?.correct(0)
-    throw rateLimited(rate, rate === own ? 'own' : 'shared')
-  }
-  return own.tokens
 }

@@ -14,6 +14,7 @@ import { requestHasher } from './receipt.ts'
 import type { Keep } from './recording.ts'
 import type { Plan } from './reserve.ts'
 import { reservePaid } from './reserve-paid.ts'
+import { rulesFor } from './rules.ts'
 import type { PaymentFacts, Task } from './task.ts'
 import type { Trace } from './trace.ts'
 
@@ -57,6 +58,8 @@ export const openPaid = async (
   const { call, model, ceiling, body } = request
   const { id, offer, units } = payment
   const paid = nanoOfUnits(offer, units)
+  // They may have changed while the payment was settled; then it is kept.
+  must(await rulesFor(gateway, key, model))
   const reserved = await reservePaid(
     gateway,
     { key, sub, call, model, callId: trace.callId, signal },

@@ -46,9 +46,14 @@ export const modelFor = async (
   return namedFor(gateway.offering.catalogue, key, [model])[0] ?? model
 }
 
+/** Which models the key's calls may use. */
+export const allowedFor = async (gateway: Gateway, key: Key): Promise<(model: Model) => boolean> => {
+  const rules = must(await gateway.book.rules(key.walletId))
+  return (model) => allowsModel(rules, model)
+}
+
 /** The models that the key's calls may use, with its own aliases of them. */
 export const modelsFor = async (gateway: Gateway, key: Key): Promise<readonly Model[]> => {
-  const rules = must(await gateway.book.rules(key.walletId))
-  const allowed = gateway.offering.catalogue.list().filter((model) => allowsModel(rules, model))
+  const allowed = gateway.offering.catalogue.list().filter(await allowedFor(gateway, key))
   return namedFor(gateway.offering.catalogue, key, allowed)
 }

@@ -18,14 +18,8 @@ import { answerTask } from './answer-task.ts'
 import { creditsOf } from './credits.ts'
 import { waitForCapacity } from './discount-lane.ts'
 import type { Gateway } from './gateway.ts'
-import {
-  boundSent,
-  type CheckedRequest,
-  type Incoming,
-  readRequest,
-  takeCallTurn,
-  whoCalls,
-} from './incoming.ts'
+import { boundSent, type CheckedRequest, type Incoming, readRequest, whoCalls } from './incoming.ts'
+import { takeCallTurn } from './key-turn.ts'
 import { onceOnly } from './once-only.ts'
 import { withMediaRead } from './read-media.ts'
 import { requestHasher } from './receipt.ts'
@@ -92,10 +86,9 @@ const runChecked = async (
   if (model.cheaper !== undefined) await waitForCapacity(gateway, model, signal)
   const pending = takeCallTurn(gateway, { key, call: request.call, model, trace })
   const turn = pending instanceof Promise ? await pending : pending
+  const { unread } = request.call.media ?? {}
   const call =
-    request.call.media?.unread === undefined
-      ? request.call
-      : await withMediaRead(gateway, request.call, { key, trace, signal })
+    unread === undefined ? request.call : await withMediaRead(gateway, request.call, { key, trace, signal })
   const opening: TaskParts = {
     callId: trace.callId,
     key,
@@ -107,6 +100,7 @@ const runChecked = async (
     ceiling: perCallMax === undefined ? request.ceiling : lowerOf(request.ceiling, perCallMax),
     outputMost: turn && outputWithin(model, call, turn),
     sent: request.body.bytes,
+    waited: model.cheaper !== undefined || unread !== undefined,
     memory,
     trace,
     keep,
@@ -132,6 +126,8 @@ const paysByCall = ({ payments: { x402 } }: Gateway, incoming: Incoming): boolea
 
 type TaskParts = ReserveRequest & {
   readonly sent: Uint8Array
+  /** Whether it may have waited for seconds since it asked for the rules: for room, or for media at other servers. */
+  readonly waited: boolean
   readonly payment: PaymentFacts
   readonly memory: Memory | undefined
   readonly trace: Trace
@@ -141,7 +137,15 @@ type TaskParts = ReserveRequest & {
 
 /** Holds the money and makes the call's task. */
 const openTask = (gateway: Gateway, opening: TaskParts): Soon<Task> => {
+  if (opening.waited) return openLate(gateway, opening)
   return whenKnown(reserve(gateway, opening), taskOf, gateway, opening)
+}
+
+/** A call that waited is admitted by the rules of now, as it is by the present state of its key. */
+const openLate = async (gateway: Gateway, opening: TaskParts): Promise<Task> => {
+  const { perCallMax } = must(await rulesFor(gateway, opening.key, opening.model))
+  const now = { ...opening, ceiling: lowerOf(opening.ceiling, perCallMax) }
+  return taskOf(await reserve(gateway, now), gateway, now)
 }
 
 const taskOf = (reserved: Reserved | Refusal, gateway: Gateway, opening: TaskParts): Task => {

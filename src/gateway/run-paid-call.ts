@@ -7,6 +7,7 @@
  */
 import { unknownSubWallet } from '../admission/caller.ts'
 import { lowerOf } from '../admission/ceiling.ts'
+import type { Soon } from '../book/contract.ts'
 import type { Call } from '../core/call.ts'
 import { canonicalJson } from '../core/canonical.ts'
 import { invalid, must, Refusal, refuse } from '../core/refusal.ts'
@@ -16,7 +17,6 @@ import { unitsFor } from '../payment/x402/offer.ts'
 import { type Presented, readPayment, type Scheme } from '../payment/x402/presented.ts'
 import { GUESTS_KEY, type X402 } from '../payment/x402.ts'
 import { type Key, placeOf } from '../tenancy/key.ts'
-import { rateNames } from '../tenancy/rates.ts'
 import type { Answer } from './answer.ts'
 import { answerRun, orItsRun } from './answer-job.ts'
 import { answerTask } from './answer-task.ts'
@@ -24,12 +24,12 @@ import { waitForCapacity } from './discount-lane.ts'
 import type { Gateway } from './gateway.ts'
 import { guestKey } from './guest-key.ts'
 import { takeGuestTurn } from './guest-turn.ts'
-import { type CheckedRequest, type Incoming, readRequest, takeCallTurn, whoCalls } from './incoming.ts'
+import { type CheckedRequest, type Incoming, readRequest, whoCalls } from './incoming.ts'
 import { jobShapeOf } from './job-hold.ts'
+import { hasRates, takeCallTurn } from './key-turn.ts'
 import { onceUnder, type RunCall, readIdempotencyKey } from './once-only.ts'
 import { openPaid, type PayingCall } from './open-paid.ts'
-import { paidBefore } from './paid-before.ts'
-import { authorizePayment, checkPaidFor, uptoSecondsOf } from './pay-after.ts'
+import { checkPaidFor, uptoSecondsOf } from './pay-after.ts'
 import {
   checkQuoted,
   fingerprintsOf,
@@ -37,13 +37,13 @@ import {
   PaymentDue,
   planPaid,
   quoteAnswer,
-  requirementsOf,
   resourceAt,
   underQuote,
 } from './payment-due.ts'
 import { checkCaps } from './reserve-paid.ts'
 import { rulesFor } from './rules.ts'
-import { addPaidHeaders, takePayment } from './take-payment.ts'
+import { addClaimHeader, presentedIn, takeNow, takenBefore } from './take-paid.ts'
+import { addPaidHeaders } from './take-payment.ts'
 import { correctingAtEnd, type TokenTurn } from './token-turn.ts'
 import type { Trace } from './trace.ts'
 
@@ -190,22 +190,12 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall)
   // Checked before the claim: a request that this payment is not for must not touch the answer of the one it is for.
   if (bound && !isFor(known, keptUnder)) throw new PaymentDue('payment_already_used')
   const run: RunCall = async (keep, signal) => {
-    const capacity = () => waitForCapacity(gateway, paying.request.model, signal)
-    const before = await paidBefore(gateway, paying)
-    if (before !== undefined) {
-      await capacity()
-      return answerTask(gateway, await openPaid(gateway, paying, { ...before, keep, signal }))
-    }
-    if (presented === undefined) throw new PaymentDue('payment_required')
-    // Its payer claimed it instead of the answer.
-    if (bound && known.changeTo !== undefined) throw new PaymentDue('payment_already_used')
-    const turn = bound ? undefined : await checkFirst(gateway, paying, presented)
+    const before = await takenBefore(gateway, paying, bound ? known : undefined)
+    const turn = await (before === undefined ? checkFirst(gateway, paying) : takePaidTurn(gateway, paying))
     const open = async () => {
-      if (!bound) await checkCaps(gateway, paying, paying.plan.amount)
-      await capacity()
-      const transaction = await takeMoney(gateway, paying, presented)
-      const account = bound ? known.account : x402.accountOf(presented.id)
-      return openPaid(gateway, paying, { payment: presented, account, transaction, keep, signal })
+      if (before === undefined) await checkCaps(gateway, paying, paying.plan.amount)
+      await waitForCapacity(gateway, paying.request.model, signal)
+      return openPaid(gateway, paying, { ...(before ?? (await takeNow(gateway, paying))), keep, signal })
     }
     return answerTask(gateway, turn === undefined ? await open() : await correctingAtEnd(turn, open))
   }
@@ -221,39 +211,6 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall)
   })
   if (presented !== undefined) await repeatPaymentHeaders(gateway, paying, presented)
   return answer
-}
-
-/** Takes the payment, or its authorisation; returns the transaction if there is one by then. */
-const takeMoney = async (
-  gateway: Gateway,
-  paying: PayingCall,
-  presented: Presented,
-): Promise<string | undefined> => {
-  const { x402, key, bearer, keptUnder, trace } = paying
-  const requirements = requirementsOf(paying, presented)
-  const it = {
-    x402,
-    trace,
-    presented,
-    requirements,
-    paidFor: trace.callId,
-    fingerprint: keptUnder.fingerprint,
-  }
-  if (presented.scheme === 'upto') {
-    await authorizePayment(gateway, it)
-    return undefined
-  }
-  const transaction = await takePayment({ ...it, creditTo: bearer ? key.walletId : undefined })
-  addClaimHeader(paying, presented)
-  return transaction
-}
-
-/** A caller without a key reads how to claim what is left over; a payment after the call leaves nothing over. */
-const addClaimHeader = (
-  { x402, bearer, trace }: PayingCall,
-  { scheme, id }: Pick<Presented, 'scheme' | 'id'>,
-): void => {
-  if (scheme === 'exact' && !bearer) trace.headers['x-change-claim'] = x402.claimFor(id)
 }
 
 /**
@@ -277,15 +234,18 @@ const repeatPaymentHeaders = async (
 }
 
 /** All checks that are possible before money moves: the quote holds, and the caller may call. */
-const checkFirst = async (
+const checkFirst = (gateway: Gateway, paying: PayingCall): Soon<TokenTurn | undefined> => {
+  checkQuoted(gateway, paying, presentedIn(paying))
+  return takePaidTurn(gateway, paying)
+}
+
+/** Each attempt takes its turn, also on money that was taken before: the vendor is asked again. */
+const takePaidTurn = (
   gateway: Gateway,
-  paying: PayingCall,
-  presented: Presented,
-): Promise<TokenTurn | undefined> => {
-  const { key, bearer, plan, trace, request } = paying
-  checkQuoted(gateway, paying, presented)
+  { key, bearer, plan, trace, request }: PayingCall,
+): Soon<TokenTurn | undefined> => {
   // Guests pay before any work is done for them; they are counted only if the operator has set them a rate.
-  if (!bearer && rateNames.every((rate) => key.limits[rate] === undefined)) return undefined
+  if (!bearer && !hasRates(key)) return undefined
   const call = { ...request.call, maxOutput: plan.output }
   const planRpm = bearer ? gateway.options.planRpm : undefined
   return takeCallTurn(gateway, { key, call, model: request.model, trace }, planRpm)

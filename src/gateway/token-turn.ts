@@ -22,6 +22,20 @@ const LEAST_OUTPUT = 256
 /** A request's turn, for a key with tokens per minute. */
 export type TokenTurn = NonNullable<RateVerdict['tokens']>
 
+/** The turns of one call at several keys as one: what all of them leave, corrected at all of them. */
+export const jointTurn = (turns: readonly TokenTurn[]): TokenTurn | undefined => {
+  const [first, ...more] = turns
+  if (first === undefined || more.length === 0) return first
+  const tightest = more.reduce((tight, one) => (one.remaining < tight.remaining ? one : tight), first)
+  return {
+    ...tightest,
+    reserved: Math.min(...turns.map(({ reserved }) => reserved)),
+    correct: (used) => {
+      for (const turn of turns) turn.correct(used)
+    },
+  }
+}
+
 /** What the call reserves of `limit` tokens a minute; a 400 when it needs more than any minute has. */
 export const tokensFor = (model: Model, call: Call, limit: number): TokenRequest | Refusal => {
   const input = inputBound(model, call.size)
@@ -31,7 +45,7 @@ export const tokensFor = (model: Model, call: Call, limit: number): TokenRequest
   if (least > limit)
     return invalid(
       'max_tokens',
-      `The call may use ${least} tokens, more than the ${limit} a minute of the key's tpm_limit; lower max_tokens or shorten the prompt.`,
+      `The call may use ${least} tokens, more than the ${limit} a minute of the tpm_limit that binds the key; lower max_tokens or shorten the prompt.`,
     )
   const share = Math.max(FIRST_OUTPUT, Math.floor(limit / SHARE))
   const most = withOutput(own ?? Math.min(model.maxOutputTokens, share))

@@ -9,7 +9,7 @@ import { invalid, must, type Refusal, refuse, unavailable } from '../core/refusa
 import type { Answer } from '../gateway/answer.ts'
 import { takePlace } from '../gateway/capacity.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import { takeTurn } from '../gateway/incoming.ts'
+import { takeTurn } from '../gateway/key-turn.ts'
 import type { Upload } from '../store/calls/asset-port.ts'
 import { sendAsset } from './assets.ts'
 import { bodyPieces } from './body-pieces.ts'

@@ -38,13 +38,13 @@ const mcpWith =
     enter(gateway.capacity, gateway.options.openCallsMax, callerOf(request.headers), trace)
     const authorization = must(credentialOf(request.headers, call.query, 'bearer'))
     // A wrong key is refused at once; without a key, lists are free and calls must be paid.
-    if (authorization !== null) await whoCalls(gateway, authorization, trace)
+    const key = authorization === null ? undefined : await whoCalls(gateway, authorization, trace)
     const bytes = await readBody(gateway, call, gateway.options.bodyBytesMax)
     const message = parseJson(decoder.decode(bytes))
     if (message === undefined) return rpcError(PARSE_ERROR, 'The body is not valid JSON.')
     if (!isObject(message)) return rpcError(INVALID_REQUEST, 'The body must be one message.')
     const { serveMcp } = await import('./mcp/serve.ts')
-    const response = await serveMcp({ gateway, call, authorization, place, routes: all() }, message)
+    const response = await serveMcp({ gateway, call, authorization, key, place, routes: all() }, message)
     return answerOf(gateway, call, response)
   }
 

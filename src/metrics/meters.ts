@@ -150,12 +150,15 @@ type End = { readonly status: number; readonly nowMs: number }
 const noteCall = (registry: Registry, linesOf: FindLine, call: CallFacts, { status, nowMs }: End): void => {
   const { endpoint = 'other', vendor = '', model = '', ended } = call
   registry.counter('requests', [endpoint, String(status)]).value++
-  if (status >= 400 && ended !== 'client_gone') {
-    registry.counter('refusals', [ended ?? String(status), vendor, model, endpoint]).value++
-    return
-  }
+  const refused = status >= 400 && ended !== 'client_gone'
+  if (refused) registry.counter('refusals', [ended ?? String(status), vendor, model, endpoint]).value++
   if (call.model === undefined) return
+  // A call that was charged may be refused after that: its payer did not pay, or its answer was lost.
+  const { usage } = call
+  if (refused && usage === undefined) return
   const line = linesOf(vendor, model, endpoint)
+  if (usage !== undefined) noteCharge(registry, line, usage, call.charged ?? 0n)
+  if (refused) return
   const outcome = ended ?? 'ok'
   let counter = line.outcomes.get(outcome)
   if (counter === undefined) {
@@ -164,7 +167,6 @@ const noteCall = (registry: Registry, linesOf: FindLine, call: CallFacts, { stat
   }
   counter.value++
   observe(line.duration, countedFamilies.duration.bounds, (nowMs - call.startedMs) / SECOND_MS)
-  if (call.usage !== undefined) noteCharge(registry, line, call.usage, call.charged ?? 0n)
   noteTimes(line, call, outcome, nowMs)
 }
 

@@ -1,5 +1,6 @@
 /** A call that was paid for, and whose vendor failed, comes again as clients send it: nobody pays a second time. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { changeRules } from '../../src/gateway/change-rules.ts'
 import { chat, completion, jsonOf } from '../server/harness.ts'
 import { serverEngines } from '../store/engines.ts'
 import { hasChain } from './chain.ts'
@@ -154,4 +155,56 @@ describe.skipIf(!hasChain)('paid before', () => {
         })
       })
     })
+
+  for (const [by, named] of [
+    ['its payment', {}],
+    ['its Idempotency-Key', { 'idempotency-key': 'one' }],
+  ] as const)
+    test(`a call that comes again by ${by} asks the vendor within the rate of its key`, async () => {
+      // The ledger's minute does not end.
+      const now = Date.now()
+      const rig = await startRig(on.chain, optionsFor(on.facilitator, on.chain), { now: () => now })
+      const { id, token } = await rig.server.newKey({ rpm: 2 })
+      const payer = await on.chain.newPayer(1_000_000n)
+      const asking = () =>
+        rig.request('/v1/chat/completions', chat(), { authorization: `Bearer ${token}`, ...named })
+      const signed = await signedRequest(rig, payer, asking())
+      const repeat = () => rig.server.fetch(by === 'its payment' ? again(signed) : asking())
+      rig.server.answerWith(() => new Response('{}', { status: 400 }))
+      const settles = on.facilitator.asked.settle
+      expect((await rig.server.fetch(again(signed))).status).toBe(400)
+      expect((await repeat()).status).toBe(400)
+      for (let tries = 0; tries < 3; tries++) {
+        const refused = await repeat()
+        const { error } = await jsonOf(refused)
+        expect([refused.status, error.limit]).toEqual([429, 'rpm_limit'])
+        if (by === 'its payment') expect(error.message).toContain('The payment is kept')
+      }
+      expect(rig.server.asked).toHaveLength(2)
+      rig.server.answerWith(() => completion('hello'))
+      await rig.server.gateway.book.changeKey(id, { rpm: 3, byCreator: true })
+      expect((await repeat()).status).toBe(200)
+      expect(on.facilitator.asked.settle).toBe(settles + 1)
+      await rig.check()
+      await rig.server.stop()
+    })
+
+  test('a model that is blocked while its payment is settled is not asked, and the payment is kept', async () => {
+    const rig = await startRig(on.chain, optionsFor(on.facilitator, on.chain))
+    const { server } = rig
+    const payer = await on.chain.newPayer(1_000_000n)
+    const headers = { authorization: `Bearer ${(await server.newKey()).token}` }
+    const signed = await signedRequest(rig, payer, rig.request('/v1/chat/completions', chat(), headers))
+    const change = (blockedModels: string[] | null) =>
+      changeRules(server.gateway, { walletId: server.wallet, change: { blockedModels } })
+    on.facilitator.meet('settle', async () => void (await change(['mock/small'])))
+    const refused = await server.fetch(again(signed))
+    const { error } = await jsonOf(refused)
+    expect([refused.status, error.code, server.asked.length]).toEqual([403, 'model_not_allowed', 0])
+    expect(error.message).toContain('The payment is kept')
+    await change(null)
+    expect((await server.fetch(again(signed))).status).toBe(200)
+    await rig.check()
+    await server.stop()
+  })
 })

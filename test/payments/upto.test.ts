@@ -7,6 +7,7 @@ import {
   completion,
   eventsOf,
   jsonOf,
+  METRICS_TOKEN,
   streamEvents,
   streaming,
   testModel,
@@ -60,6 +61,12 @@ describe.skipIf(!hasChain)('x402 upto', () => {
         BigInt(decoded(signed.headers.get('payment-signature')).payload.permit2Authorization.nonce)
       const paidBy = async (payer: { address: `0x${string}` }) =>
         1_000_000n - (await on.chain.unitsOf(payer.address))
+      /** What the metrics say that calls of /v1/run were charged. */
+      const chargesCounted = async (): Promise<number> => {
+        const text = await (await rig.server.get('/metrics', METRICS_TOKEN)).text()
+        const line = text.split('\n').find((one) => /^turnpike_charge_usd_total.*"\/v1\/run"/.test(one))
+        return Number(line?.split(' ').at(-1) ?? 0)
+      }
       const codeOf = async (response: Response) => {
         const { error } = await jsonOf(response)
         return [response.status, error.code ?? error]
@@ -247,9 +254,12 @@ describe.skipIf(!hasChain)('x402 upto', () => {
           await takeBack(on.chain, payer, nonceOf(signed))
           return completion('hello')
         })
+        const counted = await chargesCounted()
         const response = await rig.server.fetch(again(signed))
         expect(decoded(response.headers.get('payment-response')).success).toBe(false)
         expect(await codeOf(response)).toEqual([402, 'payment_failed'])
+        // The ledger has the charge, and so have the metrics.
+        expect(await chargesCounted()).toBeCloseTo(counted + Number(COST) / 1e9, 9)
         rig.server.answerWith(() => completion('hello'))
         expect(await rig.server.store.ledger.balance('loss')).toBe(loss - COST)
         // Neither the payment nor the key's own Idempotency-Key gets what is stored.

@@ -1,6 +1,7 @@
 /** The MCP server with the official clients: list, call, progress, a picture, errors; the same money as by HTTP. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Refusal } from '../../src/core/refusal.ts'
+import { changeRules } from '../../src/gateway/change-rules.ts'
 import { readInputs } from '../../src/media/inputs.ts'
 import { modelOf } from '../../src/media/models.ts'
 import { localFetch } from '../../src/transport/local.ts'
@@ -69,6 +70,25 @@ describe.each(clients)('%s', (_name, version, open) => {
     expect(await names('?category=music')).toEqual([])
     await expect(names('?category=speeches')).rejects.toThrow("'category' must be of chat, embeddings, image")
     await expect(names('?tools=local/none')).rejects.toThrow("'tools' names no product 'local/none'")
+  })
+
+  test('shows a key only what the rules of its wallet allow', async () => {
+    const { token } = await server.newKey()
+    const change = (blockedModels: string[] | null) =>
+      changeRules(server.gateway, { walletId: server.wallet, change: { blockedModels } })
+    const seen = async (headers: Record<string, string>) => {
+      const client = await open(urlOf('?tools=local/echo-1,local/qr-1'), headers)
+      const { structuredContent: found } = await client.call('search_products', { vendor: 'local', q: 'qr' })
+      const tools = await client.tools()
+      await client.close()
+      return [tools.slice(4).map(({ name }) => name), found.total]
+    }
+    const all = await seen(bearer(token))
+    await change(['local/qr-1'])
+    const [tools, total] = await seen(bearer(token))
+    expect([tools, all[0]]).toEqual([['local_echo-1'], ['local_echo-1', 'local_qr-1']])
+    expect(Number(total)).toBe(Number(all[1]) - 1)
+    await change(null)
   })
 
   test('calls a product: its answer, its links, its cost and receipt; charged once under a key for repeats', async () => {

@@ -1,10 +1,12 @@
 /** Inputs that name media: we read files of the caller and public addresses where the product needs the bytes. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { z } from 'zod'
+import { changeRules } from '../../src/gateway/change-rules.ts'
 import { inlinePicture, pictureBytes } from '../../src/media/inline-picture.ts'
 import { modelOf } from '../../src/media/models.ts'
 import type { MediaModel } from '../../src/media/product.ts'
 import { usd } from '../../src/media/rate-card.ts'
+import { until } from '../until.ts'
 import { type AssetServer, png, startAssetServer, startWeb, type Web } from './asset-rig.ts'
 import { jsonOf } from './harness.ts'
 
@@ -47,11 +49,13 @@ let server: AssetServer
 let web: Web
 let key: { id: string; token: string }
 let fetched: string[] = []
+const slow = Promise.withResolvers<void>()
 
 beforeAll(async () => {
   web = startWeb((path) => {
     fetched.push(path)
     if (path === '/fox.png') return new Response(new Uint8Array(PICTURE))
+    if (path === '/slow.png') return slow.promise.then(() => new Response(new Uint8Array(PICTURE)))
     if (path === '/page') return new Response('<html>')
     if (path === '/inwards')
       return new Response(null, { status: 302, headers: { location: 'https://inside.example.com/' } })
@@ -171,4 +175,16 @@ test('nothing is read for a caller without a key', async () => {
     '',
   )
   expect([response.status >= 400, fetched]).toEqual([true, []])
+})
+
+test('an account that is suspended while its media are fetched calls nothing', async () => {
+  const asked = server.asked.length
+  const walletId = server.wallet
+  const answer = run({ image: 'https://cdn.example.com/slow.png' })
+  await until(() => fetched.length === 1)
+  await changeRules(server.gateway, { walletId, change: { suspended: 'abuse' } })
+  slow.resolve()
+  const { error } = await jsonOf(await answer)
+  expect([error.code, server.asked.length]).toEqual(['account_suspended', asked])
+  await changeRules(server.gateway, { walletId, change: { suspended: null } })
 })

@@ -1,7 +1,7 @@
 /** A reseller and its tenants over HTTP: keys made, limited, disabled and deleted on three levels, and their sums. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { serverEngines, stopSound } from '../store/engines.ts'
-import { chat, completion, jsonOf, startTestServer, type TestServer } from './harness.ts'
+import { chat, completion, jsonOf, startTestServer, type TestServer, testModel } from './harness.ts'
 
 const KEYS = '/v1/key/wholesale'
 
@@ -251,4 +251,58 @@ test('the rate of a key is shared by all below it, and a request over its own ta
   expect(await call(two)).toEqual([429, '5', all])
   expect((await call(top))[0]).toBe(429)
   await server.stop()
+})
+
+describe('the tokens of a minute of a key', () => {
+  // The ledger's minute does not end.
+  const now = Date.now()
+  const turned = { now: () => now, models: [testModel('small')] }
+  const using = async (server: TestServer, { token }: { token: string }, maxTokens?: number) => {
+    const answer = await server.post('/v1/chat/completions', chat({ max_tokens: maxTokens }), {}, token)
+    return { answer, said: await jsonOf(answer) }
+  }
+
+  test('are shared by all below it, whatever they have themselves', async () => {
+    const server = await startTestServer(turned)
+    server.answerWith(() => completion('x', { prompt_tokens: 10, completion_tokens: 590, total_tokens: 600 }))
+    const top = await server.newKey({ tpm: 1_500 }, { canManage: true })
+    const below = (limits = {}, parentId = top.id) => server.newKey(limits, { parentId, canManage: true })
+    const [one, two] = [await below(), await below({ tpm: 1_000 })]
+    const deep = await below({}, two.id)
+    const first = await using(server, one, 700)
+    expect([first.answer.status, first.answer.headers.get('x-ratelimit-limit-tokens')]).toEqual([200, '1500'])
+    expect((await using(server, deep, 700)).answer.status).toBe(200)
+    for (const key of [one, two, deep, top])
+      expect((await using(server, key, 700)).said.error?.limit).toBe('tpm_limit')
+    const { answer, said } = await using(server, one, 700)
+    expect(said.error.message).toContain('The key above this one and all below it')
+    expect(answer.headers.get('x-ratelimit-window')).toBe('tpm_limit')
+    expect(server.asked).toHaveLength(2)
+    await server.stop()
+  })
+
+  test('bound what is sent for a key below without max_tokens, and come back when a call fails', async () => {
+    const server = await startTestServer(turned)
+    const top = await server.newKey({ tpm: 1_500 }, { canManage: true })
+    const one = await server.newKey({}, { parentId: top.id })
+    server.answerWith(() => new Response('{"error":{"message":"no"}}', { status: 400 }))
+    for (let tries = 0; tries < 4; tries++) expect((await using(server, one, 700)).answer.status).toBe(400)
+    server.answerWith(() => completion('x'))
+    const { answer } = await using(server, one)
+    expect(answer.status).toBe(200)
+    expect(Number(server.asked.at(-1)?.body.max_tokens)).toBeLessThan(1_500)
+    expect((await using(server, one, 1_500)).said.error?.message).toContain('tpm_limit')
+    await server.stop()
+  })
+
+  test('bind all values of a rotated key, whose present value has the limit', async () => {
+    const server = await startTestServer(turned)
+    const old = await server.newKey()
+    const now = await server.newKey({ tpm: 1_000 }, { replaces: old.id })
+    const spent = { prompt_tokens: 10, completion_tokens: 590, total_tokens: 600 }
+    server.answerWith(() => completion('x', spent))
+    expect((await using(server, old, 700)).answer.status).toBe(200)
+    for (const key of [old, now]) expect((await using(server, key, 700)).said.error?.limit).toBe('tpm_limit')
+    await server.stop()
+  })
 })

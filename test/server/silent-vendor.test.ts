@@ -92,3 +92,44 @@ test('a vendor that is the only one has all the places', async () => {
   expect((await Promise.all(waiting)).every(({ status }) => status === 200)).toBe(true)
   await server.stop()
 })
+
+test('counts of tokens wait for it no more than calls may, and are estimated beyond that', async () => {
+  const finish = Promise.withResolvers<void>()
+  const server = await startTestServer({
+    models: [testModel('silent'), testModel('quick', { id: 'other/quick', vendor: 'other' })],
+    more: [mockSetup({ id: 'other' }, async () => completion('from the other'))],
+    vendor: { speaks: 'messages' },
+    options: { openCallsMax: MOST, vendorSharePercent: (100 * SHARE) / MOST },
+  })
+  server.answerWith(async () => {
+    await finish.promise
+    return Response.json({ input_tokens: 3 })
+  })
+  const count = () => server.post('/v1/messages/count_tokens', chat({ model: 'mock/silent' }))
+  const waiting = Array.from({ length: SHARE }, count)
+  await until(() => server.asked.length === SHARE, 1)
+  const more = await Promise.race([count(), Bun.sleep(2_000)])
+  expect([more?.status, more?.headers.get('x-estimated'), server.asked.length]).toEqual([200, 'true', SHARE])
+  const waits = Array.from({ length: MOST - SHARE }, () => count())
+  expect((await Promise.all(waits)).map(({ status }) => status)).toEqual(waits.map(() => 200))
+  finish.resolve()
+  for (const answer of await Promise.all(waiting)) expect(await jsonOf(answer)).toEqual({ input_tokens: 3 })
+  await until(() => server.gateway.capacity.calls.used() === 0, 1)
+  await server.stop()
+})
+
+test('counts of tokens have no more places than calls', async () => {
+  const finish = Promise.withResolvers<void>()
+  const server = await startTestServer({ vendor: { speaks: 'messages' }, options: { openCallsMax: 2 } })
+  server.answerWith(async () => {
+    await finish.promise
+    return Response.json({ input_tokens: 3 })
+  })
+  const count = () => server.post('/v1/messages/count_tokens', chat())
+  const waiting = [count(), count()]
+  await until(() => server.asked.length === 2, 1)
+  expect((await Promise.race([count(), Bun.sleep(2_000)]))?.status).toBe(503)
+  finish.resolve()
+  expect((await Promise.all(waiting)).map(({ status }) => status)).toEqual([200, 200])
+  await server.stop()
+})

@@ -197,7 +197,10 @@ for (const engine of serverEngines)
       const refused = await call(sub)
       expect([refused.status, (await jsonOf(refused)).error.code]).toEqual([404, 'not_found'])
       const left = await server.post('/v1/chat/completions', chat(), {}, bound.token)
-      expect([left.status, (await jsonOf(left)).error.limit]).toEqual([402, 'sub_wallet'])
+      const { error } = await jsonOf(left)
+      expect([left.status, error.limit]).toEqual([402, 'sub_wallet'])
+      // Nobody can raise what is not there any more.
+      expect(error.message).toContain('or make another key if the sub-wallet was deleted')
     })
 
     test('that are lowered end a running stream at what it holds', async () => {

@@ -1,6 +1,9 @@
 /** What the tools of one request need in order to answer. */
 import type { Gateway } from '../../gateway/gateway.ts'
+import { allowedFor } from '../../gateway/rules.ts'
 import type { Place } from '../../products/place.ts'
+import type { Item } from '../../products/shelf.ts'
+import type { Key } from '../../tenancy/key.ts'
 import type { HttpCall, Route } from '../route.ts'
 
 export type McpCall = {
@@ -8,6 +11,15 @@ export type McpCall = {
   readonly call: HttpCall
   /** The credential as sent; null for a guest. */
   readonly authorization: string | null
+  /** The key behind it; undefined for a guest. */
+  readonly key: Key | undefined
   readonly place: Place
   readonly routes: readonly Route[]
+}
+
+/** Those of the products that the caller may use, by the rules of its wallet; a guest sees all. */
+export const usable = async ({ gateway, key }: McpCall, items: readonly Item[]): Promise<readonly Item[]> => {
+  if (key === undefined) return items
+  const allowed = await allowedFor(gateway, key)
+  return items.filter(({ model }) => allowed(model))
 }

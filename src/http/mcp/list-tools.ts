@@ -6,7 +6,7 @@ import { found, type Item, type Shelf } from '../../products/shelf.ts'
 import { metaToolList, type Tool, toolOf } from '../../products/tool.ts'
 import { shelfHere } from '../place.ts'
 import { readQuery, readTruth } from '../query.ts'
-import type { McpCall } from './context.ts'
+import { type McpCall, usable } from './context.ts'
 
 const PAGE = 100
 
@@ -42,17 +42,18 @@ const pageOf = (cursor: string | undefined): number => {
 type Listed = { tools: Tool[]; nextCursor?: string }
 
 /** The page at a cursor. Throws the protocol's error if the cursor is wrong. */
-export const listTools = (it: McpCall, cursor: string | undefined): Listed => {
+export const listTools = async (it: McpCall, cursor: string | undefined): Promise<Listed> => {
   try {
-    return listed(it, cursor)
+    return await listed(it, cursor)
   } catch (thrown) {
     if (thrown instanceof Refusal) throw new ProtocolError(ProtocolErrorCode.InvalidParams, thrown.message)
     throw thrown
   }
 }
 
-const listed = ({ gateway, call, place }: McpCall, cursor: string | undefined): Listed => {
-  const items = wantedBy(shelfHere(gateway), call.query)
+const listed = async (it: McpCall, cursor: string | undefined): Promise<Listed> => {
+  const { gateway, call, place } = it
+  const items = await usable(it, wantedBy(shelfHere(gateway), call.query))
   const page = pageOf(cursor)
   const shown = items.slice(page * PAGE, (page + 1) * PAGE).map((item) => toolOf(item, place))
   return {

@@ -5,7 +5,7 @@ import { descriptorOf, summaryOf } from '../../products/descriptor.ts'
 import { found } from '../../products/shelf.ts'
 import { shelfHere } from '../place.ts'
 import { itemNamed } from '../products.ts'
-import type { McpCall } from './context.ts'
+import { type McpCall, usable } from './context.ts'
 import type { ToolResult } from './result.ts'
 
 const PAGE = 20
@@ -29,17 +29,19 @@ const resultOf = (value: Record<string, unknown>): ToolResult => ({
   content: [{ type: 'text', text: JSON.stringify(value) }],
 })
 
-export const searchTool = ({ gateway, place }: McpCall, args: JsonObject): ToolResult => {
+export const searchTool = async (it: McpCall, args: JsonObject): Promise<ToolResult> => {
+  const { gateway, place } = it
   const shelf = shelfHere(gateway)
   const id = text(args, 'id')
   if (id !== undefined) return resultOf({ product: descriptorOf(shelf, itemNamed(gateway, id), place) })
   const [category, vendor] = [text(args, 'category'), text(args, 'vendor')]
   const page = pageOf(args)
-  const all = found(shelf, {
+  const matching = found(shelf, {
     ...(category === undefined ? {} : { category: category.split(',') }),
     ...(vendor === undefined ? {} : { vendor }),
     q: text(args, 'q') ?? '',
   })
+  const all = await usable(it, matching)
   const items = all.slice((page - 1) * PAGE, page * PAGE)
   return resultOf({
     products: items.map((item) => summaryOf(item, place)),
