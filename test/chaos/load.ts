@@ -88,6 +88,8 @@ type Call = {
   readonly named: boolean
   readonly maxTokens: number | undefined
   readonly idempotencyKey: string | undefined
+  /** The process that is asked; any, where it is left out. */
+  readonly address?: string | undefined
 }
 
 /** The smallest bound under which a call can be answered, and the most it can cost. */
@@ -97,7 +99,6 @@ type Bounds = { readonly least: bigint; readonly most: bigint }
 const BESIDE_TOKENS = 200
 /** A call without a bound of its own gets a tenth of the model's. */
 const LEAST_SHARE = 10
-const LONG_CALLERS = 3
 
 type LoadParts = {
   readonly addresses: readonly string[]
@@ -121,7 +122,7 @@ export const startLoad = (parts: LoadParts): Load => {
   const pick = (low: number, high: number) => low + Math.floor(random() * (high - low + 1))
 
   const post = (call: Call, body: string) =>
-    fetch(`${addresses[pick(0, addresses.length - 1)]}/v1/chat/completions`, {
+    fetch(`${call.address ?? addresses[pick(0, addresses.length - 1)]}/v1/chat/completions`, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${call.key.token}`,
@@ -233,14 +234,14 @@ export const startLoad = (parts: LoadParts): Load => {
         // A retry of an answered call must get the same answer and cost nothing.
         if (random() < 0.3) await send(steady)
       } else if (!(await send(call))) await Bun.sleep(pick(5, 60))
-      if (seen.at(-1)?.status === 402 || seen.at(-1)?.status === 403) await Bun.sleep(pick(20, 80))
+      if (seen.at(-1)?.status === 402 || seen.at(-1)?.status === 403) await Bun.sleep(pick(100, 400))
     }
   }
 
   /**
    * Streams without a bound of their own that outlive leases and outgrow their first hold, on a key with enough money.
    */
-  const workLong = async (): Promise<void> => {
+  const workLong = async (address?: string): Promise<void> => {
     while (running) {
       const output = pick(4_500, 6_000)
       const order: Order = {
@@ -251,7 +252,7 @@ export const startLoad = (parts: LoadParts): Load => {
         fail: '',
         long: true,
       }
-      const call = { kind: 'stream', key: parts.rich, order, mode: 'wallet', named: false } as const
+      const call = { kind: 'stream', key: parts.rich, order, mode: 'wallet', named: false, address } as const
       await send({ ...call, maxTokens: undefined, idempotencyKey: undefined })
       await Bun.sleep(pick(50, 500))
     }
@@ -270,7 +271,10 @@ export const startLoad = (parts: LoadParts): Load => {
   const workers = [
     workCapped(),
     ...Array.from({ length: connections }, work),
-    ...Array.from({ length: LONG_CALLERS }, workLong),
+    // The first process is never killed, so most of its long streams come to their end.
+    workLong(addresses[0]),
+    workLong(addresses[0]),
+    workLong(),
   ]
   return {
     seen,
