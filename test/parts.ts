@@ -42,34 +42,33 @@ export const beside: readonly Part[] = [
   yielding(onDatabase(script('mutations', 'test/simulation/mutations.ts', '--sixth'))),
 ]
 
-/** Groups run one after the other, the parts of a group side by side. */
-export const groups: readonly (readonly Part[])[] = [
-  [
-    tests('tidy', 'test/tidy'),
-    tests('unit', 'src', 'scripts', 'test/chaos'),
-    tests('runner', 'test/runner'),
-    // Two rounds on PostgreSQL, two on a file, four in memory.
-    onDatabase(script('fuzz', 'test/fuzz/run.ts', '--rounds', '8', '--seed', '1')),
-  ],
-  // These wait more than they work. What they must catch they catch on a busy machine too.
-  [
-    onProgram(onDatabase(shared(3, 'whole server', 'test/server', 'test/security'))),
-    onDatabase(tests('upgrade', 'test/upgrade')),
-    onProgram(onDatabase(shared(2, 'program and clients', 'test/cli', 'test/clients'))),
-    onProgram(tests('agents', 'test/agents')),
-    onProgram(onDatabase(shared(2, 'store', 'test/store'))),
-  ],
-  [
-    onDatabase(tests('console', 'test/console')),
-    onProgram(onDatabase(tests('browser', 'test/browser'))),
-    tests('products', 'test/products'),
-    onProgram(onDatabase(shared(2, 'payments', 'test/payments'))),
-    // Each waits for a third of its time. `npm run chaos` runs as long as one likes.
-    onProgram(tests('release', 'test/release')),
-    onProgram(script('chaos', 'test/chaos/run.ts', '--seconds', '10')),
-    {
-      ...script('chaos of a mutant', 'test/chaos/run.ts', '--seconds', '4', '--mutate', 'answerfirst'),
-      mustFail: true,
-    },
-  ],
+/**
+ * How many of the others run at once: enough to use a processor that most of them leave to others most of the time. With
+ * twice as many, the same tests used half as much processor again.
+ */
+export const AT_ONCE = 5
+
+/** In the order in which they begin: first those that need no program, then the longest. */
+export const inOrder: readonly Part[] = [
+  tests('unit', 'src', 'scripts', 'test/chaos'),
+  tests('tidy', 'test/tidy'),
+  tests('runner', 'test/runner'),
+  // Two rounds on PostgreSQL, two on a file, four in memory.
+  onDatabase(script('fuzz', 'test/fuzz/run.ts', '--rounds', '8', '--seed', '1')),
+  onProgram(onDatabase(shared(3, 'whole server', 'test/server', 'test/security'))),
+  onProgram(onDatabase(shared(2, 'program and clients', 'test/cli', 'test/clients'))),
+  onProgram(onDatabase(shared(2, 'store', 'test/store'))),
+  // `npm run chaos` runs as long as one likes.
+  onProgram(script('chaos', 'test/chaos/run.ts', '--seconds', '10')),
+  onProgram(onDatabase(shared(2, 'payments', 'test/payments'))),
+  onProgram(onDatabase(tests('browser', 'test/browser'))),
+  onDatabase(tests('console', 'test/console')),
+  tests('products', 'test/products'),
+  onProgram(tests('release', 'test/release')),
+  {
+    ...script('chaos of a mutant', 'test/chaos/run.ts', '--seconds', '4', '--mutate', 'answerfirst'),
+    mustFail: true,
+  },
+  onDatabase(tests('upgrade', 'test/upgrade')),
+  onProgram(tests('agents', 'test/agents')),
 ]

@@ -6,43 +6,46 @@
  */
 import { failuresOf } from './failures.ts'
 import { programForTests } from './made-program.ts'
-import { beside, groups, type Part } from './parts.ts'
+import { AT_ONCE, beside, inOrder, type Part } from './parts.ts'
 import { templateForTests } from './postgres.ts'
 import { type Provided, type Result, runPart } from './run-part.ts'
 
 const only = process.argv.includes('--only') ? (process.argv[process.argv.indexOf('--only') + 1] ?? '') : ''
 const names = only.split(',')
 const isChosen = ({ name }: Part): boolean => names.some((one) => name.includes(one))
-const chosen = [...groups, beside].flat().filter(isChosen)
-// It is made beside the first parts, none of which starts it.
+const chosen = [...inOrder, ...beside].filter(isChosen)
+// Both are made beside the first parts, which need neither.
 const making = chosen.some(({ program }) => program) ? programForTests() : undefined
-// Its failure is that of the run, which then waits for it.
+const starting = chosen.some(({ database }) => database) ? templateForTests() : undefined
+// Their failures are those of the run, which then waits for them.
 making?.catch(() => undefined)
-const postgres = chosen.some(({ database }) => database) ? await templateForTests() : undefined
+starting?.catch(() => undefined)
 const providedTo = async ({ database, program }: Part): Promise<Provided> => ({
-  ...(database === true && postgres !== undefined ? { DATABASE_TEST_TEMPLATE: postgres.url } : {}),
+  ...(database === true && starting !== undefined ? { DATABASE_TEST_TEMPLATE: (await starting).url } : {}),
   ...(program === true && making !== undefined ? { TEST_PROGRAM: (await making).path } : {}),
 })
 const results: Result[] = []
-const runGroup = async (group: readonly Part[]): Promise<void> => {
-  const run = async (part: Part): Promise<void> => {
-    const result = await runPart(part, await providedTo(part))
-    results.push(result)
-    const { passed, failed, seconds, cpuSeconds, output } = result
-    console.log(
-      `${failed === 0 ? 'ok    ' : 'FAILED'} ${part.name.padEnd(34)} ${String(passed).padStart(6)} passed ${String(failed).padStart(4)} failed ${seconds.toFixed(0).padStart(5)} s ${cpuSeconds.toFixed(0).padStart(5)} s of CPU`,
-    )
-    if (failed > 0) console.log(failuresOf(output))
+const run = async (part: Part): Promise<void> => {
+  const result = await runPart(part, await providedTo(part))
+  results.push(result)
+  const { passed, failed, seconds, cpuSeconds, output } = result
+  console.log(
+    `${failed === 0 ? 'ok    ' : 'FAILED'} ${part.name.padEnd(34)} ${String(passed).padStart(6)} passed ${String(failed).padStart(4)} failed ${seconds.toFixed(0).padStart(5)} s ${cpuSeconds.toFixed(0).padStart(5)} s of CPU`,
+  )
+  if (failed > 0) console.log(failuresOf(output))
+}
+const runAll = async (parts: readonly Part[], atOnce: number): Promise<void> => {
+  const left = parts.filter(isChosen)
+  const work = async (): Promise<void> => {
+    for (let part = left.shift(); part !== undefined; part = left.shift()) await run(part)
   }
-  await Promise.all(group.filter(isChosen).map(run))
+  await Promise.all(Array.from({ length: atOnce }, work))
 }
 try {
-  const others = runGroup(beside)
-  for (const group of groups) await runGroup(group)
-  await others
+  await Promise.all([runAll(beside, beside.length), runAll(inOrder, AT_ONCE)])
 } finally {
-  await postgres?.stop()
-  await making?.then(({ stop }) => stop())
+  for (const made of [starting, making])
+    await made?.then<unknown>(({ stop }) => stop()).catch(() => undefined)
 }
 const total = (count: (result: Result) => number) => results.reduce((sum, result) => sum + count(result), 0)
 const failed = total((result) => result.failed)

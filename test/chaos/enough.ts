@@ -19,7 +19,7 @@ export type Happened = {
 }
 
 /** Less than the mutant waits with a charge. */
-const SOON_MS = 300
+const SOON_MS = 350
 
 /** Kills of processes that had just answered: a charge that was to follow its answer is lost by them. */
 const soonAfterAnswers = ({ killed, load: { seen } }: Happened): number =>
@@ -38,7 +38,7 @@ const counted = (it: Happened) => {
     ['answered', answered.length, seconds * 10 * share],
     ['kills', signals.kills, (seconds / 3) * share],
   ] as const
-  if (mutated) return [...least, ['kills soon after an answer', soonAfterAnswers(it), 3]] as const
+  if (mutated) return [...least, ['kills soon after an answer', soonAfterAnswers(it), 1]] as const
   return [
     ...least,
     ['on credit', by('mpp'), seconds * share],

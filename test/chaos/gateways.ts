@@ -6,6 +6,8 @@ import type { Subprocess } from 'bun'
 
 export type Gateways = {
   readonly addresses: readonly string[]
+  /** Whether the process has served since it was started. */
+  isUp(index: number): boolean
   kill(index: number): void
   /** Stops a process for a while, as a suspended machine does. */
   pause(index: number, ms: number): Promise<void>
@@ -89,6 +91,7 @@ export const startGateways = async (
   base: number,
 ): Promise<Gateways> => {
   const running: (Subprocess | undefined)[] = []
+  const up = new Set<Subprocess | undefined>()
   let stopping = false
   const counts = { kills: 0, pauses: 0, ends: 0 }
   const start = (index: number) => {
@@ -97,15 +100,20 @@ export const startGateways = async (
       stdio: ['ignore', 'ignore', 'inherit'],
     })
     running[index] = child
+    void untilUp(addresses[index] ?? '').then(
+      () => up.add(child),
+      () => undefined,
+    )
     void child.exited.then(async () => {
+      up.delete(child)
       if (stopping || running[index] !== child) return
       await Bun.sleep(50)
       start(index)
     })
   }
-  for (const index of environments.keys()) start(index)
   const killed: { address: string; atMs: number }[] = []
   const addresses = environments.map((_environment, index) => `http://127.0.0.1:${base + index}`)
+  for (const index of environments.keys()) start(index)
   const stop = async (): Promise<void> => {
     stopping = true
     for (const child of running) {
@@ -121,6 +129,7 @@ export const startGateways = async (
   })
   return {
     addresses,
+    isUp: (index) => up.has(running[index]),
     kill: (index) => {
       counts.kills++
       killed.push({ address: addresses[index] ?? '', atMs: Date.now() })

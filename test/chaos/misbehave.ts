@@ -21,6 +21,8 @@ export type Trouble = { readonly faults: number; readonly crashes: number }
 /** No machine needs longer. */
 const LONGEST_MS = 900_000
 const LOOK_MS = 200
+/** The part of kills of a process that has not served yet which take place. */
+const KILLS_OF_STARTING = 0.2
 
 /** Runs until the time is up and enough has happened; returns how many of each. */
 export const misbehave = async (it: Troublemakers): Promise<Trouble> => {
@@ -39,13 +41,17 @@ export const misbehave = async (it: Troublemakers): Promise<Trouble> => {
   }
   const last = gateways.addresses.length - 1
   const alone = last === 0
+  /** Most kills hit a process that serves: where starts are slow, others would keep it from ever serving. */
+  const kill = (index: number) => {
+    if (gateways.isUp(index) || random() < KILLS_OF_STARTING) gateways.kill(index)
+  }
   const signals = async () => {
     while (goesOn()) {
       noteNow(`misbehaving for ${Math.round((Date.now() - startedMs) / 1_000)} s`)
       await Bun.sleep(alone ? pick(1_500, 5_000) : pick(300, 2_000))
       const roll = random()
       // The first of several processes lives long, beside others that do not; it is paused, and its wires break.
-      if (roll < 0.65) gateways.kill(alone ? 0 : pick(1, last))
+      if (roll < 0.65) kill(alone ? 0 : pick(1, last))
       else if (roll < 0.8) gateways.end(alone ? 0 : pick(1, last))
       else void gateways.pause(pick(0, last), random() < 0.7 ? pick(100, 1_500) : pick(2_500, 7_000))
     }
