@@ -38,6 +38,8 @@ const STEPS = [
 ] as const
 /** How long a stream that has used up its hold waits for more money, for example while the ledger is briefly away. */
 const STREAM_WAIT_MS = 6_000
+/** It waits piece by piece: a process that is stopped meanwhile, as by a suspended machine, has waited for one piece. */
+const PIECE_MS = 500
 /** How long the end of an answer waits for it. */
 const END_WAIT_MS = 2_000
 /** Tokens that a model may think per millisecond before its first output; few models are faster. */
@@ -85,8 +87,11 @@ export const holdKeeper = (gateway: Gateway, task: Task): HoldKeeper => {
 
   /** The hold is used up, so wait for more. Reasoning may exceed the hold; delivered text may not. */
   const grown = async (delivered: Delivered, tokens: number): Promise<boolean> => {
-    const late = gateway.clock.sleep(STREAM_WAIT_MS).then(() => false)
-    if (await Promise.race([growing(delivered), late])) return true
+    const more = growing(delivered)
+    let has: boolean | undefined
+    for (let waitedMs = 0; has === undefined && waitedMs < STREAM_WAIT_MS; waitedMs += PIECE_MS)
+      has = await Promise.race([more, gateway.clock.sleep(PIECE_MS).then(() => undefined)])
+    if (has === true) return true
     extendAt = held + (thought ?? 0)
     return tokens < held
   }
