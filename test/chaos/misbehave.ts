@@ -69,7 +69,7 @@ export const misbehave = async (it: Troublemakers): Promise<Trouble> => {
   }
   const crashes = async (crash: () => Promise<void>) => {
     while (goesOn()) {
-      await sleep(Math.min(20_000, Math.max(8_000, seconds * 330)))
+      await sleep(Math.min(20_000, Math.max(12_000, seconds * 330)))
       await crash()
       counts.crashes++
     }
