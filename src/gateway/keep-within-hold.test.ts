@@ -21,7 +21,11 @@ const coversAfterPause = async (turns: number, grants: boolean): Promise<boolean
   const model = testModel('small')
   const task = {
     key: { walletId: 'w' },
-    call: { choices: 1, body: { bytes: new Uint8Array() }, size: { textBytes: 10, images: 0, audioBytes: 0 } },
+    call: {
+      choices: 1,
+      body: { bytes: new Uint8Array() },
+      size: { textBytes: 10, images: 0, audioBytes: 0 },
+    },
     model,
     hold,
     fullOutput: 1_000,
