@@ -9,6 +9,7 @@ import type { Clock } from '../core/time.ts'
 import type { CallId } from '../ledger/types.ts'
 import type { Asset, AssetId, AssetStore } from '../store/calls/asset-port.ts'
 import type { KeyId } from '../tenancy/key.ts'
+import type { Pool } from '../transport/local-media/pool.ts'
 import type { PublicParts } from '../transport/public-address.ts'
 import { fetchPublic } from '../transport/public-fetch.ts'
 import { checkSignature, type Hash, signedAddress } from './address.ts'
@@ -36,6 +37,8 @@ export type AssetParts = {
   readonly store: AssetStore
   readonly bytes: ByteStore
   readonly web: PublicParts
+  /** The processes that read strangers' films and sounds. */
+  readonly measuring: Pool
   readonly clock: Clock
   readonly log: Log
   /** HMAC under the server's secret. */
@@ -176,7 +179,7 @@ export const openAssets = (parts: AssetParts): Assets => {
       const body = await inRow(asset)
       const part = async (start: number, end: number): Promise<Uint8Array> =>
         body?.subarray(start, end) ?? (await bytes.part(id, { first: start, last: end - 1 })) ?? gone()
-      return lengthOf({ bytes: asset.bytes, part })
+      return lengthOf(parts.measuring, { bytes: asset.bytes, part })
     },
     checkSignature: (it) => checkSignature(hash, it, clock.now()),
     find: (id) => store.asset(id),

@@ -1,7 +1,12 @@
 /** The length of stored films and sounds, and how much of them is read to find it. */
-import { expect, test } from 'bun:test'
-import { wav, webm } from '../../test/local-media/files.ts'
-import { lengthOf } from './length.ts'
+import { afterAll, expect, test } from 'bun:test'
+import { endlessMp4, wav, webm } from '../../test/local-media/files.ts'
+import { openPool } from '../transport/local-media/pool.ts'
+import { lengthOf as lengthIn } from './length.ts'
+
+const pool = openPool({ processes: 1, waiting: 100 })
+afterAll(() => pool.close())
+const lengthOf = (file: Parameters<typeof lengthIn>[1]) => lengthIn(pool, file)
 
 const stored = (bytes: Uint8Array, size = bytes.length) => {
   const it = { bytes: size, read: 0, largest: 0 }
@@ -54,4 +59,13 @@ test('one that would have to be read whole is given up, and so is one that canno
   expect(
     await lengthOf({ bytes: 5_000, part: () => Promise.reject(new Error('the disk is away')) }),
   ).toBeUndefined()
+})
+
+test('a few bytes that claim four milliards of pictures cost a process of their own, never the server', async () => {
+  const film = await endlessMp4()
+  expect(film.length).toBeLessThan(5_000)
+  const before = process.memoryUsage.rss()
+  const [trap, behind] = await Promise.all([lengthOf(stored(film)), lengthOf(stored(await webm(3)))])
+  expect([trap, behind]).toEqual([undefined, 3_000])
+  expect(process.memoryUsage.rss() - before).toBeLessThan(300_000_000)
 })

@@ -10,6 +10,7 @@ import type { assetSettings } from '../settings/assets.ts'
 import { bad } from '../settings/bad-setting.ts'
 import type { ValuesOf } from '../settings/setting.ts'
 import type { AssetStore } from '../store/calls/asset-port.ts'
+import { openPool } from '../transport/local-media/pool.ts'
 import { systemPublicParts } from '../transport/public-address.ts'
 import { bucketNamed } from './bucket-name.ts'
 
@@ -20,6 +21,9 @@ export type AssetsConfig = AssetSettings & {
 }
 
 type Values = ValuesOf<typeof assetSettings>
+
+/** Results wait for it rather than being charged for their bound; each takes milliseconds, or is a stranger's trap. */
+const MEASURING = { processes: 1, waiting: 1_000, limitMs: 20_000 }
 
 const FREE_BYTES_MIN = 1_000_000_000
 /** For small results: a file of its own would cost more than everything else about the call. */
@@ -64,6 +68,7 @@ export const assetsFor = ({ place, origin, ...settings }: AssetsConfig, parts: P
     settings,
     bytes: 'folder' in place ? openFolder(place.folder) : openBucket(place),
     web: systemPublicParts,
+    measuring: openPool(MEASURING),
     clock: systemClock,
     newId: () => randomBytes(ID_BYTES).toString('hex'),
     base: () => origin ?? `http://localhost:${parts.port()}`,

@@ -14,8 +14,8 @@ import { serveMedia } from './local-media/serve.ts'
 const media = serveMedia()
 
 /** Answers as a vendor would. The same body always gets the same answer. */
-export const localFetch: VendorFetch = (url, init) =>
-  url.startsWith('local:/media/') ? media(url, init) : chatAnswer(url, init)
+export const localFetch: VendorFetch = (url, init, asker) =>
+  url.startsWith('local:/media/') ? media(url, init, asker) : chatAnswer(url, init)
 
 const chatAnswer: VendorFetch = (url, init) =>
   answered(url, init).catch((thrown) => {

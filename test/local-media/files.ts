@@ -1,6 +1,14 @@
 /** Files for the built-in products to work on, made here byte by byte. */
 import { crc32, deflateSync } from 'node:zlib'
-import { BufferTarget, EncodedPacket, EncodedVideoPacketSource, Output, WebMOutputFormat } from 'mediabunny'
+import {
+  BufferTarget,
+  EncodedPacket,
+  EncodedVideoPacketSource,
+  Mp4OutputFormat,
+  Output,
+  type OutputFormat,
+  WebMOutputFormat,
+} from 'mediabunny'
 
 const chunk = (type: string, data: Uint8Array): Uint8Array => {
   const body = Buffer.concat([Buffer.from(type, 'latin1'), data])
@@ -46,9 +54,9 @@ export const wav = (seconds: number, claims = seconds): Uint8Array => {
 }
 
 /** A film of ten pictures a second; each second begins with a key frame. */
-export const webm = async (seconds: number): Promise<Uint8Array> => {
+const film = async (format: OutputFormat, seconds: number): Promise<Uint8Array> => {
   const target = new BufferTarget()
-  const output = new Output({ format: new WebMOutputFormat(), target })
+  const output = new Output({ format, target })
   const source = new EncodedVideoPacketSource('vp8')
   output.addVideoTrack(source)
   await output.start()
@@ -59,6 +67,18 @@ export const webm = async (seconds: number): Promise<Uint8Array> => {
     )
   await output.finalize()
   return new Uint8Array(target.buffer ?? new ArrayBuffer())
+}
+
+export const webm = (seconds: number): Promise<Uint8Array> => film(new WebMOutputFormat(), seconds)
+
+/** A film in fragments whose first one claims 2^32 pictures, and gives nothing for each. */
+export const endlessMp4 = async (): Promise<Uint8Array> => {
+  const bytes = Buffer.from(await film(new Mp4OutputFormat({ fastStart: 'fragmented' }), 1))
+  const at = bytes.indexOf('trun')
+  // The flags keep only the offset of the data (ISO/IEC 14496-12, 8.8.8).
+  bytes.writeUInt32BE(1, at + 4)
+  bytes.writeUInt32BE(0xffff_ffff, at + 8)
+  return bytes
 }
 
 /** A PDF with a page for each content, which is the raw stream behind its dictionary. */

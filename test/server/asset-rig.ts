@@ -14,6 +14,7 @@ import { openFolder } from '../../src/assets/folder.ts'
 import { silentLog } from '../../src/core/log.ts'
 import { systemClock } from '../../src/core/time.ts'
 import type { AssetStore } from '../../src/store/calls/asset-port.ts'
+import { openPool, type Pool } from '../../src/transport/local-media/pool.ts'
 import type { PublicParts } from '../../src/transport/public-address.ts'
 import { tempFolder } from '../temp-folder.ts'
 import { startTestServer, type TestServer } from './harness.ts'
@@ -93,6 +94,13 @@ export const ASSET_SETTINGS: AssetParts['settings'] = {
 /** All bytes are stored in files. */
 export const IN_FILES: AssetParts['settings'] = { ...ASSET_SETTINGS, small: { bytes: 0, allBytes: 0 } }
 
+/** One for all servers of a test file; it ends when idle. */
+let pool: Pool | undefined
+const measuring = (): Pool => {
+  pool ??= openPool({ processes: 1, waiting: 1_000 })
+  return pool
+}
+
 export const startAssetServer = async ({
   url,
   now,
@@ -112,6 +120,7 @@ export const startAssetServer = async ({
     ...own,
     bytes: openFolder(join(folder, 'assets')),
     web: web ?? nowhere,
+    measuring: measuring(),
     clock: { ...systemClock, now: now ?? systemClock.now },
     log: silentLog,
     newId: () => randomBytes(16).toString('hex'),

@@ -10,8 +10,9 @@ const isAlone = (parent: number): boolean => {
   try {
     process.kill(parent, 0)
     return false
-  } catch {
-    return true
+  } catch (error) {
+    // A server of another user is there, though it takes no signals of ours.
+    return !(error instanceof Error && 'code' in error && error.code === 'EPERM')
   }
 }
 

@@ -263,10 +263,15 @@ describe('addresses', () => {
 test('no more calls are open at once than the server has room for', async () => {
   const never = new Promise<readonly string[]>(() => undefined)
   const full = serveMedia({ pool, get: { resolve: () => never, fetch: () => Promise.reject(new Error()) } })
-  const ask = () =>
-    full('local:/media/page-text-1', { method: 'POST', body: '{"url":"https://example.com/"}' })
-  for (let open = 0; open < 16; open++) void ask()
-  const refused = await ask()
+  const ask = (keyId: string) =>
+    full('local:/media/page-text-1', { method: 'POST', body: '{"url":"https://example.com/"}' }, { keyId })
+  const isOpen = (answer: Promise<Response>) =>
+    Promise.race([answer.then(({ status }) => status), Bun.sleep(50).then(() => 'open')])
+  // One key takes a quarter of the places, and leaves the others to others.
+  const greedy = Array.from({ length: 16 }, () => isOpen(ask('greedy')))
+  expect(await Promise.all(greedy)).toEqual([...Array(4).fill('open'), ...Array(12).fill(503)])
+  for (const key of ['a', 'b', 'c']) for (let n = 0; n < 4; n++) expect(await isOpen(ask(key))).toBe('open')
+  const refused = await ask('d')
   expect(refused.status).toBe(503)
   expect(refused.headers.get('retry-after')).toBe('5')
   // A job does nothing but wait: as many are open as a key may have.

@@ -1,7 +1,11 @@
 /** Which function makes which product; packages are loaded by the first call that needs them. */
 import type { Make } from './work.ts'
 
+/** The length of a stored sound or film; no product, but the same strangers' files. */
+export const LENGTH = 'length'
+
 export const makes: Readonly<Record<string, () => Promise<Make>>> = {
+  [LENGTH]: async () => (await import('./length.ts')).makeLength,
   'sketch-1': async () => (await import('./sketch.ts')).makeSketch,
   'qr-1': async () => (await import('./qr.ts')).makeQr,
   'page-text-1': async () => (await import('./page-text.ts')).makePageText,

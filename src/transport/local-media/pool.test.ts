@@ -106,3 +106,17 @@ test('endless work ends with the server that asked for it', async () => {
   await server.exited
   await gone(Number(readFileSync(file, 'utf8')))
 })
+
+test.if(process.getuid?.() === 0)(
+  'what reads strangers’ files under root gives its rights up first',
+  async () => {
+    const pool = openPool({ processes: 1 })
+    open.push(pool)
+    await pool.run({ product: 'sketch-1', inputs: { prompt: 'a fox', n: 1, size: '64x64' } })
+    const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim().split(' ')
+    const users = children.map(
+      (pid) => /^Uid:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1],
+    )
+    expect(users).toContain('65534')
+  },
+)

@@ -4,7 +4,15 @@
  */
 import { fileURLToPath, type Subprocess } from 'bun'
 import { MEDIA_WORK } from '../own-program.ts'
-import { type LocalResult, type Work, type WorkReply, WrongInput } from './work.ts'
+import {
+  type LocalResult,
+  type Part,
+  type PartAsked,
+  type PartGiven,
+  type Work,
+  type WorkReply,
+  WrongInput,
+} from './work.ts'
 
 export type PoolParts = {
   /** The program of a process: see child.ts. */
@@ -25,14 +33,18 @@ export class TooMuchWork extends Error {}
 export type Pool = {
   /**
    * Rejects with WrongInput, TooMuchWork, Busy, or with Error when the process broke or the signal came. After a
-   * rejection nobody works on it.
+   * rejection nobody works on it. `part` reads the stored file that the work is about, if it is about one.
    */
-  readonly run: (work: Work, signal?: AbortSignal) => Promise<LocalResult>
+  readonly run: (work: Work, signal?: AbortSignal, part?: Part) => Promise<LocalResult>
   /** Ends all processes; the work in them is rejected. */
   readonly close: () => Promise<void>
 }
 
-type Piece = { readonly work: Work; readonly done: PromiseWithResolvers<LocalResult> }
+type Piece = {
+  readonly work: Work
+  readonly part: Part | undefined
+  readonly done: PromiseWithResolvers<LocalResult>
+}
 
 type WorkerProcess = {
   readonly process: Subprocess
@@ -51,6 +63,13 @@ const systemParts: PoolParts = {
 /** A compiled file does not read `.env` by itself, and contains no other program. */
 const commandOf = (program: string): string[] =>
   Bun.isStandaloneExecutable ? [process.execPath, MEDIA_WORK] : [process.execPath, '--no-env-file', program]
+
+/** What the process asked for; a part that cannot be read is for the work to cope with. */
+const partFor = async (piece: Piece | undefined, { part, start, end }: PartAsked): Promise<PartGiven> => {
+  const bytes = await piece?.part?.(start, end).catch(() => undefined)
+  // A copy, because a view would take all the memory behind it along.
+  return { part, bytes: bytes === undefined ? undefined : new Uint8Array(bytes) }
+}
 
 const finish = ({ done }: Piece, answer: WorkReply) => {
   if ('made' in answer) done.resolve(answer.made)
@@ -86,8 +105,15 @@ export const openPool = (given: Partial<PoolParts> = {}): Pool => {
       cwd: '/',
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'ignore'],
-      ipc: (answer: WorkReply) => {
-        if (worker.piece !== undefined) finish(worker.piece, answer)
+      ipc: async (answer: WorkReply | PartAsked) => {
+        const { piece } = worker
+        if ('part' in answer) {
+          const given = await partFor(piece, answer)
+          // Its work may have been given up meanwhile.
+          if (worker.piece === piece && workers.has(worker)) process.send(given)
+          return
+        }
+        if (piece !== undefined) finish(piece, answer)
         rest(worker)
       },
       onExit: (_, _code, signal) =>
@@ -132,10 +158,10 @@ export const openPool = (given: Partial<PoolParts> = {}): Pool => {
     piece.done.reject(why)
   }
   return {
-    run: (work, signal) => {
+    run: (work, signal, part) => {
       if (signal?.aborted === true) return Promise.reject(new Error('nobody waits'))
       if (queue.length >= parts.waiting) return Promise.reject(new Busy('too many calls wait'))
-      const piece: Piece = { work, done: Promise.withResolvers() }
+      const piece: Piece = { work, part, done: Promise.withResolvers() }
       queue.push(piece)
       goOn()
       const leave = () => giveUp(piece)

@@ -30,8 +30,11 @@ export const mediaAbsent = absentMedia(hasPackage)
 
 const records = new Map(mediaHere.models.map((model) => [model.name, model]))
 
-/** How many calls this process runs at once, with their inputs in memory; jobs only wait. */
+/**
+ * How many calls this process runs at once, with their inputs in memory, and how many of one key; jobs only wait.
+ */
 const OPEN_MAX = 16
+const OPEN_OF_KEY = 4
 
 const BUSY_S = 5
 
@@ -96,26 +99,31 @@ export const serveMedia = (given: Partial<MediaParts> = {}): VendorFetch => {
     jobs: given.jobs ?? openSlowJobs(systemClock.now),
     get: given.get ?? systemPublicParts,
   }
-  let open = 0
+  const open = new Map<string, number>()
   const answer: VendorFetch = async (url, { method, body, signal }) => {
     const [product, job] = namesIn(url)
     if (job !== undefined) return jobAnswer(parts, decodeURIComponent(job), method === 'DELETE')
     const inputs = parseJson(await new Response(body ?? '').text())
     return callAnswer(parts, product, isObject(inputs) ? inputs : {}, signal ?? undefined)
   }
-  const whereRoomIs: VendorFetch = async (url, init) => {
-    if (open >= OPEN_MAX) throw new Busy('too many calls are open')
-    open++
+  const whereRoomIs: VendorFetch = async (url, init, asker) => {
+    const key = asker?.keyId ?? ''
+    const own = open.get(key) ?? 0
+    const all = open.values().reduce((sum, count) => sum + count, 0)
+    if (own >= OPEN_OF_KEY || all >= OPEN_MAX) throw new Busy('too many calls are open')
+    open.set(key, own + 1)
     try {
       return await answer(url, init)
     } finally {
-      open--
+      const left = (open.get(key) ?? 1) - 1
+      if (left === 0) open.delete(key)
+      else open.set(key, left)
     }
   }
-  return async (url, init) => {
+  return async (url, init, asker) => {
     const waits = records.get(namesIn(url)[0])?.shape.flow === 'job'
     try {
-      return await (waits ? answer : whereRoomIs)(url, init)
+      return await (waits ? answer : whereRoomIs)(url, init, asker)
     } catch (thrown) {
       const refusal = refusalOf(thrown)
       return Response.json(refusalBody(refusal, ''), { status: refusal.status, headers: refusal.headers })

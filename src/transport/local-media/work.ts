@@ -12,6 +12,15 @@ export type Work = {
   readonly bytes?: Uint8Array<ArrayBuffer>
 }
 
+/** Bytes of a stored file from `start` up to but not including `end`; it stays with the server. */
+export type Part = (start: number, end: number) => Promise<Uint8Array>
+
+/** What the process asks for while it works; the server answers with PartGiven. */
+export type PartAsked = { readonly part: number; readonly start: number; readonly end: number }
+
+/** Without bytes the part cannot be read. */
+export type PartGiven = { readonly part: number; readonly bytes: Uint8Array | undefined }
+
 /** The process's reply to one piece of work. */
 export type WorkReply =
   | { readonly made: LocalResult }
@@ -19,7 +28,7 @@ export type WorkReply =
   | { readonly broken: string }
 
 /** Makes a product; throws WrongInput when the inputs are to blame. */
-export type Make = (inputs: JsonObject, bytes: Uint8Array<ArrayBuffer>) => Promise<LocalResult>
+export type Make = (inputs: JsonObject, bytes: Uint8Array<ArrayBuffer>, part: Part) => Promise<LocalResult>
 
 /** The product cannot work on these inputs. */
 export class WrongInput extends Error {
