@@ -2,6 +2,8 @@
  * The codec of one call to one vendor: what to send where, and how to read the reply. If both sides speak one dialect,
  * bytes pass through. If not, everything goes through the neutral form.
  */
+
+import { exactValue } from '../core/exact-json.ts'
 import { bodyOf, type JsonObject } from '../core/json-body.ts'
 import { Refusal } from '../core/refusal.ts'
 import { usageFinder } from '../metering/find-usage.ts'
@@ -23,6 +25,7 @@ import { textFromTool, textFromToolSteps, withSchemaTool } from './schema-by-too
 import { watchingTier } from './served-tier.ts'
 import { withShortNames } from './short-names.ts'
 import type { WriterContext } from './stream-writer.ts'
+import { readableCalls } from './tool-arguments.ts'
 import { toolsInOrder } from './tools-in-order.ts'
 import { translatedRelay } from './translate-stream.ts'
 import { unsupportedIn } from './unsupported.ts'
@@ -149,7 +152,7 @@ const translatingCodec = (sides: Sides, vendor: VendorDialect): CallCodec | Refu
   if (call.unknown !== undefined)
     return refuseUnsupported(`inputs.${call.unknown[0]}`, `'${call.unknown[0]}'`)
   const caller = callerOf(call)
-  const read = caller.readConversation(call.body.value)
+  const read = caller.readConversation(exactValue(call.body))
   const [unknown] = read.unknownContent
   if (unknown !== undefined) return refuseUnsupported(unknown.param, unknown.what)
   const allowed = withAllowedTools(read)
@@ -174,11 +177,15 @@ const translatingCodec = (sides: Sides, vendor: VendorDialect): CallCodec | Refu
       ]),
     ],
     readWhole: (bytes) => {
-      const value = readBody(bytes)?.value
+      const body = readBody(bytes)
+      const value = body === undefined ? undefined : exactValue(body)
       const read = value === undefined ? undefined : vendor.readReply(value, newId)
       if (value === undefined || read === undefined) return undefined
-      const reply = changes.reduce((one, change) => change.reply(one), read)
+      const changed = changes.reduce((one, change) => change.reply(one), read)
+      const { reply, fault } =
+        caller.objectArguments === true ? readableCalls(changed) : { reply: changed, fault: undefined }
       return {
+        fault,
         usage: vendor.usageOf(value, traits),
         letters: () => vendor.letters(value),
         tier: servedTier(vendor, target.model, value),

@@ -21,6 +21,8 @@ export type WholeReply = {
   readonly tier: string | undefined
   /** The prompt was blocked: there is no answer. */
   readonly blocked: boolean
+  /** Why the answer cannot be given in the caller's dialect. */
+  readonly fault?: string | undefined
   /** What the vendor said that the caller's dialect has no place for, by name. */
   readonly notCarried: readonly string[]
   addBill(billed: Billed): Uint8Array

@@ -23,6 +23,8 @@ export type CallerDialect = {
   addBill(reply: JsonBody, billed: Billed, modelName: string): Uint8Array
   streamWriter(context: WriterContext, listed: boolean): StreamWriter
   refusal(refusal: Refusal, requestId: string): JsonObject
+  /** Whether it writes the arguments of tools as objects, so that what is no object cannot be written. */
+  readonly objectArguments?: true
   /** Whether its streams may contain comments; true when absent. */
   readonly comments?: boolean
   /** Whether the answer to this kind of request has room for only one tool call. */

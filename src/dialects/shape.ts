@@ -86,6 +86,15 @@ export const integer = (low: number, high?: number): Shape<number> => {
   )
 }
 
+/** How some clients write that a number is not set (`@langchain/anthropic` before 1.0 sends `top_k: -1` by itself). */
+export const UNSET = -1
+
+/** A number that may also be written as not set. */
+export const orUnset = ({ check, schema }: Shape<number>): Shape<number> => ({
+  check: (value, found) => (value === UNSET ? undefined : check?.(value, found)),
+  schema: { anyOf: [schema ?? {}, { const: UNSET }] },
+})
+
 export const flag: Shape<boolean> = such(
   (value) => typeof value === 'boolean',
   (name) => `'${name}' must be true or false.`,

@@ -4,17 +4,23 @@ import { lettersIn } from '../metering/dense-scripts.ts'
 import type { Piece } from './neutral.ts'
 import { newProgress, type Progress, type StreamRelay } from './relay.ts'
 import type { StreamWriter } from './stream-writer.ts'
+import { newArgumentsWatch } from './tool-arguments.ts'
 
 const encoder = new TextEncoder()
 
-/** What the caller's dialect does not support, and whether its streams may contain comments. */
-type CallerSide = { readonly unsupported?: readonly string[]; readonly comments?: boolean }
+/** What the caller's dialect does not support, whether its streams may contain comments, and how it writes arguments. */
+type CallerSide = {
+  readonly unsupported?: readonly string[]
+  readonly comments?: boolean
+  readonly objectArguments?: true
+}
 
 export const translatedRelay = (
   read: (data: string) => readonly Piece[],
   writer: StreamWriter,
-  { unsupported = [], comments = true }: CallerSide = {},
+  { unsupported = [], comments = true, objectArguments }: CallerSide = {},
 ): StreamRelay => {
+  const wrongArguments = objectArguments === true ? newArgumentsWatch() : () => undefined
   const progress = newProgress()
   let usage: Usage | undefined
   const notCarried = new Set<string>()
@@ -24,7 +30,9 @@ export const translatedRelay = (
     if (piece.type === 'usage') usage = piece.usage
     if (piece.type === 'not_carried') notCarried.add(piece.name)
     if (unsupported.includes(piece.type)) notCarried.add(piece.type)
-    const text = writer.write(piece)
+    const wrong = wrongArguments(piece)
+    if (wrong !== undefined) progress.error = { message: wrong }
+    const text = wrong === undefined ? writer.write(piece) : ''
     progress.unsaid =
       text !== '' || piece.type === 'finish'
         ? { events: 0, letters: 0 }

@@ -24,6 +24,8 @@ const LEAVE_MS = 1_000
 
 /** Whoever waits for the answer. */
 export type Requester = {
+  /** Whose call it is. */
+  readonly keyId: string
   /** Whether they have gone; checked at each look of the watch. */
   hasGone(): boolean
   /** Called once when they have gone. */
@@ -44,6 +46,7 @@ export type Counting = {
 
 const nothing = (): void => undefined
 const nobody: Requester & Counting = {
+  keyId: '',
   hasGone: () => false,
   onGone: nothing,
   onSend: nothing,

@@ -55,6 +55,14 @@ test('@anthropic-ai/sdk lists and retrieves models', async () => {
   const ids: string[] = []
   for await (const { id } of anthropic.models.list()) ids.push(id)
   expect(ids).toEqual(expect.arrayContaining(modelIds()))
+  // Page by page it is the same list, and a page is as long as was asked.
+  const first = await anthropic.models.list({ limit: 3 })
+  expect([first.data.length, first.has_more]).toEqual([3, true])
+  const paged: string[] = []
+  for await (const { id } of first) paged.push(id)
+  expect(paged).toEqual(ids)
+  const back = await anthropic.models.list({ limit: 2, before_id: ids[3] ?? '' })
+  expect(back.data.map(({ id }) => id)).toEqual(ids.slice(1, 3))
   expect((await anthropic.models.retrieve(modelOf.messages)).id).toBe(modelOf.messages)
 })
 

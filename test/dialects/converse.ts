@@ -1,5 +1,6 @@
 /** Amazon's side of Converse, by its reference: it writes answers and streams and reads requests as the vendor does. */
-import { isObject, type JsonObject, parseJson } from '../../src/core/json-body.ts'
+import { parseExact } from '../../src/core/exact-json.ts'
+import { isObject, type JsonObject } from '../../src/core/json-body.ts'
 import {
   listOf,
   numberOf,
@@ -28,7 +29,7 @@ const blockOf = (part: Part): JsonObject => {
       return { text: part.text }
     case 'tool_call':
       return {
-        toolUse: { toolUseId: part.id, name: part.name, input: parseJson(part.arguments) as JsonObject },
+        toolUse: { toolUseId: part.id, name: part.name, input: parseExact(part.arguments) as JsonObject },
       }
     case 'thinking':
       return {

@@ -38,6 +38,18 @@ test.each(['chat', 'messages', 'gemini'] as const)(
     }),
 )
 
+test('messages: numbers that a client writes as not set are not sent to any vendor', async () => {
+  const body = { ...callers.messages[1], max_tokens: 9, top_k: -1, top_p: -1 }
+  for (const speaks of ['messages', 'chat', 'gemini', 'converse'] as const)
+    await before(speaks, async (server) => {
+      const response = await server.post('/v1/messages', body)
+      expect([speaks, response.status, response.headers.get('x-not-carried')]).toEqual([speaks, 200, null])
+      expect(server.asked.at(-1)?.text).not.toMatch(/top_?[kp]/i)
+      const wrong = await server.post('/v1/messages', { ...body, top_k: -2 })
+      expect([wrong.status, (await jsonOf(wrong)).error.param]).toEqual([400, 'top_k'])
+    })
+})
+
 test('messages: a text without sources has no member for them', () =>
   before('chat', async (server) => {
     const response = await server.post('/v1/messages', { ...callers.messages[1], max_tokens: 9 })

@@ -1,10 +1,12 @@
 /** Converse, neutral form → request for Amazon Bedrock. Source of the format: Amazon Bedrock API reference, "Converse". */
-import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
+
+import type { Json, JsonObject } from '../../core/json-body.ts'
 import { Refusal } from '../../core/refusal.ts'
 import { present } from '../json-members.ts'
 import { mediaTypeOf } from '../media.ts'
 import { ADAPTIVE, thinkingOf, thinks } from '../messages/encode-call.ts'
 import type { Conversation, Media, Part, Tool, ToolResult, Turn } from '../neutral.ts'
+import { pastArguments } from '../tool-arguments.ts'
 import { arrange, toolNames } from '../turns.ts'
 import { thoughtsIn } from '../unsupported.ts'
 import { type Encoded, refuseUnsupported, type Target } from '../vendor-call.ts'
@@ -141,8 +143,7 @@ const blockOf = (part: Part): Json[] | Refusal => {
     case 'audio':
       return refuseUnsupported('input_audio', 'audio')
     case 'tool_call': {
-      const input = parseJson(part.arguments)
-      return [{ toolUse: { toolUseId: idOf(part.id), name: part.name, input: isObject(input) ? input : {} } }]
+      return [{ toolUse: { toolUseId: idOf(part.id), name: part.name, input: pastArguments(part) } }]
     }
     case 'tool_result':
       return resultOf(part)

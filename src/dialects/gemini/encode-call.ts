@@ -1,4 +1,5 @@
 /** Generate content, neutral form → request for a vendor. Source of the format: Gemini API reference, "models.generateContent". */
+
 import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
 import type { Model } from '../../core/model.ts'
 import type { Refusal } from '../../core/refusal.ts'
@@ -6,6 +7,7 @@ import { present } from '../json-members.ts'
 import { mediaTypeOf } from '../media.ts'
 import type { Conversation, Effort, Media, Part, Reasoning, Thinking, ToolResult, Turn } from '../neutral.ts'
 import { budgetOf, effortOf, nearestEffort } from '../reasoning.ts'
+import { pastArguments } from '../tool-arguments.ts'
 import { arrange, toolNames } from '../turns.ts'
 import { thoughtsIn } from '../unsupported.ts'
 import type { Encoded, Target } from '../vendor-call.ts'
@@ -168,11 +170,10 @@ const partsOf = (part: Part, names: ReadonlyMap<string, string>): JsonObject[] =
     case 'thinking':
       return thoughtOf(part)
     case 'tool_call': {
-      const args = parseJson(part.arguments)
       const own = part.signature?.origin === 'gemini' ? part.signature.value : undefined
       return [
         present({
-          functionCall: { name: part.name, args: isObject(args) ? args : {} },
+          functionCall: { name: part.name, args: pastArguments(part) },
           thoughtSignature: own,
         }),
       ]

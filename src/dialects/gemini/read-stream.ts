@@ -1,4 +1,5 @@
 /** Generate content, a vendor's events → steps in the neutral form. Source of the format: Gemini API reference, "models.streamGenerateContent". */
+import { withDigits } from '../../core/exact-json.ts'
 import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
 import { textIn } from '../citations.ts'
 import { numberOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
@@ -47,8 +48,9 @@ export const geminiStreamReader = (newId: () => string): ((data: string) => read
   }
 
   return (data) => {
-    const event = data === '' ? undefined : parseJson(data)
-    if (!isObject(event)) return []
+    const parsed = data === '' ? undefined : parseJson(data)
+    if (!isObject(parsed)) return []
+    const event = withDigits(data, parsed)
     if (isObject(event.error)) return [{ type: 'error', error: event.error }]
     const pieces: Piece[] = []
     if (!started) {

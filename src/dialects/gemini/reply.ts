@@ -1,5 +1,6 @@
 /** Generate content, whole answers ⇄ neutral form, and their usage. Source of the format: Gemini API reference, "GenerateContentResponse". */
-import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
+
+import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
 import { inputTokens, outputTokens, type Usage } from '../../core/usage.ts'
 import { textIn } from '../citations.ts'
 import { numberOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
@@ -13,6 +14,7 @@ import {
   writeHidden,
   writeSignature,
 } from '../signatures.ts'
+import { argumentsOf } from '../tool-arguments.ts'
 import { groundingOf, readGrounding } from './grounding.ts'
 
 const finishes: Readonly<Record<string, Finish>> = {
@@ -225,15 +227,12 @@ export const writePart = (part: Part): JsonObject[] => {
     case 'thinking':
       return [thoughtPart(part)]
     case 'tool_call': {
-      const args = parseJson(part.arguments)
-      return [
-        present({
-          functionCall: { id: idWith(part.id, undefined), name: part.name, args: isObject(args) ? args : {} },
-          // A call that its vendor did not sign gets a mark, because this dialect's vendor refuses calls without a
-          // signature.
-          thoughtSignature: signatureText(part.signature ?? unsigned),
-        }),
-      ]
+      const args = argumentsOf(part)
+      // A call without its end is none.
+      if (args === undefined) return []
+      const functionCall = { id: idWith(part.id, undefined), name: part.name, args }
+      // One that its vendor did not sign gets a mark, because this dialect's vendor refuses calls without a signature.
+      return [present({ functionCall, thoughtSignature: signatureText(part.signature ?? unsigned) })]
     }
     default:
       return []

@@ -2,12 +2,14 @@
  * Generate content, steps in the neutral form → events for the caller, or the elements of one JSON list.
  * Source of the format: Gemini API reference, "models.streamGenerateContent".
  */
+
 import type { JsonObject } from '../../core/json-body.ts'
 import { type Bill, membersSlot, withBill } from '../bill-members.ts'
 import { present } from '../json-members.ts'
 import type { Citation, Finish, Part, Piece, ToolCall } from '../neutral.ts'
 import type { VendorEvent } from '../relay.ts'
 import type { StreamWriter, WriterContext } from '../stream-writer.ts'
+import { argumentsOf } from '../tool-arguments.ts'
 import { geminiError } from './error.ts'
 import { groundingOf } from './grounding.ts'
 import { geminiUsage, logprobsResult, reasonOf, writePart } from './reply.ts'
@@ -73,7 +75,7 @@ export const geminiStreamWriter = (context: WriterContext, framing: Framing): St
   const flush = (choice: number): string => {
     const call = calls.get(choice)
     calls.delete(choice)
-    return call === undefined ? '' : say(choice, call)
+    return call === undefined || argumentsOf(call) === undefined ? '' : say(choice, call)
   }
   const write = (piece: Piece): string => {
     switch (piece.type) {

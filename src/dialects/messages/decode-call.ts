@@ -19,10 +19,13 @@ import {
   type UnknownContent,
 } from '../neutral.ts'
 import { ignoredIn } from '../request.ts'
+import { UNSET } from '../shape.ts'
 import { splitId } from '../signatures.ts'
 import { unknownIn, unknownParts } from '../unknown-content.ts'
 import { saidOf } from './reply.ts'
 import { countRequest, type MessagesRequest } from './request.ts'
+
+const setOf = (value: Json | undefined): number | undefined => (value === UNSET ? undefined : numberOf(value))
 
 /** Reads a body that `decodeMessagesCall` has checked. */
 export const readMessages = (body: MessagesRequest): Conversation => {
@@ -46,8 +49,8 @@ export const readMessages = (body: MessagesRequest): Conversation => {
     choices: 1,
     maxOutput: numberOf(body.max_tokens),
     temperature: numberOf(body.temperature),
-    topP: numberOf(body.top_p),
-    topK: numberOf(body.top_k),
+    topP: setOf(body.top_p),
+    topK: setOf(body.top_k),
     user: textOf(objectOf(body.metadata).user_id),
     ignored: [
       ...ignoredIn(countRequest, body),

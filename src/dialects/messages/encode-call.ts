@@ -1,11 +1,13 @@
 /** Messages, neutral form → request for a vendor. Source of the format: Anthropic API reference, "Create a Message". */
-import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
+
+import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
 import { Refusal } from '../../core/refusal.ts'
 import { present } from '../json-members.ts'
 import { mediaTypeOf } from '../media.ts'
 import type { Conversation, Media, Part, Tool, ToolCall, ToolChoice } from '../neutral.ts'
 import { budgetOf, effortOf } from '../reasoning.ts'
 import { within } from '../short-names.ts'
+import { pastArguments } from '../tool-arguments.ts'
 import { arrange } from '../turns.ts'
 import { thoughtsIn } from '../unsupported.ts'
 import { type Encoded, refuseUnsupported, type Target } from '../vendor-call.ts'
@@ -234,10 +236,12 @@ const thoughtOf = (part: Part): JsonObject | undefined => {
     : { type: 'thinking', thinking: part.text, signature: signature.value }
 }
 
-const toolUse = (call: ToolCall): JsonObject => {
-  const input = parseJson(call.arguments)
-  return { type: 'tool_use', id: safeId(call.id), name: call.name, input: isObject(input) ? input : {} }
-}
+const toolUse = (call: ToolCall): JsonObject => ({
+  type: 'tool_use',
+  id: safeId(call.id),
+  name: call.name,
+  input: pastArguments(call),
+})
 
 /** Ids here consist of letters, digits, `_` and `-`. */
 const safeId = (id: string): string => id.replaceAll(/[^A-Za-z0-9_-]/g, '_') || 'call'

@@ -15,6 +15,7 @@ import { lettersIn } from '../../metering/dense-scripts.ts'
 import { type Billed, costComment, membersSlot, noBalance, withBill } from '../bill-members.ts'
 import { numberOf, objectOf, objectsOf, textOf } from '../json-members.ts'
 import { newProgress, type StreamRelay } from '../relay.ts'
+import { UNSET } from '../shape.ts'
 import type { Target } from '../vendor-call.ts'
 import { managesContext } from './betas.ts'
 import { errorTypeOf } from './error.ts'
@@ -27,9 +28,16 @@ import { messagesEvent } from './write-stream.ts'
 export const passMessagesCall = (call: Call, target: Target): Uint8Array =>
   splice(call.body, {
     ...withoutBetas(messagesNotCarried(call, target)),
+    ...withoutUnset(call.body),
     model: JSON.stringify(target.model.upstreamName),
     ...(target.outputBound === undefined ? {} : { max_tokens: String(target.outputBound) }),
   })
+
+/** What is written as not set would be refused by the vendor. */
+const withoutUnset = ({ outline }: JsonBody): Edits =>
+  Object.fromEntries(
+    (['top_k', 'top_p'] as const).filter((name) => outline[name] === UNSET).map((name) => [name, undefined]),
+  )
 
 /**
  * Betas go into the header. Members that ask for nothing are dropped, because the vendor may know them only under a

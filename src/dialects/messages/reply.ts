@@ -1,10 +1,12 @@
 /** Messages, whole answers ⇄ neutral form, and their usage. Source of the format: Anthropic API reference, "The Message object". */
-import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
+
+import type { Json, JsonObject } from '../../core/json-body.ts'
 import type { Usage } from '../../core/usage.ts'
 import { type Cited, citationsByText } from '../citations.ts'
 import { numberOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
 import type { Citation, Finish, Image, Part, Reply } from '../neutral.ts'
 import { idWith, readSignature, signed, splitId, unsigned, writeSignature } from '../signatures.ts'
+import { argumentsOf } from '../tool-arguments.ts'
 import { citationOf, readCitations } from './citations.ts'
 
 const finishes: Readonly<Record<string, Finish>> = {
@@ -121,15 +123,11 @@ const blockOf = (part: Part, cited: readonly Citation[] | undefined): JsonObject
     case 'image':
       return [imageBlock(part)]
     case 'tool_call': {
-      const input = parseJson(part.arguments)
-      return [
-        {
-          type: 'tool_use',
-          id: idWith(part.id, part.signature),
-          name: part.name,
-          input: isObject(input) ? input : {},
-        },
-      ]
+      const input = argumentsOf(part)
+      // A call without its end is none.
+      return input === undefined
+        ? []
+        : [{ type: 'tool_use', id: idWith(part.id, part.signature), name: part.name, input }]
     }
     default:
       return []

@@ -173,6 +173,7 @@ export const callItem = (id: string, call: ToolCall, declared: Declared, status:
   if (custom !== true)
     return { id, type: 'function_call', status, call_id, ...named, arguments: call.arguments }
   const value = parseJson(call.arguments)
-  const input = isObject(value) ? (textOf(value.input) ?? '') : ''
+  // Unreadable arguments are passed on as they are: the tool takes any text.
+  const input = isObject(value) ? (textOf(value.input) ?? '') : call.arguments
   return { id, type: 'custom_tool_call', status, call_id, ...named, input }
 }

@@ -28,7 +28,7 @@ const stored = (message: string): Shape<Json> => ({
 })
 
 const NO_REFERENCES =
-  'Nothing is stored here (the operator did not set RESPONSES_STORE, or the call is paid for by itself): send the item ' +
+  'Nothing is stored here (RESPONSES_STORE is 0, or the call is paid for by itself): send the item ' +
   'itself, not a reference to it. Clients do so when they are told that nothing is ' +
   "stored: 'store: false' in the request (openai), in 'providerOptions.openai' (AI SDK), 'zdrEnabled: true' (LangChain)."
 
@@ -157,7 +157,7 @@ export const responsesRequest = request({
   moderation: offeredAs(),
   previous_response_id: ignored(
     stored(
-      'Nothing is stored here (the operator did not set RESPONSES_STORE, or the call is paid for by itself): leave ' +
+      'Nothing is stored here (RESPONSES_STORE is 0, or the call is paid for by itself): leave ' +
         "'previous_response_id' out and send in 'input' the whole conversation, with the items " +
         "of each earlier response's 'output' in it ('store: false' asks for answers made for that).",
     ),
