@@ -3,7 +3,12 @@
  * answer.
  */
 import type { CallId } from '../ledger/types.ts'
-import type { Operation, OperationQueue, SettleOperation } from './operation-queue.ts'
+import {
+  mayBeRepeated,
+  type Operation,
+  type OperationQueue,
+  type SettleOperation,
+} from './operation-queue.ts'
 
 const INTENT_WAIT_MS = 2_000
 const SETTLE_WAIT_MS = 2_000
@@ -30,11 +35,16 @@ const voidInstead = ({ settle, queuedMs, ends }: SettleOperation): Operation => 
 }
 
 /**
- * Tells calls that have waited too long for a charge that it is in doubt. The charge stays queued: what was delivered
- * is paid for.
+ * Tells calls that have waited too long for a charge that it is in doubt: all of them, or with an outbox, which answers
+ * for the others, those that may be repeated. The charge stays queued: what was delivered is paid for.
  */
-export const reportDoubt = (queue: OperationQueue, nowMs: number): void => {
+export const reportDoubt = (queue: OperationQueue, nowMs: number, hasOutbox: boolean): void => {
   for (const operation of queue.all())
-    if (operation.kind === 'settle' && !operation.safe && operation.queuedMs < nowMs - SETTLE_WAIT_MS)
+    if (
+      operation.kind === 'settle' &&
+      !operation.safe &&
+      operation.queuedMs < nowMs - SETTLE_WAIT_MS &&
+      (!hasOutbox || mayBeRepeated(operation))
+    )
       operation.ends.inDoubt()
 }

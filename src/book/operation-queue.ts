@@ -37,6 +37,12 @@ export type SettleOperation = {
   safe: boolean
 }
 
+/**
+ * Whether the call has an Idempotency-Key or a payment as its name. While this process is out of touch, a repeat at
+ * another process takes it over, runs it again and answers; so only the ledger can say whose answer counts.
+ */
+export const mayBeRepeated = ({ settle }: SettleOperation): boolean => settle.answer !== undefined
+
 export type Operation =
   | SettleOperation
   | {

@@ -4,7 +4,7 @@
  */
 import type { Log } from '../core/log.ts'
 import type { Clock } from '../core/time.ts'
-import type { OperationQueue, SettleOperation } from './operation-queue.ts'
+import { mayBeRepeated, type OperationQueue, type SettleOperation } from './operation-queue.ts'
 import type { Outbox } from './outbox.ts'
 
 /** A settlement goes to the outbox after a commit has failed, or when it has waited this long. */
@@ -62,7 +62,10 @@ export class Outage {
     }
   }
 
-  /** Settlements that have waited too long, of calls whose intent is not in doubt: these calls may be answered. */
+  /**
+   * Settlements that have waited too long, of calls that may be answered without the ledger: their intent is not in
+   * doubt, and nobody else can make an answer of them.
+   */
   #due(): readonly SettleOperation[] {
     const { queue, clock } = this.#parts
     const before = this.#ledgerFails ? Number.POSITIVE_INFINITY : clock.monotonicMs() - SETTLE_WAIT_MS
@@ -70,7 +73,11 @@ export class Outage {
     const inDoubt = new Set(operations.map((one) => (one.kind === 'intent' ? one.intent.callId : '')))
     return operations.filter(
       (one): one is SettleOperation =>
-        one.kind === 'settle' && !one.safe && one.queuedMs < before && !inDoubt.has(one.settle.callId),
+        one.kind === 'settle' &&
+        !one.safe &&
+        !mayBeRepeated(one) &&
+        one.queuedMs < before &&
+        !inDoubt.has(one.settle.callId),
     )
   }
 }

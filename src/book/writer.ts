@@ -19,15 +19,16 @@ export class Writer {
   readonly #clock: Clock
   readonly #queue: OperationQueue
   readonly #outage: Outage
-  /** Whether calls that wait for a charge are told in time that it is in doubt, which is so if there is no outbox. */
-  readonly #reportsDoubt: () => boolean
+  readonly #inTouch: () => boolean
+  readonly #hasOutbox: boolean
   readonly #pump: CommitPump
 
   constructor(parts: WriterParts) {
     this.#queue = parts.queue
     this.#clock = parts.clock
     this.#outage = new Outage(parts)
-    this.#reportsDoubt = () => parts.outbox === undefined && !parts.inTouch()
+    this.#inTouch = parts.inTouch
+    this.#hasOutbox = parts.outbox !== undefined
     this.#pump = new CommitPump({ ...parts, outage: this.#outage })
   }
 
@@ -64,7 +65,7 @@ export class Writer {
   expire(): void {
     const nowMs = this.#clock.monotonicMs()
     expireIntents(this.#queue, nowMs)
-    if (this.#reportsDoubt()) reportDoubt(this.#queue, nowMs)
+    if (!this.#inTouch()) reportDoubt(this.#queue, nowMs, this.#hasOutbox)
     void this.#outage.keepDue()
   }
 

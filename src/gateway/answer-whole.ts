@@ -54,6 +54,7 @@ const readWhole = async (exchange: Exchange, codec: CallCodec): Promise<WholeRep
   if (reply === undefined)
     throw new VendorFault('body', 'the vendor answered with something else', { mayBill: !isError(body) })
   if (reply.blocked) throw promptBlocked()
+  if (reply.fault !== undefined) throw new VendorFault('body', reply.fault)
   return reply
 }
 

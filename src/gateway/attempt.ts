@@ -70,6 +70,10 @@ class Caller implements Requester {
     this.#deployment = deployment
   }
 
+  get keyId(): string {
+    return this.#task.key.id
+  }
+
   hasGone(): boolean {
     return this.#task.signal.aborted
   }

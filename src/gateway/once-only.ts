@@ -5,7 +5,7 @@
  */
 import { canonicalJson } from '../core/canonical.ts'
 import type { JsonBody } from '../core/json-body.ts'
-import { invalid, must, type Refusal, refuse, retryIn } from '../core/refusal.ts'
+import { invalid, must, Refusal, refuse, retryIn } from '../core/refusal.ts'
 import { type CallId, callOfJob, type IdempotencyRef, isJob, type StoredAnswer } from '../ledger/types.ts'
 import { type Key, placeOf } from '../tenancy/key.ts'
 import type { Answer, ByteStream } from './answer.ts'
@@ -155,7 +155,7 @@ const first = async (gateway: Gateway, it: First, run: RunCall): Promise<Answer>
   } catch (refusal) {
     // Nothing was charged, so the next attempt runs again. If the release is lost, the claim ends with this process. A
     // claim of an earlier attempt is kept: its id leads to a payment or a charge under it.
-    const undone = it.idle?.(refusal) === true && claimed === proposed
+    const undone = (isRateRefusal(refusal) || it.idle?.(refusal) === true) && claimed === proposed
     await letGo(gateway, () =>
       undone
         ? gateway.store.idempotency.forget(it.ref, claimed, gateway.instance)
@@ -164,6 +164,9 @@ const first = async (gateway: Gateway, it: First, run: RunCall): Promise<Answer>
     throw refusal
   }
 }
+
+/** A call that was refused by a rate did nothing; kept, the claims of a caller who goes on and on would fill the ledger. */
+const isRateRefusal = (thrown: unknown): boolean => thrown instanceof Refusal && thrown.status === 429
 
 /**
  * Gives up a claim, and tries again while the ledger does not answer: as long as this process lives, nobody else can

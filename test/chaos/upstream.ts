@@ -1,6 +1,6 @@
 /**
  * A scripted vendor with its own notes. The last message is its order, as JSON: tokens in and out, delay, failure. It
- * reports the ordered usage, so that the right charge is known beforehand.
+ * reports the ordered usage, so that the right charge is known beforehand; each further time one token less.
  */
 export type Order = {
   /** The caller's own name of the call; the vendor's notes use it. */
@@ -53,10 +53,12 @@ export const startUpstream = (): Upstream => {
       note.asked++
       if (order.long !== true) await Bun.sleep(order.delayMs)
       if (order.fail === 'status') return new Response('{"error":{"message":"busy"}}', { status: 500 })
+      // Each run of an order costs something else, or a bill of one run would pass for that of another.
+      const output = Math.max(1, order.output - note.asked + 1)
       const usage = {
         prompt_tokens: order.input,
-        completion_tokens: order.output,
-        total_tokens: order.input + order.output,
+        completion_tokens: output,
+        total_tokens: order.input + output,
       }
       if (body.stream === true)
         return new Response(events(order, usage, note) as never, {

@@ -99,6 +99,7 @@ test('one answer serves both versions: the header is version 2, the body version
   expect(v1).toEqual({
     x402Version: 1,
     error: 'payment_required',
+    message: expect.stringContaining('Send an API key'),
     accepts: [
       {
         scheme: 'exact',

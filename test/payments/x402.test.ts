@@ -165,7 +165,10 @@ describe.skipIf(!hasChain)('x402', () => {
         const payer = await on.chain.newPayer(1_000_000n)
         const quote = await rig.server.fetch(plain('/v1/run', run()))
         expect(quote.status).toBe(402)
-        const [accepts] = (await jsonOf(quote)).accepts
+        const quoted = await jsonOf(quote)
+        // Most who come without a key have only forgotten it.
+        expect(quoted.message).toContain('Authorization: Bearer <key>')
+        const [accepts] = quoted.accepts
         const paid = await rig.server.fetch(
           plain('/v1/run', run(), { 'x-payment': await payV1(payer, accepts) }),
         )

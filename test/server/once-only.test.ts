@@ -1,6 +1,9 @@
 /** Idempotency over HTTP: one run, one charge, the same answer, stream or not. */
+import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { rm } from 'node:fs/promises'
 import { StoreFault } from '../../src/store/faults.ts'
+import { tempFolder } from '../temp-folder.ts'
 import {
   chat,
   completion,
@@ -172,4 +175,22 @@ test.each(['', ' ', 'a,b', 'x'.repeat(256), 'ü'])('an Idempotency-Key of %j is 
   const response = await server.post('/v1/chat/completions', chat(), { 'idempotency-key': bad })
   if (bad.trim() === '') expect([200, 400]).toContain(response.status)
   else expect(response.status).toBe(400)
+})
+
+test('calls that a rate refuses leave no claims behind, however many come', async () => {
+  const folder = await tempFolder('turnpike-claims-')
+  const limited = await startTestServer({ url: `sqlite:${folder}/ledger.db` })
+  try {
+    const { token } = await limited.newKey({ rpm: 1 })
+    const status = async () => (await limited.post('/v1/chat/completions', chat(), key(), token)).status
+    expect(await status()).toBe(200)
+    const refused = await Promise.all(Array.from({ length: 20 }, status))
+    expect(new Set(refused)).toEqual(new Set([429]))
+    const claims = new Database(`${folder}/ledger.db`, { readonly: true })
+    expect(claims.query('select count(*) as n from idempotency').get()).toEqual({ n: 1 })
+    claims.close()
+  } finally {
+    await limited.stop()
+    await rm(folder, { recursive: true, force: true })
+  }
 })

@@ -34,6 +34,8 @@ export const inTime = <T, L>(answer: Promise<T>, late: L): Promise<T | L> => {
 type Silent = {
   readonly server: TestServer
   readonly proxy: Awaited<ReturnType<typeof silentProxy>>
+  /** The database without the proxy. */
+  readonly url: string
   /** Goes round the proxy. */
   readonly store: Store
   /** The ledger speaks again; resolves when nothing of the server waits for it, and `over` holds. */
@@ -77,6 +79,9 @@ export const silentServer = (options: Parameters<typeof startTestServer>[0]): Si
     },
     get store() {
       return store
+    },
+    get url() {
+      return database.url
     },
     backAgain: (over) => {
       speak()

@@ -210,7 +210,7 @@ const createScene = (stage: Stage, paying: boolean) => {
 
   const repeaters = () => {
     if (!loading) return
-    guard(repeating.random() < 0.04 ? repeats.duel() : repeats.insist())
+    guard(repeating.random() < 0.1 ? repeats.duel() : repeats.insist())
     after(repeating.pick(20, 1_200), repeaters)
   }
 

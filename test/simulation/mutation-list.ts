@@ -18,6 +18,12 @@ export const mutations: readonly Mutation[] = [
     to: 'settling.settled.resolve({ charged: charge, remaining: 0n })\n    this.#parts.writer.settle(settle, settling)',
   },
   {
+    name: 'a call that may be repeated is answered from the outbox',
+    file: 'src/book/operation-queue.ts',
+    from: 'boolean => settle.answer !== undefined',
+    to: 'boolean => settle.answer === null',
+  },
+  {
     name: 'a loan ignores what is held of the wallet',
     file: 'src/store/ledger/payer.ts',
     from: 'account.balance - account.held + creditOf(account)',
@@ -227,8 +233,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'the outbox takes calls whose intent is in doubt',
     file: 'src/book/outage.ts',
-    from: ' && !inDoubt.has(one.settle.callId)',
-    to: '',
+    from: '!inDoubt.has(one.settle.callId)',
+    to: 'inDoubt.size >= 0',
   },
   {
     name: 'a call is opened and charged in one commit',

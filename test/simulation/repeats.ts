@@ -26,7 +26,6 @@ type RepeatAnswer = {
   readonly callId: string
   readonly cost: bigint
   readonly said: string
-  readonly sure: boolean
 }
 
 type RepeatParts = Stage & {
@@ -40,7 +39,7 @@ type RepeatParts = Stage & {
   readonly longestCallMs: number
 }
 
-/** One request: its key, and how long the vendor takes for it. */
+/** One request: its key, and how long the vendor takes for it, where it does nothing else than come to its end. */
 type Repeat = { readonly ref: IdempotencyRef; readonly draws: Draws; readonly lastsMs?: number }
 
 const PATIENCE_MS = 4_500
@@ -72,9 +71,10 @@ export const createRepeats = (parts: RepeatParts) => {
     const streams = random() < 0.6
     if (streams && !(await hold.opened)) return undefined
     await clock.sleep(lastsMs ?? pick(1, random() < 0.1 ? parts.longestCallMs - 500 : 300))
-    if (streams && random() < 0.3) await hold.extend(amount * 2n, amount / 4n, false)
+    if (lastsMs === undefined && streams && random() < 0.3) await hold.extend(amount * 2n, amount / 4n, false)
     if (streams && random() < 0.5) hold.checkpoint(amount / 4n)
-    if (random() < 0.2) return void (await Promise.race([hold.void(), clock.sleep(2_000)]))
+    if (lastsMs === undefined && random() < 0.2)
+      return void (await Promise.race([hold.void(), clock.sleep(2_000)]))
     return settle(hold, { ref, keyId: key.id }, BigInt(pick(1, 100)))
   }
 
@@ -88,7 +88,7 @@ export const createRepeats = (parts: RepeatParts) => {
     const answer = { ref, answer: { status: 200, headers: {}, body: said } }
     const settled = await hold.settle(cost, { ...parts.detail, keyId }, answer).catch(() => undefined)
     if (settled === undefined) return void hit('repeat: not answered')
-    return { callId: hold.callId, cost, said, sure: settled.remaining !== undefined }
+    return { callId: hold.callId, cost, said }
   }
 
   const attempt = async (counter: Counter, repeat: Repeat): Promise<RepeatAnswer | undefined> => {
@@ -113,7 +113,7 @@ export const createRepeats = (parts: RepeatParts) => {
       if (state.state === 'done') {
         hit('repeat: replayed')
         const said = state.answer.body
-        return { callId: state.callId, cost: BigInt(said.split(' ')[0] ?? ''), said, sure: true }
+        return { callId: state.callId, cost: BigInt(said.split(' ')[0] ?? ''), said }
       }
       if (state.state === 'first') {
         if (state.callId !== entry.callId) hit('repeat: taken over')
@@ -146,14 +146,16 @@ export const createRepeats = (parts: RepeatParts) => {
   const duel = async (): Promise<void> => {
     const repeat = repeatOf()
     const { pick } = repeat.draws
-    const awayMs = SILENT_MS + pick(50, 500)
+    const awayMs = SILENT_MS + pick(50, 2_500)
     const pair = parts.cutOff(awayMs)
     if (pair === undefined) return
     const answers: RepeatAnswer[] = []
     allAnswers.push(answers)
     const [first, second] = pair
-    const one = send({ ...repeat, lastsMs: pick(2_000, parts.longestCallMs - 50) }, first)
-    await new Promise<void>((resolve) => after(awayMs - pick(10, 200), resolve))
+    const one = send({ ...repeat, lastsMs: pick(1_000, parts.longestCallMs - 50) }, first)
+    // Often before the first is back, so that both may come to their end apart from each other.
+    const startMs = Math.max(SILENT_MS + 20, awayMs - pick(10, 2_000))
+    await new Promise<void>((resolve) => after(startMs, resolve))
     const other = send({ ...repeat, lastsMs: pick(100, 1_500) }, second)
     answers.push(...(await Promise.all([one, other])).filter((answer) => answer !== undefined))
   }
@@ -173,13 +175,13 @@ export const createRepeats = (parts: RepeatParts) => {
   const check = async (store: Store): Promise<void> => {
     for (const answers of allAnswers) {
       if (new Set(answers.map(({ callId }) => callId)).size > 1) fail('one Idempotency-Key is two calls')
-      const said = new Set(answers.filter(({ sure }) => sure).map((one) => one.said))
+      const said = new Set(answers.map((one) => one.said))
       if (said.size > 1) fail('one Idempotency-Key was given two answers')
-      for (const { callId, cost, sure } of answers) {
+      for (const { callId, cost } of answers) {
         const posted = await store.ledger.transfersOf(callId)
         const charged = posted.find(({ kind }) => kind === 'usage')
         if (posted.length === 0) fail('a repeated call was answered, and not billed')
-        if (!sure || charged === undefined || charged.note === 'recovered') continue
+        if (charged === undefined || charged.note === 'recovered') continue
         if (charged.amount !== cost) fail(`a repeated call told ${cost} and is billed ${charged.amount}`)
         hit('repeat: bill exact')
       }

@@ -35,6 +35,10 @@ const CHANGE_POLICY = {
   none: 'What the call does not use is credited once to the wallet of whoever sends the X-Change-Claim of the answer, or its receipt, to POST /api/wallet/claim.',
 }
 
+/** Most who read a 402 without a key have only forgotten it. */
+const OR_A_KEY =
+  'Send an API key (Authorization: Bearer <key>), or pay for this call alone by x402: the quote is in PAYMENT-REQUIRED.'
+
 export type ChangePolicy = keyof typeof CHANGE_POLICY
 
 const encodeHeader = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64')
@@ -120,6 +124,7 @@ export const paymentRequired = (it: Required): Message => {
     body: {
       ...(v1.length === 0 ? {} : { x402Version: 1 }),
       error,
+      ...(it.change === 'none' ? { message: OR_A_KEY } : {}),
       ...(v1.length === 0 ? {} : { accepts: v1 }),
       quote: {
         protocol: 'x402',
