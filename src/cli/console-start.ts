@@ -25,7 +25,8 @@ export const firstLink = async (
   if (person === undefined) return undefined
   await store.members.setOperator(person.id, true, command)
   await store.members.put({ orgId: 'operator', personId: person.id, role: 'owner' }, command)
-  const secret = await mintLink(store.people, { email: person.email, now, lifeMs: LINK_MS })
+  const proves = { how: 'operator', by: command.name } as const
+  const secret = await mintLink(store.people, { email: person.email, now, lifeMs: LINK_MS, proves })
   return addressOfLink(config.console.origin ?? address, secret)
 }
 

@@ -14,6 +14,7 @@ import { findKey } from './find-key.ts'
 import { OPERATOR_WALLET } from './first-start.ts'
 import { listKeys, shown } from './list-keys.ts'
 import { byCommand, type Database, Failed, harmless, print, withDatabase } from './run-command.ts'
+import { checkSecret } from './secret-commands.ts'
 import { walletOf } from './wallet-commands.ts'
 
 type RateOptions = { [Rate in RateName]?: string }
@@ -116,6 +117,7 @@ type NewKeyOptions = LimitOptions & { label: string; wallet: string; parentId?: 
 
 const create = async (database: Database, options: NewKeyOptions): Promise<void> => {
   const { store, hash, config } = database
+  await checkSecret(database)
   const label = keyLabel.safeParse(options.label)
   if (!label.success) throw new Failed(`--label ${label.error.issues[0]?.message}`)
   const wallet = await walletOf(database, options.wallet)

@@ -4,7 +4,8 @@
  */
 import type { Command } from 'commander'
 import { addressOfLink, INVITATION_MS, LINK_MS, mintLink } from '../console/links.ts'
-import { ensurePerson, normalEmail, type Person, personBy } from '../console/new-person.ts'
+import { normalEmail, type Person, personBy } from '../console/new-person.ts'
+import { endCredentials, isProved, personToAdd } from '../console/proof.ts'
 import { email as emailAddress } from '../console/schema/session.ts'
 import { systemClock } from '../core/time.ts'
 import { type Role, roles } from '../store/people/people-port.ts'
@@ -13,10 +14,24 @@ import { byCommand, type Database, Failed, print, tableOf, withDatabase } from '
 
 type Json = { readonly json?: boolean }
 
-const linkOf = async ({ store, config }: Database, email: string, lifeMs: number): Promise<string> => {
+/** A link that proves the address: who runs the command vouches for whom they give it to. */
+const linkOf = async (
+  { store, config }: Database,
+  { email, lifeMs, by }: { readonly email: string; readonly lifeMs: number; readonly by: string },
+): Promise<string> => {
   const origin = config.console.origin ?? addressAt(config.host, config.port)
-  return addressOfLink(origin, await mintLink(store.people, { email, now: systemClock.now(), lifeMs }))
+  const proves = { how: 'operator', by: `turnpike ${by}` } as const
+  return addressOfLink(
+    origin,
+    await mintLink(store.people, { email, now: systemClock.now(), lifeMs, proves }),
+  )
 }
+
+/** Nothing is given to an account that may be somebody else's. */
+const notProved = (email: string): Failed =>
+  new Failed(
+    `the owner of the account '${email}' has not proved the address, or not for a year; give them the link of 'turnpike person reset-link ${email}', and do this once they have used it`,
+  )
 
 const known = async ({ store }: Database, email: string): Promise<Person> => {
   const person = await personBy(store.people, email)
@@ -52,11 +67,13 @@ const invite = async (database: Database, email: string, options: Invitation): P
   const role = roleOf(options.role)
   await checkOrg(store, options.org)
   const now = systemClock.now()
-  const person = await ensurePerson(store.people, {
+  const added = await personToAdd(store.people, {
     email,
     name: options.name ?? email.split('@')[0] ?? email,
     now,
   })
+  if (added === undefined) throw notProved(normalEmail(email))
+  const { person } = added
   if (
     (await store.members.put(
       { orgId: options.org, personId: person.id, role },
@@ -65,7 +82,11 @@ const invite = async (database: Database, email: string, options: Invitation): P
   )
     throw new Failed('the organisation needs an owner; make somebody else one first')
   if (options.operator === true) await store.members.setOperator(person.id, true, byCommand('person invite'))
-  const link = await linkOf(database, person.email, INVITATION_MS)
+  const link = await linkOf(database, {
+    email: person.email,
+    lifeMs: INVITATION_MS,
+    by: 'person invite',
+  })
   print(
     options.json,
     { id: person.id, email: person.email, org: options.org, role, link },
@@ -97,6 +118,7 @@ const setOperator = async (
   { off = false, json }: Json & { off?: boolean },
 ): Promise<void> => {
   const person = await known(database, email)
+  if (!off && !isProved(person, systemClock.now())) throw notProved(person.email)
   await database.store.members.setOperator(person.id, !off, byCommand('person operator'))
   print(
     json,
@@ -105,19 +127,27 @@ const setOperator = async (
   )
 }
 
-const resetLink = async (database: Database, email: string, { json }: Json): Promise<void> => {
+type Reset = Json & { readonly lostDevice?: boolean }
+
+const resetLink = async (database: Database, email: string, { json, lostDevice }: Reset): Promise<void> => {
   const person = await known(database, normalEmail(email))
-  const link = await linkOf(database, person.email, LINK_MS)
+  if (lostDevice === true) await endCredentials(database.store.people, person)
+  const link = await linkOf(database, { email: person.email, lifeMs: LINK_MS, by: 'person reset-link' })
   await database.store.events.record({
     actor: byCommand('person reset-link'),
     orgId: OF_PEOPLE,
     what: 'person.link_made',
     subject: person.id,
+    ...(lostDevice === true ? { after: { credentials: 'ended' } } : {}),
   })
+  const rest =
+    person.totp && lostDevice !== true
+      ? 'It asks for a code of their authenticator app; with --lost-device it does not.\n'
+      : ''
   print(
     json,
     { email: person.email, link },
-    `This link signs ${person.email} in once, within a quarter of an hour:\n\n  ${link}\n`,
+    `This link signs ${person.email} in once, within a quarter of an hour:\n\n  ${link}\n${rest}`,
   )
 }
 
@@ -150,8 +180,11 @@ export const personCommands = (program: Command): void => {
   person
     .command('reset-link <email>')
     .description('print a link that signs somebody in once, where they can set a new password')
+    .option('--lost-device', 'end their password, passkeys, codes and sessions first')
     .option('--json', 'for programs')
-    .action((email: string, options: Json) => withDatabase((database) => resetLink(database, email, options)))
+    .action((email: string, options: Reset) =>
+      withDatabase((database) => resetLink(database, email, options)),
+    )
 }
 
 /** What was done. */

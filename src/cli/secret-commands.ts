@@ -39,6 +39,25 @@ export const warnOfStrangers = async ({ store, hash }: Omit<Database, 'config'>,
     )
 }
 
+/** Which secret the servers of this ledger have: that of the one which started last. */
+const SERVED_UNDER = 'secret of the servers'
+
+/** Writes down at a start which secret makes hashes here; nothing can be found out about it from that. */
+export const noteSecret = async ({ store, hash }: Pick<Database, 'store' | 'hash'>): Promise<void> => {
+  if (hash.id !== undefined) await store.writeSetting(SERVED_UNDER, hash.id)
+}
+
+/** Throws Failed where the servers of the ledger would refuse what this process hashes. */
+export const checkSecret = async ({ store, hash, config }: Database): Promise<void> => {
+  const served = await store.readSetting(SERVED_UNDER)
+  if (served === undefined || served === hash.id) return
+  const wrong =
+    config.secret === undefined
+      ? 'TURNPIKE_SECRET is not set here, but the server has one'
+      : 'TURNPIKE_SECRET here is not that of the server'
+  throw new Failed(`${wrong}: it would answer 401 to this key; run the command with the server's settings`)
+}
+
 /** When a server first had the present secret beside the previous one. */
 const since = async ({ store, hash }: Pick<Database, 'store' | 'hash'>): Promise<number> =>
   Number(await store.setting(`secret ${hash.id} since`, () => String(Date.now())))

@@ -10,7 +10,9 @@ import type { PeopleRows } from '../store/people/people-port.ts'
 import { peopleAdapter } from './auth-adapter.ts'
 import { admitsCompany, companyPlugins, type InTime } from './company-auth.ts'
 import { hashOfLink, LINK_MS } from './links.ts'
+import { personById } from './new-person.ts'
 import { hashOfPassword } from './password-hash.ts'
+import { endCredentials } from './proof.ts'
 
 type AuthParts = {
   readonly people: PeopleRows
@@ -54,9 +56,23 @@ const oneTimeLinks = () =>
 const withoutTokens = async <Account extends object>(account: Account) => ({
   data: { ...account, accessToken: null, refreshToken: null, idToken: null },
 })
-const keepNoTokens = {
-  account: { create: { before: withoutTokens }, update: { before: withoutTokens } },
-}
+
+/**
+ * Before a company's provider is linked to somebody, everything else that signs them in ends: it may be of whoever had
+ * the account before its owner came. No token is kept.
+ */
+const accountHooks = (people: PeopleRows) => ({
+  create: {
+    before: async <Account extends { readonly providerId: string; readonly userId: string }>(
+      account: Account,
+    ) => {
+      const person = account.providerId === 'company' ? await personById(people, account.userId) : undefined
+      if (person !== undefined) await endCredentials(people, person)
+      return withoutTokens(account)
+    },
+  },
+  update: { before: withoutTokens },
+})
 
 /** Opens the library. It never sees a request directly: routes of ours call each of its functions. */
 export const openAuth = (parts: AuthParts) => {
@@ -82,7 +98,7 @@ export const openAuth = (parts: AuthParts) => {
     },
     user: {
       additionalFields: { operator: { type: 'boolean', input: false, required: false, defaultValue: false } },
-      ...(company === undefined ? {} : { validateUserInfo: admitsCompany(company) }),
+      ...(company === undefined ? {} : { validateUserInfo: admitsCompany(company, parts.people) }),
     },
     session: {
       expiresIn: SESSION_SECONDS,
@@ -90,7 +106,7 @@ export const openAuth = (parts: AuthParts) => {
       cookieCache: { enabled: false },
       additionalFields: { orgId: { type: 'string', input: false, required: false } },
     },
-    databaseHooks: keepNoTokens,
+    databaseHooks: { account: accountHooks(parts.people) },
     // By the rules of `admitsCompany`, which asks what the provider says of the address.
     account: {
       accountLinking: { enabled: true, trustedProviders: ['company'], requireLocalEmailVerified: false },

@@ -3,9 +3,11 @@
  * stored. The library leaves out some checks of OpenID Connect and has no time limit; both are here.
  */
 import type { BetterAuthOptions, BetterAuthPlugin } from 'better-auth'
+import { getSessionFromCtx } from 'better-auth/api'
 import { genericOAuth } from 'better-auth/plugins'
 import { isObject, parseJson } from '../core/json-body.ts'
 import type { ConsoleSettings } from '../gateway/gateway.ts'
+import type { PeopleRows } from '../store/people/people-port.ts'
 
 /** The answer of a provider, or nothing if it takes too long: nothing comes of a later one, and the runtime ends the request. */
 export type InTime = <T>(answer: Promise<T>) => Promise<T | undefined>
@@ -71,21 +73,38 @@ export const companyPlugins = (
 ]
 
 /** Why somebody is not let in. */
-export type NotAdmitted = 'email_not_verified' | 'signup_disabled'
+export type NotAdmitted = 'email_not_verified' | 'signup_disabled' | 'operator_by_address'
 
-type Identity = Parameters<NonNullable<NonNullable<BetterAuthOptions['user']>['validateUserInfo']>>[0]
+type Validate = Parameters<NonNullable<NonNullable<BetterAuthOptions['user']>['validateUserInfo']>>
+type Identity = Validate[0]
+type Endpoint = Validate[1]
+
+const isOperator = async (people: PeopleRows, id: string): Promise<boolean> => {
+  const of = [
+    { column: 'id', is: '=', value: id },
+    { column: 'operator', is: '=', value: 1 },
+  ] as const
+  return (await people.count('person', of)) > 0
+}
 
 /**
  * Whom the provider's word lets in. Somebody whom the provider's own name for them is linked to comes in whatever the address
- * is now. Others come by their address, which somebody else could have typed if the provider says that it is not verified.
- * Many large providers leave that claim out, so its absence says nothing.
+ * is now. Others come by their address, which somebody else could have typed if the provider does not say that it is verified.
+ * An operator is never found by an address: they are linked from a session of their own.
  */
 export const admitsCompany =
-  ({ oidcOrg, oidcTrustEmail }: ConsoleSettings) =>
-  ({ source: { action, oauth } }: Identity): { error: NotAdmitted } | undefined => {
+  ({ oidcOrg, oidcTrustEmail }: ConsoleSettings, people: PeopleRows) =>
+  async (
+    { user, source: { action, oauth } }: Identity,
+    context: Endpoint,
+  ): Promise<{ error: NotAdmitted } | undefined> => {
     if (oauth === undefined || action === 'sign-in') return
-    const unverified = String(oauth.profile?.email_verified) === 'false'
-    if (unverified && !oidcTrustEmail) return { error: 'email_not_verified' }
+    const verified = String(oauth.profile?.email_verified) === 'true'
+    if (!verified && !oidcTrustEmail) return { error: 'email_not_verified' }
+    if (action === 'link-account' && (await isOperator(people, String(user.id)))) {
+      const signedIn = await getSessionFromCtx(context)
+      if (signedIn?.user.id !== user.id) return { error: 'operator_by_address' }
+    }
     // Without an organisation for newcomers, only people whom somebody added can sign in.
     if (action === 'create-user' && oidcOrg === undefined) return { error: 'signup_disabled' }
   }

@@ -4,23 +4,36 @@ import { takeAttempt } from './attempts.ts'
 import type { NotAdmitted } from './company-auth.ts'
 import { wrongSignIn } from './credentials.ts'
 import type { ConsoleRoute, Here, Reply } from './here.ts'
+import { personById } from './new-person.ts'
+import { prove } from './proof.ts'
 import { companyBegun } from './schema/session.ts'
 import { done } from './schema/shared.ts'
 import { cookiesOf, headersOf, recordSignIn, sentBack } from './session-parts.ts'
 
 const FAILED = '/console/sign-in?company=failed'
-const UNVERIFIED = '/console/sign-in?company=unverified'
 
-const NOT_VERIFIED: NotAdmitted = 'email_not_verified'
+/** Where somebody goes whom the provider knows, but who is not let in, and what the log says. */
+const refusals: Readonly<Partial<Record<NotAdmitted, { to: string; why: string; setting?: string }>>> = {
+  email_not_verified: {
+    to: '/console/sign-in?company=unverified',
+    why: 'the provider does not say that the e-mail address is verified',
+    setting: 'OIDC_TRUST_EMAIL',
+  },
+  operator_by_address: {
+    to: '/console/sign-in?company=operator',
+    why: 'an operator is not found by an e-mail address; they sign in another way first, and then by the company',
+  },
+}
 
 /** Where somebody goes who is not let in; the page there says why. */
 const refusedTo = ({ gateway, request }: Here, location: string | null): string => {
   if (!URL.canParse(location ?? '', request.origin)) return FAILED
-  if (new URL(location ?? '', request.origin).searchParams.get('error') !== NOT_VERIFIED) return FAILED
-  gateway.log.warn('a company sign-in was refused: the provider calls the e-mail address not verified', {
-    setting: 'OIDC_TRUST_EMAIL',
-  })
-  return UNVERIFIED
+  const error = new URL(location ?? '', request.origin).searchParams.get('error')
+  const refused = Object.entries(refusals).find(([one]) => one === error)?.[1]
+  if (refused === undefined) return FAILED
+  const { to, why, ...about } = refused
+  gateway.log.warn(`a company sign-in was refused: ${why}`, about)
+  return to
 }
 
 const apiOf = async (here: Here) => {
@@ -56,6 +69,18 @@ const join = async ({ gateway, settings, request }: Here, person: { id: string; 
   await members.put({ orgId, personId: person.id, role: settings.oidcRole }, actor)
 }
 
+/** The provider's word renews the proof of the address at each sign-in. */
+const proved = async (
+  { gateway, settings, request }: Here,
+  { user, session }: { readonly user: { readonly id: string }; readonly session: { readonly token: string } },
+): Promise<void> => {
+  const { store, clock } = gateway
+  const person = await personById(store.people, user.id)
+  if (person === undefined) return
+  const [how, by] = ['company', settings.oidcIssuer ?? ''] as const
+  await prove(store, { person, how, by, now: clock.now(), keep: session.token, address: request.address })
+}
+
 const back = async (here: Here): Promise<Reply> => {
   // This answer is a page for a person, so a provider that is away must not be an error in JSON.
   const api = await apiOf(here).catch((thrown: unknown) => {
@@ -79,6 +104,7 @@ const back = async (here: Here): Promise<Reply> => {
   const found = await api.getSession({ headers: headersOf(here.request, sentBack(response.headers)) })
   const location = response.headers.get('location')
   if (location !== '/console' || found === null) return { redirect: refusedTo(here, location), cookies }
+  await proved(here, found)
   await join(here, found.user)
   await recordSignIn(here, found.user, 'company')
   return { redirect: '/console', cookies }

@@ -3,9 +3,11 @@
  * only those.
  */
 
-import { invalid } from '../core/refusal.ts'
+import { invalid, refuse } from '../core/refusal.ts'
 import { checkAliases } from '../gateway/aliases.ts'
+import type { KeyChange } from '../store/accounts/tenancy-port.ts'
 import type { KeyAround, KeyLine, KeyLineQuery } from '../store/reports/report-port.ts'
+import type { Key } from '../tenancy/key.ts'
 import { type LimitsBody, newKeyBody } from '../tenancy/limits-body.ts'
 import { actorOf, type ConsoleRoute, type Here, may, type Reply, type Within, within } from './here.ts'
 import { makeKey, noSuchKey, walletOf } from './make-key.ts'
@@ -87,6 +89,23 @@ const createKey = async (
   return { value: await makeKey(here, await walletOf(here), { label, limits: given, sub }), status: 201 }
 }
 
+/**
+ * How a person disables or enables a key. Who is limited to their own keys does it under a name of theirs, and so enables
+ * no key that an owner or admin has disabled.
+ */
+const blockOf = (
+  here: Within,
+  key: Key,
+  disabled: boolean,
+): Pick<KeyChange, 'disabledReason' | 'together'> => {
+  const together = `maker ${here.session.personId}`
+  if (may(here, 'keys')) return { disabledReason: disabled ? 'operator' : null }
+  if (disabled) return { disabledReason: 'operator', together }
+  if (key.disabledReason !== 'operator') return { disabledReason: null }
+  if (key.disabledBy === together) return { disabledReason: null, together }
+  throw refuse('forbidden', 'Somebody else disabled this key; an owner or admin can enable it.')
+}
+
 /** Resolves once no process admits a call on the old limits. */
 const changeKey = async (
   context: Here,
@@ -105,7 +124,7 @@ const changeKey = async (
       ...others,
       ...(canManage === undefined || !may(here, 'keys') ? {} : { canManage }),
       ...(label === undefined ? {} : { label: storable(label) }),
-      ...(disabled === undefined ? {} : { disabledReason: disabled ? 'operator' : null }),
+      ...(disabled === undefined ? {} : blockOf(here, key, disabled)),
       byCreator: true,
     },
     actorOf(here),

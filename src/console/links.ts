@@ -4,8 +4,10 @@
  * stored.
  */
 import { randomBytes } from 'node:crypto'
+import { isObject, parseJson } from '../core/json-body.ts'
 import type { Instant } from '../core/time.ts'
 import type { PeopleRow, PeopleRows } from '../store/people/people-port.ts'
+import type { Proof } from './proof.ts'
 
 /** Signs in the person who is asking for it now. */
 export const LINK_MS = 15 * 60_000
@@ -31,10 +33,28 @@ export const putLinkBack = async (people: PeopleRows, link: PeopleRow): Promise<
     await people.create('person_verification', link)
 }
 
+type NewLink = {
+  readonly email: string
+  readonly now: Instant
+  readonly lifeMs: number
+  /** What its use proves; undefined for a link that somebody else than the owner of the address may see. */
+  readonly proves?: Proof | undefined
+}
+
+/** The address that a stored link was made for. */
+export const emailOfLink = ({ value }: PeopleRow): string => {
+  const stored = parseJson(String(value))
+  return isObject(stored) ? String(stored.email) : ''
+}
+
+/** What the use of a stored link proves. */
+export const proofOf = ({ proves_how: how, proves_by: by }: PeopleRow): Proof | undefined =>
+  how === 'mail' || how === 'operator' ? { how, by: String(by) } : undefined
+
 /** Makes the secret of a link for the owner of the e-mail address; the caller has made sure that this person exists. */
 export const mintLink = async (
   people: PeopleRows,
-  { email, now, lifeMs }: { readonly email: string; readonly now: Instant; readonly lifeMs: number },
+  { email, now, lifeMs, proves }: NewLink,
 ): Promise<string> => {
   const secret = randomBytes(32).toString('base64url')
   const at = new Date(now).toISOString()
@@ -45,6 +65,7 @@ export const mintLink = async (
     expires_at: new Date(now + lifeMs).toISOString(),
     created_at: at,
     updated_at: at,
+    ...(proves === undefined ? {} : { proves_how: proves.how, proves_by: proves.by }),
   })
   return secret
 }

@@ -2,7 +2,7 @@
 import { must, type Refusal, refuse } from '../core/refusal.ts'
 import { checkAliases } from '../gateway/aliases.ts'
 import { newId, newToken, prefixOf } from '../gateway/new-token.ts'
-import type { NewKey } from '../store/accounts/tenancy-port.ts'
+import type { KeyNote, NewKey, ReferenceTaken } from '../store/accounts/tenancy-port.ts'
 import type { Key } from '../tenancy/key.ts'
 import type { LimitsBody } from '../tenancy/limits-body.ts'
 import { checkWithin } from '../tenancy/rights.ts'
@@ -57,49 +57,75 @@ const checkWanted = async (here: Within, walletId: string, wanted: Wanted): Prom
     throw refuse('not_found', 'There is no such sub-wallet, or it is not yours.')
 }
 
-/** Makes a key, and records that in the same transaction. */
-export const makeKey = async (here: Within, walletId: string, wanted: Wanted): Promise<KeyMadeShown> => {
-  const { gateway, session } = here
+/** A key that is to be made, and its value, which is nowhere else. */
+const drawn = ({ gateway, session }: Within, walletId: string, wanted: Wanted) => {
   const { label, limits, sub, reference, parent, replaces } = wanted
-  await checkWanted(here, walletId, wanted)
-  const token = newToken()
   const { aliases, canManage } = limits
-  const made = await gateway.store.keys.createKey(
-    {
-      id: newId('key'),
-      hash: gateway.hash(token),
-      hashedBy: gateway.hash.id,
-      orgId: session.orgId,
-      walletId,
-      label: storable(label),
-      prefix: prefixOf(token),
-      limits: limitsOf(limits),
-      ...(parent === undefined ? {} : { parentId: parent.id }),
-      ...(replaces === undefined ? {} : { replaces: replaces.key.id }),
-      ...(sub === undefined ? {} : { subWallet: sub }),
-      ...(canManage === undefined ? {} : { canManage }),
-      ...(aliases == null ? {} : { aliases }),
-    },
-    actorOf(here),
-    {
-      madeBy: session.personId,
-      ...(reference === undefined ? {} : { reference: storable(reference) }),
-      ...(replaces === undefined ? {} : { tenantId: replaces.tenantId }),
-    },
-  )
-  // The key whose place it should take was deleted meanwhile.
-  if (made.deleted) throw noSuchKey()
-  const spent = replaces === undefined ? nothing : await gateway.store.keys.spend(made.id)
-  const line = {
-    key: made,
-    spent: spent.spent,
-    spentThisMonth: spent.spentThisMonth,
-    requests: spent.requests,
-    madeBy: session.email,
-    ...(reference === undefined ? {} : { reference }),
+  const token = newToken()
+  const key: NewKey = {
+    id: newId('key'),
+    hash: gateway.hash(token),
+    hashedBy: gateway.hash.id,
+    orgId: session.orgId,
+    walletId,
+    label: storable(label),
+    prefix: prefixOf(token),
+    limits: limitsOf(limits),
+    ...(parent === undefined ? {} : { parentId: parent.id }),
+    ...(replaces === undefined ? {} : { replaces: replaces.key.id }),
+    ...(sub === undefined ? {} : { subWallet: sub }),
+    ...(canManage === undefined ? {} : { canManage }),
+    ...(aliases == null ? {} : { aliases }),
+  }
+  const note: KeyNote = {
+    madeBy: session.personId,
+    ...(reference === undefined ? {} : { reference: storable(reference) }),
     ...(replaces === undefined ? {} : { tenantId: replaces.tenantId }),
   }
+  return { key, note, token }
+}
+
+const shownMade = (
+  { gateway, session }: Within,
+  made: Key,
+  { note: { reference, tenantId }, token }: ReturnType<typeof drawn>,
+  { spent, spentThisMonth, requests } = nothing,
+): KeyMadeShown => {
+  const line = {
+    key: made,
+    spent,
+    spentThisMonth,
+    requests,
+    madeBy: session.email,
+    ...(reference === undefined ? {} : { reference }),
+    ...(tenantId === undefined ? {} : { tenantId }),
+  }
   return { ...shownKey(gateway, line), key: token }
+}
+
+/** Makes a key, and records that in the same transaction. */
+export const makeKey = async (here: Within, walletId: string, wanted: Wanted): Promise<KeyMadeShown> => {
+  const { keys } = here.gateway.store
+  await checkWanted(here, walletId, wanted)
+  const it = drawn(here, walletId, wanted)
+  const made = await keys.createKey(it.key, actorOf(here), it.note)
+  // The key whose place it should take was deleted meanwhile.
+  if (made.deleted) throw noSuchKey()
+  return shownMade(here, made, it, wanted.replaces === undefined ? nothing : await keys.spend(made.id))
+}
+
+/** Makes keys for tenants, all or none. */
+export const makeTenantKeys = async (
+  here: Within,
+  walletId: string,
+  wanted: readonly Wanted[],
+): Promise<readonly KeyMadeShown[] | ReferenceTaken> => {
+  const all = wanted.map((one) => drawn(here, walletId, one))
+  const made = await here.gateway.store.keys.createKeys(all, actorOf(here))
+  if ('reference' in made) return made
+  return made.map((key) =>
+    shownMade(here, key, must(all.find((one) => one.key.id === key.id) ?? noSuchKey())),
+  )
 }
 
 /**

@@ -7,6 +7,10 @@ export type Person = {
   readonly name: string
   readonly email: string
   readonly operator: boolean
+  /** A code of an authenticator app is asked for. */
+  readonly totp: boolean
+  /** When the person proved to own the address; undefined for never. */
+  readonly provedAt: Instant | undefined
 }
 
 /** An e-mail address as it is stored and compared. */
@@ -17,17 +21,26 @@ const personOf = (row: PeopleRow): Person => ({
   name: String(row.name),
   email: String(row.email),
   operator: row.operator === 1,
+  totp: row.two_factor_enabled === 1,
+  provedAt: typeof row.proved_at === 'string' ? Date.parse(row.proved_at) : undefined,
 })
 
-export const personBy = async (people: PeopleRows, email: string): Promise<Person | undefined> => {
-  const [row] = await people.find('person', {
-    where: [{ column: 'email', is: '=', value: normalEmail(email) }],
-    most: 1,
-  })
+const personWhere = async (
+  people: PeopleRows,
+  column: 'id' | 'email',
+  value: string,
+): Promise<Person | undefined> => {
+  const [row] = await people.find('person', { where: [{ column, is: '=', value }], most: 1 })
   return row === undefined ? undefined : personOf(row)
 }
 
-type NewPerson = { readonly email: string; readonly name: string; readonly now: Instant }
+export const personById = (people: PeopleRows, id: string): Promise<Person | undefined> =>
+  personWhere(people, 'id', id)
+
+export const personBy = (people: PeopleRows, email: string): Promise<Person | undefined> =>
+  personWhere(people, 'email', normalEmail(email))
+
+export type NewPerson = { readonly email: string; readonly name: string; readonly now: Instant }
 
 /** Makes a person; undefined if somebody has that address, or another process was faster. */
 export const createPerson = async (
@@ -49,14 +62,4 @@ export const createPerson = async (
     if ((await personBy(people, email)) === undefined) throw error
     return undefined
   }
-}
-
-/** The person with that address, made if there is none. Somebody without a password signs in by a link. */
-export const ensurePerson = async (people: PeopleRows, wanted: NewPerson): Promise<Person> => {
-  const person =
-    (await personBy(people, wanted.email)) ??
-    (await createPerson(people, wanted)) ??
-    (await personBy(people, wanted.email))
-  if (person === undefined) throw new Error('a person was removed while they were made')
-  return person
 }

@@ -7,10 +7,9 @@ import { changeRules } from '../gateway/change-rules.ts'
 import { newId } from '../gateway/new-token.ts'
 import type { Wallet } from '../store/accounts/tenancy-port.ts'
 import { Overdrawn, ReplayConflict, TooLarge } from '../store/faults.ts'
+import { toBeAdded, welcome } from './adding.ts'
 import { actorOf, type ConsoleRoute, type Here, type Reply } from './here.ts'
 import { INVITATION_MS } from './links.ts'
-import { sendLink } from './mail.ts'
-import { ensurePerson } from './new-person.ts'
 import { bodied, maybeUsd, storable, usdOf } from './read.ts'
 import {
   accountMade,
@@ -83,18 +82,14 @@ const grantLine = async (
 }
 
 const createAccount = async (here: Here, form: { name: string; owner_email: string }): Promise<Reply> => {
-  const { store, clock } = here.gateway
+  const { store } = here.gateway
+  const added = await toBeAdded(here, form.owner_email)
   const [orgId, walletId] = [newId('org'), newId('wal')]
   await store.wallets.createWallet({ id: walletId, orgId, name: storable(form.name) }, actorOf(here))
-  const email = form.owner_email
-  const person = await ensurePerson(store.people, {
-    email,
-    name: email.split('@')[0] ?? email,
-    now: clock.now(),
-  })
-  await store.members.put({ orgId, personId: person.id, role: 'owner' }, actorOf(here))
-  const sending = { email: person.email, lifeMs: INVITATION_MS, subject: 'Your account at Turnpike' }
-  return { value: { org_id: orgId, wallet_id: walletId, ...(await sendLink(here, sending)) }, status: 201 }
+  await store.members.put({ orgId, personId: added.person.id, role: 'owner' }, actorOf(here))
+  const letter = { lifeMs: INVITATION_MS, subject: 'Your account at Turnpike' }
+  const given = await welcome(here, added, letter)
+  return { value: { org_id: orgId, wallet_id: walletId, ...given }, status: 201 }
 }
 
 type Credit = { wallet_id: string; amount_usd: Nano; note: string; ref: string }

@@ -33,13 +33,14 @@ export const instantOf = (name: string, text: string | undefined, otherwise: num
 /** PostgreSQL can store neither U+0000 nor half a surrogate pair. */
 export const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd')
 
+/** Where a cell begins with what a spreadsheet would run: also after the marks at which one of another country splits. */
+const FORMULA = /(^|[;|\t\r\n]\s*)(?=[=+\-@])/g
+
 /** A cell of a CSV. What a spreadsheet would run as a formula is marked as text. */
 const cellOf = (value: string | number): string => {
   const text = String(value)
   const safe =
-    typeof value === 'string' && /^[=+\-@\t\r]/.test(text) && !/^-?\d+(\.\d+)?$/.test(text)
-      ? `'${text}`
-      : text
+    typeof value === 'string' && !/^-?\d+(\.\d+)?$/.test(text) ? text.replace(FORMULA, "$1'") : text
   return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 

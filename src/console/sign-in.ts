@@ -1,13 +1,14 @@
-/** Signing in by password (and a code) or by a one-time link; signing out; a person's passwords, TOTP and sessions. */
+/** Signing in by password (and a code), asking for a link, signing up, signing out; a person's password. */
 import { refuse } from '../core/refusal.ts'
 import { newId } from '../gateway/new-token.ts'
-import { StoreFault } from '../store/faults.ts'
-import { forgetAttempts, takeAttempt, takeCode } from './attempts.ts'
+import { forgetAttempts, takeAttempt } from './attempts.ts'
+import { byLink } from './by-link.ts'
+import { checkCode, codeRequired } from './codes.ts'
 import { setPassword, signInFailed, wrongSignIn } from './credentials.ts'
 import { type ConsoleRoute, type Here, personOf, type Reply } from './here.ts'
-import { findLink, LINK_MS, putLinkBack } from './links.ts'
+import { LINK_MS } from './links.ts'
 import { sendLink } from './mail.ts'
-import { ensurePerson, normalEmail, personBy } from './new-person.ts'
+import { createPerson, normalEmail, personBy } from './new-person.ts'
 import { bodied, storable } from './read.ts'
 import { askLinkBody, linkBody, passwordBody, session, signInBody, signUpBody } from './schema/session.ts'
 import { done } from './schema/shared.ts'
@@ -30,56 +31,13 @@ const byPassword = async (
   let { headers } = signed
   const person = await personBy(here.gateway.store.people, email)
   if ('twoFactorRedirect' in signed.response) {
-    if (code === undefined) throw refuse('code_required', 'Enter the code of your authenticator app.')
-    if (person === undefined || !(await takeCode(here, person.id, code))) throw signInFailed()
-    const cookie = sentBack(headers)
-    const verification = {
-      body: { code },
-      headers: headersOf(here.request, cookie),
-      returnHeaders: true,
-    } as const
-    const verified = await (code.length === 6
-      ? api.verifyTOTP(verification)
-      : api.verifyBackupCode(verification)
-    ).catch(wrongSignIn)
-    headers = verified.headers
+    if (code === undefined) throw codeRequired()
+    if (person === undefined) throw signInFailed()
+    headers = await checkCode(here, { personId: person.id, code, cookie: sentBack(headers) })
   }
   await forgetAttempts(here, email)
   if (person !== undefined)
     await recordSignIn(here, person, code === undefined ? 'password' : 'password and code')
-  return { value: { done: true }, cookies: cookiesOf(headers) }
-}
-
-type ByLink = { token: string; password?: string | undefined; name?: string | undefined }
-
-/** The library uses a link up before it makes the session, so after a fault of the store the link is put back. */
-const byLink = async (here: Here, answer: ByLink): Promise<Reply> => {
-  await takeAttempt(here, `link ${answer.token}`)
-  const { people } = here.gateway.store
-  const link = await findLink(people, answer.token)
-  try {
-    return await enterByLink(here, answer)
-  } catch (thrown) {
-    // If the store still fails, only a new link helps.
-    if (link !== undefined && thrown instanceof StoreFault)
-      await putLinkBack(people, link).catch(() => undefined)
-    throw thrown
-  }
-}
-
-const enterByLink = async (here: Here, { token, password, name }: ByLink): Promise<Reply> => {
-  const { api } = await here.console.auth(here.request.origin)
-  const { headers, response } = await api
-    .magicLinkVerify({ query: { token }, headers: headersOf(here.request), returnHeaders: true })
-    .catch(wrongSignIn)
-  const person = await personBy(here.gateway.store.people, response.user.email)
-  if (person === undefined) throw refuse('sign_in_failed', 'The link belongs to nobody.')
-  if (name !== undefined)
-    await here.gateway.store.people.update('person', [{ column: 'id', is: '=', value: person.id }], {
-      name: storable(name),
-    })
-  if (password !== undefined) await setPassword(here, person.id, password, response.token)
-  await recordSignIn(here, person, 'link')
   return { value: { done: true }, cookies: cookiesOf(headers) }
 }
 
@@ -112,12 +70,12 @@ const signUp = async (
     throw refuse('not_found', 'This server has no open sign-up; ask for an invitation.')
   await takeAttempt(here, `sign up ${form.email}`)
   const { store } = gateway
-  if ((await personBy(store.people, form.email)) === undefined) {
-    const person = await ensurePerson(store.people, {
-      email: form.email,
-      name: storable(form.name),
-      now: gateway.clock.now(),
-    })
+  const person = await createPerson(store.people, {
+    email: form.email,
+    name: storable(form.name),
+    now: gateway.clock.now(),
+  })
+  if (person !== undefined) {
     const orgId = newId('org')
     await store.wallets.createWallet({ id: newId('wal'), orgId, name: storable(form.organisation) })
     const actor = {
@@ -175,7 +133,8 @@ export const signInRoutes: readonly ConsoleRoute[] = [
   bodied({
     method: 'POST',
     path: '/session/link',
-    summary: 'Signs in by a one-time link, and sets a password if one is given.',
+    summary:
+      'Signs in by a one-time link, with a code where the person has TOTP; sets a password if one is given.',
     audience: 'anybody',
     body: linkBody,
     answer: done,

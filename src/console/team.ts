@@ -2,6 +2,7 @@
 import { refuse } from '../core/refusal.ts'
 import type { Event } from '../store/people/event-port.ts'
 import type { Role } from '../store/people/people-port.ts'
+import { toBeAdded, welcome } from './adding.ts'
 import {
   actorOf,
   type ConsoleRoute,
@@ -12,9 +13,9 @@ import {
   type Within,
   within,
 } from './here.ts'
+import { stopKeysOf } from './leaving.ts'
 import { INVITATION_MS } from './links.ts'
-import { sendLink } from './mail.ts'
-import { ensurePerson, personBy } from './new-person.ts'
+
 import { bodied, isoOf } from './read.ts'
 import { mayGive } from './rights.ts'
 import { events, inviteBody, invited, roleBody, team } from './schema/people.ts'
@@ -52,29 +53,16 @@ const invite = async (context: Here, { email, role }: { email: string; role: Rol
   if (!mayInvite(here))
     throw refuse('forbidden', 'Only the operator of this server adds people (SIGN_UP is closed).')
   checkGives(here, role)
-  const { store, clock } = here.gateway
+  const { store } = here.gateway
   const { orgId } = here.session
   const members = await store.members.list({ orgId })
   if (members.some((member) => member.email === email.trim().toLowerCase()))
     throw refuse('forbidden', 'This person is a member already; change the role instead.')
-  // Without mail nobody has proved the address. Whoever saw the person's first link may be somebody else, and must not
-  // get in here.
-  const before = await personBy(store.people, email)
-  if (before !== undefined && here.settings.smtp === undefined && !here.session.operator)
-    throw refuse(
-      'forbidden',
-      'This address has an account already; the operator of this server adds it to yours.',
-    )
-  const person = await ensurePerson(store.people, {
-    email,
-    name: email.split('@')[0] ?? email,
-    now: clock.now(),
-  })
-  await store.members.put({ orgId, personId: person.id, role }, actorOf(here))
-  // A person with an account signs in as usual: a link shown here would open all of that account.
-  if (before !== undefined) return { value: { id: person.id, sent: false, link: null }, status: 201 }
-  const sending = { email: person.email, lifeMs: INVITATION_MS, subject: 'You are invited to Turnpike' }
-  return { value: { id: person.id, ...(await sendLink(here, sending)) }, status: 201 }
+  const added = await toBeAdded(here, email)
+  const { id } = added.person
+  await store.members.put({ orgId, personId: id, role }, actorOf(here))
+  const letter = { lifeMs: INVITATION_MS, subject: 'You are invited to Turnpike' }
+  return { value: { id, ...(await welcome(here, added, letter)) }, status: 201 }
 }
 
 const target = async (here: Within) => {
@@ -98,9 +86,15 @@ const changeRole = async (context: Here, { role }: { role: Role }): Promise<Repl
 
 const removeMember = async (context: Here): Promise<Reply> => {
   const here = within(context)
-  const { personId, orgId } = await target(here)
-  if ((await here.gateway.store.members.remove({ orgId, personId }, actorOf(here))) === 'last_owner')
-    throw lastOwner()
+  const { personId, orgId, role } = await target(here)
+  const { members } = here.gateway.store
+  const owners = (await members.list({ orgId })).filter((member) => member.role === 'owner')
+  if (role === 'owner' && owners.length === 1) throw lastOwner()
+  // Keys end first: a person who was removed cannot be removed again, if something fails half-way.
+  await stopKeysOf(here, personId)
+  if ((await members.remove({ orgId, personId }, actorOf(here))) === 'last_owner') throw lastOwner()
+  // Those that the person made meanwhile.
+  await stopKeysOf(here, personId)
   return { value: { done: true } }
 }
 
@@ -163,7 +157,7 @@ export const teamRoutes: readonly ConsoleRoute[] = [
   {
     method: 'DELETE',
     path: '/team/:id',
-    summary: 'Removes a member.',
+    summary: 'Removes a member, and disables the keys that they made for the organisation.',
     audience: ['team'],
     fresh: true,
     answer: done,

@@ -2,14 +2,14 @@
 import { randomBytes } from 'node:crypto'
 import { invalid, refuse } from '../core/refusal.ts'
 import { monthOf } from '../core/time.ts'
-import type { KeyChange } from '../store/accounts/tenancy-port.ts'
+import type { KeyChange, ReferenceTaken } from '../store/accounts/tenancy-port.ts'
 import type { Key } from '../tenancy/key.ts'
 import type { LimitsBody } from '../tenancy/limits-body.ts'
 import { marginIn } from '../tenancy/margin.ts'
 import { actorOf, type ConsoleRoute, type Here, type Reply, type Within, within } from './here.ts'
 import { hashOfLink } from './links.ts'
-import { makeKey, resellerKey, walletOf, wrongLimits } from './make-key.ts'
-import { bodied, isoOf } from './read.ts'
+import { makeTenantKeys, resellerKey, walletOf, wrongLimits } from './make-key.ts'
+import { bodied, isoOf, storable } from './read.ts'
 import { keysMade, tenantsBody } from './schema/keys.ts'
 import { done } from './schema/shared.ts'
 import {
@@ -26,16 +26,10 @@ import { suspensionOf, type Tenant, tenantOf } from './tenant-of.ts'
 type NewTenant = { label: string; reference?: string | undefined; limits?: LimitsBody | undefined }
 
 /** A list that is sent again, with a few lines more, would make each of its tenants a second time. */
-const checkReferences = async ({ gateway, session }: Within, wanted: readonly NewTenant[]): Promise<void> => {
-  if (wanted.every(({ reference }) => reference === undefined)) return
-  const found = await gateway.store.tenants.keys({ orgId: session.orgId })
-  const labels = new Map(found.filter(({ key }) => !key.deleted).map((one) => [one.reference, one.key.label]))
-  for (const [at, { reference }] of wanted.entries()) {
-    const label = reference === undefined ? undefined : labels.get(reference)
-    if (label === undefined) continue
-    const param = `tenants.${at}.reference`
-    throw invalid(param, `'${param}' ('${reference}') is that of your tenant '${label}'; nothing was made.`)
-  }
+const isTaken = (tenants: readonly NewTenant[], { reference: taken, label }: ReferenceTaken) => {
+  const at = tenants.findIndex(({ reference }) => reference !== undefined && storable(reference) === taken)
+  const param = `tenants.${at}.reference`
+  return invalid(param, `'${param}' ('${taken}') is that of your tenant '${label}'; nothing was made.`)
 }
 
 /** Makes one child key per tenant. Their values are in this answer and nowhere else. */
@@ -52,9 +46,8 @@ const createTenants = async (
     const wrong = wrongLimits(here, one)
     if (wrong !== undefined) throw refuse(wrong.code, `Tenant '${one.label}': ${wrong.message}`, wrong)
   }
-  await checkReferences(here, tenants)
-  const data = []
-  for (const one of wanted) data.push(await makeKey(here, walletId, one))
+  const data = await makeTenantKeys(here, walletId, wanted)
+  if ('reference' in data) throw isTaken(tenants, data)
   return { value: { data }, status: 201 }
 }
 

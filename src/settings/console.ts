@@ -13,7 +13,7 @@ export const consoleSettings = {
     name: 'CONSOLE_ORIGIN',
     is: matching(/^https?:\/\/[a-z0-9.[\]:-]+$/, 'an origin such as https://console.example.com'),
     meaning:
-      'Public address of the console. With https its cookie is `__Host-` and Secure; without it the host of the request is taken.',
+      'Public address of the console. With https its cookie is `__Host-` and Secure. With mail (`SMTP_URL`) or a company’s sign-in (`OIDC_ISSUER`) it is needed, and `PUBLIC_URL` stands in for it; else the host of the request is taken.',
   },
   signUp: {
     name: 'SIGN_UP',
@@ -25,7 +25,8 @@ export const consoleSettings = {
   smtp: {
     name: 'SMTP_URL',
     is: secret(/^smtps?:\/\/.+$/, 'smtp://… or smtps://…'),
-    meaning: 'Where the console sends its mail; without it, links are shown to people who may see them.',
+    meaning:
+      'Where the console sends its mail; without it, links are shown to people who may see them. Needs `CONSOLE_ORIGIN` or `PUBLIC_URL`.',
   },
   mailFrom: {
     name: 'MAIL_FROM',
@@ -37,7 +38,7 @@ export const consoleSettings = {
     name: 'OIDC_ISSUER',
     is: matching(/^https:\/\/\S+$|^http:\/\/(127\.0\.0\.1|localhost)(:\d+)?(\/\S*)?$/, 'an https address'),
     meaning:
-      "A company's own identity provider (OpenID Connect), by its issuer. Its redirect address is `/console/api/session/callback/company` of the console. People are found by its e-mail addresses, except those that it calls not verified (`OIDC_TRUST_EMAIL`).",
+      "A company's own identity provider (OpenID Connect), by its issuer. Its redirect address is `/console/api/session/callback/company` of the console. People are found by its e-mail addresses that it calls verified (`OIDC_TRUST_EMAIL`).",
   },
   oidcClientId: {
     name: 'OIDC_CLIENT_ID',
@@ -60,7 +61,7 @@ export const consoleSettings = {
     is: onOff(),
     fallback: 'off',
     meaning:
-      'Whether an address counts that the provider calls not verified (`email_verified: false`). Turn it on only if people cannot choose their address there: whoever has the address of an account here gets that account.',
+      'Whether an address counts that the provider does not call verified (`email_verified` is not true; Entra ID leaves it out). Turn it on only if people cannot choose their address there: whoever has the address of an account here gets that account.',
   },
   oidcOrg: {
     name: 'OIDC_ORG',

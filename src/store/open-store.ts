@@ -22,7 +22,7 @@ import { deleteExpired } from './engine/expire.ts'
 import { hasLedger, migrate } from './engine/migrate.ts'
 import { openEngine, type StoreAddress } from './engine/open-engine.ts'
 import { type Planned, planMigrations } from './engine/plan.ts'
-import { settingIn } from './engine/setting.ts'
+import { readSettingIn, settingIn, writeSettingIn } from './engine/setting.ts'
 import { exportStore } from './exports/export-store.ts'
 import { Overdrawn, ReplayConflict, StoreFault, TooLarge } from './faults.ts'
 import { checkoutStore } from './funding/checkout-store.ts'
@@ -107,6 +107,8 @@ const storeOn = (engine: Engine): Store => ({
   engine: engine.name,
   ...guarded({
     setting: (name: string, make: () => string) => settingIn(engine, name, make),
+    readSetting: (name: string) => readSettingIn(engine, name),
+    writeSetting: (name: string, value: string) => writeSettingIn(engine, name, value),
     ping: async () => {
       await once(engine, 'control', statement('select 1 as one'))
     },

@@ -57,6 +57,9 @@ export type Store = Ports & {
   readonly engine: 'sqlite' | 'postgres'
   /** A value made once per database, such as the secret that hashes keys; the first writer wins and all read the same. */
   setting(name: string, make: () => string): Promise<string>
+  /** The same without making it, and set anew. */
+  readSetting(name: string): Promise<string | undefined>
+  writeSetting(name: string, value: string): Promise<void>
   /** A trivial round trip, for /api/status. */
   ping(): Promise<void>
   close(): Promise<void>

@@ -3,10 +3,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { ensurePerson } from '../../src/console/new-person.ts'
 import { listen } from '../../src/http/listen.ts'
 import type { Role } from '../../src/store/people/people-port.ts'
-import { startConsole } from '../console/rig.ts'
+import { ensurePerson, startConsole } from '../console/rig.ts'
 
 export type ListeningConsole = Awaited<ReturnType<typeof startConsole>> & {
   readonly address: string

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { BrowserContext, Page } from 'playwright-core'
 import { Secret } from '../../src/core/secret.ts'
 import { type Issuer, startIssuer } from '../console/issuer.ts'
+import { codeOf } from '../console/totp-code.ts'
 import { openBrowser, type TestBrowser } from './open-browser.ts'
 import { type ListeningConsole, listenConsole } from './rig.ts'
 import { signInByLink } from './sign-in-by-link.ts'
@@ -100,6 +101,37 @@ test('somebody who was invited opens the link, sets a password, makes a key, and
   await signIn()
   await overview(page)
   expect(errors).toEqual([])
+})
+
+test('a second factor is set up, is asked for with a link, and is turned off by a code', async () => {
+  const { page, errors } = await browser.newPage(size)
+  const email = 'codes@example.com'
+  await it.enter(page, email, 'owner')
+  const newLink = async () => it.addressOfLink(it.address, await it.link(email))
+  await page.goto('about:blank')
+  await signInByLink(page, await newLink())
+  await page.goto(`${it.address}/console/settings`)
+  await page.getByRole('textbox', { name: 'Your password' }).fill('a password of mine')
+  await page.getByRole('button', { name: 'Set up a second factor' }).click()
+  const secret = (await page.getByLabel('secret for the app', { exact: true }).textContent()) ?? ''
+  const backup = (await page.getByLabel('backup codes', { exact: true }).textContent()) ?? ''
+  await page.getByLabel('The code it shows now').fill(codeOf(secret.trim()))
+  await page.getByRole('button', { name: 'Turn on' }).click()
+  await page.getByRole('button', { name: 'Turn off' }).waitFor()
+  const [first = '', second = ''] = backup.trim().split(/\s+/)
+  await page.goto('about:blank')
+  await page.goto(await newLink())
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByLabel('Code of your authenticator app').fill(first)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await overview(page)
+  await page.goto(`${it.address}/console/settings`)
+  await page.getByLabel('A code of the app, or a backup code').fill(second)
+  await page.getByRole('textbox', { name: 'Your password' }).fill('a password of mine')
+  await page.getByRole('button', { name: 'Turn off' }).click()
+  await page.getByRole('button', { name: 'Set up a second factor' }).waitFor()
+  // The browser tells of the 401 that asks for the code.
+  expect(errors.filter((error) => !error.includes('401'))).toEqual([])
 })
 
 test('a console on this machine is reached while the browser says that there is no network', async () => {

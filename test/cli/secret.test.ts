@@ -153,3 +153,26 @@ test('while several processes are replaced, those with the old one know what the
     await database.stop()
   }
 })
+
+test('a key is not made under a secret that the server does not have: it would be a 401', async () => {
+  const url = `sqlite:${join(home, 'two-secrets.db')}`
+  const server = await startProgram(home, { DATABASE_URL: url, TURNPIKE_SECRET: A })
+  const create = (secret: Settings) =>
+    runProgram(home, { DATABASE_URL: url, ...secret }, 'key', 'create', '--label', 'new')
+  for (const [secret, why] of [
+    [{ TURNPIKE_SECRET: B }, 'TURNPIKE_SECRET here is not that of the server: it would answer 401'],
+    [{}, 'TURNPIKE_SECRET is not set here, but the server has one: it would answer 401'],
+  ] as const) {
+    const { code, out, errors } = await create(secret)
+    expect([code, out, errors]).toEqual([1, '', expect.stringContaining(why)])
+  }
+  const made = await create({ TURNPIKE_SECRET: A })
+  expect(made.code).toBe(0)
+  expect((await call(server, made.out.split('\n')[0] ?? '')).status).toBe(200)
+  await stopped(server)
+  // The servers of the ledger have another secret from now on.
+  const next = await startProgram(home, { DATABASE_URL: url, TURNPIKE_SECRET: B, TURNPIKE_SECRET_OLD: A })
+  expect((await create({ TURNPIKE_SECRET: A })).code).toBe(1)
+  expect((await create({ TURNPIKE_SECRET: B })).code).toBe(0)
+  await stopped(next)
+})

@@ -6,7 +6,8 @@ import { freePort } from '../free-port.ts'
 import { jsonOf } from '../server/harness.ts'
 import { serverEngines } from '../store/engines.ts'
 import { type Issuer, startIssuer } from './issuer.ts'
-import { ORIGIN, somebody, startConsole, startConsoleOn, type TestConsole } from './rig.ts'
+import { ORIGIN, PASSWORD, somebody, startConsole, startConsoleOn, type TestConsole } from './rig.ts'
+import { codeOf } from './totp-code.ts'
 
 for (const engine of serverEngines)
   describe(engine.name, () => {
@@ -74,6 +75,46 @@ for (const engine of serverEngines)
       expect((await cameIn(await throughCompany()))[2]).toBe(email)
     })
 
+    test('the first company sign-in ends whatever else opens the account, the next ones nothing', async () => {
+      const email = somebody()
+      const before = await it.visit(email, 'owner')
+      const started = await jsonOf(await before.ask('POST', '/session/totp', { password: PASSWORD }))
+      const secret = new URL(started.uri).searchParams.get('secret') ?? ''
+      const on = await before.ask('PUT', '/session/totp', { code: codeOf(secret) })
+      const earlier = it.withCookie(it.cookieOf(on))
+      const link = await it.link(email, { how: 'operator', by: 'test' })
+      issuer.says({ sub: email, email, email_verified: true })
+      const first = await throughCompany()
+      expect(await cameIn(first)).toEqual([302, '/console', email])
+      expect((await earlier('GET', '/keys')).status).toBe(401)
+      expect((await it.stranger('POST', '/session/password', { email, password: PASSWORD })).status).toBe(401)
+      expect((await it.stranger('POST', '/session/link', { token: link })).status).toBe(401)
+      const [row] = await it.store.people.find('person', {
+        where: [{ column: 'id', is: '=', value: before.personId }],
+      })
+      expect(row).toMatchObject({ proved_how: 'company', proved_by: issuer.address, two_factor_enabled: 0 })
+      // A password that the owner sets after that is theirs.
+      const token = await it.link(email, { how: 'operator', by: 'test' })
+      expect((await it.stranger('POST', '/session/link', { token, password: PASSWORD })).status).toBe(200)
+      expect(await cameIn(await throughCompany())).toEqual([302, '/console', email])
+      expect((await it.stranger('POST', '/session/password', { email, password: PASSWORD })).status).toBe(200)
+      expect((await it.withCookie(it.cookieOf(first.response))('GET', '/session')).status).toBe(200)
+    })
+
+    test('an operator is not found by an address, but linked from a session of their own', async () => {
+      const email = somebody()
+      const operator = await it.visit(email, 'owner', 'operator', true)
+      const other = await it.visit(somebody(), 'owner')
+      issuer.says({ sub: email, email, email_verified: true })
+      const refused = [302, '/console/sign-in?company=operator', null]
+      expect(await cameIn(await throughCompany())).toEqual(refused)
+      const asOther = await throughCompany(it, (_, own) => `${own}; ${other.cookie}`)
+      expect(asOther.response.headers.get('location')).toBe('/console/sign-in?company=operator')
+      const linked = await throughCompany(it, (_, own) => `${own}; ${operator.cookie}`)
+      expect(await cameIn(linked)).toEqual([302, '/console', email])
+      expect(await cameIn(await throughCompany())).toEqual([302, '/console', email])
+    })
+
     test('somebody whom nobody added does not come in, unless there is an organisation for them', async () => {
       const email = somebody()
       issuer.says({ sub: email, email, email_verified: true, name: 'New' })
@@ -116,8 +157,10 @@ for (const engine of serverEngines)
       expect(await cameIn(await throughCompany())).toEqual(unverified)
       expect(await cameIn(await throughCompany(open))).toEqual(unverified)
       expect(await it.store.people.count('person', [{ column: 'email', is: '=', value: nobody }])).toBe(0)
-      // Many providers leave the claim out.
+      // A provider that leaves the claim out has not said it either.
       issuer.says({ sub: `sub ${email}`, email, name: 'Ada' })
+      expect(await cameIn(await throughCompany())).toEqual(unverified)
+      issuer.says({ sub: `sub ${email}`, email, email_verified: true, name: 'Ada' })
       expect(await cameIn(await throughCompany())).toEqual([302, '/console', email])
       // Who is known by the provider's own name needs no address.
       issuer.says({ sub: `sub ${email}`, email, email_verified: false })
@@ -130,10 +173,12 @@ for (const engine of serverEngines)
         settings: { ...settings(), oidcTrustEmail: true },
       })
       try {
-        const email = somebody()
-        await trusting.visit(email, 'owner')
-        issuer.says({ sub: email, email, email_verified: false, name: 'Ada' })
-        expect(await cameIn(await throughCompany(trusting))).toEqual([302, '/console', email])
+        for (const claims of [{ email_verified: false }, {}]) {
+          const email = somebody()
+          await trusting.visit(email, 'owner')
+          issuer.says({ sub: email, email, ...claims, name: 'Ada' })
+          expect(await cameIn(await throughCompany(trusting))).toEqual([302, '/console', email])
+        }
       } finally {
         await trusting.stop()
       }

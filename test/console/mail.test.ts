@@ -5,12 +5,13 @@ import { Secret } from '../../src/core/secret.ts'
 import { freePort } from '../free-port.ts'
 import { jsonOf } from '../server/harness.ts'
 import { until } from '../until.ts'
-import { PASSWORD, startConsole } from './rig.ts'
+import { ORIGIN, PASSWORD, startConsole } from './rig.ts'
 
 type Mail = { readonly to: string; readonly from: string; readonly text: string }
 
 const mails: Mail[] = []
 let server: SMTPServer
+let smtp: Secret
 let it: Awaited<ReturnType<typeof startConsole>>
 
 /** The text that a mail program shows of quoted-printable. */
@@ -41,12 +42,13 @@ beforeAll(async () => {
     },
   })
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
+  smtp = new Secret(`smtp://turnpike:p%40ss@127.0.0.1:${port}`)
   it = await startConsole({
     settings: {
       signUp: 'open',
-      smtp: new Secret(`smtp://turnpike:p%40ss@127.0.0.1:${port}`),
+      smtp,
       mailFrom: 'Turnpike <console@example.com>',
-      origin: 'http://turnpike.test',
+      origin: ORIGIN,
     },
   })
 })
@@ -114,16 +116,41 @@ test('an invitation comes by mail and is shown to nobody else', async () => {
   expect(session.organisation).toMatchObject({ id: 'org_test', role: 'viewer' })
 })
 
-test('where the mail server refuses, who invites is shown the link instead', async () => {
+test('a mailed link begins with the console’s own address, whatever host the request names', async () => {
+  const email = somebody()
+  await it.visit(email, 'owner')
+  const evil = { host: 'evil.example', origin: 'http://evil.example' }
+  // A page elsewhere is refused; a program may say what it likes, and gets nothing of it.
+  expect((await it.stranger('POST', '/session/ask-link', { email }, evil)).status).toBe(403)
+  const headers = { host: 'evil.example', 'x-forwarded-host': 'evil.example' }
+  expect((await it.stranger('POST', '/session/ask-link', { email }, headers)).status).toBe(200)
+  expect(await linkTo(email)).toMatch(/^[\w-]{43}$/)
+  expect(mailsTo(email)[0]?.text).not.toContain('evil')
+})
+
+test('without an address of its own the console mails nothing', async () => {
+  const other = await startConsole({ settings: { smtp, signUp: 'open' } })
+  try {
+    const email = somebody()
+    const owner = await other.visit(email, 'owner')
+    expect((await other.stranger('POST', '/session/ask-link', { email })).status).toBe(200)
+    const invited = await owner.ask('POST', '/team', { email: somebody(), role: 'viewer' })
+    expect(invited.status).toBe(500)
+    expect(mailsTo(email)).toEqual([])
+  } finally {
+    await other.stop()
+  }
+})
+
+test('where the mail server takes no mail, the link is shown to nobody', async () => {
   const port = await freePort()
   const other = await startConsole({
-    settings: { signUp: 'invite', smtp: new Secret(`smtp://127.0.0.1:${port}`) },
+    settings: { signUp: 'invite', smtp: new Secret(`smtp://127.0.0.1:${port}`), origin: ORIGIN },
   })
   try {
     const owner = await other.visit(somebody(), 'owner')
     const invited = await jsonOf(await owner.ask('POST', '/team', { email: somebody(), role: 'viewer' }))
-    expect(invited.sent).toBe(false)
-    expect(invited.link).toContain('/console/link#')
+    expect(invited).toMatchObject({ sent: false, link: null })
   } finally {
     await other.stop()
   }

@@ -1,10 +1,11 @@
 /** A console without a port: a test server with people in it, and requests as a browser would send them. */
 import { addressOfLink, hashOfLink, mintLink } from '../../src/console/links.ts'
-import { ensurePerson } from '../../src/console/new-person.ts'
+import { createPerson, type NewPerson, type Person, personBy } from '../../src/console/new-person.ts'
+import type { Proof } from '../../src/console/proof.ts'
 import type { ConsoleSettings } from '../../src/gateway/gateway.ts'
 import { consoleSettings } from '../../src/settings/console.ts'
 import { readSettings } from '../../src/settings/setting.ts'
-import type { Role } from '../../src/store/people/people-port.ts'
+import type { PeopleRows, Role } from '../../src/store/people/people-port.ts'
 import { startTestServer } from '../server/harness.ts'
 import type { TestEngine } from '../store/engines.ts'
 
@@ -23,6 +24,13 @@ export type Visitor = {
 type ConsoleSetup = Parameters<typeof startTestServer>[0] & { settings?: Partial<ConsoleSettings> }
 
 export type TestConsole = Awaited<ReturnType<typeof startConsole>>
+
+/** The person with that address, made if there is none. */
+export const ensurePerson = async (people: PeopleRows, wanted: NewPerson): Promise<Person> => {
+  const person = (await personBy(people, wanted.email)) ?? (await createPerson(people, wanted))
+  if (person === undefined) throw new Error('a person was made twice')
+  return person
+}
 
 /** An address that no other test uses. */
 export const somebody = (): string => `p${crypto.randomUUID()}@example.com`
@@ -66,8 +74,9 @@ export const startConsole = async (setup: ConsoleSetup = {}) => {
       .getSetCookie()
       .map((one) => one.split(';')[0])
       .join('; ')
-  const link = (email: string) => mintLink(store.people, { email, now: Date.now(), lifeMs: 60_000 })
-  /** Makes a person with a role and signs them in by a link, with a password set. */
+  const link = (email: string, proves?: Proof) =>
+    mintLink(store.people, { email, now: Date.now(), lifeMs: 60_000, proves })
+  /** Makes a person with a role and signs them in by a link that proves the address, with a password set. */
   const visit = async (
     email: string,
     role?: Role,
@@ -77,7 +86,10 @@ export const startConsole = async (setup: ConsoleSetup = {}) => {
     const person = await ensurePerson(store.people, { email, name: email, now: Date.now() })
     if (role !== undefined) await store.members.put({ orgId, personId: person.id, role }, byTest)
     if (operator) await store.members.setOperator(person.id, true, byTest)
-    const response = await ask('')('POST', '/session/link', { token: await link(email), password: PASSWORD })
+    const response = await ask('')('POST', '/session/link', {
+      token: await link(email, { how: 'operator', by: 'test' }),
+      password: PASSWORD,
+    })
     if (response.status !== 200) throw new Error(await response.text())
     const cookie = cookieOf(response)
     return { cookie, email, personId: person.id, ask: ask(cookie) }

@@ -233,6 +233,44 @@ test('somebody who is removed while signed in is told so at the next request', a
   expect((await jsonOf(refused)).error.message).toStartWith('You belong to no organisation here')
 })
 
+test('the keys of somebody who is removed end with them, those of the playground too; tenants go on', async () => {
+  const gone = await it.visit('left@example.com', 'admin')
+  const own = await jsonOf(await gone.ask('POST', '/keys', { label: 'of who left' }))
+  const play = await jsonOf(await gone.ask('POST', '/playground/key'))
+  const list = { tenants: [{ label: 'Tenant of who left' }] }
+  const [tenant] = (await jsonOf(await gone.ask('POST', '/tenants', list))).data
+  const status = async (value: string) => (await it.post('/v1/chat/completions', chat(), {}, value)).status
+  const values = [own.key, play.key, tenant.key]
+  expect(await Promise.all(values.map(status))).toEqual([200, 200, 200])
+  expect((await who.owner.ask('DELETE', `/team/${gone.personId}`)).status).toBe(200)
+  expect(await Promise.all(values.map(status))).toEqual([403, 403, 200])
+  expect((await who.owner.ask('PUT', `/keys/${own.id}`, { limits: { disabled: false } })).status).toBe(200)
+  expect(await status(own.key)).toBe(200)
+})
+
+test('a person limited to their own keys enables those that they disabled, and none that an admin did', async () => {
+  const { id } = await jsonOf(await who.developer.ask('POST', '/keys', { label: 'on and off' }))
+  const put = async (visitor: Visitor, disabled: boolean) =>
+    (await visitor.ask('PUT', `/keys/${id}`, { limits: { disabled } })).status
+  expect(await put(who.developer, true)).toBe(200)
+  expect(await put(who.developer, false)).toBe(200)
+  expect(await put(who.admin, true)).toBe(200)
+  expect(await put(who.developer, false)).toBe(403)
+  // Not by disabling it again first, and not by the key that takes its place.
+  expect(await put(who.developer, true)).toBe(200)
+  expect(await put(who.developer, false)).toBe(403)
+  const rotated = await jsonOf(await who.developer.ask('POST', `/keys/${id}/rotate`))
+  expect(
+    (await who.developer.ask('PUT', `/keys/${rotated.id}`, { limits: { disabled: false } })).status,
+  ).toBe(403)
+  // Who was disabled by its maker first is the admin's after that.
+  expect(await put(who.admin, false)).toBe(200)
+  expect(await put(who.developer, true)).toBe(200)
+  expect(await put(who.admin, true)).toBe(200)
+  expect(await put(who.developer, false)).toBe(403)
+  expect(await put(who.admin, false)).toBe(200)
+})
+
 test('a change and its record are one: the store keeps both or neither', async () => {
   const made = await jsonOf(
     await who.developer.ask('POST', '/keys', { label: 'mine', spend_cap_usd: 3, can_manage: true }),

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { text, usd as usdBody, whole } from '../../core/body.ts'
 import { email } from './session.ts'
-import { instant, usd } from './shared.ts'
+import { instant, linkGiven, usd } from './shared.ts'
 
 export const accounts = z
   .object({
@@ -28,8 +28,8 @@ export type AccountsShown = z.output<typeof accounts>
 export const newAccountBody = z
   .strictObject({ name: text(1, 100, 'must be a name'), owner_email: email })
   .meta({ id: 'ConsoleNewAccount' })
-export const accountMade = z
-  .object({ org_id: z.string(), wallet_id: z.string(), sent: z.boolean(), link: z.string().nullable() })
+export const accountMade = linkGiven
+  .extend({ org_id: z.string(), wallet_id: z.string() })
   .meta({ id: 'ConsoleAccountMade' })
 export const creditBody = z
   .strictObject({

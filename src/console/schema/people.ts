@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { roles } from '../../store/people/people-port.ts'
 import { email } from './session.ts'
-import { instant } from './shared.ts'
+import { instant, linkGiven } from './shared.ts'
 
 const role = z.enum(roles, `must be one of ${roles.join(', ')}`)
 
@@ -17,13 +17,7 @@ export const team = z
 export type TeamShown = z.output<typeof team>
 
 export const inviteBody = z.strictObject({ email, role }).meta({ id: 'ConsoleInvite' })
-export const invited = z
-  .object({
-    id: z.string(),
-    sent: z.boolean().describe('Whether a mail was sent'),
-    link: z.string().nullable().describe('The one-time link, if no mail was sent; shown only now'),
-  })
-  .meta({ id: 'ConsoleInvited' })
+export const invited = linkGiven.extend({ id: z.string() }).meta({ id: 'ConsoleInvited' })
 export type InvitedShown = z.output<typeof invited>
 export const roleBody = z.strictObject({ role }).meta({ id: 'ConsoleRole' })
 

@@ -7,11 +7,13 @@ import { instant } from './shared.ts'
 export const email = z.email('must be an e-mail address').max(254, 'must be an e-mail address')
 const password = text(12, 200, 'must have 12 to 200 characters')
 
+const codeText = text(6, 20, 'must be a code of 6 digits, or a backup code')
+
 export const signInBody = z
   .strictObject({
     email,
     password: text(1, 200, 'is required'),
-    code: text(6, 20, 'must be a code of 6 digits, or a backup code').optional(),
+    code: codeText.optional(),
   })
   .meta({ id: 'ConsoleSignIn' })
 export const linkBody = z
@@ -19,6 +21,7 @@ export const linkBody = z
     token: text(20, 100, 'must be the secret of a link'),
     password: password.optional(),
     name: text(1, 100, 'must be a name').optional(),
+    code: codeText.optional(),
   })
   .meta({ id: 'ConsoleLink' })
 export const askLinkBody = z.strictObject({ email }).meta({ id: 'ConsoleAskLink' })
@@ -35,6 +38,9 @@ export const passwordBody = z
 export const totpStartBody = z
   .strictObject({ password: text(1, 200, 'is required') })
   .meta({ id: 'ConsoleTotpStart' })
+export const totpEndBody = z
+  .strictObject({ password: text(1, 200, 'is required'), code: codeText })
+  .meta({ id: 'ConsoleTotpEnd' })
 export const totpCodeBody = z
   .strictObject({ code: text(6, 6, 'must be 6 digits') })
   .meta({ id: 'ConsoleTotpCode' })

@@ -32,7 +32,7 @@ import {
 import { spendOf } from './key-spend.ts'
 import { deleteBelow, disableBelow, enableBelow } from './keys-below.ts'
 import { leftOf } from './left-store.ts'
-import { insertKey, lockLine } from './new-key.ts'
+import { insertKey, lockLine, lockReferences } from './new-key.ts'
 import { rehashing } from './rehash.ts'
 import { limitsIn, lockPlace, lockReplaced, putAbove, takePlace } from './replace-key.ts'
 import type { KeyChange, KeyChanged, KeyNote, KeyQuery, KeyStore, NewKey } from './tenancy-port.ts'
@@ -167,6 +167,8 @@ const changeOn = async (
 
 /** A key is put above all keys below the one that it replaces: a reseller may have 100,000 tenants. */
 const REPLACE_MS = 60_000
+/** A list has a thousand tenants at most. */
+const MANY_MS = 60_000
 
 /** A key that already exists stays as it is. */
 const insertOnce = async (
@@ -225,6 +227,18 @@ export const keyStore = (engine: Engine): KeyStore => {
         'control',
         (run) => insertOnce(run, dialect, key, by, note),
         key.replaces === undefined ? undefined : REPLACE_MS,
+      ),
+    createKeys: (keys, by) =>
+      engine.transaction(
+        'control',
+        async (run) => {
+          const taken = await lockReferences(run, dialect, keys)
+          if (taken !== undefined) return taken
+          const made: Key[] = []
+          for (const { key, note } of keys) made.push(await insertOnce(run, dialect, key, by, note))
+          return made
+        },
+        MANY_MS,
       ),
     createChild: (child) => createChildOn(engine, child),
     key: (id) => find('id', id),

@@ -1,8 +1,9 @@
 /** New keys: checked against their creators and their sub-wallet, and inserted in the caller's transaction. */
 import type { Key, KeyId } from '../../tenancy/key.ts'
 import type { Run, SqlDialect } from '../engine/engine.ts'
+import { textOf } from '../engine/row.ts'
 import { aliasesText, grantedColumns, keyOf, limitColumns, limitValues } from './key-row.ts'
-import type { NewKey } from './tenancy-port.ts'
+import type { NewKey, ReferenceTaken } from './tenancy-port.ts'
 
 /**
  * Locks a key and all keys above it, so that none of them is disabled or deleted with its children meanwhile; returns
@@ -56,6 +57,31 @@ const isFirst = async (run: Run, dialect: SqlDialect, { walletId }: NewKey): Pro
     [walletId],
   )
   return others.length === 0
+}
+
+type Noted = { readonly key: NewKey; readonly note: { readonly reference?: string } }
+
+/**
+ * Locks the wallets of new keys, so that nobody else makes keys with the same references meanwhile. Returns the first one
+ * that is taken.
+ */
+export const lockReferences = async (
+  run: Run,
+  dialect: SqlDialect,
+  keys: readonly Noted[],
+): Promise<ReferenceTaken | undefined> => {
+  for (const walletId of new Set(keys.map(({ key }) => key.walletId)))
+    await run(`select a.id from account a where a.id = $1${dialect.lock('a')}`, [walletId])
+  for (const { key, note } of keys) {
+    if (note.reference === undefined) continue
+    const [found] = await run(
+      `select k.label from key_note o join api_key k on k.id = o.key_id
+       where o.reference = $1 and k.org_id = $2 and k.deleted = 0 and k.id <> $3 limit 1`,
+      [note.reference, key.orgId, key.id],
+    )
+    if (found !== undefined) return { reference: note.reference, label: textOf(found, 'label') }
+  }
+  return undefined
 }
 
 /** Inserts a key that does not exist yet. A key below one that is bound to a sub-wallet is bound to it as well. */

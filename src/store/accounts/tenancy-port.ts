@@ -141,9 +141,20 @@ export type WalletStore = {
  */
 export type KeyNote = { readonly madeBy?: string; readonly reference?: string; readonly tenantId?: KeyId }
 
+/** A reference that the organisation has given already, and the label of the key that has it. */
+export type ReferenceTaken = { readonly reference: string; readonly label: string }
+
 /** If `by` says who does it, an event is recorded with the change. */
 export type KeyStore = {
   createKey(key: NewKey, by?: Actor, note?: KeyNote): Promise<Key>
+  /**
+   * Makes keys of one wallet, all or none: none if a reference of theirs is that of another key of the organisation that
+   * is not deleted, also if that is made at the same moment.
+   */
+  createKeys(
+    keys: readonly { readonly key: NewKey; readonly note: KeyNote }[],
+    by: Actor,
+  ): Promise<readonly Key[] | ReferenceTaken>
   /** Makes a key below one that may manage keys; undefined if that one may not (any more), or is disabled. */
   createChild(key: NewKey & { readonly parentId: KeyId }): Promise<Key | undefined>
   /** Also finds a deleted key, and says so; its version tells caches that they are out of date. */

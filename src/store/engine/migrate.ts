@@ -36,6 +36,7 @@ import monthSumsSqlite from '../migrations/0025-month-sums.sqlite.sql' with { ty
 import detailMonths from '../migrations/0026-detail-months.postgres.sql' with { type: 'text' }
 import replacedKeys from '../migrations/0027-replaced-keys.sql' with { type: 'text' }
 import place from '../migrations/0028-place.sql' with { type: 'text' }
+import proof from '../migrations/0029-proof.sql' with { type: 'text' }
 import { type Engine, once, type Row, type Run, statement } from './engine.ts'
 import { countOf, textOf } from './row.ts'
 
@@ -98,6 +99,7 @@ export const migrations: readonly Migration[] = [
   { version: 26, name: 'detail-months', common: '', own: { postgres: detailMonths }, adds: true },
   { version: 27, name: 'replaced-keys', common: replacedKeys, own: {}, adds: true },
   { version: 28, name: 'place', common: place, own: {}, adds: true },
+  { version: 29, name: 'proof', common: proof, own: {}, adds: true },
 ]
 
 /** The text of a migration as an engine runs it. */

@@ -6,15 +6,24 @@ import { Button, Card, Center, PasswordInput, Stack, Text, Title } from '@mantin
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { ask } from '../parts/api.ts'
+import { CodeInput, needsCode } from '../parts/code-input.tsx'
 import { useEntered } from '../parts/entered.ts'
 import { Failed } from '../parts/ui.tsx'
 
 export const Link = () => {
   const [token] = useState(() => location.hash.slice(1))
   const [password, setPassword] = useState('')
+  const [code, setCode] = useState('')
+  const [asksCode, setAsksCode] = useState(false)
   const signIn = useMutation({
-    mutationFn: () => ask('POST', '/session/link', { token, ...(password === '' ? {} : { password }) }),
+    mutationFn: () =>
+      ask('POST', '/session/link', {
+        token,
+        ...(password === '' ? {} : { password }),
+        ...(code === '' ? {} : { code }),
+      }),
     onSuccess: useEntered(),
+    onError: (error) => setAsksCode(asksCode || needsCode(error)),
   })
   const submit = (event: FormEvent) => {
     event.preventDefault()
@@ -39,7 +48,8 @@ export const Link = () => {
               value={password}
               onChange={(event) => setPassword(event.currentTarget.value)}
             />
-            <Failed error={signIn.error} />
+            {asksCode && <CodeInput value={code} onChange={setCode} />}
+            {!needsCode(signIn.error) && <Failed error={signIn.error} />}
             <Button type="submit" loading={signIn.isPending} disabled={token === ''}>
               Sign in
             </Button>

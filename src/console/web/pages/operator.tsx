@@ -3,6 +3,7 @@ import { Button, Group, Stack, Table, Text, TextInput } from '@mantine/core'
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { AccountsShown } from '../../schema/operator.ts'
+import type { LinkGiven } from '../../schema/shared.ts'
 import { type Account, AccountActs, type Act } from '../parts/account-acts.tsx'
 import { ask, queries, queryOf, reading } from '../parts/api.ts'
 import { Dialog } from '../parts/dialog.tsx'
@@ -22,8 +23,7 @@ const NewAccount = () => {
   const [name, setName] = useState('')
   const [email, setEmail] = useState('')
   const create = useMutation({
-    mutationFn: () =>
-      ask<{ link: string | null; sent: boolean }>('POST', '/operator/accounts', { name, owner_email: email }),
+    mutationFn: () => ask<LinkGiven>('POST', '/operator/accounts', { name, owner_email: email }),
     onSuccess: () => queries.invalidateQueries(),
   })
   return (
@@ -47,12 +47,10 @@ const NewAccount = () => {
               onChange={(event) => setEmail(event.currentTarget.value)}
             />
           </DialogForm>
-        ) : create.data.link === null ? (
-          <Text size="sm">A link is on its way to the owner by mail.</Text>
         ) : (
           <Stack>
-            <Text size="sm">Give this link to the owner. It signs them in once, within seven days.</Text>
-            <Code text={create.data.link} name="link of the owner" />
+            <Text size="sm">{create.data.told}</Text>
+            {create.data.link !== null && <Code text={create.data.link} name="link of the owner" />}
           </Stack>
         )}
       </Dialog>

@@ -117,8 +117,9 @@ const TotpStart = () => {
 
 const TotpEnd = () => {
   const [password, setPassword] = useState('')
+  const [code, setCode] = useState('')
   const end = useMutation({
-    mutationFn: () => ask('POST', '/session/totp/off', { password }),
+    mutationFn: () => ask('POST', '/session/totp/off', { password, code }),
     onSuccess: () => queries.invalidateQueries(),
   })
   return (
@@ -130,11 +131,17 @@ const TotpEnd = () => {
         value={password}
         onChange={(event) => setPassword(event.currentTarget.value)}
       />
+      <TextInput
+        label="A code of the app, or a backup code"
+        autoComplete="one-time-code"
+        value={code}
+        onChange={(event) => setCode(event.currentTarget.value)}
+      />
       <Failed error={end.error} />
       <Group>
         <Button
           variant="default"
-          disabled={password === ''}
+          disabled={password === '' || code.length < 6}
           loading={end.isPending}
           onClick={() => end.mutate()}
         >
@@ -142,6 +149,29 @@ const TotpEnd = () => {
         </Button>
       </Group>
     </Stack>
+  )
+}
+
+/** Links the company's provider to the account of who is signed in; operators come in by it only then. */
+const Company = ({ name }: { name: string }) => {
+  const begin = useMutation({
+    mutationFn: () => ask<{ url: string }>('POST', '/session/company'),
+    onSuccess: ({ url }) => location.assign(url),
+  })
+  return (
+    <Panel title={`Sign in with ${name}`}>
+      <Stack maw={480}>
+        <Text size="sm" c="dimmed">
+          The first time, your password, passkeys and codes end, and so do all your sessions.
+        </Text>
+        <Failed error={begin.error} />
+        <Group>
+          <Button variant="default" loading={begin.isPending} onClick={() => begin.mutate()}>
+            Sign in with {name}
+          </Button>
+        </Group>
+      </Stack>
+    </Panel>
   )
 }
 
@@ -192,7 +222,12 @@ const Sessions = () => {
   )
 }
 
-const Own = ({ person }: { person: NonNullable<SessionShown['person']> }) => (
+type OwnProps = {
+  readonly person: NonNullable<SessionShown['person']>
+  readonly company: string | null
+}
+
+const Own = ({ person, company }: OwnProps) => (
   <Stack>
     {person.has_password ? (
       <Password />
@@ -205,6 +240,7 @@ const Own = ({ person }: { person: NonNullable<SessionShown['person']> }) => (
     )}
     {person.has_password && <Panel title="Second factor">{person.totp ? <TotpEnd /> : <TotpStart />}</Panel>}
     <Passkeys />
+    {company !== null && <Company name={company} />}
     <Sessions />
   </Stack>
 )
@@ -215,7 +251,7 @@ export const Settings = () => {
   return (
     <>
       <PageHead title="Settings" about={`Signed in as ${data.person.email}.`} />
-      <Own person={data.person} />
+      <Own person={data.person} company={data.company} />
     </>
   )
 }

@@ -2,7 +2,8 @@
 import { Button, Card, Center, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useContext, useState } from 'react'
-import { ApiError, ask } from '../parts/api.ts'
+import { ask } from '../parts/api.ts'
+import { CodeInput, needsCode } from '../parts/code-input.tsx'
 import { Interrupted, useEntered } from '../parts/entered.ts'
 import { OtherWays } from '../parts/other-ways.tsx'
 import { Failed } from '../parts/ui.tsx'
@@ -12,8 +13,6 @@ const useSignIn = () =>
     mutationFn: (values: object) => ask('POST', '/session/password', values),
     onSuccess: useEntered(),
   })
-
-const needsCode = (error: unknown): boolean => error instanceof ApiError && error.code === 'code_required'
 
 export const SignIn = () => {
   const [email, setEmail] = useState('')
@@ -57,16 +56,7 @@ export const SignIn = () => {
               value={password}
               onChange={(event) => setPassword(event.currentTarget.value)}
             />
-            {asksCode && (
-              <TextInput
-                label="Code of your authenticator app"
-                autoComplete="one-time-code"
-                inputMode="numeric"
-                autoFocus
-                value={code}
-                onChange={(event) => setCode(event.currentTarget.value)}
-              />
-            )}
+            {asksCode && <CodeInput value={code} onChange={setCode} />}
             {!needsCode(signIn.error) && <Failed error={signIn.error} />}
             <Button type="submit" loading={signIn.isPending}>
               Sign in

@@ -52,11 +52,11 @@ const InviteForm = ({ onDone }: { onDone: (invited: InvitedShown) => void }) => 
 const Invited = ({ invited }: { invited: InvitedShown }) => (
   <Stack>
     {invited.link === null ? (
-      <Text size="sm">{invited.sent ? 'A link is on its way by mail.' : 'Done. They sign in as usual.'}</Text>
+      <Text size="sm">{invited.told}</Text>
     ) : (
       <>
         <Alert color="yellow" variant="outline" className="failed" title="Give them this link">
-          It signs them in once, within seven days, and is shown only now.
+          {invited.told}
         </Alert>
         <Code text={invited.link} name="link of the invitation" />
       </>
@@ -118,8 +118,8 @@ const Member = ({
           onYes={() => remove.mutate()}
           onClose={() => setAsks(false)}
         >
-          They see nothing of the organisation from then on. Keys that they made stay valid: disable those
-          that shall not.
+          They see nothing of the organisation from then on, and the keys that they made for it are disabled.
+          Enable those that shall go on. Keys of tenants go on by themselves.
         </Confirm>
         {mayChange && member.id !== me && (
           <Button size="compact-xs" variant="default" onClick={() => setAsks(true)}>

@@ -43,9 +43,15 @@ const ByCompany = ({ name }: { name: string }) => {
       )}
       {query.company === 'unverified' && (
         <Text size="sm" role="alert">
-          {name} says that your e-mail address is not verified, so it opens no account here. Verify it at{' '}
+          {name} does not say that your e-mail address is verified, so it opens no account here. Verify it at{' '}
           {name} and sign in again, or sign in another way. If nobody can verify addresses there, ask the
           operator of this server.
+        </Text>
+      )}
+      {query.company === 'operator' && (
+        <Text size="sm" role="alert">
+          You operate this server, so an e-mail address alone does not open your account. Sign in another way
+          first; then sign in with {name} from Settings, once.
         </Text>
       )}
       <Failed error={begin.error} />
