@@ -9,10 +9,13 @@ export const silentProxy = async (
   silence: (on: boolean) => void
   /** Falls silent for good once a client has sent this; undefined takes it back. */
   silenceAfter: (text: string | undefined) => void
+  /** Whether the server has answered something that its client no longer hears: what was sent last was carried out. */
+  hasLostAnAnswer: () => boolean
   stop: () => void
 }> => {
   let silent = false
   let last: string | undefined
+  let lostAnAnswer = false
   const sockets = new Set<Socket>()
   const server: Server = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname)
@@ -22,6 +25,7 @@ export const silentProxy = async (
       from.on('data', (bytes) => {
         dead ||= silent
         if (!dead) to.write(bytes)
+        else lostAnAnswer ||= from === upstream
         if (last !== undefined && from === client && bytes.includes(last)) silent = true
       })
       from.on('error', () => undefined)
@@ -49,6 +53,7 @@ export const silentProxy = async (
     silenceAfter: (text) => {
       last = text
     },
+    hasLostAnAnswer: () => lostAnAnswer,
     stop,
   }
 }

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { openStore } from '../../src/store/open-store.ts'
 import { postgresForTests, type TestDatabase } from '../postgres.ts'
-import { BUSY_MS } from '../until.ts'
+import { BUSY_MS, until } from '../until.ts'
 import { silentProxy } from './silent-proxy.ts'
 import { CENT, createOneKey } from './world.ts'
 
@@ -47,7 +47,7 @@ describe('a PostgreSQL that falls silent', () => {
       () => 'lent',
       () => 'lost',
     )
-    await Bun.sleep(200)
+    await until(proxy.hasLostAnAnswer)
     const isLent = async () => {
       const answer = await living.ledger
         .lend({ ...ask, instance: 'living', leaseId: 'living:1' })
