@@ -11,6 +11,7 @@ import { unpricedLines } from './offered-models.ts'
 import { modelWarnings, openCatalogue } from './open-catalogue.ts'
 import { ownAddress } from './own-address.ts'
 import { type Database, Failed, print, tableOf, withDatabase } from './run-command.ts'
+import { strayNames } from './stray-names.ts'
 
 type Options = { readonly address?: string; readonly dryRun?: boolean; readonly json?: boolean }
 
@@ -57,6 +58,11 @@ const check = async (): Promise<void> => {
   for (const line of unpricedLines(unpriced)) process.stdout.write(`Note: ${line}\n`)
   for (const name of config.strayAddresses)
     process.stdout.write(`Note: no vendor has the address ${name}; docs/vendors.md names the variables\n`)
+  const stray = strayNames(process.env)
+  if (stray.length > 0)
+    throw new BadSetting(
+      stray.map(({ name, meant }) => `${name} is no setting; did you mean ${meant}?`).join('\n'),
+    )
   process.stdout.write(
     `The settings are valid. Vendors on: ${[...vendors.keys()].join(', ')}  (${catalogue.list().length} models)\n`,
   )

@@ -156,11 +156,14 @@ export const parseConfigFile = (text: string, path: string, environment: Environ
   }
   const read = file.safeParse(filledIn(value, path, environment), { error: wrongKind })
   if (read.success) return read.data
-  const [issue] = read.error.issues
-  const where = issue === undefined || issue.path.length === 0 ? 'the file' : issue.path.join('.')
+  throw new BadSetting(read.error.issues.map((issue) => `${path}: ${problemOf(issue)}`).join('\n'))
+}
+
+const problemOf = (issue: z.core.$ZodIssue): string => {
+  const where = issue.path.length === 0 ? 'the file' : issue.path.join('.')
   // The issue of a record contains what its names must look like.
-  const reason = issue?.code === 'invalid_key' ? issue.issues[0]?.message : issue?.message
-  throw new BadSetting(`${path}: ${where}: ${reason ?? 'invalid'}${hint(issue)}`)
+  const reason = issue.code === 'invalid_key' ? issue.issues[0]?.message : issue.message
+  return `${where}: ${reason ?? 'invalid'}${hint(issue)}`
 }
 
 const kinds: Readonly<Record<string, string>> = {
@@ -193,8 +196,8 @@ const known = [
 ]
 
 /** The known name that is nearest to an unknown one. */
-const hint = (issue: z.core.$ZodIssue | undefined): string => {
-  if (issue?.code !== 'unrecognized_keys') return ''
+const hint = (issue: z.core.$ZodIssue): string => {
+  if (issue.code !== 'unrecognized_keys') return ''
   const stranger = issue.keys[0] ?? ''
   const near = known
     .map((name) => ({ name, shared: sharedLetters(name, stranger) }))

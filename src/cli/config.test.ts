@@ -21,8 +21,16 @@ test.each([
     'WORKERS above 1 needs PostgreSQL: set DATABASE_URL=postgres://… or leave one process on SQLite',
   ],
   [
-    { OIDC_ISSUER: 'https://id.example.com' },
+    { OIDC_ISSUER: 'https://id.example.com', CONSOLE_ORIGIN: 'https://console.example.com' },
     'OIDC_ISSUER and OIDC_CLIENT_ID are of no use without each other: set both or none',
+  ],
+  [
+    { SMTP_URL: 'smtp://mail.example.com' },
+    'SMTP_URL needs CONSOLE_ORIGIN (or PUBLIC_URL): the address that links in mails begin with',
+  ],
+  [
+    { OIDC_ISSUER: 'https://id.example.com', OIDC_CLIENT_ID: 'turnpike' },
+    'OIDC_ISSUER needs CONSOLE_ORIGIN (or PUBLIC_URL): the address that the provider sends people back to',
   ],
   [{ ASSETS: 's3://media' }, 'ASSETS=s3://… needs ASSETS_KEY_ID and ASSETS_SECRET'],
   [{ ASSETS: 's3://UPPER/..' }, "ASSETS must be a path or s3://<bucket>/<prefix>, not 's3://UPPER/..'"],
@@ -312,4 +320,20 @@ test('assets lie in a folder, or in a bucket under a prefix', () => {
   expect(placeOf({ ...named, ASSET_ORIGIN: 'https://media.example.com' }).origin).toBe(
     'https://media.example.com',
   )
+})
+
+test('all mistakes of the file are told, a line each', () => {
+  const text = 'markup: [1]\nvendors: { x: { base_url: 1 } }\nmodells: {}'
+  expect(messageOf(() => parseConfigFile(text, 'f', {})).split('\n').length).toBe(3)
+})
+
+test('with mail or a company’s sign-in the console has one address, and PUBLIC_URL stands in for it', () => {
+  const originOf = (environment: Record<string, string>) => readConfig(environment, {}).console.origin
+  const [PUBLIC_URL, CONSOLE_ORIGIN] = ['https://gate.example.com', 'https://console.example.com']
+  const company = { OIDC_ISSUER: 'https://id.example.com', OIDC_CLIENT_ID: 'turnpike' }
+  for (const people of [{ SMTP_URL: 'smtp://mail.example.com' }, company]) {
+    expect(originOf({ ...people, PUBLIC_URL })).toBe(PUBLIC_URL)
+    expect(originOf({ ...people, PUBLIC_URL, CONSOLE_ORIGIN })).toBe(CONSOLE_ORIGIN)
+  }
+  expect(originOf({ PUBLIC_URL })).toBeUndefined()
 })

@@ -17,6 +17,7 @@ import { strayAddresses } from './base-urls.ts'
 import { type ConfigFile, readConfigFile } from './config-file.ts'
 import { discountOf, markupOf, modelOf, overrideOf } from './config-prices.ts'
 import { vendorSetups } from './config-vendors.ts'
+import { consoleConfigOf } from './console-config.ts'
 import { type ExportConfig, exportConfigOf } from './export-config.ts'
 import { withSecretFiles } from './secret-files.ts'
 import { x402OptionsOf } from './x402-config.ts'
@@ -60,6 +61,8 @@ export type Config = Omit<ValuesOf<typeof serverSettings>, 'journal'> &
      * secrets.
      */
     readonly fixed: Readonly<Record<string, Secret>>
+    /** The whole content of turnpike.yaml. */
+    readonly file: ConfigFile
     /** Prices and records of products that are not chat. */
     readonly media: NonNullable<ConfigFile['media']>
   }
@@ -72,18 +75,15 @@ export const readConfig = (given: Environment, file?: ConfigFile): Config => {
     set: () => readSettings(settings, environment),
     read: () => {
       const found = file ?? readConfigFile(environment)
-      return { ...readFile(found, environment), fixed: fixedOf(found, environment) }
+      return { ...readFile(found, environment), file: found, fixed: fixedOf(found, environment) }
     },
   })
   const { server, calls } = set
   const local = server.databaseUrl.startsWith('sqlite:')
-  const { stripe, assets } = together({
+  const { stripe, assets, people } = together({
     assets: () => assetsConfigOf(set.assets),
     stripe: () => stripeOf(set.stripe),
-    company: () => {
-      if ((set.console.oidcIssuer === undefined) !== (set.console.oidcClientId === undefined))
-        bad('OIDC_ISSUER and OIDC_CLIENT_ID are of no use without each other: set both or none')
-    },
+    people: () => consoleConfigOf(set.console, set.assets),
     workers: () => {
       if (server.workers > 1 && local)
         bad('WORKERS above 1 needs PostgreSQL: set DATABASE_URL=postgres://… or leave one process on SQLite')
@@ -96,7 +96,7 @@ export const readConfig = (given: Environment, file?: ConfigFile): Config => {
     stripe,
     assets,
     backup: set.backup,
-    console: set.console,
+    console: people,
     watch: set.watch,
     publicUrl: set.assets.publicUrl,
     ...read,

@@ -17,6 +17,7 @@ import type {
 } from '../gateway/gateway.ts'
 import type { Environment } from '../settings/bad-setting.ts'
 import { type Config, readConfig } from './config.ts'
+import { dropsBetween } from './config-drops.ts'
 import { changesBetween, fingerprintOf, type Summary, summaryOf } from './config-summary.ts'
 import { type OpenCatalogue, openCatalogue } from './open-catalogue.ts'
 import type { KeyHash } from './parts.ts'
@@ -86,6 +87,8 @@ export const newReloading = (start: Start): Reloading => {
       return refused(error, dryRun)
     }
     const summary = summaryOf(config, opened, hash)
+    const drops = dropsBetween(now, { summary, config })
+    if (why === 'file' && drops.length > 0) return refused(new Error(heldBack(drops)), dryRun)
     const changes = changesBetween(now.summary, summary)
     const needsRestart = otherwise(start.config.fixed, config.fixed)
     if (dryRun) return { outcome: 'checked', errors: [], changes, needsRestart }
@@ -135,6 +138,14 @@ export const newReloading = (start: Start): Reloading => {
     },
   }
 }
+
+/** Nobody has asked for it, so it may be an accident. */
+const heldBack = (drops: readonly string[]): string =>
+  [
+    ...drops.slice(0, LOGGED_MAX).map((drop) => `${drop} is gone`),
+    ...(drops.length > LOGGED_MAX ? [`${drops.length - LOGGED_MAX} more are gone`] : []),
+    'what takes something away takes effect by `turnpike config apply` only',
+  ].join('\n')
 
 const VERSION = 12
 

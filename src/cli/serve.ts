@@ -21,7 +21,8 @@ import { readyToAsk, warnOfFiles } from './open-files.ts'
 import { addressAt } from './own-address.ts'
 import { awaitStore, openHash, openOutbox } from './parts.ts'
 import { newReloading } from './reload.ts'
-import { moveSecrets, warnOfStrangers } from './secret-commands.ts'
+import { moveSecrets, noteSecret, warnOfStrangers } from './secret-commands.ts'
+import { strayNames } from './stray-names.ts'
 import { startExport, startWatch, tracesOf, watchedBy } from './watch.ts'
 
 /**
@@ -52,6 +53,7 @@ export const serve = async (
   const hash = await openHash(store, config)
   await moveSecrets({ store, hash }, log)
   await warnOfStrangers({ store, hash }, log)
+  await noteSecret({ store, hash })
   await openAccount(store, config)
   const opened = await openCatalogue(config)
   warnOf(config, opened, log)
@@ -159,6 +161,8 @@ const warnOf = (config: Config, opened: OpenCatalogue, log: Log): void => {
   for (const { what, models } of modelWarnings(config, opened, systemClock.now()))
     log.warn(what, { model: models })
   for (const line of unpricedLines(opened.unpriced)) log.warn('a vendor sells nothing yet', { error: line })
+  for (const { name, meant } of strayNames(process.env))
+    log.warn(`a variable is no setting; did you mean ${meant}?`, { setting: name })
   if (config.strayAddresses.length > 0)
     log.warn('no vendor has these addresses; docs/vendors.md names the variables', {
       setting: config.strayAddresses.join(', '),

@@ -193,8 +193,9 @@ const times = {
   responsesKeptMs: {
     name: 'RESPONSES_STORE',
     is: duration('hours', 0, 99_999),
-    fallback: '0',
-    meaning: 'Hours that responses are kept after their last use, for keys that ask (`store`); 0 keeps none.',
+    fallback: '24',
+    meaning:
+      'Hours that responses are kept after their last use, for callers of responses who do not decline (`store: false`); 0 keeps none. Clients refer to them in later turns.',
   },
 } as const satisfies SettingGroup
 

@@ -2,8 +2,11 @@
 import type { Secret } from '../core/secret.ts'
 import type { Vendor } from './vendor.ts'
 
+/** Whose call it is: the built-in vendor divides its places by keys. */
+type Asker = { readonly keyId: string }
+
 /** The part of `fetch` a vendor needs; the built-in vendor brings its own. */
-export type VendorFetch = (url: string, init: RequestInit) => Promise<Response>
+export type VendorFetch = (url: string, init: RequestInit, asker?: Asker) => Promise<Response>
 
 /** A request before it has its credential. */
 export type UnsignedRequest = { readonly url: string; readonly body: Uint8Array }

@@ -80,7 +80,7 @@ test('names that callers chose cannot tell the terminal of the operator anything
 test('a key and a wallet have a name that people can read', async () => {
   for (const [args, expected] of [
     [['key', 'create', '--label', ' '], '--label is required: who uses the key, in at most 200 characters'],
-    [['key', 'create', '--label', 'x'.repeat(201)], '--label is required: who uses the key, in at most 200'],
+    [['key', 'create', '--label', 'x'.repeat(201)], '--label must have at most 200 characters'],
     [['wallet', 'create', '--name', ''], '--name is required: whose it is, in at most 200 characters'],
   ] as const) {
     const { code, errors } = await run(...args)

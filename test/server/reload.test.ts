@@ -187,6 +187,38 @@ test('a changed file is sold without a command; what is only read at a start is 
   await server.vendor.stop()
 })
 
+test('a file that was emptied or cut changes nothing by itself; a command applies it', async () => {
+  const home = newHome()
+  const server = await startReloading(home, {
+    DATABASE_URL: `sqlite:${join(home, 'ledger.db')}`,
+    CONFIG_WATCH: 'on',
+  })
+  const whole = `${fileWith(server.vendor.url, 2)}markup: 3x\n`
+  putFile(server.yaml, whole)
+  await until(async () => (await server.call()).cost === 6n * COST)
+  const refusal = async () =>
+    (JSON.parse((await server.command('config', 'status', '--json')).out) as any).processes[0].refused
+      ?.errors ?? []
+  for (const [text, gone] of [
+    ['', 'vendors of turnpike.yaml is gone'],
+    [fileWith(server.vendor.url, 2), 'markup of turnpike.yaml is gone'],
+    [whole.replace(/output_usd_per_1m[^,]+, /, ''), 'output_usd_per_1m'],
+  ] as const) {
+    putFile(server.yaml, text)
+    await until(async () => (await refusal()).join('\n').includes(gone))
+    expect((await server.call()).cost).toBe(6n * COST)
+  }
+  // What was meant takes effect by the command, and what is put back by itself.
+  putFile(server.yaml, fileWith(server.vendor.url, 2))
+  const applied = await server.command('config', 'apply')
+  expect([applied.code, applied.out]).toEqual([0, expect.stringContaining('markup 3 → 1')])
+  expect((await server.call()).cost).toBe(2n * COST)
+  expect(await refusal()).toEqual([])
+  putFile(server.yaml, whole)
+  await until(async () => (await server.call()).cost === 6n * COST)
+  await server.vendor.stop()
+})
+
 test('a file that was first written while the server ran may not go either: what it sells would change silently', async () => {
   const home = newHome()
   const settings = { PORT: String(await freePort()), DATABASE_URL: `sqlite:${join(home, 'ledger.db')}` }
