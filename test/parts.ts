@@ -7,6 +7,8 @@ export type Part = {
   readonly database?: boolean
   /** It starts the program, as one file that is made for the whole run. */
   readonly program?: boolean
+  /** Only CI runs it, and whoever names it: it costs much, and rarely finds what the others do not. */
+  readonly inCi?: true
   /** The run must fail: its product is broken on purpose. */
   readonly mustFail?: boolean
 }
@@ -18,6 +20,7 @@ const shared = (workers: number, name: string, ...folders: string[]): Part =>
   tests(name, `--parallel=${workers}`, '--no-isolate', ...folders)
 const onDatabase = (part: Part): Part => ({ ...part, database: true })
 const onProgram = (part: Part): Part => ({ ...part, program: true })
+const inCi = (part: Part): Part => ({ ...part, inCi: true })
 const script = (name: string, ...command: string[]): Part => ({ name, command: [bun, ...command] })
 
 /** Leaves the processor to the parts beside it. */
@@ -64,11 +67,11 @@ export const inOrder: readonly Part[] = [
   onProgram(onDatabase(tests('browser', 'test/browser'))),
   onDatabase(tests('console', 'test/console')),
   tests('products', 'test/products'),
-  onProgram(tests('release', 'test/release')),
-  {
+  inCi(onProgram(tests('release', 'test/release'))),
+  inCi({
     ...script('chaos of a mutant', 'test/chaos/run.ts', '--seconds', '4', '--mutate', 'answerfirst'),
     mustFail: true,
-  },
-  onDatabase(tests('upgrade', 'test/upgrade')),
-  onProgram(tests('agents', 'test/agents')),
+  }),
+  inCi(onDatabase(tests('upgrade', 'test/upgrade'))),
+  inCi(onProgram(tests('agents', 'test/agents'))),
 ]

@@ -1,5 +1,6 @@
 /**
- * `npm test`: everything, part by part, with a line each, and at the end `N passed, N failed`.
+ * `npm test`: everything, part by part, with a line each, and at the end `N passed, N failed`. Some parts are CI's
+ * (`CI=true npm test`).
  *
  * Options: --only <parts>, by pieces of their names with commas between. The PostgreSQL suites run on that
  * of DATABASE_TEST_URL, or start their own; if none of them is chosen, nothing looks for one.
@@ -10,9 +11,10 @@ import { AT_ONCE, beside, inOrder, type Part } from './parts.ts'
 import { templateForTests } from './postgres.ts'
 import { type Provided, type Result, runPart } from './run-part.ts'
 
-const only = process.argv.includes('--only') ? (process.argv[process.argv.indexOf('--only') + 1] ?? '') : ''
-const names = only.split(',')
-const isChosen = ({ name }: Part): boolean => names.some((one) => name.includes(one))
+const option = process.argv.indexOf('--only')
+const names = option < 0 ? undefined : (process.argv[option + 1] ?? '').split(',')
+const isChosen = ({ name, inCi }: Part): boolean =>
+  names === undefined ? inCi !== true || process.env.CI === 'true' : names.some((one) => name.includes(one))
 const chosen = [...inOrder, ...beside].filter(isChosen)
 // Both are made beside the first parts, which need neither.
 const making = chosen.some(({ program }) => program) ? programForTests() : undefined

@@ -1,6 +1,6 @@
 /** Bodies that set limits of keys, as schemas: the limits of an existing key, and a new key. */
 import { z } from 'zod'
-import { readBy, strangers, text, usd, whole } from '../core/body.ts'
+import { readBy, strangers, usd, whole } from '../core/body.ts'
 import { readAliases } from './aliases.ts'
 import type { Aliases, Limits } from './key.ts'
 import { rateWindows } from './rates.ts'
@@ -96,7 +96,10 @@ const LABEL_MAX = 200
 const labelled = `is required: who uses the key, in at most ${LABEL_MAX} characters`
 
 /** What a key is called: something that can be read in a list. */
-export const keyLabel = text(1, LABEL_MAX, labelled).refine((label) => label.trim() !== '', labelled)
+export const keyLabel = z
+  .string(labelled)
+  .max(LABEL_MAX, `must have at most ${LABEL_MAX} characters`)
+  .refine((label) => label.trim() !== '', labelled)
 
 /** The body of POST …/wholesale: a new key, its rights, and the sub-wallet that it is bound to. */
 export const newKeyBody = z

@@ -11,7 +11,7 @@ import { type FourVendors, listenWithVendors, modelOf, vendorIds } from './harne
 let it: FourVendors
 
 beforeAll(async () => {
-  it = await listenWithVendors()
+  it = await listenWithVendors({ responsesKeptMs: 0 })
 })
 
 afterAll(() => it.stop())

@@ -214,7 +214,7 @@ for (const engine of serverEngines)
   })
 
 test('where nothing is kept the refusal says what would keep it, and a caller who asked for it learns that it was not', async () => {
-  const server = await startTestServer({ vendor: { speaks: 'responses' } })
+  const server = await startTestServer({ vendor: { speaks: 'responses' }, options: { responsesKeptMs: 0 } })
   try {
     server.answerWith(() => Response.json(response([messageItem('hello')], { id: 'resp_0' })))
     const body = { model: 'mock/small', input: 'one', store: true }

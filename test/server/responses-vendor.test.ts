@@ -135,7 +135,7 @@ test('the vendor stores nothing, and thoughts always come in a form that can be 
   expect(await bodyOf({})).toEqual([{ model: 'thinker', input: 'hi', store: false, include }, null])
   expect(await bodyOf({ store: true, include: ['x'] })).toEqual([
     { model: 'thinker', input: 'hi', store: false, include: ['x', ...include] },
-    'store',
+    null,
   ])
   expect(await bodyOf({ store: false, include })).toEqual([
     { model: 'thinker', input: 'hi', store: false, include },

@@ -52,6 +52,7 @@ export const paymentRequired = z
   .object({
     x402Version: z.literal(1).optional(),
     error: z.string(),
+    message: z.string().optional().describe('For callers without a key: what else would do'),
     accepts: z.array(z.looseObject({})).optional(),
     quote: z.object({
       protocol: z.literal('x402'),

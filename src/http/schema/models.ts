@@ -69,7 +69,7 @@ const list = z
   .object({
     object: z.literal('list'),
     data: z.array(model),
-    has_more: z.literal(false),
+    has_more: z.boolean(),
     first_id: z.string().nullable(),
     last_id: z.string().nullable(),
   })

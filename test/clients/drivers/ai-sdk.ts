@@ -33,7 +33,6 @@ type Provider = {
   /** Asks for reasoning, in the provider's options. */
   readonly thinking: Options
   readonly knowsSignatures: boolean
-  readonly usual?: Options
   readonly cannot?: Driver['cannot']
   readonly note?: string
 }
@@ -69,7 +68,7 @@ const driver = (provider: Provider): Driver => ({
       messages: messagesOf(ask),
       maxRetries: 0,
       maxOutputTokens: 8_000,
-      providerOptions: ask.thinks === true ? provider.thinking : (provider.usual ?? {}),
+      providerOptions: ask.thinks === true ? provider.thinking : {},
     })
     const streamed = (asked: Parameters<typeof streamText>[0]) => {
       let failure: unknown
@@ -144,18 +143,8 @@ const providers: readonly Provider[] = [
     name: '@ai-sdk/openai, responses',
     package: '@ai-sdk/openai',
     model: (address: Address, id: string) => openai(address)(id),
-    thinking: {
-      openai: {
-        reasoningEffort: 'low',
-        reasoningSummary: 'auto',
-        store: false,
-        forceReasoning: true,
-        include: ['reasoning.encrypted_content'],
-      },
-    },
+    thinking: { openai: { reasoningEffort: 'low', reasoningSummary: 'auto', forceReasoning: true } },
     knowsSignatures: true,
-    usual: { openai: { store: false } },
-    note: 'Texts that are sent back need the option `store: false` of this client, unless the operator sets `RESPONSES_STORE`: by default it sends references to items that the vendor stores; the error says so.',
   },
   {
     name: '@ai-sdk/openai, chat',
