@@ -3,15 +3,17 @@
  * call cost.
  */
 import type { Command } from 'commander'
-import { usdNumber } from '../core/money.ts'
+import { perMillionFromPico, usdNumber } from '../core/money.ts'
 import { DAY_MS, instantFrom } from '../core/time.ts'
+import type { UsageClass } from '../core/usage.ts'
 import { modelListing } from '../products/model-listing.ts'
 import type { UsageOf } from '../store/accounts/tenancy-port.ts'
+import type { CallLine } from '../store/reports/report-port.ts'
 import { addModelCommand } from './add-model.ts'
 import { readConfig } from './config.ts'
 import { findKey } from './find-key.ts'
 import { openCatalogue } from './open-catalogue.ts'
-import { type Database, Failed, print, tableOf, withDatabase } from './run-command.ts'
+import { type Database, Failed, harmless, print, tableOf, withDatabase } from './run-command.ts'
 
 const groups = ['day', 'model', 'key'] as const
 
@@ -145,22 +147,54 @@ const perMillion = (
 export const chargeCommand = (program: Command): void => {
   program
     .command('charge <request>')
-    .description('what was posted for a call, by its X-Request-Id')
+    .description('a call and what was posted for it, by its X-Request-Id')
     .option('--json', 'for programs')
     .action((request: string, options: { json?: boolean }) =>
-      withDatabase(async ({ store }) => {
-        const rows = (await store.ledger.transfersOf(request)).map(
-          ({ kind, debit, credit, amount, note }) => ({
-            kind,
-            from: debit,
-            to: credit,
-            usd: usdNumber(amount),
-            note: note ?? '',
-          }),
-        )
-        if (rows.length === 0)
-          throw new Failed(`nothing was posted for '${request}'; take the id from the answer's X-Request-Id`)
-        print(options.json, rows, tableOf(rows))
-      }),
+      withDatabase(({ store }) => charge(store, request, options)),
     )
 }
+
+const charge = async (store: Database['store'], request: string, { json }: { json?: boolean }) => {
+  const [posted, [call]] = await Promise.all([
+    store.ledger.transfersOf(request),
+    store.reports.calls({ id: request, most: 1 }),
+  ])
+  const rows = posted.map(({ kind, debit, credit, amount, note }) => ({
+    kind,
+    from: debit,
+    to: credit,
+    usd: usdNumber(amount),
+    note: note ?? '',
+  }))
+  if (rows.length === 0)
+    throw new Failed(`nothing was posted for '${request}'; take the id from the answer's X-Request-Id`)
+  const told = call === undefined ? [] : factsOf(call)
+  const shown = told.map(([name, value]) => `${name.padEnd(FACT_WIDTH)}${harmless(value)}\n`).join('')
+  print(
+    json,
+    call === undefined ? { posted: rows } : { ...Object.fromEntries(told), posted: rows },
+    `${shown}${tableOf(rows)}`,
+  )
+}
+
+const FACT_WIDTH = 8
+
+/** What a call was: when, whose, which model of whom, what it used, and the unit prices of its receipt. */
+const factsOf = ({ at, keyId, label, prefix, detail }: CallLine): readonly (readonly [string, string])[] => {
+  const facts: [string, string][] = [
+    ['time', new Date(at).toISOString()],
+    ['key', `${keyId} (${prefix}, ${label})`],
+  ]
+  if (detail === undefined) return facts
+  const { model, vendor, usage, receipt, ended, estimated } = detail
+  facts.push(['model', `${model} of ${vendor}`], ['used', named(usage, String)])
+  if (receipt !== undefined)
+    facts.push(['prices', `${named(receipt.prices, perMillionFromPico)} USD a million`])
+  facts.push(['ended', estimated ? `${ended}; its usage is estimated` : ended])
+  return facts
+}
+
+const named = (counts: { readonly [Class in UsageClass]?: number }, written: (count: number) => string) =>
+  Object.entries(counts)
+    .map(([name, count]) => `${name} ${written(count)}`)
+    .join(', ')

@@ -4,7 +4,7 @@ import { decimalFromNano, exactNumber, usdNumber } from './money.ts'
 
 test.each([
   [0n, '0'],
-  [1n, '1e-9'],
+  [1n, '0.000000001'],
   [250_000_000n, '0.25'],
   [-1_500_000_000n, '-1.5'],
   [123_456_123_456_789n, '123456.123456789'],
@@ -20,5 +20,5 @@ test.each([
 test('every decimal text is its own JSON number', () => {
   for (let amount = 1n; amount < 4_000_000_000_000_000_000n; amount = amount * 7n + 3n)
     for (const text of [decimalFromNano(amount), decimalFromNano(-amount)])
-      if (!/^-?0\.0{6}/.test(text)) expect(JSON.stringify(exactNumber(text))).toBe(text)
+      expect(JSON.stringify(exactNumber(text))).toBe(text)
 })

@@ -77,9 +77,12 @@ declare global {
 /** Every decimal of as many digits comes back from a float as it was. */
 const FLOAT_DIGITS = 15
 
-/** A decimal text as a JSON number, exact to the last digit. */
+/** Below this JavaScript writes a float as 1.2e-7, which people and shells do not read as an amount. */
+const TINY = /^-?0\.000000/
+
+/** A decimal text as a JSON number, exact to the last digit and without an exponent. */
 export const exactNumber = (decimal: string): ExactNumber =>
-  decimal.length > FLOAT_DIGITS && decimal.replace(/[-.]/g, '').length > FLOAT_DIGITS
+  TINY.test(decimal) || (decimal.length > FLOAT_DIGITS && decimal.replace(/[-.]/g, '').length > FLOAT_DIGITS)
     ? JSON.rawJSON(decimal)
     : Number(decimal)
 

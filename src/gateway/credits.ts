@@ -3,16 +3,17 @@ import { type Ceiling, ceilingExceeded } from '../admission/ceiling.ts'
 import { decimalOfParts, type ExactNumber, exactNumber, type Nano } from '../core/money.ts'
 import type { Refusal } from '../core/refusal.ts'
 
-const PLACES = 6
-const SCALE = 1_000_000n
+/** A nano-dollar of a credit of a cent is its seventh place, and of a credit of a dollar its ninth. */
+const PLACES = 9
+const SCALE = 1_000_000_000n
 
 type Unit = { readonly options: { readonly creditNano: Nano } }
 
-/** An amount in credits of `creditNano` nano-dollars each, as a decimal text to six places, rounded down. */
+/** An amount in credits of `creditNano` nano-dollars each, as a decimal text to nine places, rounded down. */
 export const inCredits = (amount: Nano, creditNano: Nano): string =>
   decimalOfParts((amount * SCALE) / creditNano, PLACES)
 
-/** The available amount in credits, to six decimals, rounded down. */
+/** The available amount in credits, to nine decimals, rounded down. */
 export const creditsOf =
   ({ options: { creditNano } }: Unit) =>
   (amount: Nano): ExactNumber =>

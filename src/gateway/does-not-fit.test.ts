@@ -120,16 +120,18 @@ test('a wallet below the minimum of any call says so, and other limits know no m
     members: { required_credits: 1 },
   })
   const capped = doesNotFit({ ...binding, available: 0n, limit: 'sub_wallet' }, need, gateway)
-  expect(capped.members.required_credits).toBe(0.000001)
+  expect(JSON.stringify(capped.members.required_credits)).toBe('0.0000001')
 })
 
-test('more is needed than is there also as it is shown: one is rounded up, the other down', () => {
-  const { members } = doesNotFit(
-    { ...binding, limit: 'sub_wallet', available: CREDIT + 4n },
-    { required: CREDIT + 6n },
-    gateway,
-  )
-  expect(members).toMatchObject({ required_credits: 1.000001, available_credits: 1 })
+test('each nano-dollar shows; where a credit has no end, need is rounded up and what is there down', () => {
+  const told = (creditNano: bigint) => {
+    const here = { options: { creditNano } } as Parameters<typeof doesNotFit>[2]
+    const money = { ...binding, limit: 'sub_wallet', available: CREDIT + 4n } as const
+    const { members } = doesNotFit(money, { required: CREDIT + 5n }, here)
+    return [members.required_credits, members.available_credits]
+  }
+  expect(told(CREDIT)).toEqual([1.0000005, 1.0000004])
+  expect(told(3n * CREDIT)).toEqual([0.3333335, 0.333333466])
 })
 
 test('amounts with more digits than a float has are told and shown to the last one', () => {

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fetchAgain } from '../late-ledger.ts'
 import { runProgram, startProgram } from '../program.ts'
+import { until } from '../until.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-tenancy-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -27,7 +28,7 @@ test('rights, levels of keys, reports and withdrawals beside a running server', 
       headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'local/echo-1', messages: [{ role: 'user', content: 'Hello' }] }),
     })
-    return [answer.status, Number(answer.headers.get('x-cost-usd'))]
+    return [answer.status, answer.headers.get('x-cost-usd'), answer.headers.get('x-request-id')] as const
   }
   expect((await json('key', 'list')).map((key: any) => [key.label, key.can_manage])).toEqual([
     ['first key', true],
@@ -47,8 +48,22 @@ test('rights, levels of keys, reports and withdrawals beside a running server', 
   )
   const tenant = await json('key', 'child', '--parent', region.id, '--label', 'tenant')
   expect([region.can_manage, tenant.can_manage]).toEqual([true, false])
-  const [, cost] = await call(tenant.key)
-  expect(cost).toBeGreaterThan(0)
+  const [, cost, request] = await call(tenant.key)
+  expect(Number(cost)).toBeGreaterThan(0)
+  const told = ['charge', request ?? '']
+  await until(async () => (await run(...told)).code === 0)
+  expect(await json(...told)).toMatchObject({
+    time: expect.stringMatching(/^\d{4}-.*Z$/),
+    key: expect.stringContaining(`${tenant.id} (`),
+    model: 'local/echo-1 of local',
+    used: expect.stringMatching(/^input \d+, output \d+/),
+    prices: expect.stringMatching(/^input [\d.]+, output [\d.]+.* USD a million$/),
+    ended: 'ok',
+    posted: [{ kind: 'usage', usd: Number(cost) }],
+  })
+  const { out: shown } = await run(...told)
+  expect(shown).toContain(`${cost}`)
+  expect([shown, shown.includes('e-')]).toEqual([expect.stringMatching(/^time +\d{4}-/), false])
   expect((await call(region.key))[0]).toBe(200)
 
   expect(await json('key', 'disable', reseller.id, '--with-children')).toMatchObject({ disabled: true })
