@@ -1,4 +1,5 @@
 /** The health of the service: its parts (/api/status, always 200), and whether to send calls here (/readyz, /livez). */
+import type { Assets } from '../assets/assets.ts'
 import type { Answer } from '../gateway/answer.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { restingOf } from '../routing/deployments.ts'
@@ -47,6 +48,7 @@ export const getStatus = async (gateway: Gateway): Promise<Answer> => {
             error: 'no key to sign with; restart, or run `turnpike receipt rotate --now`',
           }
         : { status: 'ok' }
+  if (gateway.assets !== undefined) services.assets = await checkAssets(gateway, gateway.assets)
   const now = gateway.clock.monotonicMs()
   for (const [id, setup] of gateway.offering.vendors) {
     const { resting, of } = restingOf(setup, gateway.offering.traffic, now)
@@ -75,6 +77,15 @@ const checkApi = (gateway: Gateway): ServiceCheck => {
   return gateway.book.health().openCalls >= gateway.options.openCallsMax
     ? { status: 'degraded', error: 'the server has reached its limit of open calls; new ones are refused' }
     : { status: 'ok' }
+}
+
+/** Calls whose results must be stored are a 503 for the same reason. */
+const checkAssets = async ({ clock }: Gateway, assets: Assets): Promise<ServiceCheck> => {
+  const late = clock.sleep(PING_MS).then(() => 'late' as const)
+  const full = await Promise.race([assets.full(), late])
+  if (full === undefined) return { status: 'ok' }
+  const error = full === 'late' ? 'the place of results does not answer' : full.message
+  return { status: 'degraded', error }
 }
 
 const checkDatabase = async (gateway: Gateway): Promise<ServiceCheck> => {

@@ -2,12 +2,14 @@
  * Products that are not chat, over HTTP: checked, priced before they are sent, stored, charged for what came, and
  * answered in each style.
  */
+
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { z } from 'zod'
+import { openFolder } from '../../src/assets/folder.ts'
 import { silentLog } from '../../src/core/log.ts'
 import { modelOf } from '../../src/media/models.ts'
 import type { MediaModel } from '../../src/media/product.ts'
@@ -135,17 +137,24 @@ describe('POST /v1/run', () => {
     expect(await server.store.assets.endedAssets(1)).toEqual([])
   })
 
-  test('is refused before the vendor is asked while there is no room', async () => {
+  test.each([
+    ['all room is used', { settings: { ...ASSET_SETTINGS, bytesMax: 0 } }],
+    ['the disk is nearly full', { settings: { ...ASSET_SETTINGS, freeBytesMin: 1e18 } }],
+    ['their folder is gone', { bytes: openFolder('/dev/null/assets') }],
+  ])('is refused before the vendor is asked, and the status says so, while %s', async (_name, change) => {
     const full = await startAssetServer({
       server: {
         models: [modelOf('mock', record), modelOf('mock', single)],
         vendor: { media: { models: [record, single] } },
       },
-      change: { settings: { ...ASSET_SETTINGS, bytesMax: 0 } },
+      change,
     })
     const response = await full.post('/v1/run', { model: 'mock/painter', inputs: { prompt: 'a' } })
     expect([response.status, response.headers.get('retry-after')]).toEqual([503, '60'])
-    expect((await jsonOf(response)).error.code).toBe('service_unavailable')
+    const { error } = await jsonOf(response)
+    expect(error.code).toBe('service_unavailable')
+    const { status, services } = await jsonOf(await full.get('/api/status', ''))
+    expect([status, services.assets]).toEqual(['degraded', { status: 'degraded', error: error.message }])
     expect(full.asked).toEqual([])
     expect(await full.heldAfterAll()).toBe(0n)
     await full.stop()
