@@ -1,5 +1,5 @@
 /** The address of the MCP server: tools for agents. The MCP library is loaded at the first call. */
-
+import { isIP } from 'node:net'
 import { isObject, parseJson } from '../core/json-body.ts'
 import { must, refuse } from '../core/refusal.ts'
 import type { Answer } from '../gateway/answer.ts'
@@ -11,14 +11,27 @@ import { placeOf } from './place.ts'
 import { readBody } from './read-body.ts'
 import { json } from './reply.ts'
 import type { Handler, HttpCall, Route } from './route.ts'
+import { addressOf } from './router.ts'
 import { rpcAnswer, rpcRequest } from './schema/mcp.ts'
 import { sendPieces } from './send-pieces.ts'
 
-/** A browser says which page sends a request; only pages of this server may. Otherwise DNS rebinding would get in. */
-const checkOrigin = ({ request }: HttpCall, base: string): void => {
+/**
+ * A browser says which page sends a request; only pages of this server may. Any name can lead to this machine (DNS
+ * rebinding), so a Host that agrees with its Origin proves nothing unless it is no name: an IP address or localhost.
+ */
+const checkOrigin = ({ request }: HttpCall, known: string | undefined): void => {
   const origin = request.headers.get('origin')
-  if (origin === null || origin === base || origin === new URL(request.url).origin) return
-  throw refuse('forbidden', 'Pages of other sites may not call tools here.')
+  if (origin === null || origin === known) return
+  const own = new URL(addressOf(request))
+  if (
+    origin === own.origin &&
+    (own.hostname === 'localhost' || isIP(own.hostname.replace(/^\[|\]$/g, '')) !== 0)
+  )
+    return
+  throw refuse(
+    'forbidden',
+    'Pages of other sites may not call tools here; PUBLIC_URL names the address of this one.',
+  )
 }
 
 const PARSE_ERROR = -32700
@@ -33,7 +46,7 @@ const mcpWith =
   (all: () => readonly Route[]): Handler =>
   async (gateway, call) => {
     const place = placeOf(gateway, call)
-    checkOrigin(call, place.base)
+    checkOrigin(call, gateway.publicUrl ?? gateway.payments.x402?.options.publicUrl)
     const { request, trace } = call
     enter(gateway.capacity, gateway.options.openCallsMax, callerOf(request.headers), trace)
     const authorization = must(credentialOf(request.headers, call.query, 'bearer'))

@@ -237,9 +237,9 @@ describe.each(clients)('%s', (_name, version, open) => {
   })
 })
 
-const send = (body: string | object, headers: Record<string, string> = {}) =>
+const send = (body: string | object, headers: Record<string, string> = {}, base = 'http://turnpike.test') =>
   server.fetch(
-    new Request('http://turnpike.test/mcp', {
+    new Request(`${base}/mcp`, {
       method: 'POST',
       headers: {
         'content-type': 'application/json',
@@ -253,7 +253,13 @@ const send = (body: string | object, headers: Record<string, string> = {}) =>
 test('pages of others may not ask; what is no message is an error of the protocol', async () => {
   const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }
   expect((await send(list, { origin: 'https://evil.example' })).status).toBe(403)
+  // Whoever owns a name can let it lead here; an address and localhost lead nowhere else.
+  expect((await send(list, { origin: 'http://turnpike.test' })).status).toBe(403)
+  for (const origin of ['http://127.0.0.1:8787', 'http://[::1]:8787', 'http://localhost:8787'])
+    expect([origin, (await send(list, { origin }, origin)).status]).toEqual([origin, 200])
+  Object.assign(server.gateway, { publicUrl: 'http://turnpike.test' })
   expect((await send(list, { origin: 'http://turnpike.test' })).status).toBe(200)
+  Object.assign(server.gateway, { publicUrl: undefined })
   expect((await jsonOf(await send('{"a":'))).error.code).toBe(-32_700)
   expect((await jsonOf(await send([list]))).error.code).toBe(-32_600)
   expect((await send('x'.repeat(1_100_000))).status).toBe(413)
