@@ -3,9 +3,15 @@ import type { Refusal } from '../core/refusal.ts'
 import type { Conversation } from './neutral.ts'
 import { refuseUnsupported } from './vendor-call.ts'
 
-/** The conversation with only the allowed tools; a Refusal when none of them exists. */
+/**
+ * The conversation with only the allowed tools. A Refusal when none of them exists, and when the tool that the model must
+ * use is not carried: the answer would be another one.
+ */
 export const withAllowedTools = (it: Conversation): Conversation | Refusal => {
   const choice = it.toolChoice
+  const isLost = it.ignored.includes('tool_choice')
+  const noToolLeft = choice?.type === 'required' && it.tools.length === 0 && it.ignored.some(isTool)
+  if (isLost || noToolLeft) return refuseUnsupported('tool_choice', 'this choice of a tool')
   if (choice === undefined || choice.type === 'named' || choice.only === undefined) return it
   const { only, type } = choice
   const allowed = new Set(only)
@@ -14,3 +20,5 @@ export const withAllowedTools = (it: Conversation): Conversation | Refusal => {
     ? refuseUnsupported('tool_choice', 'a choice among tools of which none is sent')
     : { ...it, tools, toolChoice: { type } }
 }
+
+const isTool = (name: string): boolean => name.startsWith('tools ')

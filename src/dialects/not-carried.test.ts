@@ -158,13 +158,6 @@ const namedWhenLost: readonly (readonly [...RequestCase, readonly string[]])[] =
   [
     'chat',
     ['messages', 'gemini'],
-    'a choice of other kinds',
-    chat([hi], { tool_choice: { type: 'custom', custom: { name: 'x' } } }),
-    ['tool_choice'],
-  ],
-  [
-    'chat',
-    ['messages', 'gemini'],
     'names of speakers',
     { messages: [{ role: 'user', name: 'n', content: 'hi' }] },
     ['name'],

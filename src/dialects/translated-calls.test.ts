@@ -105,6 +105,22 @@ test('a choice among tools of which none is sent is refused', () => {
   expect(codec instanceof Refusal ? [codec.status, codec.members.param] : codec).toEqual([400, 'tool_choice'])
 })
 
+const search = { type: 'web_search' }
+test.each<[CallerId, object]>([
+  ['chat', { messages: hi, tool_choice: search }],
+  ['chat', { messages: hi, tool_choice: { type: 'custom', custom: { name: 'x' } } }],
+  ['chat', { messages: hi, tools: [search], tool_choice: 'required' }],
+  ['responses', { input: 'hi', tools: [{ type: 'shell' }], tool_choice: { type: 'shell' } }],
+])('%s: a forced tool that is not carried is refused: %j', (caller, request) => {
+  for (const vendor of vendors.filter((one) => one !== caller)) {
+    const codec = codecOf(caller, vendor, request)
+    expect(codec instanceof Refusal ? [codec.status, codec.members.param] : codec).toEqual([
+      400,
+      'tool_choice',
+    ])
+  }
+})
+
 test('gemini: an object where a list of them stands means a list of one', () => {
   const one = {
     contents: { role: 'user', parts: { text: 'hi' } },

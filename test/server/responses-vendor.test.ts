@@ -156,7 +156,7 @@ test('tools that run at the vendor stay here, and are named', async () => {
         shell('local'),
         { type: 'of_next_year' },
       ],
-      tool_choice: { type: 'web_search' },
+      tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'web_search' }, shell('local')] },
       context_management: [{ type: 'compaction', compact_threshold: 5 }],
       input: [
         said,
@@ -183,7 +183,30 @@ test('tools that run at the vendor stay here, and are named', async () => {
     ],
     store: false,
     tools: [function1, shell('local')],
+    tool_choice: { type: 'allowed_tools', mode: 'auto', tools: [shell('local')] },
   })
+})
+
+test.each([
+  [{ type: 'web_search' }],
+  ['required'],
+  [{ type: 'allowed_tools', mode: 'required', tools: [{ type: 'web_search' }] }],
+])(
+  '%j, where only a tool of the vendor could be meant, is refused and nothing is asked',
+  async (tool_choice) => {
+    const count = server.asked.length
+    const tools = [{ type: 'web_search' }]
+    const answer = await server.post('/v1/responses', asked({ tools, tool_choice }))
+    expect([answer.status, (await jsonOf(answer)).error.param]).toEqual([400, 'tool_choice'])
+    expect(server.asked.length).toBe(count)
+  },
+)
+
+test('a choice of no allowed tool that is left allows none', async () => {
+  server.answerWith(() => Response.json(response([messageItem('hello')])))
+  const tool_choice = { type: 'allowed_tools', mode: 'auto', tools: [{ type: 'web_search' }] }
+  await server.post('/v1/responses', asked({ tools: [function1, { type: 'web_search' }], tool_choice }))
+  expect(server.asked.at(-1)!.body.tool_choice).toBe('none')
 })
 
 test.each([

@@ -124,7 +124,8 @@ const toolsOf = (body: ChatRequest): readonly Tool[] =>
   )
 
 const choiceOf = (choice: Json | undefined): ToolChoice | undefined => {
-  if (choice === 'auto' || choice === 'none' || choice === 'required') return { type: choice }
+  const mode = isObject(choice) ? choice.type : choice
+  if (mode === 'auto' || mode === 'none' || mode === 'required') return { type: mode }
   if (!isObject(choice)) return undefined
   if (choice.type === 'allowed_tools') return allowedIn(objectOf(choice.allowed_tools))
   const name = textOf(objectOf(choice.function).name ?? choice.name)

@@ -1,9 +1,10 @@
 /** Responses: turns a request into a call. */
 import type { Call } from '../../core/call.ts'
 import type { JsonBody } from '../../core/json-body.ts'
-import { Refusal } from '../../core/refusal.ts'
+import { invalid, Refusal } from '../../core/refusal.ts'
 import { textOf } from '../json-members.ts'
 import { readRequest } from '../request.ts'
+import { forcesHosted } from './own-tools.ts'
 import { responsesRequest } from './request.ts'
 
 /** Reads and checks a body. */
@@ -11,6 +12,11 @@ export const decodeResponsesCall = (body: JsonBody): Call | Refusal => {
   const { outline: value } = body
   const found = readRequest(responsesRequest, value)
   if (found instanceof Refusal) return found
+  if (forcesHosted(value))
+    return invalid(
+      'tool_choice',
+      "'tool_choice' forces a tool that runs at the vendor, which is not offered here; leave it out, or choose a tool of your own.",
+    )
   return {
     kind: 'chat',
     dialect: 'responses',

@@ -91,7 +91,8 @@ const unknownContentOf = (input: Json | undefined): readonly UnknownContent[] =>
 ]
 
 const choiceOf = (choice: Json | undefined): ToolChoice | undefined => {
-  if (choice === 'auto' || choice === 'none' || choice === 'required') return { type: choice }
+  const mode = isObject(choice) ? choice.type : choice
+  if (mode === 'auto' || mode === 'none' || mode === 'required') return { type: mode }
   if (isObject(choice) && choice.type === 'allowed_tools')
     return {
       type: choice.mode === 'required' ? 'required' : 'auto',

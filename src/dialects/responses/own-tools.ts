@@ -46,9 +46,17 @@ export const toolsOf = (body: JsonObject): readonly JsonObject[] => [
   ...objectsOf(body.input).flatMap(addedBy),
 ]
 
-/** Whether a choice of tools names one of the vendor's. */
-export const choosesHosted = (choice: Json | undefined): boolean =>
-  isObject(choice) &&
-  (choice.type === 'allowed_tools' ? hostedIn(choice.tools).length > 0 : !ownChoices.has(choice.type))
+/** Whether a choice among allowed tools names one of the vendor's. */
+export const allowsHosted = (choice: Json | undefined): choice is JsonObject =>
+  isObject(choice) && choice.type === 'allowed_tools' && hostedIn(choice.tools).length > 0
 
-const ownChoices: ReadonlySet<Json | undefined> = new Set([...ownTypes, 'shell'])
+/** Whether the model must use a tool, and only the vendor's own could be meant: without them it would do something else. */
+export const forcesHosted = (body: JsonObject): boolean => {
+  const { tool_choice: choice } = body
+  const left = isObject(choice) && choice.type === 'allowed_tools' ? objectsOf(choice.tools) : toolsOf(body)
+  if (isObject(choice) && choice.type !== 'allowed_tools') return !ownChoices.has(choice.type)
+  const mustUse = choice === 'required' || (isObject(choice) && choice.mode === 'required')
+  return mustUse && left.length > 0 && !left.some(isOwnTool)
+}
+
+const ownChoices: ReadonlySet<Json | undefined> = new Set([...ownTypes, 'shell', 'auto', 'none', 'required'])

@@ -15,7 +15,7 @@ import {
 import { listOf, objectsOf, textOf } from '../json-members.ts'
 import { hasSignature, splitId } from '../signatures.ts'
 import type { Target } from '../vendor-call.ts'
-import { addedBy, choosesHosted, hostedIn, ownToolsIn, toolsOf } from './own-tools.ts'
+import { addedBy, allowsHosted, hostedIn, ownToolsIn, toolsOf } from './own-tools.ts'
 import { isSealed } from './thoughts.ts'
 
 /** The body to send. */
@@ -45,7 +45,7 @@ const asksForThoughts = (value: JsonObject): boolean => listOf(value.include).in
 export const responsesNotCarried = ({ body: { outline: value } }: Call): readonly string[] => [
   ...new Set([
     ...hostedIn(toolsOf(value)),
-    ...(choosesHosted(value.tool_choice) ? ['tool_choice'] : []),
+    ...(allowsHosted(value.tool_choice) ? ['tool_choice'] : []),
     ...(isObject(value.context_management) || Array.isArray(value.context_management)
       ? ['context_management']
       : []),
@@ -60,9 +60,15 @@ const withoutUnsold = (value: JsonObject): Edits => {
     ...(hostedIn(value.tools).length === 0
       ? {}
       : { tools: own.length === 0 ? undefined : JSON.stringify(own) }),
-    ...(choosesHosted(value.tool_choice) ? { tool_choice: undefined } : {}),
+    ...(allowsHosted(value.tool_choice) ? { tool_choice: JSON.stringify(ownOf(value.tool_choice)) } : {}),
     ...(value.context_management === undefined ? {} : { context_management: undefined }),
   }
+}
+
+/** The choice without the vendor's own tools: what is not allowed stays so. */
+const ownOf = (choice: JsonObject): Json => {
+  const tools = ownToolsIn(choice.tools)
+  return tools.length === 0 ? 'none' : { ...choice, tools }
 }
 
 /** The input without what this vendor would not know: thoughts of other vendors, and their marks in ids. */
