@@ -117,6 +117,8 @@ for (const engine of serverEngines)
       expect([after.count, after.average, after.reviews.length]).toEqual([3, 3, 3])
       expect(JSON.stringify(after)).not.toContain('org_')
       expect((await reviewsOf('mock/other')).count).toBe(0)
+      expect((await review({ skill: 'Übersetzung 2 go', rating: 5 }, accounts[0]?.token)).status).toBe(201)
+      expect((await reviewsOf('Übersetzung 2 go')).count).toBe(1)
     })
 
     test.each([

@@ -40,8 +40,8 @@ export type ReferralCode = z.output<typeof referralCode>
 export const invalidCode = (): HelperRefusal =>
   new HelperRefusal('invalid_code', "'code' must be the referral code of another account.")
 
-/** The name of a model or a tool. */
-export const SKILL = /^[A-Za-z0-9][A-Za-z0-9._:/@-]{0,199}$/
+/** The name of a model, a tool or a skill, in words of any language. */
+export const SKILL = /^[\p{L}\p{N}][\p{L}\p{N} ._:/@-]{0,199}$/u
 
 export const newReview = z
   .object({
