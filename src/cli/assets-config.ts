@@ -61,9 +61,9 @@ type Parts = {
   readonly port: () => number
 }
 
-/** Opens nothing yet: the first result creates the folder or contacts the bucket. */
-export const assetsFor = ({ place, origin, ...settings }: AssetsConfig, parts: Parts): Assets =>
-  openAssets({
+/** Whether its place can be reached is looked up at once, and logged if not; calls are refused until it can. */
+export const assetsFor = ({ place, origin, ...settings }: AssetsConfig, parts: Parts): Assets => {
+  const assets = openAssets({
     ...parts,
     settings,
     bytes: 'folder' in place ? openFolder(place.folder) : openBucket(place),
@@ -73,3 +73,6 @@ export const assetsFor = ({ place, origin, ...settings }: AssetsConfig, parts: P
     newId: () => randomBytes(ID_BYTES).toString('hex'),
     base: () => origin ?? `http://localhost:${parts.port()}`,
   })
+  void assets.full()
+  return assets
+}

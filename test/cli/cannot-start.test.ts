@@ -3,7 +3,7 @@ import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { endPrograms, runProgram } from '../program.ts'
+import { endPrograms, runProgram, startProgram } from '../program.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'turnpike-cannot-start-'))
 const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response('') })
@@ -41,6 +41,19 @@ test.each(starts)('%s', async (_, settings, line) => {
   writeFileSync(join(home, 'none.db'), 'This is no database. '.repeat(100))
   const { code, out, errors } = await runProgram(home, { LOG: 'error', ...settings }, 'serve')
   expect([code, out, errors]).toEqual([1, '', `turnpike: ${line}\n`])
+})
+
+test('a place of results that cannot be written is told at the start, which serves all other calls', async () => {
+  const { child, address } = await startProgram(home, { ASSETS: '/dev/null/assets', LOG: 'warn' }, 'pipe')
+  expect((await fetch(`${address}/livez`)).status).toBe(200)
+  const { services } = (await (await fetch(`${address}/api/status`)).json()) as any
+  expect(services.assets).toMatchObject({
+    status: 'degraded',
+    error: expect.stringContaining('cannot be stored'),
+  })
+  child.kill('SIGTERM')
+  const told = await new Response(child.stderr as ReadableStream).text()
+  expect(told.split('\n')[0]).toContain('assets cannot be stored')
 })
 
 test('an address in brackets is a bad setting', async () => {
