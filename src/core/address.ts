@@ -79,6 +79,17 @@ const masked = (address: Address, bits: number): Address =>
 export const isWithin = (address: Address, { address: base, bits }: AddressBlock): boolean =>
   address.length === base.length && startsWith(masked(address, bits), masked(base, bits))
 
+/** Whether all of a block, in its text, is inside another. */
+export const isBlockWithin = (inner: string, outer: string): boolean => {
+  const [within, around] = [readBlock(inner), readBlock(outer)]
+  return (
+    within !== undefined &&
+    around !== undefined &&
+    within.bits >= around.bits &&
+    isWithin(within.address, around)
+  )
+}
+
 const blocksOf = (...texts: string[]): readonly AddressBlock[] =>
   texts.flatMap((text) => {
     const block = readBlock(text)

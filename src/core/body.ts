@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import type { Json, JsonObject } from './json-body.ts'
-import { type Nano, nanoFromNumber } from './money.ts'
+import { type Nano, nanoFromDecimal, nanoFromNumber } from './money.ts'
 import { invalid, Refusal } from './refusal.ts'
 
 type Issue = z.core.$ZodIssue
@@ -56,6 +56,15 @@ export const usd = (what: string) =>
   z.number(what).transform((value, context): Nano => {
     const amount = nanoFromNumber(value)
     if (amount !== undefined) return amount
+    context.issues.push({ code: 'custom', message: what, input: value })
+    return z.NEVER
+  })
+
+/** The same, or its decimal text, in which no digit is lost. */
+export const amount = (what: string) =>
+  z.union([z.number(), z.string()], what).transform((value, context): Nano => {
+    const read = typeof value === 'number' ? nanoFromNumber(value) : nanoFromDecimal(value)
+    if (read !== undefined) return read
     context.issues.push({ code: 'custom', message: what, input: value })
     return z.NEVER
   })

@@ -15,8 +15,12 @@ export type InputSize = {
   readonly images: number
   /** Bytes of inlined audio. */
   readonly audioBytes: number
+  /** The vendor may first read all of it for a summary, whose length no bound of the call limits. */
+  readonly compacts?: true
   /** It holds media whose tokens are not bounded by its bytes, only by the model's context. */
   readonly unbounded?: boolean
+  /** Tools that the vendor runs: how often the model may read its input, and how many searches are paid beside it. */
+  readonly hosted?: { readonly rounds: number; readonly searches: number }
 }
 
 /** The API style a call came in. */
@@ -68,6 +72,13 @@ export type MediaAsk = {
   | { readonly unread: Unread; readonly priced?: undefined }
 )
 
+type Compaction = {
+  /** What a model is asked that has no compaction of its own. */
+  readonly prompt: string
+  /** The caller wants what is left of the conversation with it, as one list (POST /v1/responses/compact). */
+  readonly window?: true
+}
+
 /**
  * Optional members are absent from most calls: then the caller gave no such thing, or the body has none.
  */
@@ -84,6 +95,8 @@ export type Call = {
   readonly maxOutput?: number
   /** The caller's limit was larger than the model's, so the model's applies. */
   readonly boundLowered?: boolean
+  /** The caller's limit was smaller than the vendor takes, so the vendor's least applies. */
+  readonly boundRaised?: boolean
   /** How many answers the caller asked for (`n`). */
   readonly choices: number
   readonly size: InputSize
@@ -95,6 +108,10 @@ export type Call = {
   readonly thoughts?: boolean
   /** Members of a run's inputs that its schema does not know. They cannot be translated to another form. */
   readonly unknown?: readonly string[]
+  /** The vendor's cheaper tier that the caller asks for, in small letters. */
+  readonly tier?: string
+  /** The answer is to be a summary that takes the conversation's place. */
+  readonly compacts?: Compaction
   /** Betas of the messages dialect that the caller asks for, by name. */
   readonly betas?: readonly string[]
   /** The caller wants the stream as one JSON list instead of events (Gemini without `alt=sse`). */

@@ -123,12 +123,23 @@ class OutlinedBody implements JsonBody {
 const TEXT_MAX = 16 * 1024
 
 /** The body of an object that did not arrive over the wire. */
-export const bodyOf = (value: JsonObject): JsonBody => ({
-  bytes: encoder.encode(JSON.stringify(value)),
-  value,
-  outline: value,
-  members: undefined,
-})
+export const bodyOf = (value: JsonObject): JsonBody => {
+  const members: MemberSpan[] = []
+  let text = ''
+  let start = 1
+  for (const name in value) {
+    const member = value[name]
+    if (member === undefined) continue
+    const key = `${JSON.stringify(name)}:`
+    const written = JSON.stringify(member)
+    text += `${members.length === 0 ? '{' : ','}${key}${written}`
+    const valueStart = start + Buffer.byteLength(key)
+    const end = valueStart + Buffer.byteLength(written)
+    members.push({ name, start, valueStart, end })
+    start = end + 1
+  }
+  return { bytes: encoder.encode(members.length === 0 ? '{}' : `${text}}`), value, outline: value, members }
+}
 
 /** The body's bytes with the edits applied; members that are not named keep their bytes. */
 export const splice = (body: JsonBody, edits: Edits): Uint8Array => {

@@ -26,6 +26,7 @@ type Fields = {
   readonly ops?: number | undefined
   readonly kind?: string | undefined
   readonly recovered?: number | undefined
+  readonly key_changes?: number | undefined
   readonly torn?: number | undefined
   readonly instance?: string | undefined
   readonly payment?: string | undefined

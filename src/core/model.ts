@@ -41,7 +41,13 @@ export type Category =
 /**
  * One call of a product that is not chat: its inputs (checked, with defaults), its unit prices and its maximum units.
  */
-export type Priced = { readonly inputs: JsonObject; readonly price: Price; readonly most: Usage }
+export type Priced = {
+  readonly inputs: JsonObject
+  readonly price: Price
+  readonly most: Usage
+  /** The units that the inputs ask for, where `most` has a margin above them. */
+  readonly asked?: Usage
+}
 
 /**
  * Unit prices of calls whose inputs have these values, or one of a list of values. An empty `when` matches all other

@@ -9,6 +9,9 @@ export type Month = string
 /** A calendar day in UTC, written `2026-11-21`; its first seven characters are its month. */
 export type Day = string
 
+/** A week in UTC from Monday to Sunday, written as those days: `2026-11-23/2026-11-29`. Source: ISO 8601. */
+type Week = string
+
 /** Where the time and timers come from; a simulation passes its own. */
 export type Clock = {
   /** Wall time. It is never compared between machines. */
@@ -48,6 +51,13 @@ export const dayOf = (instant: Instant): Day =>
 
 export const HOUR_MS = 3_600_000
 export const DAY_MS = 86_400_000
+
+/** The week that holds a day. */
+export const weekOf = (day: Day): Week => {
+  const at = Date.parse(day)
+  const monday = at - ((new Date(at).getUTCDay() + 6) % 7) * DAY_MS
+  return `${dayOf(monday)}/${dayOf(monday + 6 * DAY_MS)}`
+}
 
 /** The first instant of the UTC day after the one that holds `instant`. */
 export const nextDayStart = (instant: Instant): Instant => (Math.floor(instant / DAY_MS) + 1) * DAY_MS

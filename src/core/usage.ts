@@ -5,8 +5,8 @@
  * list times a usage is a sum without corrections. Inclusive totals exist only where a dialect writes them.
  */
 
-/** What is counted in tokens. */
-export const tokenClasses = [
+/** What is counted in tokens of the input. A sum over them is `inputTokens`. */
+export const inputClasses = [
   'input',
   'cache_read',
   'cache_write',
@@ -14,11 +14,10 @@ export const tokenClasses = [
   'input_audio',
   'cache_read_audio',
   'input_image',
-  'output',
-  'reasoning',
-  'output_audio',
-  'output_image',
 ] as const
+
+/** What is counted in tokens. */
+export const tokenClasses = [...inputClasses, 'output', 'reasoning', 'output_audio', 'output_image'] as const
 
 export const usageClasses = [
   ...tokenClasses,
@@ -31,6 +30,8 @@ export const usageClasses = [
   'character',
   'page',
   'search',
+  // A search of a model's vendor, beside its tokens.
+  'web_search',
   'song',
   'credit',
   'cost',
