@@ -11,6 +11,8 @@ export const WALLET_MINIMUM: Nano = NANO_PER_USD / 100n
 /** With less money than this available, or less than this many calls' worth, every call asks the ledger. */
 const TIGHT_BELOW: Nano = NANO_PER_USD / 20n
 const TIGHT_CALLS = 20n
+/** A recall brings back room for this many calls: each that came after would wait for the next lease. */
+const CALLS_RECALLED = 16n
 
 /** One limit in money: the wallet's floor or daily limit, a credit line, a cap, a sub-wallet, or a key's stop-at. */
 export type Limit = {
@@ -55,6 +57,27 @@ const isShort = ({ name }: Limit, has: Nano, { need, amount, ownUnused, minimum 
 export const shortLimits = (limits: readonly Limit[], ask: Demand): readonly Limit[] =>
   limits.filter((limit) => isShort(limit, limit.room, ask))
 
+/** With less than this available, every call of that need asks the ledger. */
+const tightBelow = (need: Nano): Nano => greatest(TIGHT_BELOW, TIGHT_CALLS * need)
+
+const needOf = ({ need }: Demand): Nano => greatest(need ?? 0n, 0n)
+
+/**
+ * The limits that are nearly used up, and what they lack for calls to be admitted without asking again. What processes
+ * keep under them is wanted back.
+ */
+export const nearlyUsed = (
+  limits: readonly Limit[],
+  ask: Demand,
+): readonly { readonly limit: Limit; readonly lack: Nano }[] => {
+  const least = tightBelow(needOf(ask))
+  return limits.flatMap((limit) => (limit.room < least ? [{ limit, lack: 2n * least - limit.room }] : []))
+}
+
+/** What a limit that is too short for a call lacks for it, and for some calls like it. */
+export const lackOf = ({ room }: Limit, { need, amount, ownUnused, minimum }: Demand): Nano =>
+  greatest(need ?? 0n, minimum - ownUnused) - room + amount * CALLS_RECALLED
+
 /**
  * How much the lease grows when no limit is short: up to `want`, but at most half of what is left unless the call
  * itself needs more, so that a small wallet stays usable from every instance. Near the end of the money, exactly what
@@ -65,8 +88,8 @@ export const growth = (
   ask: Demand,
 ): { readonly grown: Nano; readonly tight: boolean } => {
   const available = limits.reduce((lowest, limit) => least(lowest, limit.room), limits[0]?.room ?? 0n)
-  const need = greatest(ask.need ?? 0n, 0n)
-  const tight = available < TIGHT_BELOW || available < TIGHT_CALLS * need
+  const need = needOf(ask)
+  const tight = available < tightBelow(need)
   if (tight) return { grown: need, tight }
   return { grown: greatest(least(ask.want, available / 2n), need), tight }
 }
@@ -89,7 +112,10 @@ type ShortageVerdict = {
    */
   readonly outcome: 'recall' | 'held' | 'spent'
   readonly binding: Shortage
-  /** Keys whose cap leaves nothing useful, each with that cap. */
+  /**
+   * Keys whose lifetime or monthly cap leaves nothing useful, each with that cap. A cap of a day or week disables no key:
+   * its calls are refused until the next.
+   */
   readonly exhausted: readonly {
     readonly owner: KeyId
     readonly limit: 'spend_cap_usd' | 'monthly_cap_usd'
@@ -100,6 +126,8 @@ type ShortageVerdict = {
 const order: readonly BindingLimit[] = [
   'spend_cap_usd',
   'monthly_cap_usd',
+  'weekly_cap_usd',
+  'daily_cap_usd',
   'sub_wallet',
   'daily_limit_usd',
   'stop_at_remaining_usd',

@@ -1,9 +1,10 @@
 /** Scopes: the counters that a key's call moves. Each cap is one, and so is a sub-wallet's budget. */
-import type { Day, Month } from '../core/time.ts'
+import { type Day, type Month, weekOf } from '../core/time.ts'
 import type { KeyId, WalletId } from '../tenancy/key.ts'
 
-export const lifetimeScope = (key: KeyId): string => `key:${key}`
-export const monthScope = (key: KeyId, month: Month): string => `key:${key}:${month}`
+/** What a key spends in a period, or in its whole life. */
+export const keyScope = (key: KeyId, period?: string): string =>
+  period === undefined ? `key:${key}` : `key:${key}:${period}`
 export const dayScope = (wallet: WalletId, day: Day): string => `day:${wallet}:${day}`
 export const subScope = (sub: string): string => `sub:${sub}`
 /** The sub-wallet of a scope. */
@@ -20,13 +21,28 @@ type ScopePath = {
 /** The month of a day. */
 export const monthOfDay = (day: Day): Month => day.slice(0, 7)
 
+export type CapPeriod = {
+  readonly cap: 'spendCap' | 'monthlyCap' | 'weeklyCap' | 'dailyCap'
+  /** The column of a counter, and of a lease, that names the period. */
+  readonly column?: 'month' | 'week' | 'day'
+  readonly period?: string
+}
+
+/** The caps of a key, and what each of them counts on a day: all, or the calls of that month, week or day. */
+export const capPeriods = (day: Day): readonly CapPeriod[] => [
+  { cap: 'spendCap' },
+  { cap: 'monthlyCap', column: 'month', period: monthOfDay(day) },
+  { cap: 'weeklyCap', column: 'week', period: weekOf(day) },
+  { cap: 'dailyCap', column: 'day', period: day },
+]
+
 /**
- * The scopes of a lease: both caps of the key and of each key above it, its wallet's day, and its sub-wallet; sorted,
- * in the order in which they are locked.
+ * The scopes of a lease: all caps of the key and of each key above it, its wallet's day, and its sub-wallet; sorted, in
+ * the order in which they are locked.
  */
 export const scopesOf = ({ line, walletId, day, sub }: ScopePath): readonly string[] =>
   [
-    ...line.flatMap((key) => [lifetimeScope(key), monthScope(key, monthOfDay(day))]),
+    ...line.flatMap((key) => capPeriods(day).map(({ period }) => keyScope(key, period))),
     dayScope(walletId, day),
     ...(sub === undefined ? [] : [subScope(sub)]),
   ].sort()

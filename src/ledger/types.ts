@@ -55,6 +55,8 @@ export type BindingLimit =
   | 'wallet'
   | 'spend_cap_usd'
   | 'monthly_cap_usd'
+  | 'weekly_cap_usd'
+  | 'daily_cap_usd'
   | 'sub_wallet'
   | 'daily_limit_usd'
   | 'stop_at_remaining_usd'
@@ -157,8 +159,10 @@ export type UsageDetail = {
   readonly startedAt: Instant
   readonly tookMs: number
   readonly firstByteMs: number
-  /** How the call ended: `ok`, `client_gone`, `vendor_failed`, `cost_ceiling`, `deadline`. */
+  /** How the call ended: `ok`, `client_gone`, `vendor_failed`, `cost_ceiling`, `ledger_away`, `deadline`. */
   readonly ended: string
+  /** What the vendor's cache saved in nano-USD, if it was used; less than nothing if writing to it cost more. */
+  readonly cacheSaved?: string
   /** The vendor's own bill in nano-USD, if it reported one. */
   readonly vendorCost?: string
   /** Absent when receipts were off. */

@@ -1,6 +1,7 @@
 /** The laws of what is recorded in two places: both agree, and every call is counted. */
 import { JOB } from '../../ledger/types.ts'
-import { type Law, leaseSum } from './audit-laws.ts'
+import type { Law } from './audit-laws.ts'
+import { postedInPeriod } from './sums.ts'
 
 /** Rows of `from` that break `law`, each described by `name`. */
 const broken = (name: string, from: string, law: string): string =>
@@ -19,11 +20,12 @@ const counters: readonly Law[] = [
       'b.scope',
       'budget b',
       `case when b.sub_id is not null then b.scope = 'sub:' || b.sub_id and b.owner_id is null and b.month is null
-          and b.day is null and exists (select 1 from sub_wallet s where s.id = b.sub_id and s.wallet_id = b.wallet_id)
-        when b.day is not null then b.scope = 'day:' || b.wallet_id || ':' || b.day and b.owner_id is null
-          and b.month is null and b.keep_until is not null
-        else b.scope = 'key:' || b.owner_id || coalesce(':' || b.month, '') and b.keep_until is null
-          and exists (select 1 from api_key k where k.id = b.owner_id and k.wallet_id = b.wallet_id) end`,
+          and b.week is null and b.day is null and exists (select 1 from sub_wallet s where s.id = b.sub_id and s.wallet_id = b.wallet_id)
+        when b.owner_id is null then b.scope = 'day:' || b.wallet_id || ':' || b.day and b.month is null
+          and b.week is null and b.keep_until is not null
+        else b.scope = 'key:' || b.owner_id || coalesce(':' || b.month, '') || coalesce(':' || b.week, '')
+            || coalesce(':' || b.day, '')
+          and (b.keep_until is not null) = (b.week is not null or b.day is not null) and exists (select 1 from api_key k where k.id = b.owner_id and k.wallet_id = b.wallet_id) end`,
     )}`,
   },
   {
@@ -36,6 +38,9 @@ const counters: readonly Law[] = [
             join key_line n on n.key_id = x.key_id
           union select 'key:' || n.owner_id || ':' || x.month from
             (select distinct t.key_id, t.month from transfer t where t.kind = 'usage') x join key_line n on n.key_id = x.key_id
+          union select 'key:' || n.owner_id || ':' || x.day from
+            (select distinct t.key_id, t.day from transfer t where t.kind = 'usage') x join key_line n on n.key_id = x.key_id
+            where x.day >= (select c.day from present c)
           union select 'sub:' || t.sub_id from transfer t where t.kind = 'usage' and t.sub_id is not null
           union select 'day:' || k.wallet_id || ':' || x.day from
             (select distinct t.key_id, t.day from transfer t where t.kind = 'usage') x join api_key k on k.id = x.key_id
@@ -46,28 +51,27 @@ const counters: readonly Law[] = [
   },
   {
     check: 'a counter has counted its calls',
-    offences: `select b.scope || ' counts ' || cast(b.calls as text) as offence from budget b
-      where b.day is null and b.calls + coalesce((select cast(sum(l.calls) as bigint) from lease l
-          join lease_scope s on s.lease_id = l.id where s.scope = b.scope), 0)
+    offences: `select b.scope || ' counts ' || cast(b.calls as text) as offence from scoped s join budget b on b.scope = s.scope
+      where (b.owner_id is not null or b.sub_id is not null) and b.calls + s.calls
         <> case when b.sub_id is not null then ${usages('t.sub_id = b.sub_id')}
-           else ${usages(`(b.month is null or t.month = b.month)
+           else ${usages(`${postedInPeriod}
              and t.key_id in (select n.key_id from key_line n where n.owner_id = b.owner_id)`)} end
-      union all select b.scope from budget b
+      union all select b.scope from scoped s join budget b on b.scope = s.scope
       left join (select k.wallet_id, t.day, cast(count(*) as bigint) as calls from transfer t join api_key k on k.id = t.key_id
           where t.kind = 'usage' and t.day is not null group by k.wallet_id, t.day) u
         on u.wallet_id = b.wallet_id and u.day = b.day
-      where b.day is not null and b.calls
-          + ${leaseSum('l.calls', 'l.day = b.day and l.key_id in (select k.id from api_key k where k.wallet_id = b.wallet_id)')}
-        <> coalesce(u.calls, 0)`,
+      where b.day is not null and b.owner_id is null and b.calls + s.calls <> coalesce(u.calls, 0)`,
   },
   {
     check: 'the caps that are counted are those that were set',
     offences: `select b.scope || ' allows ' || coalesce(cast(b.lim as text), 'all') as offence
       from budget b join api_key k on k.id = b.owner_id
-      where (b.month is null and not ${same('b.lim', 'k.spend_cap')})
+      where (coalesce(b.month, b.week, b.day) is null and not ${same('b.lim', 'k.spend_cap')})
         or (b.month >= (select c.month from present c) and not ${same('b.lim', 'k.monthly_cap')})
+        or (substr(b.week, 12) >= (select c.day from present c) and not ${same('b.lim', 'k.weekly_cap')})
+        or (b.day >= (select c.day from present c) and not ${same('b.lim', 'k.daily_cap')})
       union all select b.scope from budget b left join wallet_rules r on r.wallet_id = b.wallet_id
-      where b.day >= (select c.day from present c) and not ${same('b.lim', 'r.daily_limit')}`,
+      where b.owner_id is null and b.day >= (select c.day from present c) and not ${same('b.lim', 'r.daily_limit')}`,
   },
 ]
 

@@ -1,8 +1,9 @@
 /** The audit: checks the laws of the ledger over all rows. The laws of sums and records are checked in one snapshot. */
 import { dayOf, monthOf } from '../../core/time.ts'
-import { type Engine, once, statement } from '../engine/engine.ts'
+import { type Engine, once, type SqlDialect, statement } from '../engine/engine.ts'
 import { countOf, maybeText, onlyRow, textOf } from '../engine/row.ts'
 import { chargesThatDiffer } from './audit-charges.ts'
+import { invoiceLaws } from './audit-invoices.ts'
 import { type Law, laws } from './audit-laws.ts'
 import { recordLaws } from './audit-records.ts'
 import type { AuditRow } from './ledger-port.ts'
@@ -12,11 +13,21 @@ const lawOf = ({ check, offences }: Law, place: number): string =>
 
 /**
  * One statement, so that all laws see one snapshot; its parameters are the present month and day. What was posted to each
- * account is summed once for all laws.
+ * account is summed once for all laws, and so is what leases hold and have used of each account and of each scope: there
+ * are many leases, and each is read a fixed number of times.
  */
-const auditText = `with present as (select cast($1 as text) as month, cast($2 as text) as day),
-  posted as (select p.account_id, cast(sum(p.amount) as bigint) as amount from posting p group by p.account_id)
-  ${[...laws, ...recordLaws].map(lawOf).join(' union all ')} order by place`
+const auditText = (
+  dialect: SqlDialect,
+): string => `with present as (select cast($1 as text) as month, cast($2 as text) as day),
+  posted as (select p.account_id, cast(sum(p.amount) as bigint) as amount from posting p group by p.account_id),
+  open_lease as (select l.* from lease l where l.state <> 'closed'),
+  leased as (select l.wallet_id as account_id, cast(sum(l.granted) as bigint) as granted, cast(sum(l.used) as bigint) as used
+    from open_lease l group by l.wallet_id),
+  scoped as materialized (select x.scope, cast(sum(x.granted) as bigint) as granted, cast(sum(x.used) as bigint) as used,
+      cast(sum(x.calls) as bigint) as calls
+    from (select s.scope, l.granted, l.used, l.calls from open_lease l join lease_scope s on s.lease_id = l.id
+      union all select b.scope, 0, 0, 0 from budget b) x group by x.scope)
+  ${[...laws, ...invoiceLaws(dialect), ...recordLaws].map(lawOf).join(' union all ')} order by place`
 
 const rowOf = (check: string, offence: string | undefined): AuditRow => ({
   check,
@@ -34,7 +45,7 @@ export const auditOn = async (engine: Engine, what: 'all' | 'sums' = 'all'): Pro
     onlyRow(await once(engine, 'reading', statement(`select ${dialect.now} as now`))),
     'now',
   )
-  const found = await once(engine, 'reading', statement(auditText, monthOf(now), dayOf(now)))
+  const found = await once(engine, 'reading', statement(auditText(dialect), monthOf(now), dayOf(now)))
   const rows = found.map((row) => rowOf(textOf(row, 'law'), maybeText(row, 'offence')))
   if (what === 'sums') return rows
   return [...rows, rowOf('a charge is its usage at its prices', await chargesThatDiffer(engine))]

@@ -1,7 +1,8 @@
 /** A group commit as a fixed number of statements, each for all its rows: for an engine behind a network. */
-import type { Nano } from '../../core/money.ts'
+
+import { storable } from '../../core/storable.ts'
 import { inputTokens, outputTokens } from '../../core/usage.ts'
-import type { CallId, Checkpoint, CommitBatch, LeaseId, Settle } from '../../ledger/types.ts'
+import type { AccountId, CallId, Checkpoint, CommitBatch, LeaseId, Settle } from '../../ledger/types.ts'
 import {
   type Engine,
   type Row,
@@ -10,11 +11,12 @@ import {
   statement,
   Violation,
 } from '../engine/engine.ts'
-import { nanoOf, textOf } from '../engine/row.ts'
+import { textOf } from '../engine/row.ts'
 import { textsOnce } from '../engine/texts.ts'
 import { insertCharges } from './charge-row.ts'
 import { isSilent } from './silence.ts'
 import { settledOfAccount } from './sums.ts'
+import { manyLeases } from './told-sums.ts'
 
 /** How long a stored answer may be replayed. */
 const ANSWER_KEPT_MS = 24 * 60 * 60 * 1000
@@ -117,7 +119,9 @@ export const textsFor = textsOnce(({ each, now, lock }) => ({
     where i.state = 'done' and (i.body <> e.value->>'b' or i.headers <> e.value->>'h' or i.status <> cast(e.value->>'s' as bigint))`,
   voids: `delete from inflight where call_id in (select e.value->>'c' from ${each('$1')} e)
     and exists (select 1 from lease l where l.id = inflight.lease_id and l.instance = $2) returning call_id as c`,
-  balances: `select a.id, ${settledOfAccount} + coalesce((select c.lim from credit_line c where c.account_id = a.id), 0) as balance
+  // With whether an account has more than a few leases.
+  balances: `select a.id, ${settledOfAccount} + coalesce((select c.lim from credit_line c where c.account_id = a.id), 0) as balance,
+      ${manyLeases('l.wallet_id = a.id')} as leases
     from account a where a.id in (select e.value->>'c' from ${each('$1')} e)`,
   charged: `select t.ref as c, case when t.kind = 'usage' then t.amount else 0 end as a,
       t.attempt as l
@@ -171,9 +175,6 @@ export const detailRow = ({ callId, detail }: Settle) => ({
   ),
 })
 
-/** PostgreSQL can store neither U+0000 nor half a surrogate pair, and an answer with one must not stop a commit. */
-const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd')
-
 export const answerRows = (settles: readonly Settle[]) =>
   settles.flatMap(({ callId, leaseId, answer }) =>
     answer === undefined
@@ -195,7 +196,7 @@ export const answerRows = (settles: readonly Settle[]) =>
 type CommitStep = 'intents' | 'progress' | 'close' | 'voids' | 'balances'
 
 /** The transaction as statements, with the positions of those whose rows matter. */
-const planOf = (texts: Texts, dialect: SqlDialect, batch: CommitBatch) => {
+const planOf = (texts: Texts, dialect: SqlDialect, batch: CommitBatch, payers: ReadonlySet<AccountId>) => {
   const { instance, intents, settles, voids } = batch
   const progress = latest(batch.progress)
   const statements: Statement[] = []
@@ -231,16 +232,12 @@ const planOf = (texts: Texts, dialect: SqlDialect, batch: CommitBatch) => {
     if (answers.length > 0) add(texts.answer, json(answers))
   }
   if (voids.length > 0) places.set('voids', add(texts.voids, ids(voids), instance))
-  if (settles.length > 0)
-    places.set('balances', add(texts.balances, ids(new Set(settles.map(({ payer }) => payer)))))
+  if (payers.size > 0) places.set('balances', add(texts.balances, ids(payers)))
   return { statements, places }
 }
 
 export const callsOf = (rows: readonly Row[] | undefined): readonly CallId[] =>
   (rows ?? []).map((row) => textOf(row, 'c'))
-
-export const balancesOf = (rows: readonly Row[] | undefined): ReadonlyMap<string, Nano> =>
-  new Map((rows ?? []).map((row) => [textOf(row, 'id'), nanoOf(row, 'balance')]))
 
 /** What one transaction did. */
 export type TransactionResult = {
@@ -250,16 +247,18 @@ export type TransactionResult = {
   readonly closed: readonly CallId[]
   /** Calls that were open and are now forgotten. */
   readonly voided: readonly CallId[]
-  readonly balances: ReadonlyMap<string, Nano>
+  /** The accounts that were read. */
+  readonly balances: readonly Row[]
 }
 
-/** Runs the plan. If another attempt charged a call in the same instant, clears that intent and runs again. */
+/** Runs the plan, and reads these accounts. If another attempt charged a call in the same instant, clears that intent and runs again. */
 export const commitAtOnce = async (
   engine: Engine,
   texts: Texts,
   batch: CommitBatch,
+  payers: ReadonlySet<AccountId>,
 ): Promise<TransactionResult> => {
-  const { statements, places } = planOf(texts, engine.dialect, batch)
+  const { statements, places } = planOf(texts, engine.dialect, batch, payers)
   const at = (answers: readonly (readonly Row[])[], step: CommitStep) => {
     const place = places.get(step)
     return place === undefined ? undefined : answers[place]
@@ -271,7 +270,7 @@ export const commitAtOnce = async (
       extended: callsOf(at(answers, 'progress')),
       closed: callsOf(at(answers, 'close')),
       voided: callsOf(at(answers, 'voids')),
-      balances: balancesOf(at(answers, 'balances')),
+      balances: at(answers, 'balances') ?? [],
     }
   }
   try {

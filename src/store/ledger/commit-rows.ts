@@ -4,13 +4,20 @@
  * intent is charged without ever writing the intent.
  */
 import { least, type Nano } from '../../core/money.ts'
-import type { CallId, Checkpoint, CommitBatch, Intent, LeaseId, Settle } from '../../ledger/types.ts'
+import type {
+  AccountId,
+  CallId,
+  Checkpoint,
+  CommitBatch,
+  Intent,
+  LeaseId,
+  Settle,
+} from '../../ledger/types.ts'
 import type { Inline, Now, SqlDialect, Value } from '../engine/engine.ts'
 import { maybeText, nanoOf, onlyRow, textOf } from '../engine/row.ts'
 import { insertCharge } from './charge-row.ts'
 import {
   answerRows,
-  balancesOf,
   detailRow,
   ids,
   json,
@@ -156,7 +163,13 @@ const settleAll = (round: Round, short: ReadonlyMap<CallId, Intent>): void => {
 /** Runs the batch in one transaction. */
 export const commitRows = (
   inline: Inline,
-  it: { readonly dialect: SqlDialect; readonly texts: Texts; readonly batch: CommitBatch },
+  it: {
+    readonly dialect: SqlDialect
+    readonly texts: Texts
+    readonly batch: CommitBatch
+    /** The accounts to read. */
+    readonly payers: ReadonlySet<AccountId>
+  },
 ): Promise<TransactionResult> =>
   inline('writer', (now) => {
     const { batch } = it
@@ -169,7 +182,6 @@ export const commitRows = (
     const answers = answerRows(batch.settles)
     if (answers.length > 0) now.rows(it.texts.answer, json(answers))
     const voided = batch.voids.filter((callId) => now.change(texts.voids, callId, batch.instance) === 1)
-    const payers = ids(new Set(batch.settles.map(({ payer }) => payer)))
-    const balances = batch.settles.length === 0 ? [] : now.rows(it.texts.balances, payers)
-    return { opened: round.opened, extended, closed: round.closed, voided, balances: balancesOf(balances) }
+    const balances = it.payers.size === 0 ? [] : now.rows(it.texts.balances, ids(it.payers))
+    return { opened: round.opened, extended, closed: round.closed, voided, balances }
   })

@@ -1,11 +1,11 @@
 /** Group commit: intents, checkpoints, settlements and voids of one instance in one transaction. The hot path. */
+
 import { greatest, type Nano } from '../../core/money.ts'
-import type { CallId, CommitBatch, CommitResult, LeaseId, Settle } from '../../ledger/types.ts'
-import { type Engine, once, statement } from '../engine/engine.ts'
-import { maybeText, nanoOf, textOf } from '../engine/row.ts'
+import type { AccountId, CallId, CommitBatch, CommitResult, LeaseId, Settle } from '../../ledger/types.ts'
+import { type Engine, once, type Row, statement } from '../engine/engine.ts'
+import { countOf, maybeText, nanoOf, textOf } from '../engine/row.ts'
 import {
   answerRows,
-  balancesOf,
   callsOf,
   commitAtOnce,
   detailRow,
@@ -16,6 +16,55 @@ import {
 } from './commit-at-once.ts'
 import { commitRows } from './commit-rows.ts'
 import { settleLate } from './late-settle.ts'
+import { FEW_LEASES } from './told-sums.ts'
+
+const BALANCE_KNOWN_MS = 1_000
+
+/**
+ * What accounts have after a commit, for the answers that tell it. That is a sum over all leases of an account, and
+ * processes keep many. Where there are more than a few it is made once a second, and in between only the charges of this
+ * process come off it.
+ */
+class Balances {
+  /** Accounts with many leases. */
+  readonly #known = new Map<AccountId, { balance: Nano; untilMs: number }>()
+
+  /** The accounts of a commit that must be read with it. */
+  due(settles: readonly Settle[]): ReadonlySet<AccountId> {
+    const payers = new Set<AccountId>()
+    for (const { payer } of settles) if (!this.#isKnown(payer)) payers.add(payer)
+    return payers
+  }
+
+  #isKnown(account: AccountId): boolean {
+    const known = this.#known.get(account)
+    return known !== undefined && performance.now() < known.untilMs
+  }
+
+  /** What the accounts have after a commit that charged these calls, where it read them or they are known. */
+  after(
+    settles: readonly Settle[],
+    charged: ReadonlySet<CallId>,
+    read: readonly Row[],
+  ): ReadonlyMap<AccountId, Nano> {
+    for (const { callId, payer, charge } of settles) {
+      const known = this.#known.get(payer)
+      if (known !== undefined && charged.has(callId)) known.balance -= charge
+    }
+    const balances = new Map<AccountId, Nano>()
+    for (const row of read) {
+      const [id, balance] = [textOf(row, 'id'), nanoOf(row, 'balance')]
+      balances.set(id, balance)
+      if (countOf(row, 'leases') <= FEW_LEASES) this.#known.delete(id)
+      else this.#known.set(id, { balance, untilMs: performance.now() + BALANCE_KNOWN_MS })
+    }
+    for (const { payer } of settles) {
+      const known = this.#known.get(payer)
+      if (known !== undefined) balances.set(payer, known.balance)
+    }
+    return balances
+  }
+}
 
 /** Charges one call after its lease was reaped, and stores its detail and answer as the group commit would have. */
 const chargeLate = async (engine: Engine, texts: Texts, settle: Settle): Promise<void> => {
@@ -85,7 +134,12 @@ const settleRest = async (
   engine: Engine,
   texts: Texts,
   batch: CommitBatch,
-  it: { done: Charged; opened: ReadonlySet<CallId>; before: ReadonlyMap<CallId, Nano> },
+  it: {
+    done: Charged
+    opened: ReadonlySet<CallId>
+    before: ReadonlyMap<CallId, Nano>
+    accounts: Balances
+  },
 ): Promise<Charged> => {
   const rest = batch.settles.filter(({ callId }) => !it.done.calls.has(callId))
   if (rest.length === 0) return it.done
@@ -98,10 +152,8 @@ const settleRest = async (
     calls.add(settle.callId)
   }
   const payers = new Set(batch.settles.map(({ payer }) => payer))
-  return {
-    calls,
-    balances: balancesOf(await once(engine, 'control', statement(texts.balances, ids(payers)))),
-  }
+  const read = await once(engine, 'control', statement(texts.balances, ids(payers)))
+  return { calls, balances: it.accounts.after([], calls, read) }
 }
 
 /**
@@ -122,17 +174,25 @@ const openedOf = async (engine: Engine, texts: Texts, batch: CommitBatch, insert
 /** Makes the group commit of an engine. */
 export const commitOn = (engine: Engine): ((batch: CommitBatch) => Promise<CommitResult>) => {
   const texts = textsFor(engine.dialect)
+  const accounts = new Balances()
   return async (batch) => {
+    const payers = accounts.due(batch.settles)
     const done = await (engine.inline === undefined
-      ? commitAtOnce(engine, texts, batch)
-      : commitRows(engine.inline, { dialect: engine.dialect, texts, batch }))
+      ? commitAtOnce(engine, texts, batch, payers)
+      : commitRows(engine.inline, { dialect: engine.dialect, texts, batch, payers }))
     const opened = await openedOf(engine, texts, batch, done.opened)
     const ended = new Set([...done.closed, ...done.voided])
     const over = batch.settles.filter(({ callId }) => !ended.has(callId))
     const unknown = [...over.map(({ callId }) => callId), ...batch.voids.filter((id) => !ended.has(id))]
     const { amounts: chargedBefore } = await chargesOf(engine, texts, unknown)
-    const first = { calls: new Set(done.closed), balances: done.balances }
-    const charged = await settleRest(engine, texts, batch, { done: first, opened, before: chargedBefore })
+    const calls = new Set(done.closed)
+    const first = { calls, balances: accounts.after(batch.settles, calls, done.balances) }
+    const charged = await settleRest(engine, texts, batch, {
+      done: first,
+      opened,
+      before: chargedBefore,
+      accounts,
+    })
     const settled = new Map<CallId, Nano>()
     for (const { callId, payer } of batch.settles) {
       const balance = charged.balances.get(payer)

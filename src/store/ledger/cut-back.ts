@@ -9,8 +9,8 @@ import { isProcess } from './silence.ts'
 const HOUR_MS = 60 * 60 * 1000
 /** A closed lease is kept this long, for settlements that arrive late. */
 const CLOSED_KEPT_MS = 7 * 24 * HOUR_MS
-/** No lease of a process lives longer. */
-const LEASE_MOST_MS = 60_000
+/** How far ahead the time of a process's lease may lie: an open one ends with its day, a fenced one has ended. */
+const AHEAD_MOST_MS = { open: 24 * HOUR_MS, quarantined: 0 } as const
 
 export const expiredLeases = (now: string): Expired => ({
   table: 'lease',
@@ -25,17 +25,19 @@ export const expiredBudgets = (now: string): Expired => ({
 })
 
 /**
- * Cuts back leases and heartbeats that lie hours in the future, left by a database clock that was ahead and then
- * corrected. A process times its lease by its own clock and is done with it sooner; a living process sends heartbeats
- * again.
+ * Cuts back leases and heartbeats that lie in the future, left by a database clock that was ahead and then corrected. A
+ * living process has asked again for what its calls use and released the rest, and sends heartbeats again.
  */
 export const cutBack = (engine: Engine): Promise<unknown> => {
   const { now, lockFree } = engine.dialect
-  return engine.batch('control', [
+  const leases = Object.entries(AHEAD_MOST_MS).map(([state, mostMs]) =>
     statement(
-      `update lease set expires_at = ${now} + ${LEASE_MOST_MS} where id in (select l.id from lease l
-         where l.state in ('open', 'quarantined') and ${isProcess('l.instance')} and l.expires_at > ${now} + ${LEASE_MOST_MS + AHEAD_MS}${lockFree('l')})`,
+      `update lease set expires_at = ${now} + ${mostMs} where id in (select l.id from lease l
+         where l.state = '${state}' and ${isProcess('l.instance')} and l.expires_at > ${now} + ${mostMs + AHEAD_MS}${lockFree('l')})`,
     ),
+  )
+  return engine.batch('control', [
+    ...leases,
     statement(
       `update instance set beat_at = ${now} where id in (select i.id from instance i
          where i.beat_at > ${now} + ${AHEAD_MS}${lockFree('i')})`,

@@ -2,7 +2,7 @@
 import type { Nano } from '../../core/money.ts'
 import { scopesOf } from '../../ledger/scopes.ts'
 import type { LeaseId } from '../../ledger/types.ts'
-import { ancestorsOf } from '../accounts/key-row.ts'
+import { textsOf } from '../accounts/key-row.ts'
 import { batched } from '../engine/batched.ts'
 import { json, rowsOf, text } from '../engine/columns.ts'
 import type { Engine, Run, SqlDialect } from '../engine/engine.ts'
@@ -15,7 +15,7 @@ import { stateOf } from './sums.ts'
 type LeaseReturn = { readonly lease: LeaseId; readonly back: Nano }
 
 /** For the lease's key: whose counters the lease counts against. */
-const keys = rowsOf({ ancestors: json('ancestors', ancestorsOf), walletId: text('own_wallet') } as const)
+const keys = rowsOf({ ancestors: json('ancestors', textsOf), walletId: text('own_wallet') } as const)
 
 /** See LedgerStore. A lease that is no longer open stays as it is. */
 export const givingBack = (engine: Engine): LedgerStore['giveBack'] => {

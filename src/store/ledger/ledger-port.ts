@@ -24,6 +24,11 @@ export type LedgerStore = {
    */
   giveBack(lease: LeaseId, back: Nano): Promise<void>
   /**
+   * Ends own leases: all that no open call holds of them is free, known to the instance or not. One with open calls
+   * closes after them. Repeating it changes nothing.
+   */
+  release(instance: InstanceId, leases: readonly LeaseId[]): Promise<void>
+  /**
    * Extends the instance's own leases by `ttlMs`, at most to the end of the UTC day. Leases that have ended or were
    * fenced are missing from the answer.
    */

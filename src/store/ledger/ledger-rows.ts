@@ -20,6 +20,7 @@ const budget = {
   scope: text('scope'),
   ownerId: maybe(text('owner_id')),
   month: maybe(text('month')),
+  week: maybe(text('week')),
   day: maybe(text('day')),
   subId: maybe(text('sub_id')),
   /** Absent if nothing is limited. */

@@ -7,12 +7,14 @@ import { countOf, onlyRow, textOf } from '../engine/row.ts'
 import { auditOn } from './audit.ts'
 import { commitOn } from './commit.ts'
 import { ids } from './commit-at-once.ts'
+import { releasing } from './fence.ts'
 import { givingBack } from './give-back.ts'
 import type { LedgerStore } from './ledger-port.ts'
 import { lendWithin } from './lend.ts'
 import { postOn } from './post.ts'
 import { balanceOf, transfersOf } from './postings.ts'
-import { type Chores, reapOn } from './reap.ts'
+import { type Chores, reapingOn } from './reap.ts'
+import { ToldSums } from './told-sums.ts'
 
 /** A lease that has not ended began today, so it may live to the end of today. */
 const renewOn = async (
@@ -41,18 +43,24 @@ const renewOn = async (
   return renewed.map((row) => ({ leaseId: textOf(row, 'id'), lifeMs: countOf(row, 'expires_at') - at }))
 }
 
-export const ledgerStore = (engine: Engine, chores: Chores): LedgerStore => ({
-  lend: batched(engine, {
+const lendingOn = (engine: Engine): LedgerStore['lend'] => {
+  const told = new ToldSums()
+  return batched(engine, {
     lane: 'control',
-    work: (run, asks) => lendWithin(run, engine.dialect, asks),
+    work: (run, asks) => lendWithin(run, engine.dialect, asks, told),
     group: ({ instance }) => instance,
     name: ({ keyId, sub, payer }) => JSON.stringify([keyId, sub, payer]),
-  }),
+  })
+}
+
+export const ledgerStore = (engine: Engine, chores: Chores): LedgerStore => ({
+  lend: lendingOn(engine),
   giveBack: givingBack(engine),
+  release: releasing(engine),
   renew: (instance, leases, ttlMs) => renewOn(engine, instance, leases, ttlMs),
   commit: commitOn(engine),
   post: (transfer, event) => postOn(engine, transfer, event),
-  reap: (bounds) => reapOn(engine, chores, bounds),
+  reap: reapingOn(engine, chores),
   audit: (what) => auditOn(engine, what),
   balance: (account) => balanceOf(engine, account),
   transfersOf: (ref) => transfersOf(engine, ref),

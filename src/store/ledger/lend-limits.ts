@@ -2,14 +2,15 @@
 import { greatest, least, type Nano } from '../../core/money.ts'
 import type { Instant } from '../../core/time.ts'
 import type { Limit } from '../../ledger/lend.ts'
-import type { AccountId, LoanRequest } from '../../ledger/types.ts'
+import type { AccountId, BindingLimit, LoanRequest } from '../../ledger/types.ts'
 import { type Run, type SqlDialect, Violation } from '../engine/engine.ts'
 import { countOf, nanoOf, onlyRow, textOf } from '../engine/row.ts'
 import { textsOnce } from '../engine/texts.ts'
 import { type Budget, budgets, type LeaseRow, leases, type PayerRow, payerRows } from './ledger-rows.ts'
 import { freeOf, isPayment, payers } from './payer.ts'
 import { countersOf, type SpendingKey, type Stop, scopesUnder, stopsOf } from './spender.ts'
-import { heldOfLease, settledOfAccount, stateOf, usedOnLeases } from './sums.ts'
+import { heldOfLease, samePeriod, settledOfAccount, stateOf, usedOnLeases } from './sums.ts'
+import { manyLeases, type ToldSums } from './told-sums.ts'
 
 /** A request, and who spends. */
 export type SpenderRequest = { readonly request: LoanRequest; readonly spender: SpendingKey }
@@ -56,12 +57,13 @@ const ofOwner = 'select n.key_id from key_line n where n.owner_id = b.owner_id'
 
 /** What leases used in each limited scope and the scope does not count yet. */
 const unappliedUnderText = ({ each, oneOf }: SqlDialect): string => {
-  const usedBy = (keys: string, which: string) => usedOnLeases(`${oneOf('l.key_id', keys)} and ${which}`)
-  return `select b.scope,
-    case when b.owner_id is not null then ${usedBy(ofOwner, '(b.month is null or l.month = b.month)')}
-      when b.sub_id is not null then ${usedBy(ofWallet, 'l.sub_id = b.sub_id')}
-      else ${usedBy(ofWallet, 'l.day = b.day')} end as unapplied
-  from budget b where b.lim is not null and ${oneOf('b.scope', `select e.value->>'s' from ${each('$1')} e`)}`
+  const by = (read: (where: string) => string) => {
+    const those = (keys: string, which: string) => read(`${oneOf('l.key_id', keys)} and ${which}`)
+    return `case when b.owner_id is not null then ${those(ofOwner, samePeriod)}
+      when b.sub_id is not null then ${those(ofWallet, 'l.sub_id = b.sub_id')}
+      else ${those(ofWallet, 'l.day = b.day')} end`
+  }
+  return `select b.scope as name, ${by(usedOnLeases)} as sum, ${by(manyLeases)} as leases from budget b where b.lim is not null and ${oneOf('b.scope', `select e.value->>'s' from ${each('$1')} e`)}`
 }
 
 /** The statements that lock and read, in the order of the locks. */
@@ -71,16 +73,17 @@ const textsFor = textsOnce((dialect) => {
   const own = `${oneOf('l.key_id', listed('$1'))} and l.instance = $2 and l.state <> 'closed' and ${stateOf('l')} = 'open'`
   return {
     leases: `select l.* from lease l where ${own} order by l.id${lock('l')}`,
-    counters: `insert into budget (scope, owner_id, month, day, keep_until, wallet_id, lim)
-       select e.value->>'s', e.value->>'o', e.value->>'m', e.value->>'d', cast(e.value->>'k' as bigint), e.value->>'w',
-         case when e.value->>'d' is null then cast(e.value->>'l' as bigint)
+    counters: `insert into budget (scope, owner_id, month, week, day, keep_until, wallet_id, lim)
+       select e.value->>'s', e.value->>'o', e.value->>'month', e.value->>'week', e.value->>'day',
+         cast(e.value->>'k' as bigint), e.value->>'w',
+         case when e.value->>'o' is not null then cast(e.value->>'l' as bigint)
            else (select r.daily_limit from wallet_rules r where r.wallet_id = e.value->>'w') end
        from ${each('$1')} e where true order by 1 on conflict (scope) do nothing`,
     budgets: `select b.* from budget b where ${oneOf('b.scope', listed('$1'))} order by b.scope${lock('b')}`,
     payers: `${payers} where ${oneOf('a.id', listed('$1'))} order by a.id${lock('a')}`,
     now: `select ${now} as now`,
     held: `select l.id, ${heldOfLease} as held from lease l where ${own}`,
-    settled: `select a.id, ${settledOfAccount} as settled from account a where ${oneOf('a.id', listed('$1'))}`,
+    settled: `select a.id as name, ${settledOfAccount} as sum, ${manyLeases('l.wallet_id = a.id')} as leases from account a where ${oneOf('a.id', listed('$1'))}`,
     unapplied: unappliedUnderText(dialect),
   }
 })
@@ -94,30 +97,31 @@ export const lockLimits = async (
   run: Run,
   dialect: SqlDialect,
   asks: readonly [SpenderRequest, ...SpenderRequest[]],
+  told: ToldSums,
 ): Promise<readonly LockedLimits[]> => {
   const texts = textsFor(dialect)
   const spenders = asks.map(({ spender }) => spender)
   const { instance } = asks[0].request
   const keys = jsonOf(spenders.map(({ key }) => key.id))
-  const scopes = jsonOf(spenders.flatMap(scopesUnder))
+  const scopes = spenders.flatMap(scopesUnder)
+  const unsummed = told.due(scopes)
   const stopped = spenders.filter((spender) => stopsOf(spender).length > 0)
+  const unsettled = told.due(stopped.map(({ payer }) => payer))
   const [own, , counters, accounts, clock, held, settled, unapplied] = await Promise.all([
     run(texts.leases, [keys, instance]),
     run(texts.counters, [JSON.stringify(spenders.flatMap(countersOf))]),
-    run(texts.budgets, [scopes]),
+    run(texts.budgets, [jsonOf(scopes)]),
     run(texts.payers, [jsonOf(spenders.map(({ payer }) => payer))]),
     run(texts.now),
     run(texts.held, [keys, instance]),
-    // Summed over all leases of the account, which may be many.
-    stopped.length === 0 ? [] : run(texts.settled, [jsonOf(stopped.map(({ payer }) => payer))]),
-    run(texts.unapplied, [scopes]),
+    unsettled.length === 0 ? [] : run(texts.settled, [jsonOf(unsettled)]),
+    unsummed.length === 0 ? [] : run(texts.unapplied, [jsonOf(unsummed)]),
   ])
   const ownLeases = own.map(leases.read)
   const heldOf = new Map(held.map((row) => [textOf(row, 'id'), nanoOf(row, 'held')]))
   const counterOf = new Map(counters.map(budgets.read).map((one) => [one.scope, one]))
   const payerOf = new Map(accounts.map(payerRows.read).map((one) => [one.id, one]))
-  const settledOf = new Map(settled.map((row) => [textOf(row, 'id'), nanoOf(row, 'settled')]))
-  const unappliedUnder = new Map(unapplied.map((row) => [textOf(row, 'scope'), nanoOf(row, 'unapplied')]))
+  const sums = told.with([...settled, ...unapplied])
   const lent = new LentNow()
   const now = countOf(onlyRow(clock), 'now')
   return asks.map(({ request, spender }) => {
@@ -134,8 +138,8 @@ export const lockLimits = async (
       payer: payerOf.get(payer),
       ...ownRoomOf(lease, heldOf.get(lease?.id ?? '') ?? 0n, request),
       stops: stopsOf(spender),
-      settled: settledOf.get(payer) ?? 0n,
-      unappliedUnder,
+      settled: sums.get(payer) ?? 0n,
+      unappliedUnder: sums,
       lent,
       now,
     }
@@ -195,6 +199,13 @@ export const limitNames = (scopes: readonly string[], payer: AccountId): readonl
   `account:${payer}`,
 ]
 
+/** The cap that a key's counter counts for. */
+const capOf = ({ month, week, day }: Budget): BindingLimit => {
+  if (month !== undefined) return 'monthly_cap_usd'
+  if (week !== undefined) return 'weekly_cap_usd'
+  return day === undefined ? 'spend_cap_usd' : 'daily_cap_usd'
+}
+
 export const limitsOf = (
   { budgets: counters, stops: kept, lent }: LockedLimits,
   payer: PayerRow,
@@ -202,21 +213,12 @@ export const limitsOf = (
 ): readonly Limit[] => {
   const free = freeOf(payer) - lent.of(`account:${payer.id}`)
   const capped = counters.flatMap((counter): readonly Limit[] => {
-    const { scope, lim, used, held, ownerId, month } = counter
+    const { scope, lim, used, held, ownerId } = counter
     if (lim === undefined) return []
     const room = lim - used - held - lent.of(scope)
     if (counter.subId !== undefined) return [{ name: 'sub_wallet', room, scope, cap: lim }]
-    if (counter.day !== undefined) return [{ name: 'daily_limit_usd', room, scope, cap: lim }]
-    if (ownerId === undefined) throw new Error(`the counter ${scope} belongs to nobody`)
-    return [
-      {
-        name: month === undefined ? 'spend_cap_usd' : 'monthly_cap_usd',
-        room,
-        scope,
-        cap: lim,
-        owner: ownerId,
-      },
-    ]
+    if (ownerId === undefined) return [{ name: 'daily_limit_usd', room, scope, cap: lim }]
+    return [{ name: capOf(counter), room, scope, cap: lim, owner: ownerId }]
   })
   const ofWallet = spender.payer === spender.key.walletId
   const stops = kept.map(

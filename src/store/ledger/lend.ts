@@ -3,7 +3,7 @@
  * all requests of an instance that came together. Each is decided as if those before it were already written.
  */
 import type { Nano } from '../../core/money.ts'
-import { type Instant, nextDayStart } from '../../core/time.ts'
+import { type Instant, nextDayStart, weekOf } from '../../core/time.ts'
 import { type Demand, growth, type Limit, shortLimits, WALLET_MINIMUM } from '../../ledger/lend.ts'
 import { isJob, type Loan, type LoanRefused, type LoanRequest } from '../../ledger/types.ts'
 import { isEnabled } from '../../tenancy/key.ts'
@@ -11,7 +11,7 @@ import { mayUseSub } from '../accounts/sub-wallet-store.ts'
 import type { Run, SqlDialect } from '../engine/engine.ts'
 import { textOf } from '../engine/row.ts'
 import { applyMoves, type LeaseMove } from './apply-lease.ts'
-import { fence } from './fence.ts'
+import { fenceAll } from './fence.ts'
 import {
   besideOf,
   type LockedLimits,
@@ -21,8 +21,9 @@ import {
   type SpenderRequest,
 } from './lend-limits.ts'
 import { payerBlock } from './payer.ts'
-import { type Demanding, refuse, type Short } from './refuse-loan.ts'
+import { type Demanding, recallKept, refuse, type Short } from './refuse-loan.ts'
 import { lockSpenders, type SpendingKey } from './spender.ts'
+import { ToldSums } from './told-sums.ts'
 
 const refused = (
   outcome: LoanRefused['outcome'],
@@ -66,7 +67,7 @@ const grow = ({ spender, locked, ask }: Open, limits: readonly Limit[]): Grown =
 }
 
 type Grown = ReturnType<typeof growth>
-type Lending = Open & Grown
+type Lending = Open & Grown & { readonly limits: readonly Limit[] }
 type Refusing = Short & { readonly at: number }
 
 /** Opens the leases that do not exist yet. If an id was used before and is closed, the lease opens under another id. */
@@ -79,8 +80,8 @@ const openLeases = async (
   const insert = async (which: readonly number[]): Promise<readonly number[]> => {
     if (which.length === 0) return []
     const rows = await run(
-      `insert into lease (id, instance, key_id, wallet_id, sub_id, month, day, expires_at)
-       select e.value->>'l', e.value->>'i', e.value->>'k', e.value->>'w', e.value->>'s', e.value->>'m', e.value->>'d',
+      `insert into lease (id, instance, key_id, wallet_id, sub_id, month, week, day, expires_at)
+       select e.value->>'l', e.value->>'i', e.value->>'k', e.value->>'w', e.value->>'s', e.value->>'m', e.value->>'o', e.value->>'d',
          cast(e.value->>'x' as bigint)
        from ${dialect.each('$1')} e where true order by 1 on conflict (id) do nothing returning id`,
       [JSON.stringify(which.map((at) => rowOf(loans[at], ids[at])))],
@@ -96,6 +97,7 @@ const openLeases = async (
       w: loan.spender.payer,
       s: loan.spender.sub,
       m: loan.spender.month,
+      o: weekOf(loan.spender.day),
       d: loan.spender.day,
       x: loan.locked.now,
     }
@@ -137,6 +139,7 @@ const lendAll = async (
       `update lease set expires_at = cast(e.value->>'x' as bigint) from ${dialect.each('$1')} e where lease.id = e.value->>'l'`,
       [ends],
     ),
+    ...loans.flatMap((loan, at) => (loan.tight ? recallKept(run, dialect, loan, ids[at]) : [])),
   ])
   return loans.map((loan, at) => {
     const { locked, grown, tight } = loan
@@ -171,14 +174,15 @@ const lockedFor = async (
   run: Run,
   dialect: SqlDialect,
   asks: readonly [SpenderRequest, ...SpenderRequest[]],
+  told: ToldSums,
 ): Promise<readonly LockedLimits[]> => {
-  const found = await lockLimits(run, dialect, asks)
+  const found = await lockLimits(run, dialect, asks, told)
   const givenUp = found.flatMap(({ lease }, at) =>
     asks[at]?.request.anew === true && lease !== undefined ? [lease] : [],
   )
   if (givenUp.length === 0) return found
-  for (const lease of givenUp) await fence(run, lease)
-  return lockLimits(run, dialect, asks)
+  await fenceAll(run, dialect, givenUp)
+  return lockLimits(run, dialect, asks, told)
 }
 
 const demandOf = (request: LoanRequest, { ownUnused }: LockedLimits): Demand => ({
@@ -197,6 +201,7 @@ export const lendWithin = async (
   run: Run,
   dialect: SqlDialect,
   requests: readonly LoanRequest[],
+  told: ToldSums,
 ): Promise<readonly Answer[]> => {
   const answers: (Answer | undefined)[] = []
   const spenders = await lockSpenders(run, dialect, requests)
@@ -208,7 +213,7 @@ export const lendWithin = async (
   }
   const [first, ...others] = asks
   if (first === undefined) return whole(answers)
-  const found = await lockedFor(run, dialect, [first, ...others])
+  const found = await lockedFor(run, dialect, [first, ...others], told)
   const lending: Lending[] = []
   const short: Refusing[] = []
   for (const [index, { at, request, spender }] of asks.entries()) {
@@ -222,12 +227,12 @@ export const lendWithin = async (
     const open: Open = { at, request, spender, locked, ask: demandOf(request, locked) }
     const limits = limitsOf(locked, payer, spender)
     const [binds, ...bind] = shortLimits(limits, open.ask)
-    if (binds === undefined) lending.push({ ...open, ...grow(open, limits) })
+    if (binds === undefined) lending.push({ ...open, ...grow(open, limits), limits })
     else short.push({ ...open, short: [binds, ...bind] })
   }
   const loans = await lendAll(run, dialect, lending)
   for (const [index, { at }] of lending.entries()) answers[at] = loans[index]
-  const refusals = await refuseAll(run, dialect, short, lending.length > 0)
+  const refusals = await refuseAll(run, dialect, short, { lent: lending.length > 0, told })
   for (const [index, { at }] of short.entries()) answers[at] = refusals[index]
   return whole(answers)
 }
@@ -237,14 +242,12 @@ const refuseAll = async (
   run: Run,
   dialect: SqlDialect,
   short: readonly Refusing[],
-  lent: boolean,
+  { lent, told }: { readonly lent: boolean; readonly told: ToldSums },
 ): Promise<readonly Answer[]> => {
-  if (lent && short.length > 0)
-    return lendWithin(
-      run,
-      dialect,
-      short.map(({ request }) => request),
-    )
+  if (lent && short.length > 0) {
+    const requests = short.map(({ request }) => request)
+    return lendWithin(run, dialect, requests, told)
+  }
   const answers: Answer[] = []
   for (const open of short) answers.push(await refuse(run, dialect, open))
   return answers
@@ -252,7 +255,7 @@ const refuseAll = async (
 
 /** The same for one request. */
 export const lendOne = async (run: Run, dialect: SqlDialect, request: LoanRequest): Promise<Answer> => {
-  const [answer] = await lendWithin(run, dialect, [request])
+  const [answer] = await lendWithin(run, dialect, [request], new ToldSums())
   return answer ?? unanswered()
 }
 

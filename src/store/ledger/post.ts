@@ -1,6 +1,6 @@
 /** Postings outside calls: top-ups, grants, refunds, adjustments. */
 import { decimalFromNano, NANO_PER_USD, type Nano } from '../../core/money.ts'
-import { monthOf } from '../../core/time.ts'
+import { monthOf, weekOf } from '../../core/time.ts'
 import { refundedCall } from '../../ledger/scopes.ts'
 import type { Transfer } from '../../ledger/types.ts'
 import { clockIn } from '../engine/clock.ts'
@@ -26,7 +26,7 @@ const isReplay = (row: Row, { debit, credit, amount }: Transfer): boolean =>
 const before = async (run: Run, { kind, ref }: Transfer): Promise<Row | undefined> =>
   (await run('select debit, credit, amount from transfer where kind = $1 and ref = $2', [kind, ref]))[0]
 
-/** A refund counts back against the limits that the call counted against, in the month and day of the call. */
+/** A refund counts back against the limits that the call counted against, in the month, week and day of the call. */
 const originOfRefund = async (run: Run, dialect: SqlDialect, transfer: Transfer): Promise<OriginalCall> => {
   const call = refundedCall(transfer.ref)
   const [usage] = await run(`select * from transfer where kind = 'usage' and ref = $1`, [call])
@@ -34,12 +34,15 @@ const originOfRefund = async (run: Run, dialect: SqlDialect, transfer: Transfer)
   const [keyId, month] = [textOf(usage, 'key_id'), textOf(usage, 'month')]
   const subId = maybeText(usage, 'sub_id') ?? null
   const day = maybeText(usage, 'day') ?? null
-  const scopes = `select 'key:' || n.owner_id from key_line n where n.key_id = $1
-    union select 'key:' || n.owner_id || ':' || $2 from key_line n where n.key_id = $1 union select 'sub:' || cast($3 as text)
+  const path = [keyId, month, subId, day, day === null ? null : weekOf(day)]
+  const ofKeys = ["''", "':' || $2", "':' || cast($4 as text)", "':' || cast($5 as text)"].map(
+    (period) => `select 'key:' || n.owner_id || ${period} from key_line n where n.key_id = $1`,
+  )
+  const scopes = `${ofKeys.join(' union ')} union select 'sub:' || cast($3 as text)
     union select 'day:' || k.wallet_id || ':' || cast($4 as text) from api_key k where k.id = $1`
   await run(
     `select b.scope from budget b where b.scope in (${scopes}) order by b.scope${dialect.lock('b')}`,
-    [keyId, month, subId, day],
+    path,
   )
   const refunded = nanoOf(
     onlyRow(
@@ -55,11 +58,8 @@ const originOfRefund = async (run: Run, dialect: SqlDialect, transfer: Transfer)
       `refund ${transfer.ref} is larger than what call ${call} still has, or goes to another wallet`,
     )
   }
-  await run(`update budget set used = used - cast($5 as bigint) where scope in (${scopes})`, [
-    keyId,
-    month,
-    subId,
-    day,
+  await run(`update budget set used = used - cast($6 as bigint) where scope in (${scopes})`, [
+    ...path,
     transfer.amount,
   ])
   return { keyId, month, day, subId, call }

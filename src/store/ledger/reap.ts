@@ -1,19 +1,20 @@
-/** Recovery: leases whose instance went silent. One lease per transaction, as the lock order demands. */
-
-import { type Engine, type Run, statement } from '../engine/engine.ts'
+/**
+ * Recovery: leases whose instance went silent are fenced, many together; then each is closed with the calls that are
+ * still open on it.
+ */
+import { batched } from '../engine/batched.ts'
+import { type Engine, type Run, runOne, statement } from '../engine/engine.ts'
 import { nanoOf, onlyRow, textOf } from '../engine/row.ts'
-import { lockLimitsOf } from './apply-lease.ts'
+import { applyLease, lockLimitsOf } from './apply-lease.ts'
 import { insertCharges } from './charge-row.ts'
 import { ids } from './commit-at-once.ts'
 import { cutBack } from './cut-back.ts'
-import { applyLeaseNow, fence } from './fence.ts'
-import { type LeaseRow, leases } from './ledger-rows.ts'
+import { type Fenced, fenceAll } from './fence.ts'
+import { leases } from './ledger-rows.ts'
 import { silentInstances } from './silence.ts'
 
-/** How many leases one round takes. The next round continues. */
-const ROUND = 200
-/** The same for leases from which everything was given back. */
-const EMPTY_ROUND = 5_000
+/** How many leases one round fences, and how many it closes. The next round continues. */
+const ROUND = { open: 5_000, quarantined: 200 } as const
 
 /** Other work of every round, by the stores whose rows it concerns. */
 export type Chores = readonly (() => Promise<unknown>)[]
@@ -36,55 +37,41 @@ const due = {
   ],
 } as const
 
-/**
- * Closes leases that ended with nothing on them, all in one transaction; most keys that called end with such a lease.
- * Their limits hold nothing for them, so only the leases are locked. Open calls on them are looked for after locking.
- */
-const closeEmpty = (engine: Engine, graceMs: number): Promise<number> =>
-  engine.transaction('control', async (run) => {
-    const { now, each, lockFree, oneOf } = engine.dialect
-    const ended = await run(
-      `select l.id from lease l where l.state = 'open' and l.expires_at < ${now} - cast($1 as bigint)
-         and l.granted = 0 and l.used = 0 and l.calls = 0 order by l.expires_at limit ${EMPTY_ROUND}${lockFree('l')}`,
-      [graceMs],
-    )
-    if (ended.length === 0) return 0
-    const closed = await run(
-      `update lease set state = 'closed', recall = 0
-       where ${oneOf('id', `select e.value->>'c' from ${each('$1')} e`)}
-         and not exists (select 1 from inflight f where f.lease_id = lease.id) returning id`,
-      [ids(ended.map((row) => textOf(row, 'id')))],
-    )
-    return closed.length
+/** Fences leases that ended or whose process fell silent, many in one transaction: a process may leave thousands. */
+const quarantining = (engine: Engine) => {
+  const { now, each, lockFree, oneOf } = engine.dialect
+  const isDue = due.open(now, 'cast($2 as bigint)').join(' or ')
+  return batched<{ readonly id: string; readonly graceMs: number }, Fenced | 'left'>(engine, {
+    lane: 'control',
+    work: async (run, asks) => {
+      // Another instance may be reaping them.
+      const rows = await run(
+        `select l.* from lease l where ${oneOf('l.id', `select e.value->>'c' from ${each('$1')} e`)}
+           and (${isDue}) order by l.id${lockFree('l')}`,
+        [ids(asks.map(({ id }) => id)), asks[0]?.graceMs ?? 0],
+      )
+      const open = rows.map(leases.read)
+      const fenced = await fenceAll(run, engine.dialect, open)
+      const outcomes = new Map(open.map(({ id }, at) => [id, fenced[at]]))
+      return asks.map(({ id }) => outcomes.get(id) ?? 'left')
+    },
+    group: ({ graceMs }) => String(graceMs),
+    name: ({ id }) => id,
   })
-
-/** Locks the lease if it is still due; another instance may be reaping it. */
-const lockDue = async (
-  engine: Engine,
-  run: Run,
-  it: { id: string; state: keyof typeof due; afterMs: number },
-): Promise<LeaseRow | undefined> => {
-  const { dialect } = engine
-  const isDue = due[it.state](dialect.now, 'cast($2 as bigint)').join(' or ')
-  const [row] = await run(`select l.* from lease l where l.id = $1 and (${isDue})${dialect.lockFree('l')}`, [
-    it.id,
-    it.afterMs,
-  ])
-  if (row === undefined) return undefined
-  await Promise.all(lockLimitsOf(dialect, [it.id]).map(({ text, params }) => run(text, params)))
-  return leases.read(row)
 }
 
-/** Fences a lease whose process fell silent. */
-const quarantine = (
-  engine: Engine,
-  id: string,
-  graceMs: number,
-): Promise<'quarantined' | 'closed' | 'left'> =>
-  engine.transaction('control', async (run) => {
-    const lease = await lockDue(engine, run, { id, state: 'open', afterMs: graceMs })
-    return lease === undefined ? 'left' : fence(run, lease)
-  })
+/** Locks a fenced lease that is to be closed with its limits; undefined if another instance does that. */
+const lockFenced = async (engine: Engine, run: Run, id: string, afterMs: number): Promise<boolean> => {
+  const { dialect } = engine
+  const isDue = due.quarantined(dialect.now, 'cast($2 as bigint)').join(' or ')
+  const [row] = await run(`select l.id from lease l where l.id = $1 and (${isDue})${dialect.lockFree('l')}`, [
+    id,
+    afterMs,
+  ])
+  if (row === undefined) return false
+  await Promise.all(lockLimitsOf(dialect, [id]).map(({ text, params }) => run(text, params)))
+  return true
+}
 
 /** What the last checkpoint says was delivered; it belongs to no attempt. */
 const recovered = {
@@ -101,8 +88,7 @@ const recovered = {
  */
 const close = (engine: Engine, id: string, longestCallMs: number): Promise<number | undefined> =>
   engine.transaction('control', async (run) => {
-    if ((await lockDue(engine, run, { id, state: 'quarantined', afterMs: longestCallMs })) === undefined)
-      return undefined
+    if (!(await lockFenced(engine, run, id, longestCallMs))) return undefined
     const charged = await run(
       `${insertCharges({ ...recovered, at: engine.dialect.now })}
        from inflight f join lease l on l.id = f.lease_id where f.lease_id = $1 and f.spent > 0 and f.hold > 0
@@ -120,7 +106,7 @@ const close = (engine: Engine, id: string, longestCallMs: number): Promise<numbe
       ]),
     ])
     const lease = leases.read(onlyRow(rows))
-    await applyLeaseNow(run, id, lease.used - lease.granted, 'quarantined')
+    for (const it of applyLease(id, lease.used - lease.granted, 'quarantined')) await runOne(run, it)
     await run(`update lease set state = 'closed' where id = $1`, [id])
     return charged.length
   })
@@ -133,27 +119,28 @@ const allDue = async (
   const reasons = due[state](engine.dialect.now, 'cast($1 as bigint)')
   const each = reasons.map((reason) => `select l.id from lease l where ${reason}`)
   const [rows] = await engine.batch('control', [
-    statement(`${each.join(' union ')} order by 1 limit ${ROUND}`, afterMs),
+    statement(`${each.join(' union ')} order by 1 limit ${ROUND[state]}`, afterMs),
   ])
   return (rows ?? []).map((row) => textOf(row, 'id'))
 }
 
-/** One round of recovery. Returns how many leases it fenced and closed, and how many orphaned calls it charged. */
-export const reapOn = async (engine: Engine, chores: Chores, { graceMs, longestCallMs }: ReapBounds) => {
-  await cutBack(engine)
-  const empty = await closeEmpty(engine, graceMs)
-  let [quarantined, closed, recovered] = [empty, empty, 0]
-  for (const id of await allDue(engine, 'open', graceMs)) {
-    const outcome = await quarantine(engine, id, graceMs)
-    if (outcome !== 'left') quarantined += 1
-    if (outcome === 'closed') closed += 1
+/** Makes the round of recovery: how many leases it fenced and closed, and how many orphaned calls it charged. */
+export const reapingOn = (engine: Engine, chores: Chores) => {
+  const quarantine = quarantining(engine)
+  return async ({ graceMs, longestCallMs }: ReapBounds) => {
+    await cutBack(engine)
+    const ended = await allDue(engine, 'open', graceMs)
+    const outcomes = await Promise.all(ended.map((id) => quarantine({ id, graceMs })))
+    const quarantined = outcomes.filter((outcome) => outcome !== 'left').length
+    let closed = outcomes.filter((outcome) => outcome === 'closed').length
+    let recovered = 0
+    for (const id of await allDue(engine, 'quarantined', longestCallMs)) {
+      const charged = await close(engine, id, longestCallMs)
+      if (charged === undefined) continue
+      closed += 1
+      recovered += charged
+    }
+    for (const chore of chores) await chore()
+    return { quarantined, closed, recovered }
   }
-  for (const id of await allDue(engine, 'quarantined', longestCallMs)) {
-    const charged = await close(engine, id, longestCallMs)
-    if (charged === undefined) continue
-    closed += 1
-    recovered += charged
-  }
-  for (const chore of chores) await chore()
-  return { quarantined, closed, recovered }
 }

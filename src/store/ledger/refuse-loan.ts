@@ -1,7 +1,7 @@
 /** The answer to a request for a loan that does not fit: which limit binds, and whether its money may come back. */
 import { greatest } from '../../core/money.ts'
-import { type Demand, type Limit, verdictOf } from '../../ledger/lend.ts'
-import type { LoanRefused } from '../../ledger/types.ts'
+import { type Demand, type Limit, lackOf, nearlyUsed, verdictOf } from '../../ledger/lend.ts'
+import type { LeaseId, LoanRefused } from '../../ledger/types.ts'
 import { isEnabled } from '../../tenancy/key.ts'
 import type { Run, SqlDialect } from '../engine/engine.ts'
 import { countOf, onlyRow } from '../engine/row.ts'
@@ -40,18 +40,33 @@ const disable = async (
   return version
 }
 
+/** Leases under a limit of a path, other than its own. */
+const underOf = ({ spender }: Demanding, limit: Limit, own: LeaseId | undefined) =>
+  under(limit, { payer: spender.payer, wallet: spender.key.walletId, own: own ?? '' })
+
+/** What processes keep under limits that are nearly used up goes back, so that calls need not wait for it. */
+export const recallKept = (
+  run: Run,
+  dialect: SqlDialect,
+  it: Demanding & { readonly limits: readonly Limit[] },
+  own: LeaseId | undefined,
+): readonly Promise<unknown>[] =>
+  nearlyUsed(it.limits, it.ask).map(({ limit, lack }) =>
+    recall(run, dialect, underOf(it, limit, own), { amount: lack, beside: false }),
+  )
+
 /** Says which limit binds, recalls room that others do not use, and disables keys whose caps are exhausted. */
 export const refuse = async (run: Run, dialect: SqlDialect, it: Short): Promise<LoanRefused> => {
   const { request, ask, spender, locked, short } = it
-  const own = locked.lease === undefined ? '' : locked.lease.id
-  const underOf = (limit: Limit) => under(limit, { payer: spender.payer, wallet: spender.key.walletId, own })
-  const shortage = (limit: Limit) => shortageOf(run, limit, underOf(limit), locked)
+  const others = (limit: Limit) => underOf(it, limit, locked.lease?.id)
+  const shortage = (limit: Limit) => shortageOf(run, limit, others(limit), locked)
   const [firstLimit, ...restLimits] = short
   const first = await shortage(firstLimit)
   const rest = await Promise.all(restLimits.map(shortage))
   const verdict = verdictOf([first, ...rest], ask, request.useful)
   if (verdict.outcome === 'recall') {
-    for (const limit of short) await recall(run, dialect, underOf(limit))
+    for (const limit of short)
+      await recall(run, dialect, others(limit), { amount: lackOf(limit, ask), beside: true })
   }
   const version = await disable(run, dialect, spender, verdict.exhausted)
   const { limit, held, idle } = verdict.binding

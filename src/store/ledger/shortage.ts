@@ -65,9 +65,25 @@ export const shortageOf = async (
   }
 }
 
-export const recall = (run: Run, dialect: SqlDialect, { where, params }: LeasesUnder): Promise<unknown> =>
-  run(
-    `update lease set recall = 1 where id in (select l.id from lease l
-       where l.state = 'open' and l.recall = 0 and l.id <> $2 and ${idleOf} > 0 and ${where}${dialect.lockFree('l')})`,
-    params,
+/**
+ * Asks for leases back whose idle room comes to `amount`, those with the most first: processes keep many leases, and all of
+ * them would come back for one call. `beside` those that were asked for already, which may be unable to give; else these
+ * count first.
+ */
+export const recall = (
+  run: Run,
+  dialect: SqlDialect,
+  { where, params }: LeasesUnder,
+  { amount, beside }: { readonly amount: Nano; readonly beside: boolean },
+): Promise<unknown> => {
+  const given = `cast($${params.length + 1} as bigint)`
+  return run(
+    `update lease set recall = 1 where id in (select l.id from lease l where l.recall = 0 and l.id in (
+       select y.id from (select x.id, sum(x.idle) over (order by x.recall desc, x.idle desc, x.id) - x.idle as before
+         from (select l.id, l.recall, ${idleOf} as idle from lease l
+           where l.state = 'open' ${beside ? 'and l.recall = 0' : ''} and l.id <> $2 and ${where}) x
+         where x.idle > 0) y
+       where y.before < ${given})${dialect.lockFree('l')})`,
+    [...params, amount],
   )
+}

@@ -8,7 +8,7 @@ import { JOB } from '../../ledger/types.ts'
 export const isProcess = (instance: string): string => `${instance} not like '${JOB}%'`
 
 /** After this long without a heartbeat it has crashed, or will not answer its callers any more. */
-const SILENT_MS = 3_000
+export const SILENT_MS = 3_000
 
 /** Whether the instance in an expression is silent. */
 export const isSilent = (now: string, instance: string): string =>

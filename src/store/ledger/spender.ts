@@ -1,7 +1,7 @@
 /** Who spends: the keys that ask for loans, the keys above them, and the counters that a loan counts against. */
 import type { Nano } from '../../core/money.ts'
 import { DAY_MS, type Day, dayOf, type Instant, type Month, nextDayStart } from '../../core/time.ts'
-import { dayScope, lifetimeScope, monthOfDay, monthScope, scopesOf } from '../../ledger/scopes.ts'
+import { capPeriods, dayScope, keyScope, monthOfDay, scopesOf } from '../../ledger/scopes.ts'
 import type { AccountId, LoanRequest } from '../../ledger/types.ts'
 import { isKnown, type Key, type KeyId } from '../../tenancy/key.ts'
 import { keyOf } from '../accounts/key-row.ts'
@@ -10,6 +10,8 @@ import { countOf, textOf } from '../engine/row.ts'
 
 /** A day's counter is kept this long after its day, for calls that are settled late and for reports. */
 export const DAY_KEPT_MS = 40 * DAY_MS
+/** That of a key's day or week is kept after it for calls that are settled late: as long as their leases. */
+const KEY_DAY_KEPT_MS = 8 * DAY_MS
 
 /** Who spends, when, from which account and in which sub-wallet. */
 export type SpendingKey = {
@@ -83,13 +85,23 @@ const spenderOf = (
 export const scopesUnder = ({ key, day, sub }: SpendingKey): readonly string[] =>
   scopesOf({ line: [key.id, ...key.above], walletId: key.walletId, day, sub })
 
+/** Until when the counter of a key's day or week is kept, that holds this instant. */
+const keptUntil = (now: Instant, period: 'day' | 'week'): Instant =>
+  nextDayStart(now) + (period === 'week' ? 6 * DAY_MS : 0) + KEY_DAY_KEPT_MS
+
 /** The counters that it needs, in the form in which missing ones are made. */
-export const countersOf = ({ key, makers, day, month, now }: SpendingKey) => [
-  ...[key, ...makers].flatMap(({ id, walletId, limits }) => [
-    { s: lifetimeScope(id), o: id, w: walletId, l: limits.spendCap?.toString() },
-    { s: monthScope(id, month), o: id, m: month, w: walletId, l: limits.monthlyCap?.toString() },
-  ]),
-  { s: dayScope(key.walletId, day), d: day, w: key.walletId, k: nextDayStart(now) + DAY_KEPT_MS },
+export const countersOf = ({ key, makers, day, now }: SpendingKey) => [
+  ...[key, ...makers].flatMap(({ id, walletId, limits }) =>
+    capPeriods(day).map(({ cap, column, period }) => ({
+      s: keyScope(id, period),
+      o: id,
+      w: walletId,
+      l: limits[cap]?.toString(),
+      ...(column === undefined ? {} : { [column]: period }),
+      ...(column === 'day' || column === 'week' ? { k: keptUntil(now, column) } : {}),
+    })),
+  ),
+  { s: dayScope(key.walletId, day), day, w: key.walletId, k: nextDayStart(now) + DAY_KEPT_MS },
 ]
 
 export type Stop = { readonly owner: KeyId; readonly stopAt: Nano }

@@ -8,6 +8,14 @@ import type { SqlDialect } from '../engine/engine.ts'
 export const usedOnLeases = (where: string): string =>
   `coalesce((select cast(sum(l.used) as bigint) from lease l where l.state <> 'closed' and ${where}), 0)`
 
+/** Whether lease `l` counts in the month, week or day of a key's counter `b`; in its lifetime all do. */
+export const samePeriod =
+  '(b.month is null or l.month = b.month) and (b.week is null or l.week = b.week) and (b.day is null or l.day = b.day)'
+
+/** The same of a posting `t`. */
+export const postedInPeriod = `(b.month is null or t.month = b.month) and (b.day is null or t.day = b.day)
+  and (b.week is null or t.day between substr(b.week, 1, 10) and substr(b.week, 12))`
+
 /** What open calls hold of leases `l`. */
 export const heldOnLeases = (where: string): string =>
   `coalesce((select cast(sum(f.hold) as bigint) from lease l join inflight f on f.lease_id = l.id
@@ -26,6 +34,15 @@ export const settledBalance = (wallet: string): string =>
 
 /** What the payer of a charge or refund `t` finally pays. */
 export const lessRefunds = `case when t.kind = 'usage' then t.amount else -t.amount end`
+
+/** The sub-wallet under which a charge or refund `t` counts; empty if none. */
+export const subOf = "coalesce(t.sub_id, '')"
+
+const payer = `case t.kind when 'usage' then t.debit else t.credit end`
+
+/** The payment mode of a charge or refund `t`, by the account that pays: a payment's, a credit line, else a wallet. */
+export const paymentModeOf = `case when substr(${payer}, 1, 5) = 'x402:' then 'x402'
+  when substr(${payer}, 1, 7) = 'credit:' then 'mpp' else 'wallet' end`
 
 /**
  * The state of a lease that is found by its id or its key. PostgreSQL keeps plans that it made while there were few
