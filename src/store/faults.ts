@@ -11,3 +11,6 @@ export class TooLarge extends Error {}
 
 /** The database could not be asked, or did not answer: the effect is unknown. */
 export class StoreFault extends Error {}
+
+/** A change that was asked for only while something had a version, which it no longer has; nothing was changed. */
+export class ChangedSince extends Error {}

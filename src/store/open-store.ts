@@ -11,12 +11,16 @@ import { endTrials, trialStore } from './accounts/trial-store.ts'
 import { walletRulesStore } from './accounts/wallet-rules-store.ts'
 import { walletStore } from './accounts/wallet-store.ts'
 import { assetStore } from './calls/asset-store.ts'
+import { backgroundStore } from './calls/background-store.ts'
+import { conversationStore } from './calls/conversation-store.ts'
 import { expiredAnswers, idempotencyStore } from './calls/idempotency-store.ts'
 import { expiredInstances, instanceStore } from './calls/instance-store.ts'
+import { itemStore } from './calls/item-store.ts'
 import { expiredWindows, rateStore } from './calls/rate-store.ts'
 import { receiptStore } from './calls/receipt-store.ts'
 import { expiredResponses, responseStore } from './calls/response-store.ts'
 import { expiredRuns, runStore } from './calls/run-store.ts'
+import { clocksOf } from './engine/clock.ts'
 import { type Engine, once, statement, Violation } from './engine/engine.ts'
 import { deleteExpired } from './engine/expire.ts'
 import { hasLedger, migrate } from './engine/migrate.ts'
@@ -24,7 +28,7 @@ import { openEngine, type StoreAddress } from './engine/open-engine.ts'
 import { type Planned, planMigrations } from './engine/plan.ts'
 import { readSettingIn, settingIn, writeSettingIn } from './engine/setting.ts'
 import { exportStore } from './exports/export-store.ts'
-import { Overdrawn, ReplayConflict, StoreFault, TooLarge } from './faults.ts'
+import { ChangedSince, Overdrawn, ReplayConflict, StoreFault, TooLarge } from './faults.ts'
 import { checkoutStore } from './funding/checkout-store.ts'
 import { creditStore } from './funding/credit-store.ts'
 import { topUpStore } from './funding/top-up-store.ts'
@@ -35,6 +39,8 @@ import type { Chores } from './ledger/reap.ts'
 import { firstMonths } from './months/keep-months.ts'
 import { paymentStore } from './payments/payment-store.ts'
 import { eventStore } from './people/event-store.ts'
+import { forgetStore } from './people/forget-store.ts'
+import { machineStore } from './people/machine-store.ts'
 import { memberStore } from './people/member-store.ts'
 import { peopleRows } from './people/people-rows.ts'
 import type { Ports, Store } from './port.ts'
@@ -82,7 +88,8 @@ const portsOn = (engine: Engine): Ports => ({
   instances: guarded(instanceStore(engine)),
   rates: guarded(rateStore(engine)),
   idempotency: guarded(idempotencyStore(engine)),
-  responses: guarded(responseStore(engine)),
+  responses: guarded({ ...responseStore(engine), ...itemStore(engine), ...conversationStore(engine) }),
+  background: guarded(backgroundStore(engine)),
   receipts: guarded(receiptStore(engine)),
   assets: guarded(assetStore(engine)),
   runs: guarded(runStore(engine)),
@@ -96,6 +103,8 @@ const portsOn = (engine: Engine): Ports => ({
   people: guarded(peopleRows(engine)),
   members: guarded(memberStore(engine)),
   events: guarded(eventStore(engine)),
+  machines: guarded(machineStore(engine)),
+  forget: guarded(forgetStore(engine)),
   reports: guarded(reportStore(engine)),
   tenants: guarded(tenantStore(engine)),
   exports: guarded(exportStore(engine)),
@@ -109,6 +118,7 @@ const storeOn = (engine: Engine): Store => ({
     setting: (name: string, make: () => string) => settingIn(engine, name, make),
     readSetting: (name: string) => readSettingIn(engine, name),
     writeSetting: (name: string, value: string) => writeSettingIn(engine, name, value),
+    clock: () => clocksOf(engine),
     ping: async () => {
       await once(engine, 'control', statement('select 1 as one'))
     },
@@ -175,7 +185,7 @@ const guarded = <Port extends { readonly [Name in keyof Port]: Method }>(port: P
 }
 
 const fault = (error: unknown): never => {
-  const own = [Violation, ReplayConflict, Overdrawn, TooLarge]
+  const own = [Violation, ReplayConflict, Overdrawn, TooLarge, ChangedSince]
   if (own.some((kind) => error instanceof kind)) throw error
   throw new StoreFault(messageOf(error), { cause: error })
 }

@@ -6,16 +6,18 @@
  * disk (except `beat` and `takeRates`, which may be lost in a crash and err on the safe side). When it rejects, the
  * effect is unknown and the call may be repeated word for word.
  */
+import type { Instant } from '../core/time.ts'
 import type { ReferralStore, ReviewStore, TrialStore } from './accounts/community-port.ts'
 import type { SubWalletStore } from './accounts/sub-wallet-port.ts'
 import type { KeyStore, WalletStore } from './accounts/tenancy-port.ts'
 import type { AlertStore, WalletRulesStore } from './accounts/wallet-rules-port.ts'
 import type { AssetStore } from './calls/asset-port.ts'
+import type { BackgroundStore } from './calls/background-port.ts'
 import type { IdempotencyStore } from './calls/idempotency-port.ts'
 import type { InstanceStore } from './calls/instance-port.ts'
 import type { RateStore } from './calls/rate-port.ts'
 import type { ReceiptStore } from './calls/receipt-port.ts'
-import type { ResponseStore } from './calls/response-port.ts'
+import type { ConversationStore, ResponseStore } from './calls/response-port.ts'
 import type { RunStore } from './calls/run-port.ts'
 import type { ExportStore } from './exports/export-port.ts'
 import type { CheckoutStore, CreditStore, WithdrawStore } from './funding/funding-port.ts'
@@ -23,6 +25,8 @@ import type { TopUpStore } from './funding/top-up-port.ts'
 import type { LedgerStore } from './ledger/ledger-port.ts'
 import type { PaymentStore } from './payments/payment-port.ts'
 import type { EventStore } from './people/event-port.ts'
+import type { ForgetStore } from './people/forget-port.ts'
+import type { MachineStore } from './people/machine-port.ts'
 import type { MemberStore, PeopleRows } from './people/people-port.ts'
 import type { PruneStore } from './prune/prune-port.ts'
 import type { ReportStore } from './reports/report-port.ts'
@@ -33,7 +37,8 @@ export type Ports = {
   readonly instances: InstanceStore
   readonly rates: RateStore
   readonly idempotency: IdempotencyStore
-  readonly responses: ResponseStore
+  readonly responses: ResponseStore & ConversationStore
+  readonly background: BackgroundStore
   readonly receipts: ReceiptStore
   readonly assets: AssetStore
   readonly runs: RunStore
@@ -47,6 +52,8 @@ export type Ports = {
   readonly people: PeopleRows
   readonly members: MemberStore
   readonly events: EventStore
+  readonly machines: MachineStore
+  readonly forget: ForgetStore
   readonly reports: ReportStore
   readonly tenants: TenantStore
   readonly exports: ExportStore
@@ -60,6 +67,8 @@ export type Store = Ports & {
   /** The same without making it, and set anew. */
   readSetting(name: string): Promise<string | undefined>
   writeSetting(name: string, value: string): Promise<void>
+  /** The database's clock, and the latest moment that it is known to have shown before. */
+  clock(): Promise<{ readonly now: Instant; readonly before: Instant }>
   /** A trivial round trip, for /api/status. */
   ping(): Promise<void>
   close(): Promise<void>

@@ -33,6 +33,8 @@ export type TrialOutcome =
 export type TrialStore = {
   /** Wallet, money, key and claim in one transaction, or nothing. */
   claimTrial(ask: TrialRequest): Promise<TrialOutcome>
+  /** What all trials of the present UTC day got together. */
+  trialsToday(): Promise<Nano>
 }
 
 type ReferralClaim = {

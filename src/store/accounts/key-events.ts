@@ -1,18 +1,32 @@
 /** What is recorded about a change of a key: who made it, and what it changed. */
-import { decimalFromNano } from '../../core/money.ts'
 import type { Key } from '../../tenancy/key.ts'
+import { limitList, limitText } from '../../tenancy/limits.ts'
 import type { Actor, NewEvent } from '../people/event-port.ts'
 import type { KeyChanged } from './tenancy-port.ts'
 
 type KeyView = Readonly<Record<string, string | number | boolean>>
 
 /** Amounts as decimal texts of USD; absent limits are left out. */
-const shown = ({ label, limits, disabledReason, canManage, deleted }: Key): KeyView =>
+const shown = ({ label, limits, disabledReason, canManage, subWallet, deleted }: Key): KeyView =>
   Object.fromEntries(
-    Object.entries({ label, ...limits, disabled: disabledReason ?? false, canManage, deleted }).flatMap(
-      ([name, value]) =>
-        value === undefined ? [] : [[name, typeof value === 'bigint' ? decimalFromNano(value) : value]],
-    ),
+    Object.entries({
+      label,
+      ...Object.fromEntries(
+        limitList.map(([name, row]) => {
+          const value = limits[name]
+          return [
+            name,
+            value === undefined || (typeof value === 'number' && row.form === 'count')
+              ? value
+              : limitText(row, value),
+          ]
+        }),
+      ),
+      disabled: disabledReason ?? false,
+      canManage,
+      subWallet,
+      deleted,
+    }).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   )
 
 /** The members of `one` that differ in `other` or are missing there. */

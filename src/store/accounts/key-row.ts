@@ -1,49 +1,44 @@
 /** Keys as rows of the database, and how a change of limits alters a key. */
 import { isObject, type Json } from '../../core/json-body.ts'
 import type { Month } from '../../core/time.ts'
-import type { Aliases, Key, Limits } from '../../tenancy/key.ts'
+import type { Aliases, Key } from '../../tenancy/key.ts'
+import { type LimitRow, type Limits, type LimitValue, limitList, limitsAfter } from '../../tenancy/limits.ts'
 import { integer, json, maybe, nano, oneOf, rowsOf, text, truth } from '../engine/columns.ts'
-import type { Row, Value } from '../engine/engine.ts'
+import type { Row, Run, Value } from '../engine/engine.ts'
+import { blockAfter, blockColumns, blockIn, compact } from './key-block.ts'
 import type { KeyChange } from './tenancy-port.ts'
 
-/** Leaves out members that are undefined, as optional properties must be. */
-const compact = <T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
-  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as never
+/** The texts of a column that lists some. */
+export const textsOf = (list: Json): readonly string[] =>
+  Array.isArray(list) ? list.filter((id) => typeof id === 'string') : []
+
+const columns = {
+  usd: nano,
+  count: integer,
+  time: integer,
+  list: (column: string) => json(column, textsOf),
+} as const
+
+const columnOf = ({ form }: LimitRow, column: string) => maybe<LimitValue>(columns[form](column) as never)
 
 const limits = (prefix: '' | 'granted_') =>
-  rowsOf({
-    spendCap: maybe(nano(`${prefix}spend_cap`)),
-    monthlyCap: maybe(nano(`${prefix}monthly_cap`)),
-    stopAt: maybe(nano(`${prefix}stop_at`)),
-    rpm: maybe(integer(`${prefix}rpm`)),
-    rph: maybe(integer(`${prefix}rph`)),
-    rpd: maybe(integer(`${prefix}rpd`)),
-    tpm: maybe(integer(`${prefix}tpm`)),
-  })
+  rowsOf(Object.fromEntries(limitList.map(([name, row]) => [name, columnOf(row, `${prefix}${row.column}`)])))
 const ownLimits = limits('')
 const grantedLimits = limits('granted_')
 
-export const limitColumns = ['spend_cap', 'monthly_cap', 'stop_at', 'rpm', 'rph', 'rpd', 'tpm']
+export const limitColumns = limitList.map(([, { column }]) => column)
 export const grantedColumns = limitColumns.map((column) => `granted_${column}`)
 
 /** The limits in the order of their columns. */
-export const limitValues = (limits: Limits): readonly Value[] => [
-  limits.spendCap ?? null,
-  limits.monthlyCap ?? null,
-  limits.stopAt ?? null,
-  limits.rpm ?? null,
-  limits.rph ?? null,
-  limits.rpd ?? null,
-  limits.tpm ?? null,
-]
+export const limitValues = (limits: Limits): readonly Value[] =>
+  limitList.map(([name]) => {
+    const value = limits[name] ?? null
+    return Array.isArray(value) ? JSON.stringify(value) : (value as Value)
+  })
 
 /** `column = $n` for each column, counting from `first`. */
-export const assigned = (columns: readonly string[], first: number): string =>
+const assigned = (columns: readonly string[], first: number): string =>
   columns.map((column, at) => `${column} = $${first + at}`).join(', ')
-
-/** The keys of a column that lists some. */
-export const ancestorsOf = (list: Json): readonly string[] =>
-  Array.isArray(list) ? list.filter((id) => typeof id === 'string') : []
 
 const aliasesOf = (names: Json): Aliases =>
   isObject(names)
@@ -54,7 +49,7 @@ const keys = rowsOf({
   id: text('id'),
   walletId: text('wallet_id'),
   orgId: text('org_id'),
-  above: json('ancestors', ancestorsOf),
+  above: json('ancestors', textsOf),
   label: text('label'),
   prefix: text('prefix'),
   canManage: truth('can_manage'),
@@ -71,84 +66,65 @@ const keys = rowsOf({
   aliases: maybe(json('aliases', aliasesOf)),
 })
 /** Only of keys in whose line one was rotated. */
-const parents = rowsOf({ parents: maybe(json('parents', ancestorsOf)) })
+const parents = rowsOf({ parents: maybe(json('parents', textsOf)) })
 
 /** In the form of the column. */
 export const aliasesText = (aliases: Aliases | undefined): string | null =>
   aliases === undefined ? null : JSON.stringify(aliases)
 
 export const keyOf = (row: Row): Key => {
-  const key = keys.read(row)
+  const { disabledReason, disabledBy, ...key } = keys.read(row)
   return {
     ...key,
+    ...blockIn({ disabledReason, disabledBy }),
     ancestors: parents.read(row).parents ?? key.above,
-    limits: ownLimits.read(row),
-    granted: grantedLimits.read(row),
+    limits: ownLimits.read(row) as Limits,
+    granted: grantedLimits.read(row) as Limits,
   }
+}
+
+/** Writes all of the key that can change, to its row. */
+export const writeKey = (run: Run, now: string, key: Key): Promise<readonly Row[]> => {
+  const [reason, together] = blockColumns(key.disabledReason, key.disabledBy)
+  return run(
+    `update api_key set disabled_reason = $2, disabled_month = $3, label = $4, version = $5, deleted = $6,
+       can_manage = $7, disabled_by = $8, disabled_before = $9, aliases = $10, sub_id = $11,
+       ${assigned(limitColumns, 12)}, ${assigned(grantedColumns, 12 + limitColumns.length)}, changed_at = ${now}
+     where id = $1`,
+    [
+      key.id,
+      reason,
+      key.disabledMonth ?? null,
+      key.label,
+      key.version,
+      key.deleted ? 1 : 0,
+      key.canManage ? 1 : 0,
+      together,
+      key.disabledBefore ?? null,
+      aliasesText(key.aliases),
+      key.subWallet ?? null,
+      ...limitValues(key.limits),
+      ...limitValues(key.granted),
+    ],
+  )
 }
 
 /** An absent member keeps the value, null removes it. */
 const pick = <T>(now: T | undefined, next: T | null | undefined): T | undefined =>
   next === undefined ? now : (next ?? undefined)
 
-const changed = (limits: Limits, change: KeyChange): Limits =>
-  compact({
-    spendCap: pick(limits.spendCap, change.spendCap),
-    monthlyCap: pick(limits.monthlyCap, change.monthlyCap),
-    stopAt: pick(limits.stopAt, change.stopAt),
-    rpm: pick(limits.rpm, change.rpm),
-    rph: pick(limits.rph, change.rph),
-    rpd: pick(limits.rpd, change.rpd),
-    tpm: pick(limits.tpm, change.tpm),
-  })
-
-const raised = (before: bigint | undefined, after: bigint | undefined): boolean =>
-  before !== undefined && (after === undefined || after > before)
-
-type KeyBlock = Pick<Key, 'disabledReason' | 'disabledBy' | 'disabledBefore'>
-
-/** What was off stays as it was, whether others are disabled or enabled together. */
-const blockTogether = (key: Key, off: boolean, together: string): KeyBlock => {
-  const { disabledReason, disabledBy, disabledBefore } = key
-  if (off && disabledReason !== 'operator')
-    return compact({
-      disabledReason: 'operator' as const,
-      disabledBy: together,
-      disabledBefore: disabledReason === 'self' ? disabledReason : undefined,
-    })
-  if (!off && disabledBy === together) return compact({ disabledReason: disabledBefore })
-  return compact({ disabledReason, disabledBy, disabledBefore })
-}
-
-/** Only the creator lifts a block by the operator. A higher cap lifts a block by that cap. */
-const blockAfter = (key: Key, change: KeyChange, limits: Limits): KeyBlock => {
-  const { disabledReason, disabledBy, disabledBefore } = key
-  if (disabledReason === 'operator' && !change.byCreator) {
-    // The key's own block applies again once the key above it is enabled.
-    const wish = change.disabledReason === undefined ? disabledBefore : (change.disabledReason ?? undefined)
-    return compact({ disabledReason, disabledBy, disabledBefore: disabledBy && wish ? 'self' : undefined })
-  }
-  if (change.together !== undefined)
-    return blockTogether(key, change.disabledReason !== null, change.together)
-  if (change.disabledReason === null) return {}
-  if (change.disabledReason !== undefined) return { disabledReason: change.disabledReason }
-  if (disabledReason === 'spend_cap' && raised(key.limits.spendCap, limits.spendCap)) return {}
-  if (disabledReason === 'monthly_cap' && raised(key.limits.monthlyCap, limits.monthlyCap)) return {}
-  return compact({ disabledReason, disabledBy, disabledBefore })
-}
-
 /** The key after a change made in `month`. */
 export const changedKey = (key: Key, change: KeyChange, month: Month): Key => {
   const { disabledReason: _reason, disabledBy: _by, disabledBefore: _before, ...kept } = key
-  const { disabledMonth, aliases, ...rest } = kept
-  const limits = changed(key.limits, change)
+  const { disabledMonth, aliases, subWallet, ...rest } = kept
+  const limits = limitsAfter(key.limits, change)
   const block = blockAfter(key, change, limits)
   return {
     ...rest,
     ...block,
-    ...compact({ aliases: pick(aliases, change.aliases) }),
+    ...compact({ aliases: pick(aliases, change.aliases), subWallet: pick(subWallet, change.subWallet) }),
     limits,
-    granted: change.byCreator ? changed(key.granted, change) : key.granted,
+    granted: change.byCreator ? limitsAfter(key.granted, change) : key.granted,
     label: change.label ?? key.label,
     canManage: change.canManage ?? key.canManage,
     version: key.version + 1,

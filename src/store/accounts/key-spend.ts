@@ -1,6 +1,6 @@
 /** What a key and all below it have spent, and what their open calls hold. */
-import { monthOf } from '../../core/time.ts'
-import { lifetimeScope, monthScope } from '../../ledger/scopes.ts'
+import { dayOf } from '../../core/time.ts'
+import { capPeriods, keyScope } from '../../ledger/scopes.ts'
 import { clockOf } from '../engine/clock.ts'
 import { type Engine, statement } from '../engine/engine.ts'
 import { countOf, nanoOf, onlyRow } from '../engine/row.ts'
@@ -8,32 +8,36 @@ import { heldOfLease } from '../ledger/sums.ts'
 import type { KeySpend } from './tenancy-port.ts'
 
 /**
- * All use of two scopes of a key: both counted and still on leases, what open calls hold of them, and how many calls
- * were charged.
+ * All use of the scopes of a key: both counted and still on leases, what open calls hold of it, and how many calls were
+ * charged.
  */
 export const spendOf = async (engine: Engine, id: string): Promise<KeySpend> => {
   const now = await clockOf(engine)
-  const sums = (scope: string) =>
-    statement(
-      `select coalesce(cast(sum(x.used) as bigint), 0) as used, coalesce(cast(sum(x.calls) as bigint), 0) as calls,
-         coalesce(cast(sum(x.held) as bigint), 0) as held
-       from (select b.used, b.calls, 0 as held from budget b where b.scope = $1
-         union all select l.used, l.calls,
-           ${heldOfLease}
-         from lease l join lease_scope s on s.lease_id = l.id
-         where s.scope = $1 and l.state <> 'closed' and l.key_id in (select n.key_id from key_line n where n.owner_id = $2)) x`,
-      scope,
-      id,
-    )
-  const [whole = [], month = []] = await engine.batch('control', [
-    sums(lifetimeScope(id)),
-    sums(monthScope(id, monthOf(now))),
-  ])
-  const all = onlyRow(whole)
+  const periods = capPeriods(dayOf(now))
+  const sums = await engine.batch(
+    'control',
+    periods.map(({ period }) =>
+      statement(
+        `select coalesce(cast(sum(x.used) as bigint), 0) as used, coalesce(cast(sum(x.calls) as bigint), 0) as calls,
+           coalesce(cast(sum(x.held) as bigint), 0) as held
+         from (select b.used, b.calls, 0 as held from budget b where b.scope = $1
+           union all select l.used, l.calls,
+             ${heldOfLease}
+           from lease l join lease_scope s on s.lease_id = l.id
+           where s.scope = $1 and l.state <> 'closed' and l.key_id in (select n.key_id from key_line n where n.owner_id = $2)) x`,
+        keyScope(id, period),
+        id,
+      ),
+    ),
+  )
+  const rows = new Map(periods.map(({ cap }, at) => [cap, onlyRow(sums[at] ?? [])]))
+  const rowOf = (cap: (typeof periods)[number]['cap']) => rows.get(cap) ?? {}
   return {
-    spent: nanoOf(all, 'used'),
-    spentThisMonth: nanoOf(onlyRow(month), 'used'),
-    held: nanoOf(all, 'held'),
-    requests: countOf(all, 'calls'),
+    spent: nanoOf(rowOf('spendCap'), 'used'),
+    spentThisMonth: nanoOf(rowOf('monthlyCap'), 'used'),
+    spentThisWeek: nanoOf(rowOf('weeklyCap'), 'used'),
+    spentToday: nanoOf(rowOf('dailyCap'), 'used'),
+    held: nanoOf(rowOf('spendCap'), 'held'),
+    requests: countOf(rowOf('spendCap'), 'calls'),
   }
 }

@@ -1,14 +1,12 @@
 /**
  * Keys: made, read, changed, deleted. Every change raises the version, which tells caches that they are out of date.
  */
-import { type Month, monthOf } from '../../core/time.ts'
-import { lifetimeScope, monthScope } from '../../ledger/scopes.ts'
-import { isEnabled, isRevoked, type Key, type KeyId } from '../../tenancy/key.ts'
-import { clockIn, clockOf } from '../engine/clock.ts'
+import { type Instant, monthOf } from '../../core/time.ts'
+import type { Key, KeyId } from '../../tenancy/key.ts'
+import { clockOf } from '../engine/clock.ts'
 import {
   type Engine,
   once,
-  type Row,
   type Run,
   type SqlDialect,
   type Statement,
@@ -16,67 +14,24 @@ import {
   type Value,
 } from '../engine/engine.ts'
 import { countOf, onlyRow, textOf } from '../engine/row.ts'
+import { ChangedSince } from '../faults.ts'
 import { fenceLeasesOf } from '../ledger/fence.ts'
 import type { Actor } from '../people/event-port.ts'
+import { theHouse } from '../people/event-port.ts'
 import { recordIn } from '../people/event-store.ts'
-import { keyChanged, keyCreated } from './key-events.ts'
-import {
-  aliasesText,
-  assigned,
-  changedKey,
-  grantedColumns,
-  keyOf,
-  limitColumns,
-  limitValues,
-} from './key-row.ts'
+import { blockColumns, reasonBelow } from './key-block.ts'
+import { keyChanged } from './key-events.ts'
+import { changedKey, keyOf, writeKey } from './key-row.ts'
 import { spendOf } from './key-spend.ts'
-import { deleteBelow, disableBelow, enableBelow } from './keys-below.ts'
+import { bindBelow, bindingOf, deleteBelow, disableBelow, enableBelow, outdatedBy } from './keys-below.ts'
 import { leftOf } from './left-store.ts'
-import { insertKey, lockLine, lockReferences } from './new-key.ts'
+import { createChildOn, findingOther, insertOnce, lockReferences } from './new-key.ts'
 import { rehashing } from './rehash.ts'
-import { limitsIn, lockPlace, lockReplaced, putAbove, takePlace } from './replace-key.ts'
-import type { KeyChange, KeyChanged, KeyNote, KeyQuery, KeyStore, NewKey } from './tenancy-port.ts'
-import { usageOf } from './usage-report.ts'
+import { limitsOfPlace, lockPlace } from './replace-key.ts'
+import { setCaps } from './set-caps.ts'
+import type { KeyChange, KeyChanged, KeyQuery, KeyStore } from './tenancy-port.ts'
 
 const MOST_LISTED = 1000
-
-/**
- * Updates the caps' counters to the key's new limits. A cap below what is already used and held tolerates that much;
- * see the schema.
- */
-const setCaps = async (run: Run, key: Key, month: string, lock: string): Promise<void> => {
-  const scopes = [lifetimeScope(key.id), monthScope(key.id, month)].sort()
-  await run(`select b.scope from budget b where b.scope in ($1, $2) order by b.scope${lock}`, scopes)
-  const caps = [
-    [lifetimeScope(key.id), key.limits.spendCap],
-    [monthScope(key.id, month), key.limits.monthlyCap],
-  ] as const
-  for (const [scope, cap] of caps) {
-    await run('update budget set tolerated = used + held, lim = $2 where scope = $1', [scope, cap ?? null])
-  }
-}
-
-const write = (run: Run, now: string, key: Key): Promise<readonly Row[]> =>
-  run(
-    `update api_key set disabled_reason = $2, disabled_month = $3, label = $4, version = $5, deleted = $6,
-       can_manage = $7, disabled_by = $8, disabled_before = $9, aliases = $10,
-       ${assigned(limitColumns, 11)}, ${assigned(grantedColumns, 11 + limitColumns.length)}, changed_at = ${now}
-     where id = $1`,
-    [
-      key.id,
-      key.disabledReason ?? null,
-      key.disabledMonth ?? null,
-      key.label,
-      key.version,
-      key.deleted ? 1 : 0,
-      key.canManage ? 1 : 0,
-      key.disabledBy ?? null,
-      key.disabledBefore ?? null,
-      aliasesText(key.aliases),
-      ...limitValues(key.limits),
-      ...limitValues(key.granted),
-    ],
-  )
 
 /** Selects the keys of a query, newest first. */
 const listed = ({ below, named, deleted, after, most }: KeyQuery): Statement => {
@@ -105,15 +60,14 @@ const listed = ({ below, named, deleted, after, most }: KeyQuery): Statement => 
 const followLimits = async (
   run: Run,
   dialect: SqlDialect,
-  { key, wish, month }: { key: Key; wish: KeyChange; month: Month },
+  { key, wish, at }: { key: Key; wish: KeyChange; at: Instant },
 ): Promise<readonly Key[]> => {
-  const limits = limitsIn(wish)
+  const limits = limitsOfPlace(wish)
   if (limits === undefined) return []
-  const { now, lock } = dialect
-  const changed = (await lockPlace(run, dialect, key)).map((one) => changedKey(one, limits, month))
+  const changed = (await lockPlace(run, dialect, key)).map((one) => changedKey(one, limits, monthOf(at)))
   for (const one of changed) {
-    await write(run, now, one)
-    await setCaps(run, one, month, lock('b'))
+    await writeKey(run, dialect.now, one)
+    await setCaps(run, dialect, one, at)
   }
   return changed
 }
@@ -129,35 +83,37 @@ const alongWith = async (
   // Who is enabled alone may have been disabled together with others: so were those below.
   return disabledReason === null
     ? enableBelow(run, dialect, id, together === undefined ? [id, disabledBy] : [together])
-    : disableBelow(run, dialect, id, together ?? id)
+    : disableBelow(run, dialect, id, blockColumns(reasonBelow(disabledReason), together ?? id))
 }
 
-type Alter = (run: Run, before: Key, month: Month) => Promise<{ key: Key; below: readonly Key[] }>
+type Altered = { readonly key: Key; readonly below: readonly Key[] }
+/** Undefined leaves the key as it is. */
+type Alter = (run: Run, before: Key, at: Instant) => Promise<Altered | undefined>
 
 /** Changes a locked key, and returns the database's time after the commit. */
 const changeOn = async (
   engine: Engine,
   id: KeyId,
   alter: Alter,
-  by: Actor | undefined,
+  by: Actor,
 ): Promise<KeyChanged | undefined> => {
   const { now, lock } = engine.dialect
   const done = await engine.transaction('control', async (run) => {
     const [row] = await run(`select k.*, ${now} as now from api_key k where k.id = $1${lock('k')}`, [id])
     if (row === undefined || keyOf(row).deleted) return undefined
-    const month = monthOf(countOf(row, 'now'))
-    const changed = await alter(run, keyOf(row), month)
-    await write(run, now, changed.key)
-    const wasRevoked = isRevoked(keyOf(row))
-    const revoked = [...(wasRevoked ? [] : [changed.key]), ...changed.below].filter(isRevoked)
-    if (revoked.length > 0)
+    const at = countOf(row, 'now')
+    const changed = await alter(run, keyOf(row), at)
+    if (changed === undefined) return undefined
+    await writeKey(run, now, changed.key)
+    const over = outdatedBy(keyOf(row), changed)
+    if (over.length > 0)
       await fenceLeasesOf(
         run,
         engine.dialect,
-        revoked.map((key) => key.id),
+        over.map((key) => key.id),
       )
-    await setCaps(run, changed.key, month, lock('b'))
-    if (by !== undefined) await recordIn(run, engine.dialect, keyChanged(keyOf(row), changed, by))
+    await setCaps(run, engine.dialect, changed.key, at)
+    await recordIn(run, engine.dialect, keyChanged(keyOf(row), changed, by))
     return changed
   })
   if (done === undefined) return undefined
@@ -169,47 +125,6 @@ const changeOn = async (
 const REPLACE_MS = 60_000
 /** A list has a thousand tenants at most. */
 const MANY_MS = 60_000
-
-/** A key that already exists stays as it is. */
-const insertOnce = async (
-  run: Run,
-  dialect: SqlDialect,
-  key: NewKey,
-  by?: Actor,
-  { madeBy, reference, tenantId }: KeyNote = {},
-): Promise<Key> => {
-  const read = () => run('select * from api_key where id = $1', [key.id])
-  const [found] = await read()
-  if (found !== undefined) return keyOf(found)
-  const { id, replaces: old } = key
-  const newest = old === undefined ? undefined : await lockReplaced(run, dialect, old)
-  await insertKey(run, dialect, key)
-  if (old !== undefined && newest !== undefined) await takePlace(run, { old, newest, made: id })
-  const made = keyOf(onlyRow(await read()))
-  if (newest !== undefined) await putAbove(run, dialect, newest, made)
-  if (madeBy !== undefined || reference !== undefined)
-    await run('insert into key_note (key_id, made_by, reference, tenant_id) values ($1, $2, $3, $4)', [
-      key.id,
-      madeBy ?? null,
-      reference ?? null,
-      tenantId ?? null,
-    ])
-  if (by !== undefined) await recordIn(run, dialect, keyCreated(made, by))
-  return made
-}
-
-/** The creator's row is locked, so that its rights cannot change before the child exists. */
-const createChildOn = (
-  engine: Engine,
-  child: Parameters<KeyStore['createChild']>[0],
-): Promise<Key | undefined> =>
-  engine.transaction('control', async (run) => {
-    const { dialect } = engine
-    const maker = await lockLine(run, dialect, child.parentId)
-    const now = await clockIn(run, dialect)
-    if (maker === undefined || !maker.canManage || !isEnabled(maker, monthOf(now))) return undefined
-    return insertOnce(run, dialect, child)
-  })
 
 export const keyStore = (engine: Engine): KeyStore => {
   const { dialect } = engine
@@ -223,10 +138,12 @@ export const keyStore = (engine: Engine): KeyStore => {
   }
   return {
     createKey: (key, by, note) =>
-      engine.transaction(
-        'control',
-        (run) => insertOnce(run, dialect, key, by, note),
-        key.replaces === undefined ? undefined : REPLACE_MS,
+      findingOther(() =>
+        engine.transaction(
+          'control',
+          (run) => insertOnce(run, dialect, key, by, note),
+          key.replaces === undefined ? undefined : REPLACE_MS,
+        ),
       ),
     createKeys: (keys, by) =>
       engine.transaction(
@@ -240,7 +157,7 @@ export const keyStore = (engine: Engine): KeyStore => {
         },
         MANY_MS,
       ),
-    createChild: (child) => createChildOn(engine, child),
+    createChild: (child, by) => findingOther(() => createChildOn(engine, child, by)),
     key: (id) => find('id', id),
     keyByHash: (hash) => find('hash', hash),
     ...rehashing(engine),
@@ -266,15 +183,22 @@ export const keyStore = (engine: Engine): KeyStore => {
       changeOn(
         engine,
         id,
-        async (run, before, month) => {
-          const key = changedKey(before, wish, month)
+        async (run, before, at) => {
+          if (wish.ifVersion !== undefined && wish.ifVersion !== before.version) throw new ChangedSince()
+          const subWallet = await bindingOf(run, before, wish.subWallet)
+          const key = changedKey(
+            before,
+            { ...wish, ...(subWallet === undefined ? {} : { subWallet }) },
+            monthOf(at),
+          )
           const along = await alongWith(run, dialect, before, wish)
-          const followed = await followLimits(run, dialect, { key, wish, month })
-          return { key, below: [...along, ...followed] }
+          const bound = await bindBelow(run, dialect, before, key.subWallet)
+          const followed = await followLimits(run, dialect, { key, wish, at })
+          return { key, below: [...along, ...bound, ...followed] }
         },
         by,
       ),
-    deleteKey: (id, withChildren = false, by = undefined) =>
+    deleteKey: (id, withChildren, by) =>
       changeOn(
         engine,
         id,
@@ -284,8 +208,14 @@ export const keyStore = (engine: Engine): KeyStore => {
         }),
         by,
       ),
+    putBack: (key) =>
+      changeOn(
+        engine,
+        key.id,
+        async (_run, before) => (before.version >= key.version ? undefined : { key, below: [] }),
+        theHouse,
+      ),
     spend: (id) => spendOf(engine, id),
     left: (id) => leftOf(engine, id),
-    usage: (query) => usageOf(engine, query),
   }
 }

@@ -1,7 +1,8 @@
 /**
  * What a key may still spend: the least that its limits, those of the keys above it and its wallet leave. For reports.
  */
-import { dayOf } from '../../core/time.ts'
+import { dayOf, weekOf } from '../../core/time.ts'
+import { WALLET_MINIMUM } from '../../ledger/lend.ts'
 import { monthOfDay } from '../../ledger/scopes.ts'
 import type { KeyId } from '../../tenancy/key.ts'
 import { clockOf } from '../engine/clock.ts'
@@ -20,26 +21,35 @@ const ofWallet = 'l.key_id in (select o.id from api_key o where o.wallet_id = k.
 const line = 'api_key k join key_line m on m.owner_id = k.id where m.key_id = $1'
 const wallet = `${settledBalance('k.wallet_id')} - ${heldOnLeases('l.wallet_id = k.wallet_id')}`
 
-/** Every limit of key `$1` in month `$2` and on day `$3`, with what it leaves: limit − charged − held. */
+/** With less than the minimum in the wallet no call is admitted, so nothing can be spent. */
+const spendable = `case when ${wallet} between 0 and ${WALLET_MINIMUM - 1n} then 0 else ${wallet} end`
+
+/** Every limit of key `$1` in month `$2`, on day `$3` and in its week `$4`, with what it leaves: limit − charged − held. */
 const limits = `
   select 'spend_cap_usd' as name, k.id as owner, k.spend_cap - ${used("'key:' || k.id")} - ${taken(under)} as amount
     from ${line} and k.spend_cap is not null
   union all select 'monthly_cap_usd', k.id,
       k.monthly_cap - ${used("'key:' || k.id || ':' || $2")} - ${taken(`l.month = $2 and ${under}`)}
     from ${line} and k.monthly_cap is not null
+  union all select 'weekly_cap_usd', k.id,
+      k.weekly_cap - ${used("'key:' || k.id || ':' || $4")} - ${taken(`l.week = $4 and ${under}`)}
+    from ${line} and k.weekly_cap is not null
+  union all select 'daily_cap_usd', k.id,
+      k.daily_cap - ${used("'key:' || k.id || ':' || $3")} - ${taken(`l.day = $3 and ${under}`)}
+    from ${line} and k.daily_cap is not null
   union all select 'stop_at_remaining_usd', k.id, ${wallet} - k.stop_at from ${line} and k.stop_at is not null
   union all select 'sub_wallet', null, s.lim - s.used - ${taken(`l.sub_id = k.sub_id and ${ofWallet}`)}
     from api_key k join budget s on s.sub_id = k.sub_id where k.id = $1
   union all select 'daily_limit_usd', null,
       r.daily_limit - ${used("'day:' || k.wallet_id || ':' || $3")} - ${taken(`l.day = $3 and ${ofWallet}`)}
     from api_key k join wallet_rules r on r.wallet_id = k.wallet_id where k.id = $1 and r.daily_limit is not null
-  union all select 'wallet', null, ${wallet} from api_key k where k.id = $1`
+  union all select 'wallet', null, ${spendable} from api_key k where k.id = $1`
 
 /** The tightest limit of a key, or undefined for a key that does not exist. */
 export const leftOf = async (engine: Engine, id: KeyId): Promise<LeftToSpend | undefined> => {
   const day = dayOf(await clockOf(engine))
   const text = `select x.* from (${limits}) x order by x.amount limit 1`
-  const [row] = await once(engine, 'control', statement(text, id, monthOfDay(day), day))
+  const [row] = await once(engine, 'control', statement(text, id, monthOfDay(day), day, weekOf(day)))
   if (row === undefined) return undefined
   const owner = maybeText(row, 'owner')
   return {

@@ -1,15 +1,21 @@
-/** New keys: checked against their creators and their sub-wallet, and inserted in the caller's transaction. */
-import type { Key, KeyId } from '../../tenancy/key.ts'
-import type { Run, SqlDialect } from '../engine/engine.ts'
-import { textOf } from '../engine/row.ts'
+/** New keys: checked against their creators and their sub-wallet, and inserted with their event in one transaction. */
+import { monthOf } from '../../core/time.ts'
+import { isEnabled, type Key, type KeyId } from '../../tenancy/key.ts'
+import { clockIn } from '../engine/clock.ts'
+import { type Engine, type Run, type SqlDialect, Violation } from '../engine/engine.ts'
+import { onlyRow, textOf } from '../engine/row.ts'
+import type { Actor } from '../people/event-port.ts'
+import { recordIn } from '../people/event-store.ts'
+import { keyCreated } from './key-events.ts'
 import { aliasesText, grantedColumns, keyOf, limitColumns, limitValues } from './key-row.ts'
-import type { NewKey, ReferenceTaken } from './tenancy-port.ts'
+import { lockReplaced, putAbove, takePlace } from './replace-key.ts'
+import type { KeyMade, KeyNote, KeyStore, NewKey, ReferenceTaken } from './tenancy-port.ts'
 
 /**
  * Locks a key and all keys above it, so that none of them is disabled or deleted with its children meanwhile; returns
  * the key itself.
  */
-export const lockLine = async (run: Run, dialect: SqlDialect, id: KeyId): Promise<Key | undefined> => {
+const lockLine = async (run: Run, dialect: SqlDialect, id: KeyId): Promise<Key | undefined> => {
   const rows = await run(
     `select k.* from api_key k join key_line n on n.owner_id = k.id where n.key_id = $1 order by k.id${dialect.lock('k')}`,
     [id],
@@ -121,3 +127,55 @@ export const insertKey = async (run: Run, dialect: SqlDialect, key: NewKey): Pro
     await run('insert into key_line (key_id, owner_id, depth) values ($1, $2, $3)', [key.id, owner, depth])
   }
 }
+
+/** Two that make a key of one id at the same moment: the second finds it in a transaction that begins later. */
+export const findingOther = async <T>(make: () => Promise<T>): Promise<T> => {
+  try {
+    return await make()
+  } catch (fault) {
+    if (fault instanceof Violation && fault.constraint.includes('api_key')) return make()
+    throw fault
+  }
+}
+
+/** A key that already exists stays as it is. */
+export const insertOnce = async (
+  run: Run,
+  dialect: SqlDialect,
+  key: NewKey,
+  by: Actor,
+  { madeBy, reference, tenantId }: KeyNote = {},
+): Promise<KeyMade> => {
+  const read = () => run('select * from api_key where id = $1', [key.id])
+  const [found] = await read()
+  if (found !== undefined) return { ...keyOf(found), found: true }
+  const { id, replaces: old } = key
+  const newest = old === undefined ? undefined : await lockReplaced(run, dialect, old)
+  await insertKey(run, dialect, key)
+  if (old !== undefined && newest !== undefined) await takePlace(run, { old, newest, made: id })
+  const made = keyOf(onlyRow(await read()))
+  if (newest !== undefined) await putAbove(run, dialect, newest, made)
+  if (madeBy !== undefined || reference !== undefined)
+    await run('insert into key_note (key_id, made_by, reference, tenant_id) values ($1, $2, $3, $4)', [
+      key.id,
+      madeBy ?? null,
+      reference ?? null,
+      tenantId ?? null,
+    ])
+  await recordIn(run, dialect, keyCreated(made, by))
+  return made
+}
+
+/** The creator's row is locked, so that its rights cannot change before the child exists. */
+export const createChildOn = (
+  engine: Engine,
+  child: Parameters<KeyStore['createChild']>[0],
+  by: Actor,
+): Promise<KeyMade | undefined> =>
+  engine.transaction('control', async (run) => {
+    const { dialect } = engine
+    const maker = await lockLine(run, dialect, child.parentId)
+    const now = await clockIn(run, dialect)
+    if (maker === undefined || !maker.canManage || !isEnabled(maker, monthOf(now))) return undefined
+    return insertOnce(run, dialect, child, by)
+  })

@@ -4,6 +4,7 @@
  * goes on.
  */
 import { type Key, type KeyId, newestOf } from '../../tenancy/key.ts'
+import { limitsIn } from '../../tenancy/limits.ts'
 import type { Run, SqlDialect } from '../engine/engine.ts'
 import { keyOf } from './key-row.ts'
 import type { KeyChange } from './tenancy-port.ts'
@@ -40,11 +41,12 @@ export const putAbove = async (run: Run, dialect: SqlDialect, old: KeyId, made: 
   )
   await run(`select b.scope from budget b where b.owner_id = $1 order by b.scope${lock('b')}`, [old])
   await run(
-    `insert into budget (scope, owner_id, month, wallet_id, lim, tolerated, used, held, calls)
-     select 'key:' || cast($2 as text) || coalesce(':' || b.month, ''), $2, b.month, b.wallet_id,
-       case when b.month is null then cast($3 as bigint) else cast($4 as bigint) end, b.used + b.held, b.used, b.held, b.calls
-     from budget b where b.owner_id = $1`,
-    [old, made.id, made.limits.spendCap ?? null, made.limits.monthlyCap ?? null],
+    `insert into budget (scope, owner_id, month, week, day, keep_until, wallet_id, lim, tolerated, used, held, calls)
+     select 'key:' || k.id || substr(b.scope, length('key:' || b.owner_id) + 1), k.id, b.month, b.week, b.day, b.keep_until,
+       b.wallet_id, case when b.month is not null then k.monthly_cap when b.week is not null then k.weekly_cap
+         when b.day is not null then k.daily_cap else k.spend_cap end, b.used + b.held, b.used, b.held, b.calls
+     from budget b join api_key k on k.id = $2 where b.owner_id = $1`,
+    [old, made.id],
   )
   await run(
     `update api_key set parents = coalesce(parents, ancestors), version = version + 1, changed_at = ${now},
@@ -98,10 +100,7 @@ export const lockPlace = async (
 }
 
 /** The limits of a change, which also apply to the keys in whose place it stands: they bind what is below them too. */
-export const limitsIn = ({ byCreator, ...change }: KeyChange): KeyChange | undefined => {
-  const { spendCap, monthlyCap, stopAt, rpm, rph, rpd, tpm } = change
-  const limits = Object.entries({ spendCap, monthlyCap, stopAt, rpm, rph, rpd, tpm }).filter(
-    ([, limit]) => limit !== undefined,
-  )
-  return limits.length === 0 ? undefined : { ...Object.fromEntries(limits), byCreator }
+export const limitsOfPlace = ({ byCreator, ...change }: KeyChange): KeyChange | undefined => {
+  const limits = limitsIn(change)
+  return Object.keys(limits).length === 0 ? undefined : { ...limits, byCreator }
 }

@@ -28,10 +28,12 @@ export type NewSubWallet = {
 }
 
 /**
- * Who asks. A key sees what it or a key below it made; a key of the operator's sees everything in its wallet; a bound
- * key sees only the sub-wallet it is bound to.
+ * Who asks: a key, or the organisation and the operator, who see and govern everything in the wallet. A key governs what
+ * it or a key below it made, and sees also what serves it.
  */
-export type SubViewer = Pick<Key, 'id' | 'walletId' | 'ancestors' | 'subWallet'>
+export type SubViewer =
+  | Pick<Key, 'id' | 'walletId' | 'subWallet'>
+  | { readonly walletId: WalletId; readonly id?: undefined; readonly subWallet?: undefined }
 
 /** If `by` says who does it, an event is recorded with the change. */
 export type SubWalletStore = {
@@ -39,20 +41,25 @@ export type SubWalletStore = {
    * Undefined when the wallet, or the child key that makes it, already has as many as it may have. A repeat returns the
    * same one.
    */
-  createSubWallet(sub: NewSubWallet, by?: Actor): Promise<SubWallet | undefined>
+  createSubWallet(sub: NewSubWallet, by: Actor): Promise<SubWallet | undefined>
   /** Newest first; at most 1 000. */
   list(viewer: SubViewer): Promise<readonly SubWallet[]>
   subWallet(viewer: SubViewer, id: string): Promise<SubWallet | undefined>
   /**
-   * Commits the change and returns the database time after it. The caller then waits until every process has given back
-   * what it leased under the old ceiling.
+   * The sub-wallet, if it serves the key: a bound key has its own and no other; else one that the key or a key above it
+   * made, and for a key of the account also one that the organisation made.
+   */
+  serving(key: Key, id: string): Promise<SubWallet | undefined>
+  /**
+   * Commits the change, if the viewer governs the sub-wallet, and returns the database time after it. The caller then
+   * waits until every process has given back what it leased under the old ceiling.
    */
   changeSubWallet(
     viewer: SubViewer,
     id: string,
     change: { readonly label?: string; readonly budget?: Nano },
-    by?: Actor,
+    by: Actor,
   ): Promise<{ readonly sub: SubWallet; readonly at: Instant } | undefined>
   /** Nothing can be spent under it any more, not even by a key that is bound to it. */
-  deleteSubWallet(viewer: SubViewer, id: string, by?: Actor): Promise<{ readonly at: Instant } | undefined>
+  deleteSubWallet(viewer: SubViewer, id: string, by: Actor): Promise<{ readonly at: Instant } | undefined>
 }

@@ -16,17 +16,30 @@ const MOST = 1_000
 /** How many one child key may make, so that a tenant does not use up its reseller's share. */
 const MOST_OF_CHILD = 100
 
-/** Sub-wallets that the viewer of `viewerParams` sees. */
-const visible = `s.deleted_at is null and s.wallet_id = $1 and case
-    when $2 <> '' then s.id = $2
-    when $3 = '' then true
-    else exists (select 1 from key_line n where n.key_id = s.maker_id and n.owner_id = $3) end`
-
-const viewerParams = ({ id, walletId, ancestors, subWallet }: SubViewer): readonly Value[] => [
+/** `$1` is the wallet, `$2` the sub-wallet that a key is bound to, `$3` the key; both are empty if there is none. */
+const params = ({ id, walletId, subWallet }: SubViewer): readonly Value[] => [
   walletId,
   subWallet ?? '',
-  ancestors.length === 0 ? '' : id,
+  id ?? '',
 ]
+
+/** All values of a rotated key are one maker. */
+const placeOf = (key: string): string => `(select coalesce(p.place, p.id) from api_key p where p.id = ${key})`
+
+/** Whether some key in the line of one is in the place of another. */
+const inLineOf = (key: string, other: string): string =>
+  `exists (select 1 from key_line n join api_key o on o.id = n.owner_id
+     where n.key_id = ${key} and coalesce(o.place, o.id) = ${placeOf(other)})`
+
+const ofAccount = `(s.maker_id is null and exists (select 1 from api_key a where a.id = $3 and a.parent_id is null))`
+
+const here = 's.deleted_at is null and s.wallet_id = $1'
+/** Sub-wallets `s` that calls of the key may name. */
+const serving = `${here} and case when $2 <> '' then s.id = $2 else ${ofAccount} or ${inLineOf('$3', 's.maker_id')} end`
+/** Those that the viewer may change. */
+const governed = `${here} and case when $2 <> '' then false when $3 = '' then true
+    else ${ofAccount} or ${inLineOf('s.maker_id', '$3')} end`
+const visible = `((${serving}) or (${governed}))`
 
 const columns = `s.id, s.label, s.created_at, coalesce(b.lim, 0) as budget,
   b.used + ${usedOnLeases('l.sub_id = s.id')} as spent, ${heldOnLeases('l.sub_id = s.id')} as held`
@@ -45,8 +58,7 @@ const subs = rowsOf({
 
 /** Whether calls of the key may name the sub-wallet. */
 export const mayUseSub = async (run: Run, key: Key, id: string): Promise<boolean> =>
-  (await run(`select s.id from sub_wallet s where s.id = $4 and ${visible}`, [...viewerParams(key), id]))
-    .length > 0
+  (await run(`select s.id from sub_wallet s where s.id = $4 and ${serving}`, [...params(key), id])).length > 0
 
 /** Whether the creator already has as many as it may have: a child counts its own, an account's keys count together. */
 const hasAll = async (run: Run, { id, walletId, makerId = '' }: NewSubWallet): Promise<boolean> => {
@@ -87,26 +99,26 @@ const createOn: (engine: Engine) => SubWalletStore['createSubWallet'] = (engine)
 
 export const subWalletStore = (engine: Engine): SubWalletStore => {
   const { now, lock } = engine.dialect
-  const find = async (viewer: SubViewer, id: string): Promise<SubWallet | undefined> => {
+  const find = async (which: string, viewer: SubViewer, id: string): Promise<SubWallet | undefined> => {
     const [row] = await once(
       engine,
       'control',
-      statement(subsWhere(`${visible} and s.id = $4`), ...viewerParams(viewer), id),
+      statement(subsWhere(`${which} and s.id = $4`), ...params(viewer), id),
     )
     return row === undefined ? undefined : subs.read(row)
   }
   /**
-   * Changes the row and its ceiling, if the viewer sees it; the new version makes processes give back what they leased.
+   * Changes the row and its ceiling, if the viewer governs it; the new version makes processes give back what they leased.
    */
   const change = async (
     viewer: SubViewer,
     id: string,
     sets: (run: Run) => Promise<unknown>,
-    event: Pick<NewEvent, 'what' | 'after'> & { readonly by: NewEvent['actor'] | undefined },
+    event: Pick<NewEvent, 'what' | 'after'> & { readonly by: NewEvent['actor'] },
   ): Promise<{ at: number } | undefined> => {
     const found = await engine.transaction('control', async (run) => {
-      const [row] = await run(`select s.id from sub_wallet s where s.id = $4 and ${visible}${lock('s')}`, [
-        ...viewerParams(viewer),
+      const [row] = await run(`select s.id from sub_wallet s where s.id = $4 and ${governed}${lock('s')}`, [
+        ...params(viewer),
         id,
       ])
       if (row === undefined) return false
@@ -128,12 +140,13 @@ export const subWalletStore = (engine: Engine): SubWalletStore => {
         'control',
         statement(
           `${subsWhere(visible)} order by s.created_at desc, s.id desc limit ${MOST}`,
-          ...viewerParams(viewer),
+          ...params(viewer),
         ),
       )
       return rows.map(subs.read)
     },
-    subWallet: find,
+    subWallet: (viewer, id) => find(visible, viewer, id),
+    serving: (key, id) => find(serving, key, id),
     changeSubWallet: async (viewer, id, { label, budget }, by) => {
       const after = {
         ...(label === undefined ? {} : { label }),
@@ -148,7 +161,7 @@ export const subWalletStore = (engine: Engine): SubWalletStore => {
         },
         { by, what: 'sub_wallet.changed', after },
       )
-      const sub = done === undefined ? undefined : await find(viewer, id)
+      const sub = done === undefined ? undefined : await find(governed, viewer, id)
       return done === undefined || sub === undefined ? undefined : { sub, at: done.at }
     },
     deleteSubWallet: (viewer, id, by) =>

@@ -1,7 +1,8 @@
 /** The store's port for the control plane: keys, wallets and reports of use. */
 import type { Nano } from '../../core/money.ts'
 import type { Instant } from '../../core/time.ts'
-import type { Aliases, DisabledReason, Key, KeyId, Limits, WalletId } from '../../tenancy/key.ts'
+import type { Aliases, DisabledReason, Key, KeyId, WalletId } from '../../tenancy/key.ts'
+import type { Limits, LimitsChange } from '../../tenancy/limits.ts'
 import type { Actor } from '../people/event-port.ts'
 
 type Rehash = {
@@ -32,11 +33,13 @@ export type NewKey = {
 }
 
 /** Three states: absent keeps a limit, null removes it, a value sets it. */
-export type KeyChange = { readonly [Name in keyof Limits]?: Limits[Name] | null } & {
+export type KeyChange = LimitsChange & {
   /** null enables the key. */
   readonly disabledReason?: DisabledReason | null
   readonly label?: string
   readonly canManage?: boolean
+  /** The sub-wallet that it and all keys below it are bound to from now on; null releases them. */
+  readonly subWallet?: string | null
   /** Replaces all aliases that the key had. */
   readonly aliases?: Aliases | null
   /** Disabling a key disables all keys below it; enabling it enables those again. */
@@ -45,12 +48,16 @@ export type KeyChange = { readonly [Name in keyof Limits]?: Limits[Name] | null 
   readonly together?: string
   /** If the creator (operator or reseller) changes limits, the granted limits change too. */
   readonly byCreator: boolean
+  /** The change is made only while the key has this version; else it throws ChangedSince. */
+  readonly ifVersion?: number
 }
 
 /** What a key has spent and holds. `spent` counts the key's own calls and those of its descendants, as its caps do. */
 export type KeySpend = {
   readonly spent: Nano
   readonly spentThisMonth: Nano
+  readonly spentThisWeek: Nano
+  readonly spentToday: Nano
   readonly held: Nano
   readonly requests: number
 }
@@ -99,38 +106,12 @@ export type KeyQuery = {
   readonly most?: number
 }
 
-export type UsageRow = {
-  readonly day?: string
-  readonly model?: string
-  /** For rows by key: the key. */
-  readonly key?: {
-    readonly id: KeyId
-    readonly label: string
-    readonly parent?: KeyId
-    readonly deleted: boolean
-  }
-  readonly requests: number
-  readonly inputTokens: number
-  readonly outputTokens: number
-  readonly cost: Nano
-}
-
-/** Whose calls: one key's, those of a key and all below it, or everybody's. Deleted keys count like others. */
-export type UsageOf = { readonly only: KeyId } | { readonly from: KeyId } | 'everybody'
-
-export type UsageQuery = {
-  readonly of: UsageOf
-  readonly from: Instant
-  readonly to: Instant
-  readonly groupBy: readonly ('day' | 'model' | 'key')[]
-  /** The most rows to read; all by default. */
-  readonly most?: number
-}
-
 export type WalletStore = {
   /** Makes an organisation with an empty wallet and returns the wallet. A repeat returns the same wallet. */
-  createWallet(wallet: { id: WalletId; orgId: string; name: string }, by?: Actor): Promise<Wallet>
+  createWallet(wallet: { id: WalletId; orgId: string; name: string }, by: Actor): Promise<Wallet>
   wallet(id: WalletId): Promise<Wallet | undefined>
+  /** Gives its organisation another name; nothing happens if it has that one. */
+  renameWallet(id: WalletId, name: string, by: Actor): Promise<void>
   /** All except those of payments, by id. */
   list(): Promise<readonly Wallet[]>
 }
@@ -144,9 +125,12 @@ export type KeyNote = { readonly madeBy?: string; readonly reference?: string; r
 /** A reference that the organisation has given already, and the label of the key that has it. */
 export type ReferenceTaken = { readonly reference: string; readonly label: string }
 
-/** If `by` says who does it, an event is recorded with the change. */
+/** A key that was to be made; `found` if one of this id was there, which stays as it is. */
+export type KeyMade = Key & { readonly found?: true }
+
+/** Each change records one event, in its transaction: what `by` did. */
 export type KeyStore = {
-  createKey(key: NewKey, by?: Actor, note?: KeyNote): Promise<Key>
+  createKey(key: NewKey, by: Actor, note?: KeyNote): Promise<KeyMade>
   /**
    * Makes keys of one wallet, all or none: none if a reference of theirs is that of another key of the organisation that
    * is not deleted, also if that is made at the same moment.
@@ -156,7 +140,7 @@ export type KeyStore = {
     by: Actor,
   ): Promise<readonly Key[] | ReferenceTaken>
   /** Makes a key below one that may manage keys; undefined if that one may not (any more), or is disabled. */
-  createChild(key: NewKey & { readonly parentId: KeyId }): Promise<Key | undefined>
+  createChild(key: NewKey & { readonly parentId: KeyId }, by: Actor): Promise<KeyMade | undefined>
   /** Also finds a deleted key, and says so; its version tells caches that they are out of date. */
   keyByHash(hash: string): Promise<Key | undefined>
   /** Stores the hash under another secret. Nothing happens if that was done since, or the key is another one. */
@@ -176,11 +160,15 @@ export type KeyStore = {
   /** The lowest rate per minute that is set on each key or on one above it; keys without any are left out. */
   leastRpm(ids: readonly KeyId[]): Promise<ReadonlyMap<KeyId, number>>
   /** Changes a key, and those below it if the change says so, in one transaction. */
-  changeKey(id: KeyId, change: KeyChange, by?: Actor): Promise<KeyChanged | undefined>
+  changeKey(id: KeyId, change: KeyChange, by: Actor): Promise<KeyChanged | undefined>
   /** Deletes a key, and all below it if requested, in one transaction. */
-  deleteKey(id: KeyId, withChildren?: boolean, by?: Actor): Promise<KeyChanged | undefined>
+  deleteKey(id: KeyId, withChildren: boolean, by: Actor): Promise<KeyChanged | undefined>
+  /**
+   * Writes a later state of a key that the ledger has lost; undefined where it has that or a later one, or no such key, or
+   * a deleted one.
+   */
+  putBack(key: Key): Promise<KeyChanged | undefined>
   spend(id: KeyId): Promise<KeySpend>
   /** The limit that binds the key most; undefined for a key that does not exist. */
   left(id: KeyId): Promise<LeftToSpend | undefined>
-  usage(query: UsageQuery): Promise<readonly UsageRow[]>
 }

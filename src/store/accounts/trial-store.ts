@@ -109,6 +109,11 @@ export const trialStore = (engine: Engine): TrialStore => ({
       return { outcome: 'exhausted', retryAfterMs: nextDayStart(now) - now }
     }
   },
+  trialsToday: async () => {
+    const today = statement('select granted from trial_day where day = $1', dayOf(await clockOf(engine)))
+    const [row] = await once(engine, 'control', today)
+    return row === undefined ? 0n : nanoOf(row, 'granted')
+  },
 })
 
 const ROUND = 50

@@ -1,5 +1,6 @@
 /** The store's port for wallet rules and the alerts that they ask for. */
 import type { Nano } from '../../core/money.ts'
+import type { Refusal } from '../../core/refusal.ts'
 import type { Instant } from '../../core/time.ts'
 import type { WalletId } from '../../tenancy/key.ts'
 import type { KnownRules, RulesChange, WalletRules } from '../../tenancy/wallet-rules.ts'
@@ -23,13 +24,14 @@ export type WalletRulesStore = {
   walletRules(id: WalletId): Promise<KnownRules>
   /**
    * Commits the change and returns the database time after it, for the wait until every process knows. `by` is recorded
-   * with it. A change that depends on the present rules is a function of them: no other change comes in between.
+   * with it. A change that depends on the present rules, or their version, is a function of them: no other change comes
+   * in between. If it returns a refusal, nothing is changed.
    */
-  changeWalletRules(
+  changeWalletRules<Refused extends Refusal = never>(
     id: WalletId,
-    change: RulesChange | ((now: WalletRules) => RulesChange),
-    by?: Actor,
-  ): Promise<{ readonly known: KnownRules; readonly at: Instant }>
+    change: RulesChange | ((now: WalletRules, version: number) => RulesChange | Refused),
+    by: Actor,
+  ): Promise<{ readonly known: KnownRules; readonly at: Instant } | Refused>
 }
 
 export type AlertStore = {

@@ -1,5 +1,6 @@
 /** Wallet rules in the database: read, and changed under a lock. */
 import type { Nano } from '../../core/money.ts'
+import { Refusal } from '../../core/refusal.ts'
 import { dayOf, nextDayStart } from '../../core/time.ts'
 import { dayScope } from '../../ledger/scopes.ts'
 import {
@@ -58,12 +59,12 @@ const changeOf = (requested: RulesChange, before: WalletRules, after: WalletRule
   }
 }
 
-const change = async (
+const change = async <Refused extends Refusal>(
   engine: Engine,
   id: string,
-  wanted: Parameters<WalletRulesStore['changeWalletRules']>[1],
-  by: Actor | undefined,
-): Promise<KnownRules> => {
+  wanted: RulesChange | ((now: WalletRules, version: number) => RulesChange | Refused),
+  by: Actor,
+): Promise<KnownRules | Refused> => {
   const { now, lock } = engine.dialect
   return engine.transaction('control', async (run) => {
     await run(
@@ -75,7 +76,8 @@ const change = async (
       await run(`select r.*, ${now} as now from wallet_rules r where r.wallet_id = $1${lock('r')}`, [id]),
     )
     const before = knownRulesOf(row)
-    const requested = typeof wanted === 'function' ? wanted(before.rules) : wanted
+    const requested = typeof wanted === 'function' ? wanted(before.rules, before.version) : wanted
+    if (requested instanceof Refusal) return requested
     const rules = changedRules(before.rules, requested)
     const limit = rules.dailyLimit ?? null
     const rearm =
@@ -134,6 +136,7 @@ export const walletRulesStore = (engine: Engine): WalletRulesStore => ({
   },
   changeWalletRules: async (id, wanted, by) => {
     const known = await change(engine, id, wanted, by)
+    if (known instanceof Refusal) return known
     const row = onlyRow(await once(engine, 'control', statement(`select ${engine.dialect.now} as now`)))
     return { known, at: countOf(row, 'now') }
   },

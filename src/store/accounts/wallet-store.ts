@@ -2,7 +2,7 @@
 import { PAYMENTS_ORG } from '../../ledger/types.ts'
 import { nano, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, statement } from '../engine/engine.ts'
-import { onlyRow } from '../engine/row.ts'
+import { onlyRow, textOf } from '../engine/row.ts'
 import { heldOnLeases, settledOfAccount } from '../ledger/sums.ts'
 import { recordOfWallet } from '../people/event-store.ts'
 import type { Wallet, WalletStore } from './tenancy-port.ts'
@@ -20,7 +20,7 @@ const walletRows = rowsOf({
 })
 
 export const walletStore = (engine: Engine): WalletStore => {
-  const { now } = engine.dialect
+  const { now, lock } = engine.dialect
   const wallet = async (id: string): Promise<Wallet | undefined> => {
     const [row] = await once(engine, 'control', statement(`${wallets} and a.id = $1`, id))
     return row === undefined ? undefined : walletRows.read(row)
@@ -37,10 +37,24 @@ export const walletStore = (engine: Engine): WalletStore => {
         if (made.length > 0) await recordOfWallet(run, engine.dialect, { by, walletId: id, ...event })
         return walletRows.read(onlyRow(await run(`${wallets} and a.id = $1`, [id])))
       }),
+    renameWallet: (id, name, by) =>
+      engine.transaction('control', async (run) => {
+        const [before] = await run(`select a.name from account a where a.id = $1${lock('a')}`, [id])
+        if (before === undefined || textOf(before, 'name') === name) return
+        await run('update account set name = $2 where id = $1', [id, name])
+        const names = { before: { label: textOf(before, 'name') }, after: { label: name } }
+        await recordOfWallet(run, engine.dialect, {
+          by,
+          walletId: id,
+          what: 'wallet.renamed',
+          subject: id,
+          ...names,
+        })
+      }),
     wallet,
-    list: async () =>
-      (
-        await once(engine, 'control', statement(`${wallets} and a.org_id <> $1 order by a.id`, PAYMENTS_ORG))
-      ).map(walletRows.read),
+    list: async () => {
+      const found = statement(`${wallets} and a.org_id <> $1 order by a.id`, PAYMENTS_ORG)
+      return (await once(engine, 'control', found)).map(walletRows.read)
+    },
   }
 }

@@ -8,6 +8,8 @@ import type { SubWalletNews } from '../accounts/sub-wallet-port.ts'
 export type Beat = {
   /** Database time of this heartbeat's write. */
   readonly at: Instant
+  /** That of the instance's heartbeat before, 0 if the ledger has none; undefined where none can get lost. */
+  readonly before: Instant | undefined
   /** Keys made or changed since `seen` and in the 10 s before it (or before `at`), read after that write. */
   readonly changed: readonly Key[]
   /** Wallet rules and sub-wallets changed in the same span. */
@@ -16,6 +18,8 @@ export type Beat = {
   /** The instance's own leases that others wait for. */
   readonly recalled: readonly LeaseId[]
   readonly liveInstances: number
+  /** Whether all of these keep leases; a process of a former version ends leases that live for long. */
+  readonly allKeep: boolean
 }
 
 /** The processes that serve: heartbeats that prove which key changes each process has seen. */

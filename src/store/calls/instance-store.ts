@@ -6,6 +6,8 @@ import { AHEAD_MS } from '../engine/due.ts'
 import { type Engine, once, statement } from '../engine/engine.ts'
 import type { Expired } from '../engine/expire.ts'
 import { countOf, maybeText, onlyRow, textOf } from '../engine/row.ts'
+import { SILENT_MS } from '../ledger/silence.ts'
+import { stateOf } from '../ledger/sums.ts'
 import type { InstanceStore } from './instance-port.ts'
 
 /**
@@ -16,11 +18,12 @@ const COMMIT_SLACK_MS = 10_000
 const LIVE_MS = 2_000
 const GONE_MS = 60 * 60 * 1000
 
-/** Instances that ended long ago. */
+/** Instances that ended long ago, and have no open leases: that an instance is silent is what ends them. */
 export const expiredInstances = (now: string): Expired => ({
   table: 'instance',
   key: 'id',
-  where: `x.beat_at < ${now} - ${GONE_MS}`,
+  where: `x.beat_at < ${now} - ${GONE_MS}
+    and not exists (select 1 from lease l where l.instance = x.id and l.state = 'open')`,
 })
 
 export const instanceStore = (engine: Engine): InstanceStore => {
@@ -28,9 +31,9 @@ export const instanceStore = (engine: Engine): InstanceStore => {
   // A change dated by a clock that was hours ahead was committed before the clock was corrected, so an instance that
   // has seen anything since then has seen it.
   const seenUpTo = `case when cast($1 as bigint) > ${now} + ${AHEAD_MS} then seen else cast($1 as bigint) end`
-  const write = `insert into instance (id, beat_at, seen, nudge) values ($1, ${now}, $2, $3)
+  const write = `insert into instance (id, beat_at, seen, nudge, keeps) values ($1, ${now}, $2, $3, 1)
     on conflict (id) do update set beat_at = excluded.beat_at, seen = excluded.seen, nudge = excluded.nudge
-    returning beat_at`
+    returning beat_at, ${engine.name === 'postgres' ? 'coalesce((select i.beat_at from instance i where i.id = $1), 0)' : 'null'} as before`
   return {
     beat: async (instance, seen, nudge) => {
       // Two transactions: the reads must start after the heartbeat is committed, or they would prove nothing.
@@ -43,22 +46,26 @@ export const instanceStore = (engine: Engine): InstanceStore => {
       const [keys = [], leases = [], live = [], rules = [], subs = []] = await engine.batch('relaxed', [
         statement('select * from api_key where changed_at > $1 order by changed_at', since),
         statement(
-          `select id from lease where instance = $1 and state = 'open' and recall = 1 order by id`,
+          // With the bare state PostgreSQL may choose the index of all open leases.
+          `select l.id from lease l where l.instance = $1 and l.recall = 1 and ${stateOf('l')} = 'open' order by l.id`,
           instance,
         ),
         statement(
-          `select cast(count(*) as bigint) as live from instance where beat_at > ${now} - ${LIVE_MS}`,
+          `select cast(count(*) as bigint) as live, cast(coalesce(sum(keeps), 0) as bigint) as keep
+           from instance where beat_at > ${now} - ${LIVE_MS}`,
         ),
         statement('select * from wallet_rules where changed_at > $1 order by changed_at', since),
         statement('select id, version from sub_wallet where changed_at > $1 order by changed_at', since),
       ])
       return {
         at,
+        before: row.before === null ? undefined : countOf(row, 'before'),
         changed: keys.map(keyOf),
         rules: rules.map(knownRulesOf),
         subWallets: subs.map((sub) => ({ id: textOf(sub, 'id'), version: countOf(sub, 'version') })),
         recalled: leases.map((lease) => textOf(lease, 'id')),
         liveInstances: countOf(onlyRow(live), 'live'),
+        allKeep: countOf(onlyRow(live), 'live') === countOf(onlyRow(live), 'keep'),
       }
     },
     unaware: async (since, freshMs) => {
@@ -78,7 +85,12 @@ export const instanceStore = (engine: Engine): InstanceStore => {
       })
     },
     leave: async (instance) => {
-      await once(engine, 'control', statement('delete from instance where id = $1', instance))
+      await once(
+        engine,
+        'control',
+        // A loan that it asked for may still be lent: it counts as silent, which ends its leases.
+        statement(`update instance set beat_at = ${now} - ${SILENT_MS} where id = $1`, instance),
+      )
     },
   }
 }

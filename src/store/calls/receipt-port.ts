@@ -1,6 +1,7 @@
 /** The store's port for receipts. */
 import type { Instant } from '../../core/time.ts'
 import type { CallId, ChargedCall } from '../../ledger/types.ts'
+import type { Actor } from '../people/event-port.ts'
 
 export type StoredReceiptKey = {
   readonly number: number
@@ -22,11 +23,12 @@ export type ReceiptStore = {
   addReceiptKey(
     key: Pick<StoredReceiptKey, 'number' | 'kid' | 'publicKey' | 'sealed'>,
     waitMs: number,
+    by: Actor,
   ): Promise<StoredReceiptKey>
   /** Replaces the sealed form of a key, unless it has changed meanwhile. */
   sealReceiptKey(kid: string, it: { readonly before: string; readonly sealed: string }): Promise<void>
   /** False if there is no such key. */
-  removeReceiptKey(kid: string): Promise<boolean>
+  removeReceiptKey(kid: string, by: Actor): Promise<boolean>
   /** A call that was charged, or that the house paid. */
   chargedCall(callId: CallId): Promise<ChargedCall | undefined>
 }

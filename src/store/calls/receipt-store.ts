@@ -2,8 +2,11 @@
 import { readDetail } from '../../ledger/read-detail.ts'
 import type { ChargedCall } from '../../ledger/types.ts'
 import { followedBy, integer, json, maybe, nano, oneOf, rowsOf, text } from '../engine/columns.ts'
-import { type Engine, once, type Row, statement } from '../engine/engine.ts'
+import { type Engine, once, type Row, type Run, statement } from '../engine/engine.ts'
 import { onlyRow } from '../engine/row.ts'
+import type { Actor } from '../people/event-port.ts'
+import { recordIn } from '../people/event-store.ts'
+import { HOUSE } from '../people/machine-port.ts'
 import type { ReceiptStore } from './receipt-port.ts'
 
 const receiptKeys = rowsOf({
@@ -42,15 +45,16 @@ const chargedOf = (callId: string, row: Row): ChargedCall => {
 
 export const receiptStore = (engine: Engine): ReceiptStore => {
   const { now } = engine.dialect
+  const record = (run: Run, what: string, kid: string, actor: Actor) =>
+    recordIn(run, engine.dialect, { actor, orgId: HOUSE, what: `receipt_key.${what}`, subject: kid })
   return {
     receiptKeys: async () =>
       (await once(engine, 'control', statement('select * from receipt_key order by n'))).map(
         receiptKeys.read,
       ),
-    addReceiptKey: async (key, waitMs) => {
-      const { number, kid, publicKey, sealed } = key
-      const [, rows = []] = await engine.batch('control', [
-        followedBy(
+    addReceiptKey: ({ number, kid, publicKey, sealed }, waitMs, by) =>
+      engine.transaction('control', async (run) => {
+        const { text, params } = followedBy(
           receiptKeys.insert(
             'receipt_key',
             { number, kid, publicKey, sealed },
@@ -59,20 +63,22 @@ export const receiptStore = (engine: Engine): ReceiptStore => {
               created_at: now,
             },
           ),
-          'on conflict (n) do nothing',
-        ),
-        statement('select * from receipt_key where n = $1', number),
-      ])
-      return receiptKeys.read(onlyRow(rows))
-    },
+          'on conflict (n) do nothing returning kid',
+        )
+        const made = await run(text, params)
+        if (made.length > 0) await record(run, 'made', kid, by)
+        return receiptKeys.read(onlyRow(await run('select * from receipt_key where n = $1', [number])))
+      }),
     sealReceiptKey: async (kid, { before, sealed }) => {
       const text = 'update receipt_key set sealed = $3 where kid = $1 and sealed = $2'
       await once(engine, 'control', statement(text, kid, before, sealed))
     },
-    removeReceiptKey: async (kid) => {
-      const text = 'delete from receipt_key where kid = $1 returning kid'
-      return (await once(engine, 'control', statement(text, kid))).length > 0
-    },
+    removeReceiptKey: (kid, by) =>
+      engine.transaction('control', async (run) => {
+        const gone = await run('delete from receipt_key where kid = $1 returning kid', [kid])
+        if (gone.length > 0) await record(run, 'revoked', kid, by)
+        return gone.length > 0
+      }),
     chargedCall: async (callId) => {
       // A call has one of the two kinds; if a bug made both, the one that its key paid counts.
       const [row] = await once(

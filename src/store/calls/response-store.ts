@@ -2,21 +2,19 @@
 import { type Engine, once, type Row, statement } from '../engine/engine.ts'
 import type { Expired } from '../engine/expire.ts'
 import { countOf, maybeText, onlyRow, textOf } from '../engine/row.ts'
-import type { KeptResponse, ResponseStore } from './response-port.ts'
+import type { ItemStore, ResponseStore } from './response-port.ts'
+import { addSize, cutDown, insertItems, isTooLarge, sizeOf } from './response-rows.ts'
 
-/** How many bytes the responses of one key may have in all, and the size to which they are cut when they have more. */
-const BYTES_MAX = 64 * 1024 * 1024
-const BYTES_LEFT = 48 * 1024 * 1024
 /** The most turns of one conversation. */
 const TURNS_MAX = 2_000
 
 /** Response `$2` of key `$1` and those before it, from the newest, within `$3` bytes. */
 const chainOf = (now: string): string => `with recursive chain (id, previous_id, depth, size) as (
-    select id, previous_id, 0, bytes from kept_response where key_id = $1 and id = $2 and expires_at > ${now}
+    select id, previous_id, 0, bytes from kept_response where key_id = $1 and id = $2 and expires_at > ${now} and state is null
     union all
     select r.id, r.previous_id, c.depth + 1, c.size + r.bytes
     from kept_response r join chain c on r.id = c.previous_id
-    where r.key_id = $1 and r.expires_at > ${now} and c.depth < ${TURNS_MAX}
+    where r.key_id = $1 and r.expires_at > ${now} and r.state is null and c.depth < ${TURNS_MAX}
       and c.size + r.bytes <= cast($3 as bigint))`
 
 export const expiredResponses = (now: string): Expired => ({
@@ -25,8 +23,8 @@ export const expiredResponses = (now: string): Expired => ({
   where: `x.expires_at < ${now}`,
 })
 
-export const responseStore = (engine: Engine): ResponseStore => {
-  const { now, each } = engine.dialect
+export const responseStore = (engine: Engine): Omit<ResponseStore, keyof ItemStore> => {
+  const { now } = engine.dialect
   const chain = chainOf(now)
   const lives = `key_id = $1 and id = $2 and expires_at > ${now}`
   return {
@@ -35,34 +33,14 @@ export const responseStore = (engine: Engine): ResponseStore => {
       const rows = await engine.batch('control', [
         statement('delete from kept_response where key_id = $1 and id = $2', it.keyId, it.id),
         statement(
-          `insert into kept_response (key_id, id, previous_id, input, body, bytes, expires_at)
-           values ($1, $2, $3, $4, $5, $6, ${now} + cast($7 as bigint))`,
-          it.keyId,
-          it.id,
-          it.previousId ?? null,
-          it.input,
-          it.body,
-          bytes,
-          lifeMs,
+          `insert into kept_response (key_id, id, previous_id, input, body, bytes, state, expires_at)
+           values ($1, $2, $3, $4, $5, $6, $7, ${now} + cast($8 as bigint))`,
+          ...[it.keyId, it.id, it.previousId ?? null, it.input, it.body, bytes, it.state ?? null, lifeMs],
         ),
-        ...it.output.map(({ id, body }, place) =>
-          statement(
-            'insert into kept_item (key_id, response_id, place, id, body) values ($1, $2, $3, $4, $5)',
-            it.keyId,
-            it.id,
-            place,
-            id,
-            body,
-          ),
-        ),
-        statement(
-          `insert into kept_size (key_id, bytes) values ($1, $2)
-           on conflict (key_id) do update set bytes = kept_size.bytes + excluded.bytes returning bytes`,
-          it.keyId,
-          bytes,
-        ),
+        ...insertItems(it),
+        addSize(it.keyId, bytes),
       ])
-      if (countOf(onlyRow(rows.at(-1) ?? []), 'bytes') > BYTES_MAX) await cutDown(engine, it.keyId)
+      if (isTooLarge(rows.at(-1))) await engine.batch('control', cutDown(it.keyId))
     },
     conversation: async (keyId, id, { lifeMs, bytesMax }) => {
       const [, responses = [], items = []] = await engine.batch('control', [
@@ -97,23 +75,17 @@ export const responseStore = (engine: Engine): ResponseStore => {
         ...bodiesOf(outputs.get(textOf(row, 'id')) ?? []),
       ])
     },
-    keptItems: async (keyId, ids) => {
-      const rows = await once(
-        engine,
-        'control',
-        statement(
-          `select i.id, i.body from kept_item i join kept_response r on r.key_id = i.key_id and r.id = i.response_id
-           where i.key_id = $1 and i.id in (select e.value->>'id' from ${each('$2')} e) and r.expires_at > ${now}
-           order by r.expires_at`,
-          keyId,
-          JSON.stringify(ids.map((id) => ({ id }))),
-        ),
-      )
-      return new Map(rows.map((row) => [textOf(row, 'id'), textOf(row, 'body')]))
+    chainBytes: async (keyId, id, bytesMax) => {
+      const text = `${chain} select coalesce(max(size), 0) as bytes from chain`
+      return countOf(onlyRow(await once(engine, 'control', statement(text, keyId, id, bytesMax))), 'bytes')
+    },
+    keptBytes: async (keyId, id) => {
+      const text = `select coalesce(max(bytes), 0) as bytes from kept_response where ${lives}`
+      return countOf(onlyRow(await once(engine, 'control', statement(text, keyId, id))), 'bytes')
     },
     keptResponse: async (keyId, id) => {
       const [responses = [], items = []] = await engine.batch('control', [
-        statement(`select body from kept_response where ${lives}`, keyId, id),
+        statement(`select input, body, state from kept_response where ${lives}`, keyId, id),
         statement(
           'select body from kept_item where key_id = $1 and response_id = $2 order by place',
           keyId,
@@ -121,7 +93,14 @@ export const responseStore = (engine: Engine): ResponseStore => {
         ),
       ])
       const [row] = responses
-      return row === undefined ? undefined : { body: textOf(row, 'body'), output: bodiesOf(items) }
+      return row === undefined
+        ? undefined
+        : {
+            input: textOf(row, 'input'),
+            body: textOf(row, 'body'),
+            output: bodiesOf(items),
+            open: maybeText(row, 'state') === 'open',
+          }
     },
     forgetResponse: async (keyId, id) => {
       const text = `delete from kept_response where ${lives} returning id`
@@ -131,22 +110,3 @@ export const responseStore = (engine: Engine): ResponseStore => {
 }
 
 const bodiesOf = (rows: readonly Row[]): readonly string[] => rows.map((row) => textOf(row, 'body'))
-
-const sizeOf = ({ input, body, output }: KeptResponse): number =>
-  output.reduce((sum, item) => sum + Buffer.byteLength(item.body), Buffer.byteLength(input + body))
-
-/** Deletes the oldest responses of a key, and counts the rest again. */
-const cutDown = (engine: Engine, keyId: string): Promise<unknown> =>
-  engine.batch('control', [
-    statement(
-      `delete from kept_response where key_id = $1 and id in (
-         select id from (select id, sum(bytes) over (order by expires_at desc, id) as total
-           from kept_response where key_id = $1) newest where total > ${BYTES_LEFT})`,
-      keyId,
-    ),
-    statement(
-      `update kept_size set bytes = (select coalesce(cast(sum(bytes) as bigint), 0) from kept_response where key_id = $1)
-       where key_id = $1`,
-      keyId,
-    ),
-  ])

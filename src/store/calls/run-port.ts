@@ -34,6 +34,7 @@ export type RunFacts = {
   readonly style: ResultStyle
   readonly price: Price
   readonly most: Usage
+  readonly asked?: Usage
   /** How it is paid, for its receipt. */
   readonly payment: Readonly<Record<string, string>>
   readonly requestHash: string

@@ -12,3 +12,18 @@ export const clockOf = async ({ dialect, batch }: Engine): Promise<Instant> =>
 /** The time inside a transaction. */
 export const clockIn = async (run: Run, { now }: SqlDialect): Promise<Instant> =>
   countOf(onlyRow(await run(selectNow(now))), 'now')
+
+/** The time, and the latest one that the database wrote down before: a clock that was set back shows there. */
+export const clocksOf = async ({
+  dialect,
+  batch,
+}: Engine): Promise<{ readonly now: Instant; readonly before: Instant }> => {
+  const known = `select max(applied_at) as at from schema_migration
+    union all select max(beat_at) from instance
+    union all select max(changed_at) from api_key`
+  const [rows = []] = await batch('control', [
+    statement(`${selectNow(dialect.now)}, (select max(at) from (${known}) known) as before`),
+  ])
+  const row = onlyRow(rows)
+  return { now: countOf(row, 'now'), before: countOf(row, 'before') }
+}

@@ -33,6 +33,8 @@ export type SqlDialect = {
   readonly leftOne: (table: string, alias: string, key: string, value: string) => string
   /** The database's clock in milliseconds. */
   readonly now: string
+  /** The first millisecond of a UTC day written `2026-11-21`; null for null and for an empty text. */
+  readonly dayStart: (day: string) => string
   /**
    * Locks the rows that a select returns, of one table by its alias; empty if a transaction locks the whole database.
    */

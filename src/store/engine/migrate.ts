@@ -37,6 +37,19 @@ import detailMonths from '../migrations/0026-detail-months.postgres.sql' with { 
 import replacedKeys from '../migrations/0027-replaced-keys.sql' with { type: 'text' }
 import place from '../migrations/0028-place.sql' with { type: 'text' }
 import proof from '../migrations/0029-proof.sql' with { type: 'text' }
+import forgetPostgres from '../migrations/0030-forget.postgres.sql' with { type: 'text' }
+import forgetSqlite from '../migrations/0030-forget.sqlite.sql' with { type: 'text' }
+import actors from '../migrations/0031-actors.sql' with { type: 'text' }
+import machines from '../migrations/0032-machines.sql' with { type: 'text' }
+import keyLimitsPostgres from '../migrations/0033-key-limits.postgres.sql' with { type: 'text' }
+import keyLimits from '../migrations/0033-key-limits.sql' with { type: 'text' }
+import keyLimitsSqlite from '../migrations/0033-key-limits.sqlite.sql' with { type: 'text' }
+import machineHashedBy from '../migrations/0034-machine-hashed-by.sql' with { type: 'text' }
+import keptLeases from '../migrations/0035-kept-leases.sql' with { type: 'text' }
+import cacheSumsPostgres from '../migrations/0036-cache-sums.postgres.sql' with { type: 'text' }
+import cacheSums from '../migrations/0036-cache-sums.sql' with { type: 'text' }
+import cacheSumsSqlite from '../migrations/0036-cache-sums.sqlite.sql' with { type: 'text' }
+import background from '../migrations/0037-background.sql' with { type: 'text' }
 import { type Engine, once, type Row, type Run, statement } from './engine.ts'
 import { countOf, textOf } from './row.ts'
 
@@ -100,6 +113,31 @@ export const migrations: readonly Migration[] = [
   { version: 27, name: 'replaced-keys', common: replacedKeys, own: {}, adds: true },
   { version: 28, name: 'place', common: place, own: {}, adds: true },
   { version: 29, name: 'proof', common: proof, own: {}, adds: true },
+  {
+    version: 30,
+    name: 'forget',
+    common: '',
+    own: { sqlite: forgetSqlite, postgres: forgetPostgres },
+    adds: true,
+  },
+  { version: 31, name: 'actors', common: actors, own: {}, adds: true },
+  { version: 32, name: 'machines', common: machines, own: {}, adds: true },
+  {
+    version: 33,
+    name: 'key-limits',
+    common: keyLimits,
+    own: { sqlite: keyLimitsSqlite, postgres: keyLimitsPostgres },
+  },
+  { version: 34, name: 'machine-hashed-by', common: machineHashedBy, own: {}, adds: true },
+  { version: 35, name: 'kept-leases', common: keptLeases, own: {}, adds: true },
+  {
+    version: 36,
+    name: 'cache-sums',
+    common: cacheSums,
+    own: { sqlite: cacheSumsSqlite, postgres: cacheSumsPostgres },
+    adds: true,
+  },
+  { version: 37, name: 'background', common: background, own: {}, adds: true },
 ]
 
 /** The text of a migration as an engine runs it. */
@@ -111,7 +149,10 @@ const checksumOf = (text: string): string => new Bun.CryptoHasher('sha256').upda
 
 type Applied = { readonly version: number; readonly name: string; readonly checksum: string }
 
-/** Throws if this program cannot work with the database; `leastSchema` is the schema of the oldest program that can. */
+/** This program cannot work with the database, however long it waits. */
+export class Misfit extends Error {}
+
+/** Throws Misfit if this program cannot work with the database; `leastSchema` is the schema of the oldest program that can. */
 const check = (
   applied: Applied,
   engine: Engine['name'],
@@ -121,13 +162,13 @@ const check = (
   const migration = known.find(({ version }) => version === applied.version)
   if (migration === undefined) {
     if (known.length >= leastSchema) return
-    throw new Error(
+    throw new Misfit(
       `the database is newer than this program: it has migration ${applied.version} (${applied.name}), ` +
         `this program knows ${known.length}. Start a newer version of Turnpike.`,
     )
   }
   if (checksumOf(textFor(migration, engine)) !== applied.checksum) {
-    throw new Error(
+    throw new Misfit(
       `migration ${applied.version} (${applied.name}) was applied to the database in another form than this program has. ` +
         'A released migration must not be edited.',
     )

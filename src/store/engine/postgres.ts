@@ -36,6 +36,12 @@ const dialectFor = (now: (() => Instant) | undefined): SqlDialect => ({
     now === undefined
       ? 'cast(extract(epoch from clock_timestamp()) * 1000 as bigint)'
       : `cast(current_setting('turnpike.now') as bigint)`,
+  // Not a cast, which ends the statement at a text that is no day: the audit reads what it is to find.
+  dayStart: (day) => {
+    const part = (from: number, length: number) => `cast(substr(${day}, ${from}, ${length}) as int)`
+    const days = `make_interval(${part(1, 4)} - 1970, ${part(6, 2)} - 1, 0, ${part(9, 2)} - 1)`
+    return `case when ${day} ~ '^\\d{4}-\\d{2}-\\d{2}$' then cast(extract(epoch from timestamp '1970-01-01' + ${days}) as bigint) * 1000 end`
+  },
   lock: (alias) => ` for no key update of ${alias}`,
   lockFree: (alias) => ` for no key update of ${alias} skip locked`,
   locksRows: true,

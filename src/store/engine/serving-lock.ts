@@ -27,9 +27,12 @@ export const takeMark = (path: string): Lock | undefined => {
   return { release: () => database.close() }
 }
 
+/** Another server has the ledger. */
+export class Served extends Error {}
+
 /**
- * Takes the lock of the ledger at an address, before anybody changes the file. Throws while another server, in this
- * process or another, has it. A ledger that several servers may serve has no lock.
+ * Takes the lock of the ledger at an address, before anybody changes the file. Throws Served while another server, in
+ * this process or another, has it. A ledger that several servers may serve has no lock.
  */
 export const lockForServing = (url: string): Lock => {
   const path = /^sqlite:(.+)$/.exec(url)?.[1]
@@ -38,7 +41,7 @@ export const lockForServing = (url: string): Lock => {
   // Another name of the same file is the same ledger.
   const lock = takeMark(`${realpathSync(path)}-server`)
   if (lock === undefined)
-    throw new Error(
+    throw new Served(
       `another server runs on ${url}: end it first, give this one a DATABASE_URL of its own, or use PostgreSQL for several servers`,
     )
   return lock

@@ -198,3 +198,24 @@ test('a look-up waits for no other process that writes', async () => {
   other.close()
   await engine.close()
 })
+
+test('a transaction waits for another process that writes, and the thread goes on meanwhile', async () => {
+  const path = join(folder, 'locked.db')
+  const engine = openSqlite(path)
+  await engine.exclusive((_run, script) => script('create table t (a integer)'))
+  const other = new Database(path)
+  other.run('BEGIN IMMEDIATE')
+  let ended = 0
+  const writes = [
+    insert(engine, 'writer', 1),
+    engine.transaction('control', (run) => run('insert into t values (2)')),
+    engine.inline?.('writer', (now) => now.change('insert into t values (3)')),
+  ].map((write) => write?.then(() => ended++))
+  for (let turn = 0; turn < 100; turn++) await settled()
+  expect(ended).toBe(0)
+  other.run('ROLLBACK')
+  other.close()
+  await Promise.all(writes)
+  expect(await all(engine, 'control')).toEqual([[1n, 2n, 3n].map((a) => ({ a }))])
+  await engine.close()
+})

@@ -22,7 +22,10 @@ import { LogSync, logFile } from './log-sync.ts'
 import { readingThread } from './reading-thread.ts'
 import { sqliteText } from './sqlite-text.ts'
 
+/** How long a transaction waits for another process that writes, and how often it looks whether that has ended. */
 const BUSY_MS = 5_000
+const LOOK_MS = 10
+const OPEN_BUSY_MS = 500
 const LOG_PAGES = 8_000
 const CACHE_KB = 64_000
 
@@ -45,7 +48,7 @@ const translated = (error: unknown): unknown => {
 
 const connect = (path: string, now: (() => Instant) | undefined): Connection => {
   const database = new Database(path, { create: true, readwrite: true, safeIntegers: true })
-  database.run(`PRAGMA busy_timeout = ${BUSY_MS}`)
+  database.run(`PRAGMA busy_timeout = ${OPEN_BUSY_MS}`)
   database.run('PRAGMA journal_mode = WAL')
   // A commit does not wait for the disk; the caller that asked for it does.
   database.run('PRAGMA synchronous = NORMAL')
@@ -54,6 +57,8 @@ const connect = (path: string, now: (() => Instant) | undefined): Connection => 
   database.run(`PRAGMA cache_size = -${CACHE_KB}`)
   database.run('PRAGMA foreign_keys = ON')
   if (now !== undefined) database.run('CREATE TEMP TABLE clock AS SELECT 0 AS ms')
+  // From here on `patiently` waits.
+  database.run('PRAGMA busy_timeout = 0')
   const prepared = new Map<string, Prepared<Row, Value[]>>()
   const prepare = (text: string): Prepared<Row, Value[]> => {
     let statement = prepared.get(text)
@@ -86,7 +91,24 @@ const connect = (path: string, now: (() => Instant) | undefined): Connection => 
   }
 }
 
-/** Hands out turns, one at a time, in order of asking. */
+export const isLocked = (error: unknown): boolean =>
+  error instanceof SQLiteError && (error.code ?? '').startsWith('SQLITE_BUSY')
+
+/**
+ * Begins again while another process writes: a locked file is found at a transaction's beginning, before it did anything.
+ */
+const patiently = async <T>(begin: () => T | Promise<T>): Promise<T> => {
+  for (let until: number | undefined; ; await Bun.sleep(LOOK_MS)) {
+    try {
+      return await begin()
+    } catch (error) {
+      until ??= performance.now() + BUSY_MS
+      if (!isLocked(error) || performance.now() > until) throw error
+    }
+  }
+}
+
+/** Turns, one at a time, in order of asking. */
 const turns = (): (<T>(work: () => T | Promise<T>) => Promise<T>) => {
   let busy = false
   const waiting: (() => void)[] = []
@@ -110,6 +132,7 @@ const dialectFor = (now: (() => Instant) | undefined): SqlDialect => ({
   oneOf: (column, select) => `${column} in (${select})`,
   leftOne: (table, alias, key, value) => `left join ${table} ${alias} on ${alias}.${key} = ${value}`,
   now: now === undefined ? `cast(unixepoch('subsec') * 1000 as integer)` : '(select ms from temp.clock)',
+  dayStart: (day) => `unixepoch(${day}) * 1000`,
   lock: () => '',
   lockFree: () => '',
   locksRows: false,
@@ -239,7 +262,7 @@ export const openSqlite = (path: string, now?: () => Instant, file?: ReturnType<
   const transaction = <T>(lane: Lane, work: (run: Run) => Promise<T>): Promise<T> =>
     afterSync(
       lane,
-      turn(() => transactions.interactive(lane, work)),
+      turn(() => patiently(() => transactions.interactive(lane, work))),
     )
 
   return {
@@ -250,12 +273,12 @@ export const openSqlite = (path: string, now?: () => Instant, file?: ReturnType<
         lane,
         lane === 'reading' && reading !== undefined
           ? reading.batch(statements)
-          : turn(() => transactions.batch(lane, statements)),
+          : turn(() => patiently(() => transactions.batch(lane, statements))),
       ),
     inline: (lane, work) =>
       afterSync(
         lane,
-        turn(() => transactions.inline(lane, () => work(connection.now))),
+        turn(() => patiently(() => transactions.inline(lane, () => work(connection.now)))),
       ),
     transaction,
     // What a simulation does must not depend on turns of the loop.

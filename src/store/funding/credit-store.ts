@@ -61,7 +61,7 @@ const grantIn = async (
   run: Run,
   dialect: SqlDialect,
   { walletId, limit, netDays }: Grant,
-  by: Actor | undefined,
+  by: Actor,
 ): Promise<void> => {
   const { now, lock } = dialect
   const month = monthOf(await clockIn(run, dialect))
@@ -97,7 +97,7 @@ const payIn = async (
   run: Run,
   dialect: SqlDialect,
   { id, from, note }: InvoicePayment,
-  by: Actor | undefined,
+  by: Actor,
 ): Promise<PayOutcome> => {
   const invoice = await lockInvoice(run, dialect, id)
   if (invoice === undefined) return 'unknown'

@@ -30,10 +30,13 @@ export type Invoice = {
   readonly month: Month
   /** Less than a cent carried over from the previous invoice; negative when more was given back than used. */
   readonly brought: Nano
+  /** What was used in the month, and what was charged or refunded too late for the invoices of the months before. */
   readonly used: Nano
   /** In whole cents. */
   readonly total: Nano
   readonly carried: Nano
+  /** It has what was posted until then, and counts in its month or before. */
+  readonly endsAt: Instant
   readonly issuedAt: Instant
   readonly dueAt: Instant
   readonly paidAt?: Instant
@@ -76,7 +79,7 @@ export type PayOutcome =
 /** If `by` says who does it, an event is recorded with the change. */
 export type CreditStore = {
   /** Opens or changes the credit line of a wallet; a limit of 0 withdraws it, and what is owed stays owed. */
-  grantCredit(grant: { walletId: WalletId; limit: Nano; netDays: number }, by?: Actor): Promise<CreditLine>
+  grantCredit(grant: { walletId: WalletId; limit: Nano; netDays: number }, by: Actor): Promise<CreditLine>
   creditLine(walletId: WalletId): Promise<CreditLine | undefined>
   creditLines(): Promise<readonly CreditLine[]>
   /** Writes the invoice of every month that ended at least an hour ago and has none; returns how many. */
@@ -87,7 +90,7 @@ export type CreditStore = {
   /** Undefined without a credit line, and for months before it. */
   statement(walletId: WalletId, month: Month): Promise<CreditStatement | undefined>
   /** Pays an invoice in full: from its wallet, or with cash that came in another way. */
-  payInvoice(payment: { id: string; from: 'wallet' | 'cash'; note?: string }, by?: Actor): Promise<PayOutcome>
+  payInvoice(payment: { id: string; from: 'wallet' | 'cash'; note?: string }, by: Actor): Promise<PayOutcome>
 }
 
 export type Checkout = {
@@ -100,7 +103,7 @@ export type Checkout = {
 }
 
 export type CheckoutStore = {
-  openCheckout(checkout: Omit<Checkout, 'paid'>, by?: Actor): Promise<void>
+  openCheckout(checkout: Omit<Checkout, 'paid'>, by: Actor): Promise<void>
   checkout(id: string): Promise<Checkout | undefined>
   /**
    * Credits a payment once, by its id: never more than was requested, nor than was paid. Money for an invoice that was
@@ -128,5 +131,5 @@ export type Withdrawn = 'posted' | 'replayed' | 'unknown' | 'short' | 'leased'
 
 export type WithdrawStore = {
   /** Takes money out of a wallet, once for each `ref`; throws `ReplayConflict` for the same one with other content. */
-  withdraw(withdrawal: { walletId: WalletId; amount: Nano; ref: string }, by?: Actor): Promise<Withdrawn>
+  withdraw(withdrawal: { walletId: WalletId; amount: Nano; ref: string }, by: Actor): Promise<Withdrawn>
 }

@@ -13,6 +13,7 @@ const shown = {
   used: nano('used'),
   total: nano('total'),
   carried: nano('carried'),
+  endsAt: integer('ends_at'),
   issuedAt: integer('issued_at'),
   dueAt: integer('due_at'),
   paidAt: maybe(integer('paid_at')),

@@ -13,7 +13,7 @@ const linesOf = (engine: Engine): string => `select k.id as key_id, k.label, coa
     cast(coalesce(sum(case when t.kind = 'usage' then d.input_tokens else 0 end), 0) as bigint) as input_tokens,
     cast(coalesce(sum(case when t.kind = 'usage' then d.output_tokens else 0 end), 0) as bigint) as output_tokens,
     ${netAmount} as amount
-  from ${chargesOf(withDetail(engine.dialect))} group by 1, 2, 3`
+  from ${chargesOf(engine.dialect, withDetail(engine.dialect))} group by 1, 2, 3`
 
 const statementLines = rowsOf({
   keyId: text('key_id'),
@@ -52,7 +52,8 @@ const paidIn = (invoices: readonly Invoice[], from: Instant, to: Instant): Nano 
   )
 
 /**
- * What was owed at the start of the month: everything used less everything paid. Invoiced months are already summed.
+ * What was owed at the start of the month: everything used less everything paid. Invoiced months are already summed,
+ * without what came too late for their invoices.
  */
 const owedAt = async (
   engine: Engine,
@@ -64,7 +65,11 @@ const owedAt = async (
   const [last] = before
   const from = last === undefined ? startOf(opened) : nextMonthStart(startOf(last.month))
   const since = await usedIn(engine, { account, walletId, from, to: start })
-  return sum(before.map(({ used }) => used)) + since - paidIn(invoices, 0, start)
+  const late =
+    last === undefined
+      ? 0n
+      : await usedIn(engine, { account, walletId, from: 0, to: from, postedFrom: last.endsAt })
+  return sum(before.map(({ used }) => used)) + late + since - paidIn(invoices, 0, start)
 }
 
 /**

@@ -49,7 +49,7 @@ export type TopUpStore = {
    * Returns the method that was forgotten. Payments that were not requested yet are no longer requested. `by` is
    * recorded with it.
    */
-  forgetPaymentMethod(walletId: WalletId, by?: Actor): Promise<string | undefined>
+  forgetPaymentMethod(walletId: WalletId, by: Actor): Promise<string | undefined>
   /**
    * Writes a payment for every wallet that is below its rule's amount and has none open, within the rule's month, the
    * day's maximum and a few a day. Then gives out what is due, each payment to one caller. One without an answer is

@@ -228,17 +228,18 @@ const forgetIn = async (
   run: Run,
   dialect: SqlDialect,
   wallet: string,
-  by: Actor | undefined,
+  by: Actor,
 ): Promise<string | undefined> => {
   const [row] = await run(`select t.method from auto_top_up t where t.wallet_id = $1${dialect.lock('t')}`, [
     wallet,
   ])
-  if (row === undefined) return undefined
+  const method = row === undefined ? undefined : maybeText(row, 'method')
+  if (method === undefined) return undefined
   // The time of saving stays, so that a copy of the same event does not bring the method back.
   await run('update auto_top_up set method = null where wallet_id = $1', [wallet])
   await stopIn(run, dialect, wallet, true)
   await recordOfWallet(run, dialect, { by, walletId: wallet, what: 'wallet.card_removed', subject: wallet })
-  return maybeText(row, 'method')
+  return method
 }
 
 const statusIn = async (run: Run, dialect: SqlDialect, wallet: string): Promise<TopUpStatus> => {

@@ -24,7 +24,7 @@ export const shortOrLeased = async (
   const leases = under(limit, { payer: id, wallet: id, own: '' })
   const { idle } = await shortageOf(run, limit, leases, { budgets: [], unwritten: 0n, astray: 0n })
   if (limit.room + idle < total) return 'short'
-  await recall(run, dialect, leases)
+  await recall(run, dialect, leases, { amount: total - limit.room, beside: true })
   return 'leased'
 }
 
@@ -34,7 +34,7 @@ const withdrawIn = async (
   run: Run,
   dialect: SqlDialect,
   { walletId, amount, ref }: Withdrawal,
-  by: Actor | undefined,
+  by: Actor,
 ): Promise<Withdrawn> => {
   const [row] = await run(`${payers} where a.id = $1 and a.bounded = 1${dialect.lock('a')}`, [walletId])
   if (row === undefined) return 'unknown'

@@ -4,17 +4,24 @@
 import type { Json } from '../../core/json-body.ts'
 import type { Instant } from '../../core/time.ts'
 
+/** `house` is the server itself, where nobody asked. */
+export const actorKinds = ['key', 'person', 'machine', 'command', 'house'] as const
+type ActorKind = (typeof actorKinds)[number]
+
 /** Who does something. */
 export type Actor = {
-  readonly kind: 'person' | 'command'
+  readonly kind: ActorKind
   readonly id: string
-  /** An e-mail address, or the name of a command. */
+  /** A label, an e-mail address, or the name of a command. */
   readonly name: string
   /** The network address that it came from. */
   readonly address?: string
   /** An operator who acts for an organisation that is not their own. */
   readonly operator?: boolean
 }
+
+/** The server, where nobody asked it to. */
+export const theHouse: Actor = { kind: 'house', id: 'house', name: 'the server' }
 
 export type NewEvent = {
   readonly actor: Actor

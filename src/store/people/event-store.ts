@@ -11,7 +11,14 @@ import {
   type Value,
 } from '../engine/engine.ts'
 import { onlyRow, textOf } from '../engine/row.ts'
-import type { Actor, Event, EventQuery, EventStore, NewEvent } from './event-port.ts'
+import {
+  type Actor,
+  actorKinds,
+  type Event,
+  type EventQuery,
+  type EventStore,
+  type NewEvent,
+} from './event-port.ts'
 
 const same = (value: Json): Json => value
 
@@ -20,6 +27,7 @@ const events = rowsOf({
   at: integer('at'),
   orgId: text('org_id'),
   kind: oneOf('actor_kind', ['person', 'command']),
+  actsAs: maybe(oneOf('actor_as', actorKinds)),
   actorId: text('actor_id'),
   actorName: text('actor_name'),
   operator: truth('operator'),
@@ -31,9 +39,9 @@ const events = rowsOf({
 })
 
 const eventOf = (row: Row): Event => {
-  const { kind, actorId, actorName, operator, address, ...event } = events.read(row)
+  const { kind, actsAs, actorId, actorName, operator, address, ...event } = events.read(row)
   const actor = {
-    kind,
+    kind: actsAs ?? kind,
     id: actorId,
     name: actorName,
     operator,
@@ -41,6 +49,10 @@ const eventOf = (row: Row): Event => {
   }
   return { ...event, actor }
 }
+
+/** The version before knows people and commands; see the migration `actors`. */
+const kindOf = ({ kind }: Actor) =>
+  kind === 'person' || kind === 'command' ? { kind } : { kind: 'command' as const, actsAs: kind }
 
 /** Writes an event in the transaction of the change that it describes. */
 export const recordIn = async (run: Run, dialect: SqlDialect, event: NewEvent): Promise<void> => {
@@ -50,7 +62,7 @@ export const recordIn = async (run: Run, dialect: SqlDialect, event: NewEvent): 
     {
       id: Bun.randomUUIDv7(),
       orgId,
-      kind: actor.kind,
+      ...kindOf(actor),
       actorId: actor.id,
       actorName: actor.name,
       operator: actor.operator === true,
@@ -66,17 +78,16 @@ export const recordIn = async (run: Run, dialect: SqlDialect, event: NewEvent): 
 }
 
 type WalletEvent = Omit<NewEvent, 'actor' | 'orgId'> & {
-  readonly by: Actor | undefined
+  readonly by: Actor
   readonly walletId: string
 }
 
-/** The same for a wallet, under its organisation; nothing if nobody is named. */
+/** The same for a wallet, under its organisation. */
 export const recordOfWallet = async (
   run: Run,
   dialect: SqlDialect,
   { by, walletId, ...event }: WalletEvent,
 ): Promise<void> => {
-  if (by === undefined) return
   const row = onlyRow(await run('select org_id from account where id = $1', [walletId]))
   await recordIn(run, dialect, { ...event, actor: by, orgId: textOf(row, 'org_id') })
 }

@@ -6,6 +6,7 @@ import { PAYMENTS_ORG } from '../../ledger/types.ts'
 import { rulesOf } from '../accounts/wallet-rules-row.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, statement, type Value } from '../engine/engine.ts'
+import { countsAt } from '../ledger/counts-at.ts'
 import { heldOnLeases, lessRefunds, settledOfAccount } from '../ledger/sums.ts'
 import { containing } from './name-search.ts'
 import type { AccountLine, AccountQuery } from './report-port.ts'
@@ -29,8 +30,12 @@ const rules = rowsOf({ rules: maybe(text('rules')) })
 export const walletsOnly = `a.bounded = 1 and a.org_id <> '${PAYMENTS_ORG}'
   and not exists (select 1 from credit_line c where c.account_id = a.id)`
 
-const page = ({ search, after, most, walletId }: AccountQuery, bind: (value: Value) => string): string => {
+const page = (
+  { orgs, search, after, most, walletId }: AccountQuery,
+  bind: (value: Value) => string,
+): string => {
   const where = [walletsOnly]
+  if (orgs !== 'all') where.push(`a.org_id in (${orgs.map(bind).join(', ') || 'null'})`)
   if (walletId !== undefined) where.push(`a.id = ${bind(walletId)}`)
   if (search !== undefined) {
     const has = containing(search, bind)
@@ -51,7 +56,8 @@ export const accountLines = async (engine: Engine, query: AccountQuery): Promise
   const from = bind(query.from)
   const spent = `coalesce((select cast(sum(r.amount) as bigint) from roll_up_hour r where r.org_id = a.org_id and r.hour >= ${from}), 0)
     + coalesce((select cast(sum(${lessRefunds}) as bigint) from api_key k cross join transfer t
-        where t.key_id = k.id and k.org_id = a.org_id and t.kind in ('usage', 'refund') and t.at >= ${unsummedFrom(from)}), 0)`
+        where t.key_id = k.id and k.org_id = a.org_id and t.kind in ('usage', 'refund') and t.at >= ${unsummedFrom(from)}
+          and ${countsAt(engine.dialect)} >= ${from}), 0)`
   const rows = await once(
     engine,
     'reading',

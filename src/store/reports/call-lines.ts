@@ -33,14 +33,21 @@ export const keysOfTenant = (tenant: string): string =>
   `select n.key_id from key_line n where n.owner_id = cast(${tenant} as text)
      or n.owner_id in (select j.key_id from key_note j where j.tenant_id = cast(${tenant} as text))`
 
+/** Whether the row is that of one of the organisations. */
+export const orgsTest = (row: string, orgs: Scope['orgs'], bind: Bind): readonly string[] =>
+  orgs === 'all' ? [] : [`${row}.org_id in (${orgs.map(bind).join(', ') || 'null'})`]
+
 /** The conditions on keys `k` and their notes `o` for a scope. */
 export const scopeTests = (
-  { orgId, madeBy, keyId, tenants, tenant }: Scope,
+  { orgs, madeBy, keyId, tree, tenants, tenant }: Scope,
   bind: Bind,
 ): readonly string[] => [
-  ...(orgId === undefined ? [] : [`k.org_id = ${bind(orgId)}`]),
+  ...orgsTest('k', orgs, bind),
   ...(madeBy === undefined ? [] : [`o.made_by = ${bind(madeBy)}`]),
   ...(keyId === undefined ? [] : [`k.id = ${bind(keyId)}`]),
+  ...(tree === undefined
+    ? []
+    : [`k.id in (select n.key_id from key_line n where n.owner_id = ${bind(tree)})`]),
   ...(tenants === true ? ['k.parent_id is not null'] : []),
   ...(tenant === undefined ? [] : [`k.id in (${keysOfTenant(bind(tenant))})`]),
 ]
@@ -130,7 +137,9 @@ const ofAll = (engine: Engine, query: CallQuery): Statement => {
 }
 
 export const callLines = async (engine: Engine, query: CallQuery): Promise<readonly CallLine[]> => {
-  const byKey = query.id === undefined && query.orgId !== undefined
+  const some =
+    query.orgs !== 'all' || (query.keyId ?? query.tree ?? query.madeBy ?? query.tenant) !== undefined
+  const byKey = query.id === undefined && some
   const found = byKey ? await busiest(engine, query) : undefined
   if (found?.keys.length === 0) return []
   return (

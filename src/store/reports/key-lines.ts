@@ -1,5 +1,7 @@
 /** Keys with their counters, for lists that people read: one query per page. */
-import { monthOf } from '../../core/time.ts'
+import { dayOf } from '../../core/time.ts'
+import { type CapPeriod, capPeriods } from '../../ledger/scopes.ts'
+import { limitRows } from '../../tenancy/limits.ts'
 import { keyOf } from '../accounts/key-row.ts'
 import { clockOf } from '../engine/clock.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
@@ -8,8 +10,10 @@ import { containing } from './name-search.ts'
 import type { KeyLine, KeyLineQuery, ReportStore } from './report-port.ts'
 
 const counters = rowsOf({
-  spent: nano('spent'),
-  spentThisMonth: nano('spent_month'),
+  spent: nano('spend_cap_used'),
+  spentThisMonth: nano('monthly_cap_used'),
+  spentThisWeek: nano('weekly_cap_used'),
+  spentToday: nano('daily_cap_used'),
   requests: integer('requests'),
   lastUsed: maybe(integer('last_used')),
   madeBy: maybe(text('made_by_name')),
@@ -22,12 +26,16 @@ const usedOf = (scope: string, column: 'used' | 'calls'): string =>
   `coalesce((select b.${column} from budget b where b.scope = ${scope}), 0)
    + coalesce((select cast(sum(l.${column}) as bigint) from lease l join key_line n on n.key_id = l.key_id
      where n.owner_id = k.id and l.state <> 'closed'
-       and ${scope} in ('key:' || n.owner_id, 'key:' || n.owner_id || ':' || l.month)), 0)`
+       and ${scope} in ('key:' || n.owner_id, ${['month', 'week', 'day'].map((period) => `'key:' || n.owner_id || ':' || l.${period}`).join(', ')})), 0)`
 
 const conditions = (query: KeyLineQuery, bind: (value: Value) => string): readonly string[] => {
-  const { which, madeBy, search, id, after } = query
+  const { orgs, below, which, madeBy, search, id, after } = query
   const where =
-    query.orgId === undefined ? ['1 = 1'] : [`k.org_id = ${bind(query.orgId)}`, 'k.trial_until is null']
+    orgs === 'all'
+      ? ['1 = 1']
+      : [`k.org_id in (${orgs.map(bind).join(', ') || 'null'})`, 'k.trial_until is null']
+  if (below !== undefined)
+    where.push(`k.id in (select n.key_id from key_line n where n.owner_id = ${bind(below)} and n.depth > 0)`)
   if (id !== undefined) where.push(`k.id = ${bind(id)}`)
   else if (query.deleted !== true) where.push('k.deleted = 0')
   if (which === 'own') where.push('k.parent_id is null')
@@ -46,28 +54,36 @@ const conditions = (query: KeyLineQuery, bind: (value: Value) => string): readon
   return where
 }
 
+/** The scope of a cap of the key `k`. */
+const scopeOf = ({ period }: CapPeriod, bind: (value: Value) => string): string =>
+  period === undefined ? "'key:' || k.id" : `'key:' || k.id || ':' || cast(${bind(period)} as text)`
+
 /** Keys that a cap has stopped, or that have used nine tenths of one, by their counters. */
-const nearCap = (month: string, bind: (value: Value) => string): string => {
-  const near = (cap: string, scope: string) => `(k.${cap} is not null and exists (
-    select 1 from budget b where b.scope = ${scope} and b.used * 10 >= k.${cap} * 9 and b.used > 0))`
-  return `(k.disabled_reason in ('spend_cap', 'monthly_cap') or ${near('spend_cap', "'key:' || k.id")}
-    or ${near('monthly_cap', `'key:' || k.id || ':' || cast(${bind(month)} as text)`)})`
+const nearCap = (periods: readonly CapPeriod[], bind: (value: Value) => string): string => {
+  const near = periods.map((period) => {
+    const cap = `k.${limitRows[period.cap].column}`
+    return `(${cap} is not null and exists (select 1 from budget b
+      where b.scope = ${scopeOf(period, bind)} and b.used * 10 >= ${cap} * 9 and b.used > 0))`
+  })
+  return `(k.disabled_reason in ('spend_cap', 'monthly_cap') or ${near.join(' or ')})`
 }
 
 export const keyLines = async (engine: Engine, query: KeyLineQuery): Promise<readonly KeyLine[]> => {
-  const month = monthOf(await clockOf(engine))
+  const periods = capPeriods(dayOf(await clockOf(engine)))
   const params: Value[] = []
   const bind = (value: Value): string => `$${params.push(value)}`
-  const ofMonth = `'key:' || k.id || ':' || cast(${bind(month)} as text)`
+  const spent = periods.map(
+    (period) => `${usedOf(scopeOf(period, bind), 'used')} as ${limitRows[period.cap].column}_used`,
+  )
   // The page is chosen first, so that counters are only read for its keys.
   const page = `select k.id from api_key k left join key_note o on o.key_id = k.id
-    where ${conditions(query, bind).join(' and ')} ${query.nearCap === true ? `and ${nearCap(month, bind)}` : ''}
+    where ${conditions(query, bind).join(' and ')} ${query.nearCap === true ? `and ${nearCap(periods, bind)}` : ''}
     order by k.created_at desc, k.id desc limit ${bind(query.most)}`
   const rows = await once(
     engine,
     'control',
     statement(
-      `select k.*, ${usedOf("'key:' || k.id", 'used')} as spent, ${usedOf(ofMonth, 'used')} as spent_month,
+      `select k.*, ${spent.join(', ')},
          ${usedOf("'key:' || k.id", 'calls')} as requests,
          (select max(t.at) from transfer t where t.key_id = k.id) as last_used,
          o.reference, o.tenant_id, p.email as made_by_name

@@ -5,6 +5,7 @@
 import { DAY_MS } from '../../core/time.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, statement, type Value } from '../engine/engine.ts'
+import { countsAt } from '../ledger/counts-at.ts'
 import { settledBalance } from '../ledger/sums.ts'
 import type { Movement, MovementPage, MovementQuery } from './report-port.ts'
 import { unsummedFrom } from './roll-up.ts'
@@ -24,12 +25,15 @@ type Bind = (value: Value) => string
 /**
  * A day's calls come at its end: no later call moves them there, and no movement before them seems to lack their money.
  */
-const days = (wallet: string): string => `select x.day + ${DAY_MS - 1} as place, 'usage' as kind,
+const days = (
+  { dialect }: Engine,
+  wallet: string,
+): string => `select x.day + ${DAY_MS - 1} as place, 'usage' as kind,
     cast(x.day / ${DAY_MS} as text) as ref, max(x.at) as at, cast(null as text) as note, cast(-sum(x.amount) as bigint) as amount
   from (
     select r.day, r.last_at as at, r.amount from roll_up_account r where r.account_id = ${wallet}
     union all
-    select (t.at / ${DAY_MS}) * ${DAY_MS}, t.at, t.amount from api_key k cross join transfer t
+    select ((${countsAt(dialect)}) / ${DAY_MS}) * ${DAY_MS}, ${countsAt(dialect)}, t.amount from api_key k cross join transfer t
     where t.key_id = k.id and k.wallet_id = ${wallet} and t.kind = 'usage' and t.debit = ${wallet} and t.at >= ${unsummedFrom('0')}) x
   group by x.day`
 
@@ -60,7 +64,7 @@ export const movementsOf = async (engine: Engine, query: MovementQuery): Promise
       'reading',
       statement(
         `select z.*, ${settledBalance(wallet)} as settled from (
-           select y.* from (${days(wallet)}) y where ${ofDay}
+           select y.* from (${days(engine, wallet)}) y where ${ofDay}
            union all ${side('debit', wallet, ofPosting, most)}
            union all ${side('credit', wallet, ofPosting, most)}) z
          order by z.place desc, z.kind desc, z.ref desc limit ${most}`,

@@ -4,6 +4,7 @@ import { clockOf } from '../engine/clock.ts'
 import { integer, nano, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, statement } from '../engine/engine.ts'
 import { onlyRow } from '../engine/row.ts'
+import { SILENT_MS } from '../ledger/silence.ts'
 import type { GiftLine, ProcessLine } from './report-port.ts'
 
 const processes = rowsOf({
@@ -15,8 +16,9 @@ const processes = rowsOf({
   held: nano('held'),
 })
 
-/** Processes that have not left, and those that hold leases, the most recent heartbeat first. */
+/** Processes that serve, and those that hold leases, the most recent heartbeat first. */
 export const processLines = async (engine: Engine): Promise<readonly ProcessLine[]> => {
+  const { now } = engine.dialect
   const rows = await once(
     engine,
     'control',
@@ -24,7 +26,7 @@ export const processLines = async (engine: Engine): Promise<readonly ProcessLine
       `select x.id, coalesce(max(i.beat_at), 0) as beat_at, cast(count(l.id) as bigint) as leases,
          coalesce(cast(sum(l.granted - l.used) as bigint), 0) as lent,
          coalesce(cast(sum(l.calls_open) as bigint), 0) as open_calls, coalesce(cast(sum(l.hold) as bigint), 0) as held
-       from (select id from instance union select instance from lease where state <> 'closed') x
+       from (select id from instance where beat_at > ${now} - ${SILENT_MS} union select instance from lease where state <> 'closed') x
        left join instance i on i.id = x.id
        left join (select v.id, v.instance, v.granted, v.used,
            (select count(*) from inflight f where f.lease_id = v.id) as calls_open,

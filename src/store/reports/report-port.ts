@@ -9,6 +9,8 @@ export type KeyLine = {
   readonly key: Key
   readonly spent: Nano
   readonly spentThisMonth: Nano
+  readonly spentThisWeek: Nano
+  readonly spentToday: Nano
   readonly requests: number
   /** The last charge of the key itself. */
   readonly lastUsed?: Instant
@@ -22,7 +24,7 @@ export type KeyLine = {
 }
 
 /** A key related to another one, as people know it. */
-export type KeyAround = { readonly id: KeyId; readonly prefix: string }
+type KeyAround = { readonly id: KeyId; readonly prefix: string }
 
 type KeyAroundQuery = {
   readonly orgId: string
@@ -34,8 +36,10 @@ type KeyAroundQuery = {
 }
 
 export type KeyLineQuery = {
-  /** Everybody's if absent, including those of trials: for operators. */
-  readonly orgId?: string
+  /** Of these organisations; `all` has those of trials too. Required, so that nobody reads others' keys by forgetting it. */
+  readonly orgs: readonly string[] | 'all'
+  /** Only keys below this one, at any depth. */
+  readonly below?: KeyId
   /** Deleted keys too. */
   readonly deleted?: boolean
   /** Only keys below another one (`tenants`), or only keys that are not (`own`). */
@@ -51,12 +55,14 @@ export type KeyLineQuery = {
   readonly most: number
 }
 
-/** What a report is about: the calls of an organisation, or of one person's or one key's. */
+/** What a report is about: the calls of organisations, or of one person's or some keys'. */
 export type Scope = {
-  /** Everybody's if absent: for operators. */
-  readonly orgId?: string
+  /** Of these organisations. Required, so that nobody reads others' calls by forgetting it. */
+  readonly orgs: readonly string[] | 'all'
   readonly madeBy?: string
   readonly keyId?: KeyId
+  /** Only calls of this key and of all below it. */
+  readonly tree?: KeyId
   /** Only calls of keys below others. */
   readonly tenants?: boolean
   /** Only calls of one tenant's keys, and of keys below them. */
@@ -83,18 +89,30 @@ export type CallQuery = Scope & {
   readonly most: number
 }
 
-export const usageGroups = ['hour', 'day', 'month', 'key', 'model', 'vendor', 'status'] as const
+export const usageGroups = [
+  'hour',
+  'day',
+  'month',
+  'model',
+  'key',
+  'vendor',
+  'status',
+  'sub_wallet',
+  'payment_mode',
+] as const
 export type UsageGroup = (typeof usageGroups)[number]
 
 type UsageFilter = { readonly model?: string; readonly vendor?: string; readonly status?: string }
 
 export type ReportQuery = Scope & {
-  /** Whole hours. With grouping by key, or with `madeBy`, `keyId` or tenants: whole UTC days. */
+  /** Where details are deleted, whole UTC days count. */
   readonly from: Instant
   readonly to: Instant
   readonly groupBy: readonly UsageGroup[]
   readonly only: UsageFilter
   readonly most: number
+  /** The highest cost first, and not in the order of the groups. */
+  readonly byCost?: boolean
   /** Without labels and references, and in no order, for callers who have the names. */
   readonly bare?: true
 }
@@ -103,14 +121,33 @@ export type Counted = {
   readonly requests: number
   readonly inputTokens: number
   readonly outputTokens: number
+  /** Of the input tokens, those that vendors read from their caches, and those that they wrote there and billed as such. */
+  readonly cachedTokens: number
+  readonly cacheWriteTokens: number
+  /** What the caches saved; negative if writing to them cost more. */
+  readonly cacheSaved: Nano
   readonly amount: Nano
 }
 
+export const nothingCounted: Counted = {
+  requests: 0,
+  inputTokens: 0,
+  outputTokens: 0,
+  cachedTokens: 0,
+  cacheWriteTokens: 0,
+  cacheSaved: 0n,
+  amount: 0n,
+}
+
 export type ReportLine = Counted & {
-  /** By group: an instant for times, else a name or id. */
+  /** By group: an instant for times, else a name or id; the empty sub-wallet stands for none. */
   readonly groups: Readonly<Partial<Record<UsageGroup, string>>>
+  /** Of the key. */
   readonly label?: string
+  readonly parent?: KeyId
+  readonly deleted?: boolean
   readonly reference?: string
+  readonly subLabel?: string
 }
 
 export type Movement = {
@@ -163,6 +200,8 @@ export type AccountLine = {
 }
 
 export type AccountQuery = {
+  /** Whose, or everybody's. */
+  readonly orgs: readonly string[] | 'all'
   /** Part of a name, an id, or a member's e-mail address. */
   readonly search?: string
   readonly walletId?: WalletId
@@ -212,12 +251,12 @@ export type ReportStore = {
     query: ReportQuery,
   ): Promise<{ readonly rows: readonly ReportLine[]; readonly total: Counted }>
   /**
-   * By time, for the `most` keys with the highest cost in the span, and for all keys together (rows with an empty key).
-   * Both as of one moment.
+   * By time, for the `most` keys with the highest cost in the span, and for all other keys together as rows with an empty
+   * key. All as of one moment.
    */
   usageTop(
-    query: Omit<ReportQuery, 'groupBy' | 'bare'> & { readonly slot: 'day' | 'month' },
-  ): Promise<{ readonly keys: readonly ReportLine[]; readonly all: readonly ReportLine[] }>
+    query: Omit<ReportQuery, 'groupBy' | 'bare' | 'byCost'> & { readonly slot: 'hour' | 'day' | 'month' },
+  ): Promise<{ readonly rows: readonly ReportLine[]; readonly total: Counted }>
   /** Newest first. Calls are summed by UTC day; the balance is the sum of all postings. */
   movements(query: MovementQuery): Promise<MovementPage>
   /** By name. */

@@ -1,11 +1,12 @@
 /**
  * Sums of the ledger by hour and day, so that reports need not read every call. They are made in steps of minutes that
  * ended minutes ago, when everything in progress at that time has been committed. Reading takes no lock, and each day
- * is one small write.
+ * is one small write. What is posted after the day in which it counts is added to that day.
  */
 import { DAY_MS, HOUR_MS, type Instant } from '../../core/time.ts'
 import { type Engine, once, type Row, type Run, type Statement, statement } from '../engine/engine.ts'
-import { onlyRow, textOf } from '../engine/row.ts'
+import { countOf, onlyRow, textOf } from '../engine/row.ts'
+import { countsAt } from '../ledger/counts-at.ts'
 import { lessRefunds, withDetail } from '../ledger/sums.ts'
 import { laterOf, prunedUntil } from '../prune/pruned-until.ts'
 import { SETTLED_AFTER_MS, underWaySince } from './under-way.ts'
@@ -21,6 +22,30 @@ const memberOf = (engine: Engine, name: string): string =>
     ? `coalesce(cast(d.detail as json)->>'${name}', '')`
     : `coalesce(d.detail->>'${name}', '')`
 
+/**
+ * The sum of numbers in the detail `d` of a posting `t`, each by its path. Only details that speak of a cache are read:
+ * to look for the word in the text costs far less.
+ */
+const ofCache = (engine: Engine, ...paths: readonly string[]): string => {
+  const [find, detail] =
+    engine.name === 'postgres' ? ['strpos', 'cast(d.detail as json)#>>'] : ['instr', 'd.detail->>']
+  const at = (path: string) =>
+    engine.name === 'postgres' ? `'{${path.replaceAll('.', ',')}}'` : `'$.${path}'`
+  const sum = paths.map((path) => `coalesce(cast(${detail}${at(path)} as bigint), 0)`).join(' + ')
+  return `case when t.kind = 'usage' and ${find}(d.detail, '"cache_') > 0 then ${sum} else 0 end`
+}
+
+/** What every sum counts. */
+export const counted = [
+  'requests',
+  'input_tokens',
+  'output_tokens',
+  'cached_tokens',
+  'cache_write_tokens',
+  'cache_saved',
+  'amount',
+] as const
+
 /** Members of the detail that a sum needs; reading one costs as much as all the rest of a call. */
 type DetailMembers = { readonly vendor: boolean; readonly ended: boolean }
 
@@ -34,13 +59,15 @@ export const countedColumns = (engine: Engine, members: DetailMembers): string =
    case when t.kind = 'usage' then 1 else 0 end as requests,
    case when t.kind = 'usage' then coalesce(d.input_tokens, 0) else 0 end as input_tokens,
    case when t.kind = 'usage' then coalesce(d.output_tokens, 0) else 0 end as output_tokens,
+   ${ofCache(engine, 'usage.cache_read', 'usage.cache_read_audio')} as cached_tokens,
+   ${ofCache(engine, 'usage.cache_write', 'usage.cache_write_1h')} as cache_write_tokens,
+   ${ofCache(engine, 'cacheSaved')} as cache_saved,
    ${lessRefunds} as amount`
 
 export const countedFrom = (engine: Engine): string =>
   `api_key k cross join transfer t ${withDetail(engine.dialect)}`
 
-const sums = `cast(sum(x.requests) as bigint) as requests, cast(sum(x.input_tokens) as bigint) as input_tokens,
-  cast(sum(x.output_tokens) as bigint) as output_tokens, cast(sum(x.amount) as bigint) as amount`
+const sums = counted.map((name) => `cast(sum(x.${name}) as bigint) as ${name}`).join(', ')
 
 /**
  * The charges and refunds of a span, key by key: their index is by key and time, and an index by time alone would add a
@@ -49,17 +76,31 @@ const sums = `cast(sum(x.requests) as bigint) as requests, cast(sum(x.input_toke
 const inSpan = `from api_key k cross join transfer t`
 const spanTests = `t.key_id = k.id and t.at >= $1 and t.at < $2`
 
+type Span = {
+  readonly from: Instant
+  readonly to: Instant
+  /** Only what counts before this. */
+  readonly before?: Instant
+}
+
+/** The hour or day in which a posting counts. */
+const slotOf = ({ dialect }: Engine, length: number): string =>
+  `((${countsAt(dialect)}) / ${length}) * ${length}`
+
+const onlyBefore = ({ dialect }: Engine, { before }: Span): string =>
+  before === undefined ? '' : `and ${countsAt(dialect)} < ${before}`
+
 /** What was charged in a span, by a group: `hour` with the organisation, or `day` with the key. */
-const summed = (engine: Engine, by: 'hour' | 'day', from: Instant, to: Instant): Statement => {
+const summed = (engine: Engine, by: 'hour' | 'day', span: Span): Statement => {
   const [owner, length] = by === 'hour' ? ['k.org_id', HOUR_MS] : ['k.id', DAY_MS]
   return statement(
     `select x.owner, x.slot, x.model, x.vendor, x.ended, ${sums} from (
-       select ${owner} as owner, (t.at / ${length}) * ${length} as slot, ${countedColumns(engine, { vendor: true, ended: true })}
+       select ${owner} as owner, ${slotOf(engine, length)} as slot, ${countedColumns(engine, { vendor: true, ended: true })}
        ${inSpan} ${withDetail(engine.dialect)}
-       where ${spanTests} and t.kind in ('usage', 'refund')) x
+       where ${spanTests} and t.kind in ('usage', 'refund') ${onlyBefore(engine, span)}) x
      group by 1, 2, 3, 4, 5`,
-    from,
-    to,
+    span.from,
+    span.to,
   )
 }
 
@@ -72,18 +113,17 @@ const written = (engine: Engine, by: 'hour' | 'day', rows: readonly Row[]): Stat
   const number = (name: string) => `cast(e.value->>'${name}' as bigint)`
   const added = (name: string) => `${name} = ${table}.${name} + excluded.${name}`
   return statement(
-    `insert into ${table} (${owner}, ${by}, model, vendor, ended, requests, input_tokens, output_tokens, amount)
+    `insert into ${table} (${owner}, ${by}, model, vendor, ended, ${counted.join(', ')})
      select e.value->>'owner', ${number('slot')}, e.value->>'model', e.value->>'vendor', e.value->>'ended',
-       ${number('requests')}, ${number('input_tokens')}, ${number('output_tokens')}, ${number('amount')}
+       ${counted.map(number).join(', ')}
      from ${engine.dialect.each('$1')} e where 1 = 1
-     on conflict (${owner}, ${by}, model, vendor, ended) do update set ${['requests', 'input_tokens', 'output_tokens', 'amount'].map(added).join(', ')}`,
+     on conflict (${owner}, ${by}, model, vendor, ended) do update set ${counted.map(added).join(', ')}`,
     JSON.stringify(textsOf(rows)),
   )
 }
 
 /** The rows by key and day again, without models. */
 const writtenKeys = (engine: Engine, rows: readonly Row[]): Statement => {
-  const counted = ['requests', 'input_tokens', 'output_tokens', 'amount']
   const number = (name: string) => `cast(e.value->>'${name}' as bigint)`
   return statement(
     `insert into roll_up_key (org_id, key_id, day, ${counted.join(', ')})
@@ -95,12 +135,13 @@ const writtenKeys = (engine: Engine, rows: readonly Row[]): Statement => {
 }
 
 /** What calls of a wallet's keys took from the wallet itself in a span, by UTC day. */
-const takenFromWallets = (from: Instant, to: Instant): Statement =>
+const takenFromWallets = (engine: Engine, span: Span): Statement =>
   statement(
-    `select t.debit as owner, (t.at / ${DAY_MS}) * ${DAY_MS} as slot, max(t.at) as last_at, cast(sum(t.amount) as bigint) as amount
-     ${inSpan} where ${spanTests} and t.kind = 'usage' and t.debit = k.wallet_id group by 1, 2`,
-    from,
-    to,
+    `select t.debit as owner, ${slotOf(engine, DAY_MS)} as slot, max(${countsAt(engine.dialect)}) as last_at,
+       cast(sum(t.amount) as bigint) as amount
+     ${inSpan} where ${spanTests} and t.kind = 'usage' and t.debit = k.wallet_id ${onlyBefore(engine, span)} group by 1, 2`,
+    span.from,
+    span.to,
   )
 
 const insertTaken = (engine: Engine, rows: readonly Row[]): Statement => {
@@ -135,11 +176,26 @@ const firstCharge = async (engine: Engine): Promise<Instant> => {
   return Number(onlyRow(rows).at)
 }
 
+/** What is written for a span. */
+type Read = {
+  readonly hours: readonly Row[]
+  readonly days: readonly Row[]
+  readonly accounts: readonly Row[]
+}
+
+const added = (engine: Engine, { hours, days, accounts }: Read): readonly Statement[] => [
+  written(engine, 'hour', hours),
+  written(engine, 'day', days),
+  writtenKeys(engine, days),
+  insertTaken(engine, accounts),
+]
+
 /** Sums a span once: a second process finds the mark moved and leaves the span alone. */
 const rollUpSpan = async (engine: Engine, mark: Instant, from: Instant, to: Instant): Promise<void> => {
-  const hours = await once(engine, 'reading', summed(engine, 'hour', from, to))
-  const days = await once(engine, 'reading', summed(engine, 'day', from, to))
-  const accounts = await once(engine, 'reading', takenFromWallets(from, to))
+  const span = { from, to }
+  const hours = await once(engine, 'reading', summed(engine, 'hour', span))
+  const days = await once(engine, 'reading', summed(engine, 'day', span))
+  const accounts = await once(engine, 'reading', takenFromWallets(engine, span))
   await engine.transaction('control', async (run) => {
     await run('insert into setting (name, value) values ($1, $2) on conflict (name) do nothing', [MARK, '0'])
     const moved = await run('update setting set value = $2 where name = $1 and value = $3 returning name', [
@@ -148,13 +204,7 @@ const rollUpSpan = async (engine: Engine, mark: Instant, from: Instant, to: Inst
       String(mark),
     ])
     if (moved.length === 0) return
-    for (const { text, params } of [
-      written(engine, 'hour', hours),
-      written(engine, 'day', days),
-      writtenKeys(engine, days),
-      insertTaken(engine, accounts),
-    ])
-      await run(text, params)
+    for (const { text, params } of added(engine, { hours, days, accounts })) await run(text, params)
   })
 }
 
@@ -172,25 +222,44 @@ export const rollUp = async (engine: Engine): Promise<Instant> => {
   }
 }
 
+/** The same rows taken away again. */
+const negated = (rows: readonly Row[]): readonly Row[] =>
+  rows.map((row) => {
+    const own = counted.filter((name) => row[name] !== undefined)
+    return { ...row, ...Object.fromEntries(own.map((name) => [name, -BigInt(String(row[name]))])) }
+  })
+
 /**
  * Discards the sums from a day on, except those of calls whose details are gone, because nothing could make these
+ * again. What was posted from that day on and counts before it is taken off the days that stay: it is added to them
  * again.
  */
-const forgetFrom = async (run: Run, day: string): Promise<void> => {
-  const from = laterOf(day, prunedUntil)
-  await run(`update setting set value = cast(${from} as text) where name = $1`, [MARK])
-  await run(`delete from roll_up_hour where hour >= ${from}`)
+const forgetFrom = async (engine: Engine, run: Run, day: string): Promise<void> => {
+  const mark = `(select cast(s.value as bigint) from setting s where s.name = '${MARK}')`
+  const [row] = await run(`select ${laterOf(day, prunedUntil)} as from_at, coalesce(${mark}, 0) as mark`)
+  if (row === undefined) return
+  const [from, to] = [countOf(row, 'from_at'), countOf(row, 'mark')]
+  const span = { from, to, before: from }
+  const [hours, days, accounts] = await Promise.all(
+    [summed(engine, 'hour', span), summed(engine, 'day', span), takenFromWallets(engine, span)].map(
+      async ({ text, params }) => negated(await run(text, params)),
+    ),
+  )
+  if (hours === undefined || days === undefined || accounts === undefined) return
+  for (const { text, params } of added(engine, { hours, days, accounts })) await run(text, params)
+  await run('update setting set value = $2 where name = $1', [MARK, String(from)])
+  await run('delete from roll_up_hour where hour >= $1', [from])
   // Months that are discarded completely go at once; in any other month, triggers remove the days.
-  await run(`delete from roll_up_key_month where month >= ${from}`)
-  await run(`delete from roll_up_model_month where month >= ${from}`)
-  await run(`delete from roll_up_day where day >= ${from}`)
-  await run(`delete from roll_up_account where day >= ${from}`)
-  await run(`delete from roll_up_key where day >= ${from}`)
+  await run('delete from roll_up_key_month where month >= $1', [from])
+  await run('delete from roll_up_model_month where month >= $1', [from])
+  await run('delete from roll_up_day where day >= $1', [from])
+  await run('delete from roll_up_account where day >= $1', [from])
+  await run('delete from roll_up_key where day >= $1', [from])
 }
 
 /** Discards all sums that can be made again. */
 export const forgetRollUps = (engine: Engine): Promise<void> =>
-  engine.transaction('control', (run) => forgetFrom(run, '0'))
+  engine.transaction('control', (run) => forgetFrom(engine, run, '0'))
 
 /**
  * Discards sums that were made up to a time that has not come yet, or only just: the clock was ahead and has been
@@ -202,6 +271,6 @@ export const forgetEarlySums = async (engine: Engine): Promise<void> => {
     where s.name = '${MARK}' and cast(s.value as bigint) > ${now} - ${SETTLED_AFTER_MS / 2}`
   if ((await once(engine, 'control', statement(early))).length === 0) return
   await engine.transaction('control', async (run) => {
-    if ((await run(early)).length > 0) await forgetFrom(run, `(${now} / ${DAY_MS} - 1) * ${DAY_MS}`)
+    if ((await run(early)).length > 0) await forgetFrom(engine, run, `(${now} / ${DAY_MS} - 1) * ${DAY_MS}`)
   })
 }

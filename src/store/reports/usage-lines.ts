@@ -3,19 +3,37 @@
  * ledger's.
  */
 import { DAY_MS, HOUR_MS, monthOf, nextMonthStart } from '../../core/time.ts'
-import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
+import { integer, maybe, nano, rowsOf, text, truth } from '../engine/columns.ts'
 import { type Engine, once, type Row, statement, type Value } from '../engine/engine.ts'
 import type { Bind } from './call-lines.ts'
-import type { ReportLine, ReportQuery, ReportStore, UsageGroup } from './report-port.ts'
-import { counted, summed, unsummed } from './usage-source.ts'
+import {
+  nothingCounted,
+  type ReportLine,
+  type ReportQuery,
+  type ReportStore,
+  type UsageGroup,
+} from './report-port.ts'
+import { counted } from './roll-up.ts'
+import { usedIn } from './usage-source.ts'
+
+/** The counts of a row, under names that begin with this. */
+const countsOf = (prefix = '') => ({
+  requests: integer(`${prefix}requests`),
+  inputTokens: integer(`${prefix}input_tokens`),
+  outputTokens: integer(`${prefix}output_tokens`),
+  cachedTokens: integer(`${prefix}cached_tokens`),
+  cacheWriteTokens: integer(`${prefix}cache_write_tokens`),
+  cacheSaved: nano(`${prefix}cache_saved`),
+  amount: nano(`${prefix}amount`),
+})
 
 const lines = rowsOf({
   label: maybe(text('label')),
+  parent: maybe(text('parent_id')),
+  deleted: maybe(truth('deleted')),
   reference: maybe(text('reference')),
-  requests: integer('requests'),
-  inputTokens: integer('input_tokens'),
-  outputTokens: integer('output_tokens'),
-  amount: nano('amount'),
+  subLabel: maybe(text('sub_label')),
+  ...countsOf(),
 })
 
 const expressions: Readonly<Record<Exclude<UsageGroup, 'month'>, string>> = {
@@ -25,6 +43,8 @@ const expressions: Readonly<Record<Exclude<UsageGroup, 'month'>, string>> = {
   model: 'x.model',
   vendor: 'x.vendor',
   status: 'x.ended',
+  sub_wallet: 'x.sub_wallet',
+  payment_mode: 'x.payment_mode',
 }
 
 /** The UTC months of the span, each as the requested part of it. */
@@ -80,32 +100,45 @@ export const grouped = (query: ReportQuery, rows: string, bind: Bind): string =>
     ${places === '' ? '' : `group by ${places} having ${USED}`}`
 }
 
+/** What is known of the keys and sub-wallets of the rows `y`. */
+const namesOf = (groupBy: readonly UsageGroup[]) => [
+  ...(groupBy.includes('key')
+    ? [
+        {
+          columns: 'k.label, k.parent_id, k.deleted, o.reference',
+          from: 'left join api_key k on k.id = y.g_key left join key_note o on o.key_id = k.id',
+        },
+      ]
+    : []),
+  ...(groupBy.includes('sub_wallet')
+    ? [{ columns: 's.label as sub_label', from: 'left join sub_wallet s on s.id = y.g_sub_wallet' }]
+    : []),
+]
+
+/** Rows `y` with what is known of them, in this order. */
+export const named = (groupBy: readonly UsageGroup[], rows: string, order: string): string => {
+  const names = namesOf(groupBy)
+  return `select ${['y.*', ...names.map(({ columns }) => columns)].join(', ')} from (${rows}) y
+    ${names.map(({ from }) => from).join(' ')} order by ${order}`
+}
+
 /**
  * Rows by groups as the database returns them, each with these further columns over all groups `g`, including those
  * left out.
  */
 const rowsBy = (engine: Engine, query: ReportQuery, more: readonly string[]): Promise<readonly Row[]> => {
-  const { groupBy, most, bare } = query
+  const { groupBy, most, bare, byCost } = query
   const params: Value[] = []
   const bind: Bind = (value) => `$${params.push(value)}`
-  const rows = grouped(query, `${summed(query, bind)} union all ${unsummed(engine, query, bind)}`, bind)
-  const named = groupBy.includes('key') && bare !== true
+  const rows = grouped(query, usedIn(engine, query, bind), bind)
   // Equal costs are listed in the same order each time.
-  const names = bare === true ? [] : groupBy.map((group) => `g_${group}`)
-  const order = [...(named ? ['amount desc'] : []), ...names].join(', ')
-  const shown = `select ${['g.*', ...more].join(', ')} from (${rows}) g
-     ${order === '' ? '' : `order by ${order}`} limit ${bind(most)}`
-  return once(
-    engine,
-    'reading',
-    statement(
-      named
-        ? `select y.*, k.label, o.reference from (${shown}) y
-           join api_key k on k.id = y.g_key left join key_note o on o.key_id = k.id order by ${order}`
-        : shown,
-      ...params,
-    ),
+  const order = [...(byCost === true ? ['amount desc'] : []), ...groupBy.map((group) => `g_${group}`)].join(
+    ', ',
   )
+  const plain = bare === true || order === ''
+  const shown = `select ${['g.*', ...more].join(', ')} from (${rows}) g
+     ${plain ? '' : `order by ${order}`} limit ${bind(most)}`
+  return once(engine, 'reading', statement(plain ? shown : named(groupBy, shown, order), ...params))
 }
 
 export const lineIn =
@@ -115,12 +148,7 @@ export const lineIn =
 export const usageLines = async (engine: Engine, query: ReportQuery): Promise<readonly ReportLine[]> =>
   (await rowsBy(engine, query, [])).map(lineIn(query))
 
-const totals = rowsOf({
-  requests: integer('all_requests'),
-  inputTokens: integer('all_input_tokens'),
-  outputTokens: integer('all_output_tokens'),
-  amount: nano('all_amount'),
-})
+const totals = rowsOf(countsOf('all_'))
 
 /** The same with the sum of all groups, as of the same moment, and without reading anything twice. */
 export const usageAndTotal = async (
@@ -132,7 +160,6 @@ export const usageAndTotal = async (
   const [first] = rows
   return {
     rows: rows.map(lineIn(query)),
-    total:
-      first === undefined ? { requests: 0, inputTokens: 0, outputTokens: 0, amount: 0n } : totals.read(first),
+    total: first === undefined ? nothingCounted : totals.read(first),
   }
 }

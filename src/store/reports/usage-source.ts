@@ -1,19 +1,27 @@
 /**
- * Where use is read from: sums of hours, days and months up to their mark, and the ledger after that. All are selects
- * of `at`, `key_id` (if only sums by key can answer), `model`, `vendor`, `ended` and the counts. The `at` of a month's
- * row may be before the span, but is in that month.
+ * Where use is read from: sums of hours, days and months up to their mark, and the ledger after that, and at the ends of
+ * the span that are no whole ones; by sub-wallet, payment mode, or hours of keys the ledger alone, where calls whose
+ * details are deleted count without model and tokens. All are selects of `at`, `key_id` (if only sums by key can answer),
+ * `model`, `vendor`, `ended` and the counts. The `at` of a sum may be before the span, but is in the same day and month.
  */
+import { DAY_MS, type Instant } from '../../core/time.ts'
 import type { Engine } from '../engine/engine.ts'
-import { type Bind, scopeTests } from './call-lines.ts'
+import { BOOKS_OPEN_MS, countsAt } from '../ledger/counts-at.ts'
+import { paymentModeOf, subOf } from '../ledger/sums.ts'
+import { prunedUntil } from '../prune/pruned-until.ts'
+import { type Bind, orgsTest, scopeTests } from './call-lines.ts'
 import { coverOf, type Span } from './month-cover.ts'
 import type { ReportQuery, UsageGroup } from './report-port.ts'
-import { countedColumns, countedFrom, unsummedFrom } from './roll-up.ts'
-
-export const counted = ['requests', 'input_tokens', 'output_tokens', 'amount'] as const
+import { counted, countedColumns, countedFrom, unsummedFrom } from './roll-up.ts'
 
 /** Whether only the sums by key can answer. */
-const byKey = ({ groupBy, madeBy, keyId, tenants, tenant }: ReportQuery): boolean =>
-  groupBy.includes('key') || (madeBy ?? keyId ?? tenant) !== undefined || tenants === true
+const byKey = ({ groupBy, madeBy, keyId, tree, tenants, tenant }: ReportQuery): boolean =>
+  groupBy.includes('key') || (madeBy ?? keyId ?? tree ?? tenant) !== undefined || tenants === true
+
+/** Only the ledger knows sub-wallets, payers, and the hours of a key. */
+export const byLedger = (query: ReportQuery): boolean =>
+  query.groupBy.some((group) => group === 'sub_wallet' || group === 'payment_mode') ||
+  (query.groupBy.includes('hour') && byKey(query))
 
 /** The columns of a source in a table of sums `r`, beside the counts. */
 type Table = {
@@ -64,8 +72,8 @@ const tablesFor = ({ groupBy, only: filter }: ReportQuery): { days: Table; month
 const noteOf = ({ madeBy }: ReportQuery): string =>
   madeBy === undefined ? '' : 'left join key_note o on o.key_id = k.id'
 
-/** Further conditions on keys `k`. */
-type Only = { readonly keys: readonly string[] }
+/** Further conditions, on keys `k` if the request is by keys. */
+type Only = readonly string[]
 
 type Part = {
   readonly table: Table
@@ -99,7 +107,7 @@ const partOf = (query: ReportQuery, { table, span, at, minus }: Part, bind: Bind
     `r.${table.time} >= ${bind(span.from)}`,
     `r.${table.time} < ${bind(span.to)}`,
     ...scopeTests(query, bind),
-    ...only.keys,
+    ...only,
   ]
   return `select ${time} as at, k.id as key_id, ${[...texts, ...counted.map((name) => `${value(name)} as ${name}`)].join(', ')}
     from api_key k ${noteOf(query)} cross join ${table.name} r
@@ -108,51 +116,107 @@ const partOf = (query: ReportQuery, { table, span, at, minus }: Part, bind: Bind
 }
 
 /** Sums of keys: of whole months if months can answer, and of days for the rest. */
-const headOfKeys = (query: ReportQuery, bind: Bind, only: Only): readonly string[] => {
+const keySums = (query: ReportQuery, span: Span, bind: Bind, only: Only): readonly string[] => {
   const { days, months } = tablesFor(query)
-  const { from, to, groupBy } = query
-  if (months === undefined) return [partOf(query, { table: days, span: { from, to } }, bind, only)]
-  const cover = coverOf({ from, to })
+  if (months === undefined) return [partOf(query, { table: days, span }, bind, only)]
+  const cover = coverOf(span)
   // One row per key suffices if neither models nor, over several months, single months are requested.
-  const whole = (span: Span, table: Table) =>
-    days !== keyDays || (table.time === 'month' && groupBy.includes('month')) ? {} : { at: span.from }
+  const whole = (part: Span, table: Table) =>
+    days !== keyDays || (table.time === 'month' && query.groupBy.includes('month')) ? {} : { at: part.from }
   const parts: readonly Part[] = [
     ...(cover.months.from < cover.months.to ? [{ table: months, span: cover.months }] : []),
-    ...cover.plus.map((span) => ({ table: days, span })),
-    ...cover.minus.map((span) => ({ table: days, span, minus: true as const })),
+    ...cover.plus.map((part) => ({ table: days, span: part })),
+    ...cover.minus.map((part) => ({ table: days, span: part, minus: true as const })),
   ]
   return parts.map((part) => partOf(query, { ...part, ...whole(part.span, part.table) }, bind, only))
 }
 
-/**
- * What is not summed yet, read in the same statement as the mark up to which sums exist, so that no call is counted
- * twice or missed while the mark moves.
- */
-export const unsummed = (engine: Engine, query: ReportQuery, bind: Bind): string => {
+const hourSums = ({ orgs }: ReportQuery, span: Span, bind: Bind, only: Only): string => {
+  const tests = [
+    `r.hour >= ${bind(span.from)}`,
+    `r.hour < ${bind(span.to)}`,
+    ...orgsTest('r', orgs, bind),
+    ...only,
+  ]
+  return `select r.hour as at, cast(null as text) as key_id, r.model, r.vendor, r.ended, ${counted.map((name) => `r.${name}`).join(', ')}
+    from roll_up_hour r where ${tests.join(' and ')}`
+}
+
+/** The span as whole days, which sums can answer, and its ends that are none, each within one day. */
+const cutOf = ({ from, to }: Span): { readonly whole: Span; readonly ends: readonly Span[] } => {
+  const [first, last] = [Math.ceil(from / DAY_MS) * DAY_MS, dayAround(to).from]
+  if (first > last) return { whole: { from: first, to: first }, ends: [{ from, to }] }
+  const ends = [
+    { from, to: first },
+    { from: last, to },
+  ]
+  return { whole: { from: first, to: last }, ends: ends.filter((end) => end.from < end.to) }
+}
+
+const dayAround = (at: Instant): Span => {
+  const from = Math.floor(at / DAY_MS) * DAY_MS
+  return { from, to: from + DAY_MS }
+}
+
+/** What is summed. Where details are deleted nothing else is left, so the day around an end of the span counts whole. */
+export const summed = (query: ReportQuery, bind: Bind, only: Only = []): readonly string[] => {
+  if (byLedger(query)) return []
+  const { whole, ends } = cutOf(query)
+  const sums = (span: Span, those: Only) =>
+    byKey(query) ? keySums(query, span, bind, those) : [hourSums(query, span, bind, those)]
+  return [
+    ...(whole.from < whole.to ? sums(whole, only) : []),
+    ...ends.flatMap((end) => {
+      const span = dayAround(end.from)
+      return sums(span, [...only, `${bind(span.from)} < ${prunedUntil}`])
+    }),
+  ]
+}
+
+/** What the ledger says of a span, of postings since then that fulfil these tests. */
+const postedIn = (
+  engine: Engine,
+  query: ReportQuery,
+  { span, since, tests: more = [] }: { readonly span: Span; readonly since?: string; tests?: string[] },
+  bind: Bind,
+): string => {
   const { groupBy, only: filter } = query
   const members = {
     vendor: groupBy.includes('vendor') || filter.vendor !== undefined,
     ended: groupBy.includes('status') || filter.status !== undefined,
   }
+  const at = countsAt(engine.dialect)
+  const [from, to] = [bind(span.from), bind(span.to)]
   const tests = [
     't.key_id = k.id',
     `t.kind in ('usage', 'refund')`,
-    `t.at >= ${unsummedFrom(bind(query.from))}`,
-    `t.at < ${bind(query.to)}`,
+    `t.at >= ${since ?? from}`,
+    `t.at < cast(${to} as bigint) + ${BOOKS_OPEN_MS}`,
+    `${at} >= ${from}`,
+    `${at} < ${to}`,
+    ...more,
     ...scopeTests(query, bind),
   ]
-  return `select t.at, k.id as key_id, ${countedColumns(engine, members)} from ${countedFrom(engine)} ${noteOf(query)}
+  const further = byLedger(query) ? `, ${subOf} as sub_wallet, ${paymentModeOf} as payment_mode` : ''
+  return `select ${at} as at, k.id as key_id, ${countedColumns(engine, members)}${further} from ${countedFrom(engine)} ${noteOf(query)}
     where ${tests.join(' and ')}`
 }
 
-/** What is summed; `only` is a condition on keys `k`, if the request is by keys. */
-export const summed = (query: ReportQuery, bind: Bind, only: Only = { keys: [] }): string => {
-  if (byKey(query)) return headOfKeys(query, bind, only).join(' union all ')
-  const tests = [
-    `r.hour >= ${bind(query.from)}`,
-    `r.hour < ${bind(query.to)}`,
-    ...(query.orgId === undefined ? [] : [`r.org_id = ${bind(query.orgId)}`]),
+/**
+ * What is not summed yet, read in the same statement as the mark up to which sums exist, so that no call is counted
+ * twice or missed while the mark moves; and the ends of the span.
+ */
+export const unsummed = (engine: Engine, query: ReportQuery, bind: Bind): string => {
+  if (byLedger(query)) return postedIn(engine, query, { span: query }, bind)
+  const { whole, ends } = cutOf(query)
+  const rest = { span: whole, since: unsummedFrom(bind(whole.from)) }
+  const parts = [
+    ...(whole.from < whole.to || ends.length === 0 ? [rest] : []),
+    ...ends.map((span) => ({ span, tests: [`${bind(dayAround(span.from).from)} >= ${prunedUntil}`] })),
   ]
-  return `select r.hour as at, cast(null as text) as key_id, r.model, r.vendor, r.ended, ${counted.map((name) => `r.${name}`).join(', ')}
-    from roll_up_hour r where ${tests.join(' and ')}`
+  return parts.map((part) => postedIn(engine, query, part, bind)).join(' union all ')
 }
+
+/** All use that the query is about. */
+export const usedIn = (engine: Engine, query: ReportQuery, bind: Bind): string =>
+  [...summed(query, bind), unsummed(engine, query, bind)].join(' union all ')
