@@ -1,13 +1,13 @@
 /** Who may call: the state of a key, applied to the present call. Pure decisions; the book supplies the knowledge. */
 import { decimalFromNano, type ExactNumber, type Nano } from '../core/money.ts'
 import { type Refusal, refuse } from '../core/refusal.ts'
-import type { Month } from '../core/time.ts'
+import type { Instant, Month } from '../core/time.ts'
 import { isEnabled, type Key } from '../tenancy/key.ts'
 
 const TOKEN = /^sk-[A-Za-z0-9_-]{16,200}$/
 
-/** The token of an `Authorization` value. The scheme is case-insensitive (RFC 9110). */
-export const bearerToken = (authorization: string | null): string | Refusal => {
+/** The credential in an `Authorization` header, whatever it begins with. */
+const bearerOf = (authorization: string | null): string | Refusal => {
   if (authorization === null || authorization.trim() === '')
     return refuse('missing_authorization', "Send your key in the header 'Authorization: Bearer sk-…'.", {
       headers: { 'www-authenticate': 'Bearer' },
@@ -15,7 +15,13 @@ export const bearerToken = (authorization: string | null): string | Refusal => {
   const match = /^bearer +(\S+)$/i.exec(authorization.trim())
   const token = match?.[1]
   if (token === undefined) return wrongKey("The key must be sent as 'Authorization: Bearer sk-…'.")
-  return TOKEN.test(token) ? token : unknownKey()
+  return token
+}
+
+/** The token of an `Authorization` value. The scheme is case-insensitive (RFC 9110). */
+export const bearerToken = (authorization: string | null): string | Refusal => {
+  const token = bearerOf(authorization)
+  return typeof token !== 'string' || TOKEN.test(token) ? token : unknownKey()
 }
 
 /** One answer for every key that is not ours, so that nobody learns anything from it. */
@@ -31,6 +37,14 @@ export const trialEnded = (signUpUrl: string | undefined): Refusal =>
     members: { reason: 'trial_ended', ...signUpMember(signUpUrl) },
     headers: { 'www-authenticate': 'Bearer error="invalid_token"' },
   })
+
+/** The 401 of a key whose time is over, or that of a key above it. */
+export const expiredKey = (at: Instant, own: boolean): Refusal =>
+  refuse(
+    'invalid_api_key',
+    `The API key${own ? '' : ' above this one'} expired at ${new Date(at).toISOString()}; who made it can give it more time.`,
+    { members: { reason: 'expired' }, headers: { 'www-authenticate': 'Bearer error="invalid_token"' } },
+  )
 
 /** What a caller can do when there is no trial, or it has ended. */
 export const signUpAt = (signUpUrl: string | undefined): string =>
@@ -65,12 +79,15 @@ export const unknownSubWallet = (): Refusal =>
     'There is no such sub-wallet, or it is not yours; GET /api/wallet/sub-wallets lists those you have.',
   )
 
+const byOthers = (who: string, { disabledBy, above }: Key): string =>
+  disabledBy === undefined || !above.includes(disabledBy)
+    ? `It was disabled by the ${who}; only they can enable it.`
+    : 'It was disabled together with the key above it; whoever disabled that one can enable it.'
+
 const texts = {
   self: () => 'It was disabled through its own limits endpoint; PUT {"disabled": false} there enables it.',
-  operator: ({ disabledBy, above }: Key) =>
-    disabledBy === undefined || !above.includes(disabledBy)
-      ? 'It was disabled by the operator or the reseller; only they can enable it.'
-      : 'It was disabled together with the key above it; whoever disabled that one can enable it.',
+  operator: (key: Key) => byOthers('operator', key),
+  reseller: (key: Key) => byOthers('reseller', key),
   spend_cap: ({ limits, granted }: Key) =>
     `Its lifetime spend cap is reached. ${raising('spend_cap_usd', limits.spendCap, granted.spendCap)}`,
   monthly_cap: ({ limits, granted }: Key) =>

@@ -25,6 +25,12 @@ export const guestsLimited = (limit: number, retryAfterMs: number): Refusal =>
 export const reportsLimited = (limit: number, retryAfterMs: number): Refusal =>
   limited(`The key asked for ${limit} reports within a minute, as many as are made`, retryAfterMs)
 
+export const smallRequestsLimited = (limit: number, retryAfterMs: number): Refusal =>
+  limited(
+    `The key sent ${limit} requests within a minute that change something or are wrong, as many as its rates allow`,
+    retryAfterMs,
+  )
+
 const limited = (why: string, retryAfterMs: number, more: Record<string, string> = {}): Refusal => {
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1000))
   const { members, headers } = retryIn(seconds)

@@ -2,9 +2,8 @@
 import { disabledKey, unknownKey } from '../admission/caller.ts'
 import { type Refusal, unavailable } from '../core/refusal.ts'
 import { type Clock, monthOf } from '../core/time.ts'
-import { isEnabled, isKnown } from '../tenancy/key.ts'
+import { isEnabled, isKnown, type Key, type KeyId } from '../tenancy/key.ts'
 import type { Heartbeat } from './heartbeat.ts'
-import type { KnownKeys } from './known-keys.ts'
 import type { LeaseRequest } from './lease.ts'
 import type { OperationQueue } from './operation-queue.ts'
 
@@ -20,8 +19,8 @@ const STALE_WAIT_MS = 1_500
 
 type GateParts = {
   readonly clock: Clock
-  readonly keys: Pick<KnownKeys, 'get'>
-  readonly heartbeat: Pick<Heartbeat, 'fresh' | 'beatNow'>
+  readonly keys: { readonly get: (id: KeyId) => Key | undefined }
+  readonly heartbeat: Pick<Heartbeat, 'away' | 'fresh' | 'beatNow'>
   readonly queue: Pick<OperationQueue, 'length' | 'oldestMs'>
 }
 
@@ -61,9 +60,10 @@ export class AdmissionGate {
     )
   }
 
-  /** Knowledge that is merely late is fetched. If the ledger does not answer, the call is refused. */
-  untilFresh(): Promise<void> {
-    return Promise.race([this.#beatUntilFresh(), this.#parts.clock.sleep(STALE_WAIT_MS)])
+  /** Knowledge that is merely late is fetched. If the ledger does not answer, the call is refused; at once if it is away. */
+  async untilFresh(): Promise<void> {
+    if (!this.#parts.heartbeat.away())
+      await Promise.race([this.#beatUntilFresh(), this.#parts.clock.sleep(STALE_WAIT_MS)])
   }
 
   /** Shutdown and overload only affect new calls; admitted ones continue. */

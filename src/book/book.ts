@@ -10,14 +10,14 @@ import type { InstanceId } from '../ledger/types.ts'
 import type { Meters } from '../metrics/meters.ts'
 import type { Beat } from '../store/calls/instance-port.ts'
 import type { Store } from '../store/port.ts'
+import type { Key } from '../tenancy/key.ts'
 import { AdmissionGate } from './admission-gate.ts'
-import { createCallers } from './callers.ts'
+import { createCallers, createKnownKeys, createKnownRules } from './callers.ts'
 import type { Book, BookHealth } from './contract.ts'
 import { drain } from './drain.ts'
-import { createHeartbeat, type Nudge } from './heartbeat.ts'
+import { createHeartbeat, type Heartbeat, type Nudge } from './heartbeat.ts'
 import { createKeyChanges } from './key-changes.ts'
-import { createKnownKeys } from './known-keys.ts'
-import { createKnownRules } from './known-rules.ts'
+import { Lately } from './lately.ts'
 import { LeasePool } from './lease-pool.ts'
 import { createNews } from './news.ts'
 import { OpenHolds } from './open-holds.ts'
@@ -26,6 +26,7 @@ import type { Outbox } from './outbox.ts'
 import { createRates } from './rates.ts'
 import { newTouch } from './touch.ts'
 import { expireForEver, reapForEver, settleLeft } from './upkeep.ts'
+import { beatsAfterLoss } from './went-back.ts'
 import { Writer } from './writer.ts'
 
 type GivenParts = {
@@ -36,35 +37,51 @@ type GivenParts = {
   readonly random: () => number
   readonly log: Log
   readonly nudge?: Nudge
-  /** Where settlements wait while the ledger is away; only for a ledger on another machine. */
+  /** Where settlements wait while the ledger is away, or cannot be written. */
   readonly outbox?: Outbox | undefined
+  /** Whether the ledger is in this process, which knows of each commit whether it was made. */
+  readonly local?: boolean
   /** The longest time a call may run; after it, orphans of a crash are charged and closed. */
   readonly longestCallMs?: number
-  readonly meters?: Pick<Meters, 'committed' | 'commitFailed'> | undefined
+  readonly meters?: Pick<Meters, 'committed' | 'commitFailed' | 'ledgerLost' | 'putBack'> | undefined
+  /** How many leases may be kept for keys that do not call now. */
+  readonly keptMost?: number | undefined
 }
 
 type BookParts = ReturnType<typeof partsOf>
 
 const partsOf = (given: GivenParts) => {
-  const { store, clock, instance, random, log, nudge, outbox, meters } = given
+  const { store, clock, instance, random, log, nudge, outbox, local, meters, keptMost } = given
   const keys = createKnownKeys(store.keys, clock)
   const rules = createKnownRules(store.wallets)
-  const heartbeat = createHeartbeat({
-    store: store.instances,
+  const queue = new OperationQueue()
+  const writer: Writer = new Writer({
+    store: store.ledger,
+    clock,
+    instance,
+    log,
+    outbox,
+    local,
+    queue,
+    meters,
+    inTouch: () => heartbeat.fresh(),
+  })
+  const heard = new Lately<Key>()
+  const beat = beatsAfterLoss({ store, clock, log, writer, heard, meters, leases: () => leases })
+  const heartbeat: Heartbeat = createHeartbeat({
+    store: { ...store.instances, beat },
     clock,
     instance,
     log,
     nudge,
-    onBeat: (beat) => onBeat(beat),
+    meters,
+    onBeat: (beat, unbroken) => onBeat(beat, unbroken),
   })
   const touch = newTouch(heartbeat.fresh)
-  const queue = new OperationQueue()
-  const inTouch = heartbeat.fresh
-  const writer = new Writer({ store: store.ledger, clock, instance, log, outbox, queue, meters, inTouch })
   const gate = new AdmissionGate({ clock, keys, heartbeat, queue })
   const stillRefused = gate.stillRefused.bind(gate)
   const draining = () => gate.draining
-  const leases = new LeasePool({
+  const leases: LeasePool = new LeasePool({
     store: store.ledger,
     clock,
     instance,
@@ -72,15 +89,14 @@ const partsOf = (given: GivenParts) => {
     keys,
     stillRefused,
     draining,
+    keptMost,
   })
   const holds = new OpenHolds({ gate, heartbeat, keys, leases, touch, writer, log })
   const rates = createRates({ store: store.rates, clock, liveInstances: heartbeat.liveInstances })
-  const learn = createNews({ keys, rules, leases })
-  const onBeat = (beat: Beat): void => {
+  const learn = createNews({ keys, rules, leases, clock, heard })
+  const onBeat = (beat: Beat, unbroken: boolean): void => {
     void learn({ keys: beat.changed, rules: beat.rules, subWallets: beat.subWallets })
-    leases.giveBackRecalled(beat.recalled)
-    leases.giveBackIdle()
-    void leases.renew()
+    leases.beaten({ ...beat, unbroken })
     rates.returnIdle()
   }
   return { ...given, nudge, keys, rules, heartbeat, touch, writer, gate, leases, holds, rates, learn }

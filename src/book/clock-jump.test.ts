@@ -1,7 +1,9 @@
 /**
  * A database clock that jumps ahead: all processes look silent and all leases look expired, and yet no call is lost.
  */
+
 import { expect, test } from 'bun:test'
+import { byTest } from '../../test/by-test.ts'
 import { virtualTime } from '../../test/virtual-time.ts'
 import { silentLog } from '../core/log.ts'
 import { Refusal } from '../core/refusal.ts'
@@ -17,10 +19,13 @@ test('calls of a process that lives are opened while the clock jumps ahead, and 
   const { now, clock, pass } = virtualTime(START)
   let ahead = 0
   const store = await openStore({ url: 'sqlite::memory:', now: () => START + now() + ahead })
-  await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' })
+  await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' }, byTest)
   await store.ledger.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount: 10_000n * CENT })
   const [orgId, walletId] = ['o', 'w']
-  await store.keys.createKey({ id: 'k', hash: 'h', orgId, walletId, label: 'k', prefix: 'k', limits: {} })
+  await store.keys.createKey(
+    { id: 'k', hash: 'h', orgId, walletId, label: 'k', prefix: 'k', limits: {} },
+    byTest,
+  )
   const key = (await store.keys.key('k'))!
   const start = async (instance: string): Promise<Book> => {
     const book = createBook({ store, clock, instance, random: () => 0, log: silentLog })

@@ -10,11 +10,14 @@ import type {
   StoredAnswer,
   UsageDetail,
 } from '../ledger/types.ts'
-import type { KeyChange } from '../store/accounts/tenancy-port.ts'
+import type { KeyChange, KeyChanged } from '../store/accounts/tenancy-port.ts'
 import type { Actor } from '../store/people/event-port.ts'
 import type { Key, KeyId, WalletId } from '../tenancy/key.ts'
 import type { RateLimits, RateName } from '../tenancy/rates.ts'
 import type { WalletRules } from '../tenancy/wallet-rules.ts'
+
+/** What came of asking for more money: it is held, there is none or it is forbidden, or the ledger is away. */
+export type Extended = 'extended' | 'refused' | 'away'
 
 /** Money held for one open call. It ends exactly once, by `settle` or by `void`. */
 export type Hold = {
@@ -27,10 +30,10 @@ export type Hold = {
    */
   readonly opened: Promise<boolean>
   /**
-   * Raises the hold to `to`, durably; false when there is not enough money or the key's limits forbid it now. With
-   * `waits` it waits a little for money that other open calls hold.
+   * Raises the hold to `to`, durably. With `waits` it waits a little for money that other open calls hold. While the
+   * ledger is away nobody knows whether there is any, so it may be asked for again.
    */
-  extend(to: Nano, spent: Nano, waits: boolean): Promise<boolean>
+  extend(to: Nano, spent: Nano, waits: boolean): Promise<Extended>
   /** Records what the call would cost if it ended now; written with the next commits, for recovery after a crash. */
   checkpoint(spent: Nano): void
   /**
@@ -138,8 +141,10 @@ export type Book = {
     planRpm: number | undefined,
     tokens?: TokenRequest,
   ): Soon<RateVerdict | Refusal>
+  /** What is left of the key's windows, as far as this process knows; undefined if it has no rates. Takes nothing. */
+  rateLeft(keyId: KeyId, limits: RateLimits, planRpm: number | undefined): RateVerdict | undefined
   /** The keys above a key, as fresh as the key itself; a Refusal when they cannot be read. */
-  makersOf(key: Key): Promise<readonly Key[] | Refusal>
+  makersOf(key: Key): Soon<readonly Key[] | Refusal>
   /** From then on, reports each change of a key that this process had already read. */
   onKeyChanged(listener: (key: Key) => void): void
   /** Holds money, or says which limit binds; a Refusal for a disabled key (403) or an unreachable ledger (503). */
@@ -150,8 +155,8 @@ export type Book = {
    * Changes a key, and the keys below it that change with it; resolves once no process can admit a call on the old
    * state. `by` is recorded with it.
    */
-  changeKey(id: KeyId, change: KeyChange, by?: Actor): Promise<Key | undefined>
-  deleteKey(id: KeyId, withChildren: boolean, by?: Actor): Promise<boolean>
+  changeKey(id: KeyId, change: KeyChange, by: Actor): Promise<KeyChanged | undefined>
+  deleteKey(id: KeyId, withChildren: boolean, by: Actor): Promise<KeyChanged | undefined>
   /** The rules of a wallet, as provably fresh as its keys; a Refusal when they cannot be read. */
   rules(walletId: WalletId): Soon<WalletRules | Refusal>
   /** Resolves once no process can admit a call on knowledge older than `at`, a time of the database. */

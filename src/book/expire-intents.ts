@@ -3,12 +3,7 @@
  * answer.
  */
 import type { CallId } from '../ledger/types.ts'
-import {
-  mayBeRepeated,
-  type Operation,
-  type OperationQueue,
-  type SettleOperation,
-} from './operation-queue.ts'
+import type { Operation, OperationQueue, SettleOperation } from './operation-queue.ts'
 
 const INTENT_WAIT_MS = 2_000
 const SETTLE_WAIT_MS = 2_000
@@ -35,16 +30,20 @@ const voidInstead = ({ settle, queuedMs, ends }: SettleOperation): Operation => 
 }
 
 /**
- * Tells calls that have waited too long for a charge that it is in doubt: all of them, or with an outbox, which answers
- * for the others, those that may be repeated. The charge stays queued: what was delivered is paid for.
+ * Tells calls that have waited too long for a charge that it is in doubt: those that no outbox answers for. The charge
+ * stays queued: what was delivered is paid for.
  */
-export const reportDoubt = (queue: OperationQueue, nowMs: number, hasOutbox: boolean): void => {
+export const reportDoubt = (
+  queue: OperationQueue,
+  nowMs: number,
+  needsLedger: (operation: SettleOperation) => boolean,
+): void => {
   for (const operation of queue.all())
     if (
       operation.kind === 'settle' &&
       !operation.safe &&
       operation.queuedMs < nowMs - SETTLE_WAIT_MS &&
-      (!hasOutbox || mayBeRepeated(operation))
+      needsLedger(operation)
     )
       operation.ends.inDoubt()
 }

@@ -6,8 +6,8 @@
 import type { Log } from '../core/log.ts'
 import type { Clock, Instant } from '../core/time.ts'
 import type { InstanceId } from '../ledger/types.ts'
+import type { Meters } from '../metrics/meters.ts'
 import type { Beat, InstanceStore } from '../store/calls/instance-port.ts'
-import { LEASE_TTL_MS } from './borrower.ts'
 
 /** How long knowledge counts as fresh, both for each process and for those who wait until no process can know less. */
 const FRESH_MS = 2_000
@@ -17,10 +17,12 @@ const BEAT_MS = 100
 /** If the database clock gains more than this on ours, beyond the time that asking took, somebody has set it. */
 const JUMP_MS = 1_000
 /**
- * After this time all living processes have sent a heartbeat under the new clock. Leases that have ended by it have
- * ended for their owners too.
+ * After this time all living processes have sent a heartbeat under the new clock, have asked again for the leases that
+ * calls use or released those at rest, and have ended those that were short-lived.
  */
-const SETTLING_MS = LEASE_TTL_MS + 2_000
+const SETTLING_MS = 12_000
+/** After this long between two heartbeats others may have thought that this process is silent, and fenced its leases. */
+const BROKEN_MS = 2_800
 
 /** Notifies other processes that there is news; the hint may get lost. */
 export type Nudge = {
@@ -34,6 +36,8 @@ export type Heartbeat = {
   start(): Promise<void>
   /** Whether this process may trust its knowledge at a given monotonic time. */
   fresh(nowMs?: number): boolean
+  /** Whether the ledger was asked and did not answer: nobody need wait to learn that again. */
+  away(): boolean
   /** Sends a heartbeat at once and resolves when it has ended, successfully or not. */
   beatNow(): Promise<void>
   liveInstances(): number
@@ -50,7 +54,9 @@ type HeartbeatParts = {
   readonly instance: InstanceId
   readonly log: Log
   readonly nudge: Nudge | undefined
-  readonly onBeat: (beat: Beat) => void
+  /** `unbroken`: it followed the last one so soon that nobody can have thought that this process is silent. */
+  readonly onBeat: (beat: Beat, unbroken: boolean) => void
+  readonly meters?: Pick<Meters, 'ledgerLost'> | undefined
 }
 
 export const createHeartbeat = (parts: HeartbeatParts): Heartbeat => {
@@ -62,31 +68,48 @@ export const createHeartbeat = (parts: HeartbeatParts): Heartbeat => {
   let live = 1
   let answeredMs = clock.monotonicMs()
   let stopped = false
-  let failing = false
   let running: Promise<void> | undefined
   let next: Promise<void> | undefined
   let hurry = Promise.withResolvers<void>()
 
+  const jumped = (at: Instant): boolean =>
+    seen !== undefined && at - seen > clock.monotonicMs() - seenAskedMs + JUMP_MS
+  /** Whether it followed the last one soon, by either clock, and none was set meanwhile. */
+  const isUnbroken = (at: Instant): boolean =>
+    seen === undefined ||
+    (!jumped(at) && at >= seen && at - seen < BROKEN_MS && clock.monotonicMs() - seenAskedMs < BROKEN_MS)
   const noteClock = (at: Instant, startedMs: number): void => {
-    const nowMs = clock.monotonicMs()
-    if (seen !== undefined && at - seen > nowMs - seenAskedMs + JUMP_MS) steadyFromMs = nowMs + SETTLING_MS
+    if (jumped(at)) steadyFromMs = clock.monotonicMs() + SETTLING_MS
     seen = at
     seenAskedMs = startedMs
+  }
+
+  let away = false
+  /** One line when touch is lost, with the reason if there is one, and one when it is back, with how long that took. */
+  const noteLost = (error: unknown): void => {
+    if (away || clock.monotonicMs() < freshUntilMs) return
+    away = true
+    parts.meters?.ledgerLost()
+    log.error('the ledger does not answer; new calls are refused until it does', { error: String(error) })
+  }
+  const noteBack = (): void => {
+    if (seen !== undefined && (away || clock.monotonicMs() >= freshUntilMs) && !stopped)
+      log.warn('the ledger answers again', { took_ms: clock.monotonicMs() - answeredMs })
+    away = false
   }
 
   const beat = async (): Promise<void> => {
     const startedMs = clock.monotonicMs()
     try {
       const read = await store.beat(instance, seen, nudge?.address)
-      parts.onBeat(read)
+      noteBack()
+      parts.onBeat(read, isUnbroken(read.at))
       noteClock(read.at, startedMs)
       live = Math.max(1, read.liveInstances)
       answeredMs = startedMs
       freshUntilMs = startedMs + FRESH_MS - FRESH_MARGIN_MS
-      failing = false
     } catch (error) {
-      if (!failing) log.warn('the ledger does not answer the heartbeat', { error: String(error) })
-      failing = true
+      noteLost(error)
     }
   }
   /**
@@ -124,6 +147,7 @@ export const createHeartbeat = (parts: HeartbeatParts): Heartbeat => {
       void loop()
     },
     fresh: (nowMs = clock.monotonicMs()) => nowMs < freshUntilMs,
+    away: () => away,
     beatNow,
     liveInstances: () => live,
     ageMs: () => clock.monotonicMs() - answeredMs,

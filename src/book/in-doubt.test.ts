@@ -1,10 +1,12 @@
 /**
  * A ledger that falls silent in the middle of a commit or an extension: every call ends in time, in one of two ways.
  */
+
 import { afterEach, expect, test } from 'bun:test'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { byTest } from '../../test/by-test.ts'
 import { detailFor } from '../../test/store/world.ts'
 import { until } from '../../test/until.ts'
 import { virtualTime } from '../../test/virtual-time.ts'
@@ -34,14 +36,17 @@ const scene = async () => {
   const store = await openStore({ url: 'sqlite::memory:', now: () => START + time.now(), shared: true })
   closing.push(async () => {
     await store.close()
-    rmSync(folder, { recursive: true })
+    rmSync(folder, { recursive: true, force: true })
   })
-  await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' })
+  await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' }, byTest)
   await store.ledger.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount: WALLET })
   const [orgId, walletId] = ['o', 'w']
-  await store.keys.createKey({ id: 'k', hash: 'h', orgId, walletId, label: 'k', prefix: 'k', limits: {} })
+  await store.keys.createKey(
+    { id: 'k', hash: 'h', orgId, walletId, label: 'k', prefix: 'k', limits: {} },
+    byTest,
+  )
   const key = (await store.keys.key('k'))!
-  const ledger = { silent: false, heard: true, slowMs: 0 }
+  const ledger = { silent: false, heard: true, slowMs: 0, beats: true, beatMs: 0 }
   const commit: Store['ledger']['commit'] = async (batch) => {
     if (ledger.slowMs > 0) await time.clock.sleep(ledger.slowMs)
     if (!ledger.silent) return store.ledger.commit(batch)
@@ -49,6 +54,10 @@ const scene = async () => {
     await time.clock.sleep(5_000)
     throw new Error('no answer')
   }
+  const beat: Store['instances']['beat'] = (...given) =>
+    ledger.beats
+      ? store.instances.beat(...given)
+      : time.clock.sleep(ledger.beatMs).then(() => Promise.reject(new Error('no answer')))
   const outbox = createOutbox({
     folder: await openOutboxFolder(folder),
     ledger: 'l',
@@ -56,7 +65,7 @@ const scene = async () => {
     log: silentLog,
   })
   const book = createBook({
-    store: { ...store, ledger: { ...store.ledger, commit } },
+    store: { ...store, instances: { ...store.instances, beat }, ledger: { ...store.ledger, commit } },
     clock: time.clock,
     instance: 'a',
     random: () => 0,
@@ -127,7 +136,7 @@ test('an extension that comes while another waits for the ledger takes no more t
   ledger.slowMs = 500
   const grown = [hold.extend(2_000n, 0n, false), hold.extend(3_000n, 0n, false)]
   await pass(1_500)
-  expect(await Promise.all(grown)).toEqual([true, true])
+  expect(await Promise.all(grown)).toEqual(['extended', 'extended'])
   expect(hold.amount()).toBe(3_000n)
   ledger.slowMs = 0
   const ended = hold.settle(2_500n, detail)
@@ -138,4 +147,52 @@ test('an extension that comes while another waits for the ledger takes no more t
   await drained
   expect((await store.wallets.wallet('w'))?.held).toBe(0n)
   expect((await store.ledger.audit()).filter(({ ok }) => !ok)).toEqual([])
+})
+
+test('a charge that neither the ledger nor the journal takes is in doubt in time, and is charged once later', async () => {
+  const { book, ledger, folder, open, charges, pass, now } = await scene()
+  const hold = await open('a')
+  await until(async () => {
+    await pass(50)
+    return book.health().queued === 0
+  }, 1)
+  Object.assign(ledger, { silent: true, heard: false, beats: false })
+  rmSync(folder, { recursive: true })
+  const silentMs = now()
+  let said = ''
+  const ended = hold.settle(700n, detail).then(
+    () => (said = 'answered'),
+    () => (said = 'refused'),
+  )
+  await until(async () => {
+    await pass(50)
+    return said !== '' || now() - silentMs > 60_000
+  }, 1)
+  await ended
+  expect(said).toBe('refused')
+  expect(now() - silentMs).toBeLessThan(30_000)
+  Object.assign(ledger, { silent: false, beats: true })
+  await until(async () => {
+    await pass(100)
+    return book.health().queued === 0
+  }, 1)
+  expect(await charges('a')).toEqual([['usage', 700n]])
+})
+
+test('while it is known that the ledger is away, whoever comes is refused at once, and served when it is back', async () => {
+  const { book, ledger, pass } = await scene()
+  Object.assign(ledger, { beats: false, beatMs: 1_000 })
+  await pass(4_000)
+  let said: unknown
+  void Promise.resolve(book.caller('h')).then((one) => {
+    said = one
+  })
+  await pass(1)
+  expect(said).toBeInstanceOf(Refusal)
+  ledger.beats = true
+  await until(async () => {
+    await pass(50)
+    return book.health().fresh
+  }, 1)
+  expect(await book.caller('h')).toMatchObject({ id: 'k' })
 })

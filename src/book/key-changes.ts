@@ -31,14 +31,14 @@ export const createKeyChanges = (
       if (changed === undefined) return undefined
       await learn({ keys: [changed.key, ...changed.below] })
       await knownSince(changed.at)
-      return changed.key
+      return changed
     },
     deleteKey: async (id, withChildren, by) => {
       const deleted = await touch.insist(store.keys.deleteKey(id, withChildren, by))
-      if (deleted === undefined) return false
+      if (deleted === undefined) return undefined
       await learn({ keys: [deleted.key, ...deleted.below] })
       await knownSince(deleted.at)
-      return true
+      return deleted
     },
     untilKnown: knownSince,
   }

@@ -2,8 +2,7 @@
 import { expect, test } from 'bun:test'
 import { Refusal, refuse } from '../core/refusal.ts'
 import type { Loan } from '../ledger/types.ts'
-import { Borrower } from './borrower.ts'
-import type { LeaseRequest } from './lease.ts'
+import { Borrower, type LeaseRequest } from './lease.ts'
 
 const ask: LeaseRequest = {
   keyId: 'k',
@@ -37,6 +36,8 @@ for (const [name, borrow] of [
         instance: 'i',
         newLeaseId: () => 'i:1',
         draining: () => draining,
+        lifeMs: () => 10_000,
+        gaveUp: () => false,
         stillRefused: () =>
           draining ? refuse('service_unavailable', 'The server is shutting down.') : undefined,
       },

@@ -1,26 +1,63 @@
 /**
  * The outbox's folder on a real disk. Its files contain what the database contains, so only the owner may read them.
  */
+import { randomBytes } from 'node:crypto'
 import { appendFile, close, fdatasync, fstat, fsync, open } from 'node:fs'
-import { mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import type { OutboxFile, OutboxFolder } from './outbox.ts'
 
 const opened = promisify(open)
-const append = promisify(appendFile)
+const append: (file: number, text: string) => Promise<void> = promisify(appendFile)
 const closed = promisify(close)
 const synced = promisify(fsync)
 const dataSynced = promisify(fdatasync)
 const statOf = promisify(fstat)
 
-const isGone = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'ENOENT'
+const hasCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code
 
-/** Opens the folder, and creates it if it does not exist. Rejects when it cannot be written. */
-export const openOutboxFolder = async (path: string): Promise<OutboxFolder> => {
+const isGone = (error: unknown): boolean => hasCode(error, 'ENOENT')
+
+const RESERVE = 'reserve'
+
+/**
+ * Opens the folder, and creates it if it does not exist. Rejects when it cannot be written. It keeps a file of
+ * `reserveBytes`, whose space is given to the settlements when the disk is full.
+ */
+export const openOutboxFolder = async (
+  path: string,
+  reserveBytes = 0,
+  write = append,
+): Promise<OutboxFolder> => {
   await mkdir(path, { recursive: true, mode: 0o700 })
   const at = (name: string): string => join(path, name)
+
+  /** A disk without the space has none to keep. */
+  const keepReserve = async (): Promise<void> => {
+    if (reserveBytes === 0) return
+    await writeFile(at(RESERVE), randomBytes(reserveBytes), { flag: 'wx', mode: 0o600 }).catch((error) =>
+      hasCode(error, 'EEXIST') ? undefined : rm(at(RESERVE), { force: true }),
+    )
+  }
+
+  /** Whether there was a reserve, whose space is free now. */
+  const spendReserve = (): Promise<boolean> =>
+    rm(at(RESERVE)).then(
+      () => true,
+      () => false,
+    )
+
+  const appendTo = async (file: number, text: string): Promise<void> => {
+    try {
+      await write(file, text)
+    } catch (error) {
+      if (!hasCode(error, 'ENOSPC') || !(await spendReserve())) throw error
+      // A part of it may be there already: it ends as a torn line, and all follows once more.
+      await write(file, `\n${text}`)
+    }
+  }
 
   const syncNames = async (): Promise<void> => {
     const folder = await opened(path, 'r')
@@ -40,7 +77,7 @@ export const openOutboxFolder = async (path: string): Promise<OutboxFolder> => {
       throw error
     }
     return {
-      append: (text) => append(file, text),
+      append: (text) => appendTo(file, text),
       sync: () => dataSynced(file),
       isNamed: async () => {
         const [own, named] = await Promise.all([
@@ -60,6 +97,7 @@ export const openOutboxFolder = async (path: string): Promise<OutboxFolder> => {
   const probe = `probe.${process.pid}.${Bun.randomUUIDv7()}`
   await (await create(probe)).close()
   await rm(at(probe), { force: true })
+  await keepReserve()
 
   return {
     names: () => readdir(path),
@@ -74,6 +112,9 @@ export const openOutboxFolder = async (path: string): Promise<OutboxFolder> => {
         throw error
       }
     },
-    remove: (name) => rm(at(name), { force: true }),
+    remove: async (name) => {
+      await rm(at(name), { force: true })
+      await keepReserve()
+    },
   }
 }

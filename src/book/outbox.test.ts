@@ -2,6 +2,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import {
   appendFileSync,
+  existsSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
@@ -151,6 +152,27 @@ test('an empty or torn file left behind is no error', async () => {
   writeFileSync(join(path, 'ledger.a.99'), '')
   const left = await (await outboxOf(path, 'b')).left()
   expect(left.flatMap(({ settles }) => settles.map(({ callId }) => callId))).toEqual(['1'])
+})
+
+test('when the disk is full the reserve makes room, and what was written of a line before is torn', async () => {
+  const path = freshPath()
+  const hasReserve = () => existsSync(join(path, 'reserve'))
+  const write = async (file: number, text: string) => {
+    appendFileSync(file, hasReserve() ? text.slice(0, 30) : text)
+    if (hasReserve()) throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
+  }
+  const folder = await openOutboxFolder(path, 1_000, write)
+  expect(statSync(join(path, 'reserve')).size).toBe(1_000)
+  const outbox = createOutbox({ folder, ledger: 'ledger', instance: 'a', log: silentLog })
+  await outbox.keep([settle('1'), settle('2')])
+  expect(hasReserve()).toBe(false)
+  const [name = ''] = readdirSync(path)
+  const { settles, torn } = settlesIn(readFileSync(join(path, name), 'utf8'))
+  expect([settles.map(({ callId }) => callId), torn]).toEqual([['1', '2'], 1])
+  // Its space is taken back once the settlements are in the ledger.
+  outbox.inLedger('1')
+  outbox.inLedger('2')
+  await until(() => hasReserve() && readdirSync(path).length === 1, 5)
 })
 
 test('a folder that cannot be made is reported at once', async () => {

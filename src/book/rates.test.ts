@@ -1,6 +1,8 @@
 /** Rates with a store that counts: never above the limit, exact up to it, and nothing withheld from others for long. */
+
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { byTest } from '../../test/by-test.ts'
 import { openStore } from '../store/open-store.ts'
 import type { Store } from '../store/port.ts'
 import { createRates } from './rates.ts'
@@ -11,21 +13,24 @@ let time = 0
 let store: Store
 beforeAll(async () => {
   store = await openStore({ url: 'sqlite::memory:', now: () => START + time })
-  await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' })
+  await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' }, byTest)
 })
 afterAll(() => store.close())
 
 const newKey = async (): Promise<string> => {
   const id = crypto.randomUUID()
-  await store.keys.createKey({
-    id,
-    hash: id,
-    orgId: 'o',
-    walletId: 'w',
-    label: 'k',
-    prefix: 'k',
-    limits: {},
-  })
+  await store.keys.createKey(
+    {
+      id,
+      hash: id,
+      orgId: 'o',
+      walletId: 'w',
+      label: 'k',
+      prefix: 'k',
+      limits: {},
+    },
+    byTest,
+  )
   return id
 }
 
@@ -35,6 +40,7 @@ const newKey = async (): Promise<string> => {
  */
 const scene = async (instances: number, slow = false) => {
   time = 0
+  let live = instances
   const never = () => new Promise<void>(() => undefined)
   const clock = {
     now: () => START + time,
@@ -49,11 +55,15 @@ const scene = async (instances: number, slow = false) => {
   }
   const ported = { takeRates, returnRate: slow ? late : returnRate }
   const rates = Array.from({ length: instances }, () =>
-    createRates({ store: ported, clock, liveInstances: () => instances }),
+    createRates({ store: ported, clock, liveInstances: () => live }),
   )
   return {
     rates,
     key: await newKey(),
+    /** So many processes serve from now on. */
+    serve: (count: number) => {
+      live = count
+    },
     pass: (ms: number) => {
       time += ms
     },
@@ -259,4 +269,23 @@ test('one process alone refuses a call only where its tokens do not fit, whateve
     { numRuns: 150 },
   )
   expect(refused).toBeGreaterThan(0)
+})
+
+test('a process that serves alone keeps what it took for a rate, until another serves beside it', async () => {
+  const { rates, key, serve, pass } = await scene(2)
+  const [one, other] = rates
+  const limits = { rpm: 1_000 }
+  serve(1)
+  await one?.take(key, limits, undefined)
+  for (let beats = 0; beats < 3; beats++) one?.returnIdle()
+  pass(1_000)
+  // It is known at once.
+  expect(await one?.take(key, limits, undefined)).toMatchObject({ admitted: true, remaining: 998 })
+  expect(one?.take(key, limits, undefined)).not.toBeInstanceOf(Promise)
+  serve(2)
+  for (let beats = 0; beats < 2; beats++) one?.returnIdle()
+  let admitted = 0
+  for (let calls = 0; calls < 1_000; calls++)
+    if ((await other?.take(key, limits, undefined))?.admitted === true) admitted++
+  expect(admitted).toBe(997)
 })

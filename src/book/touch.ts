@@ -1,5 +1,5 @@
 /** Ends waits for the ledger when touch with it is lost: one deadline for all of them, that of the heartbeat. */
-import { Refusal, unavailable } from '../core/refusal.ts'
+import { type Refusal, unavailable } from '../core/refusal.ts'
 import { StoreFault } from '../store/faults.ts'
 import type { Store } from '../store/port.ts'
 import type { Book } from './contract.ts'
@@ -18,11 +18,14 @@ export const unreachable = (): Refusal => unavailable('The ledger cannot be reac
 
 const nothing = (): void => undefined
 
+/** The outcome of a wait that ended with touch; what the work itself gives may be a refusal. */
+const LOST = Symbol('lost')
+
 export const newTouch = (inTouch: () => boolean): Touch => {
   const waits = new Set<() => void>()
-  const bounded = <T>(work: Promise<T>, late: (outcome: T) => void): Promise<T | Refusal> => {
-    const { promise, resolve, reject } = Promise.withResolvers<T | Refusal>()
-    const giveUp = () => resolve(unreachable())
+  const bounded = <T, L>(work: Promise<T>, late: (outcome: T) => void, lost: () => L): Promise<T | L> => {
+    const { promise, resolve, reject } = Promise.withResolvers<T | L>()
+    const giveUp = () => resolve(lost())
     waits.add(giveUp)
     work.then(
       (outcome) => (waits.delete(giveUp) ? resolve(outcome) : late(outcome)),
@@ -34,10 +37,10 @@ export const newTouch = (inTouch: () => boolean): Touch => {
     return promise
   }
   return {
-    whileInTouch: (work, late = nothing) => bounded(work, late),
+    whileInTouch: (work, late = nothing) => bounded(work, late, unreachable),
     insist: async (work) => {
-      const outcome = await bounded(work, nothing)
-      if (outcome instanceof Refusal) throw new StoreFault('touch with the ledger was lost')
+      const outcome = await bounded(work, nothing, (): typeof LOST => LOST)
+      if (outcome === LOST) throw new StoreFault('touch with the ledger was lost')
       return outcome
     },
     check: () => {

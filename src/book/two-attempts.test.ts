@@ -1,5 +1,7 @@
 /** One call that two processes attempt: each lease in memory stays within its lease in the ledger. */
+
 import { expect, test } from 'bun:test'
+import { byTest } from '../../test/by-test.ts'
 import { detailFor } from '../../test/store/world.ts'
 import { silentLog } from '../core/log.ts'
 import { Refusal } from '../core/refusal.ts'
@@ -22,18 +24,21 @@ const scene = async (shared: boolean) => {
   const giveBack = (lease: string, back: bigint) =>
     opened.ledger.giveBack(lease, back).catch((error: unknown) => void refused.push(error))
   const store = { ...opened, ledger: { ...opened.ledger, giveBack } }
-  await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' })
+  await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' }, byTest)
   await store.ledger.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount: WALLET })
   const limits = { spendCap: WALLET }
-  await store.keys.createKey({
-    id: 'k',
-    hash: 'h',
-    orgId: 'o',
-    walletId: 'w',
-    label: 'k',
-    prefix: 'k',
-    limits,
-  })
+  await store.keys.createKey(
+    {
+      id: 'k',
+      hash: 'h',
+      orgId: 'o',
+      walletId: 'w',
+      label: 'k',
+      prefix: 'k',
+      limits,
+    },
+    byTest,
+  )
   const key = (await store.keys.key('k'))!
   const bookOf = async (instance: string) => {
     const clock = {

@@ -5,9 +5,8 @@ import { expect, test } from 'bun:test'
 import { detailFor } from '../../test/store/world.ts'
 import { silentLog } from '../core/log.ts'
 import type { CommitBatch, CommitResult } from '../ledger/types.ts'
-import { CommitPump } from './commit-pump.ts'
 import { batchOf, OperationQueue, type SettleOperation } from './operation-queue.ts'
-import { Outage } from './outage.ts'
+import { CommitPump, Outage } from './writer.ts'
 
 const NO_EFFECT: CommitResult = {
   opened: new Set(),

@@ -1,0 +1,28 @@
+/** What happened lately, oldest first: within the last minute, and no more than fits. */
+export class Lately<Value> {
+  static readonly KEPT_MS = 60_000
+  static readonly MOST = 20_000
+  static readonly LETTERS_MOST = 32_000_000
+  #entries: { readonly value: Value; readonly letters: number; readonly atMs: number }[] = []
+  #from = 0
+  #letters = 0
+
+  /** `letters`: of a text that is kept with it. */
+  add(value: Value, atMs: number, letters = 0): void {
+    const entries = this.#entries
+    entries.push({ value, letters, atMs })
+    this.#letters += letters
+    for (let first = entries[this.#from]; first !== undefined; first = entries[++this.#from]) {
+      const fits = entries.length - this.#from <= Lately.MOST && this.#letters <= Lately.LETTERS_MOST
+      if (fits && first.atMs >= atMs - Lately.KEPT_MS) break
+      this.#letters -= first.letters
+    }
+    if (this.#from < entries.length / 2) return
+    this.#entries = entries.slice(this.#from)
+    this.#from = 0
+  }
+
+  all(nowMs: number): readonly { readonly value: Value; readonly atMs: number }[] {
+    return this.#entries.slice(this.#from).filter(({ atMs }) => atMs >= nowMs - Lately.KEPT_MS)
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * A ledger that went back. When the primary database is lost and a standby takes over that lagged behind it, the last
+ * things that were acknowledged are missing: charges that callers were told, and changes of keys. Each process remembers
+ * for a while what it charged and which states of keys it heard of, notices the loss with its next heartbeat, and puts
+ * back what is missing before it serves again: keys first, because a revoked one must not work again.
+ */
+import type { Log } from '../core/log.ts'
+import type { Clock, Instant } from '../core/time.ts'
+import type { Settle } from '../ledger/types.ts'
+import type { Meters } from '../metrics/meters.ts'
+import type { Beat, InstanceStore } from '../store/calls/instance-port.ts'
+import type { Store } from '../store/port.ts'
+import type { Key, KeyId } from '../tenancy/key.ts'
+import type { Lately } from './lately.ts'
+import type { LeasePool } from './lease-pool.ts'
+import type { Writer } from './writer.ts'
+
+type WentBackParts = {
+  readonly store: Pick<Store, 'instances' | 'keys' | 'ledger'>
+  readonly clock: Clock
+  readonly log: Log
+  readonly writer: Writer
+  /** The states of keys that this process heard of lately: all that any process acknowledged. */
+  readonly heard: Lately<Key>
+  readonly leases: () => LeasePool
+  readonly meters?: Pick<Meters, 'putBack'> | undefined
+}
+
+/** How many charges are looked up at once. */
+const LOOKUPS = 100
+/** After as many heartbeats that could not put back what was lost, the process serves without it. */
+const TRIES = 20
+
+/** The heartbeats of a process that first puts back what the ledger has lost since the one before. */
+export const beatsAfterLoss = (parts: WentBackParts): InstanceStore['beat'] => {
+  const { store, clock, log } = parts
+  let failed = false
+  let tries = 0
+  let goodMs = Number.NEGATIVE_INFINITY
+  const putBackOrGoOn = async (): Promise<void> => {
+    try {
+      await putBack(parts, goodMs)
+    } catch (error) {
+      if (++tries < TRIES) throw error
+      log.error('what the ledger had lost cannot be put back', { error: String(error) })
+    }
+    tries = 0
+  }
+  return async (instance, seen, nudge) => {
+    const startedMs = clock.monotonicMs()
+    try {
+      const beat = await store.instances.beat(instance, seen, nudge)
+      if (failed || isOlder(beat, seen)) await putBackOrGoOn()
+      failed = false
+      goodMs = startedMs
+      return beat
+    } catch (error) {
+      failed = true
+      throw error
+    }
+  }
+}
+
+/** Whether the ledger does not have the last heartbeat that it acknowledged. */
+const isOlder = ({ before }: Beat, seen: Instant | undefined): boolean =>
+  before !== undefined && seen !== undefined && before < seen
+
+/** `goodMs`: what was acknowledged before it was acknowledged by the ledger that may be lost. */
+const putBack = async (parts: WentBackParts, goodMs: number): Promise<void> => {
+  const { writer, log, meters } = parts
+  const keys = await putKeysBack(parts)
+  const lost = await lostCharges(parts, goodMs)
+  if (keys + lost.length === 0) return
+  // What it lent is lost too: nobody knows what is left of any lease.
+  parts.leases().giveUp()
+  const back = await Promise.all(lost.map((settle) => writer.resettle(settle)))
+  const charges = back.filter((has) => has).length
+  meters?.putBack(charges + keys)
+  log.error('the ledger went back: what it had acknowledged was missing and is put back', {
+    recovered: charges,
+    key_changes: keys,
+  })
+}
+
+/**
+ * Writes the last state of each key that the ledger has in an earlier one. All processes hear of each change before it is
+ * acknowledged, so the last version is the same for all, and whoever comes first writes it.
+ */
+const putKeysBack = async ({ store: { keys }, clock, log, heard }: WentBackParts): Promise<number> => {
+  const last = new Map<KeyId, Key>()
+  for (const { value } of heard.all(clock.monotonicMs()))
+    if ((last.get(value.id)?.version ?? 0) <= value.version) last.set(value.id, value)
+  let missing = 0
+  for (const key of last.values()) {
+    const kept = await keys.key(key.id)
+    if (kept === undefined)
+      log.error('a key that was made lately is lost with the former ledger', { key: key.id })
+    else if (kept.version < key.version && (await keys.putBack(key)) !== undefined) missing++
+  }
+  return missing
+}
+
+/**
+ * Charges that the ledger acknowledged and does not have. A standby has all up to some moment and nothing after it, so
+ * of those before the last good heartbeat the first missing one is found by halving; later ones may be of either.
+ */
+const lostCharges = async (
+  { store: { ledger }, clock, writer }: WentBackParts,
+  goodMs: number,
+): Promise<readonly Settle[]> => {
+  const all = writer.acknowledged.all(clock.monotonicMs())
+  const has = async (settle: Settle | undefined): Promise<boolean> =>
+    settle !== undefined && (await ledger.transfersOf(settle.callId)).length > 0
+  let [kept, end] = [0, all.filter(({ atMs }) => atMs < goodMs).length]
+  while (kept < end) {
+    const middle = (kept + end) >> 1
+    if (await has(all[middle]?.value)) kept = middle + 1
+    else end = middle
+  }
+  const lost: Settle[] = []
+  for (let from = kept; from < all.length; from += LOOKUPS) {
+    const some = all.slice(from, from + LOOKUPS).map(({ value }) => value)
+    const there = await Promise.all(some.map(has))
+    lost.push(...some.filter((_, at) => there[at] === false))
+  }
+  return lost
+}
