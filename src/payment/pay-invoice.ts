@@ -4,9 +4,5 @@ import type { CreditStore, PayOutcome } from '../store/funding/funding-port.ts'
 import type { Actor } from '../store/people/event-port.ts'
 import { awaitLeases } from './await-leases.ts'
 
-export const payFromWallet = (
-  store: CreditStore,
-  clock: Clock,
-  id: string,
-  by?: Actor,
-): Promise<PayOutcome> => awaitLeases(clock, () => store.payInvoice({ id, from: 'wallet' }, by))
+export const payFromWallet = (store: CreditStore, clock: Clock, id: string, by: Actor): Promise<PayOutcome> =>
+  awaitLeases(clock, () => store.payInvoice({ id, from: 'wallet' }, by))

@@ -22,7 +22,7 @@ export type StripeCheckout = {
   /** Where the payer returns to, in place of the operator's STRIPE_RETURN_URL or the state of the checkout. */
   readonly back?: string
   /** Recorded with the checkout. */
-  readonly by?: Actor
+  readonly by: Actor
 }
 
 /** Opens a Checkout session. Its row is written first, so that no unknown payment can come in. */

@@ -9,6 +9,7 @@ import type { Nano } from '../core/money.ts'
 import type { Clock } from '../core/time.ts'
 import { PAYMENTS_ORG, paymentAccountOf } from '../ledger/types.ts'
 import type { ChangePaid, Payment } from '../store/payments/payment-port.ts'
+import { theHouse } from '../store/people/event-port.ts'
 import type { Store } from '../store/port.ts'
 import { type Chain, chain } from './x402/chain.ts'
 import { claimOf, paymentOf } from './x402/claim.ts'
@@ -104,19 +105,25 @@ const makeGuests = async (store: X402Parts['store'], hash: Hash, guestsHash: str
       await store.keys.rehash(GUESTS_KEY, { before, hash: guestsHash, hashedBy: hash.id })
     return
   }
-  await store.wallets.createWallet({ id: GUESTS_WALLET, orgId: PAYMENTS_ORG, name: 'callers without a key' })
+  await store.wallets.createWallet(
+    { id: GUESTS_WALLET, orgId: PAYMENTS_ORG, name: 'callers without a key' },
+    theHouse,
+  )
   try {
-    await store.keys.createKey({
-      id: GUESTS_KEY,
-      hash: guestsHash,
-      hashedBy: hash.id,
-      orgId: PAYMENTS_ORG,
-      walletId: GUESTS_WALLET,
-      label: 'x402 without a key',
-      prefix: 'x402',
-      limits: {},
-      canManage: false,
-    })
+    await store.keys.createKey(
+      {
+        id: GUESTS_KEY,
+        hash: guestsHash,
+        hashedBy: hash.id,
+        orgId: PAYMENTS_ORG,
+        walletId: GUESTS_WALLET,
+        label: 'x402 without a key',
+        prefix: 'x402',
+        limits: {},
+        canManage: false,
+      },
+      theHouse,
+    )
   } catch (error) {
     // Another process was first.
     if ((await store.keys.key(GUESTS_KEY)) === undefined) throw error

@@ -19,10 +19,18 @@ export type Catalogue = {
   ended(name: string): number | undefined
 }
 
+/** The model as it is sold in this tier of its vendor's; undefined if it is not. */
+export const inTier = ({ find }: Pick<Catalogue, 'find'>, model: Model, tier: string): Model | undefined =>
+  [model, find(`${model.id}l`)].find(
+    (one) => one?.cheaper?.tier === tier && one.upstreamName === model.upstreamName,
+  )
+
 /** What the catalogue needs to know of a vendor that is on. */
 type SoldVendor = {
   readonly id: string
   readonly shortIds?: boolean
+  /** Prices of the tools that it runs, by its own name for the model. */
+  readonly hostedRatesOf?: (upstreamName: string) => UnitPrices | undefined
   /** How its models are asked, by the vendor's own name for each. */
   readonly requestStyleOf?: (upstreamName: string) => RequestStyle | undefined
 }
@@ -90,15 +98,24 @@ export const buildCatalogue = (parts: CatalogueParts): Catalogue => {
   }
 }
 
+/** A place of turnpike.yaml names a model that is not sold. */
+export class NoSuchModel extends Error {
+  readonly model: string
+
+  constructor(place: string, model: string, kind = '') {
+    super(`${place}: there is no ${kind}model '${model}'`)
+    this.model = model
+  }
+}
+
 /** The models of the table and the operator's, by id, at their selling prices, with their discounted twins. */
 const pricedModels = (parts: CatalogueParts): Map<string, Model> => {
   const markup = factorOf(parts.markup)
   const discount = factorOf(parts.discount)
   const byId = new Map<string, TableModel>()
-  for (const vendor of parts.vendors) for (const model of tableModels(vendor.id)) byId.set(model.id, model)
+  for (const vendor of parts.vendors) for (const model of tableModels(vendor)) byId.set(model.id, model)
   for (const model of parts.extra) byId.set(model.id, model)
-  for (const id of Object.keys(parts.overrides))
-    if (!byId.has(id)) throw new Error(`prices: there is no model '${id}'; its vendor may be off`)
+  for (const id of Object.keys(parts.overrides)) if (!byId.has(id)) throw new NoSuchModel('prices', id)
   const sold = new Map<string, Model>()
   const vendors = new Map(parts.vendors.map((vendor) => [vendor.id, vendor]))
   for (const { lower, later = [], ...found } of byId.values()) {
@@ -116,7 +133,10 @@ const pricedModels = (parts: CatalogueParts): Map<string, Model> => {
         eachInTime(own, (one) => ({
           ...one,
           id: twin,
-          cheaper: { tier: lower.tier, price: scaled(one.price, discount, lower.atFullPrice) },
+          cheaper: {
+            tier: lower.tier,
+            price: scaled(one.price, discount, [...(lower.atFullPrice ?? []), 'web_search']),
+          },
         })),
       )
   }
@@ -170,8 +190,7 @@ const addAliases = (
   const found = new Map<string, Model>()
   for (const [alias, name] of Object.entries(it.aliases)) {
     const model = names.get(name)
-    if (model === undefined)
-      throw new Error(`aliases.${alias}: there is no model '${name}'; its vendor may be off`)
+    if (model === undefined) throw new NoSuchModel(`aliases.${alias}`, name)
     const taken = names.get(alias)
     if (taken !== undefined && !it.hasEnded(taken))
       throw new Error(`aliases.${alias}: '${alias}' is a model's own name: ${taken.id}`)
@@ -208,18 +227,18 @@ export type TableModel = Model & {
   readonly lower?: { readonly tier: string; readonly atFullPrice?: readonly string[] }
 }
 
-const tableModels = (vendor: string): readonly TableModel[] => {
+const tableModels = (vendor: SoldVendor): readonly TableModel[] => {
   const models: Readonly<Record<string, Readonly<Record<string, CatalogueEntry>>>> = table.models
-  return Object.entries(models[vendor] ?? {}).map(([name, entry]) => modelOf(vendor, name, entry))
+  return Object.entries(models[vendor.id] ?? {}).map(([name, entry]) => modelOf(vendor, name, entry))
 }
 
-const modelOf = (vendor: string, name: string, entry: CatalogueEntry): TableModel => ({
-  id: `${vendor}/${name}`,
-  vendor,
+const modelOf = ({ id, hostedRatesOf }: SoldVendor, name: string, entry: CatalogueEntry): TableModel => ({
+  id: `${id}/${name}`,
+  vendor: id,
   upstreamName: name,
   kind: entry.kind === 'embeddings' ? 'embeddings' : 'chat',
   price: {
-    rates: ratesOf(entry.rates),
+    rates: { ...ratesOf(entry.rates), ...(entry.kind === 'embeddings' ? {} : hostedRatesOf?.(name)) },
     tiers: (entry.tiers ?? []).map(
       (tier): Tier => ({ aboveInputTokens: tier.above, rates: ratesOf(tier.rates) }),
     ),

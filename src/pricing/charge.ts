@@ -1,6 +1,7 @@
 /** The charge of a call: units times prices, one rounding, upwards, on the total. */
 import type { Model, Price, UnitPrices } from '../core/model.ts'
 import { decimalOf, type Nano, nanoFromPicoUp, nanoFromSafePicoUp, type Pico } from '../core/money.ts'
+import type { Mutable } from '../core/mutable.ts'
 import { inputTokens, type Usage, type UsageClass, usageClasses } from '../core/usage.ts'
 
 /** The class that prices a class without a rate of its own. */
@@ -25,9 +26,12 @@ export const priceOf = (model: Model, served?: string): Price =>
     ? model.price
     : model.cheaper.price
 
-/** The usage of a call, plus the call itself if it has a price of its own. */
+/**
+ * The usage of a call, plus the call itself if it has a price of its own. A usage without any class is of a call that
+ * came to nothing (its prompt was blocked), and is free.
+ */
 export const withCall = (price: Price, usage: Usage): Usage =>
-  price.rates.call === undefined ? usage : { ...usage, call: 1 }
+  price.rates.call === undefined || Object.keys(usage).length === 0 ? usage : { ...usage, call: 1 }
 
 /** The rate of a class; 0 only if neither it nor its base class is priced. */
 export const rateOf = (rates: UnitPrices, usageClass: UsageClass): Pico => {
@@ -73,12 +77,48 @@ export const chargeFor = (price: Price, usage: Usage): Nano => {
 const largeSum = (rates: UnitPrices, usage: Usage): bigint =>
   usageClasses.reduce((sum, one) => sum + BigInt(usage[one] ?? 0) * BigInt(rateOf(rates, one)), 0n)
 
-/** The unit prices behind a charge, for the classes that were used: `chargeFor` rounds units times these. */
+/** The class that each cached token would be in, had the vendor no cache. */
+const uncached = [
+  ['cache_read', 'input'],
+  ['cache_write', 'input'],
+  ['cache_write_1h', 'input'],
+  ['cache_read_audio', 'input_audio'],
+] as const
+
+/**
+ * What a usage would have cost without the vendor's cache, less what it costs: negative if writing to the cache cost
+ * more than reading from it saved. Undefined if no cache was used.
+ */
+const cacheSaving = (price: Price, usage: Usage, cost: Nano): Nano | undefined => {
+  if (uncached.every(([cached]) => usage[cached] === undefined)) return undefined
+  const plain: Mutable<Usage> = { ...usage }
+  for (const [cached, instead] of uncached) {
+    plain[instead] = (plain[instead] ?? 0) + (usage[cached] ?? 0)
+    plain[cached] = 0
+  }
+  return chargeFor(price, plain) - cost
+}
+
+/** The charge for a usage, and what the vendor's cache saved of it. */
+export const costOf = (
+  price: Price,
+  usage: Usage,
+): { readonly cost: Nano; readonly cacheSaved: Nano | undefined } => {
+  const cost = chargeFor(price, usage)
+  return { cost, cacheSaved: cacheSaving(price, usage, cost) }
+}
+
+/**
+ * The unit prices behind a charge: `chargeFor` rounds units times these. They are those of the classes that were used,
+ * and of what cached tokens would have been, so that a receipt tells what the cache saved.
+ */
 export const unitPrices = (price: Price, usage: Usage): UnitPrices => {
   const rates = ratesFor(price, inputTokens(usage))
   const used: { [Class in UsageClass]?: Pico } = {}
   for (const usageClass of usageClasses)
     if ((usage[usageClass] ?? 0) > 0) used[usageClass] = rateOf(rates, usageClass)
+  for (const [cached, instead] of uncached)
+    if (used[cached] !== undefined) used[instead] = rateOf(rates, instead)
   return used
 }
 

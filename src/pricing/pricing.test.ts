@@ -1,27 +1,25 @@
 /** Prices: hand-computed bills, and the law that no charge exceeds its quote. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { knowledgeOf } from '../../scripts/catalogue-knowledge.ts'
 import type { InputSize } from '../core/call.ts'
 import type { Model, Price } from '../core/model.ts'
-import { inputTokens, type Usage, usageClasses } from '../core/usage.ts'
+import { inputTokens, type Usage } from '../core/usage.ts'
 import { vendors } from '../vendors/index.ts'
-import { buildCatalogue, type Override } from './catalogue.ts'
-import { chargeFor, costDetails, priceOf, rateOf, ratesFor, withCall } from './charge.ts'
+import { buildCatalogue } from './catalogue.ts'
+import { chargeFor, costDetails, costOf, priceOf, withCall } from './charge.ts'
 import { affordableOutput, ceiling, inputBound } from './quote.ts'
 
-/** A day after some models have ended and before others do. */
-const TODAY = Date.parse('2026-11-21')
-const parts = {
-  vendors: vendors.map(({ id, shortIds }) => ({ id, shortIds: shortIds === true })),
+const models = buildCatalogue({
+  vendors: vendors.map(({ id, hostedRatesOf }) => ({
+    id,
+    ...(hostedRatesOf === undefined ? {} : { hostedRatesOf }),
+  })),
   extra: [],
   overrides: {},
   markup: '1',
   discount: '0.5',
-  now: () => TODAY,
-}
-const catalogue = buildCatalogue(parts)
-const models = catalogue.list()
+  now: () => Date.parse('2026-11-21'),
+}).list()
 const price = (rates: Price['rates'], tiers: Price['tiers'] = []): Price => ({ rates, tiers, version: 't' })
 
 // Rates in pico-dollars per token: 0.15 USD per million is 150 000.
@@ -72,155 +70,39 @@ test('cost details are exact by class', () => {
   })
 })
 
-test('the catalogue sells the known vendors, short ids and the discounted family', () => {
-  expect(models.length).toBeGreaterThan(500)
-  expect(catalogue.find('gpt-4o-mini')?.id).toBe('openai/gpt-4o-mini')
-  expect(catalogue.find('openai/gpt-5-minil')).toMatchObject({
-    price: { rates: { input: 250_000, cache_read: 25_000, output: 2_000_000 } },
-    cheaper: { tier: 'flex', price: { rates: { input: 125_000, cache_read: 12_500, output: 1_000_000 } } },
+const saved = (...of: Parameters<typeof costOf>) => costOf(...of).cacheSaved
+
+test('what a cache saved is what its tokens would have cost beside it, at the same length of input', () => {
+  const dear = price({
+    input: 1_000_000,
+    cache_read: 100_000,
+    cache_write: 1_250_000,
+    cache_write_1h: 2_000_000,
   })
-  expect(catalogue.find('openai/text-embedding-3-small')?.kind).toBe('embeddings')
-  expect(catalogue.find('openrouter/openai/gpt-4o-mini')?.upstreamName).toBe('openai/gpt-4o-mini')
-  expect(catalogue.find('constructor')).toBeUndefined()
-  for (const model of models) {
-    expect([model.id, (model.price.rates.input ?? 0) > 0]).toEqual([model.id, true])
-    expect([model.id, model.contextTokens > 0 && model.maxOutputTokens <= model.contextTokens]).toEqual([
-      model.id,
-      true,
-    ])
-  }
+  expect(saved(dear, { input: 5, cache_read: 1_000 })).toBe(900_000n)
+  expect(saved(dear, { cache_write: 1_000, cache_write_1h: 10 })).toBe(-260_000n)
+  expect(saved(dear, { cache_read: 1_000, cache_write: 3_600 })).toBe(0n)
+  // Cached tokens count towards a tier, and would without the cache.
+  expect(saved(tiered, { input: 2_000, cache_read: 270_000 })).toBe(270_000n * 4_500n)
+  const sound = price({ input: 1_000, input_audio: 40_000, cache_read_audio: 10_000 })
+  expect(saved(sound, { cache_read_audio: 1_000 })).toBe(30_000n)
 })
 
-test('only models whose vendor has a cheaper tier have a twin, each from a named document', () => {
-  const twins = models.filter(({ cheaper }) => cheaper !== undefined)
-  expect(twins.length).toBeGreaterThan(10)
-  for (const id of [
-    'openai/text-embedding-3-smalll',
-    'openai/gpt-4o-minil',
-    'gpt-5-codexl',
-    'groq/openai/gpt-oss-120bl',
-  ])
-    expect([id, catalogue.find(id)]).toEqual([id, undefined])
-  for (const { id, vendor, kind, price, cheaper, upstreamName } of twins) {
-    const known = knowledgeOf[vendor]?.cheaper?.find((one) => one.models.includes(upstreamName))
-    expect([id, kind, known?.tier]).toEqual([id, 'chat', cheaper?.tier])
-    for (const usageClass of usageClasses)
-      expect(rateOf(cheaper?.price.rates ?? {}, usageClass)).toBeLessThanOrEqual(
-        rateOf(price.rates, usageClass),
-      )
-  }
-  // What the vendor bills in full in its cheaper tier, too.
-  expect(catalogue.find('google/gemini-3.8-flashl')?.cheaper?.price.rates).toEqual({
-    input: 375_000,
-    cache_read: 75_000,
-    output: 1_875_000,
-  })
-})
-
-test('every fact that no price catalogue has names a public document and the day it was noted', () => {
-  for (const { cheaper = [], notSold = [], ends = [] } of Object.values(knowledgeOf))
-    for (const { source, noted, models: named } of [...cheaper, ...notSold, ...ends]) {
-      expect(source).toMatch(/^https:\/\/[a-z0-9.-]+\/\S+$/)
-      expect(noted).toMatch(/^\d{4}-\d{2}-\d{2}$/)
-      expect(named.length).toBeGreaterThan(0)
-    }
-})
-
-test('what has ended or is no chat model is not sold; what will end is, until that day begins', () => {
-  for (const id of [
-    'openai/gpt-3.5-turbo-instruct',
-    'openai/o1-preview',
-    'anthropic/claude-2',
-    'claude-3-opus-latest',
-  ])
-    expect([id, catalogue.find(id)]).toEqual([id, undefined])
-  expect(catalogue.ended('openai/o1-preview')).toBe(Date.parse('2025-07-28'))
-  expect(catalogue.ended('openai/gpt-5')).toBeUndefined()
-  for (const { endsAt } of models) expect(endsAt ?? Infinity).toBeGreaterThan(TODAY)
-  let now = Date.parse('2026-12-11') - 1
-  const later = buildCatalogue({ ...parts, now: () => now })
-  expect([later.find('gpt-5')?.id, later.find('gpt-5l')?.id]).toEqual(['openai/gpt-5', 'openai/gpt-5l'])
-  now++
-  expect([later.find('gpt-5'), later.find('gpt-5l'), later.find('openai/gpt-5')]).toEqual([
-    undefined,
-    undefined,
-    undefined,
-  ])
-  expect(later.list().some(({ id }) => id.startsWith('openai/gpt-5l'))).toBe(false)
-})
-
-test('markup and overrides are exact, and an override of nothing is an error that names it', () => {
-  const openai = { ...parts, vendors: [{ id: 'openai' }], markup: '1.15' }
-  expect(buildCatalogue(openai).find('openai/gpt-4o-mini')?.price.rates).toEqual({
-    input: 172_500,
-    cache_read: 86_250,
-    output: 690_000,
-  })
-  expect(() => buildCatalogue({ ...openai, overrides: { 'openai/nope': { rates: { input: 1 } } } })).toThrow(
-    "'openai/nope'",
-  )
-})
-
-test('law: a price that the operator sets is charged at every length of the input', () => {
-  const long = models.filter(({ price: { tiers }, cheaper }) => tiers.length > 0 && cheaper === undefined)
-  expect(long.length).toBeGreaterThan(10)
-  fc.assert(
-    fc.property(
-      fc.constantFrom(...long),
-      fc.constantFrom('input', 'output', 'cache_read' as const),
-      fc.nat(2_000_000),
-      (model, usageClass, tokens) => {
-        const overrides = { [model.id]: { rates: { [usageClass]: 100_000_000 } } }
-        const found = buildCatalogue({ ...parts, vendors: [{ id: model.vendor }], overrides }).find(model.id)
-        const rates = ratesFor(found?.price ?? model.price, tokens)
-        expect(rates[usageClass]).toBe(100_000_000)
-        const others = ratesFor(model.price, tokens)
-        for (const other of usageClasses)
-          if (other !== usageClass) expect(rates[other]).toBe(others[other] as number)
-      },
-    ),
-    { numRuns: 300 },
-  )
-})
-
-test("300,000 tokens at the operator's 100 USD a million cost 30 USD, and the operator's own tiers replace the table's", () => {
-  const id = 'openai/gpt-5.4'
-  const rates = { input: 100_000_000, output: 100_000_000 }
-  const charged = (override: Override) => {
-    const model = buildCatalogue({ ...parts, overrides: { [id]: override } }).find(id)
-    return chargeFor((model as Model).price, { input: 300_000, output: 100 })
-  }
-  expect(charged({ rates })).toBe(30_010_000_000n)
-  const tiers = [{ aboveInputTokens: 1_000, rates: { input: 200_000_000 } }]
-  expect(charged({ rates, tiers })).toBe(60_010_000_000n)
-})
-
-test('aliases stand for models; they hide none and stand for none that is not there', () => {
-  const aliased = buildCatalogue({
-    ...parts,
-    aliases: { fast: 'groq/openai/gpt-oss-20b', best: 'gpt-6-astra', 'o1-preview': 'gpt-6-sol' },
-  })
-  expect(['fast', 'best', 'o1-preview'].map((name) => aliased.find(name)?.id)).toEqual([
-    'groq/openai/gpt-oss-20b',
-    'openai/gpt-6-astra',
-    // The name of a retired model is free.
-    'openai/gpt-6-sol',
-  ])
-  expect(aliased.list().find(({ id }) => id === 'openai/gpt-6-astra')?.aliases).toEqual(['best'])
-  expect(() => buildCatalogue({ ...parts, aliases: { fast: 'groq/nope' } })).toThrow(
-    "aliases.fast: there is no model 'groq/nope'",
-  )
-  expect(() => buildCatalogue({ ...parts, aliases: { 'gpt-5': 'gpt-6-sol' } })).toThrow(
-    "'gpt-5' is a model's own name",
-  )
-})
-
-const size = fc.record({
+const plainSize = fc.record({
   textBytes: fc.nat(3_000_000),
   images: fc.nat(5),
   audioBytes: fc.constantFrom(0, 0, 1_300, 500_000),
   unbounded: fc.boolean(),
 })
+const size: fc.Arbitrary<InputSize> = fc.oneof(
+  { weight: 3, arbitrary: plainSize },
+  {
+    weight: 1,
+    arbitrary: fc
+      .record({ rounds: fc.integer({ min: 2, max: 12 }), searches: fc.nat(20) })
+      .map((hosted) => ({ textBytes: 9, images: 0, audioBytes: 0, unbounded: true, hosted })),
+  },
+)
 /** The table's, and what an operator may add: a fee per call, tiers, a cheaper tier. */
 const odd: readonly Model[] = models.slice(0, 20).map((model, index) => {
   const dear = price({ ...model.price.rates, call: 7_000_000_001 + index }, model.price.tiers)
@@ -247,6 +129,7 @@ const usageWithin = (model: Model, it: InputSize, output: number, random: readon
     cache_write_1h: hour,
     reasoning,
     output: outputs - reasoning,
+    web_search: part(it.hosted?.searches ?? 0, 2),
   }
 }
 
@@ -269,6 +152,36 @@ test('law: for every model, call, tier and usage that the bounds allow, the char
     ),
     { numRuns: 5_000 },
   )
+})
+
+/** The least sizes of a call whose input may reach each tier of the model, and one below them. */
+const sizesOf = ({ price: { tiers }, contextTokens }: Model): readonly InputSize[] =>
+  [0, ...tiers.map(({ aboveInputTokens }) => Math.min(aboveInputTokens, contextTokens))].flatMap(
+    (textBytes) => [0, 500_000].map((audioBytes) => ({ textBytes, images: 1, audioBytes })),
+  )
+
+const textIn = ['input', 'cache_read', 'cache_write', 'cache_write_1h', 'input_image'] as const
+const soundIn = [...textIn, 'input_audio', 'cache_read_audio'] as const
+const textOut = ['output', 'reasoning'] as const
+const soundOut = [...textOut, 'output_audio', 'output_image'] as const
+
+/** Tiers that vendors name, and one of which nobody has heard. */
+const namedTiers = [undefined, 'flex', 'default', 'standard', 'on_demand', 'priority', 'scale', 'ultrafast']
+
+test('law: every model in every tier, each class of usage at its bound: the charge is at most the quote', () => {
+  const above: string[] = []
+  for (const model of [...models, ...odd])
+    for (const it of sizesOf(model)) {
+      const [tokens, output] = [inputBound(model, it), model.maxOutputTokens]
+      const quote = ceiling(model, it, output, 1)
+      for (const into of it.audioBytes > 0 ? soundIn : textIn)
+        for (const out of model.capabilities.includes('audio') ? soundOut : textOut)
+          for (const served of new Set(namedTiers.map((tier) => priceOf(model, tier)))) {
+            const usage = withCall(served, { [into]: tokens, [out]: output })
+            if (chargeFor(served, usage) > quote) above.push(`${model.id}: ${into}, ${out}`)
+          }
+    }
+  expect(above).toEqual([])
 })
 
 test('law: what is affordable fits the budget, is the most that does, and never grows with a smaller budget', () => {

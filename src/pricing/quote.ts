@@ -28,10 +28,10 @@ const spokenClasses: readonly UsageClass[] = [...outputClasses, 'output_audio', 
 
 /**
  * The most input tokens that the call can have: no byte-level tokenizer makes more tokens than bytes, and no chat model
- * takes more than its context. A call for embeddings has many inputs, each of which may fill the context.
+ * takes more than its context; with tools that the vendor runs, it may take that in each round. A call for embeddings has many inputs, each of which may fill the context.
  */
 export const inputBound = (model: Model, size: InputSize): number => {
-  if (size.unbounded === true) return model.contextTokens
+  if (size.unbounded === true) return model.contextTokens * (size.hosted?.rounds ?? 1)
   const most = unboundedInput(model, size)
   return model.kind === 'embeddings' ? most : Math.min(most, model.contextTokens)
 }
@@ -53,7 +53,12 @@ const dearest = (rates: UnitPrices, classes: readonly UsageClass[]): Pico => {
   return highest
 }
 
-type Dearest = { readonly input: Pico; readonly output: Pico; readonly call: Pico }
+type Dearest = {
+  readonly input: Pico
+  readonly output: Pico
+  /** The call itself, with the searches that it may make. */
+  readonly call: Pico
+}
 
 const dearestOf = (
   rates: UnitPrices,
@@ -82,7 +87,8 @@ const dearestRates = (model: Model, size: InputSize, tokens: number): Dearest =>
       call: Math.max(highest.call, reached.call),
     }
   }
-  return highest
+  const searches = (size.hosted?.searches ?? 0) * (model.price.rates.web_search ?? 0)
+  return searches === 0 ? highest : { ...highest, call: highest.call + searches }
 }
 
 /** The most that the call can cost with up to `maxOutput` tokens in each of `choices` answers. */
@@ -90,25 +96,41 @@ export const ceiling = (model: Model, size: InputSize, maxOutput: number, choice
   const tokens = inputBound(model, size)
   const rates = dearestRates(model, size, tokens)
   const small = tokens * rates.input + maxOutput * choices * rates.output + rates.call
-  if (Number.isSafeInteger(small)) return nanoFromSafePicoUp(small)
+  if (size.compacts === undefined && Number.isSafeInteger(small)) return nanoFromSafePicoUp(small)
   return nanoFromPicoUp(
     BigInt(tokens) * BigInt(rates.input) +
       BigInt(maxOutput) * BigInt(choices) * BigInt(rates.output) +
-      BigInt(rates.call),
+      BigInt(rates.call) +
+      summaryBound(model, size, tokens, rates),
   )
 }
+
+/** The most that summaries cost which the vendor writes before each round: the input once more, and what it writes. */
+const summaryBound = (model: Model, size: InputSize, tokens: number, rates: Dearest): bigint =>
+  size.compacts === true
+    ? BigInt(size.hosted?.rounds ?? 1) *
+      (BigInt(tokens) * BigInt(rates.input) + BigInt(model.maxOutputTokens) * BigInt(rates.output))
+    : 0n
 
 /** The largest output bound, up to the model's own, whose ceiling fits the budget; 0 if none does. */
 export const affordableOutput = (model: Model, size: InputSize, choices: number, budget: Nano): number => {
   const tokens = inputBound(model, size)
   const rates = dearestRates(model, size, tokens)
-  const left = budget * 1_000n - BigInt(tokens) * BigInt(rates.input) - BigInt(rates.call)
+  const input = BigInt(tokens) * BigInt(rates.input) + summaryBound(model, size, tokens, rates)
+  const left = budget * 1_000n - input - BigInt(rates.call)
   if (left < 0n) return 0
   const each = BigInt(choices) * BigInt(rates.output)
   if (each === 0n) return model.maxOutputTokens
   const affordable = left / each
   return affordable > BigInt(model.maxOutputTokens) ? model.maxOutputTokens : Number(affordable)
 }
+
+/**
+ * Whether the tools that the vendor runs have a price for the model. If the price depends on the length of each of several
+ * rounds it is not known: the usage is a sum over the rounds.
+ */
+export const hostedArePriced = ({ price }: Model, rounds: number): boolean =>
+  price.rates.web_search !== undefined && (price.tiers.length === 0 || rounds === 1)
 
 /** The smallest useful charge: the input and one token of output. */
 export const smallestUseful = (model: Model, size: InputSize): Nano =>

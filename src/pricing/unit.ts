@@ -19,7 +19,10 @@ const handfuls: { readonly [Class in UsageClass]?: readonly [count: number, name
 export const unitOf = ({ rates }: Price): UsageClass | 'token' => {
   const priced = usageClasses.filter((one) => rates[one] !== undefined)
   const own = priced.filter((one) => !inTokens.has(one))
-  return own.find((one) => one !== 'call') ?? (priced.length > own.length ? 'token' : 'call')
+  return (
+    own.find((one) => one !== 'call' && one !== 'web_search') ??
+    (priced.length > own.length ? 'token' : 'call')
+  )
 }
 
 /** The class of tokens that a model produces. */

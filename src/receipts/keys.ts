@@ -2,14 +2,9 @@
  * Receipt keys: Ed25519, named by their RFC 7638 thumbprint, published as a JWKS, and kept sealed.
  * Source of the formats: RFC 8037 (Ed25519 in JOSE), RFC 7517 (JWKS), RFC 7638 (thumbprint).
  */
-import {
-  createCipheriv,
-  createDecipheriv,
-  createPrivateKey,
-  createPublicKey,
-  type KeyObject,
-} from 'node:crypto'
+import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { isObject, type Json } from '../core/json-body.ts'
+import { sealed, unsealed } from '../core/sealed.ts'
 import { bytesOf } from './base64url.ts'
 
 /** A public key as it is published: `x` is its 32 bytes in base64url. */
@@ -49,30 +44,12 @@ export const readJwks = (value: Json | undefined): ReadonlyMap<string, KeyObject
   return keys
 }
 
-const CIPHER = 'aes-256-gcm'
-const IV_BYTES = 12
-const TAG_BYTES = 16
-
 /** Encrypts a private key under a secret of 32 bytes, bound to its name; `iv` is twelve fresh random bytes. */
-export const seal = (key: KeyObject, kid: string, secret: Uint8Array, iv: Uint8Array): string => {
-  const cipher = createCipheriv(CIPHER, secret, iv)
-  cipher.setAAD(Buffer.from(kid))
-  const hidden = Buffer.concat([cipher.update(key.export({ format: 'der', type: 'pkcs8' })), cipher.final()])
-  return Buffer.concat([iv, cipher.getAuthTag(), hidden]).toString('base64url')
-}
+export const seal = (key: KeyObject, kid: string, secret: Uint8Array, iv: Uint8Array): string =>
+  sealed(key.export({ format: 'der', type: 'pkcs8' }), kid, secret, iv)
 
 /** Decrypts the private key; undefined under another secret. */
-export const unseal = (sealed: string, kid: string, secret: Uint8Array): KeyObject | undefined => {
-  const bytes = Buffer.from(sealed, 'base64url')
-  try {
-    const decipher = createDecipheriv(CIPHER, secret, bytes.subarray(0, IV_BYTES), {
-      authTagLength: TAG_BYTES,
-    })
-    decipher.setAAD(Buffer.from(kid))
-    decipher.setAuthTag(bytes.subarray(IV_BYTES, IV_BYTES + TAG_BYTES))
-    const der = Buffer.concat([decipher.update(bytes.subarray(IV_BYTES + TAG_BYTES)), decipher.final()])
-    return createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
-  } catch {
-    return undefined
-  }
+export const unseal = (text: string, kid: string, secret: Uint8Array): KeyObject | undefined => {
+  const der = unsealed(text, kid, secret)
+  return der === undefined ? undefined : createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
 }

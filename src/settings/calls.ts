@@ -2,7 +2,7 @@
  * Settings that a running server reads while it answers, as `gateway.options`: rates, bounds, times, and what the house
  * gives away. A new setting needs only a row here.
  */
-import { amount, amountAboveZero, block, duration, integer, integerOrOff, list, matching } from './form.ts'
+import { amount, amountAboveZero, block, duration, integer, integerOr, list, matching } from './form.ts'
 import type { SettingGroup, ValuesOf } from './setting.ts'
 
 const seconds = duration('seconds', 1, 99_999)
@@ -27,7 +27,7 @@ const rates = {
     is: perMinute,
     fallback: '60',
     meaning:
-      'Requests per minute that one network address (IPv6: /64) may make at a process without paying: quotes of x402, payments that buy nothing, lists of models, trials, claims of change, each counted separately.',
+      'Requests per minute that one network address (IPv6: /64) may make at a process without paying: quotes of x402, payments that buy nothing, lists of models, lists and searches of tools, the API reference for programs, trials, claims of change, each counted separately.',
   },
   reportRpm: {
     name: 'REPORT_RPM',
@@ -91,12 +91,25 @@ const bounds = {
     meaning:
       'Longest message of a WebSocket; a longer one closes it with 1009. The runtime holds incomplete messages, which are not counted in BUFFER_BYTES_MAX: they take at most SOCKETS_MAX times this size.',
   },
+  vendorSockets: {
+    name: 'VENDOR_SOCKETS',
+    is: integerOr('off', 1, 999_999),
+    fallback: 'off',
+    meaning:
+      'How many WebSockets to vendors a process keeps open at once, for turns of WebSocket `/v1/responses` at vendors that have one too (OpenAI, Azure OpenAI): the vendor then hears only what is new. `off` asks every vendor over HTTP.',
+  },
   keptBytesMax: {
     name: 'KEPT_BYTES_MAX',
     is: integer(1_000, 999_999_999_999_999),
     fallback: '1073741824',
     meaning:
       'Bytes of answers that a process keeps for repeats (`Idempotency-Key`) of one key in a day; further new calls with that header are refused with 429.',
+  },
+  keptWalletBytesMax: {
+    name: 'KEPT_WALLET_BYTES_MAX',
+    is: integer(1_000, 999_999_999_999_999),
+    fallback: '4294967296',
+    meaning: 'The same for all keys of one wallet together.',
   },
   keySharePercent: {
     name: 'KEY_SHARE_PERCENT',
@@ -114,7 +127,7 @@ const bounds = {
   },
   keepDetails: {
     name: 'KEEP_DETAILS',
-    is: integerOrOff(1, 9_999, 'months'),
+    is: integerOr('off', 1, 9_999, 'months'),
     fallback: '13',
     meaning:
       'For how many whole months before the present one details of calls are kept: model, tokens, prices, and so also receipts on request. Older details and other old rows are deleted; postings stay (growth.md). `off` keeps everything.',
@@ -144,6 +157,13 @@ const times = {
     fallback: '60',
     meaning:
       'How long the reader of a stream may take nothing while something waits for it; then it counts as gone, and is charged for what it was sent.',
+  },
+  ledgerPatienceMs: {
+    name: 'LEDGER_PATIENCE_SECONDS',
+    is: duration('seconds', 6, 600),
+    fallback: '30',
+    meaning:
+      'How long a stream that has used up what it holds waits for a ledger that is away, as in a failover of the database. It is kept alive meanwhile, and then ends with an error that says why.',
   },
   connectionSeconds: {
     name: 'CONNECTION_SECONDS',

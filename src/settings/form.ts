@@ -37,15 +37,19 @@ export const integer = (least: number, most: number, of?: string): Form<number> 
     wholeWithin(text, least, most),
   )
 
-/** A whole number, or `off`, which becomes undefined. */
-export const integerOrOff = (least: number, most: number, of: string): Form<number | undefined> => ({
-  allowed: `a number of ${of} from ${least} to ${most}, or off`,
-  read: (text) => {
-    if (text === 'off') return { value: undefined }
-    const value = wholeWithin(text, least, most)
-    return value === undefined ? { unfit: text } : { value }
-  },
-})
+/** A whole number, or this word, which becomes undefined; `of` names what it counts. */
+export const integerOr = (
+  word: string,
+  least: number,
+  most: number,
+  of?: string,
+): Form<number | undefined> => {
+  const number = integer(least, most, of)
+  return {
+    allowed: `${number.allowed}, or ${word}`,
+    read: (text) => (text === word ? { value: undefined } : number.read(text)),
+  }
+}
 
 const unitMs = { seconds: 1_000, hours: HOUR_MS, days: DAY_MS }
 

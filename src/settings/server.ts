@@ -3,6 +3,7 @@ import {
   amount,
   duration,
   integer,
+  integerOr,
   listOfSome,
   matching,
   oneOf,
@@ -38,13 +39,20 @@ export const serverSettings = {
     is: pathOrOff(),
     fallback: './data/journal',
     meaning:
-      'Folder for charges while PostgreSQL cannot be reached, on a disk that outlives the process; with `off` a call whose charge is not answered within two seconds ends with 503 and may have been charged. Not used with SQLite.',
+      'Folder for charges while the ledger cannot be reached or written, on a disk that outlives the process; with SQLite it is beside the ledger unless it is set, preferably to a folder on another disk. With `off` a call whose charge is not answered within two seconds ends with 503 and may have been charged.',
   },
   workers: {
     name: 'WORKERS',
     is: integer(1, 999),
     fallback: '1',
     meaning: 'Processes that share the port; more than one needs PostgreSQL. The same as --workers.',
+  },
+  memoryMax: {
+    name: 'MEMORY_MAX',
+    is: integerOr('auto', 64_000_000, 999_999_999_999_999),
+    fallback: 'auto',
+    meaning:
+      'Memory, in bytes, that all processes of this server may use together; with `auto` that of the machine, or the limit of its container or unit (cgroup). Where it is small, the defaults of BUFFER_BYTES_MAX, BODY_BYTES_MAX, OPEN_CALLS_MAX and SOCKETS_MAX become smaller; operations.md says how.',
   },
   configFile: {
     name: 'TURNPIKE_CONFIG',

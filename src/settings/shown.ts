@@ -20,12 +20,17 @@ export type ShownSetting = {
 const withoutPassword = (text: string): string => text.replace(/(:\/\/)[^/@]*@/g, '$1…@')
 
 /** Every setting of the groups as the environment has it. */
-export const shownSettings = (groups: SettingGroup, environment: Environment): readonly ShownSetting[] =>
+export const shownSettings = (
+  groups: SettingGroup,
+  environment: Environment,
+  /** Defaults that this machine makes smaller. */
+  smaller: Environment = {},
+): readonly ShownSetting[] =>
   Object.entries(groups).flatMap(([group, entry]) =>
     rowsOf({ [group]: entry }).map(({ name, is, fallback, meaning }): ShownSetting => {
       const set = environment[name]
       const given = set !== undefined && set !== ''
-      const text = given ? set : fallback
+      const text = given ? set : (smaller[name] ?? fallback)
       const secret = is.secret === true
       return {
         group,

@@ -1,11 +1,12 @@
 /** A key narrows its own limits; its creator decides how wide they may be. */
 import { expect, test } from 'bun:test'
+import { z } from 'zod'
 import { readAs } from '../core/body.ts'
 import { Refusal } from '../core/refusal.ts'
 import { nameFor } from './aliases.ts'
 import { checkSelfChange } from './change-limits.ts'
 import type { Key } from './key.ts'
-import { limitsBody } from './limits-body.ts'
+import { limitMembers, limitsOfBody, toLimits } from './limits-body.ts'
 
 const key: Key = {
   id: 'key_1',
@@ -25,9 +26,9 @@ const key: Key = {
 const names = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`name ${at}`, 'm']))
 const change = (body: Record<string, unknown>) => {
-  const read = readAs(limitsBody, JSON.parse(JSON.stringify(body)))
+  const read = readAs(z.strictObject(limitMembers, toLimits), JSON.parse(JSON.stringify(body)))
   if (read instanceof Refusal) return read.code
-  return checkSelfChange(key, read, 1_000)?.code ?? 'allowed'
+  return checkSelfChange(key, limitsOfBody(read), 1_000)?.code ?? 'allowed'
 }
 
 test.each([
@@ -53,7 +54,9 @@ test.each([
   [{ disabled: null }, 'allowed'],
   [{}, 'allowed'],
   [{ spend_cap_usd: -1 }, 'invalid_parameter'],
-  [{ spend_cap_usd: '5' }, 'invalid_parameter'],
+  [{ spend_cap_usd: '5' }, 'allowed'],
+  [{ spend_cap_usd: '10.000000001' }, 'forbidden'],
+  [{ spend_cap_usd: 'five' }, 'invalid_parameter'],
   [{ spend_cap_usd: 1e300 }, 'invalid_parameter'],
   [{ spend_cap_usd: 1e-12 }, 'invalid_parameter'],
   [{ rpm_limit: 0 }, 'invalid_parameter'],
@@ -78,9 +81,12 @@ test.each([
   expect(change(body)).toBe(outcome)
 })
 
-test('a key cannot lift the block of its creator', () => {
-  const refusal = checkSelfChange({ ...key, disabledReason: 'operator' }, { disabled: false }, 1_000)
-  expect(refusal?.code).toBe('forbidden')
+test.each(['operator', 'reseller'] as const)('a key cannot lift a block by the %s', (disabledReason) => {
+  const refusal = checkSelfChange({ ...key, disabledReason }, { disabled: false }, 1_000)
+  expect([refusal?.code, refusal?.message]).toEqual([
+    'forbidden',
+    `The key was disabled by the ${disabledReason}; only they can enable it.`,
+  ])
 })
 
 test('a name is looked for among the aliases alone, not in what every object has', () => {

@@ -1,55 +1,45 @@
 /** Who may change which limit of a key: the key narrows itself, its creator decides how wide the limits may be. */
-import { decimalFromNano, type Nano } from '../core/money.ts'
 import { type Refusal, refuse } from '../core/refusal.ts'
-import type { Key } from './key.ts'
+import { isBlocked, type Key } from './key.ts'
+import { isWider, type LimitValue, limitList, type LimitRow as Row, limitText as textOf } from './limits.ts'
 import type { LimitsBody } from './limits-body.ts'
-import { rateNames, rateWindows } from './rates.ts'
 
 /**
  * Why a key may not make this change to itself; undefined when it may. `planRpm` binds a key that was granted no rate
  * of its own.
  */
 export const checkSelfChange = (key: Key, change: LimitsBody, planRpm: number): Refusal | undefined => {
-  const { spendCap, monthlyCap, rpm, stopAt } = key.granted
-  if (raises(change.spendCap, spendCap)) return bound(key, 'spend_cap_usd', spendCap)
-  if (raises(change.monthlyCap, monthlyCap)) return bound(key, 'monthly_cap_usd', monthlyCap)
-  for (const rate of rateNames)
-    if (raises(change[rate], key.granted[rate]))
-      return bound(key, rateWindows[rate].member, key.granted[rate])
-  if (rpm === undefined && change.rpm != null && change.rpm > planRpm) return abovePlan(key, planRpm)
-  if (
-    stopAt !== undefined &&
-    change.stopAt !== undefined &&
-    (change.stopAt === null || change.stopAt < stopAt)
-  )
-    return bound(key, 'stop_at_remaining_usd', stopAt)
-  if (change.canManage === true && !key.canManage)
-    return refuse('forbidden', `A key cannot give itself the right to manage; ${creatorOf(key)} can.`)
-  if (change.disabled === false && key.disabledReason === 'operator')
+  for (const [name, row] of limitList) {
+    const [asked, granted] = [change[name], key.granted[name]]
+    // A limit that was never granted may be set to anything.
+    if (asked === undefined || granted === undefined) continue
+    if (asked === null || isWider(row, asked, granted)) return bound(key, row, granted)
+  }
+  if (key.granted.rpm === undefined && change.rpm != null && change.rpm > planRpm)
+    return abovePlan(key, planRpm)
+  if (change.subWallet !== undefined)
     return refuse(
       'forbidden',
-      'The key was disabled by the operator or the reseller; only they can enable it.',
+      `A key cannot bind itself to a sub-wallet, or release itself; ${creatorOf(key)} can.`,
+      { members: { param: 'sub_wallet' } },
     )
+  if (change.canManage === true && !key.canManage)
+    return refuse('forbidden', `A key cannot give itself the right to manage; ${creatorOf(key)} can.`)
+  if (change.disabled === false && isBlocked(key))
+    return refuse('forbidden', `The key was disabled by the ${key.disabledReason}; only they can enable it.`)
   return undefined
 }
-
-/** An absent limit stays unchanged, and one that was never granted may be set to anything. */
-const raises = (requested: Nano | number | null | undefined, granted: Nano | number | undefined): boolean =>
-  requested !== undefined && granted !== undefined && (requested === null || requested > granted)
 
 const creatorOf = ({ ancestors }: Key): string =>
   ancestors.length > 0 ? 'the key that made it' : 'the operator'
 
 /** The refusal of a change beyond what the creator set. */
-const bound = (key: Key, name: string, granted: Nano | number | undefined): Refusal => {
-  const value = typeof granted === 'bigint' ? decimalFromNano(granted) : granted
-  const side = name === 'stop_at_remaining_usd' ? 'at least' : 'at most'
-  return refuse(
+const bound = (key: Key, row: Row, granted: LimitValue): Refusal =>
+  refuse(
     'forbidden',
-    `'${name}' was set to ${value} by the key's creator: the key may choose ${side} that; ${creatorOf(key)} can change it.`,
-    { members: { param: name } },
+    `'${row.member}' was set to ${textOf(row, granted)} by the key's creator: the key may choose at ${row.narrower} that; ${creatorOf(key)} can change it.`,
+    { members: { param: row.member } },
   )
-}
 
 /** Nobody set a rate, so the plan's applies. */
 const abovePlan = (key: Key, planRpm: number): Refusal =>

@@ -1,23 +1,18 @@
 /** API keys: what is known of a key, and the limits that bind it. */
-import type { Nano } from '../core/money.ts'
 import type { Instant, Month } from '../core/time.ts'
-import type { RateLimits } from './rates.ts'
+import type { Limits } from './limits.ts'
 
 export type KeyId = string
 export type WalletId = string
 
-/** The limits of a key; an absent one does not bind. Amounts in nano-USD. */
-export type Limits = RateLimits & {
-  readonly spendCap?: Nano
-  readonly monthlyCap?: Nano
-  readonly stopAt?: Nano
-}
-
 /** A key's own names for models: each name with its model id, or with a name of the operator's. */
 export type Aliases = Readonly<Record<string, string>>
 
-/** Who or what disabled the key. `operator` means the operator or the reseller; a key cannot undo that itself. */
-export type DisabledReason = 'self' | 'operator' | 'spend_cap' | 'monthly_cap'
+/**
+ * Who or what disabled the key. `reseller` means a key above it, or the account that it is from; `operator` means the
+ * operator, or an admin for a key of the account itself. A key cannot undo either itself.
+ */
+export type DisabledReason = 'self' | 'operator' | 'reseller' | 'spend_cap' | 'monthly_cap'
 
 export type Key = {
   readonly id: KeyId
@@ -43,10 +38,15 @@ export type Key = {
   readonly granted: Limits
   /** Whether it may make and manage keys below itself and, if it speaks for the whole account, the wallet. */
   readonly canManage: boolean
+  /**
+   * In a request: the lists of models that it and the keys above it are for; a model must be in all of them. Absent
+   * where none is set.
+   */
+  readonly models?: readonly (readonly string[])[]
   /** Absent if it has none; keys below it do not use them. */
   readonly aliases?: Aliases
   readonly disabledReason?: DisabledReason
-  /** The key above this one, or the suspension, that it was disabled together with; its own reason is then `operator`. */
+  /** The key above this one, or the suspension, that it was disabled together with; its own reason is then that of others. */
   readonly disabledBy?: string
   /** Its state before that: it had disabled itself. */
   readonly disabledBefore?: 'self'
@@ -77,6 +77,9 @@ export const isEnabled = (key: Key, month: Month): boolean =>
   (key.disabledReason === undefined ||
     (key.disabledReason === 'monthly_cap' && key.disabledMonth !== undefined && key.disabledMonth < month))
 
+/** Disabled by somebody else, who alone can enable it. */
+export const isBlocked = ({ disabledReason }: Key): boolean =>
+  disabledReason === 'operator' || disabledReason === 'reseller'
+
 /** Disabled by a person or deleted, not by a cap. */
-export const isRevoked = ({ deleted, disabledReason }: Key): boolean =>
-  deleted || disabledReason === 'self' || disabledReason === 'operator'
+export const isRevoked = (key: Key): boolean => key.deleted || key.disabledReason === 'self' || isBlocked(key)

@@ -1,41 +1,59 @@
-/** Bodies that set limits of keys, as schemas: the limits of an existing key, and a new key. */
+/** The members of bodies that set limits of keys, as schemas. */
 import { z } from 'zod'
-import { readBy, strangers, usd, whole } from '../core/body.ts'
+import { readBlock } from '../core/address.ts'
+import { amount, readBy, whole } from '../core/body.ts'
+import { instantFrom } from '../core/time.ts'
 import { readAliases } from './aliases.ts'
-import type { Aliases, Limits } from './key.ts'
-import { rateWindows } from './rates.ts'
+import type { Aliases } from './key.ts'
+import { type LimitRow, type LimitsChange, type LimitValue, limitList, limitsFrom } from './limits.ts'
+import { PATTERN, PATTERNS_MAX } from './rules-body.ts'
 
 /** The members of a limits body as read: absent keeps a limit, null removes a cap. */
-export type LimitsBody = { readonly [Name in keyof Limits]?: Limits[Name] | null } & {
+export type LimitsBody = LimitsChange & {
   /** Both null and absent keep it. */
   readonly disabled?: boolean
   readonly canManage?: boolean
   /** All aliases that the key is to have; a key may set its own. */
   readonly aliases?: Aliases | null
+  /** The sub-wallet that it is bound to, with all keys below it; null releases them. */
+  readonly subWallet?: string | null
   /** `disabled` also applies to all keys below. */
   readonly withChildren?: boolean
 }
 
-const cap = usd('must be a number of USD from 0 to 1000000000, or null for none').nullable().optional()
+/** A limit in a body: null removes it. */
+const bodyOf = (row: LimitRow) => forms[row.form](row).nullable().optional().describe(row.help)
 
-const rateOf = (rate: keyof typeof rateWindows) =>
-  whole(
-    1,
-    1_000_000_000,
-    `must be a whole number of ${rateWindows[rate].counts} of at least 1, or null for ${rate === 'rpm' ? "the plan's default" : 'none'}`,
-  )
-    .nullable()
-    .optional()
+/** What a list may have, by what it is of. */
+const listed = {
+  models: (one: string) => PATTERN.test(one),
+  addresses: (one: string) => readBlock(one) !== undefined,
+} as const
+
+const forms: Readonly<Record<LimitRow['form'], (row: LimitRow) => z.ZodType>> = {
+  usd: ({ otherwise }) => amount(`must be a number of USD from 0 to 1000000000, or null for ${otherwise}`),
+  count: ({ counts, otherwise }) =>
+    whole(1, 1_000_000_000, `must be a whole number of ${counts} of at least 1, or null for ${otherwise}`),
+  time: ({ otherwise }) => instantOr(`must be a day or a moment in ISO 8601, or null for ${otherwise}`),
+  list: ({ of = 'models', otherwise }) => {
+    const what = `must be a list of 1 to ${PATTERNS_MAX} ${of}, or null for ${otherwise}`
+    return z.array(z.string(what).refine(listed[of], what), what).min(1, what).max(PATTERNS_MAX, what)
+  },
+}
+
+const instantOr = (what: string) =>
+  z
+    .string(what)
+    .refine((text) => instantFrom(text) !== undefined, what)
+    .transform((text) => instantFrom(text) ?? 0)
+    .meta({ format: 'date-time' })
+
+/** The limits by their members. */
+const caps = Object.fromEntries(limitList.map(([, row]) => [row.member, bodyOf(row)]))
 
 /** What a body says about limits and about the keys below. */
-const limitMembers = {
-  spend_cap_usd: cap,
-  monthly_cap_usd: cap,
-  stop_at_remaining_usd: cap,
-  rpm_limit: rateOf('rpm').describe('Requests per minute; null for the plan’s rate'),
-  rph_limit: rateOf('rph').describe('Requests per hour'),
-  rpd_limit: rateOf('rpd').describe('Requests per day (UTC)'),
-  tpm_limit: rateOf('tpm').describe('Tokens per minute, of input and output'),
+export const limitMembers = {
+  ...caps,
   disabled: z.boolean('must be true, false or absent').nullable().optional(),
   aliases: readBy(readAliases, {
     type: ['object', 'null'],
@@ -52,45 +70,49 @@ const limitMembers = {
     .optional()
     .describe('With `disabled`: also for all keys below'),
 }
-const known = Object.keys(limitMembers).join(', ')
-/** A typing error would otherwise leave a key unlimited. */
-const isNoLimit = strangers(`is not a limit; those are ${known}`)
-const membersOnly = z.strictObject(limitMembers)
+/** The members of a change: those, and the sub-wallet that a key is bound to. */
+export const changeMembers = {
+  ...limitMembers,
+  sub_wallet: z
+    .string('must be the id of a sub-wallet, or null for none')
+    .nullable()
+    .optional()
+    .describe('The sub-wallet that a key below, and all below that, spend from; null releases them'),
+}
+const known = Object.keys(changeMembers).join(', ')
+/** What is said of other members: a typing error would otherwise leave a key unlimited. */
+export const toLimits = `is not a limit; those are ${known}`
 
-const limitsIn = (read: z.output<typeof membersOnly>): LimitsBody => {
-  const limits = {
-    spendCap: read.spend_cap_usd,
-    monthlyCap: read.monthly_cap_usd,
-    stopAt: read.stop_at_remaining_usd,
-    rpm: read.rpm_limit,
-    rph: read.rph_limit,
-    rpd: read.rpd_limit,
-    tpm: read.tpm_limit,
+type Read = Readonly<Record<string, unknown>> & {
+  readonly disabled?: boolean | null | undefined
+  readonly aliases?: Aliases | null | undefined
+  readonly can_manage?: boolean | undefined
+  readonly with_children?: boolean | undefined
+  readonly sub_wallet?: string | null | undefined
+}
+
+/** The limits that a body sets, by their names. */
+export const limitsOfBody = (read: Read): LimitsBody => {
+  const others = {
     disabled: read.disabled ?? undefined,
     aliases: read.aliases,
     canManage: read.can_manage,
     withChildren: read.with_children,
+    subWallet: read.sub_wallet,
   }
-  return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined))
+  return {
+    ...limitsFrom((_name, { member }) => read[member] as LimitValue | null | undefined),
+    ...Object.fromEntries(Object.entries(others).filter(([, value]) => value !== undefined)),
+  }
 }
 
-type ForChildren = {
-  readonly disabled?: boolean | null | undefined
-  readonly with_children?: boolean | undefined
-}
-const saysWhat = ({ disabled, with_children }: ForChildren): boolean =>
-  with_children !== true || typeof disabled === 'boolean'
-const saysNothing = {
-  path: ['with_children'],
+/** What must hold of a body's members together. */
+export const saysWhat = {
+  holds: ({ disabled, with_children }: Readonly<Record<string, unknown>>): boolean =>
+    with_children !== true || typeof disabled === 'boolean',
+  param: 'with_children',
   message: "goes with 'disabled': it disables, or enables again, all keys below",
-}
-
-/** The body of PUT …/limits; unknown members are refused. */
-export const limitsBody = z
-  .strictObject(limitMembers, { error: isNoLimit })
-  .refine(saysWhat, saysNothing)
-  .transform(limitsIn)
-  .meta({ id: 'Limits' })
+} as const
 
 const LABEL_MAX = 200
 const labelled = `is required: who uses the key, in at most ${LABEL_MAX} characters`
@@ -100,18 +122,3 @@ export const keyLabel = z
   .string(labelled)
   .max(LABEL_MAX, `must have at most ${LABEL_MAX} characters`)
   .refine((label) => label.trim() !== '', labelled)
-
-/** The body of POST …/wholesale: a new key, its rights, and the sub-wallet that it is bound to. */
-export const newKeyBody = z
-  .strictObject(
-    {
-      label: keyLabel,
-      sub_wallet: z.string('must be the id of a sub-wallet, or absent').optional(),
-      ...limitMembers,
-      disabled: z.null('is for keys that there are; leave it out').optional(),
-    },
-    { error: isNoLimit },
-  )
-  .refine(saysWhat, saysNothing)
-  .transform(({ label, sub_wallet: sub, ...rest }) => ({ label, sub, limits: limitsIn(rest) }))
-  .meta({ id: 'NewKey' })

@@ -1,7 +1,9 @@
 /** Globs of models: what they match, and that no pattern makes matching slow. */
 import { expect, test } from 'bun:test'
+import fc from 'fast-check'
 import { Refusal } from '../core/refusal.ts'
-import { allowsModel, matches, withModelIds } from './model-patterns.ts'
+import { allowsModel, withModelIds } from './model-patterns.ts'
+import { coversPattern, matches } from './pattern.ts'
 
 test.each([
   ['*', 'openai/gpt-5', true],
@@ -76,4 +78,20 @@ test('patterns are kept as ids, and one that matches nothing is refused by its n
     ])
   expect(withModelIds({ blockedModels: ['three'] }, sold)).toBeInstanceOf(Refusal)
   expect(withModelIds({ perCallMax: 5n }, sold)).toEqual({ perCallMax: 5n })
+})
+
+test('what a pattern covers, it matches: nobody gives more than they have', () => {
+  const letters = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 5 })
+  const globs = fc.string({ unit: fc.constantFrom('a', 'b', '*', '?'), maxLength: 5 })
+  fc.assert(
+    fc.property(globs, globs, letters, (wide, narrow, text) => {
+      if (coversPattern(wide, narrow) && matches(narrow, text)) expect(matches(wide, text)).toBe(true)
+    }),
+    { numRuns: 5_000 },
+  )
+  expect([coversPattern('a/*', 'a/b*'), coversPattern('a/b*', 'a/*'), coversPattern('a?', 'a*')]).toEqual([
+    true,
+    false,
+    false,
+  ])
 })

@@ -1,6 +1,7 @@
 /** Patterns of models in a wallet's rules: globs of model ids, as people write them and as they are stored. */
 import type { Model } from '../core/model.ts'
 import { invalid, Refusal } from '../core/refusal.ts'
+import { matches } from './pattern.ts'
 import type { RulesChange, WalletRules } from './wallet-rules.ts'
 
 /** The models on sale, by their ids and short names. */
@@ -14,9 +15,9 @@ type SoldModel = {
  * no model on sale is refused, because it is a typing error that would block everything or nothing.
  */
 export const withModelIds = (change: RulesChange, sold: SoldModel): RulesChange | Refusal => {
-  const allowedModels = idsOf('allowed_models', change.allowedModels, sold)
+  const allowedModels = modelIds('allowed_models', change.allowedModels, sold)
   if (allowedModels instanceof Refusal) return allowedModels
-  const blockedModels = idsOf('blocked_models', change.blockedModels, sold)
+  const blockedModels = modelIds('blocked_models', change.blockedModels, sold)
   if (blockedModels instanceof Refusal) return blockedModels
   return {
     ...change,
@@ -27,8 +28,13 @@ export const withModelIds = (change: RulesChange, sold: SoldModel): RulesChange 
 
 type Patterns = readonly string[] | null | undefined
 
-const idsOf = (name: string, patterns: Patterns, sold: SoldModel): Patterns | Refusal => {
-  if (patterns == null) return patterns
+/** The patterns of a member as they are stored, or the refusal of one that matches no model. */
+export const modelIds = <Given extends Patterns>(
+  name: string,
+  patterns: Given,
+  sold: SoldModel,
+): readonly string[] | Exclude<Given, readonly string[]> | Refusal => {
+  if (patterns == null) return patterns as Exclude<Given, readonly string[]>
   const ids = patterns.map((pattern) => [pattern, keptAs(pattern, sold)] as const)
   const [unknown] = ids.find(([, kept]) => kept.length === 0) ?? []
   return unknown === undefined
@@ -55,35 +61,15 @@ const keptAs = (pattern: string, { find, list }: SoldModel): readonly string[] =
 const namesOf = ({ id, cheaper }: Pick<Model, 'id' | 'cheaper'>): readonly string[] =>
   cheaper === undefined ? [id] : [id, id.slice(0, -1)]
 
+/** Whether a list of patterns has the model. */
+export const isListed = (patterns: readonly string[], model: Pick<Model, 'id' | 'cheaper'>): boolean => {
+  const names = namesOf(model)
+  return patterns.some((pattern) => names.some((name) => matches(pattern, name)))
+}
+
 /** Whether calls of the model are allowed: it is not blocked and, if there is a list, it is on it. */
 export const allowsModel = (
   { allowedModels, blockedModels }: WalletRules,
   model: Pick<Model, 'id' | 'cheaper'>,
-): boolean => {
-  const names = namesOf(model)
-  const fits = (pattern: string) => names.some((name) => matches(pattern, name))
-  return !(blockedModels ?? []).some(fits) && (allowedModels === undefined || allowedModels.some(fits))
-}
-
-/**
- * Glob matching in time bounded by the product of both lengths, whatever the pattern: on a mismatch the last star takes
- * one more letter.
- */
-export const matches = (pattern: string, text: string): boolean => {
-  let [at, place, star, from] = [0, 0, -1, 0]
-  while (at < text.length) {
-    const letter = pattern[place]
-    if (letter === '*') {
-      star = place++
-      from = at
-    } else if (letter === '?' || (letter !== undefined && letter === text[at])) {
-      place++
-      at++
-    } else if (star >= 0) {
-      place = star + 1
-      at = ++from
-    } else return false
-  }
-  while (pattern[place] === '*') place++
-  return place === pattern.length
-}
+): boolean =>
+  !isListed(blockedModels ?? [], model) && (allowedModels === undefined || isListed(allowedModels, model))

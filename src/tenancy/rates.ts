@@ -32,6 +32,12 @@ export const rateWindows: { readonly [Name in RateName]-?: RateWindow } = {
 
 export const rateNames: readonly RateName[] = ['rpm', 'rph', 'rpd', 'tpm']
 
+/** The smallest number of requests that any window allows; undefined if none counts requests. */
+export const leastRequests = ({ rpm, rph, rpd }: RateLimits): number | undefined => {
+  const limits = [rpm, rph, rpd].filter((limit) => limit !== undefined)
+  return limits.length === 0 ? undefined : Math.min(...limits)
+}
+
 /** The least of several keys' limits, rate by rate. */
 export const leastRates = (all: readonly RateLimits[]): RateLimits => {
   const [only] = all

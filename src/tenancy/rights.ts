@@ -1,7 +1,7 @@
 /** Who may manage what: the flag `can_manage`, and what a key may give to the keys that it makes. */
-import { decimalFromNano, type Nano } from '../core/money.ts'
 import { type Refusal, refuse } from '../core/refusal.ts'
 import type { Key } from './key.ts'
+import { isWider, limitList, limitText } from './limits.ts'
 import type { LimitsBody } from './limits-body.ts'
 
 /**
@@ -30,30 +30,15 @@ const wayOf = ({ id, ancestors, trialUntil }: Key): string => {
  * of its own.
  */
 export const checkWithin = (maker: Key, requested: LimitsBody, planRpm: number): Refusal | undefined => {
-  const { spendCap, monthlyCap, rpm, rph, rpd, tpm, stopAt } = maker.limits
-  return (
-    atMost('spend_cap_usd', requested.spendCap, spendCap) ??
-    atMost('monthly_cap_usd', requested.monthlyCap, monthlyCap) ??
-    atMost('rpm_limit', requested.rpm, rpm ?? planRpm) ??
-    atMost('rph_limit', requested.rph, rph) ??
-    atMost('rpd_limit', requested.rpd, rpd) ??
-    atMost('tpm_limit', requested.tpm, tpm) ??
-    (stopAt !== undefined && requested.stopAt != null && requested.stopAt < stopAt
-      ? beyond('stop_at_remaining_usd', 'least', stopAt)
-      : undefined)
-  )
+  for (const [name, row] of limitList) {
+    const asked = requested[name]
+    const own = maker.limits[name] ?? (name === 'rpm' ? planRpm : undefined)
+    if (asked == null || own === undefined || !isWider(row, asked, own)) continue
+    return refuse(
+      'forbidden',
+      `'${row.member}' may be at ${row.narrower} ${limitText(row, own)}, the limit of the key that gives it.`,
+      { members: { param: row.member } },
+    )
+  }
+  return undefined
 }
-
-const atMost = <T extends Nano | number>(
-  name: string,
-  requested: T | null | undefined,
-  own: T | undefined,
-): Refusal | undefined =>
-  own === undefined || requested == null || requested <= own ? undefined : beyond(name, 'most', own)
-
-const beyond = (name: string, bound: 'most' | 'least', own: Nano | number): Refusal =>
-  refuse(
-    'forbidden',
-    `'${name}' may be at ${bound} ${typeof own === 'bigint' ? decimalFromNano(own) : own}, the limit of the key that gives it.`,
-    { members: { param: name } },
-  )

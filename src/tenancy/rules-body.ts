@@ -1,9 +1,8 @@
-/** The body that sets the rules of a wallet, as a schema. */
-import { z } from 'zod'
+/** The members of bodies that set the rules of a wallet, as schemas. */
 import { publicHttpsUrl } from '../core/address.ts'
-import { readBy, strangers, usd } from '../core/body.ts'
+import { amount, readBy } from '../core/body.ts'
 import { isObject, type Json } from '../core/json-body.ts'
-import { NANO_PER_USD, type Nano, nanoFromNumber } from '../core/money.ts'
+import { NANO_PER_USD, type Nano, nanoFromDecimal, nanoFromNumber } from '../core/money.ts'
 import { invalid, type Refusal } from '../core/refusal.ts'
 import type { AutoTopUp, RulesChange } from './wallet-rules.ts'
 
@@ -11,8 +10,8 @@ const CENT = NANO_PER_USD / 100n
 /** What Stripe takes per payment. */
 const TOP_UP_LEAST = 50n * CENT
 const TOP_UP_MOST = 1_000_000n * CENT
-const PATTERNS_MAX = 100
-const PATTERN = /^[A-Za-z0-9*?][A-Za-z0-9*?._:/-]{0,199}$/
+export const PATTERNS_MAX = 100
+export const PATTERN = /^[A-Za-z0-9*?][A-Za-z0-9*?._:/-]{0,199}$/
 
 type Reader<T> = (name: string, value: Json) => T | Refusal
 
@@ -43,7 +42,7 @@ export const readTopUp = (name: string, value: Json, was?: AutoTopUp): AutoTopUp
   )
   if (stranger !== undefined) return wrong(`.${stranger}`)
   const read = (sent: Json | undefined, before: Nano | undefined) =>
-    sent === undefined ? before : nanoFromNumber(sent)
+    sent === undefined ? before : typeof sent === 'string' ? nanoFromDecimal(sent) : nanoFromNumber(sent)
   const below = read(value.below_usd, was?.below)
   const each = read(value.amount_usd, was?.amount)
   if (below === undefined) return wrong('.below_usd')
@@ -63,7 +62,7 @@ export const readTopUp = (name: string, value: Json, was?: AutoTopUp): AutoTopUp
 
 const topUp: Reader<AutoTopUp> = (name, value) => readTopUp(name, value)
 
-const amount = usd('must be a number of USD from 0 to 1000000000, or null').nullable().optional()
+const ceiling = amount('must be a number of USD from 0 to 1000000000, or null').nullable().optional()
 const patternList = { type: ['array', 'null'], items: { type: 'string' } }
 
 const topUpShown = {
@@ -77,15 +76,16 @@ const topUpShown = {
     'Charges the saved card with amount_usd (0.5 to 10000, whole cents) when the wallet falls below below_usd; needs a card that a checkout saved',
 }
 
-const members = {
-  per_call_max_usd: amount,
-  daily_limit_usd: amount.describe('For a UTC day'),
+/** The members of a change; null removes a rule. */
+export const ruleMembers = {
+  per_call_max_usd: ceiling,
+  daily_limit_usd: ceiling.describe('For a UTC day'),
   allowed_models: ruleBy('allowed_models', patterns, {
     ...patternList,
     description: 'Model ids; * stands for any letters, ? for one',
   }),
   blocked_models: ruleBy('blocked_models', patterns, patternList),
-  alert_below_usd: amount,
+  alert_below_usd: ceiling,
   alert_webhook_url: ruleBy('alert_webhook_url', publicHttpsUrl, {
     type: ['string', 'null'],
     description: 'https, on a public server',
@@ -103,7 +103,8 @@ type Read = {
   readonly auto_top_up?: AutoTopUp | null | undefined
 }
 
-const changeIn = (read: Read): RulesChange => {
+/** The change that a body asks for. */
+export const rulesChangeOf = (read: Read): RulesChange => {
   const change = {
     perCallMax: read.per_call_max_usd,
     dailyLimit: read.daily_limit_usd,
@@ -116,25 +117,8 @@ const changeIn = (read: Read): RulesChange => {
   return Object.fromEntries(Object.entries(change).filter(([, rule]) => rule !== undefined))
 }
 
-const noRule = (of: object) => strangers(`is not a rule; those are ${Object.keys(of).join(', ')}`)
+/** What is said of other members. */
+export const toRules = `is not a rule; those are ${Object.keys(ruleMembers).join(', ')}`
 
-/** The body of PUT /api/wallet/rules; unknown members are refused. */
-export const rulesBody = z
-  .strictObject(members, { error: noRule(members) })
-  .transform((read) => changeIn(read))
-  .meta({ id: 'WalletRulesChange' })
-
-const { auto_top_up: _charges, ...others } = members
-
-/** The same without the rule that charges a card: whoever sets the other rules need not be allowed to pay. */
-export const ownRulesBody = z
-  .strictObject(others, { error: noRule(others) })
-  .transform((read) => changeIn(read))
-  .meta({ id: 'OwnWalletRulesChange' })
-
-export type AutoTopUpChange = { readonly auto_top_up: Json }
-
-/** Only the rule that charges a card, or what of it changes; null removes it. */
-export const autoTopUpBody = z
-  .strictObject({ auto_top_up: readBy((value) => value, topUpShown) })
-  .meta({ id: 'AutoTopUpChange' })
+/** The rule that charges a card, or what of it changes; null removes it. */
+export const autoTopUp = readBy((value) => value, topUpShown)

@@ -1,5 +1,5 @@
 /** Rules that an owner sets for a wallet: what a call and a day may cost, which models it may use, and when to warn. */
-import { type ExactNumber, type Nano, usdNumber } from '../core/money.ts'
+import { type Nano, usdNumber } from '../core/money.ts'
 import type { WalletId } from './key.ts'
 
 /** Charges a saved card with `amount` when the wallet falls below `below`; at most `monthlyMax` in a UTC month. */
@@ -33,22 +33,27 @@ export type RulesChange = { readonly [Name in keyof WalletRules]?: WalletRules[N
 export const changedRules = (rules: WalletRules, change: RulesChange): WalletRules =>
   Object.fromEntries(Object.entries({ ...rules, ...change }).filter(([, rule]) => rule !== null))
 
-const usd = (value: Nano | undefined): ExactNumber | null => (value === undefined ? null : usdNumber(value))
+/** The rules as answers show them, with amounts in their form. */
+export const rulesAs = <Amount>(rules: WalletRules, usd: (amount: Nano) => Amount) => {
+  const maybe = (amount: Nano | undefined): Amount | null => (amount === undefined ? null : usd(amount))
+  const { autoTopUp } = rules
+  return {
+    per_call_max_usd: maybe(rules.perCallMax),
+    daily_limit_usd: maybe(rules.dailyLimit),
+    allowed_models: rules.allowedModels ?? null,
+    blocked_models: rules.blockedModels ?? null,
+    alert_below_usd: maybe(rules.alertBelow),
+    alert_webhook_url: rules.alertWebhookUrl ?? null,
+    auto_top_up:
+      autoTopUp === undefined
+        ? null
+        : {
+            below_usd: usd(autoTopUp.below),
+            amount_usd: usd(autoTopUp.amount),
+            monthly_max_usd: maybe(autoTopUp.monthlyMax),
+          },
+  }
+}
 
-/** The rules as answers show them. */
-export const shownRules = (rules: WalletRules) => ({
-  per_call_max_usd: usd(rules.perCallMax),
-  daily_limit_usd: usd(rules.dailyLimit),
-  allowed_models: rules.allowedModels ?? null,
-  blocked_models: rules.blockedModels ?? null,
-  alert_below_usd: usd(rules.alertBelow),
-  alert_webhook_url: rules.alertWebhookUrl ?? null,
-  auto_top_up:
-    rules.autoTopUp === undefined
-      ? null
-      : {
-          below_usd: usdNumber(rules.autoTopUp.below),
-          amount_usd: usdNumber(rules.autoTopUp.amount),
-          monthly_max_usd: usd(rules.autoTopUp.monthlyMax),
-        },
-})
+/** The same with amounts as JSON numbers. */
+export const shownRules = (rules: WalletRules) => rulesAs(rules, usdNumber)

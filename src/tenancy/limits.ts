@@ -1,0 +1,235 @@
+/**
+ * The limits of a key, one row each. Bodies, answers, columns of the ledger, options of commands, fields of the console,
+ * and who may change what are made from these rows, so that a new limit is a row here and a migration.
+ */
+import { isWithin, readBlock } from '../core/address.ts'
+import { decimalFromNano, type Nano } from '../core/money.ts'
+import type { Instant } from '../core/time.ts'
+import { coversPattern } from './pattern.ts'
+
+/** What a limit is: an amount of USD, a count of something per window, an instant, or a list of what is allowed. */
+type LimitForm = 'usd' | 'count' | 'time' | 'list'
+
+export type LimitRow = {
+  /** Its member in bodies and answers. */
+  readonly member: string
+  /** Its column in the table of keys; `granted_` before it holds what the creator set. */
+  readonly column: string
+  readonly form: LimitForm
+  /** Which side of a bound is allowed to those who may only narrow it. */
+  readonly narrower: 'most' | 'least'
+  /** The command line's option. */
+  readonly option: string
+  /** The console's name for it, and what it means. */
+  readonly label: string
+  readonly help: string
+  /** What it counts, and what null stands for, in refusals. */
+  readonly counts?: 'requests' | 'tokens'
+  /** What a list has. */
+  readonly of?: 'models' | 'addresses'
+  readonly otherwise: string
+}
+
+export const limitRows = {
+  spendCap: {
+    member: 'spend_cap_usd',
+    column: 'spend_cap',
+    form: 'usd',
+    narrower: 'most',
+    option: '--spend-cap',
+    label: 'Lifetime cap in USD',
+    help: 'In total; then calls of the key are refused',
+    otherwise: 'none',
+  },
+  monthlyCap: {
+    member: 'monthly_cap_usd',
+    column: 'monthly_cap',
+    form: 'usd',
+    narrower: 'most',
+    option: '--monthly-cap',
+    label: 'Monthly cap in USD',
+    help: 'Per calendar month (UTC)',
+    otherwise: 'none',
+  },
+  weeklyCap: {
+    member: 'weekly_cap_usd',
+    column: 'weekly_cap',
+    form: 'usd',
+    narrower: 'most',
+    option: '--weekly-cap',
+    label: 'Weekly cap in USD',
+    help: 'Per week from Monday (UTC); then calls are refused until the next',
+    otherwise: 'none',
+  },
+  dailyCap: {
+    member: 'daily_cap_usd',
+    column: 'daily_cap',
+    form: 'usd',
+    narrower: 'most',
+    option: '--daily-cap',
+    label: 'Daily cap in USD',
+    help: 'Per day (UTC); then calls are refused until the next',
+    otherwise: 'none',
+  },
+  stopAt: {
+    member: 'stop_at_remaining_usd',
+    column: 'stop_at',
+    form: 'usd',
+    narrower: 'least',
+    option: '--stop-at',
+    label: 'Stop at, in USD',
+    help: 'Leaves this much in the wallet',
+    otherwise: 'none',
+  },
+  rpm: {
+    member: 'rpm_limit',
+    column: 'rpm',
+    form: 'count',
+    narrower: 'most',
+    option: '--rpm',
+    label: 'Requests per minute',
+    help: 'Requests per minute; null for the plan’s rate',
+    counts: 'requests',
+    otherwise: "the plan's default",
+  },
+  rph: {
+    member: 'rph_limit',
+    column: 'rph',
+    form: 'count',
+    narrower: 'most',
+    option: '--rph',
+    label: 'Requests per hour',
+    help: 'Requests per hour',
+    counts: 'requests',
+    otherwise: 'none',
+  },
+  rpd: {
+    member: 'rpd_limit',
+    column: 'rpd',
+    form: 'count',
+    narrower: 'most',
+    option: '--rpd',
+    label: 'Requests per day',
+    help: 'Requests per day (UTC)',
+    counts: 'requests',
+    otherwise: 'none',
+  },
+  tpm: {
+    member: 'tpm_limit',
+    column: 'tpm',
+    form: 'count',
+    narrower: 'most',
+    option: '--tpm',
+    label: 'Tokens per minute',
+    help: 'Tokens per minute, of input and output',
+    counts: 'tokens',
+    otherwise: 'none',
+  },
+  expiresAt: {
+    member: 'expires_at',
+    column: 'expires_at',
+    form: 'time',
+    narrower: 'most',
+    option: '--expires-at',
+    label: 'Expires',
+    help: 'Until when it is valid, with all keys below it',
+    otherwise: 'never',
+  },
+  allowedModels: {
+    member: 'allowed_models',
+    column: 'allowed_models',
+    form: 'list',
+    narrower: 'most',
+    option: '--allowed-models',
+    label: 'Models',
+    help: 'The only models it may use; * stands for any letters, ? for one',
+    of: 'models',
+    otherwise: 'all',
+  },
+  allowedAddresses: {
+    member: 'allowed_addresses',
+    column: 'allowed_addresses',
+    form: 'list',
+    narrower: 'most',
+    option: '--allowed-addresses',
+    label: 'Addresses',
+    help: 'The only addresses it may be used from, or blocks of them such as 10.0.0.0/8',
+    of: 'addresses',
+    otherwise: 'any',
+  },
+} as const satisfies Readonly<Record<string, LimitRow>>
+
+export type LimitName = keyof typeof limitRows
+
+type ValueOf = {
+  readonly usd: Nano
+  readonly count: number
+  readonly time: Instant
+  readonly list: readonly string[]
+}
+
+/** The limits of a key; an absent one does not bind. Amounts in nano-USD. */
+export type Limits = {
+  readonly [Name in LimitName]?: ValueOf[(typeof limitRows)[Name]['form']]
+}
+
+export type LimitValue = ValueOf[LimitForm]
+
+/** Absent keeps a limit, null removes it. */
+export type LimitsChange = { readonly [Name in LimitName]?: Limits[Name] | null }
+
+/** The rows with their names, in their order. */
+export const limitList: readonly (readonly [LimitName, LimitRow])[] = Object.entries(limitRows) as never
+
+/** The limits that `of` gives, row by row; those that it leaves undefined are absent. */
+export const limitsFrom = (
+  of: (name: LimitName, row: LimitRow) => LimitValue | null | undefined,
+): LimitsChange =>
+  Object.fromEntries(
+    limitList.flatMap(([name, row]) => {
+      const value = of(name, row)
+      return value === undefined ? [] : [[name, value]]
+    }),
+  )
+
+/** Only the limits of a larger record. */
+export const limitsIn = (from: LimitsChange): LimitsChange => limitsFrom((name) => from[name])
+
+/** The limits of a key that had these, after a change: null removes one. */
+export const limitsAfter = (limits: Limits, change: LimitsChange): Limits =>
+  limitsFrom((name) => {
+    const next = change[name]
+    return next === undefined ? limits[name] : (next ?? undefined)
+  }) as Limits
+
+type Compared = Pick<LimitRow, 'narrower' | 'of'>
+
+/** Whether a limit that somebody asks for lets through more than a bound. */
+export const isWider = ({ narrower, of }: Compared, asked: LimitValue, bound: LimitValue): boolean => {
+  if (typeof asked !== 'object' || typeof bound !== 'object')
+    return narrower === 'most' ? asked > bound : asked < bound
+  const covers = of === 'models' ? coversPattern : coversAddresses
+  return !asked.every((one) => bound.some((wide) => covers(wide, one)))
+}
+
+const coversAddresses = (wide: string, narrow: string): boolean => {
+  const [outer, inner] = [readBlock(wide), readBlock(narrow)]
+  return (
+    outer !== undefined && inner !== undefined && inner.bits >= outer.bits && isWithin(inner.address, outer)
+  )
+}
+
+/** Whether two limits are the same; an absent one is undefined. */
+export const sameLimit = (one: LimitValue | undefined, other: LimitValue | undefined): boolean =>
+  typeof one === 'object' ? JSON.stringify(one) === JSON.stringify(other) : one === other
+
+const texts: { readonly [Form in LimitForm]: (value: ValueOf[Form]) => string } = {
+  usd: decimalFromNano,
+  count: String,
+  time: (at) => new Date(at).toISOString(),
+  list: (all) => all.join(', '),
+}
+
+/** A limit as people read it: amounts as decimals of USD, times in ISO 8601. */
+export const limitText = ({ form }: Pick<LimitRow, 'form'>, value: LimitValue): string =>
+  texts[form](value as never)
