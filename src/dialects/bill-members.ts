@@ -19,8 +19,16 @@ export type Bill = {
 
 export type Balance = { readonly remainingCredits: string; readonly warning: boolean }
 
-/** The id of an answer that is kept for its caller, and of the answer it continues. */
-export type KeptAnswer = { readonly previous?: string }
+/**
+ * An answer that is remembered for its caller: the id of the answer it continues or of its conversation, whether it is
+ * stored, and whether it is made in the background.
+ */
+export type KeptAnswer = {
+  readonly previous?: string
+  readonly conversation?: string
+  readonly stored: boolean
+  readonly background?: object
+}
 
 export type Billed = { readonly usage: Usage; readonly bill: Bill; readonly kept?: KeptAnswer }
 

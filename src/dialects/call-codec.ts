@@ -3,50 +3,76 @@
  * bytes pass through. If not, everything goes through the neutral form.
  */
 
+import type { Call } from '../core/call.ts'
 import { exactValue } from '../core/exact-json.ts'
 import { bodyOf, type JsonObject } from '../core/json-body.ts'
-import { Refusal } from '../core/refusal.ts'
+import type { Model } from '../core/model.ts'
+import { invalid, Refusal } from '../core/refusal.ts'
 import { usageFinder } from '../metering/find-usage.ts'
 import { readUsage } from '../metering/read-usage.ts'
-import { withAllowedTools } from './allowed-tools.ts'
+import { hostedArePriced } from '../pricing/quote.ts'
 import type { Billed } from './bill-members.ts'
 import { addChatBill } from './chat/pass-reply.ts'
-import { type CallCodec, callerOf, readBody, type Sides, servedTier } from './codec.ts'
+import { type CallCodec, callerOf, idMaker, readBody, type Sides, servedTier } from './codec.ts'
 import type { VendorDialect } from './dialect.ts'
-import { encodeEmbeddingsCall } from './embeddings.ts'
-import { embeddingsElsewhere } from './embeddings-elsewhere.ts'
 import { vendorDialects } from './index.ts'
 import { betaHeader, betasFor } from './messages/betas.ts'
 import type { Conversation, Piece, Reply } from './neutral.ts'
-import { oneCallSteps, withOneCall } from './one-call.ts'
 import { PassingCodec } from './passing-codec.ts'
-import { prefillOf, withoutPrefill, withoutPrefillSteps } from './prefill.ts'
-import { textFromTool, textFromToolSteps, withSchemaTool } from './schema-by-tool.ts'
+import { streamOfReply } from './reply-steps.ts'
+import { encodeEmbeddingsCall } from './request/embeddings.ts'
 import { watchingTier } from './served-tier.ts'
-import { withShortNames } from './short-names.ts'
 import type { WriterContext } from './stream-writer.ts'
-import { readableCalls } from './tool-arguments.ts'
-import { toolsInOrder } from './tools-in-order.ts'
-import { translatedRelay } from './translate-stream.ts'
-import { unsupportedIn } from './unsupported.ts'
+import { withAllowedTools } from './translate/allowed-tools.ts'
+import {
+  asksSummary,
+  hasSummary,
+  NO_SUMMARY,
+  summarySteps,
+  summaryWriter,
+  withSummary,
+} from './translate/compaction.ts'
+import { embeddingsElsewhere } from './translate/embeddings-elsewhere.ts'
+import { oneCallSteps, withOneCall } from './translate/one-call.ts'
+import { prefillOf, withoutPrefill, withoutPrefillSteps } from './translate/prefill.ts'
+import { withoutRepeatedResults } from './translate/repeated-results.ts'
+import { textFromTool, textFromToolSteps, withSchemaTool } from './translate/schema-by-tool.ts'
+import { withShortNames } from './translate/short-names.ts'
+import { readableCalls } from './translate/tool-arguments.ts'
+import { toolsInOrder } from './translate/tools-in-order.ts'
+import { translatedRelay } from './translate/translate-stream.ts'
+import { unsupportedIn } from './translate/unsupported.ts'
+import { refuseUnsupported } from './translate/vendor-call.ts'
 import { upstreamDialect } from './upstream-dialect.ts'
-import { refuseUnsupported } from './vendor-call.ts'
+import { windowCodec } from './window-codec.ts'
 
 /** The codec of a call to a vendor; a Refusal when the vendor's dialect cannot express the call. */
 export const codecFor = (sides: Sides): CallCodec | Refusal => {
   const { call, traits } = sides
   if (call.kind === 'embeddings') return embeddingsCodec(sides)
   const vendor = vendorDialects[upstreamDialect(call, sides.target.model, traits)]
-  return call.betas === undefined ? codecOf(sides, vendor) : codecWithBetas(sides, vendor, call.betas)
+  const codec = call.betas === undefined ? codecOf(sides, vendor) : codecWithBetas(sides, vendor, call.betas)
+  return codec instanceof Refusal || call.compacts?.window !== true ? codec : windowCodec(codec, call)
 }
 
 const codecOf = (sides: Sides, vendor: VendorDialect): CallCodec | Refusal => {
   const { call, traits, target } = sides
+  const unsold = hostedUnsold(call, target.model)
+  if (unsold !== undefined) return unsold
   const passes = call.dialect === upstreamDialect(call, target.model, traits) && call.foreign !== true
-  return passes && vendor.pass !== undefined
-    ? new PassingCodec(sides, vendor, vendor.pass)
-    : translatingCodec(sides, vendor)
+  const isAsked = call.compacts !== undefined && traits.compacts === undefined
+  if (!passes || isAsked || vendor.pass === undefined) return translatingCodec(sides, vendor)
+  return vendor.pass.refuses?.(call, target) ?? new PassingCodec(sides, vendor, vendor.pass)
 }
+
+/** Why a call with tools that the vendor runs is refused; those of responses are left out and named. */
+const hostedUnsold = ({ size, dialect }: Call, model: Model): Refusal | undefined =>
+  size.hosted === undefined || dialect === 'responses' || hostedArePriced(model, size.hosted.rounds)
+    ? undefined
+    : invalid(
+        'tools',
+        `'tools' has tools that the vendor runs, and what they cost for ${model.id} is not known; leave them out or choose another model.`,
+      )
 
 const codecWithBetas = (
   sides: Sides,
@@ -86,7 +112,16 @@ const embeddingsCodec = (sides: Sides): CallCodec | Refusal => {
     readWhole: (bytes, headers = new Headers()) => {
       const value = readBody(bytes)?.value
       const answered = value === undefined ? undefined : read(value, headers)
-      return answered && { ...answered, letters: none, tier: undefined, blocked: false, notCarried: [] }
+      return (
+        answered && {
+          ...answered,
+          letters: none,
+          tier: undefined,
+          blocked: false,
+          notCarried: [],
+          asStream: noStream,
+        }
+      )
     },
     relay: noStream,
   }
@@ -108,6 +143,7 @@ const embeddingsPassed = ({ call, target, traits }: Sides): CallCodec => ({
       blocked: false,
       notCarried: [],
       addBill: (billed) => addChatBill(body, billed),
+      asStream: noStream,
     }
   },
   relay: noStream,
@@ -155,7 +191,9 @@ const translatingCodec = (sides: Sides, vendor: VendorDialect): CallCodec | Refu
   const read = caller.readConversation(exactValue(call.body))
   const [unknown] = read.unknownContent
   if (unknown !== undefined) return refuseUnsupported(unknown.param, unknown.what)
-  const allowed = withAllowedTools(read)
+  const { compacts } = call
+  const asked = compacts === undefined ? read : asksSummary(read, compacts.prompt, traits)
+  const allowed = withAllowedTools(withoutRepeatedResults(asked))
   if (allowed instanceof Refusal) return allowed
   const short = withShortNames(allowed, vendor.names)
   const conversation = short.conversation
@@ -163,7 +201,11 @@ const translatingCodec = (sides: Sides, vendor: VendorDialect): CallCodec | Refu
   const encoded = vendor.writeCall(byTool ? withSchemaTool(conversation) : conversation, target)
   if (encoded instanceof Refusal) return encoded
   const back = answerChanges(conversation, byTool, sides, vendor)
-  const changes: readonly AnswerChange[] = [...back.changes, short]
+  const changes: readonly AnswerChange[] = [
+    ...back.changes,
+    short,
+    ...(compacts === undefined ? [] : [{ reply: withSummary, steps: summarySteps }]),
+  ]
   const newId = idMaker(context.requestId)
   return {
     path: vendor.path(target.model, call.stream),
@@ -184,11 +226,13 @@ const translatingCodec = (sides: Sides, vendor: VendorDialect): CallCodec | Refu
       const changed = changes.reduce((one, change) => change.reply(one), read)
       const { reply, fault } =
         caller.objectArguments === true ? readableCalls(changed) : { reply: changed, fault: undefined }
+      const usage = vendor.usageOf(value, traits)
+      const tier = servedTier(vendor, target.model, value)
       return {
-        fault,
-        usage: vendor.usageOf(value, traits),
+        fault: fault ?? (compacts !== undefined && !hasSummary(changed) ? NO_SUMMARY : undefined),
+        usage,
         letters: () => vendor.letters(value),
-        tier: servedTier(vendor, target.model, value),
+        tier,
         blocked: reply.blocked === true,
         notCarried: [
           ...new Set([...(reply.notCarried ?? []), ...unsupportedParts(reply, caller.unsupported ?? [])]),
@@ -199,11 +243,13 @@ const translatingCodec = (sides: Sides, vendor: VendorDialect): CallCodec | Refu
             billed,
             context.modelName,
           ),
+        asStream: () => streamOfReply({ ...reply, usage, tier }, { caller, context, listed: call.listed }),
       }
     },
     relay: () => {
       const read: StepReader = toolsInOrder(vendor.streamReader(newId, traits))
-      const writer = caller.streamWriter(context, call.listed === true)
+      const plain = caller.streamWriter(context, call.listed === true)
+      const writer = compacts === undefined ? plain : summaryWriter(plain)
       const steps = changes.reduce((one, change) => change.steps(one), read)
       return watchingTier(vendor, target.model, translatedRelay(steps, writer, caller))
     },
@@ -232,9 +278,3 @@ const written = (
     },
     context,
   )
-
-/** Ids for tool calls of vendors that give none; no two conversations of a caller share one. */
-const idMaker = (requestId: string): (() => string) => {
-  let count = 0
-  return () => `call_${requestId.replaceAll('-', '').slice(-16)}_${++count}`
-}

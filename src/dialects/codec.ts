@@ -9,8 +9,9 @@ import type { Billed } from './bill-members.ts'
 import type { VendorDialect, VendorTraits } from './dialect.ts'
 import { callerDialects } from './index.ts'
 import type { StreamRelay } from './relay.ts'
+import type { ReplyStream } from './reply-steps.ts'
 import type { WriterContext } from './stream-writer.ts'
-import type { Target } from './vendor-call.ts'
+import type { Target } from './translate/vendor-call.ts'
 
 /** A whole answer, read, but still without its bill. */
 export type WholeReply = {
@@ -26,6 +27,8 @@ export type WholeReply = {
   /** What the vendor said that the caller's dialect has no place for, by name. */
   readonly notCarried: readonly string[]
   addBill(billed: Billed): Uint8Array
+  /** The answer as a stream, for a call that asked for one; undefined if it cannot be read as one. */
+  asStream(): ReplyStream | undefined
 }
 
 export type CallCodec = {
@@ -61,6 +64,12 @@ export const readBody = (bytes: Uint8Array): JsonBody | undefined => {
 /** The tier that served a whole answer; undefined if no cheaper one was requested, or the vendor does not say. */
 export const servedTier = (vendor: VendorDialect, model: Model, value: JsonObject): string | undefined =>
   model.cheaper === undefined ? undefined : vendor.tierOf?.(value)
+
+/** Ids for tool calls of vendors that give none; no two conversations of a caller share one. */
+export const idMaker = (requestId: string): (() => string) => {
+  let count = 0
+  return () => `call_${requestId.replaceAll('-', '').slice(-16)}_${++count}`
+}
 
 /** The dialect that the caller reads. */
 export const callerOf = (call: Call) => callerDialects[call.dialect === 'embeddings' ? 'chat' : call.dialect]

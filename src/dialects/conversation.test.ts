@@ -28,8 +28,8 @@ import { decodeChatCall } from './chat/call.ts'
 import type { CallCodec } from './codec.ts'
 import type { VendorTraits } from './dialect.ts'
 import { decodeGeminiCall } from './gemini/call.ts'
-import { objectsOf } from './json-members.ts'
 import { decodeMessagesCall } from './messages/call.ts'
+import { objectsOf } from './request/json-members.ts'
 import { decodeResponsesCall } from './responses/call.ts'
 
 const traitsOf: Readonly<Record<SharedDialectId, VendorTraits>> = {

@@ -10,10 +10,10 @@ import type { UsageQuirks } from '../metering/usage-quirks.ts'
 import type { Billed } from './bill-members.ts'
 import type { Conversation, Part, Piece, Reply } from './neutral.ts'
 import type { StreamRelay } from './relay.ts'
-import type { Names } from './short-names.ts'
 import type { StreamWriter, WriterContext } from './stream-writer.ts'
-import type { Unsupported } from './unsupported.ts'
-import type { Encoded, Quirks, Target } from './vendor-call.ts'
+import type { Names } from './translate/short-names.ts'
+import type { Unsupported } from './translate/unsupported.ts'
+import type { Encoded, Quirks, Target } from './translate/vendor-call.ts'
 
 /** The side of a dialect that faces callers. */
 export type CallerDialect = {
@@ -81,7 +81,11 @@ export type VendorDialect = {
     call(call: Call, target: Target): Uint8Array
     /** Members of the call that this vendor would refuse and that are therefore left out; none when absent. */
     notCarried?(call: Call, target: Target): readonly string[]
+    /** Why the vendor cannot be sent the call. */
+    refuses?(call: Call, target: Target): Refusal | undefined
     isReply(value: JsonObject): boolean
+    /** The answer as callers get it; the same when absent. */
+    changed?(reply: JsonBody, quirks: Quirks): JsonBody
     relay(traits: VendorTraits, listed: boolean, modelName: string): StreamRelay
   }
 }

@@ -2,9 +2,10 @@
 import { expect, test } from 'bun:test'
 import { callerIds, clients } from '../../test/dialects/clients.ts'
 import { closing, context, stepsOf } from '../../test/dialects/steps.ts'
-import { type RefusalCode, refusalTable, refuse } from '../core/refusal.ts'
+import { type RefusalCode, refuse } from '../core/refusal.ts'
+import { refusalTable } from '../core/refusal-table.ts'
 import { callerDialects } from './index.ts'
-import { translatedRelay } from './translate-stream.ts'
+import { translatedRelay } from './translate/translate-stream.ts'
 
 const codes = Object.keys(refusalTable) as RefusalCode[]
 
@@ -31,6 +32,7 @@ test.each(codes)('%s in every dialect', (code) => {
     415: 'invalid_request_error',
     426: 'invalid_request_error',
     410: 'invalid_request_error',
+    412: 'invalid_request_error',
     429: 'rate_limit_error',
     431: 'invalid_request_error',
     500: 'api_error',

@@ -22,11 +22,11 @@ import type { CallerDialect, VendorDialect, VendorDialectId, VendorTraits } from
 import { readGemini } from './gemini/decode-call.ts'
 import { noSchemaBesideTools, writeGeminiCall } from './gemini/encode-call.ts'
 import { geminiRefusal } from './gemini/error.ts'
+import { queriesIn, withQueries } from './gemini/grounding.ts'
 import { addGeminiBill, geminiLetters, geminiRelay, passGeminiCall } from './gemini/pass.ts'
 import { geminiStreamReader } from './gemini/read-stream.ts'
 import { isBlocked, readGeminiReply, readGeminiUsage, writeGeminiReply } from './gemini/reply.ts'
 import { eventFraming, geminiStreamWriter, listFraming } from './gemini/write-stream.ts'
-import { objectOf, textOf } from './json-members.ts'
 import { readMessages } from './messages/decode-call.ts'
 import { noSchemas, writeMessagesCall } from './messages/encode-call.ts'
 import { messagesError } from './messages/error.ts'
@@ -40,6 +40,8 @@ import {
 import { messagesStreamReader } from './messages/read-stream.ts'
 import { readMessagesReply, readMessagesUsage, writeMessagesReply } from './messages/reply.ts'
 import { messagesStreamWriter } from './messages/write-stream.ts'
+import { objectOf, textOf } from './request/json-members.ts'
+import { refusesMaker, replyWithMaker } from './responses/compaction.ts'
 import { readResponses } from './responses/decode-call.ts'
 import { writeResponsesCall } from './responses/encode-call.ts'
 import { passResponsesCall, responsesNotCarried } from './responses/pass-call.ts'
@@ -48,7 +50,7 @@ import { responsesRelay } from './responses/pass-stream.ts'
 import { readResponsesReply } from './responses/read-reply.ts'
 import { responsesStreamReader } from './responses/read-stream.ts'
 import { writeResponsesReply } from './responses/reply.ts'
-import { readResponsesUsage } from './responses/usage.ts'
+import { usageOfResponse } from './responses/usage.ts'
 import { responsesStreamWriter } from './responses/write-stream.ts'
 
 export const callerDialects: Readonly<Record<'chat' | 'messages' | 'gemini' | 'responses', CallerDialect>> = {
@@ -158,7 +160,9 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
     names: { tool: /^[a-zA-Z_][a-zA-Z0-9_.:-]*$/, toolMax: 64, idMax: Number.POSITIVE_INFINITY },
     needsSchemaTool: noSchemaBesideTools,
     readReply: readGeminiReply,
-    usageOf: (value) => readGeminiUsage(objectOf(value.usageMetadata)),
+    // A blocked prompt is free, whatever the vendor counted.
+    usageOf: (value) =>
+      isBlocked(value) ? {} : withQueries(readGeminiUsage(objectOf(value.usageMetadata)), queriesIn(value)),
     tierOf: (value) => textOf(objectOf(value.usageMetadata).serviceTier),
     letters: geminiLetters,
     streamReader: geminiStreamReader,
@@ -211,12 +215,14 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
     names: { tool: /^[a-zA-Z0-9_-]+$/, toolMax: 64, idMax: 64 },
     needsSchemaTool: () => false,
     readReply: readResponsesReply,
-    usageOf: (value, traits) => readResponsesUsage(objectOf(value.usage), traits),
+    usageOf: usageOfResponse,
     tierOf: (value) => textOf(value.service_tier) ?? textOf(objectOf(value.response).service_tier),
     letters: responsesLetters,
     streamReader: responsesStreamReader,
     pass: {
       call: passResponsesCall,
+      refuses: refusesMaker,
+      changed: replyWithMaker,
       notCarried: responsesNotCarried,
       isReply: isResponse,
       relay: responsesRelay,

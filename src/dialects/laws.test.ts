@@ -23,8 +23,8 @@ import { eventSplitter } from '../transport/event-stream.ts'
 import { callerDialects, vendorDialects } from './index.ts'
 import type { Choice, Conversation, Part, Piece, Reply, Turn } from './neutral.ts'
 import { responseId } from './responses/reply.ts'
-import { unsupportedIn } from './unsupported.ts'
-import type { Target } from './vendor-call.ts'
+import { unsupportedIn } from './translate/unsupported.ts'
+import type { Target } from './translate/vendor-call.ts'
 
 const runs = { numRuns: 100 }
 

@@ -5,7 +5,7 @@
  */
 import type { Json, JsonObject } from '../core/json-body.ts'
 import type { Usage } from '../core/usage.ts'
-import type { Signature } from './signatures.ts'
+import type { Signature } from './translate/signatures.ts'
 
 /** Inline bytes (base64), or an address that the vendor fetches. */
 export type Media =
@@ -51,7 +51,9 @@ export type Thinking = {
   readonly redacted?: boolean
 }
 type Declined = { readonly type: 'refusal'; readonly text: string }
-export type Part = Text | Image | Audio | Document | ToolCall | ToolResult | Thinking | Declined
+/** What takes the place of a conversation; only answers to a compaction have one. */
+type Summary = { readonly type: 'summary'; readonly text: string }
+export type Part = Text | Image | Audio | Document | ToolCall | ToolResult | Thinking | Declined | Summary
 
 export type Turn = {
   readonly role: 'system' | 'user' | 'assistant'
@@ -124,7 +126,8 @@ export type Conversation = Sampling & {
 /** Its place in the request, and what it is. */
 export type UnknownContent = { readonly param: string; readonly what: string }
 
-export type Finish = 'stop' | 'stop_sequence' | 'length' | 'tool_calls' | 'content_filter'
+/** `compaction`: what it was asked for was a summary, and that is complete. */
+export type Finish = 'stop' | 'stop_sequence' | 'length' | 'tool_calls' | 'content_filter' | 'compaction'
 
 /** The source of a stretch of an answer's text; `from` and `to` count UTF-16 units of the whole text. */
 export type Citation = {
@@ -158,7 +161,11 @@ export type Reply = {
 /** One step of a stream. Each choice numbers its tools from 0; a tool's arguments follow its start. */
 export type Piece =
   | { readonly type: 'start'; readonly id: string; readonly model: string }
-  | { readonly type: 'text' | 'thinking' | 'refusal'; readonly choice: number; readonly text: string }
+  | {
+      readonly type: 'text' | 'thinking' | 'refusal' | 'summary'
+      readonly choice: number
+      readonly text: string
+    }
   | {
       readonly type: 'signature'
       readonly choice: number
@@ -188,5 +195,7 @@ export type Piece =
     }
   | { readonly type: 'usage'; readonly usage: Usage }
   | { readonly type: 'blocked' | 'ping' }
+  /** The summary grows; it comes when it is whole. */
+  | { readonly type: 'compacting' }
   | { readonly type: 'error'; readonly error: JsonObject }
   | { readonly type: 'end' }

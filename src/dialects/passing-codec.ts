@@ -1,13 +1,22 @@
 /**
  * The codec when caller and vendor speak the same dialect: bytes pass through, and the bill is added on the way back.
  */
-import type { Call } from '../core/call.ts'
+import { exactValue } from '../core/exact-json.ts'
 import type { JsonBody } from '../core/json-body.ts'
 import type { Usage } from '../core/usage.ts'
 import type { Billed } from './bill-members.ts'
-import { type CallCodec, callerOf, readBody, type Sides, servedTier, type WholeReply } from './codec.ts'
+import {
+  type CallCodec,
+  callerOf,
+  idMaker,
+  readBody,
+  type Sides,
+  servedTier,
+  type WholeReply,
+} from './codec.ts'
 import type { VendorDialect } from './dialect.ts'
 import type { StreamRelay } from './relay.ts'
+import { type ReplyStream, streamOfReply } from './reply-steps.ts'
 import { watchingTier } from './served-tier.ts'
 
 type Pass = NonNullable<VendorDialect['pass']>
@@ -33,10 +42,10 @@ export class PassingCodec implements CallCodec {
   }
 
   readWhole(bytes: Uint8Array): WholeReply | undefined {
-    const body = readBody(bytes)
-    return body === undefined || !this.#pass.isReply(body.value)
-      ? undefined
-      : new PassedReply(this.#sides, this.#vendor, body)
+    const sent = readBody(bytes)
+    if (sent === undefined || !this.#pass.isReply(sent.value)) return undefined
+    const body = this.#pass.changed?.(sent, this.#sides.traits) ?? sent
+    return new PassedReply(this.#sides, this.#vendor, body)
   }
 
   relay(): StreamRelay {
@@ -51,14 +60,15 @@ class PassedReply implements WholeReply {
   readonly tier: string | undefined
   readonly blocked = false
   readonly notCarried = nothing
-  readonly #call: Call
+  readonly #sides: Sides
   readonly #vendor: VendorDialect
   readonly #body: JsonBody
 
-  constructor({ call, target, traits }: Sides, vendor: VendorDialect, body: JsonBody) {
+  constructor(sides: Sides, vendor: VendorDialect, body: JsonBody) {
+    const { target, traits } = sides
     this.usage = vendor.usageOf(body.value, traits)
     this.tier = servedTier(vendor, target.model, body.value)
-    this.#call = call
+    this.#sides = sides
     this.#vendor = vendor
     this.#body = body
   }
@@ -68,6 +78,20 @@ class PassedReply implements WholeReply {
   }
 
   addBill(billed: Billed): Uint8Array {
-    return callerOf(this.#call).addBill(this.#body, billed, this.#call.modelName)
+    const { call } = this.#sides
+    return callerOf(call).addBill(this.#body, billed, call.modelName)
+  }
+
+  asStream(): ReplyStream | undefined {
+    const { call, context } = this.#sides
+    const { usage, tier } = this
+    const given = context()
+    const reply = this.#vendor.readReply(exactValue(this.#body), idMaker(given.requestId))
+    return reply === undefined
+      ? undefined
+      : streamOfReply(
+          { ...reply, usage, tier },
+          { caller: callerOf(call), context: given, listed: call.listed },
+        )
   }
 }

@@ -73,9 +73,10 @@ const fateOf = (
   vendor: (typeof vendors)[number],
   request: JsonObject,
 ): string | undefined => {
-  const refusal = decoders[caller](bodyOf(request))
-  const codec = refusal instanceof Refusal ? refusal : codecOf(caller, vendor, request)
+  const call = decoders[caller](bodyOf(request))
+  const codec = call instanceof Refusal ? call : codecOf(caller, vendor, request)
   if (codec instanceof Refusal) return typeof codec.members.param === 'string' ? 'refused' : undefined
+  if (!(call instanceof Refusal) && call.tier !== undefined) return 'chooses the model'
   const without = codecOf(caller, vendor, publicDialects[caller].request)
   if (without instanceof Refusal) throw new Error(without.message)
   if (codec.notCarried.some((one) => !without.notCarried.includes(one))) return 'named'

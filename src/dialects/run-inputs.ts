@@ -1,17 +1,26 @@
 /**
- * The inputs of a run of a chat model: in the form of chat completions, messages or generate content, recognised by
- * their members. The answer has the form of the inputs. What the form does not know is refused, never dropped.
+ * The inputs of a run of a chat or embeddings model, in the form that the caller states: by `form`, or by the member that
+ * holds the prompt. The answer has that form. What the form does not know is refused, never dropped.
  */
 import type { Call } from '../core/call.ts'
-import { bodyOf, isObject, type Json, type JsonObject } from '../core/json-body.ts'
+import { bodyOf, type JsonObject } from '../core/json-body.ts'
+import type { ModelKind } from '../core/model.ts'
 import { invalid, Refusal } from '../core/refusal.ts'
 import { decodeChatCall } from './chat/call.ts'
 import { chatRequest } from './chat/request.ts'
 import { decodeGeminiCall } from './gemini/call.ts'
+import { decodeEmbedContent } from './gemini/embeddings.ts'
 import { geminiRequest } from './gemini/request.ts'
 import { decodeMessagesCall } from './messages/call.ts'
 import { messagesRequest } from './messages/request.ts'
-import { camelCase } from './spelling.ts'
+import { decodeEmbeddingsCall } from './request/embeddings.ts'
+import { camelCase } from './request/spelling.ts'
+
+/** The forms that a run may state, by kind of model; the first is what `messages` or `input` alone means. */
+export const runForms = {
+  chat: ['chat_completions', 'messages', 'generate_content'],
+  embeddings: ['embeddings', 'generate_content'],
+} as const
 
 type Style = {
   readonly name: string
@@ -37,65 +46,64 @@ const gemini: Style = {
     decodeGeminiCall(bodyOf(inputs), { modelName, stream: stream === true, listed: false }),
 }
 
-/** Members and block types that only messages have. */
-const OF_MESSAGES = [
-  'system',
-  'stop_sequences',
-  'thinking',
-  'output_config',
-  'context_management',
-  'mcp_servers',
-]
-const BLOCKS: ReadonlySet<Json | undefined> = new Set([
-  'image',
-  'document',
-  'tool_use',
-  'tool_result',
-  'thinking',
-  'redacted_thinking',
-])
-
-const hasBlocks = ({ messages: all, tools }: JsonObject): boolean =>
-  (Array.isArray(all) &&
-    all.some(
-      (message) =>
-        isObject(message) &&
-        Array.isArray(message.content) &&
-        message.content.some((block) => isObject(block) && BLOCKS.has(block.type)),
-    )) ||
-  (Array.isArray(tools) && tools.some((tool) => isObject(tool) && tool.input_schema !== undefined))
-
-const styleOf = (inputs: JsonObject): Style => {
-  if (inputs.contents !== undefined) return gemini
-  return OF_MESSAGES.some((name) => inputs[name] !== undefined) || hasBlocks(inputs) ? messages : chat
+const chatStyles: Readonly<Record<(typeof runForms.chat)[number], Style>> = {
+  chat_completions: chat,
+  messages,
+  generate_content: gemini,
 }
+
+/** The members with the prompt that only generate-content has; batches of embeddings have `requests`. */
+const PROMPTS = ['contents', 'content', 'requests'] as const
+
+/**
+ * Reads the inputs of a run as a call of the model. `form` is the member of the request; without it `contents` (of
+ * embeddings `content` or `requests`) states generate-content, and everything else the form of the OpenAI style.
+ */
+export const decodeRunInputs = (
+  inputs: JsonObject,
+  model: { readonly id: string; readonly kind: ModelKind },
+  form?: string,
+): Call | Refusal => {
+  const [usual, google] = [model.kind === 'chat' ? 'chat_completions' : 'embeddings', 'generate_content']
+  const stated = form ?? (PROMPTS.some((name) => inputs[name] !== undefined) ? google : usual)
+  if (model.kind === 'chat') {
+    const found = runForms.chat.find((one) => one === stated)
+    return found === undefined ? notAForm(runForms.chat) : decodeChat(inputs, model.id, chatStyles[found])
+  }
+  if (stated === usual) return decodeEmbeddingsCall(bodyOf({ ...inputs, model: model.id }))
+  if (stated !== google) return notAForm(runForms.embeddings)
+  const method = inputs.requests === undefined ? 'embedContent' : 'batchEmbedContents'
+  return decodeEmbedContent(bodyOf(inputs), { modelName: model.id, method })
+}
+
+const notAForm = (forms: readonly string[]): Refusal =>
+  invalid(
+    'form',
+    `'form' must be one of ${forms.join(', ')} for this model; the answer has the form of the inputs.`,
+  )
 
 /** Members that say something about the call but nothing about the form of its answer. */
 const ASIDE: ReadonlySet<string> = new Set(['metadata', 'safety_identifier', 'prompt_cache_key', 'labels'])
 
 /**
- * Reads the inputs of a run as a call of the model. Members of another form are refused here. Members that no form
- * knows are kept in `unknown`: a vendor that speaks this form gets them unchanged; for any other vendor the call is
- * refused.
+ * Members of another form are refused here. Members that no form knows are kept in `unknown`: a vendor that speaks this
+ * form gets them unchanged; for any other vendor the call is refused.
  */
-export const decodeRunInputs = (inputs: JsonObject, modelName: string): Call | Refusal => {
-  const style = styleOf(inputs)
-  const isKnown = (name: string) => style.names.includes(style === gemini ? camelCase(name) : name)
+const decodeChat = (inputs: JsonObject, modelName: string, style: Style): Call | Refusal => {
+  const isKnown = ({ names, name }: Style, member: string) =>
+    names.includes(name === gemini.name ? camelCase(member) : member)
   const unknown = Object.keys(inputs).filter(
-    (name) => inputs[name] !== undefined && !ASIDE.has(name) && !isKnown(name),
+    (name) => inputs[name] !== undefined && !ASIDE.has(name) && !isKnown(style, name),
   )
-  const foreign = unknown.find((name) =>
-    [chat, messages, gemini].some(
-      (other) => other.names.includes(name) || other.names.includes(camelCase(name)),
-    ),
-  )
-  if (foreign !== undefined) return notOf(style, foreign)
+  for (const name of unknown)
+    for (const [form, other] of Object.entries(chatStyles))
+      if (isKnown(other, name)) return notOf(style, name, form)
   const call = style.decode(inputs, modelName)
   return call instanceof Refusal || unknown.length === 0 ? call : { ...call, unknown }
 }
 
-const notOf = (style: Style, name: string): Refusal =>
+const notOf = (style: Style, name: string, form: string): Refusal =>
   invalid(
     `inputs.${name}`,
-    `'inputs.${name}' is not a member of ${style.name}, the form of the other inputs; use that form's own member for it.`,
+    `'inputs.${name}' is not a member of ${style.name}, the form of these inputs; use that form's own member, or state "form": "${form}" beside 'inputs', which the answer then has too.`,
   )

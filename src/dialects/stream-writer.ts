@@ -33,4 +33,6 @@ export type WriterContext = {
   readonly estimatedInput: () => number
   /** The caller's request, for answers that repeat parts of it. */
   readonly request: JsonObject
+  /** Makes a summary unreadable for all but us. */
+  readonly seal: (summary: string) => string
 }

@@ -247,6 +247,113 @@ test('sampling that a reasoning model refuses is left out and named', () => {
     })
 })
 
+const stopping: readonly (readonly [CallerId, object])[] = [
+  ['messages', messages({ stop_sequences: ['END'] })],
+  ['gemini', { contents: [{ parts }], generationConfig: { stopSequences: ['END'] } }],
+]
+const takesStops = ['o1', 'o3-mini', 'gpt-4.1', 'gpt-5-chat-latest']
+test.each(
+  ['o3', 'o4-mini-2025-04-16', 'gpt-5-mini', 'gpt-5.1', 'gpt-5.6', ...takesStops].flatMap((name) =>
+    stopping.map(([caller, request]) => [name, caller, request] as const),
+  ),
+)('stop sequences that %s refuses are left out and named: from %s', (name, caller, request) => {
+  const takes = takesStops.includes(name)
+  expect(bodyFor(caller, 'chat', request, openai(name)).stop).toEqual(takes ? ['END'] : undefined)
+  expect(notCarriedOf(caller, 'chat', request, openai(name))).toEqual(takes ? [] : ['stop'])
+})
+
+const resumed: readonly (readonly [CallerId, (id: boolean) => object])[] = [
+  [
+    'gemini',
+    (id) => {
+      const [call, result] = [
+        { name: 'a', args: {}, ...(id ? { id: 'c1' } : {}) },
+        { name: 'a', response: { output: 'once' }, ...(id ? { id: 'c1' } : {}) },
+      ]
+      const answered = { role: 'user', parts: [{ functionResponse: result }] }
+      return {
+        contents: [
+          { parts },
+          { role: 'model', parts: [{ functionCall: call }] },
+          answered,
+          answered,
+          { parts },
+        ],
+        tools: [{ functionDeclarations: declared }],
+      }
+    },
+  ],
+  [
+    'messages',
+    () => {
+      const result = { type: 'tool_result', tool_use_id: 'c1', content: 'once' }
+      return messages({
+        messages: [
+          ...hi,
+          { role: 'assistant', content: [{ type: 'tool_use', id: 'c1', name: 'a', input: {} }] },
+          { role: 'user', content: [result, { ...result, cache_control: { type: 'ephemeral' } }] },
+        ],
+        tools: [{ name: 'a', input_schema: { type: 'object' } }],
+      })
+    },
+  ],
+  [
+    'responses',
+    () => ({
+      input: [
+        ...hi,
+        { type: 'function_call', call_id: 'c1', name: 'a', arguments: '{}' },
+        { type: 'function_call_output', call_id: 'c1', output: 'once' },
+        { type: 'function_call_output', call_id: 'c1', output: 'once' },
+      ],
+      tools: flat,
+    }),
+  ],
+  [
+    'chat',
+    () => ({
+      messages: [
+        ...hi,
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [{ id: 'c1', type: 'function', function: { name: 'a', arguments: '{}' } }],
+        },
+        { role: 'tool', tool_call_id: 'c1', content: 'once' },
+        { role: 'tool', tool_call_id: 'c1', content: 'once' },
+      ],
+      tools: functions,
+    }),
+  ],
+]
+for (const [caller, request] of resumed)
+  test.each(
+    vendors
+      .filter((one) => one !== caller)
+      .flatMap(
+        (one) =>
+          [
+            [one, true],
+            [one, false],
+          ] as const,
+      ),
+  )(`${caller} to %s: a result that is sent twice arrives once, ids: %p`, (vendor, ids) => {
+    const sent = JSON.stringify(bodyFor(caller, vendor, request(ids)))
+    expect(sent.split('"once"').length + sent.split('once').length).toBe(4)
+  })
+
+test('a second result that says something else, or answers a call sent again, is kept', () => {
+  const call = { type: 'function_call', call_id: 'c1', name: 'a', arguments: '{}' }
+  const result = (output: string) => ({ type: 'function_call_output', call_id: 'c1', output })
+  const results = (...input: object[]) =>
+    bodyFor('responses', 'chat', { input: [...hi, ...input] }).messages.filter(
+      ({ role }: any) => role === 'tool',
+    ).length
+  expect(results(call, result('x'), result('y'))).toBe(2)
+  expect(results(call, result('x'), call, result('x'))).toBe(2)
+  expect(results(call, result('x'), call, result('x'), result('x'))).toBe(2)
+})
+
 test('each model is asked for the effort it has', () => {
   const effortOf = (name: string, effort: string) =>
     bodyFor('messages', 'chat', messages({ output_config: { effort } }), openai(name)).reasoning_effort

@@ -4,7 +4,7 @@ import type { Call } from '../core/call.ts'
 import { bodyOf } from '../core/json-body.ts'
 import { buildCatalogue } from '../pricing/catalogue.ts'
 import { azure } from '../vendors/azure.ts'
-import { openai } from '../vendors/openai.ts'
+import { openai } from '../vendors/openai/openai.ts'
 import { upstreamDialect } from './upstream-dialect.ts'
 
 const catalogue = buildCatalogue({

@@ -2,7 +2,7 @@
 import type { Call } from '../core/call.ts'
 import type { Model, RequestStyle } from '../core/model.ts'
 import type { VendorDialectId, VendorTraits } from './dialect.ts'
-import { objectsOf } from './json-members.ts'
+import { objectsOf } from './request/json-members.ts'
 
 /**
  * The caller's own dialect, if the model speaks it and it can carry the call; else one that can carry it, and chat

@@ -12,8 +12,8 @@ import { billed, closing, context, type SharedDialectId } from '../../test/diale
 import type { JsonObject } from '../core/json-body.ts'
 import type { VendorTraits } from './dialect.ts'
 import { callerDialects, vendorDialects } from './index.ts'
-import { toolsInOrder } from './tools-in-order.ts'
-import { translatedRelay } from './translate-stream.ts'
+import { toolsInOrder } from './translate/tools-in-order.ts'
+import { translatedRelay } from './translate/translate-stream.ts'
 
 const traits: VendorTraits = { outputBound: 'max_tokens', takesStreamOptions: true }
 let ids = 0

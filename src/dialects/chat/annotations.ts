@@ -1,8 +1,8 @@
 /** Chat completions, references of an answer ⇄ neutral form. Source of the format: OpenAI API reference, "The chat completion object". */
 import type { Json, JsonObject } from '../../core/json-body.ts'
-import type { Cited } from '../citations.ts'
-import { numberOf, objectOf, objectsOf, present, textOf, textsOf } from '../json-members.ts'
 import type { Citation } from '../neutral.ts'
+import { numberOf, objectOf, objectsOf, present, textOf, textsOf } from '../request/json-members.ts'
+import type { Cited } from '../translate/citations.ts'
 
 /** Reads `annotations`; annotations of files have no address. */
 export const readAnnotations = (annotations: Json | undefined): Cited => {

@@ -3,7 +3,7 @@ import type { Call } from '../../core/call.ts'
 import { isObject, type JsonBody } from '../../core/json-body.ts'
 import type { Mutable } from '../../core/mutable.ts'
 import { Refusal } from '../../core/refusal.ts'
-import { readRequest } from '../request.ts'
+import { readRequest } from '../request/request.ts'
 import { chatRequest } from './request.ts'
 
 /** Reads and checks a chat-completions body. */
@@ -26,5 +26,6 @@ export const decodeChatCall = (body: JsonBody): Call | Refusal => {
   }
   if (typeof maxOutput === 'number') call.maxOutput = maxOutput
   if (found.thoughts) call.thoughts = true
+  if (value.service_tier === 'flex') call.tier = value.service_tier
   return call
 }

@@ -1,7 +1,5 @@
 /** Chat completions, request → neutral form. Source of the format: OpenAI API reference, "Create chat completion". */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
-import { flagOf, listOf, madeKinds, numberOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
-import { mediaAt } from '../media.ts'
 import type {
   Conversation,
   Document,
@@ -17,9 +15,20 @@ import type {
   UnknownContent,
 } from '../neutral.ts'
 import { efforts } from '../neutral.ts'
-import { ignoredIn } from '../request.ts'
-import { splitId } from '../signatures.ts'
-import { unknownIn } from '../unknown-content.ts'
+import {
+  flagOf,
+  listOf,
+  madeKinds,
+  numberOf,
+  objectOf,
+  objectsOf,
+  present,
+  textOf,
+} from '../request/json-members.ts'
+import { ignoredIn } from '../request/request.ts'
+import { unknownIn } from '../request/unknown-content.ts'
+import { mediaAt } from '../translate/media.ts'
+import { splitId } from '../translate/signatures.ts'
 import { asksOlder } from './older-calls.ts'
 import { imagesOf, saidIn, thoughtsOf } from './reply.ts'
 import { type ChatRequest, chatRequest } from './request.ts'

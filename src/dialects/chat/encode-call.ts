@@ -1,12 +1,12 @@
 /** Chat completions, neutral form → request for a vendor. Source of the format: OpenAI API reference, "Create chat completion". */
 import type { Json, JsonObject } from '../../core/json-body.ts'
 import { Refusal } from '../../core/refusal.ts'
-import { present } from '../json-members.ts'
-import { addressOf, mediaTypeOf } from '../media.ts'
 import type { Conversation, Part, ToolCall, Turn } from '../neutral.ts'
-import { within } from '../short-names.ts'
-import { thoughtsIn } from '../unsupported.ts'
-import { type Encoded, refuseUnsupported, type Target } from '../vendor-call.ts'
+import { present } from '../request/json-members.ts'
+import { addressOf, mediaTypeOf } from '../translate/media.ts'
+import { within } from '../translate/short-names.ts'
+import { thoughtsIn } from '../translate/unsupported.ts'
+import { type Encoded, refuseUnsupported, type Target } from '../translate/vendor-call.ts'
 import { reasoningMembers, withSampling } from './reasoning.ts'
 import { strictIfItFits } from './strict.ts'
 
@@ -46,7 +46,7 @@ export const writeChatCall = (conversation: Conversation, to: Target): Encoded |
     n: it.choices === 1 ? undefined : it.choices,
     user: it.user === undefined ? undefined : within(it.user, USER_MAX),
     [to.quirks.outputBound]: bound,
-    service_tier: to.model.cheaper?.tier,
+    service_tier: to.model.cheaper?.tier ?? to.quirks.standardTier,
     stream: to.stream ? true : undefined,
     stream_options: to.stream && to.quirks.takesStreamOptions ? { include_usage: true } : undefined,
   })

@@ -5,7 +5,7 @@
 import type { Call } from '../../core/call.ts'
 import { isObject, type Json, splice } from '../../core/json-body.ts'
 import type { Model } from '../../core/model.ts'
-import type { Quirks } from '../vendor-call.ts'
+import type { Quirks } from '../translate/vendor-call.ts'
 import { holdsReasoning } from './request.ts'
 
 type NewEdits = Record<string, string | undefined>
@@ -27,7 +27,8 @@ export const passChatCall = (
     if (call.body.outline[quirks.outputBound] !== bound) edits[quirks.outputBound] = String(bound)
     if (call.body.outline[other] !== undefined) edits[other] = undefined
   }
-  if (model.cheaper !== undefined) edits.service_tier = JSON.stringify(model.cheaper.tier)
+  const tier = model.cheaper?.tier ?? quirks.standardTier
+  edits.service_tier = tier === undefined ? undefined : `"${tier}"`
   addStreamOptions(edits, call, quirks)
   leaveOutReasoning(edits, call, quirks)
   return splice(call.body, edits)

@@ -1,9 +1,9 @@
 /** Chat completions, a vendor's events → steps in the neutral form. Source of the format: OpenAI API reference, "The chat completion chunk object". */
 import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
 import type { Usage } from '../../core/usage.ts'
-import { numberOf, objectOf, objectsOf, textOf } from '../json-members.ts'
 import type { Piece } from '../neutral.ts'
-import { splitId } from '../signatures.ts'
+import { numberOf, objectOf, objectsOf, textOf } from '../request/json-members.ts'
+import { splitId } from '../translate/signatures.ts'
 import { readAnnotations, readSources } from './annotations.ts'
 import { finishOf, imagesOf, indexOf, saidIn, thoughtsOf } from './reply.ts'
 

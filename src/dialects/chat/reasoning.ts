@@ -5,14 +5,21 @@
  */
 import type { JsonObject } from '../../core/json-body.ts'
 import type { Conversation, Effort } from '../neutral.ts'
-import { effortOf, nearestEffort } from '../reasoning.ts'
-import type { Target } from '../vendor-call.ts'
+import { effortOf, nearestEffort } from '../translate/reasoning.ts'
+import type { Target } from '../translate/vendor-call.ts'
 
-type Rule = { readonly names: RegExp; readonly efforts: readonly Effort[]; readonly noneByDefault?: boolean }
+type Rule = {
+  readonly names: RegExp
+  readonly efforts: readonly Effort[]
+  readonly noneByDefault?: boolean
+  /** It takes stop sequences; the others answer "Unsupported parameter: 'stop'", whatever the effort. */
+  readonly takesStop?: true
+}
 
 /** OpenAI's reasoning models by name: the first rule that matches applies. */
 const openaiModels: readonly Rule[] = [
-  { names: /^gpt-5(?:\.\d+)?-chat/, efforts: [] },
+  { names: /^gpt-5(?:\.\d+)?-chat/, efforts: [], takesStop: true },
+  { names: /^o(?:1|3-mini)(?:-|$)/, efforts: ['low', 'medium', 'high'], takesStop: true },
   { names: /^(?:o\d|codex)/, efforts: ['low', 'medium', 'high'] },
   { names: /^gpt-5(?:-|$)/, efforts: ['minimal', 'low', 'medium', 'high'] },
   { names: /^gpt-5\.1-codex-max/, efforts: ['none', 'low', 'medium', 'high', 'xhigh'], noneByDefault: true },
@@ -68,39 +75,54 @@ const samplingNames = {
   presencePenalty: 'presence_penalty',
   frequencyPenalty: 'frequency_penalty',
   logprobs: 'logprobs',
+  stop: 'stop',
 } as const
 type SamplingMember = keyof typeof samplingNames
 
 /** Sampling values that ask for the vendor's default. */
-const asUsual: Readonly<Record<SamplingMember, number | undefined>> = {
+const asUsual: Readonly<Partial<Record<SamplingMember, number>>> = {
   temperature: 1,
   topP: 1,
   presencePenalty: 0,
   frequencyPenalty: 0,
-  logprobs: undefined,
 }
 
 /**
- * The conversation without the sampling members that the model refuses when it reasons; each is added to `notCarried`.
+ * The conversation without the sampling members and stop sequences that the model refuses; each is added to
+ * `notCarried`.
  */
 export const withSampling = (it: Conversation, to: Target, notCarried: string[]): Conversation => {
-  const refused = refusedBeside(it, to)
-  const kept: Partial<Record<SamplingMember, number | undefined>> = {}
-  for (const name of refused) {
-    if (it[name] === undefined) continue
-    if (it[name] !== asUsual[name]) notCarried.push(samplingNames[name])
-    kept[name] = undefined
+  const kept: Partial<Record<SamplingMember, number | readonly string[] | undefined>> = {}
+  for (const name of refusedBy(it, to)) {
+    const given = name === 'stop' && it.stop.length === 0 ? undefined : it[name]
+    if (given === undefined) continue
+    if (given !== asUsual[name]) notCarried.push(samplingNames[name])
+    kept[name] = name === 'stop' ? [] : undefined
   }
   return { ...it, ...kept } as Conversation
 }
 
-const refusedBeside = (it: Conversation, to: Target): readonly SamplingMember[] => {
+const refusedBy = (it: Conversation, to: Target): readonly SamplingMember[] => {
   if (to.quirks.reasoningOff !== 'openai')
     return to.model.capabilities.includes('reasoning') ? (to.quirks.refusedBesideReasoning ?? []) : []
   const rule = openaiRule(to)
-  if (rule === undefined || rule.efforts.length === 0) return []
-  const requested = requestedEffort(it) ?? (rule.noneByDefault === true ? 'none' : 'medium')
-  return requested === 'none' && rule.efforts.includes('none')
-    ? []
-    : (Object.keys(samplingNames) as SamplingMember[])
+  if (rule === undefined) return []
+  return [
+    ...(reasons(it, rule) ? besideReasoning : []),
+    ...(rule.takesStop === true ? [] : ['stop' as const]),
+  ]
+}
+
+const besideReasoning = [
+  'temperature',
+  'topP',
+  'presencePenalty',
+  'frequencyPenalty',
+  'logprobs',
+] as const satisfies readonly SamplingMember[]
+
+/** Whether the model reasons about this call. */
+const reasons = (it: Conversation, { efforts, noneByDefault }: Rule): boolean => {
+  const requested = requestedEffort(it) ?? (noneByDefault === true ? 'none' : 'medium')
+  return efforts.length > 0 && !(requested === 'none' && efforts.includes('none'))
 }

@@ -1,12 +1,12 @@
 /** Chat completions, whole answers ⇄ neutral form. Source of the format: OpenAI API reference, "The chat completion object". */
 import type { Json, JsonObject } from '../../core/json-body.ts'
 import { inputTokens, outputTokens, type Usage } from '../../core/usage.ts'
-import { textIn } from '../citations.ts'
-import { numberOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
-import { addressOf, mediaAt } from '../media.ts'
 import type { Audio, Choice, Finish, Image, Part, Reply, Text, Thinking } from '../neutral.ts'
-import { idWith, readSignature, splitId, writeSignature } from '../signatures.ts'
+import { numberOf, objectOf, objectsOf, present, textOf } from '../request/json-members.ts'
 import type { WriterContext } from '../stream-writer.ts'
+import { textIn } from '../translate/citations.ts'
+import { addressOf, mediaAt } from '../translate/media.ts'
+import { idWith, readSignature, splitId, writeSignature } from '../translate/signatures.ts'
 import { annotationOf, readAnnotations, readSources } from './annotations.ts'
 import { asksOlder, callsIn, reasonOf } from './older-calls.ts'
 

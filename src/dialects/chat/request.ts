@@ -3,11 +3,32 @@
  * of other dialects. Source of the format: OpenAI API reference, "Create chat completion".
  */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
-import type { Findings } from '../findings.ts'
-import { callId, signature } from '../foreign.ts'
-import { objectOf, textOf } from '../json-members.ts'
-import { ignored, modelName, needed, notOffered, object, type RequestOf, request } from '../request.ts'
-import { any, flag, integer, list, meant, number, objects, text, textOr, Wrong, word } from '../shape.ts'
+import type { Findings } from '../request/findings.ts'
+import { callId, signature } from '../request/foreign.ts'
+import { objectOf, textOf } from '../request/json-members.ts'
+import {
+  ignored,
+  modelName,
+  needed,
+  notOffered,
+  object,
+  type RequestOf,
+  request,
+} from '../request/request.ts'
+import {
+  any,
+  flag,
+  integer,
+  list,
+  meant,
+  number,
+  objects,
+  text,
+  textOr,
+  tokenBound,
+  Wrong,
+  word,
+} from '../request/shape.ts'
 
 /** The most tokens that the vendor adds around tools. */
 const TOOLS_TEMPLATE = 1_000
@@ -164,8 +185,8 @@ export const chatRequest = request(
     seed: meant('integer'),
     presence_penalty: number(-2, 2),
     frequency_penalty: number(-2, 2),
-    max_tokens: integer(1),
-    max_completion_tokens: integer(1),
+    max_tokens: tokenBound,
+    max_completion_tokens: tokenBound,
     n: integer(1, 128),
     stream: flag,
     stream_options: object({ include_usage: meant('boolean') }, { place: 'stream_options.' }),
@@ -192,8 +213,8 @@ export const chatRequest = request(
     modalities: meant('array'),
     logit_bias: ignored(object({})),
     store: ignored(meant('boolean'), false),
-    // A faster tier costs more than the list price; discounted models are chosen by name.
-    service_tier: ignored(word(['auto', 'default', 'flex']), 'auto', 'default'),
+    // A faster tier costs more than the list price; a cheaper one chooses the discounted model.
+    service_tier: word(['auto', 'default', 'flex']),
     ...unpriced,
     messages: needed(
       list(message, { say: MESSAGES, empty: () => "'messages' must hold at least one message." }),

@@ -1,10 +1,10 @@
 /** Chat completions, steps in the neutral form → events for the caller. Source of the format: OpenAI API reference, "The chat completion chunk object". */
 import type { JsonObject } from '../../core/json-body.ts'
 import { costComment, keepAlive, membersSlot, withBill } from '../bill-members.ts'
-import { addressOf } from '../media.ts'
 import type { Finish, Piece } from '../neutral.ts'
-import { idWith } from '../signatures.ts'
 import type { Ending, StreamWriter, WriterContext } from '../stream-writer.ts'
+import { addressOf } from '../translate/media.ts'
+import { idWith } from '../translate/signatures.ts'
 import { annotationOf } from './annotations.ts'
 import { asksOlder, callsIn, reasonOf } from './older-calls.ts'
 import { chatUsage, detailOf, soundIn } from './reply.ts'

@@ -2,14 +2,14 @@
 
 import type { Json, JsonObject } from '../../core/json-body.ts'
 import { Refusal } from '../../core/refusal.ts'
-import { present } from '../json-members.ts'
-import { mediaTypeOf } from '../media.ts'
 import { ADAPTIVE, thinkingOf, thinks } from '../messages/encode-call.ts'
 import type { Conversation, Media, Part, Tool, ToolResult, Turn } from '../neutral.ts'
-import { pastArguments } from '../tool-arguments.ts'
-import { arrange, toolNames } from '../turns.ts'
-import { thoughtsIn } from '../unsupported.ts'
-import { type Encoded, refuseUnsupported, type Target } from '../vendor-call.ts'
+import { present } from '../request/json-members.ts'
+import { mediaTypeOf } from '../translate/media.ts'
+import { pastArguments } from '../translate/tool-arguments.ts'
+import { arrange, toolNames } from '../translate/turns.ts'
+import { thoughtsIn } from '../translate/unsupported.ts'
+import { type Encoded, refuseUnsupported, type Target } from '../translate/vendor-call.ts'
 
 /** Writes the conversation for a vendor of this dialect. */
 export const writeConverseCall = (it: Conversation, to: Target): Encoded | Refusal => {
@@ -135,6 +135,7 @@ const blockOf = (part: Part): Json[] | Refusal => {
   switch (part.type) {
     case 'text':
     case 'refusal':
+    case 'summary':
       return part.text.trim() === '' ? [] : [{ text: part.text }]
     case 'image':
       return mediaBlock('image', part.media, 'image/png', {})

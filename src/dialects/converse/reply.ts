@@ -2,10 +2,10 @@
 import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
 import type { Usage } from '../../core/usage.ts'
 import { lettersIn } from '../../metering/dense-scripts.ts'
-import { numberOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
 import { readMessagesUsage } from '../messages/reply.ts'
 import type { Finish, Part, Piece, Reply } from '../neutral.ts'
-import type { Signature } from '../signatures.ts'
+import { numberOf, objectOf, objectsOf, present, textOf } from '../request/json-members.ts'
+import type { Signature } from '../translate/signatures.ts'
 
 const finishes: Readonly<Record<string, Finish>> = {
   end_turn: 'stop',

@@ -2,9 +2,9 @@
 import type { Call } from '../../core/call.ts'
 import type { JsonBody } from '../../core/json-body.ts'
 import { Refusal } from '../../core/refusal.ts'
-import { objectOf } from '../json-members.ts'
-import { readRequest } from '../request.ts'
-import { member } from '../spelling.ts'
+import { objectOf, textOf } from '../request/json-members.ts'
+import { readRequest } from '../request/request.ts'
+import { member } from '../request/spelling.ts'
 import { geminiRequest } from './request.ts'
 
 /** What the path names: the model and the method. */
@@ -25,6 +25,7 @@ export const decodeGeminiCall = (
   const config = objectOf(member(body.outline, 'generationConfig'))
   const maxOutput = member(config, 'maxOutputTokens')
   const choices = member(config, 'candidateCount')
+  const tier = textOf(member(body.outline, 'serviceTier'))?.toLowerCase()
   return {
     kind: 'chat',
     dialect: 'gemini',
@@ -37,5 +38,6 @@ export const decodeGeminiCall = (
     choices: typeof choices === 'number' ? choices : 1,
     size: found.sizeOf(body),
     foreign: found.foreign,
+    ...(tier === 'flex' ? { tier } : {}),
   }
 }

@@ -1,17 +1,6 @@
 /** Generate content, request → neutral form. Source of the format: Gemini API reference, "models.generateContent". */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
 import {
-  flagOf,
-  madeKinds,
-  numberOf,
-  objectOf,
-  oneOrMore,
-  oneOrMoreTexts,
-  present,
-  textOf,
-} from '../json-members.ts'
-import { typeNamed } from '../media.ts'
-import {
   type Conversation,
   type Document,
   type Effort,
@@ -23,12 +12,24 @@ import {
   type Reasoning,
   type Tool,
   type ToolChoice,
+  type ToolResult,
   type Turn,
 } from '../neutral.ts'
-import { ignoredIn } from '../request.ts'
-import { splitId } from '../signatures.ts'
-import { member } from '../spelling.ts'
-import { unknownIn } from '../unknown-content.ts'
+import {
+  flagOf,
+  madeKinds,
+  numberOf,
+  objectOf,
+  oneOrMore,
+  oneOrMoreTexts,
+  present,
+  textOf,
+} from '../request/json-members.ts'
+import { ignoredIn } from '../request/request.ts'
+import { member } from '../request/spelling.ts'
+import { unknownIn } from '../request/unknown-content.ts'
+import { typeNamed } from '../translate/media.ts'
+import { splitId } from '../translate/signatures.ts'
 import { joined, sayingOf, signatureIn } from './reply.ts'
 import { geminiRequest } from './request.ts'
 import { jsonSchemaOf } from './schema.ts'
@@ -97,9 +98,19 @@ const systemOf = (content: Json | undefined): readonly Turn[] => {
   return parts.length === 0 ? [] : [{ role: 'system', parts }]
 }
 
-/** Calls without an id are numbered. A result without one belongs to the earliest open call of its name. */
+/**
+ * Calls without an id are numbered. A result without one belongs to the earliest open call of its name; if none is open,
+ * to the call that had this very result before.
+ */
 const turnsOf = (contents: readonly JsonObject[]): readonly Turn[] => {
   const open = openCalls()
+  const answered = new Map<string, string>()
+  const nameless = ({ name = '', parts }: ToolResult): string => {
+    const said = JSON.stringify([name, parts])
+    const id = open.closeNamed(name) ?? answered.get(said) ?? `call_${name}`
+    answered.set(said, id)
+    return id
+  }
   let count = 0
   return together(contents).map((content): Turn => {
     const parts = joined(partsOf(content)).map((part): Part => {
@@ -109,8 +120,9 @@ const turnsOf = (contents: readonly JsonObject[]): readonly Turn[] => {
         return { ...part, id }
       }
       if (part.type !== 'tool_result') return part
-      const closed = part.id === '' ? open.closeNamed(part.name ?? '') : open.close(part.id)
-      return { ...part, id: part.id === '' ? (closed ?? `call_${part.name ?? ''}`) : part.id }
+      if (part.id === '') return { ...part, id: nameless(part) }
+      open.close(part.id)
+      return part
     })
     if (content.role === 'model') return { role: 'assistant', parts: joined(parts) }
     return { role: content.role === 'system' ? 'system' : 'user', parts }

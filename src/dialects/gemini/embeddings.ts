@@ -8,12 +8,12 @@ import { bodyOf, type Json, type JsonBody, type JsonObject } from '../../core/js
 import { invalid, Refusal } from '../../core/refusal.ts'
 import { inputTokens } from '../../core/usage.ts'
 import type { Billed } from '../bill-members.ts'
-import { INPUTS_MAX, type TextsToEmbed } from '../embeddings.ts'
-import { listOf, numberOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
-import { ignored, ignoredIn, needed, object, readRequest, request } from '../request.ts'
-import { integer, list, meant, such, text, Wrong } from '../shape.ts'
-import { member } from '../spelling.ts'
-import { refuseUnsupported } from '../vendor-call.ts'
+import { INPUTS_MAX, type TextsToEmbed } from '../request/embeddings.ts'
+import { listOf, numberOf, objectOf, objectsOf, present, textOf } from '../request/json-members.ts'
+import { ignored, ignoredIn, needed, object, readRequest, request } from '../request/request.ts'
+import { integer, list, meant, such, text, Wrong } from '../request/shape.ts'
+import { member } from '../request/spelling.ts'
+import { refuseUnsupported } from '../translate/vendor-call.ts'
 import { addGeminiBill } from './pass.ts'
 
 export const embedMethods = ['embedContent', 'batchEmbedContents'] as const

@@ -3,14 +3,14 @@
 import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
 import type { Model } from '../../core/model.ts'
 import type { Refusal } from '../../core/refusal.ts'
-import { present } from '../json-members.ts'
-import { mediaTypeOf } from '../media.ts'
 import type { Conversation, Effort, Media, Part, Reasoning, Thinking, ToolResult, Turn } from '../neutral.ts'
-import { budgetOf, effortOf, nearestEffort } from '../reasoning.ts'
-import { pastArguments } from '../tool-arguments.ts'
-import { arrange, toolNames } from '../turns.ts'
-import { thoughtsIn } from '../unsupported.ts'
-import type { Encoded, Target } from '../vendor-call.ts'
+import { present } from '../request/json-members.ts'
+import { mediaTypeOf } from '../translate/media.ts'
+import { budgetOf, effortOf, nearestEffort } from '../translate/reasoning.ts'
+import { pastArguments } from '../translate/tool-arguments.ts'
+import { arrange, toolNames } from '../translate/turns.ts'
+import { thoughtsIn } from '../translate/unsupported.ts'
+import type { Encoded, Target } from '../translate/vendor-call.ts'
 import { thoughtPart } from './reply.ts'
 
 /** From this generation on, reasoning has levels instead of budgets, and calls without a signature are refused. */
@@ -160,6 +160,7 @@ const partsOf = (part: Part, names: ReadonlyMap<string, string>): JsonObject[] =
   switch (part.type) {
     case 'text':
     case 'refusal':
+    case 'summary':
       return [{ text: part.text }]
     case 'image':
       return [mediaPart(part.media, 'image/png')]

@@ -1,7 +1,7 @@
 /** Generate content, errors: this dialect's shape and status words, with the specification's code kept inside. Source of the format: Google AIP-193, "Errors". */
 import type { JsonObject } from '../../core/json-body.ts'
 import { type Refusal, refusalBody } from '../../core/refusal.ts'
-import { textOf } from '../json-members.ts'
+import { textOf } from '../request/json-members.ts'
 
 const statusNames: Readonly<Record<number, string>> = {
   400: 'INVALID_ARGUMENT',
@@ -10,6 +10,7 @@ const statusNames: Readonly<Record<number, string>> = {
   403: 'PERMISSION_DENIED',
   404: 'NOT_FOUND',
   409: 'ABORTED',
+  412: 'FAILED_PRECONDITION',
   413: 'INVALID_ARGUMENT',
   429: 'RESOURCE_EXHAUSTED',
   500: 'INTERNAL',

@@ -1,8 +1,9 @@
 /** Generate content, references of an answer ⇄ neutral form. Source of the format: Gemini API reference, "GroundingMetadata" and "CitationMetadata". */
 import type { JsonObject } from '../../core/json-body.ts'
-import type { Cited } from '../citations.ts'
-import { listOf, numberOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
+import type { Usage } from '../../core/usage.ts'
 import type { Citation } from '../neutral.ts'
+import { listOf, numberOf, objectOf, objectsOf, present, textOf, textsOf } from '../request/json-members.ts'
+import type { Cited } from '../translate/citations.ts'
 
 /** Reads a candidate's references to its sources; positions count bytes of the text. */
 export const readGrounding = (candidate: JsonObject, text: string): Cited => {
@@ -34,6 +35,16 @@ export const readGrounding = (candidate: JsonObject, text: string): Cited => {
   const all = [...grounded, ...recited]
   return { citations: all.flat(), notCarried: all.some(({ length }) => length === 0) }
 }
+
+/** The queries that an answer or event made, as the vendor counts them: empty ones and repeated ones are not billed. */
+export const queriesIn = (value: JsonObject): readonly string[] =>
+  objectsOf(value.candidates)
+    .flatMap(({ groundingMetadata }) => textsOf(objectOf(groundingMetadata).webSearchQueries))
+    .filter((query) => query !== '')
+
+/** The usage with its queries. */
+export const withQueries = (usage: Usage | undefined, queries: readonly string[]): Usage | undefined =>
+  usage === undefined || queries.length === 0 ? usage : { ...usage, web_search: new Set(queries).size }
 
 /** Writes the citations of a text; nothing if there are none. */
 export const groundingOf = (citations: readonly Citation[], text: string): JsonObject => {

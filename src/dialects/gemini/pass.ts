@@ -8,10 +8,11 @@ import { isObject, type JsonBody, type JsonObject, parseJson, splice } from '../
 import type { Model } from '../../core/model.ts'
 import { lettersIn } from '../../metering/dense-scripts.ts'
 import { type Billed, noBalance, withBill } from '../bill-members.ts'
-import { objectOf, objectsOf, textOf } from '../json-members.ts'
 import { newProgress, type StreamRelay } from '../relay.ts'
-import { member } from '../spelling.ts'
+import { objectOf, objectsOf, textOf } from '../request/json-members.ts'
+import { member } from '../request/spelling.ts'
 import { geminiError } from './error.ts'
+import { queriesIn, withQueries } from './grounding.ts'
 import { geminiUsage, isBlocked, readGeminiUsage } from './reply.ts'
 import { endingText, type Framing } from './write-stream.ts'
 
@@ -21,9 +22,8 @@ const encoder = new TextEncoder()
 export const passGeminiCall = (call: Call, model: Model, outputBound: number | undefined): Uint8Array => {
   const edits = {
     model: undefined,
-    ...(model.cheaper === undefined
-      ? {}
-      : { service_tier: undefined, serviceTier: JSON.stringify(model.cheaper.tier) }),
+    service_tier: undefined,
+    serviceTier: model.cheaper?.tier === undefined ? undefined : `"${model.cheaper.tier}"`,
   }
   if (outputBound === undefined) return splice(call.body, edits)
   const { max_output_tokens: _other, ...config } = objectOf(member(call.body.outline, 'generationConfig'))
@@ -64,6 +64,9 @@ const holdsPicture = (value: JsonObject): boolean =>
 export const geminiRelay = (framing: Framing): StreamRelay => {
   const progress = newProgress()
   let usage: JsonObject | undefined
+  const queries: string[] = []
+  /** There is no answer, and the vendor's count of the prompt is not charged. */
+  let blocked = false
   /** The event that says how the answer ended, or the latest one with only usage. */
   let last: JsonObject | undefined
   const frame = (value: JsonObject): Uint8Array => encoder.encode(framing.element(JSON.stringify(value)))
@@ -78,9 +81,11 @@ export const geminiRelay = (framing: Framing): StreamRelay => {
       }
       progress.begun = true
       if (isObject(event.usageMetadata)) usage = event.usageMetadata
+      queries.push(...queriesIn(event))
       const letters = geminiLetters(event)
       if (letters > 0 || holdsPicture(event)) progress.contentEvents++
       progress.letters += letters
+      if (isBlocked(event) && progress.contentEvents === 0) blocked = true
       const ends =
         isBlocked(event) ||
         objectsOf(event.candidates).some(({ finishReason }) => typeof finishReason === 'string')
@@ -92,7 +97,8 @@ export const geminiRelay = (framing: Framing): StreamRelay => {
       }
       return framing.passes(read) ? read.bytes : frame(event)
     },
-    usage: () => (usage === undefined ? undefined : readGeminiUsage(usage)),
+    usage: () =>
+      blocked ? {} : usage === undefined ? undefined : withQueries(readGeminiUsage(usage), queries),
     end: (billed) => {
       const cut = {
         candidates: [{ finishReason: 'MAX_TOKENS', index: 0 }],

@@ -1,9 +1,9 @@
 /** Generate content, a vendor's events → steps in the neutral form. Source of the format: Gemini API reference, "models.streamGenerateContent". */
 import { withDigits } from '../../core/exact-json.ts'
 import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
-import { textIn } from '../citations.ts'
-import { numberOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
 import type { Part, Piece } from '../neutral.ts'
+import { numberOf, objectOf, objectsOf, present, textOf } from '../request/json-members.ts'
+import { textIn } from '../translate/citations.ts'
 import { readGrounding } from './grounding.ts'
 import { finishOf, isBlocked, logprobsOf, lostPart, readGeminiUsage, readPart } from './reply.ts'
 

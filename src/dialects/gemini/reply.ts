@@ -2,10 +2,10 @@
 
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
 import { inputTokens, outputTokens, type Usage } from '../../core/usage.ts'
-import { textIn } from '../citations.ts'
-import { numberOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
-import { mediaTypeOf } from '../media.ts'
 import type { Choice, Finish, Part, Reply, Thinking } from '../neutral.ts'
+import { numberOf, objectOf, objectsOf, present, textOf } from '../request/json-members.ts'
+import { textIn } from '../translate/citations.ts'
+import { mediaTypeOf } from '../translate/media.ts'
 import {
   idWith,
   type Signature,
@@ -13,8 +13,8 @@ import {
   unsigned,
   writeHidden,
   writeSignature,
-} from '../signatures.ts'
-import { argumentsOf } from '../tool-arguments.ts'
+} from '../translate/signatures.ts'
+import { argumentsOf } from '../translate/tool-arguments.ts'
 import { groundingOf, readGrounding } from './grounding.ts'
 
 const finishes: Readonly<Record<string, Finish>> = {
@@ -39,6 +39,7 @@ export const finishOf = (reason: Json | undefined, callsTools: boolean): Finish 
 }
 
 const reasons: Readonly<Record<Finish, string>> = {
+  compaction: 'STOP',
   stop: 'STOP',
   stop_sequence: 'STOP',
   tool_calls: 'STOP',

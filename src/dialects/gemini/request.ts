@@ -3,9 +3,9 @@
  * of other dialects. Source of the format: Gemini API reference, "models.generateContent".
  */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
-import { callId, signature } from '../foreign.ts'
-import { textOf } from '../json-members.ts'
-import { ignored, needed, object, request } from '../request.ts'
+import { callId, signature } from '../request/foreign.ts'
+import { objectOf, textOf } from '../request/json-members.ts'
+import { ignored, needed, object, request } from '../request/request.ts'
 import {
   any,
   integer,
@@ -18,16 +18,17 @@ import {
   such,
   text,
   textOr,
+  tokenBound,
   Wrong,
   word,
-} from '../shape.ts'
-import { camelCase, member } from '../spelling.ts'
+} from '../request/shape.ts'
+import { camelCase, member } from '../request/spelling.ts'
 
 /** The most tokens that the vendor adds around tools. */
 const TOOLS_TEMPLATE = 1_000
 
-/** Tools that the caller runs, and the vendor's code execution, which is billed in tokens. */
-const pricedTools = ['functionDeclarations', 'codeExecution']
+/** Tools that the caller runs, and of the vendor's code execution, which is billed in tokens, and search. */
+const pricedTools = ['functionDeclarations', 'codeExecution', 'googleSearch']
 
 const notOffered = (value: JsonObject): Wrong | undefined => {
   const other = Object.keys(value).find((key) => !pricedTools.includes(camelCase(key)))
@@ -59,10 +60,28 @@ const codeExecution: Shape<Json> = {
   schema: { type: 'object' },
 }
 
+/** No request bounds how many queries an answer makes; few make more than this. */
+const QUERIES_HELD = 40
+
+/**
+ * The vendor bills each query; what it finds is not billed as input. Pictures have another price.
+ * Source: Gemini API documentation, "Grounding with Google Search" and "Pricing".
+ */
+const googleSearch: Shape<Json> = {
+  check: (value, found) => {
+    if (member(objectOf(member(objectOf(value), 'searchTypes')), 'imageSearch') !== undefined)
+      return new Wrong((name) => `'${name}' is sold for the web alone: leave 'imageSearch' out.`)
+    found.hosted(0, QUERIES_HELD)
+    return undefined
+  },
+  schema: { type: 'object' },
+}
+
 const tool = object(
   {
     functionDeclarations: oneOrMore(declaration, objects(declaration)),
     codeExecution: ignored(codeExecution),
+    googleSearch: ignored(googleSearch),
   },
   {
     spelled: true,
@@ -145,7 +164,7 @@ const config = object(
     topP: number(0, 1),
     topK: number(0, Number.MAX_SAFE_INTEGER),
     candidateCount: integer(1, 8),
-    maxOutputTokens: integer(1),
+    maxOutputTokens: tokenBound,
     stopSequences: textOr(list(text)),
     seed: meant('integer'),
     presencePenalty: meant('number'),
@@ -193,13 +212,11 @@ export const geminiRequest = request(
     cachedContent: ignored<Shape<Json>>({
       check: () => new Wrong(() => 'Stored contexts are not sold here; send the content with the call.'),
     }),
-    // A faster tier costs more than the list price.
-    serviceTier: ignored(
-      such<string>(
-        (value) => /^(?:standard|flex)$/i.test(textOf(value) ?? ''),
-        (name) => `'${name}' must be one of 'standard', 'flex'.`,
-        { type: 'string' },
-      ),
+    // A faster tier costs more than the list price; a cheaper one chooses the discounted model.
+    serviceTier: such<string>(
+      (value) => /^(?:standard|flex)$/i.test(textOf(value) ?? ''),
+      (name) => `'${name}' must be one of 'standard', 'flex'.`,
+      { type: 'string' },
     ),
     generationConfig: config,
     toolConfig: object(

@@ -5,11 +5,11 @@
 
 import type { JsonObject } from '../../core/json-body.ts'
 import { type Bill, membersSlot, withBill } from '../bill-members.ts'
-import { present } from '../json-members.ts'
 import type { Citation, Finish, Part, Piece, ToolCall } from '../neutral.ts'
 import type { VendorEvent } from '../relay.ts'
+import { present } from '../request/json-members.ts'
 import type { StreamWriter, WriterContext } from '../stream-writer.ts'
-import { argumentsOf } from '../tool-arguments.ts'
+import { argumentsOf } from '../translate/tool-arguments.ts'
 import { geminiError } from './error.ts'
 import { groundingOf } from './grounding.ts'
 import { geminiUsage, logprobsResult, reasonOf, writePart } from './reply.ts'

@@ -5,10 +5,10 @@
  * mark has no effect).
  */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
-import { listOf } from '../json-members.ts'
 import type { Conversation } from '../neutral.ts'
-import { unsupportedIn } from '../unsupported.ts'
-import type { Target } from '../vendor-call.ts'
+import { listOf } from '../request/json-members.ts'
+import { unsupportedIn } from '../translate/unsupported.ts'
+import type { Target } from '../translate/vendor-call.ts'
 
 /** The fewest tokens that are cached, for models that need fewer than today's. */
 const minima: readonly (readonly [RegExp, number])[] = [

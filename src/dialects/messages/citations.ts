@@ -1,9 +1,9 @@
 /** Messages, references of a text block ⇄ neutral form. Source of the format: Anthropic API reference, "Citations". */
 import type { Json, JsonObject } from '../../core/json-body.ts'
-import type { Cited } from '../citations.ts'
-import { objectsOf, present, textOf } from '../json-members.ts'
 import type { Citation } from '../neutral.ts'
-import { writeSignature } from '../signatures.ts'
+import { objectsOf, present, textOf } from '../request/json-members.ts'
+import type { Cited } from '../translate/citations.ts'
+import { writeSignature } from '../translate/signatures.ts'
 
 /** Reads a block's citations, which apply to all its text; citations of the caller's own documents have no address. */
 export const readCitations = (citations: Json | undefined, from: number, to: number): Cited => {

@@ -1,7 +1,5 @@
 /** Messages, request → neutral form. Source of the format: Anthropic API reference, "Create a Message". */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
-import { flagOf, listOf, numberOf, objectOf, objectsOf, present, textOf, textsOf } from '../json-members.ts'
-import { typeNamed } from '../media.ts'
 import {
   type Conversation,
   type Document,
@@ -18,10 +16,22 @@ import {
   type Turn,
   type UnknownContent,
 } from '../neutral.ts'
-import { ignoredIn } from '../request.ts'
-import { UNSET } from '../shape.ts'
-import { splitId } from '../signatures.ts'
-import { unknownIn, unknownParts } from '../unknown-content.ts'
+import {
+  flagOf,
+  listOf,
+  numberOf,
+  objectOf,
+  objectsOf,
+  present,
+  textOf,
+  textsOf,
+} from '../request/json-members.ts'
+import { ignoredIn } from '../request/request.ts'
+import { UNSET } from '../request/shape.ts'
+import { unknownIn, unknownParts } from '../request/unknown-content.ts'
+import { asTold } from '../translate/compaction.ts'
+import { typeNamed } from '../translate/media.ts'
+import { splitId } from '../translate/signatures.ts'
 import { saidOf } from './reply.ts'
 import { countRequest, type MessagesRequest } from './request.ts'
 
@@ -31,7 +41,7 @@ const setOf = (value: Json | undefined): number | undefined => (value === UNSET 
 export const readMessages = (body: MessagesRequest): Conversation => {
   const choice = objectOf(body.tool_choice)
   return present({
-    turns: [...systemOf(body.system), ...objectsOf(body.messages).map(turnOf)],
+    turns: [...systemOf(body.system), ...afterSummary(objectsOf(body.messages))],
     tools: objectsOf(body.tools).map((tool) =>
       present({
         name: textOf(tool.name) ?? '',
@@ -91,6 +101,7 @@ const isOfTools = ({ type }: JsonObject): boolean => type === 'tool_addition' ||
 
 const isKnown = (block: JsonObject): boolean =>
   isOfTools(block) ||
+  block.type === 'compaction' ||
   (block.type === 'tool_result'
     ? typeof block.content === 'string' || objectsOf(block.content).every(isKnown)
     : partOf(block).length > 0 && objectOf(block.source).type !== 'file')
@@ -98,6 +109,25 @@ const isKnown = (block: JsonObject): boolean =>
 const systemOf = (system: Json | undefined): readonly Turn[] => {
   const parts = partsOf(system)
   return parts.length === 0 ? [] : [{ role: 'system', parts }]
+}
+
+/** A summary stands for all that was said before it. One without content stands for nothing: it was not written. */
+const isSummary = ({ type, content }: JsonObject): boolean =>
+  type === 'compaction' && typeof content === 'string' && content !== ''
+
+/** The turns from the last summary on, which the user tells. */
+const afterSummary = (messages: readonly JsonObject[]): readonly Turn[] => {
+  const from = messages.findLastIndex(
+    ({ content }) => Array.isArray(content) && objectsOf(content).some(isSummary),
+  )
+  const first = messages[from]
+  if (first === undefined) return messages.map(turnOf)
+  const blocks = objectsOf(first.content)
+  const at = blocks.findLastIndex(isSummary)
+  const told = asTold(textOf(blocks[at]?.content) ?? '')
+  const rest = { ...first, content: blocks.slice(at + 1) }
+  const turns = [...(rest.content.length === 0 ? [] : [rest]), ...messages.slice(from + 1)].map(turnOf)
+  return [{ role: 'user', parts: [{ type: 'text', text: told }] }, ...turns]
 }
 
 const turnOf = (message: JsonObject): Turn => ({

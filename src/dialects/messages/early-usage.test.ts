@@ -2,7 +2,7 @@
 import { expect, test } from 'bun:test'
 import { billed, closing, context, type SharedDialectId } from '../../../test/dialects/steps.ts'
 import { callerDialects, vendorDialects } from '../index.ts'
-import { translatedRelay } from '../translate-stream.ts'
+import { translatedRelay } from '../translate/translate-stream.ts'
 
 const traits = { outputBound: 'max_tokens', takesStreamOptions: true } as const
 

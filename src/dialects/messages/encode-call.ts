@@ -2,15 +2,15 @@
 
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
 import { Refusal } from '../../core/refusal.ts'
-import { present } from '../json-members.ts'
-import { mediaTypeOf } from '../media.ts'
 import type { Conversation, Media, Part, Tool, ToolCall, ToolChoice } from '../neutral.ts'
-import { budgetOf, effortOf } from '../reasoning.ts'
-import { within } from '../short-names.ts'
-import { pastArguments } from '../tool-arguments.ts'
-import { arrange } from '../turns.ts'
-import { thoughtsIn } from '../unsupported.ts'
-import { type Encoded, refuseUnsupported, type Target } from '../vendor-call.ts'
+import { present } from '../request/json-members.ts'
+import { mediaTypeOf } from '../translate/media.ts'
+import { budgetOf, effortOf } from '../translate/reasoning.ts'
+import { within } from '../translate/short-names.ts'
+import { pastArguments } from '../translate/tool-arguments.ts'
+import { arrange } from '../translate/turns.ts'
+import { thoughtsIn } from '../translate/unsupported.ts'
+import { type Encoded, refuseUnsupported, type Target } from '../translate/vendor-call.ts'
 import { withCacheMarks } from './cache-marks.ts'
 import { closedSchema } from './schema.ts'
 
@@ -198,6 +198,7 @@ const blockOf = (part: Part, notCarried: string[]): JsonObject | undefined | Ref
   switch (part.type) {
     case 'text':
     case 'refusal':
+    case 'summary':
       return part.text.trim() === ''
         ? undefined
         : marked({ type: 'text', text: part.text }, part.type === 'text' ? part.cache : undefined)

@@ -13,12 +13,13 @@ import {
 } from '../../core/json-body.ts'
 import { lettersIn } from '../../metering/dense-scripts.ts'
 import { type Billed, costComment, membersSlot, noBalance, withBill } from '../bill-members.ts'
-import { numberOf, objectOf, objectsOf, textOf } from '../json-members.ts'
 import { newProgress, type StreamRelay } from '../relay.ts'
-import { UNSET } from '../shape.ts'
-import type { Target } from '../vendor-call.ts'
-import { managesContext } from './betas.ts'
+import { numberOf, objectOf, objectsOf, textOf } from '../request/json-members.ts'
+import { UNSET } from '../request/shape.ts'
+import type { Target } from '../translate/vendor-call.ts'
+import { compactsFrom, managesContext } from './betas.ts'
 import { errorTypeOf } from './error.ts'
+import { boundedTools } from './hosted-tools.ts'
 import { merged } from './read-stream.ts'
 import { messagesUsage, readMessagesUsage } from './reply.ts'
 import { unpriced } from './request.ts'
@@ -29,6 +30,7 @@ export const passMessagesCall = (call: Call, target: Target): Uint8Array =>
   splice(call.body, {
     ...withoutBetas(messagesNotCarried(call, target)),
     ...withoutUnset(call.body),
+    ...(call.size.hosted === undefined ? {} : boundedTools(call.body)),
     model: JSON.stringify(target.model.upstreamName),
     ...(target.outputBound === undefined ? {} : { max_tokens: String(target.outputBound) }),
   })
@@ -50,8 +52,10 @@ const withoutBetas = (names: readonly string[]): Edits => ({
 })
 
 /** Members that are not carried: without its beta the vendor refuses to manage the context, and keeps all of it. */
-export const messagesNotCarried = ({ body }: Call, { betas = [] }: Target): readonly string[] => {
-  const names: readonly string[] = managesContext(betas) ? unpriced : [...unpriced, 'context_management']
+export const messagesNotCarried = ({ body }: Call, { betas = [], quirks }: Target): readonly string[] => {
+  const managed =
+    managesContext(betas) && (quirks.compacts !== undefined || compactsFrom(body.outline) === undefined)
+  const names: readonly string[] = managed ? unpriced : [...unpriced, 'context_management']
   return names.filter((name) => body.outline[name] !== undefined)
 }
 
@@ -73,8 +77,11 @@ export const addMessagesBill = (reply: JsonBody, billed: Billed, modelName: stri
 export const messagesLetters = (reply: JsonObject): number =>
   objectsOf(reply.content).reduce((sum, block) => sum + blockLetters(block), 0)
 
+const isSearch = ({ type, name }: JsonObject): boolean => type === 'server_tool_use' && name === 'web_search'
+
 const blockLetters = (block: JsonObject): number => {
-  const text = textOf(block.text) ?? textOf(block.thinking) ?? textOf(block.partial_json) ?? ''
+  const text =
+    textOf(block.text) ?? textOf(block.thinking) ?? textOf(block.partial_json) ?? textOf(block.content) ?? ''
   const called = block.input === undefined ? 0 : lettersIn(JSON.stringify(block.input))
   return lettersIn(text) + called + lettersIn(textOf(block.name) ?? '')
 }
@@ -91,6 +98,7 @@ export const messagesRelay = (modelName: string): StreamRelay => {
   const note = (raw: unknown) => {
     if (isObject(raw)) usage = merged(usage ?? {}, raw)
   }
+  let searches = 0
   const count = (letters: number) => {
     if (letters > 0) progress.contentEvents++
     progress.letters += letters
@@ -104,6 +112,9 @@ export const messagesRelay = (modelName: string): StreamRelay => {
       case 'content_block_start':
         progress.begun = true
         open = numberOf(event.index)
+        // Until the end tells how many there were, in case that there is none.
+        if (isSearch(objectOf(event.content_block)))
+          note({ server_tool_use: { web_search_requests: ++searches } })
         if (/^(?:redacted_)?thinking$/.test(textOf(objectOf(event.content_block).type) ?? ''))
           progress.thought = true
         count(blockLetters({ ...objectOf(event.content_block), input: undefined }))

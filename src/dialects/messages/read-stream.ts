@@ -1,8 +1,8 @@
 /** Messages, a vendor's events → steps in the neutral form. Source of the format: Anthropic API reference, "Streaming Messages". */
 import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
-import { listOf, numberOf, objectOf, textOf } from '../json-members.ts'
 import type { Piece } from '../neutral.ts'
-import { readSignature, signed, splitId } from '../signatures.ts'
+import { listOf, numberOf, objectOf, textOf } from '../request/json-members.ts'
+import { readSignature, signed, splitId } from '../translate/signatures.ts'
 import { readCitations } from './citations.ts'
 import { finishOf, readMessagesUsage } from './reply.ts'
 

@@ -1,12 +1,12 @@
 /** Messages, whole answers ⇄ neutral form, and their usage. Source of the format: Anthropic API reference, "The Message object". */
 
 import type { Json, JsonObject } from '../../core/json-body.ts'
-import type { Usage } from '../../core/usage.ts'
-import { type Cited, citationsByText } from '../citations.ts'
-import { numberOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
+import { type Usage, usageClasses } from '../../core/usage.ts'
 import type { Citation, Finish, Image, Part, Reply } from '../neutral.ts'
-import { idWith, readSignature, signed, splitId, unsigned, writeSignature } from '../signatures.ts'
-import { argumentsOf } from '../tool-arguments.ts'
+import { numberOf, objectOf, objectsOf, present, textOf } from '../request/json-members.ts'
+import { type Cited, citationsByText } from '../translate/citations.ts'
+import { idWith, readSignature, signed, splitId, unsigned, writeSignature } from '../translate/signatures.ts'
+import { argumentsOf } from '../translate/tool-arguments.ts'
 import { citationOf, readCitations } from './citations.ts'
 
 const finishes: Readonly<Record<string, Finish>> = {
@@ -25,6 +25,7 @@ const reasons: Readonly<Record<Finish, string>> = {
   length: 'max_tokens',
   tool_calls: 'tool_use',
   content_filter: 'refusal',
+  compaction: 'compaction',
 }
 export const reasonOf = (finish: Finish): string => reasons[finish]
 
@@ -122,6 +123,8 @@ const blockOf = (part: Part, cited: readonly Citation[] | undefined): JsonObject
       return [thoughtBlock(part)]
     case 'image':
       return [imageBlock(part)]
+    case 'summary':
+      return [summaryBlock(part.text)]
     case 'tool_call': {
       const input = argumentsOf(part)
       // A call without its end is none.
@@ -133,6 +136,14 @@ const blockOf = (part: Part, cited: readonly Citation[] | undefined): JsonObject
       return []
   }
 }
+
+/** A summary that we made can be read, as this dialect's own can. The mark shows that its vendor did not sign it. */
+export const summaryBlock = (content: string | null): JsonObject => ({
+  type: 'compaction',
+  content,
+  encrypted_content: null,
+  signature: writeSignature(unsigned, 'messages'),
+})
 
 /** This dialect's models make no images; an image of another vendor is written as the block that a user would send. */
 export const imageBlock = ({ media }: Image): JsonObject => ({
@@ -161,8 +172,24 @@ export const messagesUsage = (usage: Usage): JsonObject => ({
 
 const COUNT_MAX = 1_000_000_000
 
-/** Reads a vendor's usage; undefined when it is absent or absurd. Here the output includes the reasoning. */
+/**
+ * Reads a vendor's usage; undefined when it is absent or absurd. Here the output includes the reasoning. What a summary
+ * cost that the vendor wrote stands beside the rest, as an iteration of its own.
+ */
 export const readMessagesUsage = (raw: JsonObject): Usage | undefined => {
+  const own = readCounts(raw)
+  if (!Array.isArray(raw.iterations)) return own
+  const summaries = objectsOf(raw.iterations).filter(({ type }) => type === 'compaction')
+  return summaries.map(readCounts).reduce(added, own)
+}
+
+const added = (one: Usage | undefined, other: Usage | undefined): Usage | undefined => {
+  if (one === undefined || other === undefined) return undefined
+  const names = usageClasses.filter((name) => one[name] !== undefined || other[name] !== undefined)
+  return Object.fromEntries(names.map((name) => [name, (one[name] ?? 0) + (other[name] ?? 0)]))
+}
+
+const readCounts = (raw: JsonObject): Usage | undefined => {
   const creation = objectOf(raw.cache_creation)
   const hour = numberOf(creation.ephemeral_1h_input_tokens) ?? 0
   const written =
@@ -173,6 +200,7 @@ export const readMessagesUsage = (raw: JsonObject): Usage | undefined => {
     cache_write: written - hour,
     cache_write_1h: hour,
     output: numberOf(raw.output_tokens) ?? 0,
+    web_search: numberOf(objectOf(raw.server_tool_use).web_search_requests) ?? 0,
   }
   const { input } = counts
   if (input === undefined) return undefined

@@ -3,10 +3,18 @@
  * dialects. Source of the format: Anthropic API reference, "Create a Message".
  */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
-import type { Findings } from '../findings.ts'
-import { callId, signature } from '../foreign.ts'
-import { objectOf, objectsOf, textOf } from '../json-members.ts'
-import { ignored, modelName, needed, notOffered, object, type RequestOf, request } from '../request.ts'
+import type { Findings } from '../request/findings.ts'
+import { callId, signature } from '../request/foreign.ts'
+import { objectOf, objectsOf, textOf } from '../request/json-members.ts'
+import {
+  ignored,
+  modelName,
+  needed,
+  notOffered,
+  object,
+  type RequestOf,
+  request,
+} from '../request/request.ts'
 import {
   any,
   flag,
@@ -19,21 +27,32 @@ import {
   type Shape,
   text,
   textOr,
+  tokenBound,
   Wrong,
   word,
-} from '../shape.ts'
-import { isClearing } from './betas.ts'
+} from '../request/shape.ts'
+import { isPriced } from './betas.ts'
+import { countHosted, isHosted, usesAreWrong } from './hosted-tools.ts'
 
-/** Tools that the caller runs itself. The cost of tools that the vendor runs is not known beforehand. */
+/** Tools that the caller runs itself. Of those that the vendor runs, only some have a known cost: hosted-tools.ts. */
 const OWN_TOOL = /^(?:custom|bash_\d+|text_editor_\d+|computer_\d+|memory_\d+)$/
 /** Families of such tools, by prefix. */
 const OWN_TOOLSET = /^(?:computer|browser)_toolset_\d+$/
 
-const notOwn = ({ type, name }: JsonObject): Wrong | undefined => {
-  if (typeof type !== 'string' || OWN_TOOL.test(type))
-    return typeof name === 'string' && name !== ''
-      ? undefined
-      : new Wrong((at) => `'${at}' must be an object with a non-empty string 'name'.`, '.name')
+const notNamed = ({ name }: JsonObject): Wrong | undefined =>
+  typeof name === 'string' && name !== ''
+    ? undefined
+    : new Wrong((at) => `'${at}' must be an object with a non-empty string 'name'.`, '.name')
+
+const wrongUses = (tool: JsonObject): Wrong | undefined =>
+  usesAreWrong(tool)
+    ? new Wrong((at) => `'${at}.max_uses' must be an integer of at least 1.`, '.max_uses')
+    : undefined
+
+const wrongTool = (tool: JsonObject): Wrong | undefined => {
+  const { type } = tool
+  if (typeof type !== 'string' || OWN_TOOL.test(type)) return notNamed(tool)
+  if (isHosted(type)) return notNamed(tool) ?? wrongUses(tool)
   const what = () =>
     `The tool '${type.slice(0, 60)}' is not sold here: the vendor runs it, and what it costs is not known beforehand.`
   return OWN_TOOLSET.test(type) ? undefined : new Wrong(what, '.type')
@@ -56,8 +75,10 @@ const tool = object(
   },
   {
     place: 'tools.',
-    rule: notOwn,
-    seen: ({ type }, found) => {
+    rule: wrongTool,
+    seen: (tool, found) => {
+      const { type } = tool
+      if (typeof type === 'string') countHosted(tool, found)
       found.template = (found.template || TOOLS_TEMPLATE) + TOOLS_TEMPLATE * madeBy(textOf(type) ?? 'custom')
     },
   },
@@ -70,6 +91,7 @@ const ofText = new Set<Json | undefined>([
   'tool_use',
   'search_result',
   'tool_removal',
+  'compaction',
 ])
 
 const countBlock = (block: JsonObject, found: Findings): void => {
@@ -126,6 +148,8 @@ const members = {
   thinking: meant('string'),
   signature: meant('string'),
   data: meant('string'),
+  encrypted_content: meant('string'),
+  tool_changes: meant('array'),
   tool_name: meant('string'),
   tool: meant('object'),
 }
@@ -182,7 +206,6 @@ export const unpriced = [
   'fallback_credit_token',
   'inference_geo',
   'speed',
-  'compaction',
   'billing_policy',
   'user_profile_id',
   'workspace_id',
@@ -192,11 +215,11 @@ export const unpriced = [
 const asksNothing = (value: Json): boolean =>
   value === 'standard' || (Array.isArray(value) && value.length === 0)
 
-/** A summary that the vendor writes is billed beside the usage it reports. */
+/** Edits of the context that may cost what nobody held money for are refused. */
 const contextManagement: Shape<Json> = {
   check: (value) => {
     const edits = objectsOf(objectOf(value).edits)
-    const at = edits.findIndex((edit) => !isClearing(edit))
+    const at = edits.findIndex((edit) => !isPriced(edit))
     const what = () =>
       `'${String(edits[at]?.type).slice(0, 60)}' is not sold here: the vendor bills it beside the tokens of the answer.`
     return at < 0 ? undefined : new Wrong(what).under(`edits[${at}].type`)
@@ -217,7 +240,7 @@ const MESSAGES = () => "'messages' is required: a list of messages."
 
 const described = {
   model: modelName,
-  max_tokens: integer(1),
+  max_tokens: tokenBound,
   temperature: number(0, 1),
   top_p: orUnset(number(0, 1)),
   top_k: orUnset(integer(0)),
@@ -245,6 +268,10 @@ const described = {
     (name) => `'${name}' is not sold here: it changes the vendor's bill beyond the listed price.`,
   ),
   context_management: ignored(contextManagement),
+  compaction: object({
+    type: needed(word(['summarize']), () => "'compaction.type' must be 'summarize'."),
+    instructions: text,
+  }),
   thread: ignored(thread),
   system: textOr(list(systemBlock)),
   messages: needed(
@@ -258,7 +285,7 @@ export const countRequest = request(described)
 
 export const messagesRequest = request({
   ...described,
-  max_tokens: needed(integer(1), () => "'max_tokens' is required: an integer of at least 1."),
+  max_tokens: needed(tokenBound, () => "'max_tokens' is required: an integer of at least 1."),
 })
 
 export type MessagesRequest = RequestOf<typeof countRequest>

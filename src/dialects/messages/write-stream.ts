@@ -3,16 +3,19 @@ import type { Json, JsonObject } from '../../core/json-body.ts'
 import type { Usage } from '../../core/usage.ts'
 import { costComment, membersSlot, withBill } from '../bill-members.ts'
 import type { Finish, Piece } from '../neutral.ts'
-import { idWith, unsigned, writeSignature } from '../signatures.ts'
 import type { StreamWriter, WriterContext } from '../stream-writer.ts'
+import { idWith, unsigned, writeSignature } from '../translate/signatures.ts'
 import { citationOf } from './citations.ts'
 import { errorTypeOf } from './error.ts'
-import { imageBlock, messagesUsage, reasonOf } from './reply.ts'
+import { imageBlock, messagesUsage, reasonOf, summaryBlock } from './reply.ts'
 
 export const messagesEvent = (type: string, members: JsonObject, more = ''): string =>
   `event: ${type}\ndata: ${JSON.stringify({ type, ...members }).slice(0, -1)}${more}}\n\n`
 
-type OpenBlock = { readonly kind: 'text' | 'thinking' | 'tool' | 'image' | 'hidden'; readonly tool?: number }
+type OpenBlock = {
+  readonly kind: 'text' | 'thinking' | 'tool' | 'image' | 'hidden' | 'summary'
+  readonly tool?: number
+}
 
 export const messagesStreamWriter = (context: WriterContext): StreamWriter => {
   let index = -1
@@ -68,10 +71,7 @@ export const messagesStreamWriter = (context: WriterContext): StreamWriter => {
         return ''
       case 'text':
       case 'refusal':
-        return (
-          start({ kind: 'text' }, { type: 'text', text: '' }) +
-          delta({ type: 'text_delta', text: piece.text })
-        )
+        return start({ kind: 'text' }, TEXT) + delta({ type: 'text_delta', text: piece.text })
       case 'thinking':
         return start({ kind: 'thinking' }, THINKING) + delta({ type: 'thinking_delta', thinking: piece.text })
       case 'signature': {
@@ -93,9 +93,11 @@ export const messagesStreamWriter = (context: WriterContext): StreamWriter => {
         return begin() + close() + start({ kind: 'image' }, imageBlock(piece.image)) + close()
       case 'citation':
         return (
-          start({ kind: 'text' }, { type: 'text', text: '' }) +
+          start({ kind: 'text' }, TEXT) +
           delta({ type: 'citations_delta', citation: citationOf(piece.citation) })
         )
+      case 'summary':
+        return start({ kind: 'summary' }, summaryBlock(null)) + delta(summaryDelta(piece.text)) + close()
       case 'arguments':
         return delta({ type: 'input_json_delta', partial_json: piece.text })
       case 'finish':
@@ -103,6 +105,7 @@ export const messagesStreamWriter = (context: WriterContext): StreamWriter => {
         stopSequence = piece.stopSequence
         return ''
       case 'ping':
+      case 'compacting':
         return messagesEvent('ping', {})
       default:
         return ''
@@ -129,4 +132,11 @@ export const messagesStreamWriter = (context: WriterContext): StreamWriter => {
   }
 }
 
+const TEXT = { type: 'text', text: '' }
+/** The whole summary comes in one piece. */
+const summaryDelta = (content: string): JsonObject => ({
+  type: 'compaction_delta',
+  content,
+  encrypted_content: null,
+})
 const THINKING = { type: 'thinking', thinking: '', signature: '' }

@@ -1,7 +1,5 @@
 /** Responses, request → neutral form. Source of the format: OpenAI API reference, "Create a model response". */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
-import { flagOf, numberOf, objectOf, objectsOf, present, textOf, textsOf } from '../json-members.ts'
-import { mediaAt } from '../media.ts'
 import {
   type Conversation,
   type Document,
@@ -15,9 +13,12 @@ import {
   type Turn,
   type UnknownContent,
 } from '../neutral.ts'
-import { ignoredIn } from '../request.ts'
-import { splitId } from '../signatures.ts'
-import { unknownIn, unknownParts } from '../unknown-content.ts'
+import { flagOf, numberOf, objectOf, objectsOf, present, textOf, textsOf } from '../request/json-members.ts'
+import { ignoredIn } from '../request/request.ts'
+import { unknownIn, unknownParts } from '../request/unknown-content.ts'
+import { mediaAt } from '../translate/media.ts'
+import { splitId } from '../translate/signatures.ts'
+import { FOREIGN_COMPACTION } from './compaction.ts'
 import { THOUGHTS } from './pass-call.ts'
 import { type ResponsesRequest, responsesRequest } from './request.ts'
 import { thoughtsOf } from './thoughts.ts'
@@ -74,6 +75,7 @@ const itemTypes = new Set<Json | undefined>([
   'custom_tool_call_output',
   'reasoning',
   'additional_tools',
+  'compaction_trigger',
   'image_generation_call',
   // Only references to thoughts get this far.
   'item_reference',
@@ -81,7 +83,10 @@ const itemTypes = new Set<Json | undefined>([
 
 /** Items of tools that ran at another vendor, and content that was stored there. */
 const unknownContentOf = (input: Json | undefined): readonly UnknownContent[] => [
-  ...unknownParts(input, 'input', ({ type }) => itemTypes.has(type)),
+  ...unknownParts(input, 'input', ({ type }) => itemTypes.has(type) || type === 'compaction'),
+  ...objectsOf(input).flatMap(({ type }, index) =>
+    type === 'compaction' ? { param: `input[${index}].encrypted_content`, what: FOREIGN_COMPACTION } : [],
+  ),
   ...unknownIn(input, 'input', 'output', (part) => partOf(part).length > 0),
   ...objectsOf(input).flatMap((item, index) =>
     item.type === 'reasoning'
@@ -177,6 +182,7 @@ const turnOf = (item: JsonObject): Turn => {
     case 'reasoning':
       return { role: 'assistant', parts: thoughtsOf(item) }
     case 'additional_tools':
+    case 'compaction_trigger':
       return { role: 'user', parts: [] }
     case 'item_reference':
       return { role: 'assistant', parts: [] }

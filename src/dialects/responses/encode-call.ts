@@ -2,13 +2,13 @@
 import type { Json, JsonObject } from '../../core/json-body.ts'
 import { invalid, Refusal } from '../../core/refusal.ts'
 import { strictIfItFits } from '../chat/strict.ts'
-import { present } from '../json-members.ts'
-import { addressOf } from '../media.ts'
 import type { Conversation, Effort, Part, Tool, ToolResult, Turn } from '../neutral.ts'
-import { effortOf } from '../reasoning.ts'
-import { within } from '../short-names.ts'
-import { thoughtsIn } from '../unsupported.ts'
-import { type Encoded, refuseUnsupported, type Target } from '../vendor-call.ts'
+import { present } from '../request/json-members.ts'
+import { addressOf } from '../translate/media.ts'
+import { effortOf } from '../translate/reasoning.ts'
+import { within } from '../translate/short-names.ts'
+import { thoughtsIn } from '../translate/unsupported.ts'
+import { type Encoded, refuseUnsupported, type Target } from '../translate/vendor-call.ts'
 import { THOUGHTS } from './pass-call.ts'
 import { itemOfThought } from './thoughts.ts'
 
@@ -16,7 +16,7 @@ import { itemOfThought } from './thoughts.ts'
 const USER_MAX = 64
 
 /** The smallest bound on an answer that the vendor takes, in tokens. */
-const OUTPUT_MIN = 16
+export const OUTPUT_MIN = 16
 
 /** Writes the conversation for a vendor of this dialect, asking it to store nothing. */
 export const writeResponsesCall = (it: Conversation, to: Target): Encoded | Refusal => {
@@ -42,7 +42,7 @@ export const writeResponsesCall = (it: Conversation, to: Target): Encoded | Refu
     top_p: reasons ? undefined : it.topP,
     user: it.user === undefined ? undefined : within(it.user, USER_MAX),
     max_output_tokens: to.outputBound ?? it.maxOutput,
-    service_tier: to.model.cheaper?.tier,
+    service_tier: to.model.cheaper?.tier ?? to.quirks.standardTier,
     store: false,
     stream: to.stream ? true : undefined,
   })

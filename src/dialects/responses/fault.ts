@@ -1,6 +1,6 @@
 /** Responses, errors inside an answer. Source of the format: OpenAI API reference, "The response object", `error`, and "Streaming events". */
 import { isObject, type JsonObject } from '../../core/json-body.ts'
-import { objectOf, textOf } from '../json-members.ts'
+import { objectOf, textOf } from '../request/json-members.ts'
 
 /** The error in an event that ends a stream with a failure. */
 export const errorIn = (event: JsonObject): JsonObject => {

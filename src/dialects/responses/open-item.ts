@@ -1,7 +1,7 @@
 /** Responses, the open item of a stream: what is gathered for it, and the events that begin and complete it. */
 import type { JsonObject } from '../../core/json-body.ts'
 import type { Citation, Piece, Thinking, ToolCall } from '../neutral.ts'
-import { callItem, messageItem, reasoningItem, textContent } from './reply.ts'
+import { callItem, compactionItem, messageItem, reasoningItem, textContent } from './reply.ts'
 import type { StreamFrame } from './stream-frame.ts'
 import type { Declared } from './tools.ts'
 
@@ -16,7 +16,10 @@ export type OpenMessage = {
 
 export type OpenReasoning = { readonly kind: 'reasoning'; readonly thoughts: Thinking[] }
 
-export type OpenItem = OpenMessage | OpenReasoning | { readonly kind: 'call'; call: ToolCall }
+/** A summary is sealed as a whole, when it is complete. */
+type OpenSummary = { readonly kind: 'summary'; readonly text: string }
+
+export type OpenItem = OpenMessage | OpenReasoning | OpenSummary | { readonly kind: 'call'; call: ToolCall }
 
 const summaryPart = (text: string): JsonObject => ({ type: 'summary_text', text })
 
@@ -39,6 +42,8 @@ export const begun = (open: OpenItem, frame: StreamFrame, declared: Declared): s
         frame.itemAdded(reasoningItem(id, [])) + frame.event('response.reasoning_summary_part.added', part)
       )
     }
+    case 'summary':
+      return frame.itemAdded(compactionItem(id, ''))
     case 'call':
       return frame.itemAdded(callItem(id, open.call, declared, 'in_progress'))
   }
@@ -59,6 +64,8 @@ export const completed = (open: OpenItem, frame: StreamFrame, declared: Declared
         frame.itemDone(reasoningItem(id, open.thoughts))
       )
     }
+    case 'summary':
+      return frame.itemDone(compactionItem(id, frame.seal(open.text)))
     case 'call': {
       const call = open.call.arguments === '' ? { ...open.call, arguments: '{}' } : open.call
       const item = callItem(id, call, declared, 'completed')

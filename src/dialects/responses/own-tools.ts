@@ -1,11 +1,12 @@
 /**
  * Responses, tools by who runs them. The caller's own tools cost only tokens. Tools that run at the vendor are billed
- * beyond tokens, or bring in text that no request bounds. They are not offered here, and the caller is told that they
- * were not carried.
- * Source of the format: OpenAI API reference, "Create a model response", `tools`.
+ * beyond tokens, or bring in text that no request bounds. Only the search is offered, where its price is known and the
+ * caller bounds how often it is used (`max_tool_calls`): what is `searching` below. The caller is told which others were
+ * not carried.
+ * Source of the format: OpenAI API reference, "Create a model response", `tools` and `max_tool_calls`.
  */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
-import { objectOf, objectsOf, textOf } from '../json-members.ts'
+import { objectOf, objectsOf, textOf } from '../request/json-members.ts'
 
 const ownTypes: ReadonlySet<Json | undefined> = new Set([
   'function',
@@ -18,20 +19,38 @@ const ownTypes: ReadonlySet<Json | undefined> = new Set([
   'computer_use_preview',
 ])
 
+/** The search whose price is listed; its previews have other prices. */
+const searchTypes: ReadonlySet<Json | undefined> = new Set(['web_search', 'web_search_2025_08_26'])
+
+const isSearch = ({ type }: JsonObject): boolean => searchTypes.has(type)
+
+/** How many searches a request may make: none unless it says how many calls of such tools at most. */
+export const searchesOf = (body: JsonObject): number => {
+  const { max_tool_calls: most } = body
+  return typeof most === 'number' && toolsOf(body).some(isSearch) ? most : 0
+}
+
+/** Whether a tool is offered: one that the caller runs, or the search. */
+const isOffered = (tool: JsonObject, searching: boolean): boolean =>
+  isOwnTool(tool) || (searching && isSearch(tool))
+
 /** Whether the caller runs the tool. A shell is the caller's unless it is in a container of the vendor's. */
 const isOwnTool = ({ type, environment, tools }: JsonObject): boolean => {
   if (type === 'shell') return objectOf(environment).type === 'local'
   return ownTypes.has(type) && (type !== 'namespace' || objectsOf(tools).every(isOwnTool))
 }
 
-/** The vendor's own tools in a list, by name. */
-export const hostedIn = (tools: Json | readonly JsonObject[] | undefined): readonly string[] =>
+/** The tools in a list that are not offered, by name. */
+export const hostedIn = (
+  tools: Json | readonly JsonObject[] | undefined,
+  searching: boolean,
+): readonly string[] =>
   objectsOf(tools)
-    .filter((tool) => !isOwnTool(tool))
+    .filter((tool) => !isOffered(tool, searching))
     .map(({ type }) => `tools ${textOf(type) ?? ''}`)
 
-export const ownToolsIn = (tools: Json | undefined): readonly JsonObject[] =>
-  objectsOf(tools).filter(isOwnTool)
+export const offeredIn = (tools: Json | undefined, searching: boolean): readonly JsonObject[] =>
+  objectsOf(tools).filter((tool) => isOffered(tool, searching))
 
 /**
  * Tools that an item of the input adds. Any kind of item may, except a server's list of its own tools, which declares
@@ -46,17 +65,18 @@ export const toolsOf = (body: JsonObject): readonly JsonObject[] => [
   ...objectsOf(body.input).flatMap(addedBy),
 ]
 
-/** Whether a choice among allowed tools names one of the vendor's. */
-export const allowsHosted = (choice: Json | undefined): choice is JsonObject =>
-  isObject(choice) && choice.type === 'allowed_tools' && hostedIn(choice.tools).length > 0
+/** Whether a choice among allowed tools names one that is not offered. */
+export const allowsHosted = (choice: Json | undefined, searching: boolean): choice is JsonObject =>
+  isObject(choice) && choice.type === 'allowed_tools' && hostedIn(choice.tools, searching).length > 0
 
-/** Whether the model must use a tool, and only the vendor's own could be meant: without them it would do something else. */
-export const forcesHosted = (body: JsonObject): boolean => {
+/** Whether the model must use a tool, and only one that is not offered could be meant: without it, it would do something else. */
+export const forcesHosted = (body: JsonObject, searching: boolean): boolean => {
   const { tool_choice: choice } = body
   const left = isObject(choice) && choice.type === 'allowed_tools' ? objectsOf(choice.tools) : toolsOf(body)
-  if (isObject(choice) && choice.type !== 'allowed_tools') return !ownChoices.has(choice.type)
+  if (isObject(choice) && choice.type !== 'allowed_tools')
+    return !ownChoices.has(choice.type) && !(searching && isSearch(choice))
   const mustUse = choice === 'required' || (isObject(choice) && choice.mode === 'required')
-  return mustUse && left.length > 0 && !left.some(isOwnTool)
+  return mustUse && left.length > 0 && !left.some((tool) => isOffered(tool, searching))
 }
 
 const ownChoices: ReadonlySet<Json | undefined> = new Set([...ownTypes, 'shell', 'auto', 'none', 'required'])

@@ -90,7 +90,8 @@ test('thinking that is off is said to the models that know the word', () => {
     const text =
       '{"model":"a/b","max_tokens":99,"thinking":{"type":"disabled"},"messages":[{"role":"user","content":"hi"}]}'
     const body = must(readJsonBody(new TextEncoder().encode(text)))
-    const call = { dialect: 'messages', modelName: 'a/b', body, stream: false, choices: 1 } as never
+    const size = { textBytes: 0, images: 0, audioBytes: 0 }
+    const call = { dialect: 'messages', modelName: 'a/b', body, stream: false, choices: 1, size } as never
     const model = testModel('m', { capabilities: ['reasoning'], ...more })
     const target = { model, quirks: traits, outputBound: undefined, stream: false }
     const codec = codecFor({ call, target, traits, context: () => context() })

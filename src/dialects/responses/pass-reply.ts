@@ -5,7 +5,7 @@
 import { type Edits, isObject, type JsonBody, type JsonObject, splice } from '../../core/json-body.ts'
 import { lettersIn } from '../../metering/dense-scripts.ts'
 import { type Billed, noBalance, withBill } from '../bill-members.ts'
-import { objectOf, objectsOf, textOf } from '../json-members.ts'
+import { objectOf, objectsOf, textOf } from '../request/json-members.ts'
 import { keptMembers } from './reply.ts'
 import { responsesUsage } from './usage.ts'
 

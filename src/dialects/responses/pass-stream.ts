@@ -7,15 +7,17 @@ import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
 import { lettersIn } from '../../metering/dense-scripts.ts'
 import type { UsageQuirks } from '../../metering/usage-quirks.ts'
 import { costComment, membersSlot } from '../bill-members.ts'
-import { numberOf, objectOf, textOf } from '../json-members.ts'
 import { newProgress, type Progress, type StreamRelay } from '../relay.ts'
+import { numberOf, objectOf, objectsOf, textOf } from '../request/json-members.ts'
 import type { Ending } from '../stream-writer.ts'
+import type { Quirks } from '../translate/vendor-call.ts'
+import { withMaker } from './compaction.ts'
 import { errorIn, isBlockedBy } from './fault.ts'
 import { usageText } from './pass-reply.ts'
 import { keptMembers } from './reply.ts'
-import { readResponsesUsage } from './usage.ts'
+import { usageOfResponse } from './usage.ts'
 
-export const responsesRelay = (quirks: UsageQuirks): StreamRelay => {
+export const responsesRelay = (quirks: UsageQuirks & Pick<Quirks, 'compacts'>): StreamRelay => {
   const progress = newProgress()
   /** The response as in its first event, its completed items, and the response as in its last event. */
   let head: JsonObject = {}
@@ -28,6 +30,8 @@ export const responsesRelay = (quirks: UsageQuirks): StreamRelay => {
     progress.letters += lettersIn(text)
     progress.contentEvents++
   }
+  const made = (item: JsonObject): JsonObject =>
+    quirks.compacts === undefined ? item : withMaker(item, quirks.compacts)
   /** False when the event waits for the end. */
   const passes = (event: JsonObject): boolean => {
     const type = textOf(event.type) ?? ''
@@ -48,14 +52,14 @@ export const responsesRelay = (quirks: UsageQuirks): StreamRelay => {
         return true
       }
       case 'response.output_item.done':
-        items.push(objectOf(event.item))
+        items.push(made(objectOf(event.item)))
         return true
       case 'response.completed':
       case 'response.incomplete':
         progress.begun = true
         progress.finished = true
         progress.done = true
-        last = event
+        last = withOutput(event, made)
         return false
       case 'response.failed':
       case 'error':
@@ -73,12 +77,10 @@ export const responsesRelay = (quirks: UsageQuirks): StreamRelay => {
       if (!isObject(event)) return bytes
       if (!passes(event)) return undefined
       sequence = numberOf(event.sequence_number) ?? sequence
-      return bytes
+      const item = objectOf(event.item)
+      return item.type === 'compaction' ? encoder.encode(eventText({ ...event, item: made(item) })) : bytes
     },
-    usage: () => {
-      const { usage } = objectOf(last?.response)
-      return isObject(usage) ? readResponsesUsage(usage, quirks) : undefined
-    },
+    usage: () => usageOfResponse(objectOf(last?.response), quirks),
     end: (ending) => endText(last === undefined ? cut(head, items, sequence) : last, ending),
     fail: (error) => {
       const fault = { code: error.code ?? null, message: error.message ?? '' }
@@ -89,6 +91,16 @@ export const responsesRelay = (quirks: UsageQuirks): StreamRelay => {
       )
     },
   }
+}
+
+const encoder = new TextEncoder()
+
+/** The event that ends a stream, with its items changed. */
+const withOutput = (event: JsonObject, change: (item: JsonObject) => JsonObject): JsonObject => {
+  const response = objectOf(event.response)
+  return Array.isArray(response.output)
+    ? { ...event, response: { ...response, output: objectsOf(response.output).map(change) } }
+    : event
 }
 
 /** Before anything was said a prompt may be refused; after that the answer has broken off. */

@@ -1,9 +1,9 @@
 /** Responses, a vendor's answer in one piece → neutral form. Source of the format: OpenAI API reference, "The response object". */
 import type { JsonObject } from '../../core/json-body.ts'
-import type { Cited } from '../citations.ts'
-import { numberOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
 import type { Choice, Citation, Finish, Part, Reply } from '../neutral.ts'
-import { splitId } from '../signatures.ts'
+import { numberOf, objectOf, objectsOf, present, textOf } from '../request/json-members.ts'
+import type { Cited } from '../translate/citations.ts'
+import { splitId } from '../translate/signatures.ts'
 import { isBlockedBy } from './fault.ts'
 import { isResponse } from './pass-reply.ts'
 import { thoughtsOf } from './thoughts.ts'

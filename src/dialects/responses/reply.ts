@@ -1,24 +1,27 @@
 /** Responses, neutral form → answer. Source of the format: OpenAI API reference, "The response object". */
 import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
 import type { KeptAnswer } from '../bill-members.ts'
-import { citationsByText } from '../citations.ts'
-import { objectOf, present, textOf } from '../json-members.ts'
-import { mediaTypeOf } from '../media.ts'
 import type { Choice, Citation, Finish, Image, Part, Reply, Thinking, ToolCall } from '../neutral.ts'
-import { idWith } from '../signatures.ts'
+import { objectOf, present, textOf } from '../request/json-members.ts'
 import type { WriterContext } from '../stream-writer.ts'
+import { citationsByText } from '../translate/citations.ts'
+import { mediaTypeOf } from '../translate/media.ts'
+import { idWith } from '../translate/signatures.ts'
 import { sealThoughts } from './thoughts.ts'
 import { type Declared, declaredTools } from './tools.ts'
 import { responsesUsage } from './usage.ts'
 
-export type Status = 'in_progress' | 'completed' | 'incomplete' | 'failed'
+export type Status = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled'
 
 export const statusOf = (finish: Finish): Status =>
   finish === 'length' || finish === 'content_filter' ? 'incomplete' : 'completed'
 
+/** What the response object repeats. */
+type Asked = Pick<WriterContext, 'requestId' | 'created' | 'request'>
+
 /** The response object around its items. */
 export const responseObject = (
-  context: WriterContext,
+  context: Asked,
   state: { readonly id: string; readonly model: string; readonly status: Status; readonly finish?: Finish },
   output: readonly JsonObject[],
 ): JsonObject => {
@@ -56,18 +59,26 @@ export const responseObject = (
 
 /** The members that say whether the answer is kept. None if it is not: the answer's default says so. */
 export const keptMembers = (kept: KeptAnswer | undefined): JsonObject =>
-  kept === undefined ? {} : { store: true, previous_response_id: kept.previous ?? null }
+  kept === undefined
+    ? {}
+    : {
+        ...(kept.stored ? { store: true } : {}),
+        ...(kept.background === undefined ? {} : { background: true }),
+        previous_response_id: kept.previous ?? null,
+        ...(kept.conversation === undefined ? {} : { conversation: { id: kept.conversation } }),
+      }
 
 /** The answer's name: the call's, since a response is kept under it and some vendors name many answers the same. */
-export const responseId = ({ requestId }: WriterContext): string =>
-  `resp_${requestId.replaceAll(/[^\w]/g, '')}`
+export const responseIdOf = (callId: string): string => `resp_${callId.replaceAll(/[^\w]/g, '')}`
+
+export const responseId = ({ requestId }: Pick<Asked, 'requestId'>): string => responseIdOf(requestId)
 
 /** Writes an answer in this dialect. */
 export const writeResponsesReply = (reply: Reply, context: WriterContext): JsonObject => {
   const [choice] = reply.choices
   const finish = choice?.finish ?? 'stop'
   const id = responseId(context)
-  const items = itemsOf(choice, id, declaredTools(context.request))
+  const items = itemsOf(choice, id, declaredTools(context.request), context.seal)
   return {
     ...responseObject(context, { id, model: reply.model, status: statusOf(finish), finish }, items),
     usage: responsesUsage(reply.usage ?? {}),
@@ -75,7 +86,12 @@ export const writeResponsesReply = (reply: Reply, context: WriterContext): JsonO
 }
 
 /** The items of an answer: adjacent parts of one kind form one item. */
-const itemsOf = (choice: Choice | undefined, id: string, declared: Declared): readonly JsonObject[] => {
+const itemsOf = (
+  choice: Choice | undefined,
+  id: string,
+  declared: Declared,
+  seal: WriterContext['seal'],
+): readonly JsonObject[] => {
   const parts = choice?.parts ?? []
   const cited = citationsByText(parts, choice?.citations ?? [])
   const items: JsonObject[] = []
@@ -105,6 +121,8 @@ const itemsOf = (choice: Choice | undefined, id: string, declared: Declared): re
     } else if (part.type === 'image') {
       close()
       items.push(imageItem(`ig_${id.slice('resp_'.length)}_${items.length}`, part))
+    } else if (part.type === 'summary') {
+      items.push(compactionItem(`cmp_${id.slice('resp_'.length)}_${items.length}`, seal(part.text)))
     } else if (part.type === 'tool_call') {
       close()
       items.push(callItem(`fc_${id.slice('resp_'.length)}_${items.length}`, part, declared, 'completed'))
@@ -156,6 +174,12 @@ export const reasoningItem = (id: string, thoughts: readonly Thinking[]): JsonOb
     encrypted_content: sealed,
   })
 }
+
+export const compactionItem = (id: string, encrypted_content: string): JsonObject => ({
+  id,
+  type: 'compaction',
+  encrypted_content,
+})
 
 /** An image goes where this dialect puts those of its own image tool. */
 export const imageItem = (id: string, { media }: Image): JsonObject => ({

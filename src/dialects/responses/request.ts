@@ -4,10 +4,23 @@
  * still refers to storage is refused. Source of the format: OpenAI API reference, "Create a model response".
  */
 import type { Json, JsonObject } from '../../core/json-body.ts'
-import type { Findings } from '../findings.ts'
-import { objectOf, textOf } from '../json-members.ts'
-import { ignored, modelName, needed, object, type RequestOf, request } from '../request.ts'
-import { any, flag, integer, list, meant, number, objects, type Shape, text, Wrong, word } from '../shape.ts'
+import type { Findings } from '../request/findings.ts'
+import { objectOf, textOf } from '../request/json-members.ts'
+import { ignored, modelName, needed, object, type RequestOf, request } from '../request/request.ts'
+import {
+  any,
+  flag,
+  integer,
+  list,
+  meant,
+  number,
+  objects,
+  type Shape,
+  text,
+  tokenBound,
+  Wrong,
+  word,
+} from '../request/shape.ts'
 import { addedBy } from './own-tools.ts'
 
 /** A member that changes the vendor's bill beyond the listed price, or has another model do part of the work. */
@@ -119,7 +132,7 @@ export const responsesRequest = request({
   instructions: text,
   temperature: number(0, 2),
   top_p: number(0, 1),
-  max_output_tokens: integer(1),
+  max_output_tokens: tokenBound,
   stream: flag,
   tools: list(
     object(
@@ -149,8 +162,9 @@ export const responsesRequest = request({
   user: text,
   top_logprobs: integer(0, 20),
   include: meant('array'),
+  max_tool_calls: ignored(integer(1)),
   store: meant('boolean'),
-  service_tier: ignored(word(['auto', 'default', 'flex']), 'auto', 'default'),
+  service_tier: word(['auto', 'default', 'flex']),
   truncation: ignored(meant('string'), 'disabled'),
   prompt_cache_options: ignored(object({ ttl: offeredAs('30m') })),
   access_programs: offeredAs(),
@@ -164,14 +178,14 @@ export const responsesRequest = request({
   ),
   conversation: ignored(
     stored(
-      "Conversations are not stored here: send their items in 'input', or name the response before in " +
-        "'previous_response_id' where RESPONSES_STORE keeps it.",
+      "Conversations are not stored here (RESPONSES_STORE is 0, or the call is paid for by itself): leave 'conversation' " +
+        "out, and send its items in 'input'.",
     ),
   ),
   background: ignored(
     stored(
-      'Answers are made while their caller waits, also where RESPONSES_STORE keeps them; leave ' +
-        "'background' out, and use a stream for a long one.",
+      "An answer in the background must be kept: that needs a key, 'store' that is not false, and RESPONSES_STORE " +
+        "above 0. A socket keeps its own turns. Leave 'background' out, and use a stream for a long answer.",
     ),
     false,
   ),

@@ -4,7 +4,7 @@ import type { Finish } from '../neutral.ts'
 import type { WriterContext } from '../stream-writer.ts'
 import { responseId, responseObject, type Status } from './reply.ts'
 
-const itemPrefixes = { message: 'msg', reasoning: 'rs', call: 'fc', image: 'ig' } as const
+const itemPrefixes = { message: 'msg', reasoning: 'rs', call: 'fc', image: 'ig', summary: 'cmp' } as const
 
 type ItemKind = keyof typeof itemPrefixes
 
@@ -13,6 +13,7 @@ type ItemPlace = { readonly item_id: string; readonly output_index: number }
 
 export class StreamFrame {
   readonly #context: WriterContext
+  readonly seal: WriterContext['seal']
   /** Items that are complete. */
   readonly #done: JsonObject[] = []
   readonly #id: string
@@ -24,6 +25,7 @@ export class StreamFrame {
 
   constructor(context: WriterContext) {
     this.#context = context
+    this.seal = context.seal
     this.#id = responseId(context)
     this.#model = context.modelName
   }

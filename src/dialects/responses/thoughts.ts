@@ -4,9 +4,9 @@
  * vendor recognises the thought by that.
  */
 import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
-import { objectsOf, present, textOf } from '../json-members.ts'
 import type { Thinking } from '../neutral.ts'
-import { readSignature, type Signature, writeSignature } from '../signatures.ts'
+import { objectsOf, present, textOf } from '../request/json-members.ts'
+import { readSignature, type Signature, writeSignature } from '../translate/signatures.ts'
 
 const MARK = 'turnpike1.'
 

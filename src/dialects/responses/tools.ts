@@ -4,8 +4,8 @@
  * Source of the format: OpenAI API reference, "Create a model response", `tools`.
  */
 import type { JsonObject } from '../../core/json-body.ts'
-import { flagOf, objectOf, objectsOf, present, textOf } from '../json-members.ts'
 import type { Tool } from '../neutral.ts'
+import { flagOf, objectOf, objectsOf, present, textOf } from '../request/json-members.ts'
 import { toolsOf } from './own-tools.ts'
 
 /** The request's own names for its tools, by their flat names. */

@@ -3,6 +3,7 @@ import type { JsonObject } from '../../core/json-body.ts'
 import { inputTokens, outputTokens, type Usage } from '../../core/usage.ts'
 import { readUsage } from '../../metering/read-usage.ts'
 import type { UsageQuirks } from '../../metering/usage-quirks.ts'
+import { numberOf, objectOf, objectsOf } from '../request/json-members.ts'
 
 /** Reads a vendor's usage, whose totals are inclusive like those of chat completions; undefined when it is not one. */
 export const readResponsesUsage = (raw: JsonObject, quirks: UsageQuirks): Usage | undefined =>
@@ -15,6 +16,26 @@ export const readResponsesUsage = (raw: JsonObject, quirks: UsageQuirks): Usage 
     },
     quirks,
   )
+
+/** More searches than any answer has: a larger count is a fault, not a bill. */
+const SEARCHES_MAX = 1_000_000
+
+/** Searches that the vendor bills: its own count, or the items of a search, as opposed to a page that was opened. */
+const searchesIn = ({ tool_usage, output }: JsonObject): number => {
+  const counted = numberOf(objectOf(objectOf(tool_usage).web_search).num_requests)
+  if (counted !== undefined && Number.isSafeInteger(counted) && counted >= 0 && counted <= SEARCHES_MAX)
+    return counted
+  return objectsOf(output).filter(
+    ({ type, action }) => type === 'web_search_call' && (objectOf(action).type ?? 'search') === 'search',
+  ).length
+}
+
+/** Reads the usage of a response, with its searches; undefined when there is none. */
+export const usageOfResponse = (response: JsonObject, quirks: UsageQuirks): Usage | undefined => {
+  const usage = readResponsesUsage(objectOf(response.usage), quirks)
+  const searches = searchesIn(response)
+  return usage === undefined || searches === 0 ? usage : { ...usage, web_search: searches }
+}
 
 /** Usage with this dialect's inclusive totals. */
 export const responsesUsage = (usage: Usage): JsonObject => {

@@ -1,8 +1,8 @@
 /** Responses, steps in the neutral form → events for the caller. Source of the format: OpenAI API reference, "Streaming events". */
 import type { JsonObject } from '../../core/json-body.ts'
 import { costComment, keepAlive, membersSlot, withBill } from '../bill-members.ts'
-import { present } from '../json-members.ts'
 import type { Citation, Image, Piece } from '../neutral.ts'
+import { present } from '../request/json-members.ts'
 import type { Ending, StreamWriter, WriterContext } from '../stream-writer.ts'
 import {
   addThought,
@@ -44,6 +44,10 @@ class ResponsesStreamWriter implements StreamWriter {
         return this.#text(piece.text)
       case 'refusal':
         return this.#say(piece.text, true)
+      case 'compacting':
+        return this.#compacting()
+      case 'summary':
+        return this.#summarise(piece.text)
       case 'thinking':
         return this.#think(piece.text)
       case 'signature':
@@ -129,6 +133,18 @@ class ResponsesStreamWriter implements StreamWriter {
         ? this.#frame.event('response.refusal.delta', { ...at, delta: text })
         : this.#frame.event('response.output_text.delta', { ...at, delta: text, logprobs: [] }))
     )
+  }
+
+  /** The item of a summary begins with the first sign of it, and is complete when the summary is there. */
+  #compacting(): string {
+    const start = this.#open?.kind === 'summary' ? '' : this.#begin({ kind: 'summary', text: '' })
+    return start + this.#frame.event('response.compaction.compacting', { ...this.#frame.place('summary') })
+  }
+
+  #summarise(text: string): string {
+    const before = this.#open?.kind === 'summary' ? '' : this.#begin({ kind: 'summary', text })
+    this.#open = { kind: 'summary', text }
+    return before + this.#complete()
   }
 
   #cite(citation: Citation): string {

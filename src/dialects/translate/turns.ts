@@ -1,5 +1,5 @@
 /** Arranges turns for dialects that separate the system's words and want the speakers to alternate. */
-import type { Conversation, Part, Turn } from './neutral.ts'
+import type { Conversation, Part, Turn } from '../neutral.ts'
 
 type Arranged = {
   /** What the system says, in order. */

@@ -1,13 +1,14 @@
 /** What the description of a request yields: faults, findings, ignored members, schema, and type. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { bodyOf, type JsonObject } from '../core/json-body.ts'
-import { Refusal } from '../core/refusal.ts'
-import { chatRequest } from './chat/request.ts'
+import { bodyOf, type JsonObject } from '../../core/json-body.ts'
+import { Refusal } from '../../core/refusal.ts'
+import { chatRequest } from '../chat/request.ts'
+import { geminiRequest } from '../gemini/request.ts'
+import { messagesRequest } from '../messages/request.ts'
+import { responsesRequest } from '../responses/request.ts'
 import { embeddingsRequest } from './embeddings.ts'
 import { callId } from './foreign.ts'
-import { geminiRequest } from './gemini/request.ts'
-import { messagesRequest } from './messages/request.ts'
 import {
   ignored,
   ignoredIn,
@@ -19,7 +20,6 @@ import {
   readRequest,
   request,
 } from './request.ts'
-import { responsesRequest } from './responses/request.ts'
 import { any, flag, integer, list, number, oneOrMore, Wrong, word } from './shape.ts'
 
 const ITEMS = () => "'items' is required."

@@ -2,11 +2,11 @@
  * Where media may be fetched from. Vendors fetch what an address names, and a vendor at one of the operator's own
  * addresses is inside the operator's network. Callers must not use it to reach what strangers cannot reach there.
  */
-import { isPublicHost } from '../core/address.ts'
-import type { Call } from '../core/call.ts'
-import { isFileId } from '../core/file-id.ts'
-import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
-import { invalid, type Refusal } from '../core/refusal.ts'
+import { isPublicHost } from '../../core/address.ts'
+import type { Call } from '../../core/call.ts'
+import { isFileId } from '../../core/file-id.ts'
+import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
+import { invalid, type Refusal } from '../../core/refusal.ts'
 
 /** Members of any dialect that contain the address of media. */
 const ADDRESSES =

@@ -2,9 +2,9 @@
  * Finds request content that its dialect's reader does not know, so that the call is refused instead of sent without
  * it.
  */
-import { isObject, type Json } from '../core/json-body.ts'
+import { isObject, type Json } from '../../core/json-body.ts'
+import type { UnknownContent } from '../neutral.ts'
 import { objectsOf, textOf } from './json-members.ts'
-import type { UnknownContent } from './neutral.ts'
 
 /** Parts of a list, each with its place and its `type`. */
 export const unknownParts = (

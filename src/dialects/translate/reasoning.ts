@@ -1,5 +1,5 @@
 /** Effort and budget of reasoning, for dialects that know only one of them. */
-import { type Effort, efforts, type Reasoning } from './neutral.ts'
+import { type Effort, efforts, type Reasoning } from '../neutral.ts'
 
 const budgets: Readonly<Record<Effort, number>> = {
   none: 0,

@@ -3,11 +3,11 @@
  * is never dropped silently.
  */
 import { expect, test } from 'bun:test'
-import { type CallerId, clients } from '../../test/dialects/clients.ts'
-import { bodyFor, codecOf } from '../../test/dialects/codecs.ts'
-import { billed, closing, type WrittenId } from '../../test/dialects/steps.ts'
-import { bodyOf } from '../core/json-body.ts'
-import { Refusal } from '../core/refusal.ts'
+import { type CallerId, clients } from '../../../test/dialects/clients.ts'
+import { bodyFor, codecOf } from '../../../test/dialects/codecs.ts'
+import { billed, closing, type WrittenId } from '../../../test/dialects/steps.ts'
+import { bodyOf } from '../../core/json-body.ts'
+import { Refusal } from '../../core/refusal.ts'
 
 const user = (...content: object[]) => ({ role: 'user', content })
 const hi = { type: 'text', text: 'hi' }

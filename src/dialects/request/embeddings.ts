@@ -2,10 +2,10 @@
  * Embeddings: what a caller may send, and what is sent to the vendor.
  * Source of the format: OpenAI API reference, "Create embeddings".
  */
-import type { Call } from '../core/call.ts'
-import { type Json, type JsonBody, splice } from '../core/json-body.ts'
-import type { Model } from '../core/model.ts'
-import { Refusal } from '../core/refusal.ts'
+import type { Call } from '../../core/call.ts'
+import { type Json, type JsonBody, splice } from '../../core/json-body.ts'
+import type { Model } from '../../core/model.ts'
+import { Refusal } from '../../core/refusal.ts'
 import { textOf } from './json-members.ts'
 import { ignored, modelName, needed, readRequest, request } from './request.ts'
 import { integer, meant, type Shape, text, Wrong, word } from './shape.ts'

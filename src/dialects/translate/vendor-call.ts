@@ -1,7 +1,7 @@
 /** A call on its way to a vendor of another dialect: what the translation needs to know, and what it returns. */
-import type { JsonObject } from '../core/json-body.ts'
-import type { Model } from '../core/model.ts'
-import { invalid, type Refusal } from '../core/refusal.ts'
+import type { JsonObject } from '../../core/json-body.ts'
+import type { Model } from '../../core/model.ts'
+import { invalid, type Refusal } from '../../core/refusal.ts'
 
 /** How one vendor wants its requests, where vendors of a dialect differ. */
 export type Quirks = {
@@ -23,8 +23,18 @@ export type Quirks = {
    * turned off.
    */
   readonly reasoningOff?: 'openai' | 'none' | 'thinking' | 'enable_thinking'
-  /** Chat completions: sampling members that its reasoning models refuse. */
-  readonly refusedBesideReasoning?: readonly ('presencePenalty' | 'frequencyPenalty')[]
+  /**
+   * Its models compact a conversation when they are asked to in its own dialect. The name is that of the maker on what
+   * it made: nobody else can read it.
+   */
+  readonly compacts?: string
+  /**
+   * OpenAI's dialects: the tier that the listed prices are for, where the vendor's own settings may choose a dearer one
+   * for calls that name none. Absent if none of its tiers is dearer without being asked for.
+   */
+  readonly standardTier?: 'default'
+  /** Chat completions: sampling members and stop sequences that its reasoning models refuse. */
+  readonly refusedBesideReasoning?: readonly ('presencePenalty' | 'frequencyPenalty' | 'stop')[]
 }
 
 export type Target = {

@@ -4,8 +4,8 @@
  * dialects (`ignoredIn`), the type of a checked request (`RequestOf`), and the schema of the API reference (`schema`).
  * How to add a member: CONTRIBUTING.md. Why it works this way: docs/decisions/requests.md.
  */
-import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
-import { invalid, type Refusal } from '../core/refusal.ts'
+import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
+import { invalid, type Refusal } from '../../core/refusal.ts'
 import { Findings } from './findings.ts'
 import { type IgnoredNames, type Sentence, type Shape, such, Wrong } from './shape.ts'
 import { camelCase, member as memberOf } from './spelling.ts'

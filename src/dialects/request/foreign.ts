@@ -1,7 +1,7 @@
 /** Shapes of a request that may contain a mark of another vendor; signatures.ts says how it gets there. */
-import type { Json } from '../core/json-body.ts'
+import type { Json } from '../../core/json-body.ts'
+import { hasSignature, isForeign } from '../translate/signatures.ts'
 import type { Shape } from './shape.ts'
-import { hasSignature, isForeign } from './signatures.ts'
 
 /** The id of a call, which may carry another vendor's signature. */
 export const callId: Shape<Json> = {

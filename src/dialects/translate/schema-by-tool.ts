@@ -2,7 +2,7 @@
  * Structured output from models that have none: the schema becomes a tool that the model must call, and the arguments
  * of that call become the answer's text.
  */
-import type { Choice, Conversation, Part, Piece, Reply } from './neutral.ts'
+import type { Choice, Conversation, Part, Piece, Reply } from '../neutral.ts'
 
 const TOOL = 'answer_in_json'
 

@@ -2,8 +2,8 @@
  * Puts a stream's steps into an order that every dialect can write: one tool call after another, each with all its
  * arguments before anything else is said. Vendors may interleave the arguments of several calls; most dialects cannot.
  */
-import { isObject, parseJson } from '../core/json-body.ts'
-import type { Piece } from './neutral.ts'
+import { isObject, parseJson } from '../../core/json-body.ts'
+import type { Piece } from '../neutral.ts'
 
 type ChoicePiece = Extract<Piece, { readonly choice: number }>
 type OpenChoice = { current: { readonly index: number; text: string } | undefined; waiting: ChoicePiece[] }

@@ -2,7 +2,7 @@
  * The sources that an answer cites: addresses, each for a stretch of the text. A source without an address is not
  * carried.
  */
-import type { Citation, Part } from './neutral.ts'
+import type { Citation, Part } from '../neutral.ts'
 
 /** What a reader makes of a vendor's references: the citations it can pass on, and whether there were others. */
 export type Cited = { readonly citations: readonly Citation[]; readonly notCarried: boolean }

@@ -1,7 +1,7 @@
 /** Calls whose arguments arrive interleaved are written one after the other, whole and complete. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import type { Piece } from './neutral.ts'
+import type { Piece } from '../neutral.ts'
 import { toolsInOrder } from './tools-in-order.ts'
 
 const start = (index: number): Piece => ({

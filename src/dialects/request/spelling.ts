@@ -2,7 +2,7 @@
  * Members that may be spelled in camel case or with underscores, as in the JSON of protocol buffers; both mean one
  * member.
  */
-import type { Json, JsonObject } from '../core/json-body.ts'
+import type { Json, JsonObject } from '../../core/json-body.ts'
 
 export const camelCase = (name: string): string =>
   name.includes('_') ? name.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()) : name

@@ -2,7 +2,7 @@
  * Answers for callers whose dialect has room for one tool call: they get the first call, and the names of what was not
  * carried say that there were others.
  */
-import type { Choice, Piece, Reply } from './neutral.ts'
+import type { Choice, Piece, Reply } from '../neutral.ts'
 
 const OTHER_CALLS = 'tool_calls'
 

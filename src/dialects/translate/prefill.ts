@@ -3,7 +3,7 @@
  * answer continues it. A vendor of another dialect may repeat the beginning or continue it; a repeated beginning is
  * removed.
  */
-import type { Choice, Conversation, Part, Piece, Reply } from './neutral.ts'
+import type { Choice, Conversation, Part, Piece, Reply } from '../neutral.ts'
 
 /** The text that the answer is to continue; undefined if there is none. */
 export const prefillOf = ({ turns }: Conversation): string | undefined => {

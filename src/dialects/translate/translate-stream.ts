@@ -1,9 +1,9 @@
 /** A stream from a vendor of one dialect to a caller of another: read into steps, written as the caller's events. */
-import type { Usage } from '../core/usage.ts'
-import { lettersIn } from '../metering/dense-scripts.ts'
-import type { Piece } from './neutral.ts'
-import { newProgress, type Progress, type StreamRelay } from './relay.ts'
-import type { StreamWriter } from './stream-writer.ts'
+import type { Usage } from '../../core/usage.ts'
+import { lettersIn } from '../../metering/dense-scripts.ts'
+import type { Piece } from '../neutral.ts'
+import { newProgress, type Progress, type StreamRelay } from '../relay.ts'
+import type { StreamWriter } from '../stream-writer.ts'
 import { newArgumentsWatch } from './tool-arguments.ts'
 
 const encoder = new TextEncoder()
@@ -75,6 +75,7 @@ const note = (progress: Progress, piece: Piece): void => {
     case 'text':
     case 'thinking':
     case 'refusal':
+    case 'summary':
     case 'arguments':
       progress.letters += lettersIn(piece.text)
       progress.thought ||= piece.type === 'thinking'

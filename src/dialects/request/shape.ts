@@ -1,8 +1,8 @@
 /**
  * What a value of a request may be: the smallest shapes, from which the description of a request is built (request.ts).
  */
-import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
-import { invalid, type Refusal } from '../core/refusal.ts'
+import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
+import { invalid, type Refusal } from '../../core/refusal.ts'
 import type { Findings } from './findings.ts'
 
 /** A sentence of a refusal about a value; `name` is its place in the request, such as `messages[0].role`. */
@@ -85,6 +85,9 @@ export const integer = (low: number, high?: number): Shape<number> => {
     { type: 'integer', minimum: low, ...(high === undefined ? {} : { maximum: high }) },
   )
 }
+
+/** A bound on the tokens of an answer: vendors read it into 32 bits. */
+export const tokenBound = integer(1, 2_147_483_647)
 
 /** How some clients write that a number is not set (`@langchain/anthropic` before 1.0 sends `top_k: -1` by itself). */
 export const UNSET = -1

@@ -3,9 +3,9 @@
  * would recognise. Each image has a bound, and plain sound is bounded by its length. Any other media (a PDF, a film, an
  * address that only the vendor will fetch) may cost as much as the model's context holds, however few its bytes.
  */
-import type { InputSize } from '../core/call.ts'
-import type { JsonBody } from '../core/json-body.ts'
-import { mediaTypeOf } from './media.ts'
+import type { InputSize } from '../../core/call.ts'
+import type { JsonBody } from '../../core/json-body.ts'
+import { mediaTypeOf } from '../translate/media.ts'
 
 /** Nothing is known of media that only the vendor will fetch: it may fill the model's context. */
 const UNKNOWN_BYTES = 100_000_000
@@ -42,10 +42,24 @@ export class Findings {
   #audioBytes = 0
   #elsewhere = 0
   #unbounded = false
+  #uses = 0
+  #searches = 0
+  #roundsMost = Number.POSITIVE_INFINITY
 
   /** Something that only the vendor knows. */
   unknown(): void {
     this.#elsewhere = UNKNOWN_BYTES
+    this.#unbounded = true
+  }
+
+  /**
+   * A tool that the vendor may run so often, in so many rounds at most for all of them; searches are paid beside the
+   * tokens.
+   */
+  hosted(uses: number, searches: number, roundsMost = Number.POSITIVE_INFINITY): void {
+    this.#uses += uses
+    this.#searches += searches
+    this.#roundsMost = roundsMost
     this.#unbounded = true
   }
 
@@ -85,6 +99,10 @@ export class Findings {
     const textBytes = Math.max(0, body.bytes.length - this.#inlined) + this.template + this.#elsewhere
     const images = this.#images
     const audioBytes = this.#audioBytes
+    if (this.#uses + this.#searches > 0) {
+      const hosted = { rounds: Math.min(1 + this.#uses, this.#roundsMost), searches: this.#searches }
+      return { textBytes, images, audioBytes, unbounded: true, hosted }
+    }
     return this.#unbounded
       ? { textBytes, images, audioBytes, unbounded: true }
       : { textBytes, images, audioBytes }

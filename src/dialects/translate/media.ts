@@ -1,5 +1,5 @@
 /** Converts media to and from `data:` addresses. Source of the format: RFC 2397. */
-import type { Media } from './neutral.ts'
+import type { Media } from '../neutral.ts'
 
 /** Media from an address; inline if it is a base64 `data:` address. */
 export const mediaAt = (url: string): Media => {

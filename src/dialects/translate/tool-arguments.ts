@@ -2,9 +2,9 @@
  * Arguments of tools as objects, for dialects that have no place for their text. Models write the text, and some end in
  * the middle of it; an empty object in its place would be another call.
  */
-import { parseExact } from '../core/exact-json.ts'
-import { isObject, type JsonObject } from '../core/json-body.ts'
-import type { Choice, Part, Piece, Reply, ToolCall } from './neutral.ts'
+import { parseExact } from '../../core/exact-json.ts'
+import { isObject, type JsonObject } from '../../core/json-body.ts'
+import type { Choice, Part, Piece, Reply, ToolCall } from '../neutral.ts'
 
 /** The object that the arguments are, with all digits; undefined if they are none. No text at all is no arguments. */
 export const argumentsOf = ({ arguments: text }: Pick<ToolCall, 'arguments'>): JsonObject | undefined => {

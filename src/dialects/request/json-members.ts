@@ -1,5 +1,5 @@
 /** Reads members of loosely typed JSON: undefined if a member is absent or of another type. */
-import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
+import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
 
 export const textOf = (value: Json | undefined): string | undefined =>
   typeof value === 'string' ? value : undefined

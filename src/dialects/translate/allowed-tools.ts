@@ -1,6 +1,6 @@
 /** A choice of allowed tools: the others are not sent, so no vendor can call a tool that the caller does not allow. */
-import type { Refusal } from '../core/refusal.ts'
-import type { Conversation } from './neutral.ts'
+import type { Refusal } from '../../core/refusal.ts'
+import type { Conversation } from '../neutral.ts'
 import { refuseUnsupported } from './vendor-call.ts'
 
 /**

@@ -3,7 +3,7 @@
  * by a short form, made of its hash so that every turn of a conversation has the same one. In the answer the original
  * name returns.
  */
-import type { Choice, Conversation, Part, Piece, Reply, ToolChoice } from './neutral.ts'
+import type { Choice, Conversation, Part, Piece, Reply, ToolChoice } from '../neutral.ts'
 
 const hashOf = (text: string): string => new Bun.CryptoHasher('sha256').update(text).digest('hex')
 

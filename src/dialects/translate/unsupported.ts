@@ -4,7 +4,7 @@
  * `unsupported`: one side's dialect cannot express a thing. `notCarried`: what one call or answer lost for either
  * reason; the caller gets its names. What would change the meaning is refused instead (`refuseUnsupported`).
  */
-import type { Conversation, Part, Turn } from './neutral.ts'
+import type { Conversation, Part, Turn } from '../neutral.ts'
 
 /** Whether any part passes the test, in a turn or in a tool result. */
 const somePart = ({ turns }: Conversation, isSuch: (part: Part) => boolean): boolean =>
