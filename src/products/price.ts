@@ -1,11 +1,9 @@
 /** What a product costs, as its descriptor says: from the same prices that calls are charged by. */
 import type { Json } from '../core/json-body.ts'
-import { bodyOf } from '../core/json-body.ts'
 import type { Model, Price } from '../core/model.ts'
 import { type ExactNumber, perMillionFromPico, usdNumber } from '../core/money.ts'
 import { Refusal } from '../core/refusal.ts'
 import { usageClasses } from '../core/usage.ts'
-import { decodeEmbeddingsCall } from '../dialects/embeddings.ts'
 import { decodeRunInputs } from '../dialects/run-inputs.ts'
 import { chargeFor, priceOf, rateOf, usdOfPico } from '../pricing/charge.ts'
 import { ceiling } from '../pricing/quote.ts'
@@ -63,10 +61,7 @@ const boundOf = (model: Model): bigint | Refusal => {
     const priced = model.product.price(example)
     return priced instanceof Refusal ? priced : chargeFor(priced.price, priced.most)
   }
-  const call =
-    model.kind === 'chat'
-      ? decodeRunInputs(example, model.id)
-      : decodeEmbeddingsCall(bodyOf({ ...example, model: model.id }))
+  const call = decodeRunInputs(example, model)
   if (call instanceof Refusal) return call
   return ceiling(model, call.size, call.maxOutput ?? model.maxOutputTokens, call.choices)
 }

@@ -3,7 +3,7 @@ import { FILE_ID } from '../core/file-id.ts'
 import { isObject, type JsonObject } from '../core/json-body.ts'
 import type { Model, Product } from '../core/model.ts'
 import { chatRequest } from '../dialects/chat/request.ts'
-import { embeddingsRequest } from '../dialects/embeddings.ts'
+import { embeddingsRequest } from '../dialects/request/embeddings.ts'
 
 const known = new WeakMap<Model, JsonObject>()
 

@@ -12,11 +12,15 @@ import type { VendorSetup } from '../vendors/setup.ts'
 export type Deployment = {
   /** The id of the key at its vendor. */
   readonly key: string
+  /** Its place in the vendor's list of keys. */
+  readonly place: string
   /** The id of the model at that key. */
   readonly id: string
   readonly setup: VendorSetup
   /** The model to ask for there: the one that was priced, or an equal one at another vendor. */
   readonly model: Model
+  /** The same for the key in every process and after every start, whatever its place in the list. */
+  readonly anchor: bigint
   /** Undefined for a vendor that needs no key. */
   readonly secret: Secret | undefined
   /** Its share among deployments of the same priority. */
@@ -82,12 +86,17 @@ const REST_ASKED_MAX_MS = 600_000
 
 /** The deployments of one vendor, one for each of its keys. `rank` puts them after those of other vendors. */
 export const deploymentsOf = (setup: VendorSetup, model: Model, rank = 0): readonly Deployment[] => {
-  const base = { setup, model, weight: 1, priority: rank }
-  const named = (key: string) => ({ key, id: `${key} ${model.id}` })
-  if (setup.secrets.length === 0) return [{ ...base, ...named(keyName(setup, 0)), secret: undefined }]
+  const anchorOf = (secret: string) => Bun.hash.xxHash64(`${setup.baseUrl} ${secret}`)
+  const base = { setup, model, weight: 1, priority: rank, anchor: anchorOf('') }
+  const named = (index: number) => {
+    const key = keyName(setup, index)
+    return { key, place: String(index), id: `${key} ${model.id}` }
+  }
+  if (setup.secrets.length === 0) return [{ ...base, ...named(0), secret: undefined }]
   return setup.secrets.map((secret, index) => ({
     ...base,
-    ...named(keyName(setup, index)),
+    ...named(index),
+    anchor: anchorOf(secret.reveal()),
     secret,
     weight: setup.weights?.[index] ?? 1,
     priority: rank + (setup.priorities?.[index] ?? 0),
@@ -100,25 +109,41 @@ const keyName = ({ vendor }: VendorSetup, index: number): string => `${vendor.id
 export const RANK = 1_000
 
 /**
- * The order in which to try deployments for one call: by priority; within a priority by weighted chance; resting ones
- * last. `random` is from 0 to 1, `nowMs` monotonic.
+ * The order in which to try deployments for one call: by priority; within a priority by weighted chance, or where the
+ * conversation has a name by a hash of that in place of chance, so that its turns meet the same key and a key that rests
+ * moves only its own conversations; resting ones last. `random` is from 0 to 1, `nowMs` monotonic.
  */
 export const orderOf = (
   deployments: readonly Deployment[],
   traffic: Traffic,
-  now: { readonly nowMs: number; readonly random: () => number },
-): readonly Deployment[] => {
-  if (deployments.length === 1) return deployments
-  return deployments
+  call: Drawing,
+): readonly Deployment[] =>
+  // A plain call must not pay for what only several deployments need.
+  deployments.length === 1 ? deployments : drawn(deployments, traffic, call)
+
+type Drawing = {
+  readonly nowMs: number
+  readonly random: () => number
+  readonly conversation?: string | undefined
+}
+
+const drawn = (
+  deployments: readonly Deployment[],
+  traffic: Traffic,
+  { nowMs, random, conversation }: Drawing,
+): readonly Deployment[] =>
+  deployments
     .map((one) => ({
       one,
-      rests: isResting(traffic, one, now.nowMs),
+      rests: isResting(traffic, one, nowMs),
       // Ordering by these keys equals drawing by weight without replacement (Efraimidis and Spirakis, 2006).
-      draw: now.random() ** (1 / one.weight),
+      draw: (conversation === undefined ? random() : hashed(conversation, one.anchor)) ** (1 / one.weight),
     }))
     .sort((a, b) => Number(a.rests) - Number(b.rests) || a.one.priority - b.one.priority || b.draw - a.draw)
     .map(({ one }) => one)
-}
+
+/** A number from 0 to 1 of 53 bits. */
+const hashed = (text: string, seed: bigint): number => Number(Bun.hash.xxHash64(text, seed) >> 11n) / 2 ** 53
 
 /** Takes one more attempt out of the retry budget, if it allows one. */
 export const takeRetry = (traffic: Traffic): boolean => {

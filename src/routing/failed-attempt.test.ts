@@ -10,8 +10,10 @@ const at = (id: string, key: string): Deployment => ({
   setup: {} as VendorSetup,
   model: models[id] ?? ({} as Model),
   key,
+  place: '0',
   id: `${key} ${id}`,
   secret: undefined,
+  anchor: 0n,
   weight: 1,
   priority: 0,
 })

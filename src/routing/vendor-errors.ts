@@ -10,6 +10,8 @@ import { sentMember } from './sent-member.ts'
 
 type VendorError = {
   readonly status: number
+  readonly codes: readonly string[]
+  /** All codes in one text. */
   readonly code: string
   readonly message: string
   /** The member of the request that it is about. */
@@ -107,27 +109,35 @@ export const vendorDown = (vendor: string, status: number | undefined): Refusal 
 }
 
 /** The error that ends an answer whose vendor failed in the middle of it; what was delivered by then is charged. */
-export const brokeOff = (vendor: string, charged: Nano, kept: boolean): Refusal =>
+export const brokeOff = (
+  vendor: string,
+  {
+    charged,
+    estimated,
+    kept,
+  }: { readonly charged: Nano; readonly estimated: boolean; readonly kept: boolean },
+): Refusal =>
   refuse(
     'upstream_error',
     `The vendor ${vendor} failed in the middle of its answer. What it had delivered was charged: ${decimalFromNano(charged)} USD.` +
       (kept
         ? ' A repeat gets this answer again and costs nothing; send the request as a new call for a whole one.'
         : ''),
-    { members: { provider: vendor, cost_usd: usdNumber(charged) } },
+    { members: { provider: vendor, cost_usd: usdNumber(charged), ...(estimated ? { estimated } : {}) } },
   )
 
+/** A name such as `rate_limit_exceeded`: vendors' codes, and no sentence, key or number. */
+const CODE = /^[a-z]+(?:[_.][a-z]+)*$/i
+const CODE_MAX = 64
+
 /**
- * What a log may contain of a vendor's error: its text without secrets, and without long quotations, which may be a
- * caller's.
+ * What a log may contain of a vendor's error: its codes and how long it is. Its text may quote a prompt in any form, so no
+ * part of it is logged.
  */
-export const vendorText = (
-  answer: { status: number; body: Uint8Array },
-  secret: string | undefined,
-): string | undefined => {
-  const { code, message } = readVendorError(answer.status, answer.body)
-  const text = withoutSecrets(message, secret).replaceAll(/(["'`])[^"'`]{40,}(?:\1|$)/g, '$1…$1')
-  return [code, text].filter((part) => part !== '').join(': ') || undefined
+export const loggedError = (answer: { status: number; body: Uint8Array }): string => {
+  const { codes } = readVendorError(answer.status, answer.body)
+  const named = codes.filter((code) => code.length <= CODE_MAX && CODE.test(code))
+  return [...named, `${answer.body.length} bytes`].join(', ')
 }
 
 /**
@@ -137,7 +147,7 @@ export const vendorText = (
 const readVendorError = (status: number, body: Uint8Array): VendorError => {
   const parsed = parseJson(decoder.decode(body.subarray(0, 65_536)))
   const value = Array.isArray(parsed) ? parsed[0] : parsed
-  const nothing = { status, code: '', message: '' }
+  const nothing = { status, codes: [], code: '', message: '' }
   if (!isObject(value)) return nothing
   const inner: JsonObject = isObject(value.error) ? value.error : value
   const listed = Array.isArray(value.errors) ? value.errors.filter((part) => typeof part === 'string') : []
@@ -150,6 +160,7 @@ const readVendorError = (status: number, body: Uint8Array): VendorError => {
   )
   return {
     status,
+    codes,
     code: codes.join(' '),
     message: typeof message === 'string' ? message : '',
     param: typeof inner.param === 'string' ? inner.param : undefined,

@@ -9,6 +9,7 @@ export const anthropic = {
   surfaces: ['chat'],
   speaks: 'messages',
   cacheMarks: true,
+  compacts: 'anthropic',
   auth: 'x-api-key',
   headers: { 'anthropic-version': '2023-06-01' },
   outputBound: 'max_tokens',
@@ -16,4 +17,7 @@ export const anthropic = {
   cancel: 'stop',
   catalogue: { prices: 'anthropic', limits: 'anthropic' },
   shortIds: true,
+  // "Web search tool", usage and pricing: 10 USD for 1,000 searches, in pico-USD for one. Reading pages and finding tools
+  // costs tokens alone.
+  hostedRatesOf: () => ({ web_search: 10_000_000_000 }),
 } satisfies Vendor

@@ -3,7 +3,7 @@
  * (`AZURE_BASE_URL=https://<resource>.openai.azure.com/openai/v1`); models are named by deployment. Its chat
  * completions take no reasoning in messages. Source: Azure OpenAI in Microsoft Foundry Models, "v1 API".
  */
-import { openaiRequestStyle } from './openai-models.ts'
+import { openaiRequestStyle } from './openai/models.ts'
 import type { Vendor } from './vendor.ts'
 
 export const azure = {
@@ -19,6 +19,10 @@ export const azure = {
   cancel: 'stop',
   reasoningOff: 'openai',
   reasoningBack: 'refused',
+  // Without it the deployment's settings choose, and may choose priority ("Priority processing").
+  standardTier: 'default',
   requestStyleOf: openaiRequestStyle,
+  // Azure OpenAI, "Use the Responses API in WebSocket mode"; the minutes are OpenAI's.
+  socket: { minutes: 60 },
   catalogue: { prices: 'azure', limits: 'azure' },
 } satisfies Vendor

@@ -8,7 +8,7 @@ import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
 import { Refusal } from '../core/refusal.ts'
 import { readInputs } from '../media/inputs.ts'
 import type { MediaModel, UnpricedModel } from '../media/product.ts'
-import { mostUnits, ratesFor } from '../media/rate-card.ts'
+import { askedUnits, mostUnits, ratesFor } from '../media/rate-card.ts'
 import { chargeFor } from '../pricing/charge.ts'
 
 type AnyRecord = MediaModel | UnpricedModel
@@ -97,6 +97,12 @@ test.each(jobs)('%s: has a pace and an end, and forgets what was asked', (id, re
   expect(record.description).toMatch(/\.$/)
   // A vendor without cancel bills what was begun, unless it says otherwise.
   if (shape.cancel === undefined) expect(shape.onCancel).toBe('billed')
+  const card = 'card' in record ? record.card : record
+  for (const inputs of acceptedBy(record)) {
+    const [asked, most] = [askedUnits(card, inputs) ?? {}, mostUnits(card, inputs)]
+    for (const [unit, count] of Object.entries(asked))
+      expect(count).toBeLessThanOrEqual(most[unit as keyof typeof most] ?? 0)
+  }
 })
 
 const film = 'https://cdn.example.com/film.mp4'
@@ -217,6 +223,9 @@ test.each(honest.map(([id, inputs, ref, end, units]) => [id, inputs, ref, end, u
     ]
     expect(charge).toBeGreaterThan(bound / 2n)
     expect(charge).toBeLessThanOrEqual(bound)
+    // What a cancelled job costs: no more than a finished one.
+    const asked = askedUnits(record.card, inputs)
+    if (asked !== undefined) expect(chargeFor(price, asked)).toBeLessThanOrEqual(charge)
   },
 )
 

@@ -8,7 +8,7 @@ import type { MediaModel, UnpricedModel } from '../media/product.ts'
 import { mostUnits, ratesFor } from '../media/rate-card.ts'
 import type { Inputs } from '../media/shape.ts'
 import { chargeFor } from '../pricing/charge.ts'
-import { EXAMPLE_SOUND } from './openai-transcription.ts'
+import { EXAMPLE_SOUND } from './openai/transcription.ts'
 
 const all = [...sold, ...unpriced].filter(
   ([, { shape, category }]) => shape.flow === 'once' && category !== 'image',
@@ -63,6 +63,11 @@ test.each([...sold].filter(([id]) => all.some(([one]) => one === id)))(
 
 test('ids are unique', () => {
   expect(new Set(all.map(([id]) => id)).size).toBe(all.length)
+})
+
+test('the example is as long as its RIFF header says', () => {
+  const bytes = Buffer.from(EXAMPLE_SOUND.slice(EXAMPLE_SOUND.indexOf(',') + 1), 'base64')
+  expect(bytes.readUInt32LE(4)).toBe(bytes.length - 8)
 })
 
 const wav = (seconds: number): string => {

@@ -1,5 +1,5 @@
 /** A vendor as data: where it is, how to call it, and how it differs from others. */
-import type { Model, RequestStyle } from '../core/model.ts'
+import type { Model, RequestStyle, UnitPrices } from '../core/model.ts'
 import type { VendorTraits } from '../dialects/dialect.ts'
 import type { VendorMedia } from '../media/product.ts'
 
@@ -52,8 +52,12 @@ export type Vendor = VendorTraits & {
   }
   /** Whether its models may be named without `<vendor>/`. */
   readonly shortIds?: boolean
+  /** What the tools that it runs cost beside tokens, by its own name of the model; only then are these sold. */
+  readonly hostedRatesOf?: (upstreamName: string) => UnitPrices | undefined
   /** Its products that are not chat. */
   readonly media?: VendorMedia
+  /** Its WebSocket at the address of responses, and how many minutes one may stay open. */
+  readonly socket?: { readonly minutes: number }
   /** Headers beside the credential. */
   readonly headers?: Readonly<Record<string, string>>
 }

@@ -53,6 +53,27 @@ export const programRecipes: readonly Recipe[] = [
     }),
   },
   {
+    name: 'codex-socket',
+    title: 'Codex CLI over a WebSocket',
+    install: 'npm install -g @openai/codex',
+    calls: '/v1/responses',
+    model: 'openai/gpt-4.1',
+    fill: ({ address, key, model }) => ({
+      variables: [`echo ${key} | codex login --with-api-key`],
+      files: [
+        {
+          path: '~/.codex/config.toml',
+          language: 'toml',
+          text: [`model = "${model}"`, `openai_base_url = "${address}/v1"`].join('\n'),
+        },
+      ],
+      first: `codex exec --skip-git-repo-check "${hello}"`,
+    }),
+    notes: [
+      'With its built-in provider it keeps one WebSocket open for the session, and sends only what is new in each turn.',
+    ],
+  },
+  {
     name: 'gemini-cli',
     title: 'Gemini CLI',
     install: 'npm install -g @google/gemini-cli',

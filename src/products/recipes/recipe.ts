@@ -2,6 +2,8 @@
  * A recipe: how to point a client at this server. docs/clients and `turnpike connect` are written from the same text.
  */
 
+import type { Catalogue } from '../../pricing/catalogue.ts'
+
 /** The values that fill in a recipe; `address` is the server's, without a path. */
 export type RecipeTarget = { readonly address: string; readonly key: string; readonly model: string }
 
@@ -28,6 +30,12 @@ export type Recipe = {
   /** What a user should know, in a sentence or two each. */
   readonly notes?: readonly string[]
 }
+
+/** The recipe's model, or one that is always sold where that one is not. */
+export const modelHere = (catalogue: Pick<Catalogue, 'find' | 'list'>, { model }: Recipe): string =>
+  catalogue.find(model) === undefined
+    ? (catalogue.list().find(({ kind, vendor }) => kind === 'chat' && vendor === 'local')?.id ?? model)
+    : model
 
 const block = (language: string, lines: string): string => `\`\`\`${language}\n${lines}\n\`\`\``
 

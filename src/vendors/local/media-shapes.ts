@@ -65,8 +65,13 @@ export const text = (measure: Measure): OnceShape =>
   )
 
 /** Facts about the inputs. */
-export const facts = (measured: Usage): OnceShape =>
-  answersJson((body) => ({ verdict: 'done', outputs: [{ type: 'json', value: body }], body, measured }))
+export const facts = (measure: Measure): OnceShape =>
+  answersJson((body, inputs) => ({
+    verdict: 'done',
+    outputs: [{ type: 'json', value: body }],
+    body,
+    measured: measure(inputs, body),
+  }))
 
 /** The bytes of a sound or film, with the type of the answer. */
 export const bytes = (measure: (inputs: Inputs) => Usage): OnceShape => ({
@@ -86,11 +91,11 @@ export const bytes = (measure: (inputs: Inputs) => Usage): OnceShape => ({
   },
 })
 
-const jobPath = (ref: JsonObject): string =>
-  `/media/slow-1/${encodeURIComponent(typeof ref.job === 'string' ? ref.job : '')}`
+const jobPath = (name: string, ref: JsonObject): string =>
+  `/media/${name}/${encodeURIComponent(typeof ref.job === 'string' ? ref.job : '')}`
 
-/** A job that is polled until it has ended. */
-export const job: JobShape = {
+/** A job of the named product, which is polled until it has ended. */
+export const job = (name: string): JobShape => ({
   flow: 'job',
   ask,
   readRef: (answer) => {
@@ -98,7 +103,7 @@ export const job: JobShape = {
     const { json } = answer
     return isObject(json) && typeof json.id === 'string' ? { ref: { job: json.id } } : NOT_READ
   },
-  poll: (ref) => ({ method: 'GET', path: jobPath(ref) }),
+  poll: (ref) => ({ method: 'GET', path: jobPath(name, ref) }),
   readPoll: (answer) => {
     if (answer.status !== 200) return refused(answer)
     const body = isObject(answer.json) ? answer.json : {}
@@ -110,8 +115,8 @@ export const job: JobShape = {
     const message = typeof body.message === 'string' ? body.message : 'the job failed'
     return { verdict: 'failed', fault: 'vendor', message }
   },
-  cancel: (ref) => ({ method: 'DELETE', path: jobPath(ref) }),
+  cancel: (ref) => ({ method: 'DELETE', path: jobPath(name, ref) }),
   onCancel: 'free',
   everyMs: 1_000,
   deadlineMs: 900_000,
-}
+})

@@ -1,0 +1,26 @@
+/** Google's Gemini API: speaks generate-content; thoughts are reported and billed apart from the answer. Source: Gemini API reference. */
+
+import type { Vendor } from '../vendor.ts'
+import { googleInteractions } from './interactions.ts'
+import { googleMedia } from './media.ts'
+
+export const google = {
+  id: 'google',
+  name: 'Google Gemini',
+  keyVariable: 'GEMINI_API_KEY',
+  baseUrl: 'https://generativelanguage.googleapis.com/v1beta',
+  surfaces: ['chat', 'embeddings'],
+  speaks: 'gemini',
+  embeds: 'gemini',
+  auth: 'x-goog-api-key',
+  outputBound: 'max_tokens',
+  takesStreamOptions: false,
+  cancel: 'stop',
+  catalogue: { prices: 'google', limits: 'google', names: '^gem' },
+  shortIds: true,
+  // Gemini API pricing, "Grounding with Google Search": from Gemini 3 on 14 USD for 1,000 queries, in pico-USD for one, beyond those that are free. Before
+  // that, prompts are billed and not queries.
+  hostedRatesOf: (name) =>
+    /^gemini-(?:[3-9]|flash-(?:lite-)?latest)/.test(name) ? { web_search: 14_000_000_000 } : undefined,
+  media: { ...googleMedia, models: [...googleMedia.models, ...googleInteractions] },
+} satisfies Vendor

@@ -1,0 +1,32 @@
+/**
+ * OpenAI: speaks chat completions and responses at its own address. Its chat completions take no reasoning in messages.
+ * Source: OpenAI API reference, Chat, Responses and Embeddings.
+ */
+
+import type { Vendor } from '../vendor.ts'
+import { openaiMedia } from './media.ts'
+import { openaiHostedRates, openaiRequestStyle } from './models.ts'
+import { openaiSound } from './sound.ts'
+
+export const openai = {
+  id: 'openai',
+  name: 'OpenAI',
+  keyVariable: 'OPENAI_API_KEY',
+  baseUrl: 'https://api.openai.com/v1',
+  surfaces: ['chat', 'embeddings'],
+  outputBound: 'max_completion_tokens',
+  takesStreamOptions: true,
+  cancel: 'stop',
+  reasoningOff: 'openai',
+  reasoningBack: 'refused',
+  compacts: 'openai',
+  // Without it the project's settings choose, and may choose priority.
+  standardTier: 'default',
+  requestStyleOf: openaiRequestStyle,
+  hostedRatesOf: openaiHostedRates,
+  // OpenAI guide, "WebSocket Mode".
+  socket: { minutes: 60 },
+  catalogue: { prices: 'openai', limits: 'openai' },
+  shortIds: true,
+  media: { ...openaiMedia, models: [...openaiMedia.models, ...openaiSound] },
+} satisfies Vendor
