@@ -22,6 +22,8 @@ const PRESIGNED_SECONDS = 300
 const PART_BYTES = 5 * 1024 * 1024
 /** How long one step may take with its retries: sending a part, removing a name. */
 const STEP_MS = 120_000
+/** How long it may take to say that it is there. */
+const THERE_MS = 5_000
 
 /** A bucket that is first contacted when it is needed. */
 export const openBucket = (settings: BucketSettings, stepMs: number = STEP_MS): ByteStore => {
@@ -47,9 +49,26 @@ export const openBucket = (settings: BucketSettings, stepMs: number = STEP_MS): 
       ),
     whole: (id) => inTime(client.file(nameOf(id)).bytes(), stepMs),
     remove: (id) => inTime(client.delete(nameOf(id)), stepMs),
-    freeBytes: async () => undefined,
+    // A bucket has no bounds, but it can be gone.
+    freeBytes: () => inTime(isThere(client, nameOf('none')), Math.min(stepMs, THERE_MS)),
   }
 }
+
+/** Answers of a bucket that is there and lacks the name, or does not tell whoever may not list. */
+const THERE: readonly unknown[] = ['NoSuchKey', 'AccessDenied']
+
+/** Rejects when the bucket cannot be reached or does not exist. */
+const isThere = (client: S3Client, name: string): Promise<undefined> =>
+  client
+    .file(name)
+    .bytes()
+    .then(
+      () => undefined,
+      (error: unknown) => {
+        if (error instanceof Error && 'code' in error && THERE.includes(error.code)) return undefined
+        throw error
+      },
+    )
 
 type Writer = {
   readonly write: (piece: Uint8Array) => Promise<unknown>

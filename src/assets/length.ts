@@ -2,9 +2,9 @@
  * The length of a stored sound or film. Its bytes are a stranger's: 650 of them made the library that reads them take
  * gigabytes. So they are read by a process of the pool, which has bounds of its own; the server only hands it the parts.
  */
-import { LENGTH } from '../transport/local-media/makes.ts'
 import type { Pool } from '../transport/local-media/pool.ts'
-import type { Part } from '../transport/local-media/work.ts'
+import { LENGTH } from '../transport/local-media/work.ts'
+import type { Part } from '../vendors/local/product.ts'
 
 type Stored = { readonly bytes: number; readonly part: Part }
 

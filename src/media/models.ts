@@ -5,7 +5,7 @@ import type { MediaInput, Model, Price, UnitPrices } from '../core/model.ts'
 import { Refusal } from '../core/refusal.ts'
 import { readInputs } from './inputs.ts'
 import type { MediaModel } from './product.ts'
-import { mostUnits, ratesFor, ratesOf } from './rate-card.ts'
+import { askedUnits, mostUnits, ratesFor, ratesOf } from './rate-card.ts'
 
 /** The model of a record, at the vendor's own prices; `price` is that of the example. */
 export const modelOf = (vendor: string, record: MediaModel): Model => {
@@ -36,9 +36,10 @@ export const modelOf = (vendor: string, record: MediaModel): Model => {
       flow: record.shape.flow,
       price: (given) => {
         const inputs = readInputs(record, given)
-        return inputs instanceof Refusal
-          ? inputs
-          : { inputs, price: price(inputs), most: mostUnits(card, inputs) }
+        if (inputs instanceof Refusal) return inputs
+        const asked = askedUnits(card, inputs)
+        const priced = { inputs, price: price(inputs), most: mostUnits(card, inputs) }
+        return asked === undefined ? priced : { ...priced, asked }
       },
     },
   }

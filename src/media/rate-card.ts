@@ -25,8 +25,15 @@ export type RateCard = {
   /** The first row that matches the inputs prices them; every accepted input must match one. */
   readonly rows: readonly [Row, ...Row[]]
   /** The most units of each class that the inputs can cost. Whole numbers. */
-  readonly most: { readonly [Class in UsageClass]?: (inputs: Inputs) => number }
+  readonly most: UnitCounts
+  /**
+   * The units that the inputs ask for and every delivery has, where `most` has a margin above them: what a job costs
+   * that is cancelled and whose vendor does not say what it bills. Whole numbers, none above `most`.
+   */
+  readonly asked?: UnitCounts
 }
+
+type UnitCounts = { readonly [Class in UsageClass]?: (inputs: Inputs) => number }
 
 const matches = ({ when = {} }: Row, inputs: Inputs): boolean =>
   Object.entries(when).every(([name, wanted]) =>
@@ -61,12 +68,20 @@ export const ratesFor = (card: RateCard, inputs: Inputs): UnitPrices => {
   return ratesOf(row)
 }
 
+type Counts = Pick<RateCard, 'most' | 'asked'>
+
 /** The most units that a call with these inputs can cost. */
-export const mostUnits = (card: RateCard, inputs: Inputs): Usage => {
-  const most: { [Class in UsageClass]?: number } = {}
+export const mostUnits = ({ most }: Counts, inputs: Inputs): Usage => unitsOf(most, inputs)
+
+/** The units that these inputs ask for; undefined where that is the most. */
+export const askedUnits = ({ asked }: Counts, inputs: Inputs): Usage | undefined =>
+  asked === undefined ? undefined : unitsOf(asked, inputs)
+
+const unitsOf = (counts: UnitCounts, inputs: Inputs): Usage => {
+  const units: { [Class in UsageClass]?: number } = {}
   for (const usageClass of usageClasses) {
-    const count = card.most[usageClass]
-    if (count !== undefined) most[usageClass] = Math.ceil(count(inputs))
+    const count = counts[usageClass]
+    if (count !== undefined) units[usageClass] = Math.ceil(count(inputs))
   }
-  return most
+  return units
 }

@@ -173,7 +173,9 @@ export type JobShape = {
   ) => Pending | Further | Cancelled | Verdict | undefined
   /** Absent if the vendor cannot cancel: such a job runs on and is charged. */
   readonly cancel?: (ref: Ref) => Outgoing
-  /** What a cancelled job costs: nothing, or what the vendor bills all the same (the maximum, if it does not say). */
+  /**
+   * What a cancelled job costs: nothing, or what the vendor bills all the same; if it does not say, what was asked for.
+   */
   readonly onCancel: 'free' | 'billed'
   /** The shortest pause between two polls. */
   readonly everyMs: number

@@ -3,7 +3,7 @@
  * allow.
  */
 import { expect, test } from 'bun:test'
-import { EXAMPLE_SOUND } from '../vendors/openai-transcription.ts'
+import { EXAMPLE_SOUND } from '../vendors/openai/transcription.ts'
 import { bytesAt } from './sound-input.ts'
 import { lengthMs, mostMs } from './sound-length.ts'
 

@@ -2,6 +2,7 @@
  * Framing of event streams: bytes in any pieces → whole events with their bytes and their data.
  * Source of the format: WHATWG HTML, "Server-sent events".
  */
+import { isAscii } from 'node:buffer'
 import { concat } from '../core/json-body.ts'
 import { VendorFault } from './vendor-fault.ts'
 
@@ -56,12 +57,13 @@ export const eventSplitter = (skip: (bytes: Uint8Array, start: number) => number
       more = []
     }
     const events: StreamEvent[] = []
+    const text = reader(bytes)
     let start = 0
     for (;;) {
       const skipped = skip(bytes, start)
       const end = skipped < 0 ? eventEnd(bytes, start) : skipped
       if (end < 0) break
-      const data = skipped < 0 ? dataOf(bytes, start, end) : ''
+      const data = skipped < 0 ? dataOf(text(start, end)) : ''
       events.push({ bytes: start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end), data })
       start = end
     }
@@ -77,7 +79,7 @@ export const eventSplitter = (skip: (bytes: Uint8Array, start: number) => number
      */
     remainder: (): StreamEvent | undefined => {
       const bytes = concat([rest, ...more])
-      return bytes.length === 0 ? undefined : { bytes, data: dataOf(bytes, 0, bytes.length) }
+      return bytes.length === 0 ? undefined : { bytes, data: dataOf(utf8.decode(bytes)) }
     },
   }
 }
@@ -108,11 +110,20 @@ const crEventEnd = (bytes: Uint8Array, start: number): number => {
 
 const DATA = /^data:?/
 
-const dataOf = (bytes: Uint8Array, start: number, end: number): string => {
-  // Most events are one `data: {…}` line: take it without splitting.
-  const text = utf8.decode(bytes.subarray(start, end))
-  if (text.startsWith('data: ') && text.indexOf('\n') === text.length - 2 && !text.includes('\r'))
-    return text.slice(6, -2)
+/** Reads parts of a piece as text. Where each byte is one character the piece is decoded once for all its events. */
+const reader = (bytes: Uint8Array) => {
+  let whole: string | false | undefined
+  return (start: number, end: number): string => {
+    whole ??= isAscii(bytes) && utf8.decode(bytes)
+    return whole === false ? utf8.decode(bytes.subarray(start, end)) : whole.slice(start, end)
+  }
+}
+
+const dataOf = (text: string): string => {
+  // Most events are one `data: {…}` line, some after one with their name: take it without splitting.
+  const from = text.startsWith('event:') ? text.indexOf('\n') + 1 : 0
+  if (text.startsWith('data: ', from) && text.indexOf('\n', from) === text.length - 2 && !text.includes('\r'))
+    return text.slice(from + 6, -2)
   const lines: string[] = []
   for (const line of text.split(/\r\n|\n|\r/)) {
     if (!DATA.test(line) || (line.length > 4 && line[4] !== ':')) continue

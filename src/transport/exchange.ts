@@ -81,7 +81,7 @@ export const exchange = async (out: ExchangeRequest): Promise<Exchange> => {
     // We ask for uncompressed bodies. What comes compressed anyway is unpacked here, piece by piece, within bounds.
     decompress: false,
   }
-  if (out.body.length > 0 || out.method !== 'GET') init.body = out.body
+  if (out.body.length > 0 || out.method !== 'GET') init.body = out.body as Uint8Array<ArrayBuffer>
   try {
     it.begin(await out.fetch(out.url, init, out.asker))
     return it

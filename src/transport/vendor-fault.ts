@@ -1,19 +1,28 @@
 /** Why an exchange with a vendor ended without the requested answer. */
 
+import type { JsonObject } from '../core/json-body.ts'
+
 /** `stage` tells what the caller may still do. */
 export class VendorFault extends Error {
   readonly stage: 'connect' | 'first byte' | 'body' | 'deadline'
   /** Whether the vendor may have taken the request and bills it: asking again might pay twice. */
   readonly mayBill: boolean
+  /** The error that the vendor sent in place of an answer, as its JSON value. */
+  readonly said: JsonObject | undefined
 
   constructor(
     stage: VendorFault['stage'],
     message: string,
-    { cause, mayBill = stage !== 'connect' }: { readonly cause?: unknown; readonly mayBill?: boolean } = {},
+    {
+      cause,
+      said,
+      mayBill = stage !== 'connect' && said === undefined,
+    }: { readonly cause?: unknown; readonly said?: JsonObject | undefined; readonly mayBill?: boolean } = {},
   ) {
     super(message, { cause })
     this.stage = stage
     this.mayBill = mayBill
+    this.said = said
   }
 }
 

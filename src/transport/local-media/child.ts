@@ -3,18 +3,23 @@
  * thread in a WebAssembly loop cannot be stopped, and a file that makes a library use up all memory must not take the
  * server down.
  */
+import { writeFileSync } from 'node:fs'
 import { setPriority } from 'node:os'
 import { dirname } from 'node:path'
 import { messageOf } from '../../core/message-of.ts'
 import { moduleAt } from '../own-program.ts'
-import { makes } from './makes.ts'
 import { leaveRoot } from './own-user.ts'
-import { type PartAsked, type PartGiven, type Work, type WorkReply, WrongInput } from './work.ts'
+import { registered } from './registered.ts'
+import { LENGTH, type PartAsked, type PartGiven, type Work, type WorkReply } from './work.ts'
 
+// Where memory runs out all the same, the kernel ends this process and not the server.
+try {
+  writeFileSync('/proc/self/oom_score_adj', '1000')
+} catch {}
 leaveRoot(dirname(Bun.isStandaloneExecutable ? process.execPath : import.meta.dir))
 // On a machine short of cores, other people's calls come first.
-setPriority(10)
-new Worker(moduleAt('transport/local-media/guard.ts'))
+setPriority(5)
+new Worker(moduleAt('transport/local-media/guard.ts'), { argv: process.argv.slice(-1) })
 
 const asked = new Map<number, PromiseWithResolvers<Uint8Array>>()
 let parts = 0
@@ -35,16 +40,24 @@ const take = ({ part: number, bytes }: PartGiven): void => {
   else waiting?.resolve(bytes)
 }
 
+const loadOf = (product: string) =>
+  product === LENGTH ? registered.length : registered.products.find(({ name }) => name === product)?.load
+
+/** The input that the package blames; its errors are no class of ours. */
+const wrongField = (thrown: unknown): string | undefined =>
+  thrown instanceof Error && 'field' in thrown && typeof thrown.field === 'string' ? thrown.field : undefined
+
 const answerTo = async ({ product, inputs, bytes }: Work): Promise<WorkReply> => {
   try {
-    const load = makes[product]
+    const load = loadOf(product)
     if (load === undefined) throw new Error(`no product ${product}`)
     const make = await load()
     return { made: await make(inputs, bytes ?? new Uint8Array(), part) }
   } catch (thrown) {
-    return thrown instanceof WrongInput
-      ? { wrong: { field: thrown.field, message: thrown.message } }
-      : { broken: messageOf(thrown) }
+    const field = wrongField(thrown)
+    return field === undefined
+      ? { broken: messageOf(thrown) }
+      : { wrong: { field, message: messageOf(thrown) } }
   }
 }
 

@@ -2,13 +2,18 @@
  * A thread beside the work, which may be blocked: it ends the process when that uses too much memory, or when the
  * server it works for is gone.
  */
+import { machineMemory } from '../machine-memory.ts'
 
-const MEMORY_MAX = 1_000_000_000
+/** In little memory, half of it. */
+const MEMORY_MAX = Math.min(1_000_000_000, machineMemory() / 2)
 const EVERY_MS = 50
 
-const isAlone = (parent: number): boolean => {
+/** Told from the start: a process whose server is gone before this thread begins has another parent. */
+const server = Number(process.argv.at(-1))
+
+const isAlone = (): boolean => {
   try {
-    process.kill(parent, 0)
+    process.kill(server, 0)
     return false
   } catch (error) {
     // A server of another user is there, though it takes no signals of ours.
@@ -16,8 +21,6 @@ const isAlone = (parent: number): boolean => {
   }
 }
 
-const parent = process.ppid
-
 setInterval(() => {
-  if (process.memoryUsage.rss() > MEMORY_MAX || isAlone(parent)) process.kill(process.pid, 'SIGKILL')
+  if (process.memoryUsage.rss() > MEMORY_MAX || isAlone()) process.kill(process.pid, 'SIGKILL')
 }, EVERY_MS)

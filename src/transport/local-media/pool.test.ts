@@ -11,7 +11,8 @@ const open: Pool[] = []
 const stuckPool = (parts: Partial<PoolParts> = {}) => {
   const pool = openPool({ program: `${folder}stuck.ts`, processes: 1, ...parts })
   open.push(pool)
-  return (how: string, signal?: AbortSignal) => pool.run({ product: '', inputs: { how } }, signal)
+  return (how: string, signal?: AbortSignal, waitMs?: number) =>
+    pool.run({ product: '', inputs: { how, ...(waitMs === undefined ? {} : { waitMs }) } }, signal)
 }
 
 afterEach(async () => {
@@ -30,11 +31,17 @@ test('a process is kept for the next piece', async () => {
 })
 
 test('an endless loop of WebAssembly is ended by its time, and the next piece is done by another process', async () => {
-  const run = stuckPool({ limitMs: 8_000 })
+  const run = stuckPool({ limitMs: 1_000 })
   const first = await pidOf(run('work'))
   const [stuck, next] = [run('loop'), run('work')]
   await expect(stuck).rejects.toBeInstanceOf(TooMuchWork)
   expect(await pidOf(next)).not.toBe(first)
+})
+
+test('work that a busy machine gives no processor is not to blame, but does not wait for ever', async () => {
+  const run = stuckPool({ limitMs: 500, longestMs: 15_000 })
+  expect(await pidOf(run('work', undefined, 1_000))).toBeNumber()
+  await expect(run('work', undefined, 1_000_000)).rejects.toBeInstanceOf(Busy)
 })
 
 test('what takes all memory is ended, and the server keeps its own', async () => {
@@ -95,6 +102,14 @@ const gone = async (pid: number): Promise<void> => {
   }
   while (alive()) await Bun.sleep(20)
 }
+
+test('a process whose server ended before the guard began ends too', async () => {
+  const server = Bun.spawn(['true'])
+  await server.exited
+  const orphan = Bun.spawn([process.execPath, `${folder}stuck.ts`, String(server.pid)], { ipc: () => {} })
+  await orphan.exited
+  expect(orphan.signalCode).toBe('SIGKILL')
+})
 
 test('endless work ends with the server that asked for it', async () => {
   const file = join(mkdtempSync(join(tmpdir(), 'orphan-')), 'pid')

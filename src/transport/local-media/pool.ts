@@ -2,17 +2,11 @@
  * A few processes that do the work of built-in products, one piece at a time each. Work that takes too long is killed
  * together with its process, and the next piece gets a new one. Processes start on demand and end when idle.
  */
+import { readFileSync } from 'node:fs'
 import { fileURLToPath, type Subprocess } from 'bun'
+import type { Made, Part } from '../../vendors/local/product.ts'
 import { MEDIA_WORK } from '../own-program.ts'
-import {
-  type LocalResult,
-  type Part,
-  type PartAsked,
-  type PartGiven,
-  type Work,
-  type WorkReply,
-  WrongInput,
-} from './work.ts'
+import { type PartAsked, type PartGiven, type Work, type WorkReply, WrongInput } from './work.ts'
 
 export type PoolParts = {
   /** The program of a process: see child.ts. */
@@ -20,7 +14,10 @@ export type PoolParts = {
   readonly processes: number
   /** How many pieces may wait for a process. */
   readonly waiting: number
+  /** The time that a piece of work may take, not counted while the machine has no processor for it. */
   readonly limitMs: number
+  /** How long a piece may take by the clock, however little of the processor it got. */
+  readonly longestMs: number
   readonly idleMs: number
 }
 
@@ -35,7 +32,7 @@ export type Pool = {
    * Rejects with WrongInput, TooMuchWork, Busy, or with Error when the process broke or the signal came. After a
    * rejection nobody works on it. `part` reads the stored file that the work is about, if it is about one.
    */
-  readonly run: (work: Work, signal?: AbortSignal, part?: Part) => Promise<LocalResult>
+  readonly run: (work: Work, signal?: AbortSignal, part?: Part) => Promise<Made>
   /** Ends all processes; the work in them is rejected. */
   readonly close: () => Promise<void>
 }
@@ -43,7 +40,7 @@ export type Pool = {
 type Piece = {
   readonly work: Work
   readonly part: Part | undefined
-  readonly done: PromiseWithResolvers<LocalResult>
+  readonly done: PromiseWithResolvers<Made>
 }
 
 type WorkerProcess = {
@@ -57,18 +54,60 @@ const systemParts: PoolParts = {
   processes: 2,
   waiting: 14,
   limitMs: 120_000,
+  longestMs: 1_200_000,
   idleMs: 30_000,
 }
 
-/** A compiled file does not read `.env` by itself, and contains no other program. */
-const commandOf = (program: string): string[] =>
-  Bun.isStandaloneExecutable ? [process.execPath, MEDIA_WORK] : [process.execPath, '--no-env-file', program]
+/** Linux shows the time of processes in hundredths of a second. */
+const TICK_MS = 10
+
+/**
+ * A compiled file does not read `.env` by itself, and contains no other program. The process is told whose it is: it may
+ * begin after its server has ended.
+ */
+const commandOf = (program: string): string[] => [
+  process.execPath,
+  ...(Bun.isStandaloneExecutable ? [MEDIA_WORK] : ['--no-env-file', program]),
+  String(process.pid),
+]
 
 /** What the process asked for; a part that cannot be read is for the work to cope with. */
 const partFor = async (piece: Piece | undefined, { part, start, end }: PartAsked): Promise<PartGiven> => {
   const bytes = await piece?.part?.(start, end).catch(() => undefined)
   // A copy, because a view would take all the memory behind it along.
   return { part, bytes: bytes === undefined ? undefined : new Uint8Array(bytes) }
+}
+
+/** The processor's time that the process has had; where the system does not say, all time passes for it. */
+const timeOf = (pid: number): number => {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const [user, system] = stat.slice(stat.lastIndexOf(')')).split(' ').slice(12)
+    return (Number(user) + Number(system)) * TICK_MS
+  } catch {
+    return performance.now()
+  }
+}
+
+/** Work that waits for a processor is looked at no more often. */
+const LOOK_MS = 20
+
+/** Ends the worker's work when it has used its time, or has waited for a processor for too long. */
+const limitTime = (
+  worker: WorkerProcess,
+  { limitMs, longestMs }: Pick<PoolParts, 'limitMs' | 'longestMs'>,
+  end: (why: Error) => void,
+): void => {
+  const { pid } = worker.process
+  const [atMs, hadMs] = [performance.now(), timeOf(pid)]
+  const look = () => {
+    const leftMs = hadMs + limitMs - timeOf(pid)
+    if (leftMs <= 0)
+      end(new TooMuchWork(`The work takes longer than the ${limitMs / 1_000} s that a call may take`))
+    else if (performance.now() - atMs > longestMs) end(new Busy('the work had no processor for too long'))
+    else worker.timer = setTimeout(look, Math.max(leftMs, LOOK_MS))
+  }
+  look()
 }
 
 const finish = ({ done }: Piece, answer: WorkReply) => {
@@ -132,13 +171,7 @@ export const openPool = (given: Partial<PoolParts> = {}): Pool => {
     clearTimeout(worker.timer)
     worker.piece = piece
     worker.process.ref()
-    const { limitMs } = parts
-    worker.timer = setTimeout(() => {
-      drop(
-        worker,
-        new TooMuchWork(`The work takes longer than the ${limitMs / 1_000} s that a call may take`),
-      )
-    }, limitMs)
+    limitTime(worker, parts, (why) => drop(worker, why))
     worker.process.send(piece.work)
   }
   const goOn = () => {

@@ -1,20 +1,21 @@
 /**
  * The built-in vendor's products other than chat, as something to fetch from: `POST local:/media/<product>` with the
- * inputs as JSON; for the job also `GET` and `DELETE local:/media/slow-1/<job>`. Errors are in the shape of our own.
+ * inputs as JSON; for a job also `GET` and `DELETE local:/media/<product>/<job>`. Errors are in the shape of our own.
  */
 import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
 import { messageOf } from '../../core/message-of.ts'
 import { invalid, Refusal, refusalBody, refuse, retryIn } from '../../core/refusal.ts'
 import { systemClock } from '../../core/time.ts'
 import { readInputs } from '../../media/inputs.ts'
-import { absentMedia, localMedia } from '../../vendors/local/media.ts'
+import { vendorMedia } from '../../vendors/local/media.ts'
+import type { Made } from '../../vendors/local/product.ts'
 import type { VendorFetch } from '../../vendors/setup.ts'
 import { type PublicParts, systemPublicParts } from '../public-address.ts'
 import { bytesFor } from './inputs-bytes.ts'
-import { hasPackage } from './packages.ts'
 import { Busy, openPool, type Pool, TooMuchWork } from './pool.ts'
+import { registered } from './registered.ts'
 import { openSlowJobs, type SlowJobs } from './slow-jobs.ts'
-import { type LocalResult, WrongInput } from './work.ts'
+import { WrongInput } from './work.ts'
 
 type MediaParts = {
   readonly pool: Pool
@@ -23,12 +24,12 @@ type MediaParts = {
 }
 
 /** The built-in products that this installation sells. */
-export const mediaHere = localMedia(hasPackage)
+export const mediaHere = vendorMedia(registered.products)
 
-/** Those that it would sell with more of the optional packages. */
-export const mediaAbsent = absentMedia(hasPackage)
+/** Those that it would sell with more packages. */
+export const mediaAbsent = registered.absent.map(({ name }) => `local/${name}`)
 
-const records = new Map(mediaHere.models.map((model) => [model.name, model]))
+const products = new Map(registered.products.map((product) => [product.name, product]))
 
 /**
  * How many calls this process runs at once, with their inputs in memory, and how many of one key; jobs only wait.
@@ -50,39 +51,41 @@ const refusalOf = (thrown: unknown): Refusal => {
 const noSuch = () =>
   Response.json(refusalBody(refuse('model_not_found', 'There is no such product.'), ''), { status: 404 })
 
-const answerOf = (made: LocalResult): Response =>
+const answerOf = (made: Made): Response =>
   'json' in made
     ? Response.json(made.json)
     : new Response(made.bytes, { headers: { 'content-type': made.mediaType } })
 
-const SLOW_SIZE = '256x256'
-
-/** A job's state; its image is drawn on request. */
-const jobAnswer = async ({ jobs, pool }: MediaParts, name: string, cancel: boolean): Promise<Response> => {
+/** A job's state; its result is made on request. */
+const jobAnswer = async (
+  { jobs, pool }: MediaParts,
+  product: string,
+  name: string,
+  cancel: boolean,
+): Promise<Response> => {
   const state = cancel ? jobs.cancel(name) : jobs.state(name)
   if (state === undefined) return noSuch()
   if (state.status !== 'succeeded' || cancel) return Response.json({ id: name, ...state })
-  const inputs = { prompt: state.seed, n: 1, size: SLOW_SIZE }
-  const made = await pool.run({ product: 'sketch-1', inputs })
+  const made = await pool.run({ product, inputs: state.inputs })
   return Response.json({ id: name, status: state.status, ...('json' in made ? made.json : {}) })
 }
 
 const callAnswer = async (
   parts: MediaParts,
-  product: string,
+  name: string,
   given: JsonObject,
   signal: AbortSignal | undefined,
 ): Promise<Response> => {
-  const record = records.get(product)
-  if (record === undefined) return noSuch()
-  const inputs = readInputs(record, given)
+  const product = products.get(name)
+  if (product === undefined) return noSuch()
+  const inputs = readInputs(product, given)
   if (inputs instanceof Refusal) throw inputs
-  if (record.shape.flow === 'job')
-    return Response.json({ id: parts.jobs.submit(inputs), status: 'queued' }, { status: 202 })
-  const bytes = await bytesFor(parts.get, product, inputs, signal)
+  if (product.job !== undefined)
+    return Response.json({ id: parts.jobs.submit(product.job(inputs)), status: 'queued' }, { status: 202 })
+  const bytes = await bytesFor(parts.get, product.bytesFrom, inputs, signal)
   // Bytes are passed beside the inputs; the long text that contained them stays here.
   const lean = bytes === undefined ? inputs : { ...inputs, url: null, image: null }
-  const work = { product, inputs: lean, ...(bytes === undefined ? {} : { bytes }) }
+  const work = { product: name, inputs: lean, ...(bytes === undefined ? {} : { bytes }) }
   return answerOf(await parts.pool.run(work, signal))
 }
 
@@ -102,7 +105,7 @@ export const serveMedia = (given: Partial<MediaParts> = {}): VendorFetch => {
   const open = new Map<string, number>()
   const answer: VendorFetch = async (url, { method, body, signal }) => {
     const [product, job] = namesIn(url)
-    if (job !== undefined) return jobAnswer(parts, decodeURIComponent(job), method === 'DELETE')
+    if (job !== undefined) return jobAnswer(parts, product, decodeURIComponent(job), method === 'DELETE')
     const inputs = parseJson(await new Response(body ?? '').text())
     return callAnswer(parts, product, isObject(inputs) ? inputs : {}, signal ?? undefined)
   }
@@ -121,7 +124,7 @@ export const serveMedia = (given: Partial<MediaParts> = {}): VendorFetch => {
     }
   }
   return async (url, init, asker) => {
-    const waits = records.get(namesIn(url)[0])?.shape.flow === 'job'
+    const waits = products.get(namesIn(url)[0])?.job !== undefined
     try {
       return await (waits ? answer : whereRoomIs)(url, init, asker)
     } catch (thrown) {
