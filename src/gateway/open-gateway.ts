@@ -10,6 +10,7 @@ import type { Outbox } from '../book/outbox.ts'
 import { storeInTouch } from '../book/touch.ts'
 import type { Log } from '../core/log.ts'
 import { type Clock, systemClock } from '../core/time.ts'
+import type { Meters } from '../metrics/meters.ts'
 import { keepMonthsClosed } from '../payment/close-months.ts'
 import { openStripe, type StripePayments } from '../payment/stripe.ts'
 import { keepToppingUp } from '../payment/top-ups.ts'
@@ -17,6 +18,9 @@ import type { X402Options } from '../payment/x402/offer.ts'
 import { openX402, type Rail } from '../payment/x402.ts'
 import type { AssetStore } from '../store/calls/asset-port.ts'
 import { systemPublicParts } from '../transport/public-address.ts'
+import { keepBackground } from './jobs/keep-background.ts'
+import { keepJobs } from './jobs/keep-jobs.ts'
+import { keepPruning } from './keep-pruning.ts'
 import {
   createGateway,
   type Gateway,
@@ -26,19 +30,18 @@ import {
   type Receipts,
   type Watch,
   withOffering,
-} from './gateway.ts'
-import { keepJobs } from './keep-jobs.ts'
-import { keepPruning } from './keep-pruning.ts'
-import { openReceiptKeys } from './receipt-keys.ts'
-import { keepAlerting } from './wallet-alerts.ts'
-import { watchBooks } from './watch-books.ts'
+} from './parts/gateway.ts'
+import { openReceiptKeys } from './parts/receipt-keys.ts'
+import { keepAlerting } from './parts/wallet-alerts.ts'
+import { watchBooks } from './parts/watch-books.ts'
+import { watchHouse } from './parts/watch-house.ts'
 
 type GatewaySetup = Pick<
   GatewayParts,
   'store' | 'offering' | 'options' | 'hash' | 'log' | 'publicUrl' | 'webhooks' | 'console' | 'config'
 > & {
-  /** What the operator sees of the server; the check of the books comes with the chores. */
-  readonly watch?: Omit<Watch, 'books'>
+  /** What the operator sees of the server; what it finds by looking comes with the chores. */
+  readonly watch?: Omit<Watch, 'books' | 'house'>
   readonly clock?: Clock
   readonly random?: () => number
   /** Name of this process among those that share the store; a unique one by default. */
@@ -82,12 +85,14 @@ export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => 
   const assets = it.assets?.({ store: inTouch.assets })
   const receiptKeys = () => openReceiptKeys({ store: store.receipts, hash, clock, log })
   const books = chores ? watchBooks({ store, clock, log }) : undefined
+  const { dailyAmount: trialsDaily } = it.options.trial
+  const house = chores ? watchHouse({ store, clock, log, trialsDaily }) : undefined
   const gateway = createGateway({
     store,
     book,
     offering: it.offering,
     payments: { stripe, x402 },
-    watch: { ...it.watch, books },
+    watch: { ...it.watch, books, house },
     options: it.options,
     publicUrl: it.publicUrl,
     console: it.console,
@@ -104,8 +109,13 @@ export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => 
   })
   const present = { gateway }
   let stopJobs = keepsJobs(gateway) ? keepJobs(present) : undefined
+  const stopBackground = it.options.responsesKeptMs > 0 ? keepBackground(present) : undefined
   const stopChores = chores
-    ? startChores({ store, hash, log, clock, random, stripe, assets, months: it.options.keepDetails })
+    ? startChores({
+        ...{ store, hash, log, clock, random, stripe, assets },
+        months: it.options.keepDetails,
+        meters: it.watch?.meters,
+      })
     : nothing
   return {
     gateway,
@@ -117,8 +127,9 @@ export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => 
     stopChores: async (forMs) => {
       stopChores()
       books?.stop()
+      house?.stop()
       x402?.stop()
-      await stopJobs?.(forMs)
+      await Promise.all([stopJobs?.(forMs), stopBackground?.(forMs)])
     },
   }
 }
@@ -133,6 +144,7 @@ const startBook = async (
     log,
     ...(nudge === undefined ? {} : { nudge }),
     outbox: await outbox?.({ instance: own.instance, log }),
+    local: store.engine === 'sqlite',
     meters: watch?.meters,
     longestCallMs: options.timeouts.totalMs + SETTLE_MS,
   })
@@ -153,6 +165,7 @@ type ChoreParts = Pick<GatewayParts, 'store' | 'log' | 'hash' | 'clock' | 'rando
   readonly assets: Assets | undefined
   /** How long details of calls are kept; undefined keeps them for ever. */
   readonly months: number | undefined
+  readonly meters: Meters | undefined
 }
 
 /** The background work: invoices, alerts, top-ups, pruning. Returns how to stop it. */
@@ -165,10 +178,11 @@ const startChores = ({
   stripe,
   assets,
   months,
+  meters,
 }: ChoreParts): (() => void) => {
   const stops = [
     keepMonthsClosed({ store: store.credit, clock, log }),
-    keepAlerting({ store: store.wallets, clock, log, hash, webhooks: systemPublicParts }, random),
+    keepAlerting({ store: store.wallets, clock, log, hash, webhooks: systemPublicParts, meters }, random),
     keepPruning({ store: store.prune, clock, log, months }),
     ...(assets === undefined ? [] : [keepSweeping({ assets, clock, log })]),
     ...(stripe === undefined

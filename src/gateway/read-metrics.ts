@@ -1,7 +1,8 @@
 /** The metrics of this process: what it has counted, and its state at the time of the request. */
 import { type Reading, type Snapshot, snapshotOf } from '../metrics/snapshot.ts'
 import { restsOf } from '../routing/deployments.ts'
-import type { Gateway, Watch } from './gateway.ts'
+import type { Gateway, Watch } from './parts/gateway.ts'
+import { heldByJobs } from './parts/jobs.ts'
 
 const SECOND_MS = 1_000
 
@@ -14,25 +15,27 @@ export const ownMetrics = (gateway: Gateway): Snapshot => {
     ...ofBook(gateway),
     ...ofCapacity(gateway),
     ...ofExport(gateway.watch),
+    ...(gateway.watch.house?.readings() ?? []),
     ...ofConfig(gateway),
     ...ofVendors(gateway),
   ])
 }
 
-const ofBook = ({ book, watch: { books } }: Gateway): readonly Reading[] => {
+const ofBook = ({ book, memory, watch: { books } }: Gateway): readonly Reading[] => {
   const health = book.health()
   const { count, room, held } = book.leased()
+  const jobs = heldByJobs(memory.jobs)
   return [
     ['inTouch', Number(health.fresh)],
     ['beatAge', health.beatAgeMs / SECOND_MS],
     ['draining', Number(health.draining)],
     ['instances', health.instances],
-    ['holds', health.openCalls],
+    ['holds', health.openCalls + jobs.count],
     ['queued', health.queued],
     ['queueAge', health.oldestQueuedMs / SECOND_MS],
     ['leases', count],
     ['leased', room],
-    ['held', held],
+    ['held', held + jobs.held],
     ['journal', health.journal],
     ...(books === undefined ? [] : [['booksOk', Number(books.trouble() === undefined)] as const]),
   ]

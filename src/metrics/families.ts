@@ -24,6 +24,7 @@ export type Family = {
 }
 
 const CALL = ['vendor', 'model', 'endpoint'] as const
+const KEY = ['vendor', 'key', 'model'] as const
 const TIMES = [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 const FIRST = [0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 const PACE = [0.001, 0.0025, 0.005, 0.01, 0.02, 0.03, 0.05, 0.075, 0.1, 0.25, 1]
@@ -66,6 +67,32 @@ export const countedFamilies = {
   tokens: counter('tokens', 'Tokens that were charged; no token is in two classes.', [...CALL, 'class']),
   units: counter('units', 'What was charged and is not counted in tokens.', [...CALL, 'class']),
   charge: { ...counter('charge_usd', 'What was charged, in USD.', CALL), money: true },
+  keyInput: {
+    ...counter(
+      'vendor_key_input_tokens',
+      'Input tokens of answers, by the key of the house that got them, by its place in the list, and whether they came from its cache.',
+      ['vendor', 'key', 'cached'],
+    ),
+    seriesMax: 200,
+  },
+  cacheSaved: {
+    ...counter(
+      'cache_saved_usd',
+      "What calls cost less by their vendor's cache, in USD; less `cache_added_usd` it is what caches saved.",
+      KEY,
+    ),
+    money: true,
+    seriesMax: 200,
+  },
+  cacheAdded: {
+    ...counter(
+      'cache_added_usd',
+      'What calls cost more, because writing to the cache cost more than reading from it saved, in USD.',
+      KEY,
+    ),
+    money: true,
+    seriesMax: 200,
+  },
   duration: histogram('call_duration_seconds', 'From a call to the end of its answer.', {
     bounds: TIMES,
     labels: ['vendor', 'endpoint'],
@@ -95,6 +122,16 @@ export const countedFamilies = {
     'From a request to a vendor to its whole answer, the first event of its stream, or its failure.',
     { bounds: TIMES, labels: ['vendor'] },
   ),
+  webhooks: counter(
+    'webhooks',
+    'Webhooks that were sent to callers, by what they tell of and what came of them.',
+    ['kind', 'outcome'],
+  ),
+  stripeEvents: counter(
+    'stripe_events',
+    "Events that came to the address of Stripe's webhook, by what came of them.",
+    ['outcome'],
+  ),
   gate: histogram(
     'gate_wait_seconds',
     'How long answers waited for the ledger: for the intent before the first byte, for the charge before the last.',
@@ -104,6 +141,11 @@ export const countedFamilies = {
     bounds: SIZES,
   }),
   commit: histogram('commit_seconds', 'How long a commit to the ledger took.', { bounds: SHORT }),
+  outages: counter('ledger_outages', 'How often the ledger did not answer until new calls were refused.'),
+  putBack: counter(
+    'ledger_put_back',
+    'Charges and changes of keys that the ledger had acknowledged, lost in a failover, and got back.',
+  ),
   commitFailures: counter('commit_failures', 'Commits that failed and were sent again.'),
   loop: histogram('event_loop_delay_seconds', 'How late a timer of 100 ms was.', { bounds: LOOP }),
   collections: counter('gc_runs', 'Garbage collections that the process asked for.'),
@@ -135,7 +177,7 @@ const readFamilies = {
   openCalls: gauge('open_calls', 'Calls of models that are open.'),
   openStreams: gauge('open_streams', 'Streamed answers that are under way.'),
   openSockets: gauge('open_sockets', 'WebSockets that are open.'),
-  holds: gauge('open_holds', 'Calls whose money is held.'),
+  holds: gauge('open_holds', 'Calls and jobs whose money is held.'),
   bytes: gauge(
     'bytes_in_hand',
     'Bytes of bodies, answers and recordings that are kept; BUFFER_BYTES_MAX bounds them.',
@@ -143,8 +185,14 @@ const readFamilies = {
   queued: gauge('queued_operations', 'Operations that wait for the ledger.'),
   queueAge: gauge('queue_age_seconds', 'How long the oldest of them has waited.', { together: 'most' }),
   leases: gauge('leases', 'Leases that the process has of the ledger.'),
-  leased: gauge('leased_usd', 'Money of them that is not charged yet, in USD.', { money: true }),
-  held: gauge('held_usd', 'Money of them that open calls hold, in USD.', { money: true }),
+  leased: gauge(
+    'leased_usd',
+    'Money of them that is not charged yet, in USD; jobs have leases of their own.',
+    { money: true },
+  ),
+  held: gauge('held_usd', 'What open calls hold of them, and jobs on leases of their own, in USD.', {
+    money: true,
+  }),
   journal: gauge('journal_settlements', 'Charges that wait in the journal for the ledger.'),
   booksOk: gauge('books_ok', '0 while a law of the books does not hold.', { together: 'least' }),
   vendorKeys: gauge('vendor_keys', 'Keys of the house at a vendor.', {
@@ -169,6 +217,24 @@ const readFamilies = {
   exportFailures: gauge('export_failures', 'Attempts to export that failed since the last that went well.', {
     together: 'most',
   }),
+  trialsToday: gauge('trial_granted_today_usd', 'What anonymous trials got in this UTC day, in USD.', {
+    money: true,
+    together: 'most',
+  }),
+  trialsDaily: gauge('trial_daily_usd', 'The most that they may get in a day (TRIAL_DAILY_USD).', {
+    money: true,
+    together: 'most',
+  }),
+  backedUp: gauge(
+    'backup_timestamp_seconds',
+    'When the last backup that is noted in the ledger was made, in seconds since 1970; 0 if none is.',
+    { together: 'most' },
+  ),
+  diskFree: gauge('disk_free_bytes', 'What is free on the disk of the ledger, of the journal or of assets.', {
+    labels: ['of'],
+    together: 'least',
+  }),
+  diskSize: gauge('disk_size_bytes', 'The size of that disk.', { labels: ['of'], together: 'least' }),
   configOk: gauge(
     'config_ok',
     '0 while the newest configuration cannot be used and the one before it serves.',

@@ -3,7 +3,7 @@
  * on request.
  */
 import type { Nano } from '../core/money.ts'
-import { outputTokens, tokenClasses, type Usage, type UsageClass } from '../core/usage.ts'
+import { inputClasses, outputTokens, tokenClasses, type Usage, type UsageClass } from '../core/usage.ts'
 import { countedFamilies } from './families.ts'
 import { type Counter, type Histogram, newRegistry, observe, type Registry } from './registry.ts'
 
@@ -26,6 +26,9 @@ type CallFacts = {
   /** What was charged, once that is durable. */
   readonly usage?: Usage
   readonly charged?: Nano
+  /** The place of the vendor's key that answered. */
+  readonly vendorKey?: string
+  readonly cacheSaved?: Nano | undefined
 }
 
 type Attempt = 'ok' | 'refused' | 'busy' | 'key_refused' | 'may_bill' | 'failed' | 'unfit' | 'gone'
@@ -36,11 +39,19 @@ export type Meters = {
   /** A job was charged, long after its call. */
   jobCharged(of: { readonly vendor: string; readonly model: string }, usage: Usage, charged: Nano): void
   attempted(vendor: string, outcome: Attempt, ms: number): void
+  /** A webhook of a wallet's alert, or of a job that has ended. */
+  webhookSent(kind: 'alert' | 'job', accepted: boolean): void
+  /** An event came to the address of Stripe's webhook; refused ones may be anybody's. */
+  stripeEvent(taken: boolean): void
   gateWaited(gate: 'intent' | 'settle', ms: number): void
   committed(operations: number, fromMs: number, toMs: number): void
   /** The begin and end of the last commit. */
   lastCommit(): { readonly fromMs: number; readonly toMs: number }
   commitFailed(): void
+  /** The ledger does not answer, and new calls are refused. */
+  ledgerLost(): void
+  /** This many things that the ledger had lost were put back. */
+  putBack(things: number): void
   turnedAway(): void
   loopDelayed(ms: number): void
   collected(ms: number): void
@@ -52,6 +63,7 @@ const SECOND_MS = 1_000
 const JOB = 'job'
 
 const tokens = new Set<string>(tokenClasses)
+const inputs = new Set<string>(inputClasses)
 
 /** The series of one vendor, model and endpoint, looked up once for all their calls. */
 type Line = {
@@ -59,6 +71,7 @@ type Line = {
   readonly outcomes: Map<string, Counter>
   readonly classes: Map<UsageClass, Counter>
   readonly charge: { nano: Nano }
+  readonly keys: Map<string, KeyInput>
   readonly duration: Histogram
   readonly first: Histogram
   readonly pace: Histogram
@@ -83,7 +96,8 @@ export const newMeters = (registry = newRegistry()): Meters => {
   }
   const { bounds: shortBounds } = countedFamilies.gate
   const last = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.NEGATIVE_INFINITY }
-  const count = (id: 'commitFailures' | 'turnedAway' | 'collections') => registry.counter(id)
+  const count = (id: 'commitFailures' | 'outages' | 'putBack' | 'turnedAway' | 'collections') =>
+    registry.counter(id)
   return {
     called: (call, status, nowMs) => noteCall(registry, linesOf, call, { status, nowMs }),
     jobCharged: ({ vendor, model }, usage, charged) =>
@@ -101,6 +115,9 @@ export const newMeters = (registry = newRegistry()): Meters => {
       known.count.value++
       observe(known.time, countedFamilies.attemptTime.bounds, ms / SECOND_MS)
     },
+    webhookSent: (kind, accepted) =>
+      registry.counter('webhooks', [kind, accepted ? 'accepted' : 'failed']).value++,
+    stripeEvent: (taken) => registry.counter('stripeEvents', [taken ? 'taken' : 'refused']).value++,
     gateWaited: (gate, ms) => observe(gates[gate], shortBounds, ms / SECOND_MS),
     committed: (operations, fromMs, toMs) => {
       observe(batch, countedFamilies.batch.bounds, operations)
@@ -110,6 +127,10 @@ export const newMeters = (registry = newRegistry()): Meters => {
     },
     lastCommit: () => last,
     commitFailed: () => count('commitFailures').value++,
+    ledgerLost: () => count('outages').value++,
+    putBack: (things) => {
+      count('putBack').value += things
+    },
     turnedAway: () => count('turnedAway').value++,
     loopDelayed: (ms) => observe(loop, countedFamilies.loop.bounds, ms / SECOND_MS),
     collected: (ms) => {
@@ -134,6 +155,7 @@ const newLines = (registry: Registry): FindLine => {
       outcomes: new Map(),
       classes: new Map(),
       charge: registry.money('charge', labels),
+      keys: new Map(),
       duration: registry.histogram('duration', [vendor, endpoint]),
       first: registry.histogram('firstToken', [vendor]),
       pace: registry.histogram('tokenPace', [vendor]),
@@ -157,7 +179,11 @@ const noteCall = (registry: Registry, linesOf: FindLine, call: CallFacts, { stat
   const { usage } = call
   if (refused && usage === undefined) return
   const line = linesOf(vendor, model, endpoint)
-  if (usage !== undefined) noteCharge(registry, line, usage, call.charged ?? 0n)
+  if (usage !== undefined) {
+    noteCharge(registry, line, usage, call.charged ?? 0n)
+    if (call.vendorKey !== undefined)
+      noteCache(registry, line, call.vendorKey, { usage, cacheSaved: call.cacheSaved })
+  }
   if (refused) return
   const outcome = ended ?? 'ok'
   let counter = line.outcomes.get(outcome)
@@ -181,6 +207,36 @@ const noteCharge = (registry: Registry, line: Line, usage: Usage, charged: Nano)
     }
     counter.value += usage[of] ?? 0
   }
+}
+
+type KeyInput = { readonly cached: Counter; readonly plain: Counter }
+
+const keyInputOf = (registry: Registry, vendor: string, key: string): KeyInput => ({
+  cached: registry.counter('keyInput', [vendor, key, 'true']),
+  plain: registry.counter('keyInput', [vendor, key, 'false']),
+})
+
+/** Caches belong to the vendor's key, so what they give is counted by it. */
+const noteCache = (
+  registry: Registry,
+  { labels: [vendor, model], keys }: Line,
+  key: string,
+  { usage, cacheSaved = 0n }: { readonly usage: Usage; readonly cacheSaved?: Nano | undefined },
+): void => {
+  let [cached, plain] = [0, 0]
+  for (const name in usage)
+    if (name === 'cache_read' || name === 'cache_read_audio') cached += usage[name] ?? 0
+    else if (inputs.has(name)) plain += usage[name as UsageClass] ?? 0
+  if (cached + plain === 0) return
+  let input = keys.get(key)
+  if (input === undefined) {
+    input = keyInputOf(registry, vendor, key)
+    keys.set(key, input)
+  }
+  input.cached.value += cached
+  input.plain.value += plain
+  if (cacheSaved > 0n) registry.money('cacheSaved', [vendor, key, model]).nano += cacheSaved
+  if (cacheSaved < 0n) registry.money('cacheAdded', [vendor, key, model]).nano -= cacheSaved
 }
 
 /** Latency only of answers that ended well: nobody knows how long the others would have taken. */

@@ -57,11 +57,15 @@ export const merged = (snapshots: readonly Snapshot[]): Snapshot => {
 
 const both = (id: FamilyId, a: Sample, b: Sample): Sample => {
   const { labels } = a
-  if ('nano' in a && 'nano' in b) return { labels, nano: String(BigInt(a.nano) + BigInt(b.nano)) }
   if ('counts' in a && 'counts' in b)
     return { labels, counts: a.counts.map((count, at) => count + (b.counts[at] ?? 0)), sum: a.sum + b.sum }
-  if (!('value' in a && 'value' in b)) return a
   const { together } = families[id]
+  if ('nano' in a && 'nano' in b) {
+    const [one, other] = [BigInt(a.nano), BigInt(b.nano)]
+    if (together === undefined) return { labels, nano: String(one + other) }
+    return one > other === (together === 'most') ? a : b
+  }
+  if (!('value' in a && 'value' in b)) return a
   if (together === 'most') return { labels, value: Math.max(a.value, b.value) }
   if (together === 'least') return { labels, value: Math.min(a.value, b.value) }
   return { labels, value: a.value + b.value }

@@ -37,6 +37,8 @@ test('rates count what came between the readings', () => {
       ms_p50: '17.5',
       ms_p99: '24.9',
       usd_per_minute: 0,
+      from_cache: '-',
+      cache_saved_per_minute: 0,
       keys: '3 (1 rest)',
     },
   ])
@@ -53,4 +55,32 @@ test('a quantile lies within its bucket, and beyond the last bound is that bound
   const far = spanOf((meters) => meters.gateWaited('settle', 9_000))
   expect(quantileIn(far, name, 0.5)).toBe(1)
   expect(quantileIn(far, 'turnpike_nothing', 0.5)).toBeUndefined()
+})
+
+test('a vendor shows how much of its input came from caches, by key, and what that saved', () => {
+  const span = spanOf((meters) => {
+    const answered = (vendorKey: string, cached: number, cacheSaved: bigint) =>
+      meters.called(
+        {
+          endpoint: '/v1/messages',
+          vendor: 'a"b',
+          model: 'm',
+          ended: 'ok',
+          startedMs: 0,
+          lostMs: 0,
+          vendorKey,
+          usage: { input: 100 - cached, cache_read: cached },
+          charged: 1n,
+          cacheSaved,
+        },
+        200,
+        1,
+      )
+    answered('0', 90, 2_000_000n)
+    answered('0', 70, 0n)
+    answered('2', 5, -500_000n)
+  })
+  expect(vendorRowsOf(span)).toMatchObject([
+    { from_cache: '55.0 % (0: 80.0 %, 2: 5.0 %)', cache_saved_per_minute: 0.045 },
+  ])
 })

@@ -84,7 +84,25 @@ export const overviewOf = (span: Span) => {
   }
 }
 
-/** A row for each vendor: how often it is asked, how it answers, and what it earns. */
+const percent = (part: number, of: number): string =>
+  of === 0 ? '-' : `${((part / of) * HUNDRED).toFixed(1)} %`
+
+/** The share of a vendor's input that came from its caches; of several keys also the share of each, by its place. */
+const cachedOf = (span: Span, vendor: string): string => {
+  const name = `${families.keyInput.name}_total`
+  const rate = (only: Only) =>
+    percent(grown(span, name, { ...only, cached: 'true' }), grown(span, name, only))
+  const ofVendor = (span.after.get(name) ?? []).filter(({ labels }) => labels.vendor === vendor)
+  const keys = [...new Set(ofVendor.map(({ labels }) => labels.key ?? ''))].sort(
+    (a, b) => Number(a) - Number(b),
+  )
+  const each = keys.map((key) => `${key}: ${rate({ vendor, key })}`).join(', ')
+  return `${rate({ vendor })}${keys.length < 2 ? '' : ` (${each})`}`
+}
+
+const perMinute = (usd: number, { seconds }: Span): number => Number(((usd / seconds) * MINUTE_S).toFixed(6))
+
+/** A row for each vendor: how often it is asked, how it answers, what it earns and what its caches save. */
 export const vendorRowsOf = (span: Span) => {
   const { after, seconds } = span
   const names = new Set((after.get(families.vendorKeys.name) ?? []).map(({ labels }) => labels.vendor ?? ''))
@@ -97,11 +115,15 @@ export const vendorRowsOf = (span: Span) => {
     return {
       vendor,
       asked_per_second: Number((attempts / seconds).toFixed(1)),
-      ok: attempts === 0 ? '-' : `${((good / attempts) * HUNDRED).toFixed(1)} %`,
+      ok: percent(good, attempts),
       ms_p50: ms(quantileIn(span, families.attemptTime.name, 0.5, { vendor })),
       ms_p99: ms(quantileIn(span, families.attemptTime.name, 0.99, { vendor })),
-      usd_per_minute: Number(
-        ((grown(span, `${families.charge.name}_total`, { vendor }) / seconds) * MINUTE_S).toFixed(6),
+      usd_per_minute: perMinute(grown(span, `${families.charge.name}_total`, { vendor }), span),
+      from_cache: cachedOf(span, vendor),
+      cache_saved_per_minute: perMinute(
+        grown(span, `${families.cacheSaved.name}_total`, { vendor }) -
+          grown(span, `${families.cacheAdded.name}_total`, { vendor }),
+        span,
       ),
       keys: resting === 0 ? `${keys}` : `${keys} (${resting} rest)`,
     }

@@ -1,0 +1,119 @@
+/**
+ * Counts the tokens of an input: the vendor's own count if it speaks the caller's dialect, else an estimate. Free of
+ * charge.
+ */
+import type { Call } from '../../core/call.ts'
+import { isObject, type JsonBody, parseJson, splice } from '../../core/json-body.ts'
+import { must, Refusal } from '../../core/refusal.ts'
+import { betaHeader, betasFor } from '../../dialects/messages/betas.ts'
+import { checkReach } from '../../dialects/request/media-reach.ts'
+import { upstreamDialect } from '../../dialects/upstream-dialect.ts'
+import { estimateUsage } from '../../metering/estimate.ts'
+import { inputBound } from '../../pricing/quote.ts'
+import type { Deployment } from '../../routing/deployments.ts'
+import type { Key } from '../../tenancy/key.ts'
+import { exchange } from '../../transport/exchange.ts'
+import { VendorFault } from '../../transport/vendor-fault.ts'
+import { fullAt } from '../ask/ask-vendor.ts'
+import { authorized } from '../ask/authorize.ts'
+import { deploymentsFor } from '../ask/deployments-for.ts'
+import { modelOf } from '../enter/incoming.ts'
+import { takeTurn } from '../enter/key-turn.ts'
+import { rulesFor } from '../enter/rules.ts'
+import { CountedAnswer, takePlace } from '../parts/capacity.ts'
+import type { Gateway } from '../parts/gateway.ts'
+import type { Trace } from '../parts/trace.ts'
+
+type Count = { readonly key: Key; readonly call: Call; readonly trace: Trace }
+
+/** Whether the vendor can count the request as it is. What asks for a summary is an item only in responses. */
+const isPlain = ({ foreign, compacts, dialect }: Call): boolean =>
+  foreign !== true && (compacts === undefined || dialect === 'messages')
+
+/** Counts the tokens; an answer header says when the count is an estimate. Takes one request of the key's minute. */
+export const countTokens = async (gateway: Gateway, it: Count): Promise<{ readonly tokens: number }> => {
+  const refusal = checkReach(it.call)
+  if (refusal) throw refusal
+  const model = must(modelOf(gateway, it.call, it))
+  must(await rulesFor(gateway, it.key, model))
+  await takeTurn(gateway, it.key, it.trace)
+  takePlace(gateway.capacity, it.trace)
+  const [place] = deploymentsFor(gateway.offering, model)
+  const speaks = place === undefined ? undefined : upstreamDialect(it.call, model, place.setup.vendor)
+  const asks = place !== undefined && speaks === it.call.dialect && isPlain(it.call)
+  if (asks && fullAt(gateway, it.trace, place.setup.vendor.id) === undefined) {
+    const counted = await askCount(gateway, it, place).catch(unreachable)
+    if (counted !== undefined) return { tokens: counted }
+  }
+  it.trace.headers['x-estimated'] = 'true'
+  const bound = inputBound(model, it.call.size)
+  return { tokens: estimateUsage(model, it.call, bound, { letters: 0, events: 0 }).input ?? 0 }
+}
+
+const unreachable = (fault: unknown): undefined => {
+  if (!(fault instanceof VendorFault)) throw fault
+}
+
+const ways = {
+  messages: { path: () => '/messages/count_tokens', at: 'input_tokens' },
+  gemini: { path: (name: string) => `/models/${name}:countTokens`, at: 'totalTokens' },
+  responses: { path: () => '/responses/input_tokens', at: 'input_tokens' },
+} as const
+
+const isCounted = (dialect: Call['dialect']): dialect is keyof typeof ways => Object.hasOwn(ways, dialect)
+
+/** What is sent to have an input counted: the request without what only an answer needs. */
+const bodies: Readonly<Record<keyof typeof ways, (body: JsonBody, name: string) => Uint8Array>> = {
+  messages: (body, name) =>
+    splice(body, {
+      model: JSON.stringify(name),
+      max_tokens: undefined,
+      stream: undefined,
+      context_management: undefined,
+      compaction: undefined,
+      betas: undefined,
+      anthropic_beta: undefined,
+    }),
+  gemini: (body, name) =>
+    new TextEncoder().encode(
+      JSON.stringify({ generateContentRequest: { ...body.value, model: `models/${name}` } }),
+    ),
+  responses: (body, name) =>
+    splice(body, {
+      model: JSON.stringify(name),
+      max_output_tokens: undefined,
+      stream: undefined,
+      store: undefined,
+      include: undefined,
+      metadata: undefined,
+      prompt_cache_key: undefined,
+    }),
+}
+
+const askCount = async (
+  gateway: Gateway,
+  { call, trace }: Count,
+  place: Deployment,
+): Promise<number | undefined> => {
+  const { setup, secret, model } = place
+  const { dialect } = call
+  if (!isCounted(dialect)) return undefined
+  const name = model.upstreamName
+  const body = bodies[dialect](call.body, name)
+  const betas = dialect === 'messages' ? betasFor(call.betas ?? [], 'header', model) : undefined
+  const headers = betas === undefined || betas instanceof Refusal ? {} : betaHeader(betas.sent)
+  const url = setup.baseUrl + ways[dialect].path(name)
+  const answered = await exchange({
+    fetch: setup.fetch ?? fetch,
+    url,
+    headers: { ...headers, ...(await authorized(setup, secret, { url, body })) },
+    body,
+    timeouts: gateway.options.timeouts,
+    counting: new CountedAnswer(gateway.capacity, trace),
+  })
+  const value = parseJson(new TextDecoder().decode(await answered.all()))
+  const count = isObject(value) ? value[ways[dialect].at] : undefined
+  return answered.status === 200 && typeof count === 'number' && Number.isSafeInteger(count)
+    ? count
+    : undefined
+}

@@ -1,0 +1,182 @@
+/**
+ * The life of one call, top to bottom. Only this file knows the order: who calls, what they ask, whether they asked it
+ * before, whether they may, hold the money, ask, meter, settle. A call that brings its own payment has another order:
+ * run-paid-call.ts.
+ */
+import { trialShort } from '../../admission/caller.ts'
+import { lowerOf } from '../../admission/ceiling.ts'
+import type { Soon } from '../../book/contract.ts'
+import { must, Refusal } from '../../core/refusal.ts'
+import { whenKnown } from '../../core/soon.ts'
+import { responseIdOf } from '../../dialects/responses/reply.ts'
+import { WALLET_MINIMUM } from '../../ledger/lend.ts'
+import type { IdempotencyRef } from '../../ledger/types.ts'
+import { type PaymentMode, payingAccount, paymentMode } from '../../payment/funding.ts'
+import { type Key, placeOf } from '../../tenancy/key.ts'
+import { waitForCapacity } from '../enter/discount-lane.ts'
+import { boundSent, type CheckedRequest, type Incoming, readRequest, whoCalls } from '../enter/incoming.ts'
+import { takeCallTurn } from '../enter/key-turn.ts'
+import { onceOnly } from '../enter/once-only.ts'
+import { withMediaRead } from '../enter/read-media.ts'
+import { rulesFor } from '../enter/rules.ts'
+import { correctingAtEnd, outputWithin, type TokenTurn } from '../enter/token-turn.ts'
+import { type Reserved, type ReserveRequest, reserve } from '../hold/reserve.ts'
+import { answerRun, orItsRun } from '../jobs/answer-job.ts'
+import { answerBegun } from '../jobs/follow-response.ts'
+import type { Answer } from '../parts/answer.ts'
+import { creditsOf } from '../parts/credits.ts'
+import type { Gateway } from '../parts/gateway.ts'
+import { requestHasher } from '../parts/receipt.ts'
+import type { Keep } from '../parts/recording.ts'
+import type { Memory, PaymentFacts, Task } from '../parts/task.ts'
+import type { Trace } from '../parts/trace.ts'
+import { answerTask } from './answer-task.ts'
+import { runPaidCall } from './run-paid-call.ts'
+
+/** Answers one call, or throws the Refusal that says why not. */
+export const runCall = async (gateway: Gateway, incoming: Incoming, trace: Trace): Promise<Answer> => {
+  const named = paysByCall(gateway, incoming)
+    ? 'x402'
+    : paymentMode(incoming.paymentProtocol, incoming.payment)
+  if (named === 'x402') return runPaidCall(gateway, incoming, trace)
+  const caller = whoCalls(gateway, incoming.authorization, trace)
+  const key = caller instanceof Promise ? await caller : caller
+  const mode = must(named)
+  const request = await readRequest(gateway, incoming, { key, trace, keeps: true })
+  const it = { key, sub: incoming.subWallet, mode, request, trace }
+  return incoming.idempotencyKey === undefined && request.call.media === undefined
+    ? runChecked(gateway, it, undefined, incoming.signal)
+    : runKept(gateway, incoming, it)
+}
+
+/** Runs a call that may be a job, or whose answer is kept for repeats. */
+const runKept = (gateway: Gateway, incoming: Incoming, it: CallToRun): Promise<Answer> => {
+  const { idempotencyKey, signal } = incoming
+  const { request, key, trace } = it
+  const { call } = request
+  const { background } = request.memory ?? {}
+  const ofRun = (id: string, ref?: IdempotencyRef) =>
+    background === undefined
+      ? answerRun(gateway, { id, call, trace, ref })
+      : answerBegun(gateway, { keyId: placeOf(key), id: responseIdOf(id) }, background)
+  const mayBeJob = call.media !== undefined
+  const run = (keep: Keep | undefined, itsOwn: AbortSignal): Promise<Answer> => {
+    const answer = () => runChecked(gateway, it, keep, itsOwn)
+    return mayBeJob ? orItsRun(gateway, { keep, trace, ofRun }, answer) : answer()
+  }
+  return idempotencyKey === undefined
+    ? run(undefined, signal)
+    : onceOnly(gateway, { incoming, idempotencyKey, key, body: request.body, trace }, run, ofRun)
+}
+
+type CallToRun = {
+  readonly key: Key
+  /** The sub-wallet that the call names. */
+  readonly sub: string | undefined
+  readonly mode: PaymentMode
+  readonly request: CheckedRequest
+  readonly trace: Trace
+}
+
+/** Runs a call that was read: may they, hold, ask, meter, settle. What is known in memory is not awaited. */
+const runChecked = async (
+  gateway: Gateway,
+  { key, sub, mode, request, trace }: CallToRun,
+  keep: Keep | undefined,
+  ends: AbortSignal,
+): Promise<Answer> => {
+  const { model, memory } = request
+  // What is made in the background is stopped by name, not by a connection that ends.
+  const signal = memory?.background?.stop.signal ?? ends
+  const rules = rulesFor(gateway, key, model)
+  const { perCallMax } = must(rules instanceof Promise ? await rules : rules)
+  if (model.cheaper !== undefined) await waitForCapacity(gateway, model, signal)
+  const pending = takeCallTurn(gateway, { key, call: request.call, model, trace })
+  const turn = pending instanceof Promise ? await pending : pending
+  const { unread } = request.call.media ?? {}
+  const call =
+    unread === undefined ? request.call : await withMediaRead(gateway, request.call, { key, trace, signal })
+  const opening: TaskParts = {
+    callId: trace.callId,
+    key,
+    sub,
+    payer: payingAccount(mode, key),
+    payment: { mode },
+    call,
+    model,
+    ceiling: perCallMax === undefined ? request.ceiling : lowerOf(request.ceiling, perCallMax),
+    outputMost: turn && outputWithin(model, call, turn),
+    sent: request.body.bytes,
+    waited: model.cheaper !== undefined || unread !== undefined,
+    memory,
+    trace,
+    keep,
+    signal,
+  }
+  const opened = turn === undefined ? openTask(gateway, opening) : openCorrecting(gateway, turn, opening)
+  return answerTask(gateway, opened instanceof Promise ? await opened : opened)
+}
+
+/** When the call ends, the reserved tokens of its key that it did not use go back. */
+const openCorrecting = (gateway: Gateway, turn: TokenTurn, opening: TaskParts): Soon<Task> =>
+  correctingAtEnd(turn, () => openTask(gateway, opening))
+
+/**
+ * A call with neither a key nor any payment header. If calls can be paid one by one, it gets a quote, as payers that
+ * know nothing of this server expect; if not, it is asked for a key.
+ */
+const paysByCall = ({ payments: { x402 } }: Gateway, incoming: Incoming): boolean =>
+  incoming.authorization === null &&
+  incoming.paymentProtocol === undefined &&
+  incoming.payment !== undefined &&
+  (x402?.offers().length ?? 0) > 0
+
+type TaskParts = ReserveRequest & {
+  readonly sent: Uint8Array
+  /** Whether it may have waited for seconds since it asked for the rules: for room, or for media at other servers. */
+  readonly waited: boolean
+  readonly payment: PaymentFacts
+  readonly memory: Memory | undefined
+  readonly trace: Trace
+  readonly keep: Keep | undefined
+  readonly signal: AbortSignal
+}
+
+/** Holds the money and makes the call's task. */
+const openTask = (gateway: Gateway, opening: TaskParts): Soon<Task> => {
+  if (opening.waited) return openLate(gateway, opening)
+  return whenKnown(reserve(gateway, opening), taskOf, gateway, opening)
+}
+
+/** A call that waited is admitted by the rules of now, as it is by the present state of its key. */
+const openLate = async (gateway: Gateway, opening: TaskParts): Promise<Task> => {
+  const { perCallMax } = must(await rulesFor(gateway, opening.key, opening.model))
+  const now = { ...opening, ceiling: lowerOf(opening.ceiling, perCallMax) }
+  return taskOf(await reserve(gateway, now), gateway, now)
+}
+
+const taskOf = (reserved: Reserved | Refusal, gateway: Gateway, opening: TaskParts): Task => {
+  const { key, payer, payment, model, memory, trace, keep, signal } = opening
+  if (reserved instanceof Refusal && key.trialUntil !== undefined) throw shortTrial(gateway, reserved)
+  const { call, hold, outputBound, heldOutput, fullOutput } = must(reserved)
+  return {
+    key,
+    payer,
+    payment,
+    call,
+    model,
+    trace,
+    keep,
+    memory,
+    signal,
+    hold,
+    outputBound: boundSent(call, outputBound, trace),
+    heldOutput,
+    fullOutput,
+    limit: opening.ceiling,
+    requestHash: requestHasher(gateway, opening.sent),
+  }
+}
+
+const shortTrial = (gateway: Gateway, refusal: Refusal): Refusal =>
+  trialShort(refusal, creditsOf(gateway)(WALLET_MINIMUM), gateway.options.signUpUrl)

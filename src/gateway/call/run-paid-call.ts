@@ -1,0 +1,252 @@
+/**
+ * A call that brings its own payment (x402). The order: who calls, what they ask, its price; then the payment, which is
+ * bound to this request; then, as for any call, hold, ask, meter, settle. One payment, one request, one answer.
+ *
+ * The payment's id takes the place of an Idempotency-Key: copies join the running call, and later ones get the stored
+ * answer. A call that failed without a charge may be sent again under the same payment, which is not settled twice.
+ */
+import { unknownSubWallet } from '../../admission/caller.ts'
+import { lowerOf } from '../../admission/ceiling.ts'
+import type { Soon } from '../../book/contract.ts'
+import type { Call } from '../../core/call.ts'
+import { canonicalJson } from '../../core/canonical.ts'
+import { invalid, must, Refusal, refuse } from '../../core/refusal.ts'
+import type { IdempotencyRef } from '../../ledger/types.ts'
+import { bringsPayment, x402Unavailable } from '../../payment/funding.ts'
+import { unitsFor } from '../../payment/x402/offer.ts'
+import { type Presented, readPayment, type Scheme } from '../../payment/x402/presented.ts'
+import { GUESTS_KEY, type X402 } from '../../payment/x402.ts'
+import { type Key, placeOf } from '../../tenancy/key.ts'
+import { waitForCapacity } from '../enter/discount-lane.ts'
+import { type CheckedRequest, type Incoming, readRequest, whoCalls } from '../enter/incoming.ts'
+import { hasRates, takeCallTurn } from '../enter/key-turn.ts'
+import { onceUnder, type RunCall, readIdempotencyKey } from '../enter/once-only.ts'
+import { rulesFor } from '../enter/rules.ts'
+import { correctingAtEnd, type TokenTurn } from '../enter/token-turn.ts'
+import { jobShapeOf } from '../hold/job-hold.ts'
+import { answerRun, orItsRun } from '../jobs/answer-job.ts'
+import { guestKey } from '../paid/guest-key.ts'
+import { takeGuestTurn } from '../paid/guest-turn.ts'
+import { openPaid, type PayingCall } from '../paid/open-paid.ts'
+import { checkPaidFor, uptoSecondsOf } from '../paid/pay-after.ts'
+import {
+  checkQuoted,
+  fingerprintsOf,
+  isFor,
+  PaymentDue,
+  planPaid,
+  quoteAnswer,
+  resourceAt,
+  underQuote,
+} from '../paid/payment-due.ts'
+import { checkCaps } from '../paid/reserve-paid.ts'
+import { addClaimHeader, presentedIn, takeNow, takenBefore } from '../paid/take-paid.ts'
+import { addPaidHeaders } from '../paid/take-payment.ts'
+import type { Answer } from '../parts/answer.ts'
+import type { Gateway } from '../parts/gateway.ts'
+import type { Trace } from '../parts/trace.ts'
+import { answerTask } from './answer-task.ts'
+
+const nothing = (): void => undefined
+
+/** Answers one call that is paid by x402, or quotes its price. */
+export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: Trace): Promise<Answer> => {
+  const { x402 } = gateway.payments
+  const bearer = incoming.authorization !== null
+  const own = bearer ? await whoCalls(gateway, incoming.authorization, trace) : undefined
+  const [offer, ...more] = x402?.offers() ?? []
+  const { payment } = incoming
+  if (x402 === undefined || offer === undefined || payment === undefined) throw x402Unavailable()
+  const pays = bringsPayment(payment)
+  const kind = pays ? 'payment' : 'quote'
+  const uncount = bearer ? nothing : takeGuestTurn(gateway, kind, payment.origin(), trace)
+  const key = own ?? (await guestKey(gateway, x402, trace))
+  const sub = must(await subWalletOf(gateway, incoming, own))
+  const read = await readRequest(gateway, incoming, { key, trace, keeps: false })
+  checkAllRead(read.call)
+  const { perCallMax } = must(await rulesFor(gateway, key, read.model))
+  const request = { ...read, ceiling: lowerOf(read.ceiling, perCallMax) }
+  const offers = [offer, ...more] as const
+  const plan = must(planPaid(gateway, request, offers, x402.options.outputTokens))
+  const { call, model } = request
+  const fingerprints = fingerprintsOf(gateway, canonicalRequest(incoming, request, own))
+  const presented = pays ? must(readPayment(payment, x402.options.offers, schemesOf(x402))) : undefined
+  const paying: PayingCall = {
+    x402,
+    offers,
+    key,
+    sub,
+    bearer,
+    request,
+    plan,
+    bound: plan.amount,
+    outputTokens: call.maxOutput === undefined && call.kind === 'chat' ? plan.output : undefined,
+    ...fingerprints,
+    resource: resourceAt(x402, payment.url, `One call of ${model.id}`),
+    change: bearer ? 'bearer' : 'none',
+    // The payer could empty the account while a job runs, so jobs take no payment that is only authorised.
+    uptoSeconds:
+      jobShapeOf(gateway.offering, model.id) === undefined ? uptoSecondsOf(gateway, x402) : undefined,
+    presented,
+    keptUnder: isNamed(incoming) ? fingerprints : underQuote(gateway, fingerprints, presented?.quoteId),
+    trace,
+    uncount,
+  }
+  try {
+    const answer = await payOnce(gateway, incoming, paying)
+    // A repeated answer is not paid for again, and one that is paid for after the call is not paid for yet.
+    const repeated = trace.ended === 'replayed' || trace.ended === 'joined'
+    if (!repeated && paying.presented?.scheme === 'exact') uncount()
+    return answer
+  } catch (thrown) {
+    if (thrown instanceof Refusal) throw tellKept(paying, thrown)
+    if (!(thrown instanceof PaymentDue)) throw thrown
+    // The payment is not for anything that we take here.
+    const foreign = pays && paying.presented === undefined
+    const reason = foreign ? 'quote_mismatch' : thrown.reason
+    trace.ended = reason
+    return quoteAnswer(gateway, paying, reason)
+  }
+}
+
+/** Whether a key of the caller's stands for the request, whichever payment it brings. */
+const isNamed = ({ authorization, idempotencyKey }: Incoming): boolean =>
+  authorization !== null || idempotencyKey !== undefined
+
+/** The refusal of a call whose payment was taken says where the money is: its caller would sign another payment. */
+const tellKept = ({ presented, trace, bearer }: PayingCall, refusal: Refusal): Refusal => {
+  const { code, message, members, headers } = refusal
+  const taken = presented?.scheme === 'exact' && trace.headers['payment-response'] !== undefined
+  if (!taken || code === 'payment_unconfirmed') return refusal
+  const later = bearer ? '; after that it is in the wallet' : ', or claim it at once (X-Change-Claim)'
+  // A job is not run again: what it does not cost is change once it has ended.
+  const kept =
+    members.run_id === undefined
+      ? `The payment is kept: send the same request with it again within a day${later}.`
+      : `What the run does not cost of the payment ${bearer ? 'is in the wallet' : 'can be claimed (X-Change-Claim)'} when it has ended.`
+  return refuse(code, `${message}${/[.!?]$/.test(message) ? '' : '.'} ${kept}`, { members, headers })
+}
+
+/** The quote is for what the request itself contains: nothing is fetched for a caller who has not paid. */
+const checkAllRead = ({ media }: Call): void => {
+  const [first] = media?.unread?.media ?? []
+  if (first !== undefined)
+    throw invalid(first.param, `'${first.param}' must be a data: address in a call that is paid by x402.`)
+}
+
+/**
+ * The sub-wallet that the call names. It must be the key's before anything is paid, because a limit is never silently
+ * ignored.
+ */
+const subWalletOf = async (
+  gateway: Gateway,
+  { subWallet }: Incoming,
+  own: Key | undefined,
+): Promise<string | Refusal | undefined> => {
+  if (subWallet === undefined) return undefined
+  if (own === undefined)
+    return invalid('X-Sub-Wallet', "'X-Sub-Wallet' names a part of a key's wallet; send the key with it.")
+  return (await gateway.store.subWallets.serving(own, subWallet)) === undefined
+    ? unknownSubWallet()
+    : subWallet
+}
+
+const schemesOf = ({ options }: X402): readonly Scheme[] =>
+  options.upto === undefined ? ['exact'] : ['exact', 'upto']
+
+/** The request as a text that no other request has. */
+const canonicalRequest = (incoming: Incoming, request: CheckedRequest, own: Key | undefined): string =>
+  canonicalJson([
+    'x402',
+    incoming.endpoint,
+    request.body.value,
+    incoming.maxCostUsd ?? null,
+    own?.id ?? null,
+    incoming.subWallet ?? null,
+  ])
+
+/**
+ * The name under which the answer is kept: the caller's own Idempotency-Key, else the payment. Without either, a quote.
+ * A guest has no key, so its payer tells its Idempotency-Keys from those of others.
+ */
+const refOf = (incoming: Incoming, { bearer, key, presented }: PayingCall): IdempotencyRef | undefined => {
+  const { endpoint, idempotencyKey } = incoming
+  const own = idempotencyKey === undefined ? undefined : must(readIdempotencyKey(idempotencyKey))
+  if (bearer && own !== undefined) return { keyId: placeOf(key), endpoint, key: own }
+  if (presented === undefined) return undefined
+  const { id, payer } = presented
+  return { keyId: GUESTS_KEY, endpoint: 'x402', key: own === undefined ? id : `${endpoint} ${payer} ${own}` }
+}
+
+/** A call that ends in a quote has done nothing, so junk requests leave nothing behind. */
+const isDue = (thrown: unknown): boolean => thrown instanceof PaymentDue
+
+const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall): Promise<Answer> => {
+  const { x402, presented, keptUnder, trace } = paying
+  const ref = refOf(incoming, paying)
+  if (ref === undefined) throw new PaymentDue('payment_required')
+  const known = presented && (await gateway.store.payments.payment(presented.id))
+  const bound = known !== undefined && known.state !== 'failed'
+  // Checked before the claim: a request that this payment is not for must not touch the answer of the one it is for.
+  if (bound && !isFor(known, keptUnder)) throw new PaymentDue('payment_already_used')
+  const run: RunCall = async (keep, signal) => {
+    const before = await takenBefore(gateway, paying, bound ? known : undefined)
+    const turn = await (before === undefined ? checkFirst(gateway, paying) : takePaidTurn(gateway, paying))
+    const open = async () => {
+      if (before === undefined) await checkCaps(gateway, paying, paying.plan.amount)
+      await waitForCapacity(gateway, paying.request.model, signal)
+      return openPaid(gateway, paying, { ...(before ?? (await takeNow(gateway, paying))), keep, signal })
+    }
+    return answerTask(gateway, turn === undefined ? await open() : await correctingAtEnd(turn, open))
+  }
+  const checkRepeat = () => checkPaidFor(gateway, x402, trace)
+  const ofRun = (id: string, kept?: IdempotencyRef) =>
+    answerRun(gateway, { id, call: paying.request.call, trace, ref: kept })
+  const once = { ref, ...keptUnder, trace, idle: isDue, checkRepeat, ofRun }
+  const runOrIts: RunCall = (keep, signal) =>
+    orItsRun(gateway, { keep, trace, ofRun }, () => run(keep, signal))
+  const answer = await onceUnder(gateway, once, runOrIts).catch((thrown: unknown) => {
+    const conflict = thrown instanceof Refusal && thrown.code === 'idempotency_key_reused'
+    throw conflict && ref.key === presented?.id ? new PaymentDue('payment_already_used') : thrown
+  })
+  if (presented !== undefined) await repeatPaymentHeaders(gateway, paying, presented)
+  return answer
+}
+
+/**
+ * Joined and later copies of the answer get the headers of the payment too: of the one that bought it, which under an
+ * Idempotency-Key may be another than the one they bring.
+ */
+const repeatPaymentHeaders = async (
+  gateway: Gateway,
+  paying: PayingCall,
+  presented: Presented,
+): Promise<void> => {
+  const { trace, x402 } = paying
+  const { payments } = gateway.store
+  const paid = (await payments.paymentForCall(trace.callId)) ?? (await payments.payment(presented.id))
+  addClaimHeader(paying, paid ?? presented)
+  if (trace.headers['payment-response'] !== undefined || paid?.transaction === undefined) return
+  const offer = x402.offerOf(paid) ?? presented.offer
+  const units = paid.scheme === 'upto' ? unitsFor(offer, paid.amount) : undefined
+  const payment = { version: presented.version, offer, payer: paid.payer }
+  addPaidHeaders({ trace, payment }, paid.transaction, units)
+}
+
+/** All checks that are possible before money moves: the quote holds, and the caller may call. */
+const checkFirst = (gateway: Gateway, paying: PayingCall): Soon<TokenTurn | undefined> => {
+  checkQuoted(gateway, paying, presentedIn(paying))
+  return takePaidTurn(gateway, paying)
+}
+
+/** Each attempt takes its turn, also on money that was taken before: the vendor is asked again. */
+const takePaidTurn = (
+  gateway: Gateway,
+  { key, bearer, plan, trace, request }: PayingCall,
+): Soon<TokenTurn | undefined> => {
+  // Guests pay before any work is done for them; they are counted only if the operator has set them a rate.
+  if (!bearer && !hasRates(key)) return undefined
+  const call = { ...request.call, maxOutput: plan.output }
+  const planRpm = bearer ? gateway.options.planRpm : undefined
+  return takeCallTurn(gateway, { key, call, model: request.model, trace }, planRpm)
+}

@@ -1,0 +1,52 @@
+/**
+ * What binds the use of a key beside money and rates: until when it is valid, from which addresses, and for which models.
+ * What is set on a key binds all keys below it too.
+ */
+import { expiredKey } from '../../admission/caller.ts'
+import type { Soon } from '../../book/contract.ts'
+import { callerAddress, isWithin, readBlock } from '../../core/address.ts'
+import { must, type Refusal, refuse } from '../../core/refusal.ts'
+import { whenKnown } from '../../core/soon.ts'
+import type { Key } from '../../tenancy/key.ts'
+import type { Gateway } from '../parts/gateway.ts'
+import type { From, Trace } from '../parts/trace.ts'
+
+/** The caller's address, if it is known. */
+export const addressFrom = ({ options }: Pick<Gateway, 'options'>, from: From) =>
+  callerAddress(from.peer(), from.request.headers.get('x-forwarded-for'), options.trustedProxies)
+
+/**
+ * A key that has such a limit or a key above it, as this request may use it: with the models that it is for. Throws the refusal of a key that has expired, or
+ * that may not be used from here.
+ */
+export const usableHere = (gateway: Gateway, key: Key, trace: Trace): Soon<Key> => {
+  if (key.above.length === 0) return within([], gateway, { key, trace })
+  return whenKnown(gateway.book.makersOf(key), within, gateway, { key, trace })
+}
+
+type Use = { readonly key: Key; readonly trace: Trace }
+
+const within = (makers: readonly Key[] | Refusal, gateway: Gateway, { key, trace }: Use): Key => {
+  const models: (readonly string[])[] = []
+  for (const { id, limits } of [key, ...must(makers)]) {
+    const { expiresAt, allowedAddresses, allowedModels } = limits
+    if (expiresAt !== undefined && gateway.clock.now() >= expiresAt)
+      throw expiredKey(expiresAt, id === key.id)
+    if (allowedAddresses !== undefined) checkAddress(gateway, allowedAddresses, trace)
+    if (allowedModels !== undefined) models.push(allowedModels)
+  }
+  return models.length === 0 ? key : { ...key, models }
+}
+
+const checkAddress = (gateway: Gateway, allowed: readonly string[], { from }: Trace): void => {
+  const address = from === undefined ? undefined : addressFrom(gateway, from)
+  const isAllowed = allowed.some((text) => {
+    const block = readBlock(text)
+    return address !== undefined && block !== undefined && isWithin(address, block)
+  })
+  if (!isAllowed)
+    throw refuse(
+      'forbidden',
+      'The key may not be used from this address: its limit allowed_addresses, or that of a key above it, names others.',
+    )
+}

@@ -1,0 +1,69 @@
+/** The rules of a wallet, as they apply to a call: which models it may use, and what one call may cost. */
+import type { Soon } from '../../book/contract.ts'
+import type { Model } from '../../core/model.ts'
+import { must, Refusal, refuse } from '../../core/refusal.ts'
+import { whenKnown } from '../../core/soon.ts'
+import { nameFor } from '../../tenancy/aliases.ts'
+import type { Key } from '../../tenancy/key.ts'
+import { allowsModel, isListed } from '../../tenancy/model-patterns.ts'
+import type { WalletRules } from '../../tenancy/wallet-rules.ts'
+import type { Gateway } from '../parts/gateway.ts'
+import { namedFor } from './aliases.ts'
+import { unknownModel } from './unknown-model.ts'
+
+/** The present rules, or the refusal of a model that they do not allow. */
+export const rulesFor = (gateway: Gateway, key: Key, model: Model): Soon<WalletRules | Refusal> => {
+  if (key.models !== undefined && !isFor(key, model))
+    return refuse(
+      'model_not_allowed',
+      `The limits of the key, or of a key above it, do not allow ${model.id}; GET /v1/models lists those your key can use.`,
+      { members: { param: 'model' } },
+    )
+  return whenKnown(gateway.book.rules(key.walletId), checked, model, undefined)
+}
+
+/** Whether the key is for the model, as the request that it came with found it. */
+export const isFor = ({ models }: Key, model: Model): boolean =>
+  models === undefined || models.every((patterns) => isListed(patterns, model))
+
+const checked = (rules: WalletRules | Refusal, model: Model): WalletRules | Refusal => {
+  if (rules instanceof Refusal) return rules
+  if (rules.suspended !== undefined)
+    return refuse(
+      'account_suspended',
+      `The operator of this server has suspended the account: ${rules.suspended}. Ask them.`,
+    )
+  const listed = rules.allowedModels !== undefined || rules.blockedModels !== undefined
+  if (!listed || allowsModel(rules, model)) return rules
+  return refuse(
+    'model_not_allowed',
+    `The rules of the wallet do not allow ${model.id}; GET /v1/models lists those your key can use.`,
+    { members: { param: 'model' } },
+  )
+}
+
+/** The model of that name, as the key knows it; `listing` is where callers of this style list models. */
+export const modelFor = async (
+  gateway: Gateway,
+  key: Key,
+  { name, listing }: { readonly name: string; readonly listing?: string },
+): Promise<Model> => {
+  const known = nameFor(key, name)
+  const model = gateway.offering.catalogue.find(known)
+  if (model === undefined)
+    throw unknownModel(gateway.offering.catalogue, known, listing === undefined ? {} : { listing })
+  must(await rulesFor(gateway, key, model))
+  return namedFor(gateway.offering.catalogue, key, [model])[0] ?? model
+}
+
+/** Which models the key's calls may use. */
+export const allowedFor = async (gateway: Gateway, key: Key): Promise<(model: Model) => boolean> => {
+  const rules = must(await gateway.book.rules(key.walletId))
+  return (model) => isFor(key, model) && allowsModel(rules, model)
+}
+
+/** The models that the key's calls may use, with its own aliases of them. */
+export const modelsFor = async (gateway: Gateway, key: Key): Promise<readonly Model[]> => {
+  const allowed = gateway.offering.catalogue.list().filter(await allowedFor(gateway, key))
+  return namedFor(gateway.offering.catalogue, key, allowed)
+}

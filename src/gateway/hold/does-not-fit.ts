@@ -1,0 +1,123 @@
+/**
+ * The refusal of a call that does not fit its limits: a 402 if the money is spent, a 429 with a time to come back if it
+ * is held.
+ */
+import { ASK_LESS } from '../../admission/ceiling.ts'
+import type { HoldRefused } from '../../book/contract.ts'
+import { decimalFromNano, exactNumber, greatest, type Nano } from '../../core/money.ts'
+import { type Refusal, refuse, retryIn } from '../../core/refusal.ts'
+import { WALLET_MINIMUM } from '../../ledger/lend.ts'
+import type { BindingLimit } from '../../ledger/types.ts'
+import type { Key } from '../../tenancy/key.ts'
+import { limitList } from '../../tenancy/limits.ts'
+import { inCredits, neededInCredits } from '../parts/credits.ts'
+import type { Gateway } from '../parts/gateway.ts'
+
+const limitTexts: Readonly<Record<BindingLimit, string>> = {
+  wallet: 'the wallet',
+  spend_cap_usd: 'the lifetime cap',
+  monthly_cap_usd: 'the monthly cap',
+  weekly_cap_usd: 'the weekly cap',
+  daily_cap_usd: 'the daily cap',
+  sub_wallet: 'the sub-wallet',
+  daily_limit_usd: "the wallet's daily limit",
+  stop_at_remaining_usd: 'the amount that must stay in the wallet',
+  credit_line: 'the credit line',
+  no_credit_line: 'the credit line',
+  past_due: 'the credit line',
+  payment: 'the payment',
+}
+
+/** Why nothing can be charged to the credit line, and what to do. */
+const barTexts: Readonly<Partial<Record<BindingLimit, string>>> = {
+  no_credit_line:
+    'Post-paid billing (mpp) is not enabled for this account: the operator grants a credit line. ' +
+    "Leave 'X-Payment-Protocol' out to pay from the wallet.",
+  past_due:
+    'Post-paid billing (mpp) is suspended: an invoice is past due, or a payment was taken back. GET /api/billing shows it. ' +
+    "Pay it, or leave 'X-Payment-Protocol' out to pay from the wallet.",
+}
+
+/** Whether the calling key may change the limit by itself; what its creator set, only that one can widen. */
+const mayChange = ({ limit, owner, key }: Binding): boolean => {
+  const { id, limits, granted, canManage, subWallet, ancestors } = key
+  const manages = canManage && subWallet === undefined
+  if (limit === 'sub_wallet') return manages
+  if (limit === 'daily_limit_usd') return manages && ancestors.length === 0
+  if (owner !== id) return false
+  const [name] = limitList.find(([, { member }]) => member === limit) ?? []
+  return name !== undefined && (granted[name] === undefined || limits[name] !== granted[name])
+}
+
+/** What helps, and who can do it: an agent that cannot need not try. `less` is the other way, if there is one. */
+const remedyOf = (binding: Binding, less: string | undefined): string => {
+  const { limit, key } = binding
+  const or = less === undefined ? '' : ` or ${less}`
+  if (limit === 'wallet') return `Add credits${or}`
+  const may = mayChange(binding)
+  if (limit === 'stop_at_remaining_usd') return `Add credits${may ? ', lower that amount' : ''}${or}`
+  if (may) return `Raise the limit${or}`
+  const who = limit === 'credit_line' ? 'the operator' : 'the operator or the reseller'
+  // Such a key stays bound to a sub-wallet that was deleted, whose limit nobody can raise.
+  const bound = limit === 'sub_wallet' && key.subWallet !== undefined
+  const anew = bound ? ', or make another key if the sub-wallet was deleted' : ''
+  return `Only ${who} can raise the limit${anew}${less === undefined ? '' : `; ${less}`}`
+}
+
+/** Seconds after which held money may be free again; most calls take a few seconds. */
+const HELD_RETRY_SECONDS = 2
+
+/** The limit that binds, with what is left of it; for a key's cap also the key that owns it. */
+export type Binding = Pick<HoldRefused, 'limit' | 'owner' | 'spent' | 'available' | 'held'> & {
+  /** The key that calls. */
+  readonly key: Pick<Key, 'id' | 'ancestors' | 'limits' | 'granted' | 'canManage' | 'subWallet'>
+}
+
+type Need = {
+  readonly required: Nano
+  /** The least output worth sending when the caller gave no bound; undefined when it gave one. */
+  readonly leastOutput?: number | undefined
+}
+
+/** The refusal: which limit binds, whose it is, what is left of it, and how much of it open calls hold. */
+export const doesNotFit = (binding: Binding, need: Need, gateway: Pick<Gateway, 'options'>): Refusal => {
+  const { creditNano } = gateway.options
+  const { limit, spent, held } = binding
+  const available = greatest(binding.available, 0n)
+  const required = limit === 'wallet' ? greatest(need.required, WALLET_MINIMUM) : need.required
+  const needed = neededInCredits(required, creditNano)
+  const left = inCredits(available, creditNano)
+  const holds = `while open calls hold ${inCredits(held, creditNano)}`
+  const members = {
+    required_credits: exactNumber(needed),
+    available_credits: exactNumber(left),
+    held_credits: exactNumber(inCredits(held, creditNano)),
+    limit,
+    ...whoseOf(binding),
+  }
+  const whose =
+    binding.owner !== undefined && binding.owner !== binding.key.id ? ' of a key above this one' : ''
+  const needs =
+    required > need.required
+      ? `Any call needs ${decimalFromNano(required)} USD in the wallet (${needed} credits)`
+      : `The call needs ${needed} credits`
+  const has = `${limitTexts[limit]}${whose} has ${left} available`
+  if (!spent)
+    return refuse(
+      'balance_held',
+      `${needs}; ${has} ${holds}. Nothing was charged; try again in ${HELD_RETRY_SECONDS} s or ${lowerOf(need)}.`,
+      { ...retryIn(HELD_RETRY_SECONDS), members: { ...members, retry_after: HELD_RETRY_SECONDS } },
+    )
+  const less = required > need.required ? undefined : lowerOf(need)
+  const text =
+    barTexts[limit] ?? `${needs}; ${has}${held > 0n ? ` ${holds}` : ''}. ${remedyOf(binding, less)}.`
+  return refuse('insufficient_balance', text, { members })
+}
+
+const whoseOf = ({ owner, key }: Binding) =>
+  owner === undefined ? {} : { limit_owner: owner === key.id ? 'key' : 'parent' }
+
+const lowerOf = ({ leastOutput }: Need): string =>
+  leastOutput === undefined
+    ? ASK_LESS
+    : `set max_tokens: without it, at least ${leastOutput} output tokens are held`

@@ -1,0 +1,75 @@
+/** A response in the background while it is made: the events of its stream, and how it ends. */
+import { isObject, type JsonObject } from '../../core/json-body.ts'
+import type { Refusal } from '../../core/refusal.ts'
+import type { BackgroundEnd, ResponseRef } from '../../store/calls/background-port.ts'
+import { keptOutput } from '../enter/conversation.ts'
+import type { OpenResponse } from '../parts/jobs.ts'
+
+/** How it begins; one that is taken over has events already. */
+type Beginning = Pick<OpenResponse, 'head' | 'streams'> & {
+  readonly stop?: AbortController
+  readonly written?: number
+}
+
+export const openResponse = (ref: ResponseRef, beginning: Beginning): OpenResponse => ({
+  stop: new AbortController(),
+  written: 0,
+  ...beginning,
+  ref,
+  pending: [],
+  ended: undefined,
+  changed: Promise.withResolvers(),
+})
+
+/** Numbers an event of its stream, and leaves it to be written. */
+export const addEvent = (open: OpenResponse, event: JsonObject): void => {
+  const response = isObject(event.response) ? { response: named(open, event.response) } : {}
+  const sequence_number = open.written + open.pending.length
+  open.pending.push(JSON.stringify({ ...event, ...response, sequence_number }))
+}
+
+/** The response of a vendor under the name that its caller knows. */
+export const named = ({ ref, head }: OpenResponse, response: JsonObject): JsonObject => ({
+  ...response,
+  id: ref.id,
+  created_at: head.created_at ?? null,
+  background: true,
+})
+
+/** Notes how it ended; the first end counts. */
+export const endResponse = (open: OpenResponse, response: JsonObject, continues: boolean): void => {
+  open.ended ??= { response, continues }
+}
+
+/** Ends it without an answer. A stream says so by its last event. */
+export const endUnmade = (
+  open: OpenResponse,
+  status: 'failed' | 'cancelled',
+  reason?: Pick<Refusal, 'code' | 'message'>,
+): void => {
+  if (open.ended !== undefined) return
+  const error = reason === undefined ? null : { code: reason.code, message: reason.message }
+  const response = { ...open.head, status, error }
+  if (open.streams) addEvent(open, { type: 'response.failed', response })
+  open.ended = { response, continues: false }
+}
+
+/** Wakes everyone who waits for news of it. */
+export const wakeReaders = (open: OpenResponse): void => {
+  const { resolve } = open.changed
+  open.changed = Promise.withResolvers()
+  resolve()
+}
+
+/** Its end as it is written. */
+export const writtenEnd = ({ ref, written, pending, ended, head }: OpenResponse): BackgroundEnd => {
+  const { output, ...body } = ended?.response ?? head
+  return {
+    ...ref,
+    place: written,
+    events: pending,
+    body: JSON.stringify(body),
+    output: keptOutput(output),
+    continues: ended?.continues === true,
+  }
+}

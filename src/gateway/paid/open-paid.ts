@@ -1,0 +1,121 @@
+/** A call whose payment was taken, or authorised: holds its money and makes its task. */
+import type { Hold } from '../../book/contract.ts'
+import { decimalFromNano } from '../../core/money.ts'
+import { must, type Refusal } from '../../core/refusal.ts'
+import { nanoOfUnits } from '../../payment/x402/offer.ts'
+import type { Presented } from '../../payment/x402/presented.ts'
+import type { Key } from '../../tenancy/key.ts'
+import { boundSent, type CheckedRequest } from '../enter/incoming.ts'
+import { rulesFor } from '../enter/rules.ts'
+import type { Plan } from '../hold/reserve.ts'
+import type { Gateway } from '../parts/gateway.ts'
+import { holdWith } from '../parts/hold-with.ts'
+import { requestHasher } from '../parts/receipt.ts'
+import type { Keep } from '../parts/recording.ts'
+import type { PaymentFacts, Task } from '../parts/task.ts'
+import type { Trace } from '../parts/trace.ts'
+import { settleAuthorized } from './pay-after.ts'
+import { PaymentDue, type Quotable } from './payment-due.ts'
+import { reservePaid } from './reserve-paid.ts'
+
+/** The fixed facts of one paid request. */
+export type PayingCall = Quotable & {
+  readonly bearer: boolean
+  readonly request: CheckedRequest
+  readonly plan: Plan
+  readonly key: Key
+  /** The sub-wallet that the call names. */
+  readonly sub: string | undefined
+  readonly presented: Presented | undefined
+  /** What its payment, and its answer, are kept under. */
+  readonly keptUnder: Pick<Quotable, 'fingerprint' | 'fingerprintBefore'>
+  readonly trace: Trace
+  /** Takes the request out of the count of unpaid ones. */
+  readonly uncount: () => void
+}
+
+/** What pays for the call. */
+export type Paid = {
+  readonly payment: Pick<Presented, 'id' | 'payer' | 'scheme' | 'offer' | 'units'>
+  /** The account that holds its money. */
+  readonly account: string
+  /** Undefined while the payment is only authorised. */
+  readonly transaction: string | undefined
+}
+
+type PaidTaskParts = Paid & {
+  readonly keep: Keep
+  readonly signal: AbortSignal
+}
+
+/** Holds the paid money and makes the call's task. */
+export const openPaid = async (
+  gateway: Gateway,
+  paying: PayingCall,
+  { payment, account: payer, transaction, keep, signal }: PaidTaskParts,
+): Promise<Task> => {
+  const { x402, key, sub, bearer, request, plan, trace } = paying
+  const { call, model, ceiling, body } = request
+  const { id, offer, units } = payment
+  const paid = nanoOfUnits(offer, units)
+  // They may have changed while the payment was settled; then it is kept.
+  must(await rulesFor(gateway, key, model))
+  const reserved = await reservePaid(
+    gateway,
+    { key, sub, call, model, callId: trace.callId, signal },
+    { plan, payer, paid },
+  )
+  if (reserved === 'spent') throw new PaymentDue('payment_already_used')
+  const { hold, ...held } = must(reserved)
+  const settled = transaction !== undefined
+  return {
+    key,
+    model,
+    trace,
+    keep: settled ? keep : { ...keep, collect: collecting(paying, payment) },
+    signal,
+    payer,
+    payment: factsOf({ payment, transaction }),
+    requestHash: requestHasher(gateway, body.bytes),
+    limit: ceiling,
+    ...held,
+    outputBound: boundSent(call, held.outputBound, trace),
+    hold: settled && bearer ? payingChange(hold, () => x402.payChange(id, key.walletId)) : hold,
+  }
+}
+
+/** Once the call is charged, the rest of the payment goes back, before the answer ends. */
+const payingChange = (hold: Hold, payChange: () => Promise<unknown>): Hold =>
+  holdWith(hold, {
+    settle: async (cost, detail, answer) => {
+      const settled = await hold.settle(cost, detail, answer)
+      // A charge that is still in the outbox is not in the ledger yet; the next round over due change pays it.
+      if (settled.remaining !== undefined) await payChange()
+      return settled
+    },
+  })
+
+/** Collects a payment that was only authorised; a paid request leaves the count of unpaid ones. */
+const collecting =
+  ({ x402, trace, presented, uncount }: PayingCall, payment: Paid['payment']) =>
+  async (): Promise<Refusal | undefined> => {
+    const version = presented?.version ?? 2
+    const unpaid = await settleAuthorized({ x402, trace, payment: { ...payment, version } })
+    if (unpaid === undefined) uncount()
+    return unpaid
+  }
+
+/** What the receipt says about the payment. */
+const factsOf = ({ payment, transaction }: Omit<Paid, 'account'>): PaymentFacts => {
+  const { scheme, offer, id, payer, units } = payment
+  const amount = decimalFromNano(nanoOfUnits(offer, units))
+  return {
+    mode: 'x402',
+    scheme,
+    network: offer.network,
+    asset: offer.asset.toLowerCase(),
+    id,
+    payer,
+    ...(transaction === undefined ? { authorized_usd: amount } : { transaction, paid_usd: amount }),
+  }
+}

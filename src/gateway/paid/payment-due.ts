@@ -1,0 +1,165 @@
+/** The price of a paid call, and the 402 that quotes it. */
+import type { Ceiling } from '../../admission/ceiling.ts'
+import { greatest, type Nano } from '../../core/money.ts'
+import { Refusal } from '../../core/refusal.ts'
+import { nanoOfUnits, type Offer, unitsFor } from '../../payment/x402/offer.ts'
+import type { Presented } from '../../payment/x402/presented.ts'
+import { checkQuote, makeQuote } from '../../payment/x402/quote.ts'
+import {
+  type ChangePolicy,
+  paymentRequired,
+  type Resource,
+  requirementsUpto,
+  requirementsV1,
+  requirementsV2,
+  type UptoTerms,
+} from '../../payment/x402/required.ts'
+import type { X402 } from '../../payment/x402.ts'
+import type { CheckedRequest } from '../enter/incoming.ts'
+import { type Plan, planCall } from '../hold/reserve.ts'
+import type { Answer } from '../parts/answer.ts'
+import { tooDear } from '../parts/credits.ts'
+import type { Gateway } from '../parts/gateway.ts'
+
+/** Thrown to end a call with the 402 that quotes it; the reason is a code. */
+export class PaymentDue extends Error {
+  readonly reason: string
+
+  constructor(reason: string) {
+    super(reason)
+    this.reason = reason
+  }
+}
+
+type Offers = readonly [Offer, ...Offer[]]
+
+const withinUnit = (ceiling: Ceiling, unit: Nano): Ceiling =>
+  ceiling && { ...ceiling, amount: ceiling.amount - (ceiling.amount % unit) }
+
+/** The bound of a paid call and its maximum cost. The payment never exceeds the caller's ceiling. */
+export const planPaid = (
+  gateway: Gateway,
+  request: CheckedRequest,
+  offers: Offers,
+  outputTokens: number,
+): Plan | Refusal => {
+  const unit = offers.reduce((largest, offer) => greatest(largest, offer.nanoPerUnit), 1n)
+  const plan = planCall(gateway, { ...request, ceiling: withinUnit(request.ceiling, unit) }, outputTokens)
+  if (plan instanceof Refusal || request.ceiling === undefined) return plan
+  const price = offers.reduce(
+    (highest, offer) => greatest(highest, nanoOfUnits(offer, unitsFor(offer, plan.amount))),
+    0n,
+  )
+  return price > request.ceiling.amount ? tooDear(gateway, price, request.ceiling) : plan
+}
+
+/** What can be paid for: a call, or an invoice. */
+export type Quotable = {
+  readonly x402: X402
+  readonly offers: Offers
+  /** The most it can cost. */
+  readonly bound: Nano
+  /** The output bound that is quoted in place of the model's own. */
+  readonly outputTokens: number | undefined
+  /** Distinguishes the request from any other. */
+  readonly fingerprint: string
+  /**
+   * The same under the server's previous secret, while the secret changes: earlier quotes and payments are for it too.
+   */
+  readonly fingerprintBefore: string | undefined
+  readonly resource: Resource
+  readonly change: ChangePolicy
+  /** How long a payment that is settled after its call must stay good; undefined where no such payment is taken. */
+  readonly uptoSeconds: number | undefined
+}
+
+const uptoTerms = ({ x402, bound, uptoSeconds }: Quotable, offer: Offer): UptoTerms | undefined => {
+  const facilitator = x402.uptoBy(offer, bound)
+  return facilitator === undefined || uptoSeconds === undefined
+    ? undefined
+    : { facilitator, seconds: uptoSeconds }
+}
+
+/** The 402 with a fresh quote; nothing is stored for it. */
+export const quoteAnswer = (gateway: Gateway, it: Quotable, error: string): Answer => {
+  const { x402, bound, fingerprint, resource, outputTokens, change } = it
+  const { timeoutSeconds } = x402.options
+  const now = gateway.clock.now()
+  const quotedIn = (offer: Offer) => ({
+    offer,
+    quote: makeQuote(x402.hash, offer, { fingerprint, bound }, { now, timeoutSeconds }),
+    upto: uptoTerms(it, offer),
+  })
+  const [first, ...more] = it.offers
+  const { headers, body } = paymentRequired({
+    quoted: [quotedIn(first), ...more.map(quotedIn)],
+    resource,
+    timeoutSeconds,
+    error,
+    outputTokens,
+    change,
+  })
+  return { status: 402, headers, body: new TextEncoder().encode(JSON.stringify(body)) }
+}
+
+/** The address of what is paid for, as callers know this server; an MCP tool has a name instead. */
+export const resourceAt = (x402: X402, url: string, description: string): Resource => {
+  const { protocol, origin, pathname } = new URL(url)
+  if (protocol === 'mcp:') return { url, description }
+  return { url: (x402.options.publicUrl ?? origin) + pathname, description }
+}
+
+/** The fingerprints of what is paid for, made from a text that no other request has. */
+export const fingerprintsOf = ({ hash }: Gateway, text: string) => ({
+  fingerprint: hash(text),
+  fingerprintBefore: hash.before?.(text),
+})
+
+type Fingerprints = Pick<Quotable, 'fingerprint' | 'fingerprintBefore'>
+
+/**
+ * The fingerprints under which a guest's payment is taken. The chain shows everything that a guest signs, but not the
+ * quote it is for: without that a stranger who knows the request as well could have the answer, and the change. Version 1
+ * names no quote. What a process of the version before took has the fingerprint of the request.
+ */
+export const underQuote = (
+  { hash }: Gateway,
+  own: Fingerprints,
+  quoteId: string | undefined,
+): Fingerprints =>
+  quoteId === undefined
+    ? own
+    : {
+        fingerprint: hash(`${own.fingerprint} ${quoteId}`),
+        fingerprintBefore: hash.before?.(`${own.fingerprintBefore} ${quoteId}`) ?? own.fingerprint,
+      }
+
+/** Whether a payment was taken for this, under either secret. */
+export const isFor = (
+  payment: { readonly fingerprint: string },
+  { fingerprint, fingerprintBefore }: Fingerprints,
+): boolean => payment.fingerprint === fingerprint || payment.fingerprint === fingerprintBefore
+
+/** Throws unless the payment is what we quoted for this request. */
+export const checkQuoted = (gateway: Gateway, it: Quotable, presented: Presented): void => {
+  const { x402, bound, fingerprint, fingerprintBefore } = it
+  const { units, quoteId, offer } = presented
+  const paid = { units, quoteId, now: gateway.clock.now() }
+  const verdict = checkQuote(x402.hash, offer, { fingerprint, fingerprintBefore, bound }, paid)
+  if (verdict !== 'good') throw new PaymentDue(verdict)
+  // The same quote is offered for both schemes only where the bound allows it.
+  if (presented.scheme === 'upto' && uptoTerms(it, offer) === undefined)
+    throw new PaymentDue('quote_mismatch')
+}
+
+/** What we asked for, as the facilitator hears it: in this server's own words, never the payer's. */
+export const requirementsOf = (it: Quotable, presented: Presented) => {
+  const { x402, resource } = it
+  const { offer, units, quoteId, scheme } = presented
+  const { timeoutSeconds } = x402.options
+  const terms = scheme === 'upto' ? uptoTerms(it, offer) : undefined
+  if (terms !== undefined) return requirementsUpto(offer, units, quoteId, terms)
+  return presented.version === 1
+    ? requirementsV1(offer, units, resource, timeoutSeconds)
+    : requirementsV2(offer, units, quoteId, timeoutSeconds)
+}

@@ -1,0 +1,216 @@
+/**
+ * The capacity of a process: how many calls and bytes it has taken in, for whom, and whether it is draining. What a
+ * request took is noted in its trace and given back when its answer has ended.
+ */
+import { newOverload, type Overload } from '../../admission/overload.ts'
+import { newShares, type Shares } from '../../admission/shares.ts'
+import { type JsonBody, readJsonBody } from '../../core/json-body.ts'
+import { must, type Refusal, refuse, retryIn, unavailable } from '../../core/refusal.ts'
+import { scanJson } from '../../core/scan-json.ts'
+import type { Counting } from '../../transport/exchange.ts'
+import type { Trace } from './trace.ts'
+
+export type Capacity = {
+  /** The process is draining: callers are sent elsewhere. */
+  draining: boolean
+  /** Streamed answers in progress. */
+  streams: number
+  /** How many calls the process is answering, and whether it takes more. */
+  readonly overload: Overload
+  /** Open calls of models. */
+  readonly calls: Shares
+  /**
+   * Open calls by vendor, and by key and vendor, so that one vendor cannot use up all the calls a key may have open.
+   */
+  readonly vendors: Shares
+  readonly ownVendors: Shares
+  /** Bytes kept in memory: bodies, what was parsed of them, whole answers and recordings. */
+  readonly bytes: Shares
+  /** Open WebSockets. */
+  readonly sockets: Shares
+}
+
+type CapacityLimits = {
+  readonly openCallsMax: number
+  readonly bufferBytesMax: number
+  readonly keySharePercent: number
+  readonly vendorSharePercent: number
+  readonly socketsMax: number
+}
+
+export const newCapacity = ({
+  openCallsMax,
+  bufferBytesMax,
+  keySharePercent,
+  vendorSharePercent,
+  socketsMax,
+}: CapacityLimits): Capacity => ({
+  draining: false,
+  streams: 0,
+  overload: newOverload(),
+  calls: newShares(openCallsMax, keySharePercent),
+  vendors: newShares(openCallsMax, vendorSharePercent),
+  ownVendors: newShares(openCallsMax, (keySharePercent * vendorSharePercent) / 100),
+  bytes: newShares(bufferBytesMax, keySharePercent),
+  sockets: newShares(socketsMax, keySharePercent),
+})
+
+/**
+ * Counts the request as an open call. Throws the 503 of a full process, or the 429 of a key that has used its share.
+ */
+export const takePlace = ({ calls }: Capacity, trace: Trace): void => {
+  const owner = ownerOf(trace)
+  const taken = calls.take(owner, 1)
+  if (taken === 'none left') throw tooBusy()
+  if (taken === 'own share used') throw shareUsed('open calls')
+  trace.places++
+}
+
+/**
+ * Moves an open call to the count of this vendor. Returns the refusal when as many calls as allowed already wait for
+ * it, because a silent vendor must not take all the places.
+ */
+export const takeVendor = (capacity: Capacity, trace: Trace, vendor: string): Refusal | undefined => {
+  leaveVendor(capacity, trace)
+  // Its places were given back, so its caller has gone.
+  if (trace.places === 0) return undefined
+  const own = `${ownerOf(trace)} ${vendor}`
+  if (capacity.ownVendors.take(own, 1) !== 'taken') return shareUsed(`open calls at ${vendor}`)
+  if (capacity.vendors.take(vendor, 1) !== 'taken') {
+    capacity.ownVendors.giveBack(own, 1)
+    return unavailable(`Too many calls are already waiting for the vendor ${vendor}.`)
+  }
+  trace.atVendor = vendor
+  return undefined
+}
+
+const leaveVendor = ({ vendors, ownVendors }: Capacity, trace: Trace): void => {
+  const { atVendor } = trace
+  if (atVendor === undefined) return
+  vendors.giveBack(atVendor, 1)
+  ownVendors.giveBack(`${ownerOf(trace)} ${atVendor}`, 1)
+  trace.atVendor = undefined
+}
+
+/** Counts a socket of the key until it is closed. Throws the same refusals. */
+export const takeSocket = ({ sockets }: Capacity, keyId: string): void => {
+  const taken = sockets.take(keyId, 1)
+  if (taken === 'none left') throw unavailable('The server has reached its limit of open sockets.')
+  if (taken === 'own share used') throw shareUsed('open sockets')
+}
+
+/** Who the bytes are counted for, and how many so far: the trace of a request, or a stand-in where there is none. */
+export type ByteOwner = Pick<Trace, 'owner' | 'keyId' | 'bytes'>
+
+/** Counts what `work` keeps for a key while no request waits for it; all of it is given back at its end. */
+export const countedFor = async <T>(
+  { bytes }: Capacity,
+  keyId: string,
+  work: (owner: ByteOwner) => Promise<T>,
+): Promise<T> => {
+  const owner: ByteOwner = { keyId, bytes: 0 }
+  try {
+    return await work(owner)
+  } finally {
+    bytes.giveBack(ownerOf(owner), owner.bytes)
+  }
+}
+
+/** Counts bytes that are about to be kept for the request. Throws the same refusals. */
+export const takeBytes = ({ bytes }: Capacity, trace: ByteOwner, amount: number): void => {
+  const owner = ownerOf(trace)
+  const taken = bytes.take(owner, amount)
+  if (taken === 'none left') throw unavailable('The server has no memory left for further requests.')
+  if (taken === 'own share used') throw shareUsed('memory for requests')
+  trace.bytes += amount
+}
+
+/** Gives back a part of the counted bytes. */
+export const giveBackBytes = ({ bytes }: Capacity, owner: ByteOwner, amount: number): void => {
+  bytes.giveBack(ownerOf(owner), amount)
+  owner.bytes -= amount
+}
+
+/**
+ * Parses a body whose bytes are already counted. The memory of its values is counted before they are built. Throws the
+ * Refusal.
+ */
+export const readWeighed = (capacity: Capacity, trace: ByteOwner, bytes: Uint8Array): JsonBody => {
+  const scan = scanJson(bytes)
+  takeBytes(capacity, trace, scan.weight)
+  return must(readJsonBody(bytes, scan))
+}
+
+/** Smaller answers are not scanned: parsed, they take at most 36 times their bytes, which is little. */
+const WEIGHED_FROM = 16 * 1024
+const JSON_BEGINS = [0x7b, 0x5b]
+
+/**
+ * Counts the memory that a vendor's answer will take once parsed; its bytes are already counted. Throws the same
+ * refusals.
+ */
+const weighAnswer = (capacity: Capacity, trace: ByteOwner, answer: Uint8Array): void => {
+  if (answer.length >= WEIGHED_FROM && JSON_BEGINS.includes(answer[0] ?? 0))
+    takeBytes(capacity, trace, scanJson(answer, Number.POSITIVE_INFINITY).weight)
+}
+
+/** Counts an answer that an exchange reads whole. */
+export class CountedAnswer implements Counting {
+  readonly #capacity: Capacity
+  readonly #owner: ByteOwner
+
+  constructor(capacity: Capacity, owner: ByteOwner) {
+    this.#capacity = capacity
+    this.#owner = owner
+  }
+
+  take(bytes: number): void {
+    takeBytes(this.#capacity, this.#owner, bytes)
+  }
+
+  weigh(answer: Uint8Array): void {
+    weighAnswer(this.#capacity, this.#owner, answer)
+  }
+}
+
+/** Gives back all that the request took; does nothing the second time. */
+export const letGo = (capacity: Capacity, trace: Trace): void => {
+  const { calls, bytes, overload } = capacity
+  leaveVendor(capacity, trace)
+  if (trace.caller !== undefined) overload.leave(trace.caller)
+  trace.caller = undefined
+  const owner = ownerOf(trace)
+  if (trace.places > 0) calls.giveBack(owner, trace.places)
+  if (trace.bytes > 0) bytes.giveBack(owner, trace.bytes)
+  trace.places = 0
+  trace.bytes = 0
+}
+
+/** Whose share is used: the key's, if it is known by then; all callers without a key share one. */
+const ownerOf = (trace: ByteOwner): string => {
+  trace.owner ??= trace.keyId ?? 'guests'
+  return trace.owner
+}
+
+/**
+ * Admits a call, or turns it away before any work is done for it. `caller` is the credential as sent, valid or not:
+ * here it only tells callers apart. Throws the 503 of a full or overloaded process.
+ */
+export const enter = (capacity: Capacity, openCallsMax: number, caller: string, trace: Trace): void => {
+  if (capacity.calls.used() >= openCallsMax) throw tooBusy()
+  if (capacity.overload.turnsAway(caller)) throw overloaded()
+  capacity.overload.enter(caller)
+  trace.caller = caller
+}
+
+export const overloaded = (): Refusal => unavailable('The server is overloaded.')
+
+/** The 503 of a server that has reached its limit of open calls. */
+const tooBusy = (): Refusal => unavailable('The server has reached its limit of open calls.')
+
+const shareUsed = (what: string): Refusal =>
+  refuse(
+    'rate_limit_exceeded',
+    `Your key has reached its limit of ${what}; try again when some have ended.`,
+    retryIn(1),
+  )

@@ -1,0 +1,82 @@
+/** An ended call as a span, by OpenTelemetry's semantic conventions for generative AI; never with content. */
+import { decimalFromNano } from '../../core/money.ts'
+import { inputTokens, outputTokens } from '../../core/usage.ts'
+import type { Catalogue } from '../../pricing/catalogue.ts'
+import type { Gateway } from './gateway.ts'
+import type { SpanNote, Traces } from './spans.ts'
+import type { Trace } from './trace.ts'
+
+/** Vendors that the conventions name differently. */
+const providers: Readonly<Record<string, string>> = {
+  azure: 'azure.ai.openai',
+  bedrock: 'aws.bedrock',
+  google: 'gcp.gemini',
+  mistral: 'mistral_ai',
+  vertex: 'gcp.vertex_ai',
+  xai: 'x_ai',
+}
+
+export const providerName = (vendor: string): string => providers[vendor] ?? vendor
+
+type Ended = { readonly status: number; readonly nowMs: number }
+
+/** Passes a traced call on to the exporter. */
+export const endSpan = (gateway: Gateway, traces: Traces, trace: Trace, { status, nowMs }: Ended): void => {
+  const { steps, parent, startedMs, firstOutMs, askedMs } = trace
+  if (steps === undefined) return
+  const first =
+    firstOutMs === undefined || askedMs === undefined
+      ? []
+      : [{ name: 'first token', fromMs: askedMs, toMs: firstOutMs }]
+  const call: SpanNote = {
+    name: [operationOf(gateway.offering.catalogue, trace), trace.model]
+      .filter((part) => part !== undefined)
+      .join(' '),
+    fromMs: startedMs,
+    toMs: nowMs,
+    failed: status >= 500 || trace.ended === 'vendor_failed',
+    attributes: attributesOf(gateway, trace, status),
+  }
+  traces.end({ parent, call, steps: [...steps, ...first] }, { nowMs, now: gateway.clock.now() })
+}
+
+const operations = { chat: 'chat', embeddings: 'embeddings', media: 'generate_media' }
+
+const operationOf = (catalogue: Catalogue, { model, endpoint = '' }: Trace): string => {
+  if (endpoint.startsWith('/v1beta/')) return 'generate_content'
+  const kind = model === undefined ? undefined : catalogue.find(model)?.kind
+  return kind === undefined ? endpoint : operations[kind]
+}
+
+const attributesOf = (
+  gateway: Gateway,
+  trace: Trace,
+  status: number,
+): NonNullable<SpanNote['attributes']> => {
+  const { model, vendor, usage, charged, ended, keyId } = trace
+  const entry = model === undefined ? undefined : gateway.offering.catalogue.find(model)
+  return {
+    'gen_ai.operation.name': operationOf(gateway.offering.catalogue, trace),
+    ...(vendor === undefined ? {} : { 'gen_ai.provider.name': providerName(vendor) }),
+    ...(model === undefined ? {} : { 'gen_ai.request.model': model }),
+    ...(entry === undefined || usage === undefined ? {} : { 'gen_ai.response.model': entry.upstreamName }),
+    ...(usage === undefined
+      ? {}
+      : {
+          'gen_ai.usage.input_tokens': inputTokens(usage),
+          'gen_ai.usage.output_tokens': outputTokens(usage),
+          ...(usage.cache_read === undefined
+            ? {}
+            : { 'gen_ai.usage.cache_read.input_tokens': usage.cache_read }),
+        }),
+    'http.response.status_code': status,
+    'http.route': trace.endpoint ?? '',
+    ...(ended === undefined || ended === 'ok' ? {} : { 'error.type': ended }),
+    'turnpike.call.id': trace.callId,
+    'turnpike.attempts': trace.attempts,
+    ...(keyId === undefined ? {} : { 'turnpike.key.id': keyId }),
+    ...(charged === undefined || usage === undefined
+      ? {}
+      : { 'turnpike.charge_usd': decimalFromNano(charged) }),
+  }
+}

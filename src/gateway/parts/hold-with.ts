@@ -1,0 +1,16 @@
+/** A hold with something more to do when it is settled or voided. */
+import type { Hold } from '../../book/contract.ts'
+
+/** The same hold with other ends. A plain copy would lose the methods of its class. */
+export const holdWith = (hold: Hold, ends: Partial<Pick<Hold, 'settle' | 'void'>>): Hold => ({
+  callId: hold.callId,
+  get opened() {
+    return hold.opened
+  },
+  amount: () => hold.amount(),
+  extend: (to, spent, waits) => hold.extend(to, spent, waits),
+  checkpoint: (spent) => hold.checkpoint(spent),
+  settle: (cost, detail, answer) => hold.settle(cost, detail, answer),
+  void: () => hold.void(),
+  ...ends,
+})

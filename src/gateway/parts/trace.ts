@@ -1,0 +1,110 @@
+/** The trace of one call: its identity, and what its log line and the answer's headers report. */
+import type { RateVerdict } from '../../book/contract.ts'
+import type { Nano } from '../../core/money.ts'
+import type { Instant } from '../../core/time.ts'
+import type { Usage } from '../../core/usage.ts'
+import type { CallId } from '../../ledger/types.ts'
+import type { Key } from '../../tenancy/key.ts'
+import { rateWindows } from '../../tenancy/rates.ts'
+import type { SpanNote, SpanParent } from './spans.ts'
+
+/** Where a request comes from: the other end of its connection, which may be a proxy's, and its headers. */
+export type From = {
+  readonly request: { readonly headers: Pick<Headers, 'get'> }
+  peer(): string | undefined
+}
+
+export type Trace = {
+  callId: CallId
+  readonly startedMs: number
+  /** The request's method and its address in the route table, which names nobody. */
+  method?: string
+  path?: string
+  /** The address in the route table, if it runs calls. */
+  endpoint?: string
+  keyId?: string
+  /** Where the request comes from. */
+  from?: From
+  /** The key whose credential the request has. */
+  key?: Key
+  model?: string
+  vendor?: string
+  /** The place of the vendor's key in its list. */
+  vendorKey?: string
+  attempts: number
+  firstByteMs?: number
+  /** When the first piece of a stream was ready for its caller. */
+  firstOutMs?: number
+  /** Time spent on attempts that failed. */
+  lostMs: number
+  /**
+   * For the attempt that was answered: when it was sent, when its answer began, and when it ended. Absent for a job.
+   */
+  askedMs?: number | undefined
+  begunMs?: number
+  answeredMs?: number
+  /** For a traced call: the caller's span, and the steps so far; see spans.ts. */
+  parent?: SpanParent | undefined
+  steps?: SpanNote[]
+  /** What was charged, once the charge is durable. */
+  usage?: Usage
+  cacheSaved?: Nano | undefined
+  charged?: Nano
+  ended?: string
+  /** Whose share its places and bytes are taken from; see capacity.ts. */
+  owner?: string
+  /** Whose call it counts as; see capacity.ts. */
+  caller?: string | undefined
+  places: number
+  /** The vendor whose open calls it is counted among; see capacity.ts. */
+  atVendor?: string | undefined
+  bytes: number
+  /**
+   * Nothing more happens under this trace: its stream has ended and the charge is known, or another call's answer is
+   * read. `ended` may be there before, while the charge is being written.
+   */
+  over?: boolean
+  /** The call goes on after its request was answered, and ends like a stream. */
+  background?: boolean
+  /** Called when the stream is over. */
+  onEnded?: () => void
+  /** Headers for the answer, whatever that is. */
+  readonly headers: Record<string, string>
+}
+
+export const newTrace = (callId: CallId, startedMs: number): Trace => ({
+  callId,
+  startedMs,
+  attempts: 0,
+  lostMs: 0,
+  places: 0,
+  bytes: 0,
+  headers: {},
+})
+
+/** The stream of this trace has ended, and its charge is known. */
+export const endStream = (trace: Trace): void => {
+  trace.over = true
+  trace.onEnded?.()
+}
+
+type RateState = Pick<RateVerdict, 'limit' | 'remaining' | 'resetAt'> &
+  Partial<Pick<RateVerdict, 'rate' | 'tokens'>>
+
+/**
+ * The headers on every answer to a rate-limited key: the window that binds most tightly (named, unless it is requests
+ * per minute), and the tokens of the minute.
+ */
+export const addRateHeaders = ({ headers }: Trace, state: RateState): void => {
+  const { rate, limit, remaining, resetAt, tokens } = state
+  headers['x-ratelimit-limit'] = String(limit)
+  headers['x-ratelimit-remaining'] = String(remaining)
+  headers['x-ratelimit-reset'] = secondsOf(resetAt)
+  if (rate !== undefined && rate !== 'rpm') headers['x-ratelimit-window'] = rateWindows[rate].member
+  if (tokens === undefined) return
+  headers['x-ratelimit-limit-tokens'] = String(tokens.limit)
+  headers['x-ratelimit-remaining-tokens'] = String(tokens.remaining)
+  headers['x-ratelimit-reset-tokens'] = secondsOf(tokens.resetAt)
+}
+
+const secondsOf = (at: Instant): string => String(Math.ceil(at / 1000))
