@@ -1,0 +1,141 @@
+/**
+ * An act of the control plane: what somebody does to keys, wallets, tenants or the house, said once. Each face (HTTP, the
+ * console, the command line, machines) reads its input in its own way, performs the act, and writes what it shows.
+ */
+import { z } from 'zod'
+import type { Book } from '../book/contract.ts'
+import { readAs } from '../core/body.ts'
+import type { JsonObject } from '../core/json-body.ts'
+import type { KeyedHash } from '../core/keyed-hash.ts'
+import type { Log } from '../core/log.ts'
+import { must, Refusal } from '../core/refusal.ts'
+import type { Clock } from '../core/time.ts'
+import type { ConsoleSettings, Receipts } from '../gateway/parts/gateway.ts'
+import type { StripePayments } from '../payment/stripe.ts'
+import type { Catalogue } from '../pricing/catalogue.ts'
+import type { CallSettings } from '../settings/calls.ts'
+import type { Store } from '../store/port.ts'
+import type { Right } from './rights.ts'
+import type { Who } from './who.ts'
+
+/** What acts work with. A gateway has all of it; a command makes it from the ledger alone. */
+export type Control = {
+  readonly store: Store
+  /** Changes that resolve once no process can admit a call on the old state. */
+  readonly book: Pick<Book, 'changeKey' | 'deleteKey' | 'untilKnown'>
+  readonly clock: Clock
+  readonly hash: KeyedHash
+  readonly offering: { readonly catalogue: Catalogue }
+  readonly options: Pick<CallSettings, 'planRpm' | 'creditNano'>
+  /**
+   * Who charges cards, with by how much a wallet is topped up in a UTC day at most; a command that opens no checkout
+   * knows only that.
+   */
+  readonly payments: {
+    readonly stripe?: (Pick<StripePayments, 'topUpDailyMax'> & Partial<StripePayments>) | undefined
+    readonly x402?: unknown
+  }
+  readonly newCallId: () => string
+  readonly log?: Pick<Log, 'warn'>
+  /** What issues and checks receipts; absent where they are off, and for commands. */
+  readonly receipts?: Receipts
+  /** What the operator set for the console; links of a command are shown to who runs it. */
+  readonly console?: ConsoleSettings | undefined
+  /** Where payers come back to, if not to what the operator set. */
+  readonly returnTo?: { readonly origin: string; readonly back?: string }
+  /** The address under which people reach the console, for links. */
+  readonly origin?: string | undefined
+}
+
+/** An act under way. */
+export type Acting = {
+  readonly control: Control
+  readonly who: Who
+  /** An act that changes things says so where it knows that it changed nothing: then who looked is recorded instead. */
+  readonly unchanged?: () => void
+}
+
+export type Shape = Readonly<Record<string, z.ZodType>>
+type InputOf<Members extends Shape> = z.output<z.ZodObject<Members>>
+
+export type Act<Members extends Shape = Shape, Shown = unknown> = {
+  /** Such as `key.create`: the subject and the verb. */
+  readonly name: string
+  readonly summary: string
+  /** It needs one of these rights. */
+  readonly may: readonly Right[]
+  /** Every member of its input, wherever a face takes it from: path, query, body, header or option. */
+  readonly input: Members
+  /** What must hold of the members together. */
+  readonly check?: {
+    readonly holds: (input: Readonly<Record<string, unknown>>) => boolean
+    readonly param: string
+    readonly message: string
+  }
+  /** What is said of a member that it does not take. */
+  readonly strangers?: string
+  /** What it shows. Amounts are nano-USD (`bigint`); each face writes them in its form. */
+  readonly shows: z.ZodType<Shown>
+  /**
+   * It changes something: one event for each thing that it changes, in the transaction of that change, and none when it is
+   * refused. Some acts give the same value again with an event, others notice.
+   */
+  readonly changes: boolean
+  does(acting: Acting, input: InputOf<Members>): Promise<Shown>
+}
+
+/** States an act; its types are those of its schemas. */
+export const act = <Members extends Shape, Shown>(it: Act<Members, Shown>): Act<Members, Shown> => it
+
+/** An act whatever it takes and shows, for tables of them. */
+export type AnyAct = Act
+
+/** The schema of those members that a face reads from a body, which refuses others or is loose. */
+export const bodyOf = (
+  { input, check, strangers }: AnyAct,
+  members = Object.keys(input),
+  others: 'refused' | 'loose' = 'refused',
+): z.ZodType => {
+  const shape = Object.fromEntries(members.map((name) => [name, input[name] as z.ZodType]))
+  const error =
+    strangers === undefined
+      ? undefined
+      : (issue: { readonly code?: string }) => (issue.code === 'unrecognized_keys' ? strangers : undefined)
+  const read =
+    others === 'loose'
+      ? z.looseObject(shape)
+      : z.strictObject(shape, error === undefined ? undefined : { error })
+  return check === undefined
+    ? read
+    : read.refine(check.holds, { path: [check.param], message: check.message })
+}
+
+const inputs = new WeakMap<AnyAct, z.ZodType>()
+const inputOf = (it: AnyAct): z.ZodType => {
+  const known = inputs.get(it) ?? bodyOf(it)
+  inputs.set(it, known)
+  return known
+}
+
+/**
+ * Performs an act: checks the right, reads the input, does it, and records that who leaves an event of each use has looked.
+ * Throws the refusal of what is wrong, which is the same in every face. `read` is called once the caller is known to have
+ * the right.
+ */
+export const perform = async <Members extends Shape, Shown>(
+  control: Control,
+  who: Who,
+  it: Act<Members, Shown>,
+  read: () => JsonObject | Promise<JsonObject>,
+): Promise<Shown> => {
+  must(who.lacks(it.may))
+  const input = readAs(inputOf(it) as z.ZodType<InputOf<Members>>, await read())
+  if (input instanceof Refusal) throw input
+  let { changes } = it
+  const unchanged = () => {
+    changes = false
+  }
+  const shown = await it.does({ control, who, unchanged }, input)
+  if (!changes) await who.looked?.(it.name)
+  return shown
+}

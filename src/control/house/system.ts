@@ -1,0 +1,290 @@
+/** Acts on the running server: its processes, vendors, settings, books and sums. The ledger stays as it is. */
+import { z } from 'zod'
+import { refuse } from '../../core/refusal.ts'
+import type { Gateway } from '../../gateway/parts/gateway.ts'
+import type { CallLine } from '../../store/reports/report-port.ts'
+import type { VendorSetup } from '../../vendors/setup.ts'
+import { type Acting, act, type Control } from '../act.ts'
+import { flag, isoOf } from '../read.ts'
+import { time, usd } from '../shown-key.ts'
+import { checkWholeHouse } from '../who.ts'
+
+/** What a server that runs knows beside the ledger. */
+type Server = Pick<
+  Gateway,
+  'book' | 'clock' | 'config' | 'instance' | 'offering' | 'options' | 'store' | 'watch'
+>
+
+const runs = (control: Control): control is Control & Server => 'instance' in control
+
+/** The server that runs; a command that has the ledger alone is refused. */
+export const serverOf = (acting: Acting): Server => {
+  checkWholeHouse(acting.who)
+  if (!runs(acting.control)) throw refuse('not_found', 'A running server tells this, and no command.')
+  return acting.control
+}
+
+const system = z
+  .object({
+    engine: z.string(),
+    instance: z.string(),
+    fresh: z.boolean(),
+    open_calls: z.int(),
+    queued: z.int(),
+    oldest_queued_ms: z.int(),
+    journal: z.string().nullable().describe('Its folder'),
+    rolled_up_until: time,
+    memory_mb: z.int(),
+    books: z.object({
+      trouble: z.string().nullable().describe('What is wrong with the books; null while all laws hold'),
+      looked_at: time.nullable(),
+    }),
+    config: z
+      .object({
+        version: z.string(),
+        applied_at: time,
+        trouble: z.string().nullable().describe('Why the newest is not valid; null while it is in use'),
+        needs_restart: z.array(z.string()),
+      })
+      .nullable()
+      .describe('The configuration of this process; null where it cannot change'),
+    processes: z.array(
+      z.object({
+        id: z.string(),
+        beat_at: time.nullable().describe('null for one that has left'),
+        leases: z.int(),
+        lent_usd: usd,
+        open_calls: z.int(),
+        held_usd: usd,
+      }),
+    ),
+  })
+  .meta({ id: 'System' })
+
+const configOf = ({ config }: Server) => {
+  if (config === undefined) return null
+  const { version, appliedAt, refused, needsRestart } = config.status()
+  return {
+    version,
+    applied_at: isoOf(appliedAt),
+    trouble: refused?.errors.join('; ') ?? null,
+    needs_restart: [...needsRestart],
+  }
+}
+
+export const systemGet = act({
+  name: 'system.get',
+  summary: 'The processes, what they have borrowed, and the books.',
+  may: ['system'],
+  changes: false,
+  input: {},
+  shows: system,
+  does: async (acting) => {
+    const server = serverOf(acting)
+    const { book, store, instance, offering } = server
+    const { books } = server.watch
+    const { fresh, openCalls, queued, oldestQueuedMs } = book.health()
+    const [rolledUpUntil, processes] = await Promise.all([store.reports.rollUp(), store.reports.processes()])
+    const lookedAt = books?.lookedAt()
+    return {
+      engine: store.engine,
+      instance,
+      fresh,
+      open_calls: openCalls,
+      queued,
+      oldest_queued_ms: Math.round(oldestQueuedMs),
+      journal: offering.setup?.journal ?? null,
+      rolled_up_until: isoOf(rolledUpUntil),
+      memory_mb: Math.round(process.memoryUsage().rss / 1_000_000),
+      books: {
+        trouble: books?.trouble() ?? null,
+        looked_at: lookedAt === undefined ? null : isoOf(lookedAt),
+      },
+      config: configOf(server),
+      processes: processes.map(({ id, beatAt, leases, lent, openCalls: open, held }) => ({
+        id,
+        beat_at: beatAt === 0 ? null : isoOf(beatAt),
+        leases,
+        lent_usd: lent,
+        open_calls: open,
+        held_usd: held,
+      })),
+    }
+  },
+})
+
+const vendors = z
+  .object({
+    data: z.array(
+      z.object({
+        id: z.string(),
+        name: z.string(),
+        keys: z.array(z.string()).describe('By their last four letters'),
+        calls: z.int().describe('Of the newest calls of all'),
+        failed: z.int().describe('Of those, ended by the vendor'),
+        first_byte_ms: z.int().nullable().describe('Their median'),
+        took_ms: z.int().nullable().describe('Their median'),
+        failing: z.array(
+          z.object({ key: z.string(), model: z.string().nullable(), failures: z.int(), seconds: z.int() }),
+        ),
+      }),
+    ),
+    of_calls: z.int(),
+    off: z.array(z.object({ id: z.string(), variable: z.string() })),
+  })
+  .meta({ id: 'VendorList' })
+
+/** How many calls a vendor is judged by. */
+const NEWEST = 500
+
+const median = (values: readonly number[]): number | null => {
+  const sorted = [...values].sort((a, b) => a - b)
+  return sorted.length === 0 ? null : Math.round(sorted[Math.trunc(sorted.length / 2)] ?? 0)
+}
+
+/**
+ * What is failing at a vendor in this process, until its next success: a key with all its models, or one model at a
+ * key. It is also shown after its rest is over, which is soon, because somebody who looks at night must see it.
+ */
+const failingOf = ({ offering: { traffic }, clock }: Server, { vendor, secrets }: VendorSetup) => {
+  const now = clock.monotonicMs()
+  return [...traffic.health].flatMap(([name, { failures, restingUntilMs }]) => {
+    const [key = '', model] = name.split(' ', 2)
+    const [id, index] = key.split('#')
+    if (id !== vendor.id) return []
+    const secret = secrets[Number(index)]
+    return [
+      {
+        key: secret === undefined ? 'no key' : `…${secret.reveal().slice(-4)}`,
+        model: model ?? null,
+        failures,
+        seconds: Math.max(0, Math.ceil((restingUntilMs - now) / 1_000)),
+      },
+    ]
+  })
+}
+
+const shownVendor = (server: Server, setup: VendorSetup, newest: readonly CallLine[]) => {
+  const { vendor, secrets } = setup
+  const details = newest.flatMap(({ detail }) => (detail?.vendor === vendor.id ? [detail] : []))
+  const ended = details.filter((detail) => detail.ended === 'ok')
+  return {
+    id: vendor.id,
+    name: vendor.name,
+    keys: secrets.map((secret) => `…${secret.reveal().slice(-4)}`),
+    calls: details.length,
+    failed: details.filter((detail) => detail.ended === 'vendor_failed').length,
+    first_byte_ms: median(ended.map(({ firstByteMs }) => firstByteMs)),
+    took_ms: median(ended.map(({ tookMs }) => tookMs)),
+    failing: failingOf(server, setup),
+  }
+}
+
+export const vendorList = act({
+  name: 'vendor.list',
+  summary:
+    'The vendors that are on: their keys, what rests after failures, and the outcome of the newest calls.',
+  may: ['system'],
+  changes: false,
+  input: {},
+  shows: vendors,
+  does: async (acting) => {
+    const server = serverOf(acting)
+    const newest = await server.store.reports.calls({ orgs: 'all', most: NEWEST })
+    return {
+      data: [...server.offering.vendors.values()].map((one) => shownVendor(server, one, newest)),
+      of_calls: newest.length,
+      off: [...(server.offering.setup?.off ?? [])],
+    }
+  },
+})
+
+const setup = z
+  .object({
+    settings: z.array(
+      z.object({
+        group: z.string(),
+        name: z.string(),
+        value: z.string().nullable(),
+        from: z.enum(['environment', 'default', 'unset']),
+        secret: z.boolean(),
+        allowed: z.string(),
+        meaning: z.string(),
+      }),
+    ),
+    markup: z.string(),
+    discount: z.string(),
+    overridden: z.array(z.string()),
+    trials: z.object({
+      amount_usd: usd,
+      daily_usd: usd,
+      given_today_usd: usd,
+      claimed: z.int(),
+      active: z.int(),
+    }),
+    referrals: z.object({ codes: z.int(), claimed: z.int(), given_usd: usd }),
+  })
+  .meta({ id: 'Setup' })
+
+export const setupGet = act({
+  name: 'setup.get',
+  summary: 'The settings with the source of each, price factors, trials and referrals; read-only.',
+  may: ['system'],
+  changes: false,
+  input: {},
+  shows: setup,
+  does: async (acting) => {
+    const { options, offering, store } = serverOf(acting)
+    const gifts = await store.reports.gifts()
+    return {
+      settings: (offering.setup?.settings ?? []).map(({ value, ...row }) => ({
+        ...row,
+        value: value ?? null,
+      })),
+      markup: offering.setup?.markup ?? '1',
+      discount: offering.setup?.discount ?? '1',
+      overridden: [...(offering.setup?.overridden ?? [])],
+      trials: {
+        amount_usd: options.trial.amount,
+        daily_usd: options.trial.dailyAmount,
+        given_today_usd: gifts.trialsToday,
+        claimed: gifts.trials,
+        active: gifts.activeTrials,
+      },
+      referrals: { codes: gifts.codes, claimed: gifts.referrals, given_usd: gifts.referred },
+    }
+  },
+})
+
+export const auditRun = act({
+  name: 'audit.run',
+  summary: 'Checks the sums of the books now, or with `all` every law.',
+  may: ['system'],
+  changes: false,
+  input: { all: flag().describe('Also what reads the detail of each call') },
+  shows: z
+    .object({
+      data: z.array(z.object({ check: z.string(), ok: z.boolean(), detail: z.string().nullable() })),
+    })
+    .meta({ id: 'Audit' }),
+  does: async (acting, { all = false }) => {
+    checkWholeHouse(acting.who)
+    const rows = await acting.control.store.ledger.audit(all ? 'all' : 'sums')
+    return { data: rows.map(({ check, ok, detail }) => ({ check, ok, detail: detail ?? null })) }
+  },
+})
+
+export const rollUp = act({
+  name: 'roll_up.run',
+  summary: 'Brings the sums of the reports up to date; with `rebuild` it sums the ledger again.',
+  may: ['system'],
+  changes: false,
+  input: { rebuild: flag().describe('Discards the sums first') },
+  shows: z.object({ until: time.describe('Later calls are summed from the ledger') }).meta({ id: 'RollUp' }),
+  does: async (acting, { rebuild = false }) => {
+    checkWholeHouse(acting.who)
+    const { reports } = acting.control.store
+    if (rebuild) await reports.forgetRollUps()
+    return { until: isoOf(await reports.rollUp()) }
+  },
+})

@@ -1,0 +1,85 @@
+/** A key under an id that the caller chose: made if there is none, else given these limits. A repeat changes nothing. */
+
+import { isDeepStrictEqual } from 'node:util'
+import { z } from 'zod'
+import { invalid } from '../core/refusal.ts'
+import { storable } from '../core/storable.ts'
+import type { Key } from '../tenancy/key.ts'
+import { limitList, sameLimit } from '../tenancy/limits.ts'
+import { keyLabel, type LimitsBody, limitMembers, saysWhat, toLimits } from '../tenancy/limits-body.ts'
+import { act } from './act.ts'
+import { changedSince, keyChange } from './change-key.ts'
+import { usable } from './key-named.ts'
+import { showOne } from './keys.ts'
+import { makeKey } from './make-key.ts'
+import { etag } from './read.ts'
+import { readLimits } from './read-limits.ts'
+import { keyShape } from './shown-key.ts'
+
+/** Whether the key has all that already. */
+const has = (key: Key, label: string, { canManage, disabled, aliases, ...limits }: LimitsBody): boolean =>
+  key.label === label &&
+  limitList.every(([name]) => sameLimit(limits[name] ?? undefined, key.limits[name])) &&
+  isDeepStrictEqual(aliases ?? undefined, key.aliases) &&
+  (canManage ?? key.canManage) === key.canManage &&
+  (disabled ?? key.disabledReason !== undefined) === (key.disabledReason !== undefined)
+
+const ID = /^key_[\w-]{1,60}$/
+
+export const keyPut = act({
+  name: 'key.put',
+  summary:
+    'Makes the key of this id, or gives it these limits: all of them, so that what is left out binds no more. Its value is shown when it is made.',
+  may: ['keys'],
+  changes: true,
+  input: {
+    key: z
+      .string()
+      .regex(ID, 'must begin with key_, and have at most 60 letters, digits, _ and - after that'),
+    label: keyLabel,
+    wallet: z.string('must be the id of a wallet').optional(),
+    parent: z.string('must be the id of a key').optional(),
+    sub_wallet: z.string('must be the id of a sub-wallet').optional(),
+    if_version: etag,
+    ...limitMembers,
+  },
+  check: saysWhat,
+  strangers: toLimits,
+  shows: z
+    .object({ ...keyShape, key: z.string().nullable().describe('Its value if it was made now, else null') })
+    .meta({ id: 'KeyPut' }),
+  does: async (acting, { key: id, ...wanted }) => {
+    const { label, wallet, parent, sub_wallet: sub, if_version: version, ...rest } = wanted
+    const known = await acting.control.store.keys.key(id)
+    if (known === undefined) {
+      if (version !== undefined) throw changedSince()
+      const { disabled, ...limits } = readLimits(acting.control, rest)
+      if (disabled === true)
+        throw invalid('disabled', "'disabled' is for keys that there are; make the key, then disable it.")
+      const made = await makeKey(acting, { id, label, limits, sub, wallet, parent })
+      // Somebody else may have made it at the same moment: then it is given these limits.
+      if (made.key.found !== true) return { ...(await showOne(acting, id)), key: made.token }
+    }
+    const { key } = await usable(acting, id)
+    const misplaced =
+      wallet !== undefined && wallet !== key.walletId
+        ? 'wallet'
+        : parent !== undefined && parent !== key.ancestors[0]
+          ? 'parent'
+          : sub !== undefined && sub !== key.subWallet
+            ? 'sub_wallet'
+            : undefined
+    if (misplaced !== undefined)
+      throw invalid(misplaced, `'${misplaced}' of a key cannot be changed here; '${id}' has another one.`)
+    const all = Object.fromEntries(
+      limitList.map(([, { member }]) => [
+        member,
+        (rest as Readonly<Record<string, unknown>>)[member] ?? null,
+      ]),
+    )
+    const body = { aliases: null, ...all, ...rest }
+    if (has(key, storable(label), readLimits(acting.control, body))) acting.unchanged?.()
+    else await keyChange.does(acting, { key: id, label, if_version: version, ...body })
+    return { ...(await showOne(acting, id)), key: null }
+  },
+})

@@ -1,0 +1,211 @@
+/** The act that reports use: calls, tokens and costs of a span, summed by groups; equal to the ledger. */
+import { z } from 'zod'
+import { invalid } from '../../core/refusal.ts'
+import { DAY_MS, type Instant } from '../../core/time.ts'
+import {
+  type Counted,
+  type ReportLine,
+  type UsageGroup,
+  usageGroups,
+} from '../../store/reports/report-port.ts'
+import { act } from '../act.ts'
+import { count, instant, isoOf } from '../read.ts'
+import { usd } from '../shown-key.ts'
+import { scopeMembers, scopeOf } from './scope.ts'
+
+const SPAN_MS = 30 * DAY_MS
+/** The statement of a report by month names each of them. */
+const MONTHS_MOST_MS = 3_660 * DAY_MS
+const ROWS_USUAL = 10_000
+export const ROWS_MOST = 1_000_000
+
+const moment = instant(' (in an address, its + is written %2B)')
+
+const groups = z
+  .string()
+  .default('day,model')
+  .transform((text, context): readonly UsageGroup[] => {
+    const names = text === '' ? [] : text.split(',')
+    const read = usageGroups.filter((group) => names.includes(group))
+    if (read.length === names.length) return read
+    context.issues.push({
+      code: 'custom',
+      message: `is a list of ${usageGroups.join(', ')}, each at most once`,
+      input: text,
+    })
+    return z.NEVER
+  })
+
+const counted = {
+  requests: z.int(),
+  input_tokens: z.int(),
+  output_tokens: z.int(),
+  cached_tokens: z.int().describe('Of the input tokens, those that vendors read from their caches'),
+  cache_write_tokens: z
+    .int()
+    .describe('Of the input tokens, those that vendors wrote to their caches and billed as such'),
+  cache_hit_rate: z
+    .number()
+    .nullable()
+    .describe('`cached_tokens` as a share of `input_tokens`, from 0 to 1; null without input'),
+  cache_saved_usd: usd.describe(
+    'What the input would have cost without caches, less what it cost; negative if writing to them cost more than reading saved',
+  ),
+  cost_usd: usd,
+}
+
+const row = z.object({
+  hour: z.string().optional(),
+  day: z.string().optional(),
+  month: z.string().optional(),
+  model: z.string().optional(),
+  key: z.string().nullable().optional().describe('null for all keys together that `top` leaves out'),
+  label: z.string().optional(),
+  parent: z.string().nullable().optional(),
+  deleted: z.boolean().optional(),
+  reference: z.string().optional().describe('The reseller’s own name of the tenant'),
+  vendor: z.string().optional(),
+  status: z.string().optional(),
+  sub_wallet: z.string().nullable().optional(),
+  sub_wallet_label: z.string().nullable().optional(),
+  payment_mode: z.string().optional(),
+  ...counted,
+})
+type UsageRow = z.output<typeof row>
+
+const RATE_PARTS = 10_000
+
+const shownCounts = (line: Counted) => ({
+  requests: line.requests,
+  input_tokens: line.inputTokens,
+  output_tokens: line.outputTokens,
+  cached_tokens: line.cachedTokens,
+  cache_write_tokens: line.cacheWriteTokens,
+  cache_hit_rate:
+    line.inputTokens === 0
+      ? null
+      : Math.floor((line.cachedTokens * RATE_PARTS) / line.inputTokens) / RATE_PARTS,
+  cache_saved_usd: line.cacheSaved,
+  cost_usd: line.amount,
+})
+
+/** What is known of a key; it is not told what others call it. */
+const keyOf = ({ groups: { key = '' }, label, parent, deleted, reference }: ReportLine, byKey: boolean) =>
+  key === ''
+    ? { key: null, label: 'All other keys' }
+    : {
+        key,
+        label: label ?? '',
+        parent: parent ?? null,
+        deleted: deleted ?? false,
+        ...(byKey || reference === undefined ? {} : { reference }),
+      }
+
+const shownRow =
+  (byKey: boolean) =>
+  (line: ReportLine): UsageRow => {
+    const { hour, day, month, model, key, vendor, status, sub_wallet: sub, payment_mode: mode } = line.groups
+    return {
+      ...(hour === undefined ? {} : { hour }),
+      ...(day === undefined ? {} : { day: day.slice(0, 10) }),
+      ...(month === undefined ? {} : { month }),
+      ...(model === undefined ? {} : { model }),
+      ...(key === undefined ? {} : keyOf(line, byKey)),
+      ...(vendor === undefined ? {} : { vendor }),
+      ...(status === undefined ? {} : { status }),
+      ...(sub === undefined
+        ? {}
+        : {
+            sub_wallet: sub === '' ? null : sub,
+            sub_wallet_label: line.subLabel ?? (sub === '' ? null : ''),
+          }),
+      ...(mode === undefined ? {} : { payment_mode: mode }),
+      ...shownCounts(line),
+    }
+  }
+
+type Asked = { readonly from?: Instant | undefined; readonly to?: Instant | undefined }
+
+/** The span that is asked for: up to now and for thirty days, unless it is said. */
+const spanOf = (now: Instant, asked: Asked, groupBy: readonly UsageGroup[]) => {
+  const { to = now + 1, from = Math.min(to, now) - SPAN_MS } = asked
+  if (asked.from !== undefined && asked.to !== undefined && from > to)
+    throw invalid('from', "'from' must not be after 'to'.")
+  if (groupBy.includes('month') && to - from > MONTHS_MOST_MS)
+    throw invalid('from', "'from' and 'to' may be ten years apart at most, by month.")
+  return { from, to }
+}
+
+/** The unit of time of a report of the most expensive keys. */
+const slotOf = (groupBy: readonly UsageGroup[]) => {
+  const [slot, by, ...more] = groupBy
+  if ((slot !== 'hour' && slot !== 'day' && slot !== 'month') || by !== 'key' || more.length > 0)
+    throw invalid('top', "'top' goes with 'group_by' of hour,key, day,key or month,key.")
+  return slot
+}
+
+export const usageReport = act({
+  name: 'usage.report',
+  summary:
+    'What was used in a span, summed by groups; equal to the ledger. `from` is included and `to` is not; days are in UTC.',
+  may: ['read', 'read_own'],
+  changes: false,
+  input: {
+    from: moment,
+    to: moment,
+    group_by: groups,
+    ...scopeMembers,
+    model: z.string().optional(),
+    vendor: z.string().optional(),
+    status: z.string().optional(),
+    sort: z
+      .enum(['groups', 'cost'], 'must be groups or cost')
+      .optional()
+      .describe('In the order of the groups, or the highest cost first'),
+    top: count(1, 20).describe('So many keys by themselves, the most expensive, and all others as one'),
+    limit: count(1, ROWS_MOST).describe(`The most rows; ${ROWS_USUAL} if absent`),
+  },
+  shows: z
+    .object({
+      from: z.string(),
+      to: z.string(),
+      group_by: z.array(z.enum(usageGroups)),
+      own: z.boolean(),
+      total: z.object(counted),
+      rows: z
+        .array(row)
+        .describe(
+          'By key also `label`, `parent` and whether it is `deleted`; by sub-wallet null for calls in none. By sub-wallet or payment mode, and by hours of keys, tokens of calls whose details were deleted are left out; costs and requests are all there',
+        ),
+      has_more: z.boolean().describe('Whether there are rows beyond the limit; the total counts them'),
+    })
+    .meta({ id: 'UsageReport' }),
+  does: async (acting, { from, to, group_by: groupBy, sort, top, limit = ROWS_USUAL, ...asked }) => {
+    const { control, who } = acting
+    const { store, clock } = control
+    const { model, vendor, status, ...named } = asked
+    const span = spanOf(clock.now(), { from, to }, groupBy)
+    const query = {
+      ...(await scopeOf(acting, named)),
+      ...span,
+      only: {
+        ...(model === undefined ? {} : { model }),
+        ...(vendor === undefined ? {} : { vendor }),
+        ...(status === undefined ? {} : { status }),
+      },
+    }
+    const { rows, total } =
+      top === undefined
+        ? await store.reports.usageAndTotal({ ...query, groupBy, most: limit + 1, byCost: sort === 'cost' })
+        : await store.reports.usageTop({ ...query, slot: slotOf(groupBy), most: top })
+    return {
+      from: isoOf(span.from),
+      to: isoOf(span.to),
+      group_by: [...groupBy],
+      own: named.own ?? false,
+      total: shownCounts(total),
+      rows: rows.slice(0, limit).map(shownRow(who.reach.of === 'key')),
+      has_more: rows.length > limit,
+    }
+  },
+})

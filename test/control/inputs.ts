@@ -1,0 +1,244 @@
+/** Inputs of acts: a valid one about fresh things, and what is near to it. */
+import fc from 'fast-check'
+import type { AnyAct } from '../../src/control/act.ts'
+import { membersOf } from '../../src/control/face.ts'
+import type { Json, JsonObject } from '../../src/core/json-body.ts'
+import { byTest } from '../by-test.ts'
+import { somebody } from '../console/rig.ts'
+import { seed } from '../seed.ts'
+import { rowsOfFaces } from './faces.ts'
+import { machineOf } from './machine-rig.ts'
+import type { Scene } from './scene.ts'
+
+const organisation = 'org_test'
+type Example = (scene: Scene) => Promise<JsonObject>
+
+const ofKey =
+  (more: JsonObject = {}): Example =>
+  async ({ child }) => ({ key: await child(), ...more })
+const ofTenant =
+  (more: JsonObject = {}): Example =>
+  async ({ child }) => ({ organisation, tenant: await child(), ...more })
+const ofMachine: Example = async ({ it }) => ({
+  machine: (await machineOf(it, { rights: ['keys'], organisations: [organisation] })).id,
+})
+
+const ofCall: Example = async ({ called }) => ({ call: called.id })
+const ofOrg =
+  (more: JsonObject = {}): Example =>
+  async () => ({ organisation, ...more })
+const ofPerson =
+  (more: JsonObject = {}): Example =>
+  async ({ member }) => ({ person: await member(), ...more })
+const ofMember =
+  (more: JsonObject = {}): Example =>
+  async ({ member }) => ({ organisation, person: await member(), ...more })
+/** Money that moves each time: a reference names it once. */
+const moved =
+  (more: JsonObject = {}): Example =>
+  async ({ it }) => ({
+    organisation,
+    wallet: it.wallet,
+    amount_usd: '0.000000001',
+    ref: crypto.randomUUID(),
+    ...more,
+  })
+const subWallet =
+  (more: JsonObject = {}): Example =>
+  async ({ it }) => {
+    const sub = { id: `sub_${crypto.randomUUID()}`, walletId: it.wallet, label: 'law', budget: 1_000n }
+    await it.store.subWallets.createSubWallet(sub, byTest)
+    return { organisation, sub_wallet: sub.id, ...more }
+  }
+
+const openedIn = async ({ it: { store, wallet } }: Scene): Promise<string> => {
+  const id = `chk_${crypto.randomUUID()}`
+  await store.funding.openCheckout({ id, walletId: wallet, amount: 5_000_000_000n }, byTest)
+  return id
+}
+
+/** By the act's name; an act without an example takes what its schema calls for no members. */
+const examples: Readonly<Record<string, Example>> = {
+  'key.list': async () => ({ limit: 2 }),
+  'key.get': ofKey(),
+  'key.usage': ofKey(),
+  'key.create': async ({ root }) => ({ label: 'made', parent: root, spend_cap_usd: 1.000000001 }),
+  'key.put': async ({ root }) => ({
+    key: `key_${crypto.randomUUID()}`,
+    label: 'put',
+    parent: root,
+    rpm_limit: 5,
+  }),
+  'key.change': ofKey({ label: 'changed', monthly_cap_usd: 2.25 }),
+  'key.delete': ofKey(),
+  'key.rotate': ofKey(),
+  'tenant.create': async () => ({
+    organisation,
+    tenants: [{ label: 'tenant', limits: { spend_cap_usd: '3.5' } }],
+  }),
+  'tenant.margins': async () => ({ organisation, margin_percent: 5.25 }),
+  'tenant.get': ofTenant(),
+  'tenant.suspend': ofTenant({ suspended: true }),
+  'tenant.margin': ofTenant({ margin_percent: 7 }),
+  'tenant.link': ofTenant(),
+  'tenant.unlink': async ({ it, child }) => {
+    const [id, tenant] = [Bun.randomUUIDv7(), await child()]
+    const link = { id, hash: id, orgId: organisation, tenantId: tenant, madeBy: 'law' }
+    await it.store.tenants.makeLink(link, byTest)
+    return { organisation, tenant, link: id }
+  },
+  'tenant.use': ofTenant({ month: '2026-10' }),
+  'statement.get': ofTenant({ month: '2026-10' }),
+  'statement.total': async () => ({ organisation, month: '2026-10' }),
+  'usage.report': async ({ called }) => ({ key: called.key, group_by: 'key,model', sort: 'cost' }),
+  'call.list': async ({ called }) => ({ key: called.key }),
+  'call.get': ofCall,
+  'call.receipt': ofCall,
+  'call.charge': ofCall,
+  'receipt.check': async ({ called }) => ({ receipt: called.receipt }),
+  'receipt_key.revoke': async ({ it: { store } }) => {
+    const number = ((await store.receipts.receiptKeys()).at(-1)?.number ?? 0) + 1
+    const kid = `kid_${crypto.randomUUID()}`
+    await store.receipts.addReceiptKey({ number, kid, publicKey: kid, sealed: kid }, 9e9, byTest)
+    return { kid }
+  },
+  'tenant.margins_get': ofOrg(),
+  'organisation.get': ofOrg(),
+  'organisation.put': async ({ it }) => {
+    await it.store.wallets.renameWallet(it.wallet, 'before', byTest)
+    return { organisation, name: 'after' }
+  },
+  'organisation.create': async () => ({ name: 'Acme', owner_email: somebody() }),
+  'organisation.suspend': async ({ it }) => ({ organisation, wallet: it.wallet, reason: null }),
+  'organisation.forget': async ({ it }) => {
+    const id = crypto.randomUUID()
+    await it.store.wallets.createWallet({ id: `wal_${id}`, orgId: `org_${id}`, name: 'gone' }, byTest)
+    return { organisation: `org_${id}` }
+  },
+  'wallet.fund': moved(),
+  'wallet.credit': moved({ note: 'sorry' }),
+  'wallet.withdraw': moved(),
+  'credit.grant': async ({ it }) => ({ organisation, wallet: it.wallet, limit_usd: '5.25', net_days: 7 }),
+  'wallet.get': ofOrg(),
+  'checkout.open': ofOrg({ amount_usd: 25 }),
+  'checkout.get': async (scene) => ({ checkout: await openedIn(scene) }),
+  'card.forget': async (scene) => {
+    const saved = { checkoutId: await openedIn(scene), customer: 'cus_law', method: 'pm_law', at: Date.now() }
+    await scene.it.store.funding.savePaymentMethod(saved)
+    return { organisation }
+  },
+  'top_up.change': async ({ it: { store, wallet } }) => {
+    const autoTopUp = { below: 1_000_000_000n, amount: 5_000_000_000n }
+    await store.wallets.changeWalletRules(wallet, () => ({ autoTopUp }), byTest)
+    return { organisation, auto_top_up: null }
+  },
+  'wallet.movements': ofOrg({ limit: 1 }),
+  'billing.get': ofOrg(),
+  'billing.statement': async ({ it }) => {
+    await it.store.credit.grantCredit({ walletId: it.wallet, limit: 1n, netDays: 1 }, byTest)
+    return { organisation, month: new Date().toISOString().slice(0, 7) }
+  },
+  'rules.get': ofOrg(),
+  'rules.change': ofOrg({ per_call_max_usd: '5.25' }),
+  'sub_wallet.list': ofOrg(),
+  'sub_wallet.get': subWallet(),
+  'sub_wallet.create': ofOrg({ label: 'made', budget_usd: 1.5 }),
+  'sub_wallet.change': subWallet({ label: 'changed' }),
+  'sub_wallet.delete': subWallet(),
+  'member.list': ofOrg(),
+  'member.invite': async () => ({ organisation, email: somebody(), role: 'viewer' }),
+  'member.change': ofMember({ role: 'billing' }),
+  'member.remove': ofMember(),
+  'person.operator': ofPerson({ operator: false }),
+  'person.link': ofPerson(),
+  'person.remove': ofPerson(),
+  'event.list': ofOrg({ limit: 1 }),
+  'model.inputs': async ({ it }) => ({ model: it.gateway.offering.catalogue.list()[0]?.id ?? '' }),
+  'machine.create': async () => ({ label: 'made', rights: ['keys'], organisations: [organisation] }),
+  'machine.rotate': ofMachine,
+  'machine.revoke': ofMachine,
+}
+
+export const exampleOf = (act: AnyAct, scene: Scene): Promise<JsonObject> =>
+  examples[act.name]?.(scene) ?? Promise.resolve({})
+
+/** What a valid input becomes. */
+export type Change = {
+  readonly name: string
+  /** Those of other reach are told the same. */
+  readonly alike: 'all' | 'within a reach'
+  /** In an address without a body, the query says which parameters there are. */
+  readonly codeOnly?: boolean
+  readonly of: (input: JsonObject) => JsonObject
+}
+
+const rowsOf = (act: AnyAct) =>
+  Object.values(rowsOfFaces).flatMap((rows) => rows.filter((row) => row.act === act))
+
+/** Members that every face with the act takes from a body. */
+const inBodies = (act: AnyAct): readonly string[] =>
+  Object.keys(act.input).filter((name) => rowsOf(act).every((row) => membersOf(row).body.includes(name)))
+
+const odd: readonly Json[] = [
+  null,
+  true,
+  -1,
+  0,
+  1.5,
+  1e21,
+  '',
+  'x',
+  '1.5',
+  'x'.repeat(300),
+  [],
+  [1],
+  {},
+  { a: 1 },
+]
+
+export const changesOf = (act: AnyAct, runs: number): readonly Change[] => {
+  // Two acts under one reference would be one.
+  const bodies = inBodies(act).filter((name) => name !== 'ref')
+  const drawn = fc.sample(fc.tuple(fc.constantFrom(...bodies, ''), fc.constantFrom(...odd)), {
+    seed,
+    numRuns: runs,
+  })
+  const without = (name: string) => (input: JsonObject) =>
+    Object.fromEntries(Object.entries(input).filter(([member]) => member !== name))
+  const ids = ['key', 'tenant', 'machine', 'link', 'parent', 'person', 'sub_wallet', 'call', 'kid'].filter(
+    (name) => Object.hasOwn(act.input, name),
+  )
+  return [
+    { name: 'as it is', alike: 'all', of: (input) => input },
+    {
+      name: 'a member that is not known',
+      alike: 'all',
+      codeOnly: rowsOf(act).some((row) => membersOf(row).body.length === 0),
+      of: (input) => ({ ...input, nonsense: 1 }),
+    },
+    ...bodies.map(
+      (name): Change => ({ name: `without ${name}`, alike: 'within a reach', of: without(name) }),
+    ),
+    ...drawn
+      .filter(([name]) => name !== '')
+      .map(
+        ([name, value]): Change => ({
+          name: `${name}: ${JSON.stringify(value)}`,
+          // Where null is taken, it is as if the member were not there.
+          alike: value === null ? 'within a reach' : 'all',
+          of: (input) => ({ ...input, [name]: value }),
+        }),
+      ),
+    ...ids.map(
+      (name): Change => ({
+        name: `${name} of nobody`,
+        alike: 'within a reach',
+        of: (input) =>
+          act.name === 'key.put' && name === 'key' ? input : { ...input, [name]: 'key_of_nobody' },
+      }),
+    ),
+  ]
+}
+
+/** Only a month that ends makes an invoice: test/console/money.test.ts and test/server/mpp.test.ts pay them. */
+export const apart: readonly string[] = ['invoice.pay', 'invoice.settle']
