@@ -2,8 +2,8 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { Refusal } from '../core/refusal.ts'
-import { checkHost, paymentHeaders, readHeaders } from './headers.ts'
-import { addressOf, checkPath, splitUrl } from './router.ts'
+import { checkHost, paymentHeaders, readHeaders } from './route/headers.ts'
+import { addressOf, checkPath, splitUrl } from './route/router.ts'
 
 test.each([
   ['http://a.test/v1/models?limit=1', '/v1/models', 'limit=1'],

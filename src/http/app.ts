@@ -6,21 +6,23 @@
 import { must, Refusal } from '../core/refusal.ts'
 import { inputTokens, outputTokens } from '../core/usage.ts'
 import { callerDialects } from '../dialects/index.ts'
-import type { Answer } from '../gateway/answer.ts'
-import { CallerGone } from '../gateway/attempt.ts'
-import { letGo } from '../gateway/capacity.ts'
-import { endSpan } from '../gateway/end-span.ts'
-import type { Gateway, Present, Watch } from '../gateway/gateway.ts'
-import { beginSpan } from '../gateway/spans.ts'
-import { newTrace, type Trace } from '../gateway/trace.ts'
-import { headOf } from './head-of.ts'
-import { type HeaderReader, readHeaders } from './headers.ts'
-import { HelperRefusal, helperBody } from './helper-refusal.ts'
-import { helpFor, refusalFor } from './refusal-for.ts'
-import type { HttpCall, Route } from './route.ts'
-import { createRouter, type Matched, splitUrl } from './router.ts'
+import { refusalFor } from '../gateway/answer/refusal-for.ts'
+import { CallerGone } from '../gateway/ask/attempt.ts'
+import { tellRates } from '../gateway/enter/small-turn.ts'
+import type { Answer } from '../gateway/parts/answer.ts'
+import { letGo } from '../gateway/parts/capacity.ts'
+import { endSpan } from '../gateway/parts/end-span.ts'
+import type { Gateway, Present, Watch } from '../gateway/parts/gateway.ts'
+import { beginSpan } from '../gateway/parts/spans.ts'
+import { newTrace, type Trace } from '../gateway/parts/trace.ts'
+import { afterTurn, helpFor } from './answer/after-turn.ts'
+import { headOf } from './answer/head-of.ts'
+import { HelperRefusal, helperBody } from './answer/helper-refusal.ts'
+import { turnsAway } from './request/turn-away.ts'
+import { type HeaderReader, readHeaders } from './route/headers.ts'
+import type { HttpCall, Route } from './route/route.ts'
+import { createRouter, type Matched, splitUrl } from './route/router.ts'
 import { routes } from './routes.ts'
-import { turnsAway } from './turn-away.ts'
 
 type App = {
   /** The answer to a call that an overloaded process turns away at once; undefined for requests that go to `fetch`. */
@@ -64,7 +66,8 @@ export const createApp = (present: Present): App => {
         const answer = await route.handler(gateway, call)
         const shown = request.method === 'HEAD' ? await headOf(answer) : answer
         return respond(gateway, shown, { trace, dialect: route.dialect, connection })
-      } catch (thrown) {
+      } catch (caught) {
+        const thrown = await afterTurn(gateway, trace, caught)
         letGo(gateway.capacity, trace)
         connection.ended()
         trace.path ??= unknownPath(path)
@@ -123,6 +126,7 @@ class RoutedCall implements HttpCall {
     this.query = query
     this.trace = trace
     this.#connection = connection
+    trace.from = this
   }
 
   peer(): string | undefined {
@@ -164,11 +168,13 @@ type Responding = {
 const respond = (gateway: Gateway, answer: Answer, it: Responding): Response => {
   const { body, cookies, status } = answer
   const { trace, dialect } = it
+  if (trace.headers['x-ratelimit-limit'] === undefined) tellRates(gateway, trace)
   const headers = withOwn({ ...answer.headers, ...trace.headers }, gateway, trace, dialect)
   const response = new Response(body, { status, headers })
   if (cookies !== undefined) for (const cookie of cookies) response.headers.append('set-cookie', cookie)
   // The log line of a stream is written when the stream has ended, with its cost.
-  if (body instanceof Uint8Array || trace.over === true) endAnswered(gateway, it, status)
+  const isOver = trace.over === true || (body instanceof Uint8Array && trace.background !== true)
+  if (isOver) endAnswered(gateway, it, status)
   else trace.onEnded = () => endAnswered(gateway, it, status)
   return response
 }
@@ -176,7 +182,8 @@ const respond = (gateway: Gateway, answer: Answer, it: Responding): Response => 
 const endAnswered = (gateway: Gateway, { trace, connection }: Responding, status: number): void => {
   letGo(gateway.capacity, trace)
   endCall(gateway, trace, status)
-  connection.ended()
+  // In the background, the request itself ended long ago.
+  if (trace.background !== true) connection.ended()
 }
 
 const respondRefusal = (
@@ -219,7 +226,7 @@ const respondHelperRefusal = (gateway: Gateway, trace: Trace, refusal: HelperRef
   trace.ended = error
   endCall(gateway, trace, status)
   const own = retryAfter === undefined ? {} : { 'retry-after': retryAfter }
-  const headers = withOwn({ ...helpFor('helpers'), ...own }, gateway, trace)
+  const headers = withOwn({ ...helpFor('helpers'), ...own, ...trace.headers }, gateway, trace)
   return Response.json(refusal.body(trace.callId), { status, headers })
 }
 

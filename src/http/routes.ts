@@ -1,29 +1,34 @@
 /** The route table: every address this server answers, on one page. The API reference is generated from it. */
-import { accountRoutes } from './account-routes.ts'
-import { assetRoutes } from './asset-routes.ts'
-import { callHeaders } from './call-headers.ts'
-import { consoleRoutes } from './console-routes.ts'
-import { countMessagesTokens } from './count-tokens.ts'
-import { fileRoutes } from './file-routes.ts'
-import { fundingRoutes } from './funding-routes.ts'
-import { geminiCall, getGeminiModel, listGeminiModels, publisherCall } from './gemini-calls.ts'
-import { forgetKeptResponse, getKeptResponse } from './kept-responses.ts'
-import { keyRoutes } from './key-routes.ts'
-import { mcpRoutes } from './mcp-routes.ts'
-import { mediaRoutes } from './media-routes.ts'
-import { chatCompletions, embeddings, idempotentRun, messages, responses, run } from './model-calls.ts'
-import { getModel, listModels } from './models.ts'
-import { needsUpgrade } from './needs-upgrade.ts'
-import { productRoutes } from './product-routes.ts'
-import { getJwks, getReceipt, verifyReceipt } from './receipts.ts'
-import { referenceRoutes } from './reference-routes.ts'
-import type { Route } from './route.ts'
-import { runRoutes } from './run-routes.ts'
+
+import { accountActRoutes } from './account/account-acts.ts'
+import { accountRoutes } from './account/account-routes.ts'
+import { adminRoutes } from './account/admin.ts'
+import { configRoutes } from './account/config.ts'
+import { controlRoutes } from './account/control.ts'
+import { fundingRoutes } from './account/funding-routes.ts'
+import { getJwks } from './account/receipts.ts'
+import { conversationRoutes } from './calls/conversation-routes.ts'
+import { countMessagesTokens } from './calls/count-tokens.ts'
+import { geminiCall, getGeminiModel, listGeminiModels, publisherCall } from './calls/gemini-calls.ts'
+import { mediaRoutes } from './calls/media-routes.ts'
+import { chatCompletions, embeddings, idempotentRun, messages, run } from './calls/model-calls.ts'
+import { getModel, listModels } from './calls/models.ts'
+import { responsesRoutes } from './calls/responses-routes.ts'
+import { runRoutes } from './calls/run-routes.ts'
+import { assetRoutes } from './files/asset-routes.ts'
+import { fileRoutes } from './files/file-routes.ts'
+import { mcpRoutes } from './mcp/mcp-routes.ts'
+import { statusRoutes } from './operate/status-routes.ts'
+import { consoleRoutes } from './pages/console-routes.ts'
+import { productRoutes } from './pages/product-routes.ts'
+import { referenceRoutes } from './pages/reference-routes.ts'
+import { callHeaders } from './request/call-headers.ts'
+import { needsUpgrade } from './request/needs-upgrade.ts'
+import type { Route } from './route/route.ts'
 import {
   chatChunk,
   chatCompletion,
   chatRequest,
-  deletedResponse,
   embeddingsAnswer,
   embeddingsRequest,
   generateContentAnswer,
@@ -32,21 +37,14 @@ import {
   message,
   messageEvent,
   messagesRequest,
-  response,
-  responseEvent,
-  responsesRequest,
   runAnswer,
   runRequest,
   streamFrame,
   tokenCount,
 } from './schema/calls.ts'
 import { noKeyOrPayment, paymentRequired } from './schema/errors.ts'
-import { usageReport } from './schema/keys.ts'
 import { anyModel, anyModelList, generateContentModel, generateContentModels } from './schema/models.ts'
-import { keySet, receipt, receiptToVerify, receiptVerdict, wrongReceipt } from './schema/receipts.ts'
-import { statusRoutes } from './status-routes.ts'
-import { getUsage, usageQuery } from './usage.ts'
-import { withBody } from './with-body.ts'
+import { keySet } from './schema/receipts.ts'
 
 export const routes: readonly Route[] = [
   {
@@ -87,35 +85,8 @@ export const routes: readonly Route[] = [
     headers: ['x-api-key'],
     handler: countMessagesTokens,
   },
-  {
-    method: 'POST',
-    path: '/v1/responses',
-    summary: 'A response in the responses style, whole or as a stream; kept only if RESPONSES_STORE says so.',
-    auth: 'bearer',
-    body: responsesRequest,
-    answer: response,
-    event: responseEvent,
-    instead: paymentRequired,
-    headers: callHeaders,
-    runs: true,
-    handler: responses,
-  },
-  {
-    method: 'GET',
-    path: '/v1/responses/:id',
-    summary: 'A response that this key asked to keep.',
-    auth: 'bearer',
-    answer: response,
-    handler: getKeptResponse,
-  },
-  {
-    method: 'DELETE',
-    path: '/v1/responses/:id',
-    summary: 'Forgets a response that this key asked to keep.',
-    auth: 'bearer',
-    answer: deletedResponse,
-    handler: forgetKeptResponse,
-  },
+  ...responsesRoutes,
+  ...conversationRoutes,
   ...[
     ...['/v1beta/models/*rest', '/v1beta/*rest', '/v1/models/*rest'].map(
       (path) => [path, geminiCall] as const,
@@ -231,37 +202,9 @@ export const routes: readonly Route[] = [
     answer: anyModel,
     handler: getModel,
   },
-  {
-    method: 'GET',
-    path: '/v1/usage',
-    summary:
-      'What this key and all below it used: totals and rows; with `own=true` only its own calls. `from` is included and `to` is not; days are in UTC.',
-    auth: 'bearer',
-    answer: usageReport,
-    query: usageQuery,
-    handler: getUsage,
-  },
-  ...keyRoutes,
+  ...controlRoutes,
+  ...adminRoutes,
   ...fundingRoutes,
-  {
-    method: 'GET',
-    path: '/v1/receipts/:id',
-    summary: 'The receipt of a call by its request id, for its key or one above it; kept 90 days.',
-    auth: 'bearer',
-    answer: receipt,
-    handler: getReceipt,
-  },
-  withBody({
-    method: 'POST',
-    path: '/api/receipts/verify',
-    summary: 'Whether a receipt is valid; always 200.',
-    auth: 'bearer',
-    helper: true,
-    body: receiptToVerify,
-    otherwise: wrongReceipt,
-    answer: receiptVerdict,
-    handler: verifyReceipt,
-  }),
   {
     method: 'GET',
     path: '/.well-known/jwks.json',
@@ -271,6 +214,8 @@ export const routes: readonly Route[] = [
     handler: getJwks,
   },
   ...statusRoutes,
+  ...configRoutes,
+  ...accountActRoutes,
   ...accountRoutes,
   ...mcpRoutes(() => routes),
   ...consoleRoutes,

@@ -5,9 +5,10 @@
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import { isObject, type JsonObject } from '../../core/json-body.ts'
 import { invalid, refusalBody } from '../../core/refusal.ts'
+import { refusalFor } from '../../gateway/answer/refusal-for.ts'
 import { metaTools } from '../../products/meta-tools.ts'
-import { shelfHere } from '../place.ts'
-import { refusalFor } from '../refusal-for.ts'
+import { afterTurn } from '../answer/after-turn.ts'
+import { shelfHere } from '../pages/place.ts'
 import { atRoute } from './at-route.ts'
 import type { McpCall } from './context.ts'
 import type { CallRequest, Params, ToolResult } from './result.ts'
@@ -88,6 +89,6 @@ export const callTool = async (it: McpCall, params: Params, req: CallRequest): P
     return await answered(it, params, req)
   } catch (thrown) {
     if (thrown instanceof ProtocolError) throw thrown
-    return failed(it, thrown)
+    return failed(it, await afterTurn(it.gateway, it.call.trace, thrown))
   }
 }

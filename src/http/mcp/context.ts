@@ -1,10 +1,11 @@
 /** What the tools of one request need in order to answer. */
-import type { Gateway } from '../../gateway/gateway.ts'
-import { allowedFor } from '../../gateway/rules.ts'
+
+import { allowedFor } from '../../gateway/enter/rules.ts'
+import type { Gateway } from '../../gateway/parts/gateway.ts'
 import type { Place } from '../../products/place.ts'
 import type { Item } from '../../products/shelf.ts'
 import type { Key } from '../../tenancy/key.ts'
-import type { HttpCall, Route } from '../route.ts'
+import type { HttpCall, Route } from '../route/route.ts'
 
 export type McpCall = {
   readonly gateway: Gateway

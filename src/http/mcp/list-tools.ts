@@ -4,8 +4,8 @@ import { invalid, must, Refusal } from '../../core/refusal.ts'
 import { categories } from '../../products/capabilities.ts'
 import { found, type Item, type Shelf } from '../../products/shelf.ts'
 import { metaToolList, type Tool, toolOf } from '../../products/tool.ts'
-import { shelfHere } from '../place.ts'
-import { readQuery, readTruth } from '../query.ts'
+import { shelfHere } from '../pages/place.ts'
+import { readQuery, readTruth } from '../request/query.ts'
 import { type McpCall, usable } from './context.ts'
 
 const PAGE = 100

@@ -1,37 +1,9 @@
-/** Bodies about sub-wallets, referrals and reviews, with the specification's texts for what is wrong with them. */
+/** Bodies about referrals and reviews, with the specification's texts for what is wrong with them. */
 import { z } from 'zod'
-import { strangers, text, usd, whole } from '../../core/body.ts'
-import { NANO_PER_USD } from '../../core/money.ts'
-import { HelperRefusal } from '../helper-refusal.ts'
+import { text, whole } from '../../core/body.ts'
+import { HelperRefusal } from '../answer/helper-refusal.ts'
 
-const BUDGET_MAX = 10_000n * NANO_PER_USD
-const LABEL_MAX = 200
 const COMMENT_MAX = 2_000
-
-const budget = usd('must be a number of USD')
-  .refine((nano) => nano > 0n && nano <= BUDGET_MAX, 'must be above 0 and at most 10000')
-  .meta({ exclusiveMinimum: 0, maximum: 10_000, description: 'USD' })
-const label = text(0, LABEL_MAX, `must be a string of at most ${LABEL_MAX} characters`).optional()
-
-export const newSubWallet = z.object({ label, budget_usd: budget }).meta({ id: 'NewSubWallet' })
-export const subWalletChange = z
-  .strictObject(
-    { label, budget_usd: budget.optional() },
-    { error: strangers('is not of a sub-wallet; those are label, budget_usd') },
-  )
-  .meta({ id: 'SubWalletChange' })
-
-export type NewSubWalletBody = z.output<typeof newSubWallet>
-export type SubWalletChange = z.output<typeof subWalletChange>
-
-export const wrongSubWallet = (wrong: ReadonlySet<string>): HelperRefusal | undefined =>
-  wrong.has('budget_usd')
-    ? new HelperRefusal(
-        'budget_out_of_range',
-        "'budget_usd' is a number of USD: the most that calls under the sub-wallet may cost in all.",
-        { param: 'budget_usd' },
-      )
-    : undefined
 
 export const referralCode = z.object({ code: z.string() }).meta({ id: 'ReferralCode' })
 

@@ -4,10 +4,11 @@
  */
 import { z } from 'zod'
 import { chatRequest as chatForm } from '../../dialects/chat/request.ts'
-import { embeddingsRequest as embeddingsForm } from '../../dialects/embeddings.ts'
 import { geminiRequest as geminiForm } from '../../dialects/gemini/request.ts'
 import { messagesRequest as messagesForm } from '../../dialects/messages/request.ts'
+import { embeddingsRequest as embeddingsForm } from '../../dialects/request/embeddings.ts'
 import { responsesRequest as responsesForm } from '../../dialects/responses/request.ts'
+import { runForms } from '../../dialects/run-inputs.ts'
 import { mediaRun, runShown } from './media.ts'
 
 const some = z.looseObject({})
@@ -92,6 +93,10 @@ export const messageEvent = z.looseObject({ type: z.string() }).meta({ id: 'Mess
 
 export const tokenCount = z.object({ input_tokens: z.int() }).meta({ id: 'TokenCount' })
 
+export const inputTokens = z
+  .object({ object: z.literal('response.input_tokens'), input_tokens: z.int() })
+  .meta({ id: 'InputTokens' })
+
 export const responsesRequest = readByDialect('ResponsesRequest', responsesForm)
 
 export const response = z
@@ -107,6 +112,19 @@ export const response = z
   })
   .meta({ id: 'Response' })
 
+export const compactedResponse = z
+  .object({
+    id: z.string(),
+    object: z.literal('response.compaction'),
+    created_at: z.number(),
+    output: z
+      .array(z.looseObject({ type: z.string() }))
+      .describe("The user's messages, then one `compaction`"),
+    usage: z.looseObject({ input_tokens: z.int(), output_tokens: z.int(), ...bill }),
+    ...balance,
+  })
+  .meta({ id: 'CompactedResponse' })
+
 /** Events of a stream: `response.created`, `response.output_text.delta`, … */
 export const responseEvent = z
   .looseObject({ type: z.string(), sequence_number: z.int().optional() })
@@ -115,6 +133,18 @@ export const responseEvent = z
 export const deletedResponse = z
   .object({ id: z.string(), object: z.literal('response'), deleted: z.literal(true) })
   .meta({ id: 'DeletedResponse' })
+
+export const item = z.looseObject({ id: z.string(), type: z.string() }).meta({ id: 'Item' })
+
+export const itemList = z
+  .object({
+    object: z.literal('list'),
+    data: z.array(item),
+    first_id: z.string().nullable(),
+    last_id: z.string().nullable(),
+    has_more: z.boolean(),
+  })
+  .meta({ id: 'ItemList' })
 
 export const generateContentRequest = readByDialect('GenerateContentRequest', geminiForm)
 
@@ -158,11 +188,11 @@ const operation = z
 const embedded = z.object({ values: z.array(z.number()) })
 const embeddedUsage = z.looseObject({ promptTokenCount: z.int(), totalTokenCount: z.int(), ...bill })
 
-const contentEmbedding = z
+export const contentEmbedding = z
   .object({ embedding: embedded, usageMetadata: embeddedUsage, ...balance })
   .meta({ id: 'ContentEmbedding' })
 
-const contentEmbeddings = z
+export const contentEmbeddings = z
   .object({ embeddings: z.array(embedded), usageMetadata: embeddedUsage, ...balance })
   .meta({ id: 'ContentEmbeddings' })
 
@@ -210,7 +240,13 @@ export const streamFrame = z
 export const runRequest = z
   .object({
     model: z.string(),
-    inputs: some.describe('What the model takes: the body of its own endpoint without the model.'),
+    inputs: some.describe('What the model takes: the body of an endpoint of its kind without the model.'),
+    form: z
+      .enum([...new Set([...runForms.chat, ...runForms.embeddings])])
+      .describe(
+        'For chat and embeddings models: the form of the inputs and of the answer. Without it `contents`, `content` or `requests` state generate_content, and all other inputs chat_completions or embeddings',
+      )
+      .optional(),
     webhook: z
       .object({ url: z.string().describe('https') })
       .describe('For a job: where its end is reported, signed like alerts of wallets')
@@ -219,8 +255,17 @@ export const runRequest = z
   .meta({ id: 'RunRequest' })
 
 export const runAnswer = z
-  .union([chatCompletion, message, generateContentResponse, embeddingsAnswer, mediaRun, runShown])
+  .union([
+    chatCompletion,
+    message,
+    generateContentResponse,
+    embeddingsAnswer,
+    contentEmbedding,
+    contentEmbeddings,
+    mediaRun,
+    runShown,
+  ])
   .meta({
     id: 'RunAnswer',
-    description: "The body of the model's own endpoint, or the results of a product.",
+    description: 'The body of the endpoint whose form the inputs have, or the results of a product.',
   })

@@ -1,6 +1,6 @@
 /** The bodies of errors in the API reference, one for each style of address, and the quotes of a 402. */
 import { z } from 'zod'
-import type { Route } from '../route.ts'
+import type { Route } from '../route/route.ts'
 
 const requestId = z.string()
 

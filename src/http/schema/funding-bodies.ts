@@ -1,19 +1,6 @@
-/** Bodies about money: checkouts, claims of change, payments of invoices. */
+/** Bodies about money: claims of change, payments of invoices. */
 import { z } from 'zod'
-import { checkoutAmount } from '../../payment/checkout-amount.ts'
-import { HelperRefusal } from '../helper-refusal.ts'
-
-export const checkoutRequest = z
-  .object({
-    save_payment_method: z
-      .boolean('must be true or false')
-      .optional()
-      .describe('Saves the card for the auto_top_up rule of the wallet'),
-    amount_usd: checkoutAmount,
-  })
-  .meta({ id: 'CheckoutRequest' })
-
-export type CheckoutRequest = z.output<typeof checkoutRequest>
+import { HelperRefusal } from '../answer/helper-refusal.ts'
 
 export const paymentRequest = z
   .object({ method: z.enum(['wallet', 'stripe', 'x402'], 'must be wallet, stripe or x402').optional() })

@@ -63,6 +63,10 @@ export const runShown = z
     max_cost_usd: z.number().describe('The amount held until it ends; it is never charged more'),
     poll_url: z.string(),
     cancel_url: z.string().describe('Only where its vendor can stop a job').optional(),
+    cancel_cost_usd: z
+      .number()
+      .describe('The most that cancelling costs; 0 where its vendor does not bill a cancelled job')
+      .optional(),
     cancel_requested: z.literal(true).optional(),
     error: z
       .looseObject({ code: z.string(), message: z.string() })

@@ -1,0 +1,194 @@
+/**
+ * The operator's API for machines, below /v1/admin: whatever the console or a command can do, a machine with the right to it
+ * can.
+ */
+
+import { rateLimited } from '../../admission/rate.ts'
+import { keyChange, keyDelete, keyRotate } from '../../control/change-key.ts'
+import { configApply, configGet } from '../../control/house/config.ts'
+import { eventList } from '../../control/house/events.ts'
+import { modelInputs, modelList } from '../../control/house/models.ts'
+import { auditRun, rollUp, setupGet, systemGet, vendorList } from '../../control/house/system.ts'
+import { keyCreate, keyGet, keyList, keyUsage } from '../../control/keys.ts'
+import {
+  checkMachine,
+  machineCreate,
+  machineList,
+  machineOf,
+  machineRevoke,
+  machineRotate,
+  whoIsMachine,
+} from '../../control/machines.ts'
+import { cardForget, checkoutGet, checkoutOpen, topUpChange } from '../../control/money/checkouts.ts'
+import {
+  billingGet,
+  billingStatement,
+  creditList,
+  invoicePay,
+  invoiceSettle,
+} from '../../control/money/invoices.ts'
+import { creditGrant, walletCredit, walletFund, walletWithdraw } from '../../control/money/money.ts'
+import { rulesChange, rulesGet } from '../../control/money/rules.ts'
+import { walletGet, walletMovements } from '../../control/money/wallet.ts'
+import {
+  organisationCreate,
+  organisationGet,
+  organisationList,
+  organisationPut,
+  organisationSuspend,
+} from '../../control/organisations.ts'
+import { organisationForget } from '../../control/people/forget.ts'
+import { memberChange, memberInvite, memberList, memberRemove } from '../../control/people/members.ts'
+import { personLink, personList, personOperator, personRemove } from '../../control/people/persons.ts'
+import { keyPut } from '../../control/put-key.ts'
+import { callCharge, callGet, callList } from '../../control/reports/calls.ts'
+import {
+  callReceipt,
+  receiptCheck,
+  receiptKeyList,
+  receiptKeyRevoke,
+  receiptKeyRotate,
+} from '../../control/reports/receipts.ts'
+import { usageReport } from '../../control/reports/usage.ts'
+import {
+  subWalletChange,
+  subWalletCreate,
+  subWalletDelete,
+  subWalletGet,
+  subWalletList,
+} from '../../control/sub-wallets.ts'
+import { tenantMargin, tenantMargins, tenantMarginsGet } from '../../control/tenants/margins.ts'
+import { statementGet, statementTotal, tenantUse } from '../../control/tenants/statements.ts'
+import {
+  tenantCreate,
+  tenantGet,
+  tenantLink,
+  tenantSuspend,
+  tenantUnlink,
+} from '../../control/tenants/tenants.ts'
+import { isWithin, readBlock } from '../../core/address.ts'
+import { must } from '../../core/refusal.ts'
+import { addRateHeaders } from '../../gateway/parts/trace.ts'
+import { addressOfCall, originOfCall } from '../request/origin.ts'
+import type { Route } from '../route/route.ts'
+import { type ActRow, actRoute } from './act-route.ts'
+
+/** Each request of a machine counts at its rate. */
+const byMachine = actRoute({
+  auth: 'machine',
+  money: 'text',
+  asking: async (gateway, call) => {
+    const { book, clock } = gateway
+    const found = await machineOf(gateway, call.request.headers.get('authorization'))
+    const address = addressOfCall(gateway, call)
+    const isFrom = (text: string): boolean => {
+      const block = readBlock(text)
+      return address !== undefined && block !== undefined && isWithin(address, block)
+    }
+    const machine = must(checkMachine(found, clock.now(), isFrom))
+    const taken = must(await book.takeRate(machine.id, { rpm: machine.rpm }, undefined))
+    addRateHeaders(call.trace, taken)
+    if (!taken.admitted) throw rateLimited(taken, 'own')
+    return { who: whoIsMachine(gateway, machine, originOfCall(gateway, call)) }
+  },
+})
+
+const once = { 'Idempotency-Key': 'idempotency_key' }
+const ifMatch = { 'If-Match': 'if_version' }
+const made = [201] as const
+
+const table: readonly (Omit<ActRow, 'path' | 'method'> & { readonly at: string })[] = [
+  { at: 'GET /keys', act: keyList },
+  { at: 'POST /keys', act: keyCreate, headers: once, statuses: made },
+  { at: 'GET /keys/:key', act: keyGet },
+  { at: 'PUT /keys/:key', act: keyPut, headers: ifMatch },
+  { at: 'PATCH /keys/:key', act: keyChange, headers: ifMatch },
+  { at: 'DELETE /keys/:key', act: keyDelete },
+  { at: 'POST /keys/:key/rotate', act: keyRotate, statuses: made },
+  { at: 'GET /keys/:key/usage', act: keyUsage },
+  { at: 'GET /usage', act: usageReport },
+  { at: 'GET /calls', act: callList },
+  { at: 'GET /calls/:call', act: callGet },
+  { at: 'GET /calls/:call/receipt', act: callReceipt },
+  { at: 'GET /calls/:call/charge', act: callCharge },
+  { at: 'POST /receipts/check', act: receiptCheck },
+  { at: 'GET /receipt-keys', act: receiptKeyList },
+  { at: 'POST /receipt-keys', act: receiptKeyRotate, statuses: made },
+  { at: 'DELETE /receipt-keys/:kid', act: receiptKeyRevoke },
+  { at: 'GET /organisations', act: organisationList },
+  { at: 'POST /organisations', act: organisationCreate, statuses: made },
+  { at: 'GET /organisations/:organisation', act: organisationGet },
+  { at: 'PUT /organisations/:organisation', act: organisationPut },
+  { at: 'DELETE /organisations/:organisation', act: organisationForget },
+  { at: 'POST /organisations/:organisation/funds', act: walletFund },
+  { at: 'POST /organisations/:organisation/gifts', act: walletCredit },
+  { at: 'POST /organisations/:organisation/withdrawals', act: walletWithdraw },
+  { at: 'PUT /organisations/:organisation/credit', act: creditGrant },
+  { at: 'PUT /organisations/:organisation/suspension', act: organisationSuspend },
+  { at: 'GET /organisations/:organisation/margin', act: tenantMarginsGet },
+  { at: 'GET /organisations/:organisation/wallet', act: walletGet },
+  { at: 'GET /organisations/:organisation/movements', act: walletMovements },
+  { at: 'POST /organisations/:organisation/checkouts', act: checkoutOpen, statuses: made },
+  { at: 'GET /checkouts/:checkout', act: checkoutGet },
+  { at: 'DELETE /organisations/:organisation/card', act: cardForget },
+  { at: 'PUT /organisations/:organisation/auto-top-up', act: topUpChange },
+  { at: 'GET /credit', act: creditList },
+  { at: 'GET /organisations/:organisation/bill', act: billingGet },
+  { at: 'GET /organisations/:organisation/bill/:month', act: billingStatement },
+  { at: 'POST /invoices/:invoice/pay', act: invoicePay },
+  { at: 'POST /invoices/:invoice/settle', act: invoiceSettle },
+  { at: 'GET /organisations/:organisation/rules', act: rulesGet },
+  { at: 'PATCH /organisations/:organisation/rules', act: rulesChange, headers: ifMatch },
+  { at: 'GET /organisations/:organisation/sub-wallets', act: subWalletList },
+  { at: 'POST /organisations/:organisation/sub-wallets', act: subWalletCreate, statuses: made },
+  { at: 'GET /organisations/:organisation/sub-wallets/:sub_wallet', act: subWalletGet },
+  { at: 'PATCH /organisations/:organisation/sub-wallets/:sub_wallet', act: subWalletChange },
+  { at: 'DELETE /organisations/:organisation/sub-wallets/:sub_wallet', act: subWalletDelete },
+  { at: 'GET /statement', act: statementGet },
+  { at: 'GET /statement/total', act: statementTotal },
+  { at: 'GET /organisations/:organisation/people', act: memberList },
+  { at: 'POST /organisations/:organisation/people', act: memberInvite, statuses: made },
+  { at: 'PUT /organisations/:organisation/people/:person', act: memberChange },
+  { at: 'DELETE /organisations/:organisation/people/:person', act: memberRemove },
+  { at: 'GET /people', act: personList },
+  { at: 'PUT /people/:person/operator', act: personOperator },
+  { at: 'POST /people/:person/links', act: personLink, statuses: made },
+  { at: 'DELETE /people/:person', act: personRemove },
+  { at: 'GET /events', act: eventList },
+  { at: 'GET /models', act: modelList },
+  { at: 'GET /model-inputs', act: modelInputs },
+  { at: 'GET /system', act: systemGet },
+  { at: 'GET /vendors', act: vendorList },
+  { at: 'GET /setup', act: setupGet },
+  { at: 'POST /audit', act: auditRun },
+  { at: 'POST /roll-up', act: rollUp },
+  { at: 'GET /config', act: configGet },
+  { at: 'POST /config', act: configApply },
+  { at: 'POST /tenants', act: tenantCreate, statuses: made },
+  { at: 'PUT /tenants/margin', act: tenantMargins },
+  { at: 'GET /tenants/:tenant', act: tenantGet },
+  { at: 'GET /tenants/:tenant/use', act: tenantUse },
+  { at: 'PUT /tenants/:tenant/suspension', act: tenantSuspend },
+  { at: 'PUT /tenants/:tenant/margin', act: tenantMargin },
+  { at: 'POST /tenants/:tenant/links', act: tenantLink, statuses: made },
+  { at: 'DELETE /tenants/:tenant/links/:link', act: tenantUnlink },
+  { at: 'GET /machines', act: machineList },
+  { at: 'POST /machines', act: machineCreate, statuses: made },
+  { at: 'POST /machines/:machine/rotate', act: machineRotate, statuses: made },
+  { at: 'DELETE /machines/:machine', act: machineRevoke },
+]
+
+/** `POST /keys/:key/rotate` → `AdminPostKeysOneRotate`. */
+const bodyNameOf = (at: string): string =>
+  `Admin${at
+    .split(/[\s/-]+/)
+    .map((part) => (part.startsWith(':') ? 'One' : `${part.charAt(0)}${part.slice(1).toLowerCase()}`))
+    .map((part) => `${part.charAt(0).toUpperCase()}${part.slice(1)}`)
+    .join('')}`
+
+export const adminRows = table.map(({ at, ...row }): ActRow => {
+  const [method = '', path = ''] = at.split(' ')
+  return { ...row, method: method as ActRow['method'], path: `/v1/admin${path}`, bodyName: bodyNameOf(at) }
+})
+
+export const adminRoutes: readonly Route[] = adminRows.map(byMachine)

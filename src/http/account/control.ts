@@ -1,0 +1,106 @@
+/** Rows of the control plane for callers with a key: each is an address and the act that it performs. */
+import { keyChange, keyDelete } from '../../control/change-key.ts'
+import { keyCreate, keyGet, keyList, keyUsage } from '../../control/keys.ts'
+import { callReceipt } from '../../control/reports/receipts.ts'
+import { usageReport } from '../../control/reports/usage.ts'
+import { whoIsKey } from '../../control/who.ts'
+import { monthOf } from '../../core/time.ts'
+import { takeTurn } from '../../gateway/enter/key-turn.ts'
+import { takeReportTurn } from '../../gateway/enter/report-turn.ts'
+import { anyCallerOf } from '../request/caller.ts'
+import { originOfCall } from '../request/origin.ts'
+import type { Route } from '../route/route.ts'
+import { type ActRow, actRoute } from './act-route.ts'
+
+const byKey = actRoute({
+  auth: 'bearer',
+  money: 'number',
+  asking: async (gateway, call) => {
+    const key = await anyCallerOf(gateway, call)
+    return {
+      who: whoIsKey(key, monthOf(gateway.clock.now()), originOfCall(gateway, call)),
+      turn: (counts) =>
+        counts === 'report' ? takeReportTurn(gateway, key.id) : takeTurn(gateway, key, call.trace),
+    }
+  },
+})
+
+const keys = '/v1/key/wholesale'
+const params = { token: 'key' }
+
+/** The specification’s address takes no `limit`. */
+const usageFilters = ['key', 'tenant', 'tenants', 'model', 'vendor', 'status', 'sort', 'top'] as const
+
+export const controlRows: readonly ActRow[] = [
+  {
+    method: 'GET',
+    path: '/v1/usage',
+    summary:
+      'What this key and all below it used: totals and rows; with `own=true` only its own calls. `from` is included and `to` is not; days are in UTC.',
+    act: usageReport,
+    query: ['from', 'to', 'group_by', 'own', ...usageFilters],
+    data: 'Usage',
+    counts: 'report',
+  },
+  {
+    method: 'GET',
+    path: '/v1/receipts/:id',
+    summary: 'The receipt of a call by its request id, for its key or one above it; kept 90 days.',
+    act: callReceipt,
+    params: { id: 'call' },
+  },
+  {
+    method: 'POST',
+    path: keys,
+    summary:
+      'Makes a key below the calling one, which needs the right to (`can_manage`); its value is shown once.',
+    act: keyCreate,
+    data: 'NewKeyAnswer',
+    headers: { 'Idempotency-Key': 'idempotency_key' },
+    statuses: [201],
+    bodyName: 'NewKey',
+    counts: 'request',
+  },
+  {
+    method: 'GET',
+    path: keys,
+    summary: 'The keys below the calling one, newest first.',
+    act: keyList,
+  },
+  {
+    method: 'GET',
+    path: `${keys}/:token`,
+    summary: 'One key: `me`, or one below by its id or its token; deleted keys too.',
+    act: keyGet,
+    params,
+    data: 'KeyAnswer',
+  },
+  {
+    method: 'DELETE',
+    path: `${keys}/:token`,
+    summary:
+      'Deletes a key below the calling one, and with `with_children=true` all below that; what they used stays in the reports.',
+    act: keyDelete,
+    params,
+  },
+  {
+    method: 'PUT',
+    path: `${keys}/:token/limits`,
+    summary: 'Changes the limits of a key: `me`, or one below by its id or its token.',
+    act: keyChange,
+    params,
+    headers: { 'If-Match': 'if_version' },
+    data: 'KeyChangeAnswer',
+    bodyName: 'Limits',
+  },
+  {
+    method: 'GET',
+    path: `${keys}/:token/usage`,
+    summary: 'Limits and spending of a key: `me`, or one below by its id or its token; deleted keys too.',
+    act: keyUsage,
+    params,
+    data: 'KeyUsageAnswer',
+  },
+]
+
+export const controlRoutes: readonly Route[] = controlRows.map(byKey)

@@ -1,9 +1,0 @@
-/** Headers that every model call may carry beside its credential. */
-export const callHeaders = [
-  'X-Max-Cost-Usd',
-  'Idempotency-Key',
-  'X-Sub-Wallet',
-  'X-Payment-Protocol',
-  'PAYMENT-SIGNATURE',
-  'X-PAYMENT',
-] as const

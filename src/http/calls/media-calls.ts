@@ -1,0 +1,183 @@
+/** The endpoints of products that are not chat: each makes a priced call from what its callers send. */
+import { publicHttpsUrl } from '../../core/address.ts'
+import type { Call, MediaAsk, ResultStyle } from '../../core/call.ts'
+import { isObject, type Json, type JsonBody, type JsonObject } from '../../core/json-body.ts'
+import type { Category, Model, Product } from '../../core/model.ts'
+import { invalid, Refusal, refuse } from '../../core/refusal.ts'
+import { modelNameOf } from '../../dialects/request/request.ts'
+import { decodeRunInputs } from '../../dialects/run-inputs.ts'
+import { otherKind } from '../../gateway/enter/unknown-model.ts'
+import { readPrefer } from '../../gateway/jobs/answer-job.ts'
+import { unreadMedia, withRead } from './unread-media.ts'
+
+/** What a caller is told who sends an image to a model that takes none. */
+export const TAKES_NO_IMAGES =
+  'This model takes no images; GET /v1/models lists those that do, with image_input among their capabilities.'
+
+export type ModelNamed = (name: string) => Model | undefined
+
+const NO_INPUT = { textBytes: 0, images: 0, audioBytes: 0 }
+
+/** A call of a product that is not chat, priced by its inputs. */
+export const mediaCall = (
+  modelName: string,
+  body: JsonBody,
+  it: {
+    readonly product: Product
+    readonly inputs: Json | undefined
+    readonly results: ResultStyle
+    /** Refusals name inputs as members of the body. */
+    readonly flat?: true
+    readonly stream?: boolean
+    /** What the caller of a job wants. */
+    readonly job?: Pick<MediaAsk, 'prefer' | 'webhook'>
+  },
+): Call | Refusal => {
+  const { product, inputs } = it
+  const unseen = partialsUnseen(inputs, it)
+  if (unseen !== undefined) return unseen
+  const media = unreadMedia(inputs, product.media, it.flat === true ? '' : 'inputs.')
+  const decode = (read: ReadonlyMap<string, string>) =>
+    mediaCall(modelName, body, {
+      ...it,
+      inputs: isObject(inputs) ? withRead(inputs, product.media, read) : inputs,
+    })
+  const priced = media.length > 0 ? undefined : product.price(inputs)
+  if (priced instanceof Refusal) return it.flat === true ? asSent(priced) : priced
+  return {
+    kind: 'media',
+    dialect: 'chat',
+    modelName,
+    body,
+    stream: it.stream === true,
+    showUsage: false,
+    choices: 1,
+    size: NO_INPUT,
+    media: {
+      results: it.results,
+      ...it.job,
+      ...(priced === undefined ? { unread: { media, decode } } : { priced }),
+    },
+  }
+}
+
+/** Partial images cost money, and only a stream shows them. */
+const partialsUnseen = (
+  inputs: Json | undefined,
+  { stream, flat }: { readonly stream?: boolean; readonly flat?: true },
+): Refusal | undefined => {
+  if (stream === true || !isObject(inputs) || !(Number(inputs.partial_images ?? 0) > 0)) return undefined
+  const name = flat === true ? 'partial_images' : 'inputs.partial_images'
+  const how = "'stream': true on /v1/images/generations or /v1/images/edits"
+  return invalid(name, `'${name}' is shown only in a stream: ask with ${how}, or leave it out.`)
+}
+
+export const productNamed = (
+  body: JsonBody,
+  modelNamed: ModelNamed,
+  category: Category,
+): { readonly name: string; readonly product: Product } | Refusal => {
+  const name = modelNameOf(body.value)
+  if (name instanceof Refusal) return name
+  const model = modelNamed(name)
+  const product = model?.product
+  if (product?.category === category) return { name, product }
+  if (model !== undefined) return otherKind(model, name, category)
+  return refuse(
+    'model_not_found',
+    `There is no ${category} model '${name}'; GET /v1/models lists those your key can use, with their category.`,
+    { members: { param: 'model' } },
+  )
+}
+
+/**
+ * The inputs of an endpoint with fixed names: members that the endpoint itself reads are left out, the rest goes to the
+ * product.
+ */
+export const inputsOf = ({ model: _model, ...rest }: JsonObject, own: readonly string[]): JsonObject =>
+  Object.fromEntries(Object.entries(rest).filter(([name]) => !own.includes(name)))
+
+/** Refusals use the member's name at this endpoint. */
+const asSent = (refusal: Refusal): Refusal => {
+  const { param } = refusal.members as { param?: string }
+  if (param?.startsWith('inputs.') !== true) return refusal
+  const message = refusal.message.replaceAll('inputs.', '')
+  return refuse(refusal.code, message, {
+    members: { ...refusal.members, param: param.slice('inputs.'.length) },
+  })
+}
+
+/** Source: OpenAI API reference, "Create speech". `input` is the text, `response_format` the container. */
+export const decodeSpeechCall = (body: JsonBody, modelNamed: ModelNamed): Call | Refusal => {
+  const found = productNamed(body, modelNamed, 'speech')
+  if (found instanceof Refusal) return found
+  const { input, response_format: format, ...rest } = inputsOf(body.value, ['stream_format'])
+  const names = found.product.inputs
+  const text = names.includes('input') ? { input } : { text: input }
+  const shaped =
+    format === undefined ? {} : names.includes('format') ? { format } : { response_format: format }
+  const inputs = Object.fromEntries(
+    Object.entries({ ...rest, ...text, ...shaped }).filter(([, one]) => one !== undefined),
+  )
+  const call = mediaCall(found.name, body, { product: found.product, inputs, results: 'bytes', flat: true })
+  return call instanceof Refusal ? speechAsSent(call) : call
+}
+
+/** Where the product has a name of its own, the refusal uses that of the caller's dialect. */
+const speechAsSent = (refusal: Refusal): Refusal => {
+  const { param } = refusal.members as { param?: string }
+  const name = param === 'format' ? 'response_format' : param === 'text' ? 'input' : undefined
+  if (name === undefined) return refusal
+  const message = refusal.message.replace(`'${param}'`, `'${name}'`)
+  return refuse(refusal.code, message, { members: { ...refusal.members, param: name } })
+}
+
+/** Where a job's caller wants to hear of its end: a public https address. */
+const webhookOf = (value: Json | undefined, isJob: boolean): string | undefined | Refusal => {
+  if (value === undefined || value === null) return undefined
+  if (!isJob) return invalid('webhook', "'webhook' is for products that are jobs; this one answers at once.")
+  const { url, ...more } = isObject(value) ? value : {}
+  if (url === undefined || Object.keys(more).length > 0)
+    return invalid('webhook', `'webhook' must be {"url": "https://…"}.`)
+  return publicHttpsUrl('webhook.url', url)
+}
+
+/**
+ * `{model, inputs, form}`: the inputs are what the model takes; for a chat or embeddings model they are the body of an
+ * endpoint of its kind, which `form` names.
+ */
+export const decodeRun = (body: JsonBody, modelNamed: ModelNamed, headers: Headers): Call | Refusal => {
+  const name = modelNameOf(body.value)
+  if (name instanceof Refusal) return name
+  const { inputs } = body.value
+  if (!isObject(inputs))
+    return invalid(
+      'inputs',
+      '\'inputs\' is required: an object with what the model takes, such as {"messages": […]}.',
+    )
+  const model = modelNamed(name)
+  if (model === undefined)
+    return refuse(
+      'model_not_found',
+      `There is no model '${name}'; GET /v1/models lists those your key can use.`,
+      { members: { param: 'model' } },
+    )
+  const { product } = model
+  const { form = null } = body.value
+  if (form !== null && (typeof form !== 'string' || product !== undefined))
+    return invalid(
+      'form',
+      "'form' is a text that names the form of a chat or embeddings model; products have one form.",
+    )
+  const webhook = webhookOf(body.value.webhook, product?.flow === 'job')
+  if (webhook instanceof Refusal) return webhook
+  if (product !== undefined) {
+    const prefer = readPrefer(headers.get('prefer'))
+    const job = {
+      ...(prefer === undefined ? {} : { prefer }),
+      ...(webhook === undefined ? {} : { webhook }),
+    }
+    return mediaCall(name, body, { product, inputs, results: 'run', job })
+  }
+  return decodeRunInputs(inputs, { id: name, kind: model.kind }, form ?? undefined)
+}

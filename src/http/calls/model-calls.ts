@@ -1,0 +1,150 @@
+/** The endpoints that call models: each says how to read its body; the rest is the life of a call. */
+import type { Call } from '../../core/call.ts'
+import type { JsonBody } from '../../core/json-body.ts'
+import type { Model } from '../../core/model.ts'
+import { must, type Refusal } from '../../core/refusal.ts'
+import { decodeChatCall } from '../../dialects/chat/call.ts'
+import { decodeMessagesCall } from '../../dialects/messages/call.ts'
+import { decodeEmbeddingsCall } from '../../dialects/request/embeddings.ts'
+import { decodeCompactCall, decodeResponsesCall } from '../../dialects/responses/call.ts'
+import { runCall } from '../../gateway/call/run-call.ts'
+import type { Incoming } from '../../gateway/enter/incoming.ts'
+import type { Answer } from '../../gateway/parts/answer.ts'
+import { enter } from '../../gateway/parts/capacity.ts'
+import type { Gateway } from '../../gateway/parts/gateway.ts'
+import { HelperRefusal } from '../answer/helper-refusal.ts'
+import { originOfCall } from '../request/origin.ts'
+import { readBody } from '../request/read-body.ts'
+import { readFormOrJson } from '../request/read-form.ts'
+import { type CredentialStyle, callerOf, credentialOf, paymentHeaders } from '../route/headers.ts'
+import type { Handler, HttpCall } from '../route/route.ts'
+import { addressOf } from '../route/router.ts'
+import { decodeEditsCall, decodeImageCall, decodeImagesCall } from './image-calls.ts'
+import { decodeRun, decodeSpeechCall } from './media-calls.ts'
+import { decodeTranscriptionCall, decodeTranslationCall } from './transcription-calls.ts'
+import { decodeModerationCall, decodeRerankCall } from './utility-calls.ts'
+
+type ModelNamed = (name: string) => Model | undefined
+
+type Endpoint = {
+  /** Part of the scope of an Idempotency-Key. */
+  readonly name: string
+  readonly decode: (body: JsonBody, modelNamed: ModelNamed, headers: Headers) => Call | Refusal
+  readonly credential?: CredentialStyle
+  readonly recalls?: boolean
+  /** Its body may also be a form with a file. */
+  readonly form?: true
+}
+
+/** Runs one model call. */
+export const answerCall = (gateway: Gateway, call: HttpCall, endpoint: Endpoint): Promise<Answer> => {
+  enter(gateway.capacity, gateway.options.openCallsMax, callerOf(call.headers), call.trace)
+  return runCall(gateway, new HttpIncoming(gateway, call, endpoint), call.trace)
+}
+
+/** An HTTP request, as the life of a call sees it. */
+class HttpIncoming implements Incoming {
+  readonly endpoint: string
+  readonly recalls: boolean
+  readonly authorization: string | null
+  readonly signal: AbortSignal
+  readonly #gateway: Gateway
+  readonly #call: HttpCall
+  readonly #endpoint: Endpoint
+
+  constructor(gateway: Gateway, call: HttpCall, endpoint: Endpoint) {
+    this.#gateway = gateway
+    this.#call = call
+    this.#endpoint = endpoint
+    this.endpoint = endpoint.name
+    this.recalls = endpoint.recalls === true
+    this.authorization = must(credentialOf(call.headers, call.query, endpoint.credential ?? 'bearer'))
+    this.signal = call.request.signal
+  }
+
+  get maxCostUsd(): string | undefined {
+    return this.#header('x-max-cost-usd')
+  }
+
+  get subWallet(): string | undefined {
+    return this.#header('x-sub-wallet')
+  }
+
+  get paymentProtocol(): string | undefined {
+    return this.#header('x-payment-protocol')
+  }
+
+  get idempotencyKey(): string | undefined {
+    return this.#header('idempotency-key')
+  }
+
+  get payment(): Incoming['payment'] {
+    const { v1, v2 } = paymentHeaders(this.#call.headers)
+    const origin = () => originOfCall(this.#gateway, this.#call)
+    return { url: addressOf(this.#call.request), origin, v1, v2 }
+  }
+
+  decode(body: JsonBody, modelNamed: ModelNamed): Call | Refusal {
+    return this.#endpoint.decode(body, modelNamed, this.#call.request.headers)
+  }
+
+  readBody(): Promise<Uint8Array> {
+    const read = this.#endpoint.form === true ? readFormOrJson : readBody
+    return read(this.#gateway, this.#call, this.#gateway.options.bodyBytesMax)
+  }
+
+  #header(name: string): string | undefined {
+    return this.#call.headers.get(name) ?? undefined
+  }
+}
+
+const endpoint =
+  (it: Endpoint): Handler =>
+  (gateway, call) =>
+    answerCall(gateway, call, it)
+
+export const chatCompletions = endpoint({ name: 'chat', decode: decodeChatCall })
+
+export const messages = endpoint({
+  name: 'messages',
+  decode: (body, _models, headers) => decodeMessagesCall(body, { beta: headers.get('anthropic-beta') }),
+  credential: 'messages',
+})
+
+export const responses = endpoint({ name: 'responses', decode: decodeResponsesCall, recalls: true })
+
+export const compaction = endpoint({ name: 'compaction', decode: decodeCompactCall, recalls: true })
+
+export const embeddings = endpoint({ name: 'embeddings', decode: decodeEmbeddingsCall })
+
+export const run = endpoint({ name: 'run', decode: decodeRun })
+
+export const generateImage = endpoint({ name: 'image', decode: decodeImageCall })
+
+export const generateImages = endpoint({ name: 'images', decode: decodeImagesCall })
+
+export const editImages = endpoint({ name: 'edits', decode: decodeEditsCall, form: true })
+
+export const speech = endpoint({ name: 'speech', decode: decodeSpeechCall })
+
+export const transcription = endpoint({
+  name: 'transcription',
+  decode: decodeTranscriptionCall,
+  form: true,
+})
+
+export const translation = endpoint({ name: 'translation', decode: decodeTranslationCall, form: true })
+
+export const rerank = endpoint({ name: 'rerank', decode: decodeRerankCall })
+
+export const moderation = endpoint({ name: 'moderation', decode: decodeModerationCall })
+
+export const idempotentRun: Handler = async (gateway, call) => {
+  const key = call.request.headers.get('idempotency-key')
+  if (key === null || key === '')
+    throw new HelperRefusal(
+      'missing_idempotency_key',
+      "Send an 'Idempotency-Key' header, such as a UUID; a retry with the same key is charged once.",
+    )
+  return run(gateway, call)
+}

@@ -1,0 +1,82 @@
+/** GET /v1/models: what is sold, and at what price. Clients of the generate-content style get that style's list. */
+import type { Model } from '../../core/model.ts'
+import { invalid } from '../../core/refusal.ts'
+import { modelFor, modelsFor } from '../../gateway/enter/rules.ts'
+import { guestKey } from '../../gateway/paid/guest-key.ts'
+import { takeGuestTurn } from '../../gateway/paid/guest-turn.ts'
+import type { Gateway } from '../../gateway/parts/gateway.ts'
+import { messagesListing, modelListing } from '../../products/model-listing.ts'
+import type { Key } from '../../tenancy/key.ts'
+import { json } from '../answer/reply.ts'
+import { callerOf } from '../request/caller.ts'
+import { originOfCall } from '../request/origin.ts'
+import { credentialOf } from '../route/headers.ts'
+import type { Handler, HttpCall } from '../route/route.ts'
+import { getGeminiModel, listGeminiModels } from './gemini-calls.ts'
+
+/** Newer libraries of the generate-content style also ask under /v1; only they send this header. */
+const wantsGemini = ({ request }: HttpCall): boolean => request.headers.has('x-goog-api-key')
+
+/** Only clients of messages send this header. */
+const isOfMessages = ({ request }: HttpCall): boolean => request.headers.has('anthropic-version')
+
+const listingFor = (gateway: Gateway, call: HttpCall) => {
+  const listing = isOfMessages(call) ? messagesListing : modelListing
+  return (model: Model) => listing(model, gateway.options.creditNano)
+}
+
+/**
+ * The caller. If calls can be paid one by one, a caller without a key may ask too, because it must learn names and
+ * prices first.
+ */
+const readerOf = async (gateway: Gateway, call: HttpCall): Promise<Key> => {
+  const { x402 } = gateway.payments
+  const isGuest = credentialOf(call.request.headers, call.query, 'messages') === null
+  if (!isGuest || x402 === undefined || x402.offers().length === 0) return callerOf(gateway, call, 'messages')
+  takeGuestTurn(gateway, 'list', originOfCall(gateway, call), call.trace)
+  return guestKey(gateway, x402, call.trace)
+}
+
+const LIMIT_MAX = 1_000
+
+/**
+ * The part of the list that a client of messages asks for; the whole of it if it does not ask. Source: Anthropic API
+ * reference, "List Models".
+ */
+const pageOf = <One extends { readonly id: string }>(all: readonly One[], { query }: HttpCall) => {
+  const asked = new URLSearchParams(query)
+  const limit = asked.get('limit') ?? String(LIMIT_MAX)
+  if (!/^[1-9]\d{0,3}$/.test(limit) || Number(limit) > LIMIT_MAX)
+    throw invalid('limit', `'limit' must be a whole number from 1 to ${LIMIT_MAX}.`)
+  const [after, before] = [asked.get('after_id'), asked.get('before_id')]
+  const placeOf = (name: string, id: string): number => {
+    const place = all.findIndex((one) => one.id === id)
+    if (place < 0) throw invalid(name, `'${name}' ('${id}') is no model of the list.`)
+    return place
+  }
+  const rest = after === null ? all : all.slice(placeOf('after_id', after) + 1)
+  if (before === null) return { data: rest.slice(0, Number(limit)), hasMore: rest.length > Number(limit) }
+  const earlier = all.slice(0, placeOf('before_id', before))
+  return { data: earlier.slice(-Number(limit)), hasMore: earlier.length > Number(limit) }
+}
+
+export const listModels: Handler = async (gateway, call) => {
+  if (wantsGemini(call)) return listGeminiModels(gateway, call)
+  const key = await readerOf(gateway, call)
+  const all = (await modelsFor(gateway, key)).map(listingFor(gateway, call))
+  const { data, hasMore } = isOfMessages(call) ? pageOf(all, call) : { data: all, hasMore: false }
+  return json({
+    object: 'list',
+    data,
+    has_more: hasMore,
+    first_id: data[0]?.id ?? null,
+    last_id: data.at(-1)?.id ?? null,
+  })
+}
+
+export const getModel: Handler = async (gateway, call) => {
+  if (wantsGemini(call)) return getGeminiModel(gateway, call)
+  const key = await readerOf(gateway, call)
+  const model = await modelFor(gateway, key, { name: call.params.rest ?? '' })
+  return json(listingFor(gateway, call)(model))
+}

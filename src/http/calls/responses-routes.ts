@@ -1,0 +1,108 @@
+/** The addresses of the responses style: a response over HTTP or a socket, its tokens counted, and what is kept. */
+import { callHeaders } from '../request/call-headers.ts'
+import { needsUpgrade } from '../request/needs-upgrade.ts'
+import type { Route } from '../route/route.ts'
+import {
+  compactedResponse,
+  deletedResponse,
+  inputTokens,
+  itemList,
+  response,
+  responseEvent,
+  responsesRequest,
+} from '../schema/calls.ts'
+import { paymentRequired } from '../schema/errors.ts'
+import { countResponsesTokens } from './count-tokens.ts'
+import { listQuery } from './item-lists.ts'
+import {
+  cancelKeptResponse,
+  forgetKeptResponse,
+  getKeptResponse,
+  listInputItems,
+  readingQuery,
+} from './kept-responses.ts'
+import { compaction, responses } from './model-calls.ts'
+
+export const responsesRoutes: readonly Route[] = [
+  {
+    method: 'POST',
+    path: '/v1/responses',
+    summary: 'A response in the responses style, whole or as a stream; kept only if RESPONSES_STORE says so.',
+    auth: 'bearer',
+    body: responsesRequest,
+    answer: response,
+    event: responseEvent,
+    instead: paymentRequired,
+    headers: callHeaders,
+    runs: true,
+    handler: responses,
+  },
+  {
+    method: 'POST',
+    path: '/v1/responses/compact',
+    summary: 'Replaces a conversation by what its user said and a sealed summary; charged as a call.',
+    auth: 'bearer',
+    body: responsesRequest,
+    answer: compactedResponse,
+    instead: paymentRequired,
+    headers: callHeaders,
+    runs: true,
+    handler: compaction,
+  },
+  {
+    method: 'POST',
+    path: '/v1/responses/input_tokens',
+    summary: 'How many tokens an input in the responses style has; free.',
+    auth: 'bearer',
+    body: responsesRequest,
+    answer: inputTokens,
+    handler: countResponsesTokens,
+  },
+  {
+    method: 'GET',
+    path: '/v1/responses',
+    summary:
+      'A WebSocket: `response.create` as messages, events of the responses style as frames; 426 without an upgrade.',
+    auth: 'bearer',
+    answer: responseEvent,
+    statuses: [101],
+    headers: ['X-Max-Cost-Usd', 'X-Sub-Wallet', 'X-Payment-Protocol'],
+    handler: needsUpgrade,
+  },
+  {
+    method: 'GET',
+    path: '/v1/responses/:id',
+    summary:
+      'A response that this key asked to keep; with `stream=true` the events of one in the background, after number `starting_after`.',
+    auth: 'bearer',
+    answer: response,
+    event: responseEvent,
+    query: readingQuery,
+    handler: getKeptResponse,
+  },
+  {
+    method: 'GET',
+    path: '/v1/responses/:id/input_items',
+    summary: 'The items that were sent for a response, the last first unless `order=asc`.',
+    auth: 'bearer',
+    answer: itemList,
+    query: listQuery,
+    handler: listInputItems,
+  },
+  {
+    method: 'POST',
+    path: '/v1/responses/:id/cancel',
+    summary: 'Stops a response that is made in the background.',
+    auth: 'bearer',
+    answer: response,
+    handler: cancelKeptResponse,
+  },
+  {
+    method: 'DELETE',
+    path: '/v1/responses/:id',
+    summary: 'Forgets a response that this key asked to keep.',
+    auth: 'bearer',
+    answer: deletedResponse,
+    handler: forgetKeptResponse,
+  },
+]

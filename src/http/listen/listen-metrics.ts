@@ -1,0 +1,29 @@
+/** Metrics on a port of their own, which callers of models cannot reach. */
+import type { Present } from '../../gateway/parts/gateway.ts'
+import { metricsAnswer } from '../operate/metrics.ts'
+import { splitUrl } from '../route/router.ts'
+import { bind } from './bind.ts'
+
+type MetricsAddress = { readonly hostname: string; readonly port: number; readonly shared: boolean }
+
+/** Listens until the returned function is called. Throws if the port is taken. */
+export const listenForMetrics = (
+  present: Present,
+  { hostname, port, shared }: MetricsAddress,
+): (() => void) => {
+  const server = bind({ hostname, port, settings: 'METRICS' }, () =>
+    Bun.serve({
+      hostname,
+      port,
+      reusePort: shared,
+      fetch: async (request) => {
+        if (request.method !== 'GET' || splitUrl(request.url).path !== '/metrics')
+          return new Response('There is GET /metrics here.\n', { status: 404 })
+        const { body, headers } = await metricsAnswer(present.gateway, request.headers.get('accept'))
+        return new Response(body, { headers })
+      },
+      error: () => new Response('The metrics cannot be had now; try again.\n', { status: 503 }),
+    }),
+  )
+  return () => void server.stop(true)
+}

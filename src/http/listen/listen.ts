@@ -1,0 +1,132 @@
+/** The server on a port: HTTP and WebSocket on one address, with a deadline for every connection. */
+import { refuse } from '../../core/refusal.ts'
+import type { Present } from '../../gateway/parts/gateway.ts'
+import { type Connection, createApp } from '../app.ts'
+import { bind } from './bind.ts'
+import { admitSocket, goAway, protocolFor, refusedSocket, socketHandlers } from './socket.ts'
+import type { Socket, SocketData } from './socket-frames.ts'
+import { watchTurns } from './watch-turns.ts'
+
+type ListenAddress = {
+  readonly hostname: string
+  /** 0 takes any free port. */
+  readonly port: number
+  /** Several processes listen on the port. */
+  readonly shared: boolean
+}
+
+type Listening = {
+  readonly port: number
+  /** Sends callers elsewhere: answers close their connections, and sockets close once their requests have ended. */
+  goAway(): void
+  /** Resolves when no request is open, within this time; what a stranger leaves half sent must not take longer. */
+  answered(forMs: number): Promise<void>
+  /** Ends every connection at once. */
+  stop(): void
+}
+
+type Server = Pick<Bun.Server<SocketData>, 'requestIP' | 'timeout'>
+
+const NEVER = 0
+const RESTARTING = 1012
+/** How long requests that are no calls of models may take to end, such as uploads, and how often we look. */
+const REQUESTS_MS = 10_000
+const LOOK_MS = 20
+
+/** Listens until it is stopped. */
+export const listen = (present: Present, place: ListenAddress): Listening => {
+  // What is used of it here is the same in every later gateway.
+  const { gateway } = present
+  const app = createApp(present)
+  const { socketBytesMax, socketIdleSeconds, connectionSeconds } = gateway.options
+  const sockets = new Set<Socket>()
+  const watch = watchTurns({
+    clock: gateway.clock,
+    overloadMs: gateway.options.overloadMs,
+    queuedMs: () => gateway.book.health().oldestQueuedMs,
+    overload: gateway.capacity.overload,
+  })
+  const { hostname, port } = place
+  const server = bind({ hostname, port, settings: 'HOST, PORT' }, () =>
+    Bun.serve<SocketData>({
+      hostname,
+      port,
+      reusePort: place.shared,
+      idleTimeout: connectionSeconds,
+      // The runtime's own refusal has no body, id or log line, so we turn its limit off and limit bodies where they are
+      // read.
+      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+      fetch: (request, server) => {
+        const startedMs = gateway.clock.monotonicMs()
+        watch(startedMs)
+        const away = app.turnAway(request)
+        if (away !== undefined) return away
+        const protocol = protocolFor(request)
+        if (protocol !== undefined)
+          return admitSocket(present.gateway, request, protocol, server.requestIP(request)?.address).then(
+            (data) => {
+              if (server.upgrade(request, { data })) return undefined
+              gateway.capacity.sockets.giveBack(data.keyId, 1)
+              return refusedSocket(gateway, protocol, notASocket())
+            },
+            (thrown: unknown) => refusedSocket(gateway, protocol, thrown),
+          )
+        // While a call runs its own deadlines apply: its vendor may be silent for longer than idle connections may.
+        server.timeout(request, NEVER)
+        return app.fetch(request, new Served(server, request, connectionSeconds), startedMs)
+      },
+      websocket: {
+        ...socketHandlers(present, sockets),
+        maxPayloadLength: socketBytesMax,
+        idleTimeout: socketIdleSeconds,
+        sendPings: true,
+      },
+      error: () =>
+        Response.json(
+          { error: { message: 'The server failed.', type: 'server_error', code: 'internal_error' } },
+          { status: 500 },
+        ),
+    }),
+  )
+  return {
+    port: server.port ?? port,
+    goAway: () => {
+      gateway.capacity.draining = true
+      for (const socket of sockets) goAway(socket)
+    },
+    answered: async (forMs) => {
+      const { clock } = gateway
+      const until = clock.monotonicMs() + Math.min(forMs, REQUESTS_MS)
+      while (server.pendingRequests > 0 && clock.monotonicMs() < until) await clock.sleep(LOOK_MS)
+    },
+    stop: () => {
+      for (const socket of sockets) socket.close(RESTARTING, 'The server is shutting down.')
+      void server.stop(true)
+    },
+  }
+}
+
+/** The connection of a request to this server. */
+class Served implements Connection {
+  readonly #server: Server
+  readonly #request: Request
+  readonly #seconds: number
+
+  constructor(server: Server, request: Request, seconds: number) {
+    this.#server = server
+    this.#request = request
+    this.#seconds = seconds
+  }
+
+  peer(): string | undefined {
+    return this.#server.requestIP(this.#request)?.address
+  }
+
+  /** From now on the deadline of idle connections applies again. */
+  ended(): void {
+    this.#server.timeout(this.#request, this.#seconds)
+  }
+}
+
+/** The 400 for an upgrade that the runtime could not turn into a socket. */
+const notASocket = () => refuse('invalid_parameter', 'The request is not a valid WebSocket upgrade.')

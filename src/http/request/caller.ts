@@ -1,0 +1,30 @@
+/** Who sent a request: the key behind its credential, and whether that key speaks for the whole account. */
+import { checkAccount } from '../../control/who.ts'
+import { must } from '../../core/refusal.ts'
+import { ownerOf, whoCalls } from '../../gateway/enter/incoming.ts'
+import type { Gateway } from '../../gateway/parts/gateway.ts'
+import type { Key } from '../../tenancy/key.ts'
+import { type CredentialStyle, credentialOf } from '../route/headers.ts'
+import type { HttpCall } from '../route/route.ts'
+
+/** The caller, if it may call now. */
+export const callerOf = async (
+  gateway: Gateway,
+  { request, query, trace }: HttpCall,
+  style: CredentialStyle = 'bearer',
+): Promise<Key> => whoCalls(gateway, must(credentialOf(request.headers, query, style)), trace)
+
+/** The caller, disabled or not. */
+export const anyCallerOf = async (gateway: Gateway, { request, trace }: HttpCall): Promise<Key> =>
+  ownerOf(gateway, request.headers.get('authorization'), trace)
+
+/** A caller that speaks for the whole account. */
+export const accountOf = async (gateway: Gateway, call: HttpCall): Promise<Key> =>
+  wholeAccount(await callerOf(gateway, call))
+
+/** The key, if it speaks for the whole account. */
+const wholeAccount = (key: Key): Key => {
+  const refusal = checkAccount(key)
+  if (refusal) throw refusal
+  return key
+}
