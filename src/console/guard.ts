@@ -1,10 +1,12 @@
 /** Checks each request of the console first: its origin, its session, and what the person may do. */
+
+import { takeAttempt } from '../control/people/attempts.ts'
+import { rightsOf } from '../control/rights.ts'
+import { hashOfLink } from '../control/tenants/tenants.ts'
 import { refuse } from '../core/refusal.ts'
-import type { Gateway } from '../gateway/gateway.ts'
+import type { Gateway } from '../gateway/parts/gateway.ts'
 import type { Member } from '../store/people/people-port.ts'
 import type { TenantLink } from '../store/tenants/tenant-port.ts'
-import { takeAttempt } from './attempts.ts'
-import { libraryFault } from './credentials.ts'
 import {
   type ConsoleRequest,
   type ConsoleRoute,
@@ -13,10 +15,9 @@ import {
   roleHeader,
   type Session,
 } from './here.ts'
-import { hashOfLink } from './links.ts'
 import { withPresentCookie } from './old-secret.ts'
 import { consoleOf } from './open-console.ts'
-import { permissionsOf } from './rights.ts'
+import { libraryFault } from './sign-in/credentials.ts'
 
 const FRESH_MS = 60 * 60_000
 
@@ -58,7 +59,7 @@ const sessionOf = async (gateway: Gateway, { session, user }: LibrarySession): P
     orgId,
     role,
     actsFor,
-    acts: role === undefined ? [] : permissionsOf(role),
+    acts: role === undefined ? [] : rightsOf(role),
   }
 }
 

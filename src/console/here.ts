@@ -1,13 +1,13 @@
 /** One request of the console: who asks, for which organisation, with which rights. */
 import type { z } from 'zod'
+import type { Right } from '../control/rights.ts'
 import type { JsonObject } from '../core/json-body.ts'
 import { refuse } from '../core/refusal.ts'
-import type { ConsoleSettings, Gateway } from '../gateway/gateway.ts'
+import type { ConsoleSettings, Gateway } from '../gateway/parts/gateway.ts'
 import type { Actor } from '../store/people/event-port.ts'
 import type { Role } from '../store/people/people-port.ts'
 import type { TenantLink } from '../store/tenants/tenant-port.ts'
 import type { OpenConsole } from './open-console.ts'
-import type { Permission } from './rights.ts'
 
 export type Session = {
   readonly token: string
@@ -23,7 +23,7 @@ export type Session = {
   readonly role: Role | undefined
   /** An operator is looking at an organisation that is not theirs. */
   readonly actsFor: boolean
-  readonly acts: readonly Permission[]
+  readonly acts: readonly Right[]
 }
 
 /** The content of a request. */
@@ -65,7 +65,7 @@ export type Reply = {
  * Who may ask: anybody, anybody who is signed in, an operator, the holder of a tenant's link, or somebody who may do at
  * least one of these acts in the organisation.
  */
-type Audience = 'anybody' | 'person' | 'operator' | 'tenant' | readonly Permission[]
+type Audience = 'anybody' | 'person' | 'operator' | 'tenant' | readonly Right[]
 
 export type ConsoleRoute = {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -80,6 +80,8 @@ export type ConsoleRoute = {
   readonly body?: z.ZodType
   readonly answer: z.ZodType
   readonly csv?: true
+  /** Its answer's amounts are written as texts from nano-USD. */
+  readonly money?: 'text'
   readonly statuses?: readonly (200 | 201 | 302)[]
   readonly query?: readonly string[]
   readonly handler: (here: Here, body: () => Promise<JsonObject>) => Promise<Reply>
@@ -135,4 +137,4 @@ export const actorOf = (here: Here): Actor => {
   return { kind: 'person', id: personId, name: email, address: here.request.address, operator: actsFor }
 }
 
-export const may = ({ session }: Here, act: Permission): boolean => session?.acts.includes(act) === true
+export const may = ({ session }: Here, act: Right): boolean => session?.acts.includes(act) === true

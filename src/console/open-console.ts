@@ -1,9 +1,9 @@
 /** The console of a gateway, opened on first use: until then none of it is in memory. */
 import { refuse, retryIn } from '../core/refusal.ts'
-import type { ConsoleSettings, Gateway } from '../gateway/gateway.ts'
-import type { Auth } from './auth.ts'
-import type { InTime } from './company-auth.ts'
+import type { ConsoleSettings, Gateway } from '../gateway/parts/gateway.ts'
 import { sessionSecret } from './old-secret.ts'
+import type { Auth } from './sign-in/auth.ts'
+import type { InTime } from './sign-in/company-auth.ts'
 
 export type OpenConsole = {
   /** The sign-in library for an origin, because its cookie and passkeys depend on that. */
@@ -59,7 +59,7 @@ const open = (gateway: Gateway, settings: ConsoleSettings): OpenConsole => {
   const opening = async (origin: string, more: { readonly company?: ConsoleSettings } = {}) => {
     // Passkeys need it first; bundled into one file it would come after them.
     await import('reflect-metadata')
-    const { openAuth } = await import('./auth.ts')
+    const { openAuth } = await import('./sign-in/auth.ts')
     const secret = sessionSecret(gateway.hash)
     return openAuth({ people: gateway.store.people, secret, origin, inTime, ...more })
   }

@@ -1,12 +1,13 @@
 /** The overview: what is left, what is spent, on what, and what needs attention. */
+
+import { scopeOf } from '../control/reports/scope.ts'
 import { greatest, type Nano } from '../core/money.ts'
-import { DAY_MS } from '../core/time.ts'
+import { DAY_MS, monthsBefore } from '../core/time.ts'
 import type { KeyLine, ReportLine } from '../store/reports/report-port.ts'
+import { actingOf, walletHere } from './acting.ts'
 import { type ConsoleRoute, type Here, may, type Reply, type Within, within } from './here.ts'
-import { walletOf } from './make-key.ts'
-import { isoOf, usdOf } from './read.ts'
+import { usdOf } from './read.ts'
 import { overview } from './schema/reports.ts'
-import { scopeOf } from './usage.ts'
 
 const sumOf = (lines: readonly ReportLine[], of: (line: ReportLine) => boolean): Nano =>
   lines.reduce((sum, line) => (of(line) ? sum + line.amount : sum), 0n)
@@ -23,13 +24,17 @@ const attentionOf = (keys: readonly KeyLine[], balance: Nano, daysLeft: number |
           },
         ]
       : []),
-  ...keys.flatMap(({ key, spent, spentThisMonth }) => {
+  ...keys.flatMap(({ key, spent, spentThisMonth, spentThisWeek, spentToday }) => {
     const reached = key.disabledReason === 'spend_cap' || key.disabledReason === 'monthly_cap'
     if (reached)
       return [{ kind: 'cap', text: `${key.label} reached its cap and is refused.`, to: `/keys/${key.id}` }]
     const near = (used: Nano, cap: Nano | undefined) =>
       cap !== undefined && cap > 0n && used * 10n >= cap * 9n
-    return near(spent, key.limits.spendCap) || near(spentThisMonth, key.limits.monthlyCap)
+    const { spendCap, monthlyCap, weeklyCap, dailyCap } = key.limits
+    return near(spent, spendCap) ||
+      near(spentThisMonth, monthlyCap) ||
+      near(spentThisWeek, weeklyCap) ||
+      near(spentToday, dailyCap)
       ? [{ kind: 'near', text: `${key.label} has used 90 % of its cap.`, to: `/keys/${key.id}` }]
       : []
   }),
@@ -40,38 +45,41 @@ const ATTENTION_MOST = 8
 
 const readOverview = async (here: Within) => {
   const { reports, wallets } = here.gateway.store
-  const scope = scopeOf(here)
+  const scope = await scopeOf(actingOf(here), {})
   const today = Math.trunc(here.gateway.clock.now() / DAY_MS) * DAY_MS
+  const month = monthsBefore(today, 0)
   const span = { ...scope, from: today - 29 * DAY_MS, to: today + DAY_MS, only: {}, most: 2_000 }
+  // The first of a month of 31 days is 30 days before its last.
+  const spent = { ...span, from: Math.min(month, today - 7 * DAY_MS) }
   const own = scope.madeBy === undefined ? {} : { madeBy: scope.madeBy }
-  const ofKeys = { orgId: here.session.orgId, which: 'all', ...own } as const
-  const [found, byDay, busiest, near, any] = await Promise.all([
-    wallets.wallet(await walletOf(here)),
+  const ofKeys = { orgs: [here.session.orgId], which: 'all', ...own } as const
+  const [found, ofDays, byDay, busiest, near, any] = await Promise.all([
+    wallets.wallet(await walletHere(here)),
+    reports.usage({ ...spent, groupBy: ['day'] }),
     reports.usage({ ...span, groupBy: ['day', 'model'] }),
     reports.usage({ ...span, from: today - 6 * DAY_MS, groupBy: ['key'], most: 5 }),
     reports.keys({ ...ofKeys, nearCap: true, most: ATTENTION_MOST }),
     reports.keys({ ...ofKeys, most: 1 }),
   ])
-  return { today, found, byDay, busiest, near, hasKeys: any.length > 0 }
+  return { today, month, found, ofDays, byDay, busiest, near, hasKeys: any.length > 0 }
 }
 
 const getOverview = async (context: Here): Promise<Reply> => {
   const here = within(context)
   here.console.keepRolledUp()
-  const { today, found, byDay, busiest, near, hasKeys } = await readOverview(here)
+  const { today, month, found, ofDays, byDay, busiest, near, hasKeys } = await readOverview(here)
   const since = (at: number) => (line: ReportLine) => Date.parse(line.groups.day ?? '') >= at
-  const month = Date.parse(`${isoOf(today).slice(0, 7)}-01`)
-  const week = sumOf(byDay, (line) => since(today - 7 * DAY_MS)(line) && !since(today)(line))
+  const week = sumOf(ofDays, (line) => since(today - 7 * DAY_MS)(line) && !since(today)(line))
   const balance = found?.balance ?? 0n
   const seesWallet = may(here, 'wallet_read')
   const daysLeft = seesWallet && week > 0n ? Number((greatest(balance, 0n) * WEEK_DAYS) / week) : null
-  const todays = byDay.filter(since(today))
+  const todays = ofDays.filter(since(today))
   return {
     value: {
       balance_usd: seesWallet ? usdOf(balance) : null,
       held_usd: seesWallet ? usdOf(found?.held ?? 0n) : null,
       spent_today_usd: usdOf(sumOf(todays, () => true)),
-      spent_this_month_usd: usdOf(sumOf(byDay, since(month))),
+      spent_this_month_usd: usdOf(sumOf(ofDays, since(month))),
       spent_week_usd: usdOf(week),
       days_left: daysLeft,
       requests_today: todays.reduce((sum, { requests }) => sum + requests, 0),

@@ -1,23 +1,14 @@
 /** Every address of the console's API, below /console/api, with who may call it. */
-import { companyRoutes } from './company.ts'
+import { actRoutes } from './acts.ts'
 import type { ConsoleRoute } from './here.ts'
-import { keyRoutes } from './keys.ts'
-import { limitRoutes } from './limits.ts'
-import { modelRoutes } from './models.ts'
-import { operatorRoutes } from './operator.ts'
-import { systemRoutes } from './operator-system.ts'
 import { overviewRoutes } from './overview.ts'
-import { passkeyRoutes } from './passkeys.ts'
-import { paymentRoutes } from './payments.ts'
-import { receiptRoutes } from './receipts.ts'
-import { sessionRoutes } from './sessions.ts'
-import { signInRoutes } from './sign-in.ts'
-import { statementRoutes } from './statements.ts'
-import { teamRoutes } from './team.ts'
-import { tenantRoutes } from './tenants.ts'
-import { totpRoutes } from './totp.ts'
-import { usageRoutes } from './usage.ts'
-import { walletRoutes } from './wallet.ts'
+import { ownUseRoutes } from './own-use.ts'
+import { playRoutes } from './playground.ts'
+import { companyRoutes } from './sign-in/company.ts'
+import { passkeyRoutes } from './sign-in/passkeys.ts'
+import { sessionRoutes } from './sign-in/sessions.ts'
+import { signInRoutes } from './sign-in/sign-in.ts'
+import { totpRoutes } from './sign-in/totp.ts'
 
 export const consoleRoutes: readonly ConsoleRoute[] = [
   ...signInRoutes,
@@ -26,16 +17,7 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   ...passkeyRoutes,
   ...companyRoutes,
   ...overviewRoutes,
-  ...walletRoutes,
-  ...paymentRoutes,
-  ...limitRoutes,
-  ...keyRoutes,
-  ...tenantRoutes,
-  ...statementRoutes,
-  ...usageRoutes,
-  ...receiptRoutes,
-  ...modelRoutes,
-  ...teamRoutes,
-  ...operatorRoutes,
-  ...systemRoutes,
+  ...actRoutes,
+  ...ownUseRoutes,
+  ...playRoutes,
 ]

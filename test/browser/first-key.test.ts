@@ -36,7 +36,7 @@ const runSnippet = async (text: string): Promise<string> => {
 test('first start, link, key, the shown program, and its call on the page with the same cost', async () => {
   const server = await startProgram(home, { LOG: 'off', TRIAL_USD: '0' })
   try {
-    const link = /http:\S+\/console\/link#\S+/.exec(server.greeting)?.[0] ?? ''
+    const link = server.link
     const { page, strangers, errors } = await browser.newPage({ viewport: { width: 1280, height: 900 } })
     await signInByLink(page, link)
     // The address that the sign-in leads to stays good when the page is loaded again, and so does one that was typed.

@@ -1,5 +1,7 @@
 /** Keys by hand: made by keyboard alone, rotated while both work, and hidden from people they do not belong to. */
+
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { byTest } from '../by-test.ts'
 import { chat, jsonOf } from '../server/harness.ts'
 import { tabTo } from './keyboard.ts'
 import { openBrowser, type TestBrowser } from './open-browser.ts'
@@ -93,7 +95,7 @@ test('a key is rotated: both work, both are seen, and the old one is deleted whe
 })
 
 test('what is another organisation’s is not there: not its page, nor behind it, nor by its other addresses', async () => {
-  await it.store.wallets.createWallet({ id: 'wal_other', orgId: 'org_other', name: 'Other' })
+  await it.store.wallets.createWallet({ id: 'wal_other', orgId: 'org_other', name: 'Other' }, byTest)
   const stranger = await it.visit('stranger@example.com', 'owner', 'org_other')
   const theirs = await jsonOf(await stranger.ask('POST', '/keys', { label: 'theirs' }))
   const { data } = await jsonOf(await stranger.ask('POST', '/tenants', { tenants: [{ label: 'theirs' }] }))
@@ -129,7 +131,7 @@ test('a key that is asked for twice in a moment is made once, and shown until th
   await page.getByRole('dialog').getByLabel('Label').fill('once')
   await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).dblclick()
   await page.getByText('Copy the key now').waitFor()
-  const of = { orgId: 'org_test', which: 'all', most: 100 } as const
+  const of = { orgs: ['org_test'], which: 'all', most: 100 } as const
   const made = (await it.store.reports.keys(of)).filter(({ key }) => key.label === 'once')
   expect(made).toHaveLength(1)
   await page.keyboard.press('Escape')

@@ -1,5 +1,7 @@
 /** An operator at night: finds an account, gives it credit, suspends it and lets it go on, sees which vendor fails, acts for somebody. */
+
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { byTest } from '../by-test.ts'
 import { chat, completion, jsonOf, USD } from '../server/harness.ts'
 import { until } from '../until.ts'
 import { openBrowser, type TestBrowser } from './open-browser.ts'
@@ -11,7 +13,7 @@ beforeAll(async () => {
   browser = await openBrowser()
   it = await listenConsole()
   for (const name of ['Birch Works', 'Cedar & Co'])
-    await it.store.wallets.createWallet({ id: `wal_${name[0]}`, orgId: `org_${name[0]}`, name })
+    await it.store.wallets.createWallet({ id: `wal_${name[0]}`, orgId: `org_${name[0]}`, name }, byTest)
 })
 afterAll(async () => {
   await browser.close()
@@ -27,7 +29,7 @@ const call = async (token: string): Promise<string | number> => {
 
 test('what an operator may do to an account is all on a screen of 1280 pixels', async () => {
   const orgId = `org_${'0123456789abcdef'.repeat(2)}`
-  await it.store.wallets.createWallet({ id: 'wal_long', orgId, name: 'Dogwood Manufacturing' })
+  await it.store.wallets.createWallet({ id: 'wal_long', orgId, name: 'Dogwood Manufacturing' }, byTest)
   const { page } = await browser.newPage({ viewport: { width: 1280, height: 900 } })
   await it.enter(page, 'operator@example.com', 'owner', true)
   await page.getByRole('link', { name: 'Accounts' }).click()
@@ -139,4 +141,30 @@ test('an operator who acts for an organisation sees that on every page, until th
   const [event] = await it.store.events.list({ orgId: 'org_C', most: 1 })
   expect(event).toMatchObject({ what: 'operator.acts_for', actor: { name: 'operator@example.com' } })
   expect(errors).toEqual([])
+})
+
+test('a server that is away when somebody chooses an organisation is asked again, and its failure is seen', async () => {
+  const { page } = await browser.newPage(size)
+  await it.enter(page, 'operator@example.com', 'owner', true)
+  await page.getByRole('link', { name: 'Accounts' }).click()
+  const row = page.getByRole('row').filter({ hasText: 'Cedar & Co' })
+  const away = {
+    status: 503,
+    json: { error: { code: 'service_unavailable', message: 'The ledger is away.', request_id: 'r1' } },
+  }
+  let refused = 0
+  await page.route('**/session/organisation', (route) => {
+    refused++
+    return route.fulfill(away)
+  })
+  await row.getByRole('button', { name: 'Act for' }).click()
+  await page.getByRole('alert').filter({ hasText: 'The ledger is away.' }).waitFor()
+  expect(refused).toBeGreaterThan(2)
+  await page.unroute('**/session/organisation')
+  let left = 2
+  await page.route('**/session/organisation', (route) =>
+    left-- > 0 ? route.fulfill(away) : route.continue(),
+  )
+  await row.getByRole('button', { name: 'Act for' }).click()
+  await page.getByRole('status').filter({ hasText: 'You act for Cedar & Co' }).waitFor()
 })

@@ -23,7 +23,7 @@ afterAll(async () => {
 })
 
 test('any model is run by a form of its inputs, and shows result, cost and receipt', async () => {
-  const link = /http:\S+\/console\/link#\S+/.exec(server.greeting)?.[0] ?? ''
+  const link = server.link
   const { page, strangers, errors } = await browser.newPage({ viewport: { width: 1280, height: 1000 } })
   await signInByLink(page, link)
   await page.getByRole('link', { name: 'Playground' }).click()

@@ -1,5 +1,6 @@
 /** A console after a month of use: keys, tenants, people and calls, always the same. */
 
+import { byTest } from '../by-test.ts'
 import { type SeededCall, seedCalls } from '../console/seed.ts'
 import type { ListeningConsole } from './rig.ts'
 
@@ -65,8 +66,8 @@ export const seedConsole = async (it: ListeningConsole): Promise<{ tenant: strin
     data: { id: string }[]
   }
   const below = made.data.map(({ id }) => id)
-  await ada.ask('PUT', `/keys/${below[3]}`, { limits: { disabled: true } })
-  await ada.ask('PUT', `/keys/${ids[2]}`, { limits: { monthly_cap_usd: 80 } })
+  await ada.ask('PUT', `/keys/${below[3]}`, { disabled: true })
+  await ada.ask('PUT', `/keys/${ids[2]}`, { monthly_cap_usd: 80 })
   await ada.ask('PUT', '/rules', { daily_limit_usd: 60, per_call_max_usd: 2, blocked_models: ['mock/*'] })
   for (const [label, budget] of [
     ['Research', 40],
@@ -74,7 +75,7 @@ export const seedConsole = async (it: ListeningConsole): Promise<{ tenant: strin
   ] as const)
     await ada.ask('POST', '/sub-wallets', { label, budget_usd: budget })
   for (const [at, name] of ['Birch Works', 'Cedar & Co'].entries())
-    await it.store.wallets.createWallet({ id: `wal_seed_${at}`, orgId: `org_seed_${at}`, name })
+    await it.store.wallets.createWallet({ id: `wal_seed_${at}`, orgId: `org_seed_${at}`, name }, byTest)
   await ada.ask('PUT', '/operator/accounts/wal_seed_1/suspended', { reason: 'unpaid invoices' })
   await ada.ask('PUT', '/operator/accounts/wal_seed_0/credit-line', { limit_usd: 250, net_days: 14 })
   await ada.ask('PUT', '/tenants/price', { margin_percent: 20 })

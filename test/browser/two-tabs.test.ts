@@ -1,6 +1,8 @@
 /** Two tabs of one browser share a session: what one changes of it, the other must not act upon unseen. */
+
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
+import { byTest } from '../by-test.ts'
 import { PASSWORD } from '../console/rig.ts'
 import { openBrowser, type TestBrowser } from './open-browser.ts'
 import { type ListeningConsole, listenConsole } from './rig.ts'
@@ -17,7 +19,7 @@ afterAll(async () => {
 })
 
 const labels = async (orgId: string) =>
-  (await it.store.reports.keys({ orgId, which: 'all', most: 100 })).map(({ key }) => key.label)
+  (await it.store.reports.keys({ orgs: [orgId], which: 'all', most: 100 })).map(({ key }) => key.label)
 
 const signIn = async (page: Page, email: string) => {
   await page.getByLabel('E-mail address').fill(email)
@@ -77,7 +79,7 @@ test('a page that is loaded again leads to the sign-in, and from there back', as
 })
 
 test('a tab that shows one organisation changes nothing in another that was chosen elsewhere', async () => {
-  await it.store.wallets.createWallet({ id: 'wal_beside', orgId: 'org_beside', name: 'Beside' })
+  await it.store.wallets.createWallet({ id: 'wal_beside', orgId: 'org_beside', name: 'Beside' }, byTest)
   const { page, context } = await browser.newPage({ viewport: { width: 1280, height: 900 } })
   await it.enter(page, 'operator@example.com', 'owner', true)
   await page.goto(`${it.address}/console/keys`)

@@ -1,6 +1,8 @@
 /** Finance in the browser: topping up by card with the keyboard alone, the saved card's rule, a pasted receipt. */
+
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
+import { byTest } from '../by-test.ts'
 import { chat, USD } from '../server/harness.ts'
 import { type FakeStripe, startFakeStripe } from '../server/stripe-fake.ts'
 import { tabTo } from './keyboard.ts'
@@ -55,7 +57,7 @@ test('a wallet is topped up by card, by keyboard alone, and the money is there w
   // Somebody else bounds it meanwhile; only what is changed here is sent.
   const bounded = { below: 20n * USD, amount: 40n * USD, monthlyMax: 80n * USD }
   await page.getByLabel('When it falls below, in USD').fill('25')
-  await it.store.wallets.changeWalletRules(it.wallet, { autoTopUp: bounded })
+  await it.store.wallets.changeWalletRules(it.wallet, { autoTopUp: bounded }, byTest)
   await page.getByRole('button', { name: 'Save rule' }).click()
   await page.getByLabel('At most a month, in USD').and(page.locator('[value="80"]')).waitFor()
   const { autoTopUp } = (await it.store.wallets.walletRules(it.wallet)).rules

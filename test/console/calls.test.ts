@@ -1,5 +1,7 @@
 /** The list of calls of an organisation with hundreds of keys: in order, whole, page by page, and nobody else's. On both engines. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { byTest } from '../by-test.ts'
 import { chat, jsonOf } from '../server/harness.ts'
 import { serverEngines } from '../store/engines.ts'
 import { startConsoleOn, type TestConsole, type Visitor } from './rig.ts'
@@ -21,7 +23,7 @@ for (const engine of serverEngines)
     beforeAll(async () => {
       it = await startConsoleOn(engine, { now: () => at })
       owner = await it.visit('owner@example.com', 'owner')
-      await it.store.wallets.createWallet({ id: 'wal_other', orgId: 'org_other', name: 'Other' })
+      await it.store.wallets.createWallet({ id: 'wal_other', orgId: 'org_other', name: 'Other' }, byTest)
       stranger = await it.visit('stranger@example.com', 'owner', 'org_other')
       for (let n = 0; n < KEYS; n++) made.push(await it.newKey({}, { label: `key ${n}` }))
       const calls: { id: string; at: number }[] = []

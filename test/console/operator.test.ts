@@ -1,7 +1,9 @@
 /** What operators see and do, on both engines: accounts found and paged, suspended, given credit; vendors, system, setup. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { settings } from '../../src/settings/index.ts'
 import { shownSettings } from '../../src/settings/shown.ts'
+import { byTest } from '../by-test.ts'
 import { chat, completion, jsonOf } from '../server/harness.ts'
 import { serverEngines } from '../store/engines.ts'
 import { startConsoleOn, type TestConsole, type Visitor } from './rig.ts'
@@ -16,11 +18,14 @@ for (const engine of serverEngines)
       operator = await it.visit('operator@example.com', 'owner', 'org_house', true)
       owner = await it.visit('owner@example.com', 'owner')
       for (let n = 0; n < 7; n++)
-        await it.store.wallets.createWallet({
-          id: `wal_${n}`,
-          orgId: `org_${n}`,
-          name: `${n % 2 ? 'b' : 'A'} ${n}`,
-        })
+        await it.store.wallets.createWallet(
+          {
+            id: `wal_${n}`,
+            orgId: `org_${n}`,
+            name: `${n % 2 ? 'b' : 'A'} ${n}`,
+          },
+          byTest,
+        )
     })
     afterAll(() => it.stop())
     const accounts = async (query = '') => jsonOf(await operator.ask('GET', `/operator/accounts${query}`))
@@ -45,11 +50,11 @@ for (const engine of serverEngines)
         const page = await accounts(`?limit=3${after}`)
         pages.push(...page.data)
         if (!page.has_more) break
-        after = `&after=${page.data.at(-1).wallet_id}`
+        after = `&after=${page.data.at(-1).wallet}`
       }
       expect(pages).toEqual(all)
       expect((await accounts('?search=OWNER@')).data).toMatchObject([
-        { org_id: 'org_test', spent_30d_usd: '0.00051', members: 1, keys: 2, suspended: null },
+        { id: 'org_test', spent_30d_usd: '0.00051', members: 1, keys: 2, suspended: null },
       ])
       await it.store.reports.rollUp()
       expect((await accounts('?search=wal_3')).data).toMatchObject([{ name: 'b 3', spent_30d_usd: '0' }])

@@ -2,6 +2,7 @@
  * Every report's path through a large ledger: none reads it whole. The test looks at SQLite's plan, not at the time;
  * docs/performance.md has the numbers of PostgreSQL and of five million calls.
  */
+
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
@@ -13,6 +14,7 @@ import type { Engine, Statement } from '../../src/store/engine/engine.ts'
 import { openEngine } from '../../src/store/engine/open-engine.ts'
 import { storeOver } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
+import { byTest } from '../by-test.ts'
 
 const CALLS = 20_000
 const KEYS = 400
@@ -57,7 +59,8 @@ const planOf = ({ text, params }: Statement): readonly string[] =>
 const whole = /^(?:SCAN (?:transfer|usage_detail|t|d)\b|SEARCH t USING PRIMARY KEY \(kind=\?\)$)/
 
 const tomorrow = (Math.trunc(Date.now() / DAY) + 1) * DAY
-const span = { orgId: ORG, from: tomorrow - 30 * DAY, to: tomorrow, only: {}, most: 5_000 }
+const span = { orgs: [ORG], from: tomorrow - 30 * DAY, to: tomorrow, only: {}, most: 5_000 }
+const of = { orgs: 'all', only: {}, most: 5_000 } as const
 
 const reports: Readonly<Record<string, () => Promise<unknown>>> = {
   'use by day and model': () => store.reports.usage({ ...span, groupBy: ['day', 'model'] }),
@@ -69,21 +72,25 @@ const reports: Readonly<Record<string, () => Promise<unknown>>> = {
   'use of tenants': () => store.reports.usage({ ...span, groupBy: ['key'], tenants: true }),
   'use of one key': () => store.reports.usage({ ...span, groupBy: ['day'], keyId: 'key_000000' }),
   'use of what a person made': () => store.reports.usage({ ...span, groupBy: ['model'], madeBy: 'p' }),
-  keys: () => store.reports.keys({ orgId: ORG, which: 'own', most: 100 }),
-  'keys near their cap': () => store.reports.keys({ orgId: ORG, which: 'all', nearCap: true, most: 8 }),
-  'newest calls of many keys': () => store.reports.calls({ orgId: ORG, most: 50 }),
-  'newest calls of few keys': () => store.reports.calls({ orgId: 'org_3', most: 50 }),
-  'calls of one key': () => store.reports.calls({ orgId: ORG, keyId: 'key_000001', most: 50 }),
+  keys: () => store.reports.keys({ orgs: [ORG], which: 'own', most: 100 }),
+  'keys near their cap': () => store.reports.keys({ orgs: [ORG], which: 'all', nearCap: true, most: 8 }),
+  'newest calls of many keys': () => store.reports.calls({ orgs: [ORG], most: 50 }),
+  'newest calls of few keys': () => store.reports.calls({ orgs: ['org_3'], most: 50 }),
+  'calls of one key': () => store.reports.calls({ orgs: [ORG], keyId: 'key_000001', most: 50 }),
   movements: () => store.reports.movements({ walletId: WALLET, most: 50 }),
-  accounts: () => store.reports.accounts({ from: tomorrow - 30 * DAY, most: 50 }),
+  accounts: () => store.reports.accounts({ orgs: 'all', from: tomorrow - 30 * DAY, most: 50 }),
   processes: () => store.reports.processes(),
   'wallets of an organisation': () => store.reports.walletsOf(ORG),
   'usage of a key and of those below it': () =>
-    store.keys.usage({ of: { from: 'key_000000' }, from: 0, to: tomorrow, groupBy: ['day'] }),
+    store.reports.usage({ ...of, tree: 'key_000000', from: 0, to: tomorrow, groupBy: ['day'] }),
   'usage of everybody': () =>
-    store.keys.usage({ of: 'everybody', from: tomorrow - DAY, to: tomorrow, groupBy: ['model'] }),
+    store.reports.usage({ ...of, from: tomorrow - DAY, to: tomorrow, groupBy: ['model'] }),
+  'use up to a moment of a day': () =>
+    store.reports.usage({ ...span, tree: 'key_000000', to: tomorrow - 1, groupBy: ['model', 'day'] }),
+  'use of a key by hour': () =>
+    store.reports.usage({ ...span, from: tomorrow - DAY, tree: 'key_000000', groupBy: ['hour'] }),
   'a month of a credit line': async () => {
-    await store.credit.grantCredit({ walletId: WALLET, limit: 1n, netDays: 1 })
+    await store.credit.grantCredit({ walletId: WALLET, limit: 1n, netDays: 1 }, byTest)
     await store.credit.statement(WALLET, monthOf(Date.now()))
   },
   'the sums themselves': async () => {
@@ -110,7 +117,7 @@ test('the audit counts the calls of a counter by its keys, not all calls for eac
 
 test('what the bench makes balances, and its reports tell the ledger', async () => {
   expect((await store.ledger.audit()).filter(({ ok }) => !ok)).toEqual([])
-  const [all] = await store.reports.usage({ from: 0, to: tomorrow, only: {}, most: 1, groupBy: [] })
+  const [all] = await store.reports.usage({ ...of, from: 0, to: tomorrow, groupBy: [] })
   expect(all?.requests).toBe(CALLS)
   const { data } = await store.reports.movements({ walletId: WALLET, most: 500 })
   const wallet = await store.wallets.wallet(WALLET)

@@ -1,6 +1,6 @@
 /** Accounts belong to who owns the address: what proves it, what it ends, and what is refused before. On both engines. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { PROOF_MS } from '../../src/console/proof.ts'
+import { PROOF_MS } from '../../src/control/people/proof.ts'
 import { jsonOf } from '../server/harness.ts'
 import { serverEngines } from '../store/engines.ts'
 import { PASSWORD, somebody, startConsoleOn, type TestConsole, type Visitor } from './rig.ts'

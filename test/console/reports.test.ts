@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { decimalFromNano } from '../../src/core/money.ts'
 import type { usageGroups } from '../../src/store/reports/report-port.ts'
+import { followingClock } from '../following-clock.ts'
 import { chat, completion, jsonOf } from '../server/harness.ts'
 import { serverEngines } from '../store/engines.ts'
 import { startConsoleOn, type TestConsole, type Visitor } from './rig.ts'
@@ -19,7 +20,7 @@ for (const engine of serverEngines)
     let at = START
     const tokens: string[] = []
     beforeAll(async () => {
-      it = await startConsoleOn(engine, { now: () => at })
+      it = await startConsoleOn(engine, { now: () => at, clock: followingClock(() => at) })
       owner = await it.visit('owner@example.com', 'owner')
       for (const label of ['one', '=two'])
         tokens.push((await jsonOf(await owner.ask('POST', '/keys', { label }))).key)
@@ -30,7 +31,7 @@ for (const engine of serverEngines)
     const paid = async (): Promise<bigint> => 100_000_000_000n - (await it.balance())
 
     const spanned = {
-      orgId: 'org_test',
+      orgs: ['org_test'],
       from: START - 30 * 24 * HOUR,
       to: START + 60 * 24 * HOUR,
       only: {},
@@ -57,6 +58,12 @@ for (const engine of serverEngines)
       ] as const
     ).map(([from, to]) => ({ from: Date.parse(from), to: Date.parse(to) }))
 
+    const odd = [
+      { from: START + 3 * HOUR + 7, to: START + 4 * HOUR },
+      { from: START + 5 * HOUR, to: START + 52 * HOUR + 1 },
+      { from: START - 1, to: START + 40 * HOUR + 1 },
+    ]
+
     const checkAll = async (): Promise<void> => {
       const all = await paid()
       for (const groups of [
@@ -75,6 +82,12 @@ for (const engine of serverEngines)
         ['hour', 'model'],
       ] as const)
         expect([groups, await totalBy(groups)]).toEqual([groups, all])
+      // What begins or ends within a day is as exact.
+      for (const span of odd) {
+        const ledger = await totalBy(['payment_mode'], span)
+        for (const groups of [[], ['hour'], ['key'], ['hour', 'key'], ['month', 'vendor', 'key']] as const)
+          expect([groups, span, await totalBy(groups, span)]).toEqual([groups, span, ledger])
+      }
       // Sums of hours know nothing of months.
       for (const span of cut) {
         const hours = await totalBy(['hour'], span)
@@ -133,25 +146,25 @@ for (const engine of serverEngines)
 
     test('a chart tells the keys that cost most and all others as one, which add up to the ledger', async () => {
       const span = 'from=2026-10-01&to=2026-12-01'
-      for (const slot of ['day', 'month']) {
+      for (const slot of ['hour', 'day', 'month']) {
         const of = async (more: string) =>
           jsonOf(await owner.ask('GET', `/usage?${span}&group_by=${slot},key${more}`))
         const [all, top] = [await of(''), await of('&top=1')]
         expect(top.total).toEqual(all.total)
-        type Line = { groups: Record<string, string>; label: string; requests: number; cost_usd: string }
-        const keys = new Set(top.rows.map(({ groups }: Line) => groups.key))
-        expect([keys.size, keys.has('')]).toEqual([2, true])
-        for (const { groups, label, requests } of top.rows as Line[]) {
+        type Line = { [group: string]: string | null } & { requests: number }
+        const keys = new Set(top.rows.map(({ key }: Line) => key))
+        expect([keys.size, keys.has(null)]).toEqual([2, true])
+        for (const row of top.rows as Line[]) {
           const same = (all.rows as Line[]).filter(
             (line) =>
-              line.groups[slot] === groups[slot] &&
-              (groups.key === '' ? !keys.has(line.groups.key ?? '') : line.groups.key === groups.key),
+              line[slot] === row[slot] &&
+              (row.key === null ? !keys.has(line.key ?? null) : line.key === row.key),
           )
-          expect(same.reduce((sum, line) => sum + line.requests, 0)).toBe(requests)
-          if (groups.key === '') expect(label).toBe('All other keys')
+          expect(same.reduce((sum, line) => sum + line.requests, 0)).toBe(row.requests)
+          if (row.key === null) expect(row.label).toBe('All other keys')
         }
-        const [{ groups }] = (await jsonOf(await owner.ask('GET', `/usage?${span}&group_by=model`))).rows
-        for (const filter of [`&model=${encodeURIComponent(groups.model)}`, '&status=ok', '&tenants=true']) {
+        const [{ model }] = (await jsonOf(await owner.ask('GET', `/usage?${span}&group_by=model`))).rows
+        for (const filter of [`&model=${encodeURIComponent(model)}`, '&status=ok', '&tenants=true']) {
           const [some, chart] = [await of(filter), await of(`${filter}&top=1`)]
           expect([filter, chart.total]).toEqual([filter, some.total])
         }
@@ -167,7 +180,7 @@ for (const engine of serverEngines)
 
     test('a part of the rows comes with the total of all, those first that cost most', async () => {
       const of = async (more: string) =>
-        jsonOf(await owner.ask('GET', `/usage?from=2026-10-01&to=2026-12-01&group_by=key${more}`))
+        jsonOf(await owner.ask('GET', `/usage?from=2026-10-01&to=2026-12-01&group_by=key&sort=cost${more}`))
       const [all, part] = [await of(''), await of('&limit=1')]
       expect([all.rows.length, all.has_more]).toEqual([2, false])
       expect(part).toEqual({ ...all, rows: all.rows.slice(0, 1), has_more: true })
@@ -181,7 +194,9 @@ for (const engine of serverEngines)
       const response = await owner.ask('GET', '/usage.csv?from=2026-10-01&to=2026-12-01&group_by=month,key')
       expect(response.headers.get('content-type')).toBe('text/csv; charset=utf-8')
       const [head = '', ...lines] = (await response.text()).trim().split('\r\n')
-      expect(head).toBe('month,key,label,reference,requests,input_tokens,output_tokens,cost_usd')
+      expect(head).toBe(
+        'month,key,label,reference,requests,input_tokens,output_tokens,cost_usd,cached_tokens,cache_write_tokens,cache_saved_usd',
+      )
       const nano = (text: string) => {
         const [whole = '0', fraction = ''] = text.split('.')
         return BigInt(whole) * 1_000_000_000n + BigInt(fraction.padEnd(9, '0'))
@@ -196,7 +211,9 @@ for (const engine of serverEngines)
       const bytes = new Uint8Array(await response.arrayBuffer())
       expect([...bytes.subarray(0, 3)]).toEqual([0xef, 0xbb, 0xbf])
       const [head = '', ...lines] = new TextDecoder().decode(bytes).trim().split('\r\n')
-      expect(head).toBe('day,requests,input_tokens,output_tokens,cost_usd')
+      expect(head).toBe(
+        'day,requests,input_tokens,output_tokens,cost_usd,cached_tokens,cache_write_tokens,cache_saved_usd',
+      )
       for (const line of lines) expect(line).toMatch(/^2026-1[01]-\d\d,/)
     })
 

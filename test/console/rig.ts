@@ -1,12 +1,14 @@
 /** A console without a port: a test server with people in it, and requests as a browser would send them. */
-import { addressOfLink, hashOfLink, mintLink } from '../../src/console/links.ts'
-import { createPerson, type NewPerson, type Person, personBy } from '../../src/console/new-person.ts'
-import type { Proof } from '../../src/console/proof.ts'
-import type { ConsoleSettings } from '../../src/gateway/gateway.ts'
+
+import { addressOfLink, mintLink } from '../../src/control/people/links.ts'
+import { createPerson, type NewPerson, type Person, personBy } from '../../src/control/people/new-person.ts'
+import type { Proof } from '../../src/control/people/proof.ts'
+import { hashOfLink } from '../../src/control/tenants/tenants.ts'
+import type { ConsoleSettings } from '../../src/gateway/parts/gateway.ts'
 import { consoleSettings } from '../../src/settings/console.ts'
 import { readSettings } from '../../src/settings/setting.ts'
 import type { PeopleRows, Role } from '../../src/store/people/people-port.ts'
-import { startTestServer } from '../server/harness.ts'
+import { startTestServer, type TestServer } from '../server/harness.ts'
 import type { TestEngine } from '../store/engines.ts'
 
 export const ORIGIN = 'http://turnpike.test'
@@ -46,12 +48,19 @@ export const startConsoleOn = async (
 }
 
 /** Starts a server with a console. */
-export const startConsole = async (setup: ConsoleSetup = {}) => {
+export const startConsole = (setup: ConsoleSetup = {}) => startConsoleWith(startTestServer, setup)
+
+/** The same with a server of another kind. */
+export const startConsoleWith = async <Server extends TestServer>(
+  start: (setup: Parameters<typeof startTestServer>[0]) => Promise<Server>,
+  setup: ConsoleSetup = {},
+) => {
   const { settings, ...others } = setup
-  const server = await startTestServer({
+  const server = await start({
     ...others,
     console: { ...readSettings(consoleSettings, {}), ...settings },
   })
+  const now = () => server.gateway.clock.now()
   const { store } = server
   const ask =
     (cookie: string) =>
@@ -75,7 +84,7 @@ export const startConsole = async (setup: ConsoleSetup = {}) => {
       .map((one) => one.split(';')[0])
       .join('; ')
   const link = (email: string, proves?: Proof) =>
-    mintLink(store.people, { email, now: Date.now(), lifeMs: 60_000, proves })
+    mintLink(store.people, { email, now: now(), lifeMs: 60_000, proves })
   /** Makes a person with a role and signs them in by a link that proves the address, with a password set. */
   const visit = async (
     email: string,
@@ -83,7 +92,7 @@ export const startConsole = async (setup: ConsoleSetup = {}) => {
     orgId = 'org_test',
     operator = false,
   ): Promise<Visitor> => {
-    const person = await ensurePerson(store.people, { email, name: email, now: Date.now() })
+    const person = await ensurePerson(store.people, { email, name: email, now: now() })
     if (role !== undefined) await store.members.put({ orgId, personId: person.id, role }, byTest)
     if (operator) await store.members.setOperator(person.id, true, byTest)
     const response = await ask('')('POST', '/session/link', {

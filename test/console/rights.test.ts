@@ -1,7 +1,9 @@
 /** Who may do what in the console: everybody tries each address, from another site too, and with the ids of others. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import type { Permission } from '../../src/console/rights.ts'
 import { consoleRoutes } from '../../src/console/routes.ts'
+import type { orgRights } from '../../src/control/rights.ts'
+import { byTest } from '../by-test.ts'
 import { chat, jsonOf } from '../server/harness.ts'
 import { startConsole, type Visitor } from './rig.ts'
 
@@ -20,7 +22,7 @@ const stateOf = async (): Promise<string> => {
   const { events, reports, tenants: prices } = it.store
   const state = [
     await events.list({ orgId: 'org_test', most: 500 }),
-    await reports.keys({ orgId: 'org_test', which: 'all', most: 500, deleted: true }),
+    await reports.keys({ orgs: ['org_test'], which: 'all', most: 500, deleted: true }),
     await prices.margins('org_test'),
     await it.store.members.list({ orgId: 'org_test' }),
     await it.store.wallets.walletRules(it.wallet),
@@ -31,7 +33,7 @@ const stateOf = async (): Promise<string> => {
 
 beforeAll(async () => {
   it = await startConsole({ settings: { signUp: 'invite' } })
-  await it.store.wallets.createWallet({ id: 'wal_other', orgId: 'org_other', name: 'other' })
+  await it.store.wallets.createWallet({ id: 'wal_other', orgId: 'org_other', name: 'other' }, byTest)
   for (const role of ['owner', 'admin', 'billing', 'developer', 'viewer'] as const)
     who[role] = await it.visit(`${role}@example.com`, role)
   who.other = await it.visit('other@example.com', 'owner', 'org_other')
@@ -51,14 +53,18 @@ beforeAll(async () => {
 afterAll(() => it.stop())
 
 /** The table of the design, written a second time: what each role may do. */
-const table: Readonly<Record<Permission, readonly string[]>> = {
+const table: Readonly<Record<(typeof orgRights)[number], readonly string[]>> = {
   read: ['owner', 'admin', 'billing', 'viewer'],
   read_own: ['owner', 'admin', 'billing', 'developer', 'viewer'],
   keys: ['owner', 'admin'],
   keys_own: ['owner', 'admin', 'developer'],
   wallet_read: ['owner', 'admin', 'billing', 'viewer'],
   wallet: ['owner', 'billing'],
+  fund: ['owner'],
+  bill: ['owner'],
   rules: ['owner', 'admin'],
+  sub_wallets_read: ['owner', 'admin', 'billing', 'viewer'],
+  sub_wallets: ['owner', 'admin'],
   tenants: ['owner', 'admin'],
   statements: ['owner', 'admin', 'billing'],
   play: ['owner', 'admin', 'developer'],
@@ -130,7 +136,7 @@ for (const route of consoleRoutes)
 
     if (typeof route.audience === 'object')
       test('the roles of the table, and no other', async () => {
-        const acts = route.audience as readonly Permission[]
+        const acts = route.audience as readonly (typeof orgRights)[number][]
         for (const role of ['admin', 'billing', 'developer', 'viewer'] as const) {
           // A permitted request is refused for its empty body or unknown id; only the others are forbidden.
           const { status } = await who[role].ask(route.method, addressOf(route.path), body)
@@ -244,14 +250,14 @@ test('the keys of somebody who is removed end with them, those of the playground
   expect(await Promise.all(values.map(status))).toEqual([200, 200, 200])
   expect((await who.owner.ask('DELETE', `/team/${gone.personId}`)).status).toBe(200)
   expect(await Promise.all(values.map(status))).toEqual([403, 403, 200])
-  expect((await who.owner.ask('PUT', `/keys/${own.id}`, { limits: { disabled: false } })).status).toBe(200)
+  expect((await who.owner.ask('PUT', `/keys/${own.id}`, { disabled: false })).status).toBe(200)
   expect(await status(own.key)).toBe(200)
 })
 
 test('a person limited to their own keys enables those that they disabled, and none that an admin did', async () => {
   const { id } = await jsonOf(await who.developer.ask('POST', '/keys', { label: 'on and off' }))
   const put = async (visitor: Visitor, disabled: boolean) =>
-    (await visitor.ask('PUT', `/keys/${id}`, { limits: { disabled } })).status
+    (await visitor.ask('PUT', `/keys/${id}`, { disabled })).status
   expect(await put(who.developer, true)).toBe(200)
   expect(await put(who.developer, false)).toBe(200)
   expect(await put(who.admin, true)).toBe(200)
@@ -260,9 +266,7 @@ test('a person limited to their own keys enables those that they disabled, and n
   expect(await put(who.developer, true)).toBe(200)
   expect(await put(who.developer, false)).toBe(403)
   const rotated = await jsonOf(await who.developer.ask('POST', `/keys/${id}/rotate`))
-  expect(
-    (await who.developer.ask('PUT', `/keys/${rotated.id}`, { limits: { disabled: false } })).status,
-  ).toBe(403)
+  expect((await who.developer.ask('PUT', `/keys/${rotated.id}`, { disabled: false })).status).toBe(403)
   // Who was disabled by its maker first is the admin's after that.
   expect(await put(who.admin, false)).toBe(200)
   expect(await put(who.developer, true)).toBe(200)

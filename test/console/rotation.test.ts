@@ -1,5 +1,7 @@
 /** A rotation changes the value of a key, never how much may be spent or what it manages. On both engines. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { byTest } from '../by-test.ts'
 import { chat, completion, jsonOf } from '../server/harness.ts'
 import { brokenLaws, serverEngines } from '../store/engines.ts'
 import { CENT } from '../store/world.ts'
@@ -38,7 +40,7 @@ for (const engine of serverEngines)
     const usage = async (token: string) =>
       (await jsonOf(await it.get('/v1/key/wholesale/me/usage', token))).data
 
-    for (const cap of ['spend_cap_usd', 'monthly_cap_usd'])
+    for (const cap of ['spend_cap_usd', 'monthly_cap_usd', 'weekly_cap_usd', 'daily_cap_usd'])
       test(`what the old value spent counts against ${cap} of the new one`, async () => {
         const old = await make({ label: 'capped', [cap]: 0.035 })
         expect([await statusOf(old.key), await statusOf(old.key)]).toEqual([200, 200])
@@ -73,7 +75,7 @@ for (const engine of serverEngines)
       const next = await rotate(old)
       expect(await statusOf(below.key)).toBe(402)
       await owner.ask('DELETE', `/keys/${old.id}`)
-      await owner.ask('PUT', `/keys/${next.id}`, { limits: { monthly_cap_usd: 0.025 } })
+      await owner.ask('PUT', `/keys/${next.id}`, { monthly_cap_usd: 0.025 })
       expect([await statusOf(below.key), await statusOf(next.key)]).toEqual([200, 402])
       expect((await usage(next.key)).spent_usd).toBe(0.02)
     })
@@ -83,8 +85,7 @@ for (const engine of serverEngines)
       const next = await rotate(old)
       const last = await rotate(next)
       expect(await statusOf(old.key)).toBe(200)
-      const raise = (of: Made, to: number) =>
-        owner.ask('PUT', `/keys/${of.id}`, { limits: { spend_cap_usd: to } })
+      const raise = (of: Made, to: number) => owner.ask('PUT', `/keys/${of.id}`, { spend_cap_usd: to })
       await owner.ask('DELETE', `/keys/${next.id}`)
       // One that took its place still stands, and what it may spend binds both.
       await raise(old, 1)
@@ -115,7 +116,7 @@ for (const engine of serverEngines)
       const { data: below } = await jsonOf(
         await it.send('POST', '/v1/key/wholesale', { label: 'below', spend_cap_usd: 5 }, maker.key),
       )
-      await owner.ask('PUT', `/keys/${maker.id}`, { limits: { spend_cap_usd: 0.015 } })
+      await owner.ask('PUT', `/keys/${maker.id}`, { spend_cap_usd: 0.015 })
       const made = await rotate(below)
       expect([await statusOf(made.key), await statusOf(below.key)]).toEqual([200, 402])
     })
@@ -162,8 +163,7 @@ for (const engine of serverEngines)
 
     test('a disabled key gives a disabled one, which is enabled by who could enable the old one', async () => {
       const old = await make({ label: 'off' })
-      const limits = (of: Made, disabled: boolean) =>
-        owner.ask('PUT', `/keys/${of.id}`, { limits: { disabled } })
+      const limits = (of: Made, disabled: boolean) => owner.ask('PUT', `/keys/${of.id}`, { disabled })
       await limits(old, true)
       const next = await rotate(old)
       expect((await jsonOf(await owner.ask('GET', `/keys/${next.id}`))).status).toBe('disabled')
@@ -182,8 +182,7 @@ for (const engine of serverEngines)
 
     test('a key that a cap has disabled gives one that a higher cap enables', async () => {
       for (const cap of ['spend_cap', 'monthly_cap']) {
-        const limit = (of: Made, usd: number) =>
-          owner.ask('PUT', `/keys/${of.id}`, { limits: { [`${cap}_usd`]: usd } })
+        const limit = (of: Made, usd: number) => owner.ask('PUT', `/keys/${of.id}`, { [`${cap}_usd`]: usd })
         const old = await make({ label: cap, [`${cap}_usd`]: 0.015 })
         expect(await statusOf(old.key)).toBe(200)
         await limit(old, 0.01)
@@ -202,11 +201,15 @@ for (const engine of serverEngines)
       const [below, ended] = [await child(maker.key), await child(maker.key)]
       await disable(ended.key, true)
       const all = (disabled: boolean) =>
-        it.gateway.book.changeKey(maker.id, {
-          disabledReason: disabled ? 'operator' : null,
-          withChildren: true,
-          byCreator: true,
-        })
+        it.gateway.book.changeKey(
+          maker.id,
+          {
+            disabledReason: disabled ? 'operator' : null,
+            withChildren: true,
+            byCreator: true,
+          },
+          byTest,
+        )
       await all(true)
       const [next, last] = [await rotate(below), await rotate(ended)]
       for (const { key } of [next, last]) {
@@ -252,9 +255,12 @@ for (const engine of serverEngines)
       const walletId = (await it.store.keys.key(id))?.walletId ?? ''
       const named = { orgId: 'org_test', walletId, label: 'below', prefix: 'sk-', limits: {} }
       for (let at = 0; at < many; at++)
-        await it.store.keys.createKey({ ...named, id: `many_${at}`, hash: `many ${at}`, parentId: id })
+        await it.store.keys.createKey(
+          { ...named, id: `many_${at}`, hash: `many ${at}`, parentId: id },
+          byTest,
+        )
       await owner.ask('DELETE', '/keys/many_7')
-      expect((await jsonOf(await owner.ask('GET', `/keys/${id}`))).below).toBe(many - 1)
+      expect((await jsonOf(await owner.ask('GET', `/keys/${id}`))).keys_below).toBe(many - 1)
     })
 
     test('the first key of an account keeps its rights on both values', async () => {

@@ -2,6 +2,8 @@
  * Past calls, written as the ledger would have written them, for reports and pictures. The books balance afterwards.
  */
 import { Database } from 'bun:sqlite'
+import { dayOf, weekOf } from '../../src/core/time.ts'
+import { keyScope } from '../../src/ledger/scopes.ts'
 
 export type SeededCall = {
   readonly keyId: string
@@ -55,6 +57,11 @@ export const seedCalls = (
     `insert into budget (scope, day, wallet_id, used, calls, keep_until) values (?1, ?2, ?3, ?4, 1, ?5)
      on conflict (scope) do update set used = budget.used + excluded.used, calls = budget.calls + 1`,
   )
+  const countPeriod = database.prepare(
+    `insert into budget (scope, owner_id, week, day, wallet_id, lim, used, calls, keep_until)
+     select ?1, ?2, ?3, ?4, ?5, (select case when ?3 is null then k.daily_cap else k.weekly_cap end from api_key k where k.id = ?2), ?6, 1, ?7
+     where 1 = 1 on conflict (scope) do update set used = budget.used + excluded.used, calls = budget.calls + 1`,
+  )
   const line = database.prepare<{ owner_id: string }, [string]>(
     'select owner_id from key_line where key_id = ?1',
   )
@@ -70,15 +77,9 @@ export const seedCalls = (
     for (const [n, call] of calls.entries()) {
       const id = idAt(call.at, n)
       const month = monthOf(call.at)
-      charge.run(
-        id,
-        walletId,
-        call.amount,
-        call.keyId,
-        month,
-        new Date(call.at).toISOString().slice(0, 10),
-        call.at,
-      )
+      const day = dayOf(call.at)
+      const week = weekOf(day)
+      charge.run(id, walletId, call.amount, call.keyId, month, day, call.at)
       const written = {
         keyId: call.keyId,
         model: call.model,
@@ -95,8 +96,10 @@ export const seedCalls = (
       for (const { owner_id: owner } of line.all(call.keyId)) {
         count.run(`key:${owner}`, owner, null, walletId, call.amount)
         count.run(`key:${owner}:${month}`, owner, month, walletId, call.amount)
+        const kept = call.at + 16 * 86_400_000
+        countPeriod.run(keyScope(owner, week), owner, week, null, walletId, call.amount, kept)
+        countPeriod.run(keyScope(owner, day), owner, null, day, walletId, call.amount, kept)
       }
-      const day = new Date(call.at).toISOString().slice(0, 10)
       if (day === new Date().toISOString().slice(0, 10))
         countDay.run(`day:${walletId}:${day}`, day, walletId, call.amount, Date.now() + 3 * 86_400_000)
       pay.run(walletId, call.amount)

@@ -1,6 +1,9 @@
 /** A reseller's tenants: prices, statements, links that show one its own use, suspension. On both engines. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { decimalFromNano, nanoFromDecimal } from '../../src/core/money.ts'
+import { byTest } from '../by-test.ts'
+import { followingClock } from '../following-clock.ts'
 import { chat, completion, jsonOf } from '../server/harness.ts'
 import { serverEngines } from '../store/engines.ts'
 import { startConsoleOn, type TestConsole, type Visitor } from './rig.ts'
@@ -23,7 +26,7 @@ for (const engine of serverEngines)
     let blue: Shown
     let at = START
     beforeAll(async () => {
-      it = await startConsoleOn(engine, { now: () => at })
+      it = await startConsoleOn(engine, { now: () => at, clock: followingClock(() => at) })
       owner = await it.visit('owner@example.com', 'owner')
       const { data } = await jsonOf(
         await owner.ask('POST', '/tenants', {
@@ -123,7 +126,7 @@ for (const engine of serverEngines)
       expect(rotated).toMatchObject({ tenant: blue.id, reference: 'C-2' })
       const again = await jsonOf(await owner.ask('POST', `/keys/${rotated.id}/rotate`))
       expect(again.tenant).toBe(blue.id)
-      await owner.ask('PUT', `/keys/${again.id}`, { limits: { can_manage: true } })
+      await owner.ask('PUT', `/keys/${again.id}`, { can_manage: true })
       const { data: below } = await jsonOf(
         await it.send('POST', '/v1/key/wholesale', { label: 'of Blue', spend_cap_usd: 5 }, again.key),
       )
@@ -157,13 +160,13 @@ for (const engine of serverEngines)
         [leaked, { can_manage: true }],
         [used, { can_manage: true }],
       ])
-        expect((await owner.ask('PUT', `/keys/${key.id}`, { limits })).status).toBe(200)
+        expect((await owner.ask('PUT', `/keys/${key.id}`, limits)).status).toBe(200)
       const below = async (of: Shown) =>
         (await jsonOf(await it.send('POST', '/v1/key/wholesale', { label: 'below' }, of.key))).data
       const [belowLeaked, belowUsed, offBelow] = [await below(leaked), await below(used), await below(used)]
       const limitsOf = (of: string) => `/v1/key/wholesale/${of}/limits`
       // One was disabled by the reseller, one by itself, one below by the tenant.
-      await owner.ask('PUT', `/keys/${leaked.id}`, { limits: { disabled: true } })
+      await owner.ask('PUT', `/keys/${leaked.id}`, { disabled: true })
       expect((await it.send('PUT', limitsOf('me'), { disabled: true }, ended.key)).status).toBe(200)
       expect((await it.send('PUT', limitsOf(offBelow.id), { disabled: true }, used.key)).status).toBe(200)
       const all = [leaked, ended, used, belowLeaked, belowUsed, offBelow]
@@ -175,16 +178,18 @@ for (const engine of serverEngines)
             return shown.disabled_reason
           }),
         )
-      const before = ['operator', 'self', null, null, null, 'operator']
+      const before = ['reseller', 'self', null, null, null, 'reseller']
       expect(await states()).toEqual(before)
       const suspend = (suspended: boolean) => owner.ask('PUT', `/tenants/${leaked.id}`, { suspended })
       await Promise.all([suspend(true), suspend(true)])
-      expect(await states()).toEqual(Array(6).fill('operator'))
+      expect(await states()).toEqual(Array(6).fill('reseller'))
       // A new key of a suspended tenant is suspended too, and resumed with it.
       const late = await jsonOf(await owner.ask('POST', `/keys/${used.id}/rotate`))
       expect((await it.post('/v1/chat/completions', chat({}), {}, late.key)).status).toBe(403)
       const refused = await it.post('/v1/chat/completions', chat({}), {}, belowUsed.key)
-      expect((await jsonOf(refused)).error.message).toContain('by the operator or the reseller')
+      expect((await jsonOf(refused)).error.message).toContain('by the reseller')
+      // A program that hears nothing of it asks again.
+      await suspend(false)
       await suspend(false)
       expect(await states()).toEqual(before)
       await call(used.key)
@@ -193,19 +198,18 @@ for (const engine of serverEngines)
       // Enabled by itself, a suspended key brings those below it along, as they were: also those whose place it took.
       await suspend(true)
       const alone = { disabledReason: null, withChildren: true, byCreator: true } as const
-      await it.gateway.book.changeKey(ended.id, alone)
-      expect(await states()).toEqual(['operator', null, 'operator', null, 'operator', 'operator'])
+      await it.gateway.book.changeKey(ended.id, alone, byTest)
+      expect(await states()).toEqual(['reseller', null, 'reseller', null, 'reseller', 'reseller'])
       await suspend(false)
-      expect(await states()).toEqual(['operator', null, null, null, null, 'operator'])
+      expect(await states()).toEqual(['reseller', null, null, null, null, 'reseller'])
       // Disabled by itself meanwhile, it does not keep those below it.
       await suspend(true)
-      await owner.ask('PUT', `/keys/${used.id}`, { limits: { disabled: true } })
+      await owner.ask('PUT', `/keys/${used.id}`, { disabled: true })
       await suspend(false)
-      expect(await states()).toEqual(['operator', null, 'operator', null, null, 'operator'])
-      await owner.ask('PUT', `/keys/${used.id}`, { limits: { disabled: false } })
+      expect(await states()).toEqual(['reseller', null, 'reseller', null, null, 'reseller'])
+      await owner.ask('PUT', `/keys/${used.id}`, { disabled: false })
       // Off one by one, they are all resumed.
-      for (const { id } of [used, ended])
-        await owner.ask('PUT', `/keys/${id}`, { limits: { disabled: true } })
+      for (const { id } of [used, ended]) await owner.ask('PUT', `/keys/${id}`, { disabled: true })
       await suspend(false)
       expect((await states()).slice(0, 3)).toEqual([null, null, null])
     })
@@ -232,7 +236,7 @@ for (const engine of serverEngines)
       const made = await jsonOf(await owner.ask('POST', `/tenants/${capped.id}/links`))
       const by = { authorization: `Bearer ${made.link.split('#')[1]}` }
       const access = async () => (await jsonOf(await it.stranger('GET', '/use', undefined, by))).access
-      const limit = (limits: object) => owner.ask('PUT', `/keys/${capped.id}`, { limits })
+      const limit = (limits: object) => owner.ask('PUT', `/keys/${capped.id}`, limits)
       const refused = async () =>
         expect((await it.post('/v1/chat/completions', chat(), {}, capped.key)).status).toBeOneOf([402, 403])
       expect(await access()).toBe('enabled')
@@ -252,7 +256,7 @@ for (const engine of serverEngines)
       const { data } = await jsonOf(await owner.ask('POST', '/tenants', { tenants: [{ label: 'Stays' }] }))
       const [tenant] = data
       const old = tenant.parent
-      const below = async () => (await jsonOf(await owner.ask('GET', `/keys/${old}`))).below
+      const below = async () => (await jsonOf(await owner.ask('GET', `/keys/${old}`))).keys_below
       expect(await below()).toBeGreaterThan(1)
       const next = await jsonOf(await owner.ask('POST', `/keys/${old}/rotate`))
       expect((await owner.ask('DELETE', `/keys/${old}`)).status).toBe(200)
@@ -266,7 +270,7 @@ for (const engine of serverEngines)
         await it.send('POST', '/v1/key/wholesale', { label: 'Goes' }, other.key),
       )
       const last = await jsonOf(await owner.ask('POST', `/keys/${other.id}/rotate`))
-      expect((await jsonOf(await owner.ask('GET', `/keys/${last.id}`))).below).toBe(2)
+      expect((await jsonOf(await owner.ask('GET', `/keys/${last.id}`))).keys_below).toBe(2)
       expect((await owner.ask('DELETE', `/keys/${last.id}?with_children=true`)).status).toBe(200)
       for (const { key } of [other, goes, last])
         expect((await it.post('/v1/chat/completions', chat({}), {}, key)).status).toBe(401)

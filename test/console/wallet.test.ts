@@ -30,12 +30,13 @@ test('a top-up opens a checkout of the amount for the wallet of the organisation
 
 test('credit is given once, however often it is asked for, and recorded with it', async () => {
   const before = await it.balance()
-  const credit = { wallet_id: it.wallet, amount_usd: 7, note: 'sorry', ref: 'incident-42' }
-  for (let n = 0; n < 3; n++) expect((await owner.ask('POST', '/operator/credit', credit)).status).toBe(200)
+  const gifts = `/operator/accounts/${it.wallet}/gifts`
+  const credit = { amount_usd: 7, note: 'sorry', ref: 'incident-42' }
+  for (let n = 0; n < 3; n++) expect((await owner.ask('POST', gifts, credit)).status).toBe(200)
   expect(await it.balance()).toBe(before + 7_000_000_000n)
   const { data } = await jsonOf(await owner.ask('GET', '/events'))
   expect(data.filter(({ what }: { what: string }) => what === 'wallet.credited').length).toBe(1)
-  expect((await owner.ask('POST', '/operator/credit', { ...credit, amount_usd: 8 })).status).toBe(403)
+  expect((await owner.ask('POST', gifts, { ...credit, amount_usd: 8 })).status).toBe(409)
 })
 
 test('a rotated key has the same limits, and the old one works until it is deleted', async () => {

@@ -1,10 +1,10 @@
 /** Signing in and out, as bodies and answers. */
 import { z } from 'zod'
+import { email } from '../../control/read.ts'
 import { text } from '../../core/body.ts'
 import { roles } from '../../store/people/people-port.ts'
 import { instant } from './shared.ts'
 
-export const email = z.email('must be an e-mail address').max(254, 'must be an e-mail address')
 const password = text(12, 200, 'must have 12 to 200 characters')
 
 const codeText = text(6, 20, 'must be a code of 6 digits, or a backup code')

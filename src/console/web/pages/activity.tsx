@@ -2,8 +2,8 @@
 import { Button, Group, Table, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { EventsShown } from '../../schema/people.ts'
-import { queryOf, reading } from '../parts/api.ts'
+import { limitList } from '../../../tenancy/limits.ts'
+import { type Shown, showing } from '../parts/api.ts'
 import { shortId } from '../parts/format.ts'
 import { Copy, Empty, PageHead, Panel, TableBox, When } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
@@ -41,7 +41,9 @@ const words: Readonly<Record<string, string>> = {
 
 /** Labels that need no name in front. */
 const named = new Set(['label', 'note', 'role', 'email'])
-const caps = new Set(['spendCap', 'monthlyCap', 'stopAt'])
+const caps: ReadonlySet<string> = new Set(
+  limitList.flatMap(([name, { form }]) => (form === 'usd' ? [name] : [])),
+)
 const isMoney = (name: string): boolean => caps.has(name) || name.endsWith('_usd')
 
 const memberText = ([name, value]: [string, unknown]): string => {
@@ -60,7 +62,7 @@ const memberText = ([name, value]: [string, unknown]): string => {
 const changeText = (values: Record<string, unknown> | null): string =>
   values === null ? '' : Object.entries(values).map(memberText).join(', ')
 
-const EventTable = ({ rows }: { rows: EventsShown['data'] }) => (
+const EventTable = ({ rows }: { rows: Shown<'GET /events'>['data'] }) => (
   <TableBox wide>
     <Table verticalSpacing={6} aria-label="Activity" className="settings">
       <Table.Thead>
@@ -112,7 +114,7 @@ const EventTable = ({ rows }: { rows: EventsShown['data'] }) => (
 export const Activity = () => {
   const [before, setBefore] = useState<string>()
   const { data, error } = useQuery({
-    ...reading<EventsShown>(`/events${queryOf({ before })}`),
+    ...showing('GET /events', { before }),
     placeholderData: keepPreviousData,
   })
   if (data === undefined) return <Unread error={error} rows={8} />

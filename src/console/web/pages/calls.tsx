@@ -2,7 +2,7 @@
 import { Switch } from '@mantine/core'
 import { useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import { CallTable } from '../parts/call-table.tsx'
+import { CallTable } from '../parts/money/call-table.tsx'
 import { PageHead, Panel } from '../parts/ui.tsx'
 
 export const Calls = () => {

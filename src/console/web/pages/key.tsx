@@ -3,34 +3,38 @@ import { Alert, Anchor, Button, Checkbox, Group, SimpleGrid, Stack, Text, TextIn
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { type FormEvent, useState } from 'react'
-import type { KeyMadeShown, KeyPageShown, KeyShown } from '../../schema/keys.ts'
-import { ask, queries, queryOf, reading } from '../parts/api.ts'
-import { CallTable } from '../parts/call-table.tsx'
+import { act, queries, type Shown, showing } from '../parts/api.ts'
 import { Confirm } from '../parts/confirm.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { countText } from '../parts/format.ts'
-import { LimitsForm, limitsOf } from '../parts/limits-form.tsx'
-import { ShownOnce } from '../parts/new-key.tsx'
+import { LimitsForm, limitsOf, textsOf } from '../parts/keys/limits-form.tsx'
+import { type NewKeyShown, ShownOnce } from '../parts/keys/new-key.tsx'
+import { SubChoice } from '../parts/keys/sub-choice.tsx'
+import { CallTable } from '../parts/money/call-table.tsx'
 import { useOneAtATime } from '../parts/one-at-a-time.ts'
 import { CapBar, Copy, Failed, Figure, PageHead, Panel, State, When } from '../parts/ui.tsx'
 import { UnreadPage } from '../parts/unread.tsx'
 import { differing, useEdits } from '../parts/use-edits.ts'
 import { useMay } from '../parts/use-may.ts'
 
-const textsOf = (row: KeyShown) => ({
-  label: row.label,
-  spend: row.spend_cap_usd ?? '',
-  month: row.monthly_cap_usd ?? '',
-  stop: row.stop_at_remaining_usd ?? '',
-  rpm: row.rpm_limit === null ? '' : String(row.rpm_limit),
+type KeyRow = Shown<'GET /keys/:key'>
+
+const changesOf = (texts: Readonly<Record<string, string>>) => ({
+  ...limitsOf(texts),
+  sub_wallet: texts.sub === undefined || texts.sub === '' ? null : texts.sub,
 })
 
-const Edit = ({ row }: { row: KeyShown }) => {
-  const stored = textsOf(row)
+const Edit = ({ row }: { row: KeyRow }) => {
+  const stored: Readonly<Record<string, string>> = {
+    label: row.label,
+    sub: row.sub_wallet ?? '',
+    ...textsOf(row),
+  }
   const { texts, edit, save } = useEdits(stored, (sent) =>
-    ask('PUT', `/keys/${row.id}`, {
+    act('PUT /keys/:key', {
+      key: row.id,
       ...differing({ label: sent.label }, stored),
-      limits: differing(limitsOf(sent) ?? {}, limitsOf(stored)),
+      ...differing(changesOf(sent), changesOf(stored)),
     }),
   )
   const read = limitsOf(texts)
@@ -46,10 +50,11 @@ const Edit = ({ row }: { row: KeyShown }) => {
             label="Label"
             required
             maxLength={200}
-            value={texts.label}
+            value={texts.label ?? ''}
             onChange={(event) => edit({ label: event.currentTarget.value })}
           />
           <LimitsForm value={texts} onChange={edit} />
+          <SubChoice value={texts.sub ?? ''} onChange={(sub) => edit({ sub })} />
           <Failed error={save.error} />
           <Group>
             <Button type="submit" loading={save.isPending} disabled={read === undefined}>
@@ -67,10 +72,10 @@ const Edit = ({ row }: { row: KeyShown }) => {
   )
 }
 
-const Rotate = ({ row }: { row: KeyShown }) => {
-  const [made, setMade] = useState<KeyMadeShown>()
+const Rotate = ({ row }: { row: KeyRow }) => {
+  const [made, setMade] = useState<NewKeyShown>()
   const rotate = useMutation({
-    mutationFn: () => ask<KeyMadeShown>('POST', `/keys/${row.id}/rotate`),
+    mutationFn: () => act('POST /keys/:key/rotate', { key: row.id }),
     onSuccess: async (next) => {
       setMade(next)
       await queries.invalidateQueries()
@@ -109,13 +114,12 @@ const Rotate = ({ row }: { row: KeyShown }) => {
 const countOf = (below: number): string => (below === 1 ? 'the key' : `the ${countText(below)} keys`)
 
 /** Keys below go on unless they are named: a reseller's key may have all tenants below it. */
-const Delete = ({ row }: { row: KeyPageShown }) => {
+const Delete = ({ row }: { row: KeyRow }) => {
   const [asks, setAsks] = useState(false)
   const [along, setAlong] = useState(false)
   const navigate = useNavigate()
   const remove = useMutation({
-    mutationFn: () =>
-      ask('DELETE', `/keys/${row.id}${queryOf({ with_children: along ? 'true' : undefined })}`),
+    mutationFn: () => act('DELETE /keys/:key', { key: row.id, with_children: along }),
     onSuccess: async () => {
       await queries.invalidateQueries()
       await navigate({ to: row.parent === null ? '/keys' : '/tenants' })
@@ -139,9 +143,9 @@ const Delete = ({ row }: { row: KeyPageShown }) => {
         onYes={() => remove.mutate()}
         onClose={close}
         more={
-          row.below > 0 && (
+          row.keys_below > 0 && (
             <Checkbox
-              label={`Also delete ${countOf(row.below)} below it`}
+              label={`Also delete ${countOf(row.keys_below)} below it`}
               description={
                 along
                   ? 'Their calls are refused too, for good.'
@@ -159,10 +163,10 @@ const Delete = ({ row }: { row: KeyPageShown }) => {
   )
 }
 
-const Actions = ({ row }: { row: KeyPageShown }) => {
+const Actions = ({ row }: { row: KeyRow }) => {
   const off = row.status !== 'enabled'
   const toggle = useMutation({
-    mutationFn: () => ask('PUT', `/keys/${row.id}`, { limits: { disabled: !off } }),
+    mutationFn: () => act('PUT /keys/:key', { key: row.id, disabled: !off }),
     onSuccess: () => queries.invalidateQueries(),
   })
   return (
@@ -184,7 +188,7 @@ const Actions = ({ row }: { row: KeyPageShown }) => {
   )
 }
 
-const OfTenant = ({ row }: { row: KeyShown }) =>
+const OfTenant = ({ row }: { row: KeyRow }) =>
   row.tenant === null ? null : (
     <>
       ·{' '}
@@ -195,7 +199,7 @@ const OfTenant = ({ row }: { row: KeyShown }) =>
   )
 
 /** The keys before and after it by rotation. */
-const Around = ({ row: { replaces, replaced_by: next } }: { row: KeyPageShown }) => (
+const Around = ({ row: { replaces, replaced_by: next } }: { row: KeyRow }) => (
   <>
     {replaces !== null && (
       <>
@@ -216,10 +220,32 @@ const Around = ({ row: { replaces, replaced_by: next } }: { row: KeyPageShown })
   </>
 )
 
+/** In all and this month; this week and today where that has a cap. */
+const Spent = ({ row }: { row: KeyRow }) => (
+  <>
+    <Figure name="Spent in total">
+      <CapBar used={row.spent_usd} cap={row.spend_cap_usd} label="Lifetime cap" />
+    </Figure>
+    <Figure name="This month">
+      <CapBar used={row.spent_this_month_usd} cap={row.monthly_cap_usd} label="Monthly cap" />
+    </Figure>
+    {row.weekly_cap_usd !== null && (
+      <Figure name="This week">
+        <CapBar used={row.spent_this_week_usd} cap={row.weekly_cap_usd} label="Weekly cap" />
+      </Figure>
+    )}
+    {row.daily_cap_usd !== null && (
+      <Figure name="Today">
+        <CapBar used={row.spent_today_usd} cap={row.daily_cap_usd} label="Daily cap" />
+      </Figure>
+    )}
+  </>
+)
+
 export const KeyPage = () => {
   const { id = '' } = useParams({ strict: false })
   const mayChange = useMay('keys', 'keys_own')
-  const { data: row, error } = useQuery(reading<KeyPageShown>(`/keys/${id}`, 3_000))
+  const { data: row, error } = useQuery(showing('GET /keys/:key', { key: id }, 3_000))
   if (row === undefined) return <UnreadPage error={error} />
   return (
     <>
@@ -244,12 +270,7 @@ export const KeyPage = () => {
           <Figure name="Status">
             <State of={row.status} />
           </Figure>
-          <Figure name="Spent in total">
-            <CapBar used={row.spent_usd} cap={row.spend_cap_usd} label="Lifetime cap" />
-          </Figure>
-          <Figure name="This month">
-            <CapBar used={row.spent_this_month_usd} cap={row.monthly_cap_usd} label="Monthly cap" />
-          </Figure>
+          <Spent row={row} />
           <Figure
             name="Last used"
             below={

@@ -1,7 +1,7 @@
 /** The organisation's keys: searched by the query of the page, made in a dialog. */
 import { Button, Stack, Text, TextInput } from '@mantine/core'
-import { KeyList } from '../parts/key-list.tsx'
-import { NewKey } from '../parts/new-key.tsx'
+import { KeyList } from '../parts/keys/key-list.tsx'
+import { NewKey } from '../parts/keys/new-key.tsx'
 import { Empty, PageHead, Panel } from '../parts/ui.tsx'
 import { useMay } from '../parts/use-may.ts'
 import { useView } from '../parts/use-view.ts'

@@ -2,19 +2,20 @@
 import { Button, Group, SimpleGrid, Stack, Text, Textarea, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import type { FormEvent } from 'react'
-import type { RulesShown } from '../../schema/wallet.ts'
-import { ask, reading } from '../parts/api.ts'
+import { act, type Shown, showing } from '../parts/api.ts'
 import { AMOUNT_HINT, typedUsd } from '../parts/format.ts'
+import { SubWallets } from '../parts/keys/sub-wallets.tsx'
 import { labelled } from '../parts/labelled.ts'
-import { SubWallets } from '../parts/sub-wallets.tsx'
 import { Failed, Loading, PageHead, Panel } from '../parts/ui.tsx'
 import { differing, useEdits } from '../parts/use-edits.ts'
 import { useMay } from '../parts/use-may.ts'
 
+type RulesShown = Shown<'GET /rules'>
+
 const textsOf = (rules: RulesShown) => ({
-  call: rules.per_call_max_usd === null ? '' : String(rules.per_call_max_usd),
-  day: rules.daily_limit_usd === null ? '' : String(rules.daily_limit_usd),
-  warn: rules.alert_below_usd === null ? '' : String(rules.alert_below_usd),
+  call: rules.per_call_max_usd ?? '',
+  day: rules.daily_limit_usd ?? '',
+  warn: rules.alert_below_usd ?? '',
   url: rules.alert_webhook_url ?? '',
   allowed: rules.allowed_models?.join('\n') ?? '',
   blocked: rules.blocked_models?.join('\n') ?? '',
@@ -73,7 +74,7 @@ const labels = {
 const RulesForm = ({ rules, mayChange }: { rules: RulesShown; mayChange: boolean }) => {
   const stored = textsOf(rules)
   const { texts, edit, save } = useEdits(stored, (sent) =>
-    ask('PUT', '/rules', differing(bodyOf(sent) ?? {}, bodyOf(stored))),
+    act('PUT /rules', differing(bodyOf(sent) ?? {}, bodyOf(stored))),
   )
   const body = bodyOf(texts)
   const field = (name: keyof Texts) => ({
@@ -138,7 +139,7 @@ const RulesForm = ({ rules, mayChange }: { rules: RulesShown; mayChange: boolean
 }
 
 export const Limits = () => {
-  const { data, error } = useQuery(reading<RulesShown>('/rules'))
+  const { data, error } = useQuery(showing('GET /rules'))
   const mayChange = useMay('rules')
   return (
     <>

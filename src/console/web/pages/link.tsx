@@ -6,8 +6,8 @@ import { Button, Card, Center, PasswordInput, Stack, Text, Title } from '@mantin
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { ask } from '../parts/api.ts'
-import { CodeInput, needsCode } from '../parts/code-input.tsx'
-import { useEntered } from '../parts/entered.ts'
+import { CodeInput, needsCode } from '../parts/sign-in/code-input.tsx'
+import { useEntered } from '../parts/sign-in/entered.ts'
 import { Failed } from '../parts/ui.tsx'
 
 export const Link = () => {

@@ -2,13 +2,12 @@
 import { Group, NativeSelect, Stack, Table, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { ModelsShown } from '../../schema/reports.ts'
-import { reading } from '../parts/api.ts'
+import { type Shown, showing } from '../parts/api.ts'
 import { shortCount } from '../parts/format.ts'
 import { Copy, Empty, PageHead, Panel, TableBox, When } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 
-type Model = ModelsShown['data'][number]
+type Model = Shown<'GET /models'>['data'][number]
 const MOST = 200
 
 const Prices = ({ prices, unit }: Pick<Model, 'prices' | 'unit'>) => (
@@ -75,7 +74,7 @@ const ModelTable = ({ rows }: { rows: readonly Model[] }) => (
 )
 
 export const Models = () => {
-  const { data, error } = useQuery(reading<ModelsShown>('/models'))
+  const { data, error } = useQuery(showing('GET /models'))
   const [search, setSearch] = useState('')
   const [category, setCategory] = useState('')
   if (data === undefined) return <Unread error={error} rows={8} />

@@ -2,28 +2,22 @@
 import { Button, Group, Stack, Table, Text, TextInput } from '@mantine/core'
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { AccountsShown } from '../../schema/operator.ts'
-import type { LinkGiven } from '../../schema/shared.ts'
-import { type Account, AccountActs, type Act } from '../parts/account-acts.tsx'
-import { ask, queries, queryOf, reading } from '../parts/api.ts'
+import { act, queries, showing } from '../parts/api.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { DialogForm } from '../parts/dialog-form.tsx'
 import { countText, shortId } from '../parts/format.ts'
-import { Code, Copy, Empty, Money, PageHead, Panel, State, TableBox } from '../parts/ui.tsx'
+import { type Account, AccountActs, type Act } from '../parts/money/account-acts.tsx'
+import { Code, Copy, Empty, Failed, Money, PageHead, Panel, State, TableBox } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
+import { useChoose } from '../parts/use-session.ts'
 import { useView } from '../parts/use-view.ts'
-
-const actFor = async (id: string) => {
-  await ask('PUT', '/session/organisation', { org_id: id })
-  location.assign('/console')
-}
 
 const NewAccount = () => {
   const [opened, setOpened] = useState(false)
   const [name, setName] = useState('')
   const [email, setEmail] = useState('')
   const create = useMutation({
-    mutationFn: () => ask<LinkGiven>('POST', '/operator/accounts', { name, owner_email: email }),
+    mutationFn: () => act('POST /operator/accounts', { name, owner_email: email }),
     onSuccess: () => queries.invalidateQueries(),
   })
   return (
@@ -58,14 +52,17 @@ const NewAccount = () => {
   )
 }
 
-type OnAct = (act: Act, account: Account) => void
+type Acts = {
+  readonly onAct: (act: Act, account: Account) => void
+  readonly onActFor: (account: Account) => void
+}
 
-const Row = ({ account, onAct }: { account: Account; onAct: OnAct }) => (
+const Row = ({ account, onAct, onActFor }: Acts & { account: Account }) => (
   <Table.Tr>
     <Table.Td className="label">
       {account.name}
       <Text size="xs" c="dimmed">
-        <Copy text={account.org_id} shown={shortId(account.org_id)} name="id" />
+        <Copy text={account.id} shown={shortId(account.id)} name="id" />
       </Text>
     </Table.Td>
     <Table.Td>
@@ -97,7 +94,7 @@ const Row = ({ account, onAct }: { account: Account; onAct: OnAct }) => (
         <Button size="compact-xs" variant="default" onClick={() => onAct('suspend', account)}>
           {account.suspended === null ? 'Suspend' : 'Resume'}
         </Button>
-        <Button size="compact-xs" variant="default" onClick={() => void actFor(account.org_id)}>
+        <Button size="compact-xs" variant="default" onClick={() => onActFor(account)}>
           Act for
         </Button>
       </Group>
@@ -105,7 +102,7 @@ const Row = ({ account, onAct }: { account: Account; onAct: OnAct }) => (
   </Table.Tr>
 )
 
-const AccountTable = ({ rows, onAct }: { rows: readonly Account[]; onAct: OnAct }) => (
+const AccountTable = ({ rows, ...acts }: Acts & { rows: readonly Account[] }) => (
   <TableBox wide>
     <Table verticalSpacing="sm" aria-label="Accounts">
       <Table.Thead>
@@ -123,7 +120,7 @@ const AccountTable = ({ rows, onAct }: { rows: readonly Account[]; onAct: OnAct 
       </Table.Thead>
       <Table.Tbody>
         {rows.map((account) => (
-          <Row key={account.wallet_id} account={account} onAct={onAct} />
+          <Row key={account.wallet} account={account} {...acts} />
         ))}
       </Table.Tbody>
     </Table>
@@ -138,19 +135,21 @@ const Found = ({
 }: {
   search: string
   after: string | undefined
-  onAct: OnAct
+  onAct: Acts['onAct']
   onMore: (after: string | undefined) => void
 }) => {
   const { data, error } = useQuery({
-    ...reading<AccountsShown>(`/operator/accounts${queryOf({ search, after })}`),
+    ...showing('GET /operator/accounts', { search, after }),
     placeholderData: keepPreviousData,
   })
+  const choose = useChoose()
   if (error !== null || data === undefined) return <Unread error={error} />
   if (data.data.length === 0)
     return <Empty title="No account matches">Nothing and nobody is called “{search}”.</Empty>
   return (
     <>
-      <AccountTable rows={data.data} onAct={onAct} />
+      <Failed error={choose.error} />
+      <AccountTable rows={data.data} onAct={onAct} onActFor={({ id }) => choose.mutate(id)} />
       <Group justify="center" mt="md">
         {after !== undefined && (
           <Button variant="default" size="xs" onClick={() => onMore(undefined)}>
@@ -158,7 +157,7 @@ const Found = ({
           </Button>
         )}
         {data.has_more && (
-          <Button variant="default" size="xs" onClick={() => onMore(data.data.at(-1)?.wallet_id)}>
+          <Button variant="default" size="xs" onClick={() => onMore(data.data.at(-1)?.wallet)}>
             More accounts
           </Button>
         )}

@@ -6,12 +6,11 @@ import { Button, Card, Group, NativeSelect, Stack, Text, Textarea } from '@manti
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { type FormEvent, type KeyboardEvent, useRef, useState } from 'react'
-import type { ModelsShown } from '../../schema/reports.ts'
-import { reading } from '../parts/api.ts'
-import { CallCost } from '../parts/call-cost.tsx'
-import { playKey } from '../parts/play.ts'
-import { RunPanel } from '../parts/run-panel.tsx'
-import { streamChat, type Turn } from '../parts/stream-chat.ts'
+import { type Shown, showing } from '../parts/api.ts'
+import { CallCost } from '../parts/money/call-cost.tsx'
+import { playKey } from '../parts/play/play.ts'
+import { RunPanel } from '../parts/play/run-panel.tsx'
+import { streamChat, type Turn } from '../parts/play/stream-chat.ts'
 import { Empty, Failed, Loading, PageHead, Panel } from '../parts/ui.tsx'
 
 type Message = Turn & { readonly id: number; readonly requestId?: string }
@@ -146,7 +145,7 @@ const Chat = ({ model }: { model: string }) => {
   )
 }
 
-type Models = ModelsShown['data']
+type Models = Shown<'GET /models'>['data']
 
 /** By category, as the options of a select. */
 const choicesOf = (models: Models) =>
@@ -187,7 +186,7 @@ const Bench = ({ models }: { models: Models }) => {
 }
 
 export const Playground = () => {
-  const { data, error } = useQuery(reading<ModelsShown>('/models'))
+  const { data, error } = useQuery(showing('GET /models'))
   return (
     <>
       <PageHead

@@ -2,15 +2,13 @@
 import { Stack, Table, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { SetupShown } from '../../schema/operator.ts'
-import type { ModelsShown } from '../../schema/reports.ts'
-import { reading } from '../parts/api.ts'
+import { type Shown, showing } from '../parts/api.ts'
 import { shortUsd } from '../parts/format.ts'
 import { Empty, PageHead, Panel, TableBox } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 import { Windowed } from '../parts/windowed.tsx'
 
-type ListedModel = ModelsShown['data'][number]
+type ListedModel = Shown<'GET /models'>['data'][number]
 
 const marginOf = (markup: string): string => {
   const more = (Number(markup) - 1) * 100
@@ -23,7 +21,7 @@ const marginOf = (markup: string): string => {
 const beforeMarkup = (price: string, markup: string): string =>
   shortUsd((Number(price) / Number(markup)).toFixed(9))
 
-const Row = ({ model, setup }: { model: ListedModel; setup: SetupShown }) => {
+const Row = ({ model, setup }: { model: ListedModel; setup: Shown<'GET /operator/setup'> }) => {
   const prices = Object.entries(model.prices)
   const own = setup.overridden.includes(model.id)
   return (
@@ -54,7 +52,7 @@ const Row = ({ model, setup }: { model: ListedModel; setup: SetupShown }) => {
   )
 }
 
-const Found = ({ found, setup }: { found: readonly ListedModel[]; setup: SetupShown }) => (
+const Found = ({ found, setup }: { found: readonly ListedModel[]; setup: Shown<'GET /operator/setup'> }) => (
   <TableBox>
     <Windowed
       label="Models and prices"
@@ -73,8 +71,8 @@ const Found = ({ found, setup }: { found: readonly ListedModel[]; setup: SetupSh
 )
 
 export const Prices = () => {
-  const models = useQuery(reading<ModelsShown>('/models'))
-  const setup = useQuery(reading<SetupShown>('/operator/setup'))
+  const models = useQuery(showing('GET /models'))
+  const setup = useQuery(showing('GET /operator/setup'))
   const [search, setSearch] = useState('')
   const error = models.error ?? setup.error
   if (models.data === undefined || setup.data === undefined) return <Unread error={error} rows={8} />

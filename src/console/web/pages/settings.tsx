@@ -4,7 +4,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import type { SessionShown, SessionsShown } from '../../schema/session.ts'
 import { ask, queries, reading, sessionQuery } from '../parts/api.ts'
-import { Passkeys } from '../parts/passkey-panel.tsx'
+import { Passkeys } from '../parts/sign-in/passkey-panel.tsx'
 import { Code, Failed, Loading, PageHead, Panel, TableBox, When } from '../parts/ui.tsx'
 
 const Password = () => {

@@ -2,13 +2,12 @@
 import { SimpleGrid, Stack, Table, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { SetupShown } from '../../schema/operator.ts'
-import { reading } from '../parts/api.ts'
+import { type Shown, showing } from '../parts/api.ts'
 import { countText } from '../parts/format.ts'
 import { Empty, Figure, Money, PageHead, Panel, TableBox } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 
-type Setting = SetupShown['settings'][number]
+type Setting = Shown<'GET /operator/setup'>['settings'][number]
 
 const sources = { environment: 'environment', default: 'default', unset: 'not set' } as const
 
@@ -48,7 +47,7 @@ const SettingTable = ({ rows }: { rows: readonly Setting[] }) => (
   </TableBox>
 )
 
-const Gifts = ({ data: { trials, referrals } }: { data: SetupShown }) => (
+const Gifts = ({ data: { trials, referrals } }: { data: Shown<'GET /operator/setup'> }) => (
   <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
     <Figure
       name="A trial"
@@ -73,7 +72,7 @@ const Gifts = ({ data: { trials, referrals } }: { data: SetupShown }) => (
 )
 
 export const SetupPage = () => {
-  const { data, error } = useQuery(reading<SetupShown>('/operator/setup'))
+  const { data, error } = useQuery(showing('GET /operator/setup'))
   const [search, setSearch] = useState('')
   if (data === undefined) return <Unread error={error} />
   const found = data.settings.filter(({ name, meaning }) =>

@@ -3,9 +3,9 @@ import { Button, Card, Center, PasswordInput, Stack, Text, TextInput, Title } fr
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useContext, useState } from 'react'
 import { ask } from '../parts/api.ts'
-import { CodeInput, needsCode } from '../parts/code-input.tsx'
-import { Interrupted, useEntered } from '../parts/entered.ts'
-import { OtherWays } from '../parts/other-ways.tsx'
+import { CodeInput, needsCode } from '../parts/sign-in/code-input.tsx'
+import { Interrupted, useEntered } from '../parts/sign-in/entered.ts'
+import { OtherWays } from '../parts/sign-in/other-ways.tsx'
 import { Failed } from '../parts/ui.tsx'
 
 const useSignIn = () =>

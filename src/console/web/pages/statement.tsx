@@ -4,11 +4,12 @@
 import { Alert, Button, Card, Group, NativeSelect, SimpleGrid, Stack, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import type { StatementShown } from '../../schema/tenants.ts'
-import { queryOf, reading } from '../parts/api.ts'
+import { queryOf, type Shown, showing } from '../parts/api.ts'
+import { StatementSheet } from '../parts/money/statement-sheet.tsx'
 import { monthChoice, recentMonths } from '../parts/months.ts'
-import { StatementSheet } from '../parts/statement-sheet.tsx'
 import { Empty, Failed, Figure, Loading, Money, PageHead, Panel } from '../parts/ui.tsx'
+
+type StatementShown = Shown<'GET /statement'>
 
 /** Figures that only the reseller sees, and that are never printed. */
 const Earned = ({ data }: { data: StatementShown }) => (
@@ -41,14 +42,21 @@ const Sheets = ({ data }: { data: StatementShown }) => (
   </Stack>
 )
 
+const NotOver = () => (
+  <Alert color="yellow" variant="outline" className="failed no-print" mb="md">
+    The month is not over yet, or its last calls may still be running. Bill it two hours after its last day
+    ends in UTC.
+  </Alert>
+)
+
 export const Statement = () => {
   const search: Record<string, string | undefined> = useSearch({ strict: false })
   const navigate = useNavigate()
   const months = recentMonths()
   const month = search.month ?? months[0] ?? ''
-  const query = queryOf({ month, tenant: search.tenant })
+  const asked = { month, tenant: search.tenant }
   const { data, error } = useQuery({
-    ...reading<StatementShown>(`/statement${query}`),
+    ...showing('GET /statement', asked),
     placeholderData: keepPreviousData,
   })
   const show = (next: string) =>
@@ -71,7 +79,12 @@ export const Statement = () => {
               value={month}
               onChange={(event) => show(event.currentTarget.value)}
             />
-            <Button component="a" variant="default" href={`/console/api/statement.csv${query}`} download>
+            <Button
+              component="a"
+              variant="default"
+              href={`/console/api/statement.csv${queryOf(asked)}`}
+              download
+            >
               CSV
             </Button>
             <Button onClick={() => window.print()}>Print</Button>
@@ -82,11 +95,7 @@ export const Statement = () => {
       {data === undefined && error === null && <Loading rows={6} />}
       {data !== undefined && (
         <>
-          {!data.complete && (
-            <Alert color="yellow" variant="outline" className="failed no-print" mb="md">
-              The month is not over yet; it ends with its last day in UTC. Bill it after that.
-            </Alert>
-          )}
+          {!data.complete && <NotOver />}
           <Earned data={data} />
           {data.tenants.length === 0 ? (
             <Panel>

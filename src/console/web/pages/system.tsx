@@ -1,14 +1,13 @@
 /** For operators: the processes, what they have borrowed, and the books. */
 import { Button, SimpleGrid, Stack, Table, Text } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import type { AuditShown, SystemShown } from '../../schema/operator.ts'
-import { ask, reading } from '../parts/api.ts'
+import { act, type Shown, showing } from '../parts/api.ts'
 import { countText } from '../parts/format.ts'
 import { Failed, Figure, Money, PageHead, Panel, State, TableBox, When } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 
-const Audit = ({ books }: { books: SystemShown['books'] }) => {
-  const run = useMutation({ mutationFn: () => ask<AuditShown>('POST', '/operator/audit') })
+const Audit = ({ books }: { books: Shown<'GET /operator/system'>['books'] }) => {
+  const run = useMutation({ mutationFn: () => act('POST /operator/audit') })
   return (
     <Panel
       title="Books"
@@ -50,7 +49,7 @@ const Audit = ({ books }: { books: SystemShown['books'] }) => {
   )
 }
 
-const Processes = ({ data }: { data: SystemShown }) => (
+const Processes = ({ data }: { data: Shown<'GET /operator/system'> }) => (
   <Panel title="Processes">
     <TableBox>
       <Table aria-label="Processes">
@@ -92,7 +91,7 @@ const Processes = ({ data }: { data: SystemShown }) => (
   </Panel>
 )
 
-const Configuration = ({ config }: { config: NonNullable<SystemShown['config']> }) => (
+const Configuration = ({ config }: { config: NonNullable<Shown<'GET /operator/system'>['config']> }) => (
   <Panel title="Configuration">
     <Text size="sm">
       {config.trouble === null
@@ -108,7 +107,7 @@ const Configuration = ({ config }: { config: NonNullable<SystemShown['config']> 
 )
 
 export const System = () => {
-  const { data, error } = useQuery(reading<SystemShown>('/operator/system', 5_000))
+  const { data, error } = useQuery(showing('GET /operator/system', {}, 5_000))
   if (data === undefined) return <Unread error={error} />
   return (
     <>

@@ -2,8 +2,7 @@
 import { Alert, Button, NativeSelect, Stack, Table, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { InvitedShown, TeamShown } from '../../schema/people.ts'
-import { ask, queries, reading, sessionQuery } from '../parts/api.ts'
+import { act, queries, type Shown, sessionQuery, showing } from '../parts/api.ts'
 import { Confirm } from '../parts/confirm.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { DialogForm } from '../parts/dialog-form.tsx'
@@ -19,11 +18,11 @@ const roleTexts = [
   { value: 'viewer', label: 'Viewer: sees, changes nothing' },
 ]
 
-const InviteForm = ({ onDone }: { onDone: (invited: InvitedShown) => void }) => {
+const InviteForm = ({ onDone }: { onDone: (invited: Shown<'POST /team'>) => void }) => {
   const [email, setEmail] = useState('')
   const [role, setRole] = useState('developer')
   const invite = useMutation({
-    mutationFn: () => ask<InvitedShown>('POST', '/team', { email, role }),
+    mutationFn: () => act('POST /team', { email, role }),
     onSuccess: async (invited) => {
       onDone(invited)
       await queries.invalidateQueries()
@@ -49,7 +48,7 @@ const InviteForm = ({ onDone }: { onDone: (invited: InvitedShown) => void }) => 
   )
 }
 
-const Invited = ({ invited }: { invited: InvitedShown }) => (
+const Invited = ({ invited }: { invited: Shown<'POST /team'> }) => (
   <Stack>
     {invited.link === null ? (
       <Text size="sm">{invited.told}</Text>
@@ -69,17 +68,17 @@ const Member = ({
   mayChange,
   me,
 }: {
-  member: TeamShown['data'][number]
+  member: Shown<'GET /team'>['data'][number]
   mayChange: boolean
   me: string | undefined
 }) => {
   const change = useMutation({
-    mutationFn: (role: string) => ask('PUT', `/team/${member.id}`, { role }),
+    mutationFn: (role: string) => act('PUT /team/:person', { person: member.id, role }),
     onSuccess: () => queries.invalidateQueries(),
   })
   const [asks, setAsks] = useState(false)
   const remove = useMutation({
-    mutationFn: () => ask('DELETE', `/team/${member.id}`),
+    mutationFn: () => act('DELETE /team/:person', { person: member.id }),
     onSuccess: () => queries.invalidateQueries(),
   })
   return (
@@ -132,11 +131,11 @@ const Member = ({
 }
 
 export const Team = () => {
-  const { data, error } = useQuery(reading<TeamShown>('/team'))
+  const { data, error } = useQuery(showing('GET /team'))
   const { data: session } = useQuery(sessionQuery)
   const mayChange = useMay('team')
   const [opened, setOpened] = useState(false)
-  const [invited, setInvited] = useState<InvitedShown>()
+  const [invited, setInvited] = useState<Shown<'POST /team'>>()
   if (data === undefined) return <Unread error={error} rows={5} />
   const close = () => {
     setOpened(false)

@@ -3,17 +3,19 @@ import { Alert, Anchor, Box, Button, Group, SimpleGrid, Stack, Text } from '@man
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { StatementShown, TenantLinkShown, TenantShown } from '../../schema/tenants.ts'
-import { ask, queries, queryOf, reading } from '../parts/api.ts'
-import { CallTable } from '../parts/call-table.tsx'
+import { act, queries, type Shown, showing } from '../parts/api.ts'
 import { Confirm } from '../parts/confirm.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { countText } from '../parts/format.ts'
-import { KeyTable } from '../parts/key-table.tsx'
-import { PriceForm } from '../parts/price-form.tsx'
+import { KeyTable } from '../parts/keys/key-table.tsx'
+import { CallTable } from '../parts/money/call-table.tsx'
+import { PriceForm } from '../parts/money/price-form.tsx'
 import { Code, Copy, Empty, Failed, Figure, Money, PageHead, Panel, When } from '../parts/ui.tsx'
 import { Unread, UnreadPage } from '../parts/unread.tsx'
 import { useMay } from '../parts/use-may.ts'
+
+type TenantShown = Shown<'GET /tenants/:tenant'>
+type TenantLinkShown = Shown<'POST /tenants/:tenant/links'>
 
 const isOff = ({ keys }: TenantShown): boolean =>
   keys.length > 0 && keys.every(({ status }) => status === 'disabled')
@@ -22,7 +24,7 @@ const Suspension = ({ tenant }: { tenant: TenantShown }) => {
   const [asks, setAsks] = useState(false)
   const off = isOff(tenant)
   const change = useMutation({
-    mutationFn: (suspended: boolean) => ask<TenantShown>('PUT', `/tenants/${tenant.id}`, { suspended }),
+    mutationFn: (suspended: boolean) => act('PUT /tenants/:tenant', { tenant: tenant.id, suspended }),
     onSuccess: async () => {
       setAsks(false)
       await queries.invalidateQueries()
@@ -61,9 +63,7 @@ const Suspension = ({ tenant }: { tenant: TenantShown }) => {
 }
 
 const ThisMonth = ({ tenant }: { tenant: TenantShown }) => {
-  const { data, error } = useQuery(
-    reading<StatementShown>(`/statement${queryOf({ tenant: tenant.id })}`, 10_000),
-  )
+  const { data, error } = useQuery(showing('GET /statement', { tenant: tenant.id }, 10_000))
   const total = data?.tenants[0]?.total
   if (total === undefined) return <Unread error={error} rows={2} />
   return (
@@ -119,14 +119,14 @@ const LinkRows = ({ tenant, onRevoke }: { tenant: TenantShown; onRevoke: (id: st
 const Links = ({ tenant }: { tenant: TenantShown }) => {
   const [made, setMade] = useState<TenantLinkShown>()
   const make = useMutation({
-    mutationFn: () => ask<TenantLinkShown>('POST', `/tenants/${tenant.id}/links`),
+    mutationFn: () => act('POST /tenants/:tenant/links', { tenant: tenant.id }),
     onSuccess: async (link) => {
       setMade(link)
       await queries.invalidateQueries()
     },
   })
   const revoke = useMutation({
-    mutationFn: (id: string) => ask('DELETE', `/tenants/${tenant.id}/links/${id}`),
+    mutationFn: (id: string) => act('DELETE /tenants/:tenant/links/:link', { tenant: tenant.id, link: id }),
     onSuccess: () => queries.invalidateQueries(),
   })
   return (
@@ -154,7 +154,7 @@ const Links = ({ tenant }: { tenant: TenantShown }) => {
 export const TenantPage = () => {
   const { id = '' } = useParams({ strict: false })
   const mayChange = useMay('tenants')
-  const { data: tenant, error } = useQuery(reading<TenantShown>(`/tenants/${id}`, 5_000))
+  const { data: tenant, error } = useQuery(showing('GET /tenants/:tenant', { tenant: id }, 5_000))
   if (tenant === undefined) return <UnreadPage error={error} />
   return (
     <>

@@ -14,21 +14,21 @@ import {
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { KeysMadeShown } from '../../schema/keys.ts'
-import type { StatementTotalShown } from '../../schema/tenants.ts'
-import { ask, queries, reading } from '../parts/api.ts'
+import { act, queries, type Shown, showing } from '../parts/api.ts'
 import { csvCell, download } from '../parts/csv.ts'
 import { Dialog } from '../parts/dialog.tsx'
-import { KeyList } from '../parts/key-list.tsx'
+import { KeyList } from '../parts/keys/key-list.tsx'
+import { readTenants } from '../parts/keys/tenant-list.ts'
+import { PriceForm } from '../parts/money/price-form.tsx'
 import { useOneAtATime } from '../parts/one-at-a-time.ts'
-import { PriceForm } from '../parts/price-form.tsx'
-import { readTenants } from '../parts/tenant-list.ts'
 import { Empty, Failed, Figure, Money, PageHead, Panel, TableBox } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 import { useMay } from '../parts/use-may.ts'
 import { useView } from '../parts/use-view.ts'
 
-const Made = ({ made, onClose }: { made: KeysMadeShown; onClose: () => void }) => {
+type TenantsMade = Shown<'POST /tenants'>
+
+const Made = ({ made, onClose }: { made: TenantsMade; onClose: () => void }) => {
   const rows = made.data.map(({ label, reference, id, key }) =>
     [label, reference ?? '', id, key].map(csvCell).join(','),
   )
@@ -80,13 +80,13 @@ const MOST = 200
 type ListProps = {
   readonly text: string
   readonly setText: (text: string) => void
-  readonly onMade: (made: KeysMadeShown) => void
+  readonly onMade: (made: TenantsMade) => void
 }
 
 const ListForm = ({ text, setText, onMade }: ListProps) => {
   const { tenants, wrong } = readTenants(text)
   const create = useMutation({
-    mutationFn: () => ask<KeysMadeShown>('POST', '/tenants', { tenants }),
+    mutationFn: () => act('POST /tenants', { tenants }),
     onSuccess: async (made) => {
       onMade(made)
       await queries.invalidateQueries()
@@ -136,14 +136,14 @@ const ListForm = ({ text, setText, onMade }: ListProps) => {
 }
 
 const NewTenants = ({ opened, onClose }: { opened: boolean; onClose: () => void }) => {
-  const [made, setMade] = useState<KeysMadeShown>()
+  const [made, setMade] = useState<TenantsMade>()
   // Stays while the page does: Escape, or a click beside it, must not lose a long list.
   const [text, setText] = useState('')
   const close = () => {
     setMade(undefined)
     onClose()
   }
-  const done = (keys: KeysMadeShown) => {
+  const done = (keys: TenantsMade) => {
     setMade(keys)
     setText('')
   }
@@ -165,7 +165,7 @@ const NewTenants = ({ opened, onClose }: { opened: boolean; onClose: () => void 
 }
 
 const Month = () => {
-  const { data, error } = useQuery(reading<StatementTotalShown>('/statement/total', 10_000))
+  const { data, error } = useQuery(showing('GET /statement/total', {}, 10_000))
   if (data === undefined) return <Unread error={error} rows={2} />
   return (
     <SimpleGrid cols={{ base: 1, xs: 3 }}>
@@ -183,7 +183,7 @@ const Month = () => {
 }
 
 const Prices = ({ opened, onClose }: { opened: boolean; onClose: () => void }) => {
-  const { data } = useQuery(reading<StatementTotalShown>('/statement/total', 10_000))
+  const { data } = useQuery(showing('GET /statement/total', {}, 10_000))
   return (
     <Dialog opened={opened && data !== undefined} onClose={onClose} title="Your prices">
       <PriceForm present={String(data?.default_margin_percent ?? 0)} onDone={onClose} />

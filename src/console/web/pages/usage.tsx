@@ -1,85 +1,68 @@
 /** Use over time: a chart and a table for the view in the page's address, and the same as CSV. */
 import { Anchor, Button, Group, NativeSelect, Stack, Table, Text, TextInput } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import type { UsageShown } from '../../schema/reports.ts'
-import { queryOf, reading } from '../parts/api.ts'
+import { act, queryOf, type Shown } from '../parts/api.ts'
 import { StackedBars } from '../parts/chart.tsx'
-import { countText } from '../parts/format.ts'
+import { countText, percentText } from '../parts/format.ts'
 import { Empty, Failed, Loading, Money, PageHead, Panel, TableBox } from '../parts/ui.tsx'
-import { type Query, useView } from '../parts/use-view.ts'
+import {
+  DAY,
+  dayOf,
+  everyName,
+  filterOf,
+  groupNames,
+  isGroup,
+  slotNames,
+  unlimited,
+  type View,
+  viewOf,
+} from '../parts/usage-view.ts'
+import { useView } from '../parts/use-view.ts'
 import { Windowed } from '../parts/windowed.tsx'
 
-const DAY = 86_400_000
-const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10)
+type Use = Shown<'GET /usage'>
+type Row = Use['rows'][number]
 
-const groupNames = { model: 'Model', key: 'Key', vendor: 'Vendor', status: 'Status' } as const
-type Group_ = keyof typeof groupNames
-const everyName = { key: 'All keys', vendor: 'All vendors', status: 'Any status' } as const
-const slotNames = { day: 'Day', hour: 'Hour', month: 'Month' } as const
+/** There may be thousands of keys, so at first only the most expensive ones are requested. */
+const KEYS_SHOWN = 250
+const BARS_BY_KEY = 5
 
-const isGroup = (text: string | undefined): text is Group_ =>
-  text !== undefined && Object.hasOwn(groupNames, text)
+/** A view with what the server said of it: they are one value, so that no answer is read by the view of another. */
+type Answered = { readonly view: View; readonly chart: Use; readonly table: Use }
 
-type View = {
-  from: string
-  to: string
-  by: Group_
-  slot: keyof typeof slotNames
-  model: string
-  vendor: string
-  status: string
-  key: string
-  /** Whether thousands of rows are requested. */
-  rows: 'all' | ''
+const answerOf = async (view: View): Promise<Answered> => {
+  const filter = filterOf(view)
+  const byKey = view.by === 'key'
+  const [chart, table] = await Promise.all([
+    act('GET /usage', {
+      ...filter,
+      group_by: `${view.slot},${view.by}`,
+      ...(byKey ? { top: BARS_BY_KEY } : {}),
+    }),
+    act('GET /usage', {
+      ...filter,
+      group_by: view.by,
+      sort: 'cost',
+      ...(byKey && view.rows === '' ? { limit: KEYS_SHOWN } : {}),
+    }),
+  ])
+  return { view, chart, table }
 }
 
-/** An address may say anything. */
-const dayIn = (text = ''): string | undefined => (Number.isNaN(Date.parse(text)) ? undefined : text)
-
-const viewOf = (query: Query): View => {
-  const tomorrow = (Math.trunc(Date.now() / DAY) + 1) * DAY
-  const by = isGroup(query.by) ? query.by : 'model'
-  return {
-    from: dayIn(query.from) ?? dayOf(tomorrow - 30 * DAY),
-    to: dayIn(query.to) ?? dayOf(tomorrow - DAY),
-    by,
-    slot: query.slot === 'hour' && by !== 'key' ? 'hour' : query.slot === 'month' ? 'month' : 'day',
-    model: query.model ?? '',
-    vendor: query.vendor ?? '',
-    status: query.status ?? '',
-    key: query.key ?? '',
-    rows: query.rows === 'all' ? 'all' : '',
-  }
-}
-
-/** The last day counts in full. */
-const filterOf = ({ from, to, model, vendor, status, key }: View) => ({
-  from,
-  to: dayOf(Date.parse(to) + DAY),
-  model,
-  vendor,
-  status,
-  key,
-})
-
-const slotsOf = ({ from, to, slot }: View, rows: UsageShown['rows']): readonly string[] => {
-  if (slot !== 'day') return [...new Set(rows.map(({ groups }) => groups[slot] ?? ''))].sort()
+const slotsOf = ({ view: { from, to, slot }, chart }: Answered): readonly string[] => {
+  if (slot !== 'day') return [...new Set(chart.rows.map((row) => row[slot] ?? ''))].sort()
   const [first, last] = [Date.parse(from), Date.parse(to)]
   return Array.from({ length: Math.max(0, Math.min(366, (last - first) / DAY + 1)) }, (_, at) =>
     dayOf(first + at * DAY),
   )
 }
 
-const slotText = (view: View, row: UsageShown['rows'][number]): string => {
-  const text = row.groups[view.slot] ?? ''
-  return view.slot === 'day' ? text.slice(0, 10) : text
+const nameOf = ({ by }: View, row: Row): string => {
+  const name = row[by] ?? ''
+  if (by === 'sub_wallet') return name === '' ? 'none' : row.sub_wallet_label || name
+  // A label may be empty.
+  return by === 'key' ? row.label || name : name
 }
-
-/** The most expensive first. */
-const byCost = (rows: UsageShown['rows']): UsageShown['rows'] =>
-  rows.toSorted((a, b) => Number(b.cost_usd) - Number(a.cost_usd))
-
-const nameOf = (view: View, row: UsageShown['rows'][number]): string => row.label ?? row.groups[view.by] ?? ''
 
 type Show = (change: Partial<View>) => void
 
@@ -106,9 +89,7 @@ const Filters = ({ view, show }: { view: View; show: Show }) => (
     <NativeSelect
       label="Per"
       value={view.slot}
-      data={Object.entries(slotNames)
-        .filter(([name]) => name !== 'hour' || view.by !== 'key')
-        .map(([value, label]) => ({ value, label }))}
+      data={Object.entries(slotNames).map(([value, label]) => ({ value, label }))}
       onChange={(event) => {
         const { value } = event.currentTarget
         show({ slot: value === 'hour' || value === 'month' ? value : 'day' })
@@ -124,35 +105,45 @@ const Filters = ({ view, show }: { view: View; show: Show }) => (
   </Group>
 )
 
-/** There may be thousands of keys, so at first only the most expensive ones are requested. */
-const KEYS_SHOWN = 250
+/** The share of the input that came from caches; its title says the counts, with what was written to them. */
+const FromCache = ({ of }: { of: Row | Use['total'] }) => (
+  <span
+    title={`${countText(of.cached_tokens)} of ${countText(of.input_tokens)} read, ${countText(of.cache_write_tokens)} written`}
+  >
+    {of.cache_hit_rate === null ? '–' : percentText(of.cache_hit_rate)}
+  </span>
+)
 
-const tableQuery = (view: View): string =>
-  queryOf({
-    ...filterOf(view),
-    group_by: view.by,
-    ...(view.by === 'key' && view.rows === '' ? { limit: `${KEYS_SHOWN}` } : {}),
-  })
-
-const Totals = ({ use, view, show }: { use: UsageShown; view: View; show: Show }) => (
+const Totals = ({ answered: { view, table: use }, show }: { answered: Answered; show: Show }) => (
   <TableBox>
     <Windowed
       label="Use by group"
-      rows={byCost(use.rows)}
+      rows={use.rows}
       head={
         <Table.Tr>
           <Table.Th>{groupNames[view.by]}</Table.Th>
           <Table.Th className="right">Calls</Table.Th>
           <Table.Th className="right">Input units</Table.Th>
           <Table.Th className="right">Output units</Table.Th>
+          <Table.Th className="right" title="Of the input, what vendors read from their caches">
+            From cache
+          </Table.Th>
+          <Table.Th
+            className="right"
+            title="What that input would have cost without caches, less what it cost"
+          >
+            Cache saved
+          </Table.Th>
           <Table.Th className="right">Cost</Table.Th>
         </Table.Tr>
       }
       row={(row) => (
-        <Table.Tr key={row.groups[view.by] ?? ''}>
+        <Table.Tr key={row[view.by] ?? ''}>
           <Table.Td>
             {nameOf(view, row) === '' ? (
               'recovered calls'
+            ) : unlimited.includes(view.by) ? (
+              nameOf(view, row)
             ) : (
               <Anchor
                 component="button"
@@ -161,7 +152,7 @@ const Totals = ({ use, view, show }: { use: UsageShown; view: View; show: Show }
                 ta="left"
                 title="Show only this"
                 onClick={() =>
-                  show({ [view.by]: row.groups[view.by] ?? '', by: view.by === 'key' ? 'model' : 'key' })
+                  show({ [view.by]: row[view.by] ?? '', by: view.by === 'key' ? 'model' : 'key' })
                 }
               >
                 {nameOf(view, row)}
@@ -171,6 +162,12 @@ const Totals = ({ use, view, show }: { use: UsageShown; view: View; show: Show }
           <Table.Td className="right number">{countText(row.requests)}</Table.Td>
           <Table.Td className="right number">{countText(row.input_tokens)}</Table.Td>
           <Table.Td className="right number">{countText(row.output_tokens)}</Table.Td>
+          <Table.Td className="right number">
+            <FromCache of={row} />
+          </Table.Td>
+          <Table.Td className="right">
+            <Money usd={row.cache_saved_usd} />
+          </Table.Td>
           <Table.Td className="right">
             <Money usd={row.cost_usd} />
           </Table.Td>
@@ -182,6 +179,12 @@ const Totals = ({ use, view, show }: { use: UsageShown; view: View; show: Show }
           <Table.Th className="right number">{countText(use.total.requests)}</Table.Th>
           <Table.Th className="right number">{countText(use.total.input_tokens)}</Table.Th>
           <Table.Th className="right number">{countText(use.total.output_tokens)}</Table.Th>
+          <Table.Th className="right number">
+            <FromCache of={use.total} />
+          </Table.Th>
+          <Table.Th className="right">
+            <Money usd={use.total.cache_saved_usd} />
+          </Table.Th>
           <Table.Th className="right">
             <Money usd={use.total.cost_usd} strong />
           </Table.Th>
@@ -204,42 +207,32 @@ const Totals = ({ use, view, show }: { use: UsageShown; view: View; show: Show }
 )
 
 const Report = ({ view, show }: { view: View; show: Show }) => {
-  const filter = filterOf(view)
-  const chart = useQuery({
-    ...reading<UsageShown>(
-      `/usage${queryOf({ ...filter, group_by: `${view.slot},${view.by}`, ...(view.by === 'key' ? { top: '5' } : {}) })}`,
-    ),
+  const { data, error } = useQuery({
+    queryKey: ['usage', view],
+    queryFn: () => answerOf(view),
     placeholderData: keepPreviousData,
   })
-  const table = useQuery({
-    ...reading<UsageShown>(`/usage${tableQuery(view)}`),
-    placeholderData: keepPreviousData,
-  })
-  const error = chart.error ?? table.error
   if (error !== null) return <Failed error={error} />
-  if (chart.data === undefined || table.data === undefined) return <Loading rows={8} />
-  if (table.data.total.requests === 0)
+  if (data === undefined) return <Loading rows={8} />
+  if (data.table.total.requests === 0)
     return (
       <Panel>
         <Empty title="Nothing was used">No call of these days fits.</Empty>
       </Panel>
     )
-  const bars = chart.data.rows.map((row) => ({
-    slot: slotText(view, row),
-    group: nameOf(view, row),
+  const { slot, by } = data.view
+  const bars = data.chart.rows.map((row) => ({
+    slot: row[slot] ?? '',
+    group: nameOf(data.view, row),
     usd: row.cost_usd,
   }))
   return (
     <Stack>
       <Panel title="Cost">
-        <StackedBars
-          slots={slotsOf(view, chart.data.rows)}
-          bars={bars}
-          about={`Cost by ${view.slot} and ${view.by}`}
-        />
+        <StackedBars slots={slotsOf(data)} bars={bars} about={`Cost by ${slot} and ${by}`} />
       </Panel>
-      <Panel title={`By ${groupNames[view.by].toLowerCase()}`}>
-        <Totals use={table.data} view={view} show={show} />
+      <Panel title={`By ${groupNames[by].toLowerCase()}`}>
+        <Totals answered={data} show={show} />
       </Panel>
     </Stack>
   )

@@ -5,14 +5,17 @@
 import { Box, Button, Card, Group, NativeSelect, SimpleGrid, Stack, Text, Title } from '@mantine/core'
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import type { TenantUseShown } from '../../schema/tenants.ts'
+import type { Written } from '../../../control/face.ts'
+import type { useOfTenant } from '../../../control/tenants/statements.ts'
 import { askBy, queryOf, textBy } from '../parts/api.ts'
 import { StackedBars } from '../parts/chart.tsx'
 import { download } from '../parts/csv.ts'
 import { countText } from '../parts/format.ts'
+import { StatementSheet } from '../parts/money/statement-sheet.tsx'
 import { daysOf, monthChoice, monthText } from '../parts/months.ts'
-import { StatementSheet } from '../parts/statement-sheet.tsx'
 import { Failed, Figure, Loading, Money, Panel, State } from '../parts/ui.tsx'
+
+type TenantUseShown = Written<Awaited<ReturnType<typeof useOfTenant>>>
 
 const Figures = ({ use }: { use: TenantUseShown }) => (
   <SimpleGrid cols={{ base: 1, xs: 3 }} className="no-print">

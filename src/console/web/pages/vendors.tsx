@@ -1,13 +1,12 @@
 /** For operators: the vendors, their keys, what fails, and how the newest calls went. */
 import { Stack, Table, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import type { VendorsShown } from '../../schema/operator.ts'
-import { reading } from '../parts/api.ts'
+import { type Shown, showing } from '../parts/api.ts'
 import { countText } from '../parts/format.ts'
 import { PageHead, Panel, State, TableBox } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 
-type Vendor = VendorsShown['data'][number]
+type Vendor = Shown<'GET /operator/vendors'>['data'][number]
 
 const ms = (value: number | null): string => (value === null ? '—' : `${countText(value)} ms`)
 
@@ -25,7 +24,7 @@ const Health = ({ failing }: { failing: Vendor['failing'] }) =>
     </Stack>
   )
 
-const VendorTable = ({ data }: { data: VendorsShown }) => (
+const VendorTable = ({ data }: { data: Shown<'GET /operator/vendors'> }) => (
   <TableBox>
     <Table aria-label="Vendors">
       <Table.Thead>
@@ -67,7 +66,7 @@ const VendorTable = ({ data }: { data: VendorsShown }) => (
   </TableBox>
 )
 
-const Off = ({ off }: { off: VendorsShown['off'] }) => (
+const Off = ({ off }: { off: Shown<'GET /operator/vendors'>['off'] }) => (
   <Panel title="Off">
     <Text size="sm" mb="sm" c="dimmed">
       To turn one on, set its variable and restart.
@@ -88,7 +87,7 @@ const Off = ({ off }: { off: VendorsShown['off'] }) => (
 )
 
 export const Vendors = () => {
-  const { data, error } = useQuery(reading<VendorsShown>('/operator/vendors', 5_000))
+  const { data, error } = useQuery(showing('GET /operator/vendors', {}, 5_000))
   if (data === undefined) return <Unread error={error} />
   return (
     <>

@@ -1,15 +1,16 @@
 /** The wallet: its balance, how to add to it, what is owed, every movement, and receipts. */
 import { Alert, SimpleGrid, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import type { WalletShown } from '../../schema/wallet.ts'
-import { reading } from '../parts/api.ts'
-import { Credit } from '../parts/invoices.tsx'
-import { Movements } from '../parts/movements.tsx'
-import { ReceiptCheck } from '../parts/receipt-check.tsx'
-import { AutoTopUp, Returned, TopUp } from '../parts/top-up.tsx'
+import { type Shown, showing } from '../parts/api.ts'
+import { Credit } from '../parts/money/invoices.tsx'
+import { Movements } from '../parts/money/movements.tsx'
+import { ReceiptCheck } from '../parts/money/receipt-check.tsx'
+import { AutoTopUp, Returned, TopUp } from '../parts/money/top-up.tsx'
 import { Copy, Figure, Money, PageHead, Panel } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 import { useMay } from '../parts/use-may.ts'
+
+type WalletShown = Shown<'GET /wallet'>
 
 const NoCards = ({ data }: { data: WalletShown }) => (
   <Text size="sm" c="dimmed">
@@ -30,7 +31,7 @@ const Pay = ({ data }: { data: WalletShown }) => {
 }
 
 export const Wallet = () => {
-  const { data, error } = useQuery(reading<WalletShown>('/wallet', 5_000))
+  const { data, error } = useQuery(showing('GET /wallet', {}, 5_000))
   const mayPay = useMay('wallet')
   if (data === undefined) return <Unread error={error} />
   return (

@@ -1,5 +1,8 @@
 /** The console's API from the page: one function, errors in the server's own words, and what is asked again and when. */
 import { QueryClient, queryOptions } from '@tanstack/react-query'
+import type { z } from 'zod'
+import type { Written } from '../../../control/face.ts'
+import type { actRows } from '../../acts.ts'
 import type { SessionShown } from '../../schema/session.ts'
 
 export class ApiError extends Error {
@@ -17,6 +20,10 @@ export class ApiError extends Error {
     this.requestId = request_id
   }
 }
+
+/** Whether the server is away, as while its ledger is: asked again a little later, it may well answer. */
+export const isAway = (error: unknown): boolean =>
+  error instanceof ApiError && (error.status === 0 || error.status >= 500)
 
 const unreadable = {
   message: 'The server cannot be reached. Try again.',
@@ -91,8 +98,7 @@ export const queries = new QueryClient({
     queries: {
       networkMode,
       staleTime: 5_000,
-      retry: (count, error) =>
-        count < 2 && error instanceof ApiError && (error.status === 0 || error.status >= 500),
+      retry: (count, error) => count < 2 && isAway(error),
     },
   },
 })
@@ -121,3 +127,42 @@ export const queryOf = (values: Readonly<Record<string, string | undefined>>): s
 
 /** Calls of the gateway's own API take a key, never the session. */
 export const gatewayAddress = (): string => `${location.origin}/v1`
+
+type Rows = typeof actRows
+
+/** What an act shows, by its row: amounts are decimal texts. */
+export type Shown<Row extends keyof Rows> = Written<z.output<Rows[Row]['act']['shows']>>
+
+type Input = Readonly<Record<string, unknown>>
+
+/** The address of a row with its parameters filled in, and the members of the input that are left. */
+const addressed = (path: string, input: Input) => {
+  const left = { ...input }
+  const filled = path.replace(/:(\w+)/g, (_whole, name) => {
+    const { [name]: value } = left
+    delete left[name]
+    return encodeURIComponent(String(value))
+  })
+  return { filled, left }
+}
+
+const textOf = (value: unknown) => (value === undefined || value === '' ? undefined : String(value))
+
+/** Performs an act of the control plane: rejects with an ApiError. */
+export const act = <Row extends keyof Rows>(row: Row, input: Input = {}): Promise<Shown<Row>> => {
+  const [method, path = ''] = row.split(' ') as ['GET' | 'POST' | 'PUT' | 'DELETE', string]
+  const { filled, left } = addressed(path, input)
+  if (method === 'POST' || method === 'PUT') return ask<Shown<Row>>(method, filled, left)
+  return ask<Shown<Row>>(
+    method,
+    `${filled}${queryOf(Object.fromEntries(Object.entries(left).map(([name, value]) => [name, textOf(value)])))}`,
+  )
+}
+
+/** What an act that changes nothing shows, cached under its row and input. */
+export const showing = <Row extends keyof Rows>(row: Row, input: Input = {}, everyMs?: number) =>
+  queryOptions({
+    queryKey: [row, input],
+    queryFn: () => act(row, input),
+    ...(everyMs === undefined ? {} : { refetchInterval: everyMs }),
+  })

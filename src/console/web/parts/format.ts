@@ -28,6 +28,8 @@ const whole = new Intl.NumberFormat('en-US')
 const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
 
 export const countText = (count: number): string => whole.format(count)
+/** A share from 0 to 1; what is not quite all of it is not shown as all. */
+export const percentText = (share: number): string => `${(Math.floor(share * 1_000) / 10).toFixed(1)} %`
 export const shortCount = (count: number): string => short.format(count)
 
 /** A part of a whole, from 0 to 1; for bars, not for sums. */

@@ -18,11 +18,12 @@ import { useQuery } from '@tanstack/react-query'
 import { Outlet, useLocation, useNavigate } from '@tanstack/react-router'
 import { Activity, lazy, Suspense, useEffect, useState } from 'react'
 import type { SessionShown } from '../../schema/session.ts'
-import { ask, queries, sessionQuery } from './api.ts'
-import { Interrupted, ownerOf } from './entered.ts'
+import { sessionQuery } from './api.ts'
 import type { Place } from './place.ts'
 import { Shortcuts } from './shortcuts.tsx'
+import { Interrupted, ownerOf } from './sign-in/entered.ts'
 import { Failed, Loading } from './ui.tsx'
+import { useChoose, useSignOut } from './use-session.ts'
 
 const places: readonly Place[] = [
   { to: '/', name: 'Overview', acts: ['read', 'read_own'] },
@@ -93,46 +94,46 @@ const Places = ({
   )
 }
 
-const signOut = async () => {
-  await ask('DELETE', '/session')
-  location.assign('/console/sign-in')
-}
-
-const choose = async (id: string) => {
-  await ask('PUT', '/session/organisation', { org_id: id })
-  queries.clear()
-  location.assign('/console')
-}
-
 /** A native disclosure, because the library's menu would be a tenth of the first load. */
-const PersonMenu = ({ session }: { session: SessionShown }) => (
-  <details className="menu">
-    <summary>
-      <Text span truncate size="sm" visibleFrom="xs">
-        {session.person?.email}
-      </Text>
-      <Text span size="sm" hiddenFrom="xs">
-        Account
-      </Text>
-    </summary>
-    <Card withBorder shadow="md" padding="xs" className="menu-body">
-      <Stack gap={4}>
-        <Text size="xs" c="dimmed" px="xs">
+const PersonMenu = ({ session }: { session: SessionShown }) => {
+  const choose = useChoose()
+  const signOut = useSignOut()
+  return (
+    <details className="menu">
+      <summary>
+        <Text span truncate size="sm" visibleFrom="xs">
           {session.person?.email}
         </Text>
-        {session.organisations.length > 1 &&
-          session.organisations.map(({ id, name, role }) => (
-            <Button key={id} variant="subtle" size="xs" justify="flex-start" onClick={() => void choose(id)}>
-              {name} ({role})
-            </Button>
-          ))}
-        <Button variant="default" size="xs" onClick={() => void signOut()}>
-          Sign out
-        </Button>
-      </Stack>
-    </Card>
-  </details>
-)
+        <Text span size="sm" hiddenFrom="xs">
+          Account
+        </Text>
+      </summary>
+      <Card withBorder shadow="md" padding="xs" className="menu-body">
+        <Stack gap={4}>
+          <Text size="xs" c="dimmed" px="xs">
+            {session.person?.email}
+          </Text>
+          {session.organisations.length > 1 &&
+            session.organisations.map(({ id, name, role }) => (
+              <Button
+                key={id}
+                variant="subtle"
+                size="xs"
+                justify="flex-start"
+                onClick={() => choose.mutate(id)}
+              >
+                {name} ({role})
+              </Button>
+            ))}
+          <Failed error={choose.error ?? signOut.error} />
+          <Button variant="default" size="xs" loading={signOut.isPending} onClick={() => signOut.mutate()}>
+            Sign out
+          </Button>
+        </Stack>
+      </Card>
+    </details>
+  )
+}
 
 const SchemeButton = () => {
   const { setColorScheme } = useMantineColorScheme()
@@ -151,6 +152,7 @@ const SchemeButton = () => {
 
 const ActsFor = ({ session }: { session: SessionShown }) => {
   const own = session.organisations[0]
+  const choose = useChoose()
   if (session.organisation?.acts_for !== true) return null
   return (
     <Group bg="yellow.1" c="dark.9" px="md" py={6} gap="sm" role="status">
@@ -158,10 +160,16 @@ const ActsFor = ({ session }: { session: SessionShown }) => {
         You act for <b>{session.organisation.name}</b> as an operator. What you do is recorded as such.
       </Text>
       {own !== undefined && (
-        <Button size="compact-xs" color="dark" onClick={() => void choose(own.id)}>
+        <Button
+          size="compact-xs"
+          color="dark"
+          loading={choose.isPending}
+          onClick={() => choose.mutate(own.id)}
+        >
           Back to {own.name}
         </Button>
       )}
+      <Failed error={choose.error} />
     </Group>
   )
 }

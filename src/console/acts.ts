@@ -1,0 +1,163 @@
+/**
+ * The console's addresses of the control plane, each with the act that it performs. The page's client takes its types from
+ * this table.
+ */
+import { type Act, type AnyAct, perform, type Shape } from '../control/act.ts'
+import { keyChange, keyDelete, keyRotate } from '../control/change-key.ts'
+import { bodySchema, inputFrom, membersOf, type Sources, written } from '../control/face.ts'
+import { eventList } from '../control/house/events.ts'
+import { modelInputs, modelList } from '../control/house/models.ts'
+import { auditRun, setupGet, systemGet, vendorList } from '../control/house/system.ts'
+import { keyCreate, keyGet, keyList } from '../control/keys.ts'
+import { cardForget, checkoutGet, checkoutOpen, topUpChange } from '../control/money/checkouts.ts'
+import { invoicePay } from '../control/money/invoices.ts'
+import { creditGrant, walletCredit } from '../control/money/money.ts'
+import { rulesChange, rulesGet } from '../control/money/rules.ts'
+import { walletGet, walletMovements } from '../control/money/wallet.ts'
+import { organisationCreate, organisationList, organisationSuspend } from '../control/organisations.ts'
+import { memberChange, memberInvite, memberList, memberRemove } from '../control/people/members.ts'
+import { callGet, callList } from '../control/reports/calls.ts'
+import { callReceipt, receiptCheck } from '../control/reports/receipts.ts'
+import { ROWS_MOST, usageReport } from '../control/reports/usage.ts'
+import { subWalletChange, subWalletCreate, subWalletDelete, subWalletList } from '../control/sub-wallets.ts'
+import { tenantMargin, tenantMargins } from '../control/tenants/margins.ts'
+import { statementGet, statementTotal } from '../control/tenants/statements.ts'
+import {
+  tenantCreate,
+  tenantGet,
+  tenantLink,
+  tenantSuspend,
+  tenantUnlink,
+} from '../control/tenants/tenants.ts'
+import type { JsonObject } from '../core/json-body.ts'
+import { actingOf, operatingOf } from './acting.ts'
+import type { ConsoleRoute } from './here.ts'
+import { csv } from './schema/shared.ts'
+import { csvOf, type Sheet, statementSheet, usageSheet } from './sheets.ts'
+
+type Row = Pick<Sources, 'query' | 'without'> &
+  Pick<ConsoleRoute, 'fresh'> & {
+    readonly act: AnyAct
+    readonly made?: true
+    /** For operators, who act on the whole house. */
+    readonly house?: true
+    /** Members of the input that are always these. */
+    readonly fixed?: JsonObject
+    /** What the act shows as a file of rows. */
+    sheet?(shown: unknown): Sheet
+  }
+
+/** The session says these: nobody names an organisation in a request. */
+const bySession = ['organisation', 'wallet', 'idempotency_key', 'if_version']
+
+/** A row that answers with a file. */
+const asSheet = <Members extends Shape, Shown>(
+  act: Act<Members, Shown>,
+  sheet: (shown: Shown) => Sheet,
+  fixed: JsonObject = {},
+) => ({ act, sheet, fixed, without: Object.keys(fixed) })
+/** Changes of people and of accounts need a sign-in of the last hour. */
+const fresh = true
+const house = true
+const ofWallet = { house, fresh, without: ['organisation'] } as const
+
+/** By method and path, after /console/api. */
+export const actRows = {
+  'GET /keys': { act: keyList },
+  'POST /keys': { act: keyCreate, made: true },
+  'GET /keys/:key': { act: keyGet },
+  'PUT /keys/:key': { act: keyChange },
+  'DELETE /keys/:key': { act: keyDelete },
+  'POST /keys/:key/rotate': { act: keyRotate, made: true },
+  'GET /usage': { act: usageReport },
+  'GET /usage.csv': asSheet(usageReport, usageSheet, { limit: ROWS_MOST }),
+  'GET /calls': { act: callList },
+  'GET /calls/:call': { act: callGet },
+  'GET /calls/:call/receipt': { act: callReceipt },
+  'POST /receipts/check': { act: receiptCheck },
+  'GET /wallet': { act: walletGet },
+  'GET /wallet/movements': { act: walletMovements },
+  'POST /wallet/top-up': { act: checkoutOpen, made: true },
+  'GET /wallet/checkouts/:checkout': { act: checkoutGet },
+  'PUT /wallet/auto-top-up': { act: topUpChange, fresh },
+  'DELETE /wallet/card': { act: cardForget, fresh },
+  'POST /wallet/invoices/:invoice/pay': { act: invoicePay },
+  'GET /rules': { act: rulesGet },
+  'PUT /rules': { act: rulesChange, without: ['auto_top_up'] },
+  'GET /sub-wallets': { act: subWalletList },
+  'POST /sub-wallets': { act: subWalletCreate, made: true },
+  'PUT /sub-wallets/:sub_wallet': { act: subWalletChange },
+  'DELETE /sub-wallets/:sub_wallet': { act: subWalletDelete },
+  'GET /statement': { act: statementGet },
+  'GET /statement.csv': asSheet(statementGet, statementSheet),
+  'GET /statement/total': { act: statementTotal },
+  'POST /tenants': { act: tenantCreate, made: true },
+  'PUT /tenants/price': { act: tenantMargins },
+  'GET /tenants/:tenant': { act: tenantGet },
+  'PUT /tenants/:tenant': { act: tenantSuspend },
+  'PUT /tenants/:tenant/price': { act: tenantMargin },
+  'POST /tenants/:tenant/links': { act: tenantLink, made: true },
+  'DELETE /tenants/:tenant/links/:link': { act: tenantUnlink },
+  'GET /models': { act: modelList },
+  'GET /model-inputs': { act: modelInputs },
+  'GET /team': { act: memberList },
+  'POST /team': { act: memberInvite, made: true, fresh, without: ['name', 'operator'] },
+  'PUT /team/:person': { act: memberChange, fresh },
+  'DELETE /team/:person': { act: memberRemove, fresh },
+  'GET /events': { act: eventList },
+  'GET /operator/accounts': { act: organisationList, house },
+  'POST /operator/accounts': { act: organisationCreate, house, fresh, made: true },
+  'POST /operator/accounts/:wallet/gifts': { act: walletCredit, ...ofWallet },
+  'PUT /operator/accounts/:wallet/suspended': { act: organisationSuspend, ...ofWallet },
+  'PUT /operator/accounts/:wallet/credit-line': { act: creditGrant, ...ofWallet },
+  'GET /operator/events': { act: eventList, house },
+  'GET /operator/system': { act: systemGet, house },
+  'GET /operator/vendors': { act: vendorList, house },
+  'GET /operator/setup': { act: setupGet, house },
+  'POST /operator/audit': { act: auditRun, house, without: ['all'] },
+} as const satisfies Readonly<Record<string, Row>>
+
+/** Turns a row into a row of the console. */
+const routeOf = ([at, { act, made, house, fresh, fixed = {}, sheet, without = [], ...sources }]: [
+  string,
+  Row,
+]): ConsoleRoute => {
+  const [method = '', path = ''] = at.split(' ')
+  const row = {
+    ...sources,
+    without: house === true ? without : [...bySession, ...without],
+    act,
+    method: method as ConsoleRoute['method'],
+    path,
+  }
+  const body = bodySchema(row)
+  return {
+    method: row.method,
+    path,
+    summary: act.summary,
+    audience: house === true ? 'operator' : act.may,
+    ...(fresh === true ? { fresh } : {}),
+    ...(body === undefined ? {} : { body: body.meta({ id: `Console ${at}`.replace(/\W+/g, '_') }) }),
+    query: membersOf(row).query,
+    ...(sheet === undefined ? { answer: act.shows, money: 'text' } : { answer: csv, csv: true }),
+    ...(made === true ? { statuses: [201] as const } : {}),
+    handler: async (here, read) => {
+      const { params, query, headers } = here.request
+      here.console.keepRolledUp()
+      const { control, who } = house === true ? operatingOf(here) : actingOf(here)
+      const value = await perform(control, who, act, async () => ({
+        ...(await inputFrom(row, {
+          params,
+          query,
+          header: (name) => headers.get(name) ?? undefined,
+          body: read,
+        })),
+        ...fixed,
+      }))
+      if (sheet !== undefined) return { csv: csvOf(sheet(value)) }
+      return { value: written(value, 'text'), status: made === true ? 201 : 200 }
+    },
+  }
+}
+
+export const actRoutes: readonly ConsoleRoute[] = Object.entries<Row>(actRows).map(routeOf)

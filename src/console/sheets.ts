@@ -1,0 +1,88 @@
+/** What acts show as files of rows that spreadsheets read. */
+
+import type { usageReport } from '../control/reports/usage.ts'
+import type { statementGet, tenantUse } from '../control/tenants/statements.ts'
+import { decimalFromNano } from '../core/money.ts'
+
+/** A `bigint` is an amount; what is absent is an empty cell. */
+type Cell = string | number | bigint | null | undefined
+
+export type Sheet = {
+  readonly name: string
+  readonly head: readonly string[]
+  readonly rows: readonly (readonly Cell[])[]
+}
+
+/** Where a cell begins with what a spreadsheet would run: also after the marks at which one of another country splits. */
+const FORMULA = /(^|[;|\t\r\n]\s*)(?=[=+\-@])/g
+
+/** A cell of a CSV. What a spreadsheet would run as a formula is marked as text. */
+const cellOf = (value: Cell): string => {
+  const text = typeof value === 'bigint' ? decimalFromNano(value) : String(value ?? '')
+  const safe =
+    typeof value === 'string' && !/^-?\d+(\.\d+)?$/.test(text) ? text.replace(FORMULA, "$1'") : text
+  return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe
+}
+
+/** It begins with the mark of UTF-8: without it spreadsheets read names in the letters of their own country. */
+export const csvOf = ({ name, head, rows }: Sheet) => ({
+  name,
+  text: `\ufeff${[head, ...rows].map((row) => row.map(cellOf).join(',')).join('\r\n')}\r\n`,
+})
+
+type Shown<Act extends { does(...args: never[]): Promise<unknown> }> = Awaited<ReturnType<Act['does']>>
+
+const counts = ['requests', 'input_tokens', 'output_tokens'] as const
+
+/** A report of use: its groups, what keys are called, and the sums. */
+export const usageSheet = ({ from, group_by, rows }: Shown<typeof usageReport>): Sheet => {
+  const names = group_by.includes('key') ? (['label', 'reference'] as const) : []
+  const head = [
+    ...group_by,
+    ...names,
+    ...counts,
+    'cost_usd',
+    'cached_tokens',
+    'cache_write_tokens',
+    'cache_saved_usd',
+  ] as const
+  return {
+    name: `usage-${from.slice(0, 10)}.csv`,
+    head,
+    rows: rows.map((row) => head.map((column) => row[column])),
+  }
+}
+
+const ofTenant = ['month', 'tenant', 'reference', 'model', ...counts] as const
+
+/** The lines of all tenants. */
+export const statementSheet = ({ month, tenants }: Shown<typeof statementGet>): Sheet => ({
+  name: `statement-${month}.csv`,
+  head: [...ofTenant, 'cost_usd', 'margin_percent', 'billed_usd'],
+  rows: tenants.flatMap(({ label, reference, margin_percent: percent, lines }) =>
+    lines.map((line) => [
+      month,
+      label,
+      reference,
+      line.model,
+      ...counts.map((count) => line[count]),
+      line.cost_usd,
+      percent,
+      line.billed_usd,
+    ]),
+  ),
+})
+
+/** The lines of one tenant. */
+export const useSheet = ({ month, label, reference, lines }: Shown<typeof tenantUse>): Sheet => ({
+  name: `use-${month}.csv`,
+  head: [...ofTenant, 'billed_usd'],
+  rows: lines.map((line) => [
+    month,
+    label,
+    reference,
+    line.model,
+    ...counts.map((count) => line[count]),
+    line.billed_usd,
+  ]),
+})

@@ -1,0 +1,134 @@
+/** Signing in by the company's own identity provider (OpenID Connect): the way there and the way back. */
+
+import { takeAttempt } from '../../control/people/attempts.ts'
+import { personById } from '../../control/people/new-person.ts'
+import { prove } from '../../control/people/proof.ts'
+import { refuse } from '../../core/refusal.ts'
+import type { ConsoleRoute, Here, Reply } from '../here.ts'
+import { companyBegun } from '../schema/session.ts'
+import { done } from '../schema/shared.ts'
+import type { NotAdmitted } from './company-auth.ts'
+import { wrongSignIn } from './credentials.ts'
+import { cookiesOf, headersOf, recordSignIn, sentBack } from './session-parts.ts'
+
+const FAILED = '/console/sign-in?company=failed'
+
+/** Where somebody goes whom the provider knows, but who is not let in, and what the log says. */
+const refusals: Readonly<Partial<Record<NotAdmitted, { to: string; why: string; setting?: string }>>> = {
+  email_not_verified: {
+    to: '/console/sign-in?company=unverified',
+    why: 'the provider does not say that the e-mail address is verified',
+    setting: 'OIDC_TRUST_EMAIL',
+  },
+  operator_by_address: {
+    to: '/console/sign-in?company=operator',
+    why: 'an operator is not found by an e-mail address; they sign in another way first, and then by the company',
+  },
+}
+
+/** Where somebody goes who is not let in; the page there says why. */
+const refusedTo = ({ gateway, request }: Here, location: string | null): string => {
+  if (!URL.canParse(location ?? '', request.origin)) return FAILED
+  const error = new URL(location ?? '', request.origin).searchParams.get('error')
+  const refused = Object.entries(refusals).find(([one]) => one === error)?.[1]
+  if (refused === undefined) return FAILED
+  const { to, why, ...about } = refused
+  gateway.log.warn(`a company sign-in was refused: ${why}`, about)
+  return to
+}
+
+const apiOf = async (here: Here) => {
+  if (here.settings.oidcIssuer === undefined)
+    throw refuse('not_found', 'This server has no company sign-in (OIDC_ISSUER).')
+  return (await here.console.company(here.request.origin)).api
+}
+
+const begin = async (here: Here): Promise<Reply> => {
+  const api = await apiOf(here)
+  await takeAttempt(here)
+  const { headers, response } = await api
+    .signInSocial({
+      body: { provider: 'company', callbackURL: '/console', errorCallbackURL: FAILED, disableRedirect: true },
+      headers: headersOf(here.request, ''),
+      returnHeaders: true,
+    })
+    .catch(wrongSignIn)
+  return { value: { url: response.url ?? '' }, cookies: cookiesOf(headers) }
+}
+
+/**
+ * A person whom the provider knows and nobody here has added joins the company's organisation, if there is one. Whoever was
+ * removed from it stays out until somebody adds them.
+ */
+const join = async ({ gateway, settings, request }: Here, person: { id: string; email: string }) => {
+  const { members, events } = gateway.store
+  const orgId = settings.oidcOrg
+  if (orgId === undefined || (await members.list({ personId: person.id })).length > 0) return
+  const about = { what: 'member.removed', subject: person.id }
+  if ((await events.list({ orgId, about, most: 1 })).length > 0) return
+  const actor = { kind: 'person', id: person.id, name: person.email, address: request.address } as const
+  await members.put({ orgId, personId: person.id, role: settings.oidcRole }, actor)
+}
+
+/** The provider's word renews the proof of the address at each sign-in. */
+const proved = async (
+  { gateway, settings, request }: Here,
+  { user, session }: { readonly user: { readonly id: string }; readonly session: { readonly token: string } },
+): Promise<void> => {
+  const { store, clock } = gateway
+  const person = await personById(store.people, user.id)
+  if (person === undefined) return
+  const [how, by] = ['company', settings.oidcIssuer ?? ''] as const
+  await prove(store, { person, how, by, now: clock.now(), keep: session.token, address: request.address })
+}
+
+const back = async (here: Here): Promise<Reply> => {
+  // This answer is a page for a person, so a provider that is away must not be an error in JSON.
+  const api = await apiOf(here).catch((thrown: unknown) => {
+    if (here.settings.oidcIssuer === undefined) throw thrown
+    return undefined
+  })
+  if (api === undefined) return { redirect: FAILED }
+  const { query } = here.request
+  const given = (name: string) => {
+    const value = query.get(name)
+    return value === undefined ? {} : { [name]: value }
+  }
+  const response = await api.callbackOAuth({
+    method: 'GET',
+    params: { id: 'company' },
+    query: { ...given('code'), ...given('state'), ...given('error'), ...given('iss') },
+    headers: headersOf(here.request),
+    asResponse: true,
+  })
+  const cookies = cookiesOf(response.headers)
+  const found = await api.getSession({ headers: headersOf(here.request, sentBack(response.headers)) })
+  const location = response.headers.get('location')
+  if (location !== '/console' || found === null) return { redirect: refusedTo(here, location), cookies }
+  await proved(here, found)
+  await join(here, found.user)
+  await recordSignIn(here, found.user, 'company')
+  return { redirect: '/console', cookies }
+}
+
+export const companyRoutes: readonly ConsoleRoute[] = [
+  {
+    method: 'POST',
+    path: '/session/company',
+    summary: 'Begins a sign-in by the company’s identity provider; returns the address to go to.',
+    audience: 'anybody',
+    answer: companyBegun,
+    handler: begin,
+  },
+  {
+    method: 'GET',
+    path: '/session/callback/company',
+    summary: 'Where the identity provider sends people back to; redirects to the console.',
+    audience: 'anybody',
+    fromElsewhere: true,
+    query: ['code', 'state', 'error', 'error_description', 'iss', 'session_state', 'scope'],
+    answer: done,
+    statuses: [302],
+    handler: back,
+  },
+]

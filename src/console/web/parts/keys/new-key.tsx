@@ -1,0 +1,103 @@
+/** A new key: its form, and then its value, shown once, with ready programs. */
+import { Alert, Button, Group, Stack, Tabs, Text, TextInput } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { act, queries, type Shown, showing } from '../api.ts'
+import { Dialog } from '../dialog.tsx'
+import { DialogForm } from '../dialog-form.tsx'
+import { Code } from '../ui.tsx'
+import { LimitsForm, limitsOf, noLimits } from './limits-form.tsx'
+import { snippetsFor } from './snippets.ts'
+import { SubChoice } from './sub-choice.tsx'
+
+export type NewKeyShown = Shown<'POST /keys'>
+
+/** A chat model that is sold here, for the snippets. */
+const useModel = (): string => {
+  const { data } = useQuery(showing('GET /models'))
+  const chat = data?.data.filter(({ category }) => category === 'chat') ?? []
+  return (chat.find(({ id }) => id === 'local/echo-1') ?? chat[0])?.id ?? 'local/echo-1'
+}
+
+/** The value of a key that was just made. It is stored nowhere, and the person is told so. */
+export const ShownOnce = ({ made, onClose }: { made: NewKeyShown; onClose: () => void }) => {
+  const model = useModel()
+  const snippets = snippetsFor(location.origin, made.key, model)
+  return (
+    <Stack>
+      <Alert color="yellow" variant="outline" title="Copy the key now" className="failed">
+        It is shown only this once: nobody, not even we, can read it again.
+      </Alert>
+      <Code text={made.key} name={`key ${made.label}`} />
+      <Tabs defaultValue="curl" keepMounted={false}>
+        <Tabs.List>
+          {snippets.map(({ name }) => (
+            <Tabs.Tab key={name} value={name}>
+              {name}
+            </Tabs.Tab>
+          ))}
+        </Tabs.List>
+        {snippets.map(({ name, text }) => (
+          <Tabs.Panel key={name} value={name} pt="sm">
+            <Code text={text} name={`program for ${name}`} />
+          </Tabs.Panel>
+        ))}
+      </Tabs>
+      <Group justify="flex-end">
+        <Button onClick={onClose}>I have copied it</Button>
+      </Group>
+    </Stack>
+  )
+}
+
+const KeyForm = ({ onMade }: { onMade: (made: NewKeyShown) => void }) => {
+  const [label, setLabel] = useState('')
+  const [limits, setLimits] = useState(noLimits)
+  const [sub, setSub] = useState('')
+  const read = limitsOf(limits)
+  const create = useMutation({
+    mutationFn: () => act('POST /keys', { label, ...read, ...(sub === '' ? {} : { sub_wallet: sub }) }),
+    onSuccess: async (made) => {
+      onMade(made)
+      await queries.invalidateQueries()
+    },
+  })
+  return (
+    <DialogForm save={create} verb="Create key" ready={label.trim() !== '' && read !== undefined}>
+      <TextInput
+        label="Label"
+        description="Who or what uses the key"
+        placeholder="support agent"
+        required
+        maxLength={200}
+        data-autofocus
+        value={label}
+        onChange={(event) => setLabel(event.currentTarget.value)}
+      />
+      <LimitsForm value={limits} onChange={(edit) => setLimits({ ...limits, ...edit })} />
+      <SubChoice value={sub} onChange={setSub} />
+      <Text size="xs" c="dimmed">
+        Caps hold to the nano-dollar, on every process. All of this can be changed later.
+      </Text>
+    </DialogForm>
+  )
+}
+
+export const NewKey = ({ opened, onClose }: { opened: boolean; onClose: () => void }) => {
+  const [made, setMade] = useState<NewKeyShown>()
+  const close = () => {
+    setMade(undefined)
+    onClose()
+  }
+  return (
+    <Dialog
+      opened={opened}
+      onClose={close}
+      size="lg"
+      title={made === undefined ? 'New key' : `Key for ${made.label}`}
+      keep={made !== undefined}
+    >
+      {made === undefined ? <KeyForm onMade={setMade} /> : <ShownOnce made={made} onClose={close} />}
+    </Dialog>
+  )
+}

@@ -1,0 +1,74 @@
+/** A reseller's margin on our price: for all tenants, or for one. */
+import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { type FormEvent, useState } from 'react'
+import { act, queries, type Shown } from '../api.ts'
+import { monthText, recentMonths } from '../months.ts'
+import { Failed } from '../ui.tsx'
+
+const percentOf = (text: string): number | undefined =>
+  /^\d{1,4}(\.\d{1,2})?$/.test(text.trim()) && Number(text) <= 1_000 ? Number(text) : undefined
+
+/** For one tenant if given, else for all that have no price of their own. */
+export const PriceForm = ({
+  tenant,
+  present = '',
+  onDone,
+}: {
+  tenant?: Shown<'GET /tenants/:tenant'>
+  present?: string
+  onDone?: () => void
+}) => {
+  const [text, setText] = useState(tenant === undefined ? present : String(tenant.margin_percent))
+  const percent = percentOf(text)
+  const save = useMutation({
+    mutationFn: (margin: number | null): Promise<unknown> =>
+      tenant === undefined
+        ? act('PUT /tenants/price', { margin_percent: margin })
+        : act('PUT /tenants/:tenant/price', { tenant: tenant.id, margin_percent: margin }),
+    onSuccess: async () => {
+      await queries.invalidateQueries()
+      onDone?.()
+    },
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (percent !== undefined) save.mutate(percent)
+  }
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        <TextInput
+          label="Margin above our price, in percent"
+          description={`Counts from ${monthText(recentMonths()[0] ?? '')} on; statements before it stay as they are.`}
+          inputMode="decimal"
+          maw={300}
+          value={text}
+          error={percent === undefined ? 'A percentage such as 20 or 7.5' : undefined}
+          onChange={(event) => setText(event.currentTarget.value)}
+        />
+        <Text size="xs" c="dimmed">
+          {tenant?.own_margin === false ? 'At present it is the one for all tenants. ' : ''}A report for you:
+          your wallet pays our price. Tenants see yours on their statement and page; answers to their calls
+          tell the cost to your wallet, as all answers do.
+        </Text>
+        <Failed error={save.error} />
+        <Group gap="xs">
+          <Button type="submit" loading={save.isPending} disabled={percent === undefined}>
+            Save price
+          </Button>
+          {tenant?.own_margin === true && (
+            <Button variant="default" onClick={() => save.mutate(null)}>
+              As for all tenants
+            </Button>
+          )}
+          {save.isSuccess && (
+            <Text size="sm" role="status">
+              Saved.
+            </Text>
+          )}
+        </Group>
+      </Stack>
+    </form>
+  )
+}

@@ -1,0 +1,271 @@
+/** Paying into the wallet by card, and the rule that charges a saved card. */
+import { Button, Group, Stack, Switch, Text, TextInput } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useNavigate, useSearch } from '@tanstack/react-router'
+import { type FormEvent, useState } from 'react'
+import { act, queries, type Shown, showing } from '../api.ts'
+import { Confirm } from '../confirm.tsx'
+import { typedUsd } from '../format.ts'
+import { labelled } from '../labelled.ts'
+import { Failed, Money, Panel, When } from '../ui.tsx'
+import { differing, useEdits } from '../use-edits.ts'
+
+type WalletShown = Shown<'GET /wallet'>
+
+const PAYABLE = 'From 0.5 to 10000, in whole cents'
+
+const isPayable = (amount: number | null | undefined): amount is number =>
+  typeof amount === 'number' &&
+  amount >= 0.5 &&
+  amount <= 10_000 &&
+  Number.isInteger(Number((amount * 100).toFixed(6)))
+
+export const TopUp = ({ data }: { data: WalletShown }) => {
+  const [text, setText] = useState('25')
+  const [save, setSave] = useState(false)
+  const amount = typedUsd(text)
+  const open = useMutation({
+    mutationFn: () => act('POST /wallet/top-up', { amount_usd: amount, save_payment_method: save }),
+    onSuccess: ({ url }) => location.assign(url),
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (isPayable(amount)) open.mutate()
+  }
+  return (
+    <Panel title="Top up by card">
+      <form onSubmit={submit}>
+        <Stack gap="sm">
+          <Group align="flex-start" gap="xs">
+            <TextInput
+              label="Amount in USD"
+              inputMode="decimal"
+              w={150}
+              value={text}
+              onChange={(event) => setText(event.currentTarget.value)}
+              error={isPayable(amount) ? undefined : PAYABLE}
+            />
+            <Group gap="xs" mt={25}>
+              {['10', '50', '200'].map((choice) => (
+                <Button key={choice} variant="default" onClick={() => setText(choice)}>
+                  ${choice}
+                </Button>
+              ))}
+            </Group>
+          </Group>
+          {data.auto_top_up_daily_usd !== null && data.auto_top_up_daily_usd !== '0' && (
+            <Switch
+              label={
+                data.top_ups.card_saved
+                  ? 'Replace the saved card by this one'
+                  : 'Save the card for automatic top-ups'
+              }
+              checked={save}
+              onChange={(event) => setSave(event.currentTarget.checked)}
+            />
+          )}
+          <Group>
+            <Button type="submit" loading={open.isPending} disabled={!isPayable(amount)}>
+              Pay by card
+            </Button>
+            <Text size="xs" c="dimmed">
+              You pay at Stripe and come back here.
+            </Text>
+          </Group>
+          <Failed error={open.error} />
+        </Stack>
+      </form>
+    </Panel>
+  )
+}
+
+/** The state of the payment from which somebody returns; requested until it is paid. */
+export const Returned = () => {
+  const { checkout }: { checkout?: string } = useSearch({ strict: false })
+  const navigate = useNavigate()
+  const { data } = useQuery({
+    ...showing('GET /wallet/checkouts/:checkout', { checkout: checkout ?? '' }),
+    enabled: checkout !== undefined,
+    refetchInterval: ({ state }) => (state.data?.status === 'paid' ? false : 1_000),
+  })
+  if (checkout === undefined || data === undefined) return null
+  return (
+    <Panel>
+      <Group justify="space-between">
+        <Text size="sm" role="status">
+          {data.status === 'paid' ? (
+            <>
+              <b>
+                <Money usd={data.amount_usd} /> is paid
+              </b>{' '}
+              {data.invoice === null ? 'and in the wallet.' : `for invoice ${data.invoice}.`}
+            </>
+          ) : (
+            <>
+              The payment of <Money usd={data.amount_usd} /> has not come in. Stripe usually confirms within
+              seconds; if you went back without paying, nothing is charged.
+            </>
+          )}
+        </Text>
+        <Button size="xs" variant="default" onClick={() => void navigate({ to: '/wallet', search: {} })}>
+          Close
+        </Button>
+      </Group>
+    </Panel>
+  )
+}
+
+const pauses: Readonly<Record<string, string>> = {
+  card_declined: 'the card was declined',
+  expired_card: 'the card has expired',
+  authentication_required: 'the bank wants you to confirm: pay once by card and save it again',
+  payment_method_gone: 'Stripe no longer has the card',
+  refused_by_stripe: 'Stripe refused the payment',
+  outcome_unknown: 'Stripe did not say whether a payment was made',
+  payment_taken_back: 'a payment was refunded or disputed',
+}
+
+const State = ({ of }: { of: WalletShown['top_ups'] }) => (
+  <Text size="sm">
+    {of.paused !== null
+      ? `Paused: ${pauses[of.paused] ?? of.paused}. Saving the rule or another card starts it again.`
+      : of.active
+        ? 'On.'
+        : of.card_saved
+          ? 'Off. A card is saved; set an amount to turn it on.'
+          : 'Off. Pay once with “Save the card” to turn it on.'}{' '}
+    {of.charged_this_month_usd !== '0' && (
+      <>
+        <Money usd={of.charged_this_month_usd} /> charged this month.{' '}
+      </>
+    )}
+    {of.waits_until !== null && (
+      <>
+        The maximum is reached; it continues on <When at={of.waits_until} />.
+      </>
+    )}
+  </Text>
+)
+
+/** The members of the rule by the labels of their fields. */
+const labels = {
+  'auto_top_up.below_usd': 'When it falls below, in USD',
+  'auto_top_up.amount_usd': 'Charge, in USD',
+  'auto_top_up.monthly_max_usd': 'At most a month, in USD',
+} as const
+
+type Rule = WalletShown['top_ups']['rule']
+
+const textsOf = (rule: Rule) => ({
+  below: String(rule?.below_usd ?? '10'),
+  amount: String(rule?.amount_usd ?? '25'),
+  month: String(rule?.monthly_max_usd ?? ''),
+})
+
+const bodyOf = ({ below, amount, month }: ReturnType<typeof textsOf>) => ({
+  below_usd: typedUsd(below),
+  amount_usd: typedUsd(amount),
+  monthly_max_usd: typedUsd(month) ?? null,
+})
+
+const RuleForm = ({ rule }: { rule: Rule }) => {
+  const stored = textsOf(rule)
+  const { texts, edit, save } = useEdits(stored, (sent) =>
+    act('PUT /wallet/auto-top-up', {
+      auto_top_up: differing(bodyOf(sent), rule === null ? undefined : bodyOf(stored)),
+    }),
+  )
+  const off = useMutation({
+    mutationFn: () => act('PUT /wallet/auto-top-up', { auto_top_up: null }),
+    onSuccess: () => queries.invalidateQueries(),
+  })
+  const [under, each, most] = [typedUsd(texts.below), typedUsd(texts.amount), typedUsd(texts.month)]
+  const tooLittle = typeof most === 'number' && typeof each === 'number' && most < each
+  const right = typeof under === 'number' && isPayable(each) && most !== null && !tooLittle
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    if (right) save.mutate(texts)
+  }
+  return (
+    <form onSubmit={submit}>
+      <Stack gap="sm">
+        <Group align="flex-start">
+          <TextInput
+            label={labels['auto_top_up.below_usd']}
+            inputMode="decimal"
+            w={190}
+            value={texts.below}
+            onChange={(event) => edit({ below: event.currentTarget.value })}
+          />
+          <TextInput
+            label={labels['auto_top_up.amount_usd']}
+            inputMode="decimal"
+            w={150}
+            value={texts.amount}
+            onChange={(event) => edit({ amount: event.currentTarget.value })}
+            error={isPayable(each) ? undefined : PAYABLE}
+          />
+          <TextInput
+            label={labels['auto_top_up.monthly_max_usd']}
+            inputMode="decimal"
+            error={tooLittle ? 'At least as much as one charge' : undefined}
+            placeholder="no limit"
+            w={180}
+            value={texts.month}
+            onChange={(event) => edit({ month: event.currentTarget.value })}
+          />
+        </Group>
+        <Failed error={labelled(save.error ?? off.error, labels)} />
+        <Group>
+          <Button type="submit" loading={save.isPending} disabled={!right || off.isPending}>
+            {rule === null ? 'Turn on' : 'Save rule'}
+          </Button>
+          {rule !== null && (
+            <Button variant="default" onClick={() => off.mutate()} disabled={save.isPending || off.isPending}>
+              Turn off
+            </Button>
+          )}
+        </Group>
+      </Stack>
+    </form>
+  )
+}
+
+const RemoveCard = () => {
+  const [confirming, setConfirming] = useState(false)
+  const remove = useMutation({
+    mutationFn: () => act('DELETE /wallet/card'),
+    onSuccess: async () => {
+      setConfirming(false)
+      await queries.invalidateQueries()
+    },
+  })
+  return (
+    <>
+      <Button size="xs" variant="default" onClick={() => setConfirming(true)}>
+        Remove card
+      </Button>
+      <Confirm
+        opened={confirming}
+        title="Remove the saved card?"
+        verb="Remove card"
+        pending={remove.isPending}
+        error={remove.error}
+        onYes={() => remove.mutate()}
+        onClose={() => setConfirming(false)}
+      >
+        It is not charged any more, and the wallet is not topped up automatically. Pay by card again to save
+        one.
+      </Confirm>
+    </>
+  )
+}
+
+export const AutoTopUp = ({ data, mayPay }: { data: WalletShown; mayPay: boolean }) => (
+  <Panel title="Automatic top-ups" action={mayPay && data.top_ups.card_saved ? <RemoveCard /> : undefined}>
+    <Stack gap="sm">
+      <State of={data.top_ups} />
+      {mayPay && data.top_ups.card_saved && <RuleForm rule={data.top_ups.rule} />}
+    </Stack>
+  </Panel>
+)

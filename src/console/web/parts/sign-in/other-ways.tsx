@@ -1,0 +1,111 @@
+/** Ways to sign in without the password: a passkey, the company's own provider, a link by mail. */
+import { Anchor, Button, Stack, Text } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { Link, useSearch } from '@tanstack/react-router'
+import { ask, sessionQuery } from '../api.ts'
+import { Failed } from '../ui.tsx'
+import { useEntered } from './entered.ts'
+import { isGivenUp, knowsPasskeys, signInByPasskey } from './passkey.ts'
+
+const ByPasskey = () => {
+  const signIn = useMutation({ mutationFn: signInByPasskey, onSuccess: useEntered() })
+  return (
+    <>
+      <Button variant="default" loading={signIn.isPending} onClick={() => signIn.mutate()}>
+        Use a passkey
+      </Button>
+      {isGivenUp(signIn.error) ? (
+        <Text size="sm" role="status">
+          No passkey was used. Sign in another way.
+        </Text>
+      ) : (
+        <Failed error={signIn.error} />
+      )}
+    </>
+  )
+}
+
+const ByCompany = ({ name }: { name: string }) => {
+  const query: Record<string, unknown> = useSearch({ strict: false })
+  const begin = useMutation({
+    mutationFn: () => ask<{ url: string }>('POST', '/session/company'),
+    onSuccess: ({ url }) => location.assign(url),
+  })
+  return (
+    <>
+      <Button variant="default" loading={begin.isPending} onClick={() => begin.mutate()}>
+        Sign in with {name}
+      </Button>
+      {query.company === 'failed' && (
+        <Text size="sm" role="alert">
+          {name} did not let you in, or nobody has added you here yet. Ask the operator of this server.
+        </Text>
+      )}
+      {query.company === 'unverified' && (
+        <Text size="sm" role="alert">
+          {name} does not say that your e-mail address is verified, so it opens no account here. Verify it at{' '}
+          {name} and sign in again, or sign in another way. If nobody can verify addresses there, ask the
+          operator of this server.
+        </Text>
+      )}
+      {query.company === 'operator' && (
+        <Text size="sm" role="alert">
+          You operate this server, so an e-mail address alone does not open your account. Sign in another way
+          first; then sign in with {name} from Settings, once.
+        </Text>
+      )}
+      <Failed error={begin.error} />
+    </>
+  )
+}
+
+/** For people who have no password, or have forgotten it. */
+const ByLink = ({ email, mail }: { email: string; mail: boolean }) => {
+  const link = useMutation({ mutationFn: () => ask('POST', '/session/ask-link', { email }) })
+  if (!mail)
+    return (
+      <Text size="sm" c="dimmed">
+        No password yet, or forgotten? The operator of this server prints a link with{' '}
+        <span className="mono">turnpike person reset-link</span>.
+      </Text>
+    )
+  return (
+    <>
+      <Button
+        variant="default"
+        disabled={email === ''}
+        loading={link.isPending}
+        onClick={() => link.mutate()}
+      >
+        Mail me a link instead
+      </Button>
+      {link.isSuccess && (
+        <Text size="sm" role="status">
+          If {email} has an account, a link is on its way. It works once, for a quarter of an hour.
+        </Text>
+      )}
+      <Failed error={link.error} />
+    </>
+  )
+}
+
+export const OtherWays = ({ email }: { email: string }) => {
+  const { data: session } = useQuery(sessionQuery)
+  if (session === undefined) return null
+  return (
+    <Stack>
+      {knowsPasskeys() && <ByPasskey />}
+      {session.company !== null && <ByCompany name={session.company} />}
+      <ByLink email={email} mail={session.mail} />
+      {session.sign_up === 'open' && session.mail && (
+        <Text size="sm">
+          New here?{' '}
+          <Anchor component={Link} to="/sign-up" size="sm">
+            Create an account
+          </Anchor>
+          .
+        </Text>
+      )}
+    </Stack>
+  )
+}

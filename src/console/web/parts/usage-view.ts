@@ -1,0 +1,64 @@
+/** The view of the usage page, as its address says it. */
+import type { Query } from './use-view.ts'
+
+export const DAY = 86_400_000
+export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10)
+
+export const groupNames = {
+  model: 'Model',
+  key: 'Key',
+  vendor: 'Vendor',
+  status: 'Status',
+  sub_wallet: 'Sub-wallet',
+  payment_mode: 'Payment mode',
+} as const
+/** Groups that the report cannot be limited to one of. */
+export const unlimited: readonly string[] = ['sub_wallet', 'payment_mode']
+type Group_ = keyof typeof groupNames
+export const everyName = { key: 'All keys', vendor: 'All vendors', status: 'Any status' } as const
+export const slotNames = { day: 'Day', hour: 'Hour', month: 'Month' } as const
+
+export const isGroup = (text: string | undefined): text is Group_ =>
+  text !== undefined && Object.hasOwn(groupNames, text)
+
+export type View = {
+  from: string
+  to: string
+  by: Group_
+  slot: keyof typeof slotNames
+  model: string
+  vendor: string
+  status: string
+  key: string
+  /** Whether thousands of rows are requested. */
+  rows: 'all' | ''
+}
+
+/** An address may say anything. */
+const dayIn = (text = ''): string | undefined => (Number.isNaN(Date.parse(text)) ? undefined : text)
+
+export const viewOf = (query: Query): View => {
+  const tomorrow = (Math.trunc(Date.now() / DAY) + 1) * DAY
+  const by = isGroup(query.by) ? query.by : 'model'
+  return {
+    from: dayIn(query.from) ?? dayOf(tomorrow - 30 * DAY),
+    to: dayIn(query.to) ?? dayOf(tomorrow - DAY),
+    by,
+    slot: query.slot === 'hour' || query.slot === 'month' ? query.slot : 'day',
+    model: query.model ?? '',
+    vendor: query.vendor ?? '',
+    status: query.status ?? '',
+    key: query.key ?? '',
+    rows: query.rows === 'all' ? 'all' : '',
+  }
+}
+
+/** The last day counts in full. */
+export const filterOf = ({ from, to, model, vendor, status, key }: View) => ({
+  from,
+  to: dayOf(Date.parse(to) + DAY),
+  model,
+  vendor,
+  status,
+  ...(key === '' ? {} : { key, own: 'true' }),
+})
