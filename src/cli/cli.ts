@@ -4,7 +4,8 @@ import { version } from '../../package.json'
 import { messageOf } from '../core/message-of.ts'
 import { BadSetting } from '../settings/bad-setting.ts'
 import { commandsFor } from './commands.ts'
-import { bold, Failed } from './run-command.ts'
+import { bold, Failed } from './run/run-command.ts'
+import { logTo } from './serve/log-to.ts'
 
 /** Runs one command. Exit codes: 0 done, 1 refused or failed, 2 wrong use or a bad setting. */
 export const run = async (args: readonly string[]): Promise<void> => {
@@ -17,14 +18,13 @@ export const run = async (args: readonly string[]): Promise<void> => {
   try {
     await program.parseAsync([...args], { from: 'user' })
   } catch (error) {
-    process.stderr.write(`turnpike: ${messageOf(error)}\n`)
-    if (
-      !(error instanceof BadSetting) &&
-      !(error instanceof Failed) &&
-      error instanceof Error &&
-      error.cause !== undefined
-    )
-      process.stderr.write(`  because: ${messageOf(error.cause)}\n`)
+    const expected = error instanceof BadSetting || error instanceof Failed
+    const why =
+      expected || !(error instanceof Error) || error.cause === undefined ? undefined : messageOf(error.cause)
+    const told = why === undefined ? messageOf(error) : `${messageOf(error)}\n  because: ${why}`
+    // What a server writes to a file or a pipe is a log, whose reader takes each line as JSON.
+    if (args[0] === 'serve' && !process.stderr.isTTY) logTo('error').error('the server ends', { error: told })
+    else process.stderr.write(`turnpike: ${told}\n`)
     process.exit(error instanceof BadSetting ? 2 : 1)
   }
 }

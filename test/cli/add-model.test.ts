@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from 'bun:test'
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { addModel, type Prompt } from '../../src/cli/add-model.ts'
+import { addModel, type Prompt } from '../../src/cli/commands/add-model.ts'
 import { runProgram } from '../program.ts'
 
 let folder: string
@@ -38,7 +38,8 @@ test('a model is added beside what is there, comments kept, and sold at the mark
   writeFileSync(file, BEFORE)
   chmodSync(file, 0o640)
   const long = ['--above', '272000', '--input-above', '4', '--output-above', '15', '--cheaper-tier', 'flex']
-  const { code, out, errors } = await run('add', 'openai/gpt-next', ...flags, ...long)
+  const cached = ['--cache-write', '2.5', '--cache-write-1h', '4']
+  const { code, out, errors } = await run('add', 'openai/gpt-next', ...flags, ...cached, ...long)
   expect([errors, code]).toEqual(['', 0])
   expect(out).toContain('A running server sells it within seconds')
   expect(readFileSync(file, 'utf8')).toBe(
@@ -48,6 +49,8 @@ test('a model is added beside what is there, comments kept, and sold at the mark
       gpt-next:
         input_usd_per_1m: "2"
         output_usd_per_1m: "10.5"
+        cache_write_usd_per_1m: "2.5"
+        cache_write_1h_usd_per_1m: "4"
         tiers:
           - above_input_tokens: 272000
             input_usd_per_1m: "4"

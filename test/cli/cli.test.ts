@@ -31,10 +31,14 @@ for (const [engine, url] of [
   ['PostgreSQL', database.url],
 ] as const)
   test(`${engine}: first start, the printed curl, commands beside the server, drain`, async () => {
-    const { child, greeting, address } = await serve(url)
+    const { child, greeting, address, token } = await serve(url)
     expect(greeting).toContain('2 USD a day at most; TRIAL_USD=0 turns them off')
     const curl = /curl [\s\S]*?\}'/.exec(greeting)?.[0] ?? ''
-    const answer = Bun.spawnSync(['sh', '-c', curl.replace('curl', 'curl -s')]).stdout.toString()
+    const answer = Bun.spawnSync([
+      'sh',
+      '-c',
+      curl.replace('curl', 'curl -s').replace('sk-…', token),
+    ]).stdout.toString()
     expect(JSON.parse(answer).choices[0].message.content).toBe('You said: Hello')
 
     const made = await json(
@@ -197,9 +201,9 @@ test('a refused command says why and ends with 1, wrong use with 2', async () =>
 
 test('several processes on SQLite are refused in one line', async () => {
   const { code, errors } = await run(`sqlite:${folder}/x.db`, 'serve', '--workers', '2')
-  expect([code, errors]).toEqual([
+  expect([code, JSON.parse(errors).error]).toEqual([
     2,
-    'turnpike: WORKERS above 1 needs PostgreSQL: set DATABASE_URL=postgres://… or leave one process on SQLite\n',
+    'WORKERS above 1 needs PostgreSQL: set DATABASE_URL=postgres://… or leave one process on SQLite',
   ])
 })
 

@@ -50,6 +50,13 @@ test('the address is that of the settings and the key that of the environment', 
   expect(out).toContain('export ANTHROPIC_API_KEY=sk-env\n')
 })
 
+test('the model is one that the server of the settings sells', async () => {
+  const fresh = await connect({}, 'claude-code')
+  expect([fresh.code, fresh.out]).toEqual([0, expect.stringContaining('ANTHROPIC_MODEL=local/echo-1\n')])
+  const selling = await connect({ ANTHROPIC_API_KEY: 'k' }, 'claude-code')
+  expect(selling.out).toContain('ANTHROPIC_MODEL=anthropic/claude-sonnet-4-6\n')
+})
+
 test('an unknown client and a wrong address are refused with the way out', async () => {
   const unknown = await connect({}, 'emacs')
   expect([unknown.code, unknown.errors]).toEqual([

@@ -95,7 +95,7 @@ test('one that does not answer is named at once, while it is waited for', async 
   const said = new TextDecoder().decode((await reader.read()).value)
   expect(JSON.parse(said.split('\n')[0] ?? '')).toMatchObject({
     event: 'waiting for the database',
-    error: `PostgreSQL at 127.0.0.1:${port}, database ledger, user user: nothing answers there, or the name is not known`,
+    error: `PostgreSQL at 127.0.0.1:${port}, database ledger, user user: nothing answers there, or the name is not known; start PostgreSQL, or correct DATABASE_URL`,
   })
   child.kill('SIGKILL')
 })

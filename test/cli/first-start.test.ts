@@ -3,7 +3,7 @@
  * ledger.
  */
 import { afterAll, expect, test } from 'bun:test'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { freePort } from '../free-port.ts'
@@ -29,9 +29,10 @@ test('of several servers that start at once on one database, one shows a key, an
       const settings = { DATABASE_URL: database.url, ...more }
       const started = await Promise.all([1, 2, 3].map(() => startProgram(home, settings)))
       const shown = started.filter(({ token }) => token !== '')
-      expect(shown).toHaveLength(1)
+      // They share a folder, and so the file that has it.
+      expect(new Set(shown.map(({ token }) => token)).size).toBe(1)
       for (const { address } of started) expect(await statusOf(address, shown[0]!.token)).toBe(200)
-      for (const { greeting } of started) expect(greeting).toMatch(/shown only now|key create/)
+      for (const { greeting } of started) expect(greeting).toMatch(/shown only once|key create/)
       await Promise.all(started.map(end))
     } finally {
       await database.stop()
@@ -99,11 +100,52 @@ test('while it waits for its database a closed terminal ends nothing, and its si
   expect(await hungUp.exited).toBe(0)
 })
 
+test('the first key and link go into a file of their own where nobody reads a terminal, and into no log', async () => {
+  const folder = join(home, 'kept')
+  mkdirSync(folder)
+  const settings = { DATABASE_URL: `sqlite:${folder}/ledger.db` }
+  const started = await startProgram(home, settings)
+  expect(started.greeting).not.toMatch(/sk-(?!…)|link#/)
+  expect(started.file).toBe(join(folder, 'first-start.txt'))
+  expect(statSync(started.file!).mode & 0o777).toBe(0o600)
+  expect(await statusOf(started.address, started.token)).toBe(200)
+  expect(started.link).toContain('/console/link#')
+  await end(started)
+  // Later starts have nothing to show, and a file of another ledger in the folder stays.
+  const again = await startProgram(home, settings)
+  expect([again.file, again.greeting.includes('key create')]).toEqual([undefined, true])
+  await end(again)
+  const beside = await startProgram(home, { DATABASE_URL: `sqlite:${folder}/other.db` })
+  const both = readFileSync(started.file!, 'utf8')
+  expect([both.includes(started.token), both.includes(beside.token)]).toEqual([true, true])
+  await end(beside)
+})
+
+test('a start that can neither show nor write the first key makes none; on PostgreSQL it is beside the journal', async () => {
+  const database = await untouchedPostgres()
+  try {
+    const file = join(home, 'journal', 'first-start.txt')
+    const settings = { DATABASE_URL: database.url, JOURNAL: join(home, 'journal') }
+    mkdirSync(file, { recursive: true })
+    const blocked = await startProgram(home, settings, 'pipe')
+    expect([blocked.token, blocked.link]).toEqual(['', ''])
+    await end(blocked)
+    const log = await new Response(blocked.child.stderr as ReadableStream).text()
+    expect(log).toContain(`${file}: EISDIR`)
+    rmSync(file, { recursive: true })
+    const started = await startProgram(home, settings)
+    expect([started.file, await statusOf(started.address, started.token)]).toEqual([file, 200])
+    await end(started)
+  } finally {
+    await database.stop()
+  }
+})
+
 test('a server on all addresses shows one that opens in a browser, and so do links that are made later', async () => {
   const settings = { DATABASE_URL: `sqlite:${home}/everywhere.db`, HOST: '0.0.0.0' }
   const started = await startProgram(home, settings)
   expect(new URL(started.address).hostname).toBe('127.0.0.1')
-  expect(started.greeting).toContain(`${started.address}/console/link#`)
+  expect(started.link).toStartWith(`${started.address}/console/link#`)
   const { port } = new URL(started.address)
   const made = await runProgram(home, { ...settings, PORT: port }, 'person', 'invite', 'ada@example.com')
   expect(made.out).toContain(`${started.address}/console/link#`)
@@ -170,6 +212,6 @@ test('the check of the settings finds what a start refuses', async () => {
     const served = await runProgram(home, settings, 'serve')
     expect([text, checked.code, served.code]).toEqual([text, 2, 2])
     expect(checked.errors).toContain(complaint)
-    expect(checked.errors).toBe(served.errors)
+    expect(checked.errors).toBe(`turnpike: ${JSON.parse(served.errors).error}\n`)
   }
 })

@@ -112,3 +112,44 @@ test('turnpike top shows the server of the same settings, with a token that nobo
   const gone = await runProgram(home, settings, 'top', '--once')
   expect([gone.code, gone.errors.includes('no server answers at')]).toEqual([1, true])
 })
+
+test('turnpike top shows a running server while its database is away', async () => {
+  const port = { PORT: String(await freePort()) }
+  const secret = { TURNPIKE_SECRET: 'a secret of at least thirty-two characters' }
+  const away = { DATABASE_URL: `postgres://postgres@127.0.0.1:${await freePort()}/away` }
+  for (const known of [{ METRICS_TOKEN: TOKEN }, secret]) {
+    const settings = { ...port, ...secret, ...known, DATABASE_URL: `sqlite:${join(home, 'away.db')}` }
+    const { child } = await startProgram(home, settings)
+    const { code, out, errors } = await runProgram(
+      home,
+      { ...port, ...known, ...away },
+      ...['top', '--json', '--every', '0.1'],
+    )
+    expect([code, errors, JSON.parse(out).processes]).toEqual([0, '', 1])
+    child.kill('SIGTERM')
+    await child.exited
+  }
+  const neither = await runProgram(home, { ...port, ...away }, 'top', '--once')
+  expect([neither.code, neither.errors]).toEqual([1, expect.stringContaining('give the METRICS_TOKEN')])
+})
+
+test('the disks that are written to, and the backup that was made before the start', async () => {
+  const settings = { DATABASE_URL: `sqlite:${join(home, 'kept.db')}`, METRICS_TOKEN: TOKEN }
+  const first = await startProgram(home, settings)
+  first.child.kill('SIGTERM')
+  await first.child.exited
+  const before = Date.now()
+  expect((await runProgram(home, settings, 'backup', './backups')).code).toBe(0)
+  const { child, address } = await startProgram(home, settings)
+  const headers = { authorization: `Bearer ${TOKEN}` }
+  const scrape = async () => (await fetch(`${address}/metrics`, { headers })).text()
+  await until(async () => numberIn(await scrape(), 'turnpike_backup_timestamp_seconds') * 1_000 >= before)
+  const text = await scrape()
+  for (const of of ['ledger', 'assets'])
+    for (const name of ['free', 'size'])
+      expect(numberIn(text, `turnpike_disk_${name}_bytes{of="${of}"}`)).toBeGreaterThan(0)
+  const noted = await runProgram(home, settings, 'backup', '--made', 's3://elsewhere', '--json')
+  expect([noted.code, JSON.parse(noted.out).backup]).toEqual([0, 's3://elsewhere'])
+  child.kill('SIGTERM')
+  await child.exited
+})

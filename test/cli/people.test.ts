@@ -49,7 +49,7 @@ test('people are invited, listed, made operators, given links; what was done is 
   expect(used.status).toBe(200)
   expect(await json('person', 'operator', 'ada@example.com')).toMatchObject({ operator: true })
   const last = await run('person', 'invite', 'ada@example.com', '--org', org, '--role', 'viewer')
-  expect([last.code, last.errors]).toEqual([1, expect.stringContaining('the organisation needs an owner')])
+  expect([last.code, last.errors]).toEqual([1, expect.stringContaining('The organisation needs an owner')])
   expect((await json('person', 'list')).slice(0, 1)).toEqual([
     { id: invited.id, email: 'ada@example.com', name: 'Ada', operator: true, organisations: `${org}:owner` },
   ])
@@ -77,4 +77,26 @@ test('people are invited, listed, made operators, given links; what was done is 
   })
   const { until } = await json('roll-up', '--rebuild')
   expect(Date.parse(until)).toBeLessThan(Date.now())
+
+  // The last owner cannot go; a customer can, with its people and keys.
+  const kept = await run('person', 'remove', 'ada@example.com')
+  expect([kept.code, kept.errors]).toEqual([1, expect.stringContaining('without an owner')])
+  await json('person', 'invite', 'bob@example.com', '--org', org)
+  expect(await json('person', 'remove', 'Bob@example.com')).toMatchObject({
+    removed: { people: 1 },
+    kept: expect.arrayContaining([expect.stringContaining('postings')]),
+  })
+  const key = await json('key', 'create', '--wallet', wallet.id, '--label', 'robot')
+  expect(await json('wallet', 'forget', wallet.id)).toMatchObject({ removed: { people: 1, keys: 1 } })
+  expect(await json('person', 'list')).not.toContainEqual(
+    expect.objectContaining({ email: 'ada@example.com' }),
+  )
+  const { out } = await run('key', 'list', '--deleted')
+  expect([out.includes(key.id), out.includes('robot')]).toEqual([true, false])
+  expect((await run('audit')).code).toBe(0)
+  for (const [id, said] of [
+    ['Acme', "no wallet with the id 'Acme'"],
+    ['wal_operator', 'cannot be forgotten'],
+  ] as const)
+    expect((await run('wallet', 'forget', id)).errors).toContain(said)
 })

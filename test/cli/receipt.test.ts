@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { thumbprintOf } from '../../src/receipts/keys.ts'
 import { openStore } from '../../src/store/open-store.ts'
+import { byTest } from '../by-test.ts'
 import { runProgram, type Settings, startProgram } from '../program.ts'
 import { jsonOf, startTestServer } from '../server/harness.ts'
 import { until } from '../until.ts'
@@ -117,7 +118,7 @@ test('a key whose name begins with a dash is revoked as any other', async () => 
   const kept = publicKeyNamed('')
   const dashed = publicKeyNamed('-')
   for (const [at, { kid, x }] of [kept, dashed].entries())
-    await store.receipts.addReceiptKey({ number: at + 1, kid, publicKey: x, sealed: 'sealed' }, 0)
+    await store.receipts.addReceiptKey({ number: at + 1, kid, publicKey: x, sealed: 'sealed' }, 0, byTest)
   await store.close()
 
   const settings = { DATABASE_URL: url, TURNPIKE_SECRET: 'a secret of sixteen and more' }

@@ -17,10 +17,10 @@ test('a second server on the same file ends with one line; commands work; after 
   const first = await startProgram(home, { DATABASE_URL: url })
   for (const same of [url, 'sqlite:./ledger.db', 'sqlite:other-name.db']) {
     const second = await runProgram(home, { DATABASE_URL: same, LOG: 'info' }, 'serve')
-    expect([second.code, second.out, second.errors]).toEqual([
+    expect([second.code, second.out, JSON.parse(second.errors).error]).toEqual([
       1,
       '',
-      `turnpike: another server runs on ${same}: end it first, give this one a DATABASE_URL of its own, or use PostgreSQL for several servers\n`,
+      `another server runs on ${same}: end it first, give this one a DATABASE_URL of its own, or use PostgreSQL for several servers`,
     ])
   }
   expect((await runProgram(home, { DATABASE_URL: url }, 'audit')).code).toBe(0)

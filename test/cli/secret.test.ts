@@ -63,6 +63,11 @@ for (const engine of serverEngines)
       const link = new URL(picture.json().outputs[0].url)
       const signers = (await asked(one, token, '/.well-known/jwks.json')).text
       expect([before.status, picture.status]).toEqual([200, 200])
+      const machineOf = async (label: string): Promise<string> => {
+        const args = ['machine', 'create', '--label', label, '--may', 'read', '--json']
+        return JSON.parse((await runProgram(home, { DATABASE_URL: url, ...first }, ...args)).out).credential
+      }
+      const [machine, idle] = [await machineOf('deploy'), await machineOf('idle')]
       await stopped(one)
 
       const two = await startProgram(home, both)
@@ -74,15 +79,17 @@ for (const engine of serverEngines)
       expect((await call(two, child.data.key)).status).toBe(200)
       const receipt = await asked(two, token, `/v1/receipts/${before.headers.get('x-request-id')}`)
       expect(receipt.status).toBe(200)
+      expect((await asked(two, machine, '/v1/admin/keys')).status).toBe(200)
       expect((await call(two, 'sk-nobody-has-this-one-at-all')).status).toBe(401)
       const status = async () => {
         const { code, out } = await runProgram(home, both, 'secret', 'status', '--json')
-        const { needed, keys, newest } = JSON.parse(out)
-        return { code, needed, keys, labels: newest.map(({ label }: { label: string }) => label) }
+        const { needed, keys, newest, machines } = JSON.parse(out)
+        const labels = [...newest, ...machines].map(({ label }: { label: string }) => label)
+        return { code, needed, keys, labels }
       }
       // Keys move to the new secret beside the call that brought them.
       await until(async () => (await status()).keys === 1)
-      expect(await status()).toEqual({ code: 1, needed: true, keys: 1, labels: ['resting'] })
+      expect(await status()).toEqual({ code: 1, needed: true, keys: 1, labels: ['resting', 'idle'] })
       const shown = await runProgram(home, both, 'secret', 'status')
       expect(shown.out).toContain('TURNPIKE_SECRET_OLD is still needed.')
       // New keys are of the new secret.
@@ -93,6 +100,8 @@ for (const engine of serverEngines)
       const three = await startProgram(home, { DATABASE_URL: url, TURNPIKE_SECRET: B })
       for (const good of [token, child.data.key, fresh]) expect((await call(three, good)).status).toBe(200)
       expect((await call(three, resting)).status).toBe(401)
+      expect((await asked(three, machine, '/v1/admin/keys')).status).toBe(200)
+      expect((await asked(three, idle, '/v1/admin/keys')).status).toBe(401)
       expect((await asked(three, '', link.pathname + link.search)).status).toBe(404)
       // The keys of receipts moved, so no new one had to be made.
       expect((await asked(three, token, '/.well-known/jwks.json')).text).toBe(signers)
@@ -142,6 +151,11 @@ test('while several processes are replaced, those with the old one know what the
     const old = await startProgram(home, { ...url, TURNPIKE_SECRET: A, TURNPIKE_SECRET_OLD: B })
     const next = await startProgram(home, { ...url, TURNPIKE_SECRET: B, TURNPIKE_SECRET_OLD: A })
     const { token } = old
+    // The server takes the command of the other secret, whose fingerprints of everything differ.
+    const port = { PORT: new URL(next.address).port }
+    const seen = await runProgram(home, { ...url, ...port, TURNPIKE_SECRET: A }, 'config', 'status')
+    expect(seen.out).toContain('This command has another TURNPIKE_SECRET than the server')
+    expect(seen.out).not.toContain('Needs a restart')
     for (const maker of [old, next]) {
       const made = await asked(maker, token, '/v1/key/wholesale', { label: 'made' })
       const { key } = made.json().data

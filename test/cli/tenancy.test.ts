@@ -66,6 +66,33 @@ test('rights, levels of keys, reports and withdrawals beside a running server', 
   expect([shown, shown.includes('e-')]).toEqual([expect.stringMatching(/^time +\d{4}-/), false])
   expect((await call(region.key))[0]).toBe(200)
 
+  const sub: any = await fetchAgain(`${address}/api/wallet/sub-wallets`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${reseller.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ budget_usd: 1, label: 'nights' }),
+  }).then((answer) => answer.json())
+  const bound = await json('key', 'limits', region.id, '--sub-wallet', sub.id)
+  expect(bound).toMatchObject({ id: region.id, sub_wallet: sub.id })
+  expect((await run('key', 'limits', tenant.id, '--sub-wallet', 'none')).errors).toContain(
+    `bound to the sub-wallet '${sub.id}'`,
+  )
+  expect((await run('key', 'limits', region.id, '--sub-wallet', 'sub_x')).errors).toContain(
+    'There is no such sub-wallet',
+  )
+  expect((await call(tenant.key))[0]).toBe(200)
+  const bySub = async () =>
+    (await json('usage', '--by', 'sub_wallet,payment_mode', '--key', region.id)).map((row: any) => [
+      row.sub_wallet_label,
+      row.payment_mode,
+      row.requests,
+    ])
+  await until(async () => (await bySub()).length === 2)
+  expect((await bySub()).sort()).toEqual([
+    [null, 'wallet', 2],
+    ['nights', 'wallet', 1],
+  ])
+  expect(await json('key', 'limits', region.id, '--sub-wallet', 'none')).toMatchObject({ sub_wallet: null })
+
   expect(await json('key', 'disable', reseller.id, '--with-children')).toMatchObject({ disabled: true })
   for (const { key } of [reseller, region, tenant]) expect((await call(key))[0]).toBe(403)
   const { below } = await json('key', 'enable', reseller.id, '--with-children')
@@ -79,9 +106,9 @@ test('rights, levels of keys, reports and withdrawals beside a running server', 
   const rows = await json('usage', '--by', 'key')
   expect(rows.map((row: any) => [row.label, row.requests, row.deleted]).toSorted()).toEqual([
     ['region', 1, true],
-    ['tenant', 2, true],
+    ['tenant', 3, true],
   ])
-  expect(await json('usage', '--by', 'model', '--key', reseller.id)).toMatchObject([{ requests: 3 }])
+  expect(await json('usage', '--by', 'model', '--key', reseller.id)).toMatchObject([{ requests: 4 }])
   expect(await json('usage', '--by', 'model', '--key', region.prefix, '--own')).toMatchObject([
     { requests: 1 },
   ])

@@ -48,7 +48,7 @@ test('zsh and fish get the same commands; another shell is refused by name', asy
     }),
   )
   expect(zsh).toStartWith('#compdef turnpike\n')
-  expect(zsh).toContain('"key") compadd -- create child list ')
+  expect(zsh).toContain('"key") compadd -- create child rotate list ')
   expect(fish).toContain(
     "complete -c turnpike -n '__turnpike_at \\'key\\'' -a 'list' -d 'all keys, newest first'\n",
   )

@@ -1,0 +1,60 @@
+/** `turnpike apply -f house.yaml`: makes the house as a file says, or shows where it differs. */
+import type { Command } from 'commander'
+import { Refusal } from '../../core/refusal.ts'
+import { controlOf } from '../run/control.ts'
+import { Failed, harmless, print, withDatabase } from '../run/run-command.ts'
+import { applyOrganisation, type Change } from './apply.ts'
+import { readHouse } from './house-file.ts'
+import { checkSecret } from './secret-commands.ts'
+
+type Options = { file: string; dryRun?: boolean; json?: boolean }
+
+/** The house differs from the file. */
+const DRIFT = 2
+
+const shownValue = (value: unknown): string =>
+  value === null ? 'none' : typeof value === 'string' ? value : JSON.stringify(value)
+
+const lineOf = ({ what, id, how, fields, key }: Change): string => {
+  const told = fields.map(({ field, before, after }) =>
+    how === 'create'
+      ? `${field}: ${shownValue(after)}`
+      : `${field}: ${shownValue(before)} → ${shownValue(after)}`,
+  )
+  const value = key === undefined ? '' : `\n  its value, shown only now: ${key}`
+  return `${how} ${what} ${id}${told.length === 0 ? '' : `  ${told.join(', ')}`}${value}\n`
+}
+
+const apply = ({ file, dryRun = false, json }: Options): Promise<void> =>
+  withDatabase(async (database) => {
+    const house = await readHouse(file)
+    if (!dryRun) await checkSecret(database)
+    const control = await controlOf(database, true)
+    const changes: Change[] = []
+    try {
+      for (const [id, wanted] of Object.entries(house))
+        changes.push(...(await applyOrganisation({ control, dryRun }, id, wanted)))
+    } catch (thrown) {
+      // What was done before it stays; its keys are shown nowhere else.
+      process.stdout.write(changes.map(lineOf).map(harmlessLines).join(''))
+      throw thrown instanceof Refusal ? new Failed(`${file}: ${thrown.message}`) : thrown
+    }
+    const text =
+      changes.length === 0 ? 'nothing to change\n' : changes.map(lineOf).map(harmlessLines).join('')
+    print(json, { dry_run: dryRun, changes }, text)
+    if (dryRun && changes.length > 0) process.exitCode = DRIFT
+  })
+
+const harmlessLines = (text: string): string => text.split('\n').map(harmless).join('\n')
+
+export const applyCommand = (program: Command): void => {
+  program
+    .command('apply')
+    .description(
+      'make organisations, rules, credit, keys and margins as a file says; a second run changes nothing',
+    )
+    .requiredOption('-f, --file <path>', 'the file, such as house.yaml')
+    .option('--dry-run', 'only show what differs; ends with 2 if anything does')
+    .option('--json', 'for programs')
+    .action(apply)
+}

@@ -1,0 +1,194 @@
+/** Makes the house as a file says, by acts: each difference is told, and made unless it is only to be shown. */
+import { type Act, bodyOf, type Control, perform, type Shape } from '../../control/act.ts'
+import { written } from '../../control/face.ts'
+import { keyGet } from '../../control/keys.ts'
+import { creditGrant } from '../../control/money/money.ts'
+import { rulesChange, rulesGet } from '../../control/money/rules.ts'
+import { organisationGet, organisationPut } from '../../control/organisations.ts'
+import { keyPut } from '../../control/put-key.ts'
+import { tenantMargin, tenantMargins, tenantMarginsGet } from '../../control/tenants/margins.ts'
+import { tenantGet } from '../../control/tenants/tenants.ts'
+import { whoIsCommand } from '../../control/who.ts'
+import { readAs } from '../../core/body.ts'
+import type { JsonObject } from '../../core/json-body.ts'
+import { must, Refusal, refuse } from '../../core/refusal.ts'
+import { limitList } from '../../tenancy/limits.ts'
+import { limitsOfBody } from '../../tenancy/limits-body.ts'
+import { withModelIds } from '../../tenancy/model-patterns.ts'
+import { rulesChangeOf } from '../../tenancy/rules-body.ts'
+import { changedRules, rulesAs } from '../../tenancy/wallet-rules.ts'
+import type { WantedOrganisation } from './house-file.ts'
+
+type Members = Readonly<Record<string, unknown>>
+
+type Difference = { readonly field: string; readonly before: unknown; readonly after: unknown }
+
+export type Change = {
+  readonly what: 'organisation' | 'rules' | 'credit' | 'key' | 'margin'
+  readonly id: string
+  readonly how: 'create' | 'change'
+  readonly fields: readonly Difference[]
+  /** The value of a key that was made. */
+  readonly key?: string
+}
+
+type Applying = { readonly control: Control; readonly dryRun: boolean }
+
+const as = <Input extends Shape, Shown>(
+  { control }: Applying,
+  act: Act<Input, Shown>,
+  input: JsonObject,
+): Promise<Shown> => perform(control, whoIsCommand('apply'), act, () => input)
+
+/** What an act shows, or undefined if there is no such thing yet. */
+const found = <Input extends Shape, Shown>(
+  it: Applying,
+  act: Act<Input, Shown>,
+  input: JsonObject,
+): Promise<Shown | undefined> =>
+  as(it, act, input).catch((thrown: unknown) => {
+    if (thrown instanceof Refusal && thrown.code === 'not_found') return undefined
+    throw thrown
+  })
+
+const inText = (value: unknown): unknown => written(value ?? null, 'text')
+const differ = (one: unknown, other: unknown): boolean => JSON.stringify(one) !== JSON.stringify(other)
+
+type Step = Pick<Change, 'what' | 'id'> & {
+  /** As it is; undefined if there is none. */
+  readonly now: Members | undefined
+  readonly wanted: Members
+  /** Resolves with the value of the key that it made, if it did. */
+  readonly does: () => Promise<string | null | undefined>
+}
+
+const step = async ({ dryRun }: Applying, { what, id, now, wanted, does }: Step): Promise<Change[]> => {
+  const fields = Object.entries(wanted)
+    .map(([field, after]) => ({ field, before: inText(now?.[field]), after: inText(after) }))
+    .filter(({ before, after }) => differ(before, after))
+  if (now !== undefined && fields.length === 0) return []
+  const key = dryRun ? undefined : await does()
+  const how = now === undefined ? ('create' as const) : ('change' as const)
+  return [{ what, id, how, fields, ...(key == null ? {} : { key }) }]
+}
+
+const rules = async (it: Applying, organisation: string, sent: JsonObject): Promise<Change[]> => {
+  const asked = must(readAs(bodyOf(rulesChange, Object.keys(rulesChange.input)), sent)) as Parameters<
+    typeof rulesChangeOf
+  >[0]
+  const change = must(withModelIds(rulesChangeOf(asked), it.control.offering.catalogue))
+  const all: Members = rulesAs(changedRules({}, change), (nano) => nano)
+  return step(it, {
+    what: 'rules',
+    id: organisation,
+    now: (await found(it, rulesGet, { organisation })) ?? {},
+    wanted: Object.fromEntries(Object.keys(sent).map((name) => [name, all[name]])),
+    does: async () => {
+      await as(it, rulesChange, { organisation, ...sent })
+      return undefined
+    },
+  })
+}
+
+const credit = async (
+  it: Applying,
+  organisation: string,
+  sent: JsonObject,
+  now: Members | null | undefined,
+): Promise<Change[]> =>
+  step(it, {
+    what: 'credit',
+    id: organisation,
+    now: now ?? undefined,
+    wanted: must(readAs(bodyOf(creditGrant), sent)) as Members,
+    does: async () => {
+      await as(it, creditGrant, { organisation, ...sent })
+      return undefined
+    },
+  })
+
+/** What `key.put` gives a key: all its limits, and what else the file says. */
+const key = async (it: Applying, id: string, sent: JsonObject, wallet: string): Promise<Change[]> => {
+  const { aliases: _a, with_children: _w, if_version: _v, key: _k, ...takes } = keyPut.input
+  const read = must(readAs(bodyOf(keyPut, Object.keys(takes)), sent)) as Members
+  const limits = limitsOfBody(read)
+  const placed = ['label', 'can_manage', 'disabled', 'parent', 'sub_wallet', 'wallet']
+  return step(it, {
+    what: 'key',
+    id,
+    now: await found(it, keyGet, { key: id }),
+    wanted: {
+      ...Object.fromEntries(placed.filter((name) => read[name] != null).map((name) => [name, read[name]])),
+      ...Object.fromEntries(limitList.map(([name, { member }]) => [member, limits[name]])),
+    },
+    does: async () => {
+      const payer = sent.parent === undefined ? { wallet } : {}
+      return (await as(it, keyPut, { key: id, ...payer, ...sent })).key
+    },
+  })
+}
+
+const margins = async (
+  it: Applying,
+  organisation: string,
+  { margin_percent: percent, tenants = {} }: WantedOrganisation,
+): Promise<Change[]> => {
+  const changes: Change[] = []
+  if (percent !== undefined)
+    changes.push(
+      ...(await step(it, {
+        what: 'margin',
+        id: organisation,
+        now: (await found(it, tenantMarginsGet, { organisation })) ?? {},
+        wanted: { margin_percent: percent },
+        does: async () => {
+          await as(it, tenantMargins, { organisation, margin_percent: percent })
+          return undefined
+        },
+      })),
+    )
+  for (const [tenant, { margin_percent: own }] of Object.entries(tenants)) {
+    const now = await found(it, tenantGet, { organisation, tenant })
+    if (now === undefined && !it.dryRun)
+      throw refuse('not_found', `There is no tenant '${tenant}' of ${organisation}; make it first.`)
+    changes.push(
+      ...(await step(it, {
+        what: 'margin',
+        id: tenant,
+        now: { margin_percent: now?.own_margin === true ? now.margin_percent : null },
+        wanted: { margin_percent: own },
+        does: async () => {
+          await as(it, tenantMargin, { organisation, tenant, margin_percent: own })
+          return undefined
+        },
+      })),
+    )
+  }
+  return changes
+}
+
+/** Applies one organisation of the file; returns what it changed, or what it would. */
+export const applyOrganisation = async (
+  it: Applying,
+  organisation: string,
+  wanted: WantedOrganisation,
+): Promise<readonly Change[]> => {
+  const before = await found(it, organisationGet, { organisation })
+  const changes = await step(it, {
+    what: 'organisation',
+    id: organisation,
+    now: before,
+    wanted: { name: wanted.name },
+    does: async () => {
+      await as(it, organisationPut, { organisation, name: wanted.name })
+      return undefined
+    },
+  })
+  const wallet = (await found(it, organisationGet, { organisation }))?.wallet ?? ''
+  if (wanted.rules !== undefined) changes.push(...(await rules(it, organisation, wanted.rules)))
+  if (wanted.credit !== undefined)
+    changes.push(...(await credit(it, organisation, wanted.credit, before?.credit)))
+  for (const [id, sent] of Object.entries(wanted.keys ?? {}))
+    changes.push(...(await key(it, id, sent, wallet)))
+  return [...changes, ...(await margins(it, organisation, wanted))]
+}

@@ -1,0 +1,50 @@
+/** `turnpike events`: what was done. */
+import type { Command } from 'commander'
+import type { z } from 'zod'
+import { eventList, type eventShown } from '../../control/house/events.ts'
+import { OF_PEOPLE } from '../../control/people/persons.ts'
+import { controlOf, performAs } from '../run/control.ts'
+import { type Database, Failed, print, tableOf, withDatabase } from '../run/run-command.ts'
+
+/** Fails if there is no such organisation. */
+export const checkOrg = async ({ reports }: Database['store'], org: string): Promise<void> => {
+  if ((await reports.walletsOf(org)).length === 0)
+    throw new Failed(`there is no organisation '${org}'; 'turnpike wallet list' shows them`)
+}
+
+/** An event as it stands in the record. */
+const asRecorded = (event: z.output<typeof eventShown>) => {
+  const { id, at, org: orgId, what, subject, before, after, operator, address } = event
+  const actor = {
+    kind: event.actor_kind,
+    id: event.actor_id,
+    name: event.actor,
+    ...(address === null ? {} : { address }),
+    ...(operator ? { operator } : {}),
+  }
+  const changed = { ...(before === null ? {} : { before }), ...(after === null ? {} : { after }) }
+  return { id, at, orgId, actor, what, subject, ...changed }
+}
+
+export const eventsCommand = (program: Command): void => {
+  program
+    .command('events')
+    .description('what people and commands did to money, keys, limits and people, newest first')
+    .option('--org <id>', "of one organisation; 'people' for what they did to their own sign-in")
+    .option('--json', 'for programs')
+    .action(({ org, json }: { readonly org?: string; readonly json?: boolean }) =>
+      withDatabase(async (database) => {
+        if (org !== undefined && org !== OF_PEOPLE) await checkOrg(database.store, org)
+        const input = { limit: 1_000, ...(org === undefined ? {} : { organisation: org }) }
+        const { data } = await performAs('events', await controlOf(database), eventList, input)
+        const rows = data.map(({ at, org: organisation, actor: by, what, subject }) => ({
+          at,
+          organisation,
+          by,
+          what,
+          subject,
+        }))
+        print(json, data.map(asRecorded), tableOf(rows))
+      }),
+    )
+}

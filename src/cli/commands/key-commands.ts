@@ -1,0 +1,187 @@
+/** `turnpike key …`: makes, lists, limits, rotates, disables, enables and deletes keys. */
+import type { Command } from 'commander'
+import { keyChange, keyDelete, keyRotate } from '../../control/change-key.ts'
+import { keyCreate } from '../../control/keys.ts'
+import type { JsonObject } from '../../core/json-body.ts'
+import { OPERATOR_WALLET } from '../config/first-start.ts'
+import { aliasesFrom, alsoOf } from '../run/alias-option.ts'
+import {
+  controlOf,
+  forPrograms,
+  limitOptions,
+  limitsFromOptions,
+  namesModels,
+  performAs,
+} from '../run/control.ts'
+import { findKey } from '../run/find-key.ts'
+import { type Database, Failed, harmless, print, withDatabase } from '../run/run-command.ts'
+import { listKeys } from './list-keys.ts'
+import { checkSecret } from './secret-commands.ts'
+import { walletOf } from './wallet-commands.ts'
+
+type Options = {
+  label?: string
+  wallet?: string
+  parent?: string
+  subWallet?: string
+  canManage?: string
+  alias?: readonly string[]
+  withChildren?: boolean
+  json?: boolean
+}
+
+export const keyCommands = (program: Command): void => {
+  const key = program.command('key').description('API keys')
+  makingCommands(key)
+  key
+    .command('list')
+    .description('all keys, newest first')
+    .option('--deleted', 'include deleted keys')
+    .option('--json', 'for programs')
+    .action((options: { deleted?: boolean; json?: boolean }) =>
+      withDatabase((database) => listKeys(database, options)),
+    )
+  keyOptions(key.command('limits <key>').description('change limits; "none" removes one'))
+    .option('--label <text>', 'who uses it')
+    .option('--sub-wallet <id>', 'bind the key, and all keys below it, to a sub-wallet of its wallet')
+    .action((name: string, options: Options) =>
+      withDatabase((database) =>
+        change(
+          database,
+          name,
+          'limits',
+          { ...bodyOf(options), ...labelOf(options), ...bindingOf(options) },
+          options,
+        ),
+      ),
+    )
+  endingCommands(key)
+}
+
+const makingCommands = (key: Command): void => {
+  keyOptions(key.command('create').description('make a key for a wallet; its first one manages it'))
+    .requiredOption('--label <text>', 'who uses it')
+    .option('--wallet <wallet>', 'the wallet that pays: id or name', OPERATOR_WALLET)
+    .option('--sub-wallet <id>', 'bind the key to a sub-wallet of that wallet')
+    .action((options: Options) => withDatabase((database) => create(database, 'create', options)))
+  keyOptions(key.command('child').description('make a key under a reseller’s key, billed to its wallet'))
+    .requiredOption('--label <text>', 'who uses it')
+    .requiredOption('--parent <key>', 'the reseller’s key: id, prefix or token')
+    .option('--sub-wallet <id>', 'bind the key to a sub-wallet of the reseller’s wallet')
+    .action((options: Options) => withDatabase((database) => create(database, 'child', options)))
+  key
+    .command('rotate <key>')
+    .description('make a key with the same limits in its place; the old one stays valid until it is deleted')
+    .option('--json', 'for programs')
+    .action((name: string, options: Options) =>
+      withDatabase(async (database) => {
+        await checkSecret(database)
+        const { id } = await findKey(database, name)
+        const control = await controlOf(database)
+        tellMade(await performAs('key rotate', control, keyRotate, { key: id }), options)
+      }),
+    )
+}
+
+const endingCommands = (key: Command): void => {
+  for (const [verb, disabled, along] of [
+    ['disable', true, 'also all keys below it'],
+    ['enable', false, 'also the keys below that were disabled together with it'],
+  ] as const)
+    key
+      .command(`${verb} <key>`)
+      .description(`${verb} a key; in force on every process when the command returns`)
+      .option('--with-children', along)
+      .option('--json', 'for programs')
+      .action((name: string, options: Options) =>
+        withDatabase((database) =>
+          change(database, name, verb, { disabled, with_children: options.withChildren ?? false }, options),
+        ),
+      )
+  key
+    .command('delete <key>')
+    .description('delete a key for good; what it used stays in the reports')
+    .option('--with-children', 'also all keys below it')
+    .option('--json', 'for programs')
+    .action((name: string, options: Options) => withDatabase((database) => remove(database, name, options)))
+}
+
+const keyOptions = (command: Command): Command =>
+  limitOptions(command)
+    .option('--can-manage <on|off>', 'whether it may make keys below itself and govern its wallet over HTTP')
+    .option(
+      '--alias <name=model>',
+      'an alias of the key for a model; repeat the option for each, or give "none"',
+      alsoOf,
+    )
+    .option('--json', 'for programs')
+
+const labelOf = ({ label }: Options): JsonObject => (label === undefined ? {} : { label })
+
+/** The members of the act's input that the options give. */
+const bodyOf = (options: Options): JsonObject => ({
+  ...limitsFromOptions(options),
+  ...rightOf(options),
+  ...(options.alias === undefined ? {} : { aliases: aliasesFrom(options.alias) }),
+})
+
+const needsCatalogue = (options: Options): boolean => options.alias !== undefined || namesModels(options)
+
+/** The sub-wallet that the key is bound to from now on, if the option says so. */
+const bindingOf = ({ subWallet }: Options): JsonObject =>
+  subWallet === undefined ? {} : { sub_wallet: subWallet === 'none' ? null : subWallet }
+
+/** Whether the key may manage others, if the option says so. */
+const rightOf = ({ canManage }: Options): JsonObject => {
+  if (canManage === undefined) return {}
+  if (canManage !== 'on' && canManage !== 'off')
+    throw new Failed(`--can-manage must be on or off, not '${canManage}'`)
+  return { can_manage: canManage === 'on' }
+}
+
+type Made = { readonly id: string; readonly key: string }
+
+const tellMade = (made: Made, { json }: Options): void =>
+  print(json, forPrograms(made), `${made.key}\n\nThis key is shown only now. Its id is ${made.id}.\n`)
+
+const create = async (database: Database, verb: string, options: Options): Promise<void> => {
+  await checkSecret(database)
+  const { parent, wallet = OPERATOR_WALLET, subWallet } = options
+  const payer =
+    parent === undefined
+      ? { wallet: (await walletOf(database, wallet)).id }
+      : { parent: (await findKey(database, parent)).id }
+  const input = {
+    ...labelOf(options),
+    ...payer,
+    ...(subWallet === undefined ? {} : { sub_wallet: subWallet }),
+    ...bodyOf(options),
+  }
+  const control = await controlOf(database, needsCatalogue(options))
+  tellMade(await performAs(`key ${verb}`, control, keyCreate, input), options)
+}
+
+const change = async (
+  database: Database,
+  name: string,
+  verb: string,
+  input: JsonObject,
+  options: Options,
+): Promise<void> => {
+  const { withChildren = false, json } = options
+  const { id } = await findKey(database, name)
+  const control = await controlOf(database, needsCatalogue(options))
+  const changed = await performAs(`key ${verb}`, control, keyChange, { key: id, ...input })
+  const also = withChildren ? `, and so are ${changed.below.length} below it` : ''
+  const state = changed.disabled ? `disabled: ${changed.disabled_reason}` : 'enabled'
+  print(json, forPrograms(changed), `${id} (${harmless(changed.label)}) is ${state}${also}\n`)
+}
+
+const remove = async (database: Database, name: string, options: Options): Promise<void> => {
+  const { withChildren = false, json } = options
+  const { id, label } = await findKey(database, name)
+  const input = { key: id, with_children: withChildren }
+  const deleted = await performAs('key delete', await controlOf(database), keyDelete, input)
+  const also = withChildren ? `, and ${deleted.below.length} below it` : ''
+  print(json, forPrograms(deleted), `${id} (${harmless(label)}) is deleted${also}\n`)
+}

@@ -1,0 +1,103 @@
+/** `turnpike machine …`: credentials for the operator's programs, which act over /v1/admin. */
+import type { Command } from 'commander'
+import { machineCreate, machineList, machineRevoke, machineRotate } from '../../control/machines.ts'
+import { everyRight } from '../../control/rights.ts'
+import { alsoOf } from '../run/alias-option.ts'
+import { controlOf, forPrograms, performAs } from '../run/control.ts'
+import { print, tableOf, withDatabase } from '../run/run-command.ts'
+import { checkSecret } from './secret-commands.ts'
+
+type Options = {
+  label: string
+  may: string
+  org?: readonly string[]
+  from?: readonly string[]
+  rpm?: string
+  expires?: string
+  json?: boolean
+}
+
+type Made = { readonly id: string; readonly credential: string }
+
+const tell = (made: Made, json: boolean | undefined): void =>
+  print(
+    json,
+    forPrograms(made),
+    `${made.credential}\n\nThis credential is shown only now. Its id is ${made.id}.\n`,
+  )
+
+export const machineCommands = (program: Command): void => {
+  const machine = program.command('machine').description('credentials of programs that act as the operator')
+  machine
+    .command('create')
+    .description('make a credential; its value is shown once')
+    .requiredOption('--label <text>', 'which program it is')
+    .requiredOption('--may <rights>', `what it may do, separated by commas: ${everyRight.join(', ')}`)
+    .option('--org <id>', 'only this organisation; repeat the option for each', alsoOf)
+    .option('--from <address>', 'only from this address or block (CIDR); repeat the option for each', alsoOf)
+    .option('--rpm <n>', 'requests per minute, 600 unless given')
+    .option('--expires <when>', 'a day or a moment, such as 2027-01-31')
+    .option('--json', 'for programs')
+    .action(({ label, may, org, from, rpm, expires, json }: Options) =>
+      withDatabase(async (database) => {
+        await checkSecret(database)
+        const input = {
+          label,
+          rights: may.split(',').map((right) => right.trim()),
+          ...(org === undefined ? {} : { organisations: org }),
+          ...(from === undefined ? {} : { addresses: from }),
+          ...(rpm === undefined ? {} : { rpm_limit: rpm }),
+          ...(expires === undefined ? {} : { expires_at: expires }),
+        }
+        tell(await performAs('machine create', await controlOf(database), machineCreate, input), json)
+      }),
+    )
+  machine
+    .command('list')
+    .description('all credentials, without their values')
+    .option('--json', 'for programs')
+    .action(({ json }: { json?: boolean }) =>
+      withDatabase(async (database) => {
+        const { data } = await performAs('machine list', await controlOf(database), machineList, {})
+        const rows = data.map(
+          ({ id, label, prefix, rights, organisations, revoked, expires_at: expires }) => ({
+            id,
+            label,
+            credential: `${prefix}…`,
+            may: rights.join(','),
+            organisations: organisations?.join(',') ?? 'all',
+            expires,
+            revoked,
+          }),
+        )
+        print(json, forPrograms(data), tableOf(rows))
+      }),
+    )
+  endingCommands(machine)
+}
+
+const endingCommands = (machine: Command): void => {
+  machine
+    .command('rotate <machine>')
+    .description('give it another credential; the one before is invalid at once')
+    .option('--json', 'for programs')
+    .action((id: string, { json }: { json?: boolean }) =>
+      withDatabase(async (database) => {
+        await checkSecret(database)
+        tell(
+          await performAs('machine rotate', await controlOf(database), machineRotate, { machine: id }),
+          json,
+        )
+      }),
+    )
+  machine
+    .command('revoke <machine>')
+    .description('end it for good; its next request is refused')
+    .option('--json', 'for programs')
+    .action((id: string, { json }: { json?: boolean }) =>
+      withDatabase(async (database) => {
+        await performAs('machine revoke', await controlOf(database), machineRevoke, { machine: id })
+        print(json, { id, revoked: true }, `${id} is revoked\n`)
+      }),
+    )
+}

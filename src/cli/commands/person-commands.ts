@@ -1,0 +1,172 @@
+/** `turnpike person …` and `turnpike roll-up`: the people who use the console, and the console's sums. */
+import type { Command } from 'commander'
+import type { z } from 'zod'
+import type { Control } from '../../control/act.ts'
+import { rollUp } from '../../control/house/system.ts'
+import { memberChange, memberInvite, memberList } from '../../control/people/members.ts'
+import { normalEmail, personBy } from '../../control/people/new-person.ts'
+import { personLink, personList, personOperator, personRemove } from '../../control/people/persons.ts'
+import { email as emailForm } from '../../control/read.ts'
+import { roles } from '../../store/people/people-port.ts'
+import { controlOf, everyPage, performAs } from '../run/control.ts'
+import { type Database, Failed, print, tableOf, withDatabase } from '../run/run-command.ts'
+import { checkOrg } from './events-command.ts'
+import { tellForgotten } from './forget-commands.ts'
+
+const PAGE = 1_000
+
+type PersonShown = z.output<typeof personList.shows>['data'][number]
+type Json = { readonly json?: boolean }
+
+type Invitation = Json & {
+  readonly org: string
+  readonly role: string
+  readonly name?: string
+  readonly operator?: boolean
+}
+
+const known = async ({ store }: Pick<Control, 'store'>, email: string) => {
+  const person = await personBy(store.people, email)
+  if (person === undefined)
+    throw new Failed(`there is no person '${email}'; 'turnpike person list' shows them`)
+  return person
+}
+
+/** A member gets another role; whoever has an account gets a link as after a lost password. */
+const invite = async (database: Database, email: string, options: Invitation): Promise<void> => {
+  const { org, role, name, operator } = options
+  if (!emailForm.safeParse(email).success) throw new Failed(`'${email}' is not an e-mail address`)
+  await checkOrg(database.store, org)
+  const control = await controlOf(database)
+  const as = 'person invite'
+  const { data: members } = await performAs(as, control, memberList, { organisation: org })
+  const member = members.find((one) => one.email === normalEmail(email))
+  const who = { organisation: org, role }
+  let link: string | null = null
+  if (member === undefined) {
+    const more = { ...(name === undefined ? {} : { name }), ...(operator === true ? { operator } : {}) }
+    link = (await performAs(as, control, memberInvite, { ...who, email, ...more })).link
+  } else {
+    await performAs(as, control, memberChange, { ...who, person: member.id })
+    if (operator === true) await performAs(as, control, personOperator, { person: member.id, operator })
+  }
+  const person = await known(database, email)
+  const lasts = link === null ? 'a quarter of an hour' : 'seven days'
+  link ??= (await performAs(as, control, personLink, { person: person.id })).link
+  print(
+    options.json,
+    { id: person.id, email: person.email, org, role, link },
+    `${person.email} is ${role} of ${org}. This link signs them in once, within ${lasts}:\n\n  ${link}\n`,
+  )
+}
+
+const list = async (database: Database, { json }: Json): Promise<void> => {
+  const control = await controlOf(database)
+  const people = await everyPage((last: PersonShown | undefined) =>
+    performAs('person list', control, personList, { limit: PAGE, ...(last && { after: last.email }) }),
+  )
+  const rows = people.map((person) => ({
+    ...person,
+    organisations: person.organisations.map(({ id, role }) => `${id}:${role}`).join(' '),
+  }))
+  print(json, rows, tableOf(rows))
+}
+
+const setOperator = async (
+  database: Database,
+  email: string,
+  { off = false, json }: Json & { off?: boolean },
+): Promise<void> => {
+  const person = await known(database, email)
+  const input = { person: person.id, operator: !off }
+  await performAs('person operator', await controlOf(database), personOperator, input)
+  print(
+    json,
+    { id: person.id, email: person.email, operator: !off },
+    `${person.email} is ${off ? 'no operator any more' : 'an operator'}\n`,
+  )
+}
+
+type Reset = Json & { readonly lostDevice?: boolean }
+
+const resetLink = async (database: Database, email: string, { json, lostDevice }: Reset): Promise<void> => {
+  const { id } = await known(database, email)
+  const input = { person: id, lost_device: lostDevice === true }
+  const made = await performAs('person reset-link', await controlOf(database), personLink, input)
+  const rest = made.asks_code
+    ? 'It asks for a code of their authenticator app; with --lost-device it does not.\n'
+    : ''
+  print(
+    json,
+    { email: made.email, link: made.link },
+    `This link signs ${made.email} in once, within a quarter of an hour:\n\n  ${made.link}\n${rest}`,
+  )
+}
+
+const remove = async (database: Database, email: string, { json }: Json): Promise<void> => {
+  const { id } = await known(database, email)
+  const { removed } = await performAs('person remove', await controlOf(database), personRemove, {
+    person: id,
+  })
+  tellForgotten(json, `The person ${id} is removed; the keys that they made are disabled.`, removed)
+}
+
+export const personCommands = (program: Command): void => {
+  const person = program.command('person').description('people who use the console')
+  person
+    .command('invite <email>')
+    .description('make somebody a member of an organisation, and print a link that signs them in once')
+    .option('--org <id>', 'the organisation', 'operator')
+    .option('--role <role>', roles.join(', '), 'developer')
+    .option('--name <text>', 'their name')
+    .option('--operator', 'make them an operator, who runs the server and sees all organisations')
+    .option('--json', 'for programs')
+    .action((email: string, options: Invitation) =>
+      withDatabase((database) => invite(database, email, options)),
+    )
+  person
+    .command('list')
+    .description('everybody, with their organisations')
+    .option('--json', 'for programs')
+    .action((options: Json) => withDatabase((database) => list(database, options)))
+  person
+    .command('operator <email>')
+    .description('make somebody an operator')
+    .option('--off', 'take that right away again')
+    .option('--json', 'for programs')
+    .action((email: string, options: Json & { off?: boolean }) =>
+      withDatabase((database) => setOperator(database, email, options)),
+    )
+  person
+    .command('reset-link <email>')
+    .description('print a link that signs somebody in once, where they can set a new password')
+    .option('--lost-device', 'end their password, passkeys, codes and sessions first')
+    .option('--json', 'for programs')
+    .action((email: string, options: Reset) =>
+      withDatabase((database) => resetLink(database, email, options)),
+    )
+  person
+    .command('remove <email>')
+    .description('remove a person and all that is known of them; the books and what they did stay, by ids')
+    .option('--json', 'for programs')
+    .action((email: string, options: Json) => withDatabase((database) => remove(database, email, options)))
+}
+
+/** The sums of the reports. */
+export const rollUpCommand = (program: Command): void => {
+  program
+    .command('roll-up')
+    .description('bring the sums of the console’s reports up to date')
+    .option('--rebuild', 'discard them and sum the ledger again')
+    .option('--json', 'for programs')
+    .action(({ rebuild = false, json }: Json & { rebuild?: boolean }) =>
+      withDatabase(async (database) => {
+        const { until } = await performAs('roll-up', await controlOf(database), rollUp, { rebuild })
+        print(
+          json,
+          { until },
+          `the sums are complete up to ${until}; later calls are summed from the ledger\n`,
+        )
+      }),
+    )
+}

@@ -1,0 +1,52 @@
+/** PostgreSQL is backed up with its own tools; this prints the commands for the configured database. */
+
+const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
+
+/** The address without its password, which the tools read from PGPASSWORD or ~/.pgpass. */
+const withoutPassword = (url: string): string => {
+  if (!URL.canParse(url)) return 'postgres://…'
+  const shown = new URL(url)
+  shown.password = ''
+  shown.searchParams.delete('password')
+  return shown.href
+}
+
+/** The same server, another database. */
+const besides = (url: string, name: string): string => {
+  if (!URL.canParse(url)) return 'postgres://…'
+  const other = new URL(withoutPassword(url))
+  other.pathname = `/${name}`
+  return other.href
+}
+
+const RESTORED = 'turnpike_restored'
+
+const restoring = (url: string, dump: string): string => `
+  createdb --maintenance-db=${quoted(besides(url, 'postgres'))} ${RESTORED}
+  pg_restore --exit-on-error --no-owner --dbname=${quoted(besides(url, RESTORED))} ${quoted(dump)}
+  DATABASE_URL=${quoted(besides(url, RESTORED))} turnpike audit
+`
+
+const PASSWORD = 'The password is read from PGPASSWORD or ~/.pgpass, and is not shown here.\n'
+
+/** How to make a backup in that place, and how to verify it. */
+export const dumpCommands = (url: string, place: string): string => {
+  const folder = /^[a-z0-9]+:\/\//i.test(place) ? '.' : place.replace(/\/+$/, '')
+  const dump = `${folder === '' ? '' : folder}/turnpike.dump`
+  return `A ledger in PostgreSQL is backed up while it is served by PostgreSQL's own tools. All of it, as of one moment:
+
+  pg_dump --format=custom --file=${quoted(dump)} --dbname=${quoted(withoutPassword(url))}
+
+Afterwards \`turnpike backup --made ${quoted(place)}\` notes in the ledger when that was, for the alert about old backups.
+
+A dump is proved by restoring it beside the ledger and auditing what came of it:
+${restoring(url, dump)}
+For a ledger that is large, or of which no minute may be lost: pg_basebackup with an archive of the log (WAL), or a
+synchronous standby. ${PASSWORD}`
+}
+
+/** How to restore a dump. */
+export const restoreCommands = (url: string, dump: string): string =>
+  `A dump of PostgreSQL is restored into an empty database by PostgreSQL's own tools, and then audited:
+${restoring(url, dump)}
+${PASSWORD}`

@@ -1,0 +1,65 @@
+/** The vendors of a configuration: their keys and addresses, from the file and from the environment. */
+import { Secret } from '../../core/secret.ts'
+import { bad, type Environment } from '../../settings/bad-setting.ts'
+import { serverSettings } from '../../settings/server.ts'
+import { readSettings } from '../../settings/setting.ts'
+import { vendors } from '../../vendors/index.ts'
+import { ownAddress } from '../../vendors/own-address.ts'
+import type { VendorSetup } from '../../vendors/setup.ts'
+import { addressOf, checkedUrl } from './base-urls.ts'
+import { cloudVendors, isCloudVendor } from './cloud-vendors.ts'
+import type { ConfigFile } from './config-file.ts'
+
+/** Every vendor that has what it needs, built in or at an address of the operator's. Throws BadSetting. */
+export const vendorSetups = (file: ConfigFile, environment: Environment): readonly VendorSetup[] => {
+  const entries = file.vendors ?? {}
+  const builtIn = vendors.flatMap((vendor): VendorSetup[] => {
+    if (isCloudVendor(vendor.id)) return []
+    const entry = entries[vendor.id]
+    const baseUrl = addressOf(vendor, entry?.base_url, environment)
+    const keys = keysOf(entry?.keys, environment[vendor.keyVariable])
+    if (keys.secrets.length === 0) return []
+    if (baseUrl === '')
+      return bad(`${vendor.id.toUpperCase()}_BASE_URL is missing: ${vendor.name} has no common address`)
+    return [{ vendor, baseUrl, ...keys }]
+  })
+  const own = Object.entries(entries).flatMap(([id, entry]): VendorSetup[] => {
+    if (vendors.some((vendor) => vendor.id === id) || id === 'local') return []
+    if (entry.base_url === undefined)
+      return bad(`vendors.${id}.base_url is missing: '${id}' is not a known vendor, so its address is needed`)
+    const vendor = ownAddress(id, checkedUrl(`vendors.${id}.base_url`, entry.base_url), entry.speaks)
+    return [
+      {
+        vendor,
+        baseUrl: addressOf(vendor, entry.base_url, environment),
+        ...keysOf(entry.keys, environment[vendor.keyVariable]),
+      },
+    ]
+  })
+  const cloud = cloudVendors(environment, (vendor) =>
+    addressOf(vendor, entries[vendor.id]?.base_url, environment),
+  )
+  const all = [...builtIn, ...cloud, ...own]
+  if (readSettings(serverSettings.cacheMarks, environment)) return all
+  return all.map((setup) => ({ ...setup, vendor: { ...setup.vendor, cacheMarks: false } }))
+}
+
+type Keys = Pick<VendorSetup, 'secrets' | 'weights' | 'priorities'>
+
+/** The keys of a vendor from the file and the variable, each once. */
+const keysOf = (
+  listed: NonNullable<ConfigFile['vendors']>[string]['keys'],
+  variable: string | undefined,
+): Keys => {
+  const entries = [...(listed === undefined ? [] : [listed].flat()), ...(variable ?? '').split(',')].map(
+    (entry) => (typeof entry === 'string' ? { key: entry.trim() } : { ...entry, key: entry.key.trim() }),
+  )
+  const keys = [
+    ...new Map(entries.filter(({ key }) => key !== '').map((entry) => [entry.key, entry])).values(),
+  ]
+  return {
+    secrets: keys.map(({ key }) => new Secret(key)),
+    weights: keys.map((entry) => ('weight' in entry ? (entry.weight ?? 1) : 1)),
+    priorities: keys.map((entry) => ('priority' in entry ? (entry.priority ?? 0) : 0)),
+  }
+}

@@ -1,0 +1,17 @@
+/** `--alias <name>=<model>` of the key commands. */
+import type { Json } from '../../core/json-body.ts'
+import { Failed } from './run-command.ts'
+
+/** All aliases that the options give, null for `none`. */
+export const aliasesFrom = (texts: readonly string[]): Json =>
+  texts.length === 1 && texts[0] === 'none' ? null : Object.fromEntries(texts.map(pairOf))
+
+const pairOf = (text: string): [string, string] => {
+  const at = text.indexOf('=')
+  if (at < 1)
+    throw new Failed(`--alias must be <name>=<model> such as fast=openai/gpt-4o-mini, or none, not '${text}'`)
+  return [text.slice(0, at), text.slice(at + 1)]
+}
+
+/** Collects an option that may be repeated. */
+export const alsoOf = (text: string, before: readonly string[] = []): readonly string[] => [...before, text]

@@ -1,0 +1,120 @@
+/**
+ * How a server is monitored: what it counts, at which address it reports that, and figures that only the process itself
+ * knows.
+ */
+import { version } from '../../../package.json'
+import type { Log } from '../../core/log.ts'
+import { messageOf } from '../../core/message-of.ts'
+import { systemClock } from '../../core/time.ts'
+import { keepExporting } from '../../export/keep-exporting.ts'
+import { sinkOf } from '../../export/sinks.ts'
+import type { MetricsAccess, Present } from '../../gateway/parts/gateway.ts'
+import { ownMetrics } from '../../gateway/read-metrics.ts'
+import { listenForMetrics } from '../../http/listen/listen-metrics.ts'
+import { type Meters, newMeters } from '../../metrics/meters.ts'
+import type { Reading } from '../../metrics/snapshot.ts'
+import type { Store } from '../../store/port.ts'
+import { openTraces } from '../../transport/open-traces.ts'
+import type { Config } from '../config/config.ts'
+import { type KeyHash, metricsToken } from '../config/parts.ts'
+import { watchDisks } from './disks.ts'
+import { askParent } from './worker-metrics.ts'
+
+type Watched = { readonly meters?: Meters; readonly metrics?: MetricsAccess }
+
+/**
+ * The parts of a gateway that count and report; none if METRICS is off. `shared`: one of several processes on a port.
+ */
+export const watchedBy = (config: Config, hash: KeyHash, shared: boolean): Watched => {
+  const { metrics } = config.watch
+  if (metrics === 'off') return {}
+  const disks = watchDisks(config)
+  return {
+    meters: newMeters(),
+    metrics: {
+      tokenHash: metrics === 'token' ? hash(metricsToken(config, hash)) : undefined,
+      ofProcess: () => [...ofProcess(config), ...disks()],
+      together: shared ? askParent() : undefined,
+    },
+  }
+}
+
+/** Begins to export calls, if the settings say so; else charges stop recording calls for it. */
+export const startExport = async ({ exporting }: Config, { exports: store }: Store, log: Log) => {
+  await store.noteExports(exporting !== undefined)
+  return exporting === undefined
+    ? undefined
+    : keepExporting({
+        store,
+        sink: sinkOf(exporting.sink),
+        clock: systemClock,
+        log,
+        everyMs: exporting.everyMs,
+      })
+}
+
+type OpenTraces = Awaited<ReturnType<typeof openTraces>>
+
+/** Where traces go, if anywhere. Without the packages a server still starts, and says what is missing. */
+export const tracesOf = async ({ watch: { traces } }: Config, log: Log): Promise<OpenTraces | undefined> => {
+  const { endpoint, ...options } = traces
+  if (endpoint === undefined) return undefined
+  try {
+    const instance = `${process.pid}`
+    return await openTraces({ endpoint, ...options, version, instance, random: Math.random, log })
+  } catch (error) {
+    log.error(
+      'no traces: install the packages of OpenTelemetry (npm run add -- traces), or leave out their endpoint',
+      {
+        error: messageOf(error),
+      },
+    )
+    return undefined
+  }
+}
+
+/** Opens the port of the metrics if they have one, and measures the event loop; returns how to end both. */
+export const startWatch = (present: Present, { watch }: Config, shared: boolean): (() => void) => {
+  const { meters, metrics: access } = present.gateway.watch
+  if (meters === undefined) return () => undefined
+  const timer = timeLoop(meters)
+  const reportLast = access?.together?.register(() => ownMetrics(present.gateway))
+  const { metrics } = watch
+  const stop =
+    typeof metrics === 'object'
+      ? listenForMetrics(present, { hostname: metrics.host, port: metrics.port, shared })
+      : undefined
+  return () => {
+    clearInterval(timer)
+    reportLast?.()
+    stop?.()
+  }
+}
+
+const LOOP_MS = 100
+
+const timeLoop = (meters: Meters) => {
+  let dueMs = systemClock.monotonicMs() + LOOP_MS
+  return setInterval(() => {
+    const nowMs = systemClock.monotonicMs()
+    meters.loopDelayed(Math.max(0, nowMs - dueMs))
+    dueMs = nowMs + LOOP_MS
+  }, LOOP_MS)
+}
+
+const SECOND_MS = 1_000
+const SECOND_US = 1_000_000
+const startedS = (systemClock.now() - systemClock.monotonicMs()) / SECOND_MS
+
+const ofProcess = ({ databaseUrl }: Config): readonly Reading[] => {
+  const { user, system } = process.cpuUsage()
+  const { rss, heapUsed } = process.memoryUsage()
+  return [
+    ['info', 1, [version, databaseUrl.startsWith('sqlite:') ? 'sqlite' : 'postgres']],
+    ['processes', 1],
+    ['memory', rss],
+    ['heap', heapUsed],
+    ['cpu', (user + system) / SECOND_US],
+    ['started', startedS],
+  ]
+}

@@ -1,0 +1,81 @@
+/** `turnpike apply`: a file makes the house once, a second run changes nothing, and drift is told without a change. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { endPrograms, runProgram, startProgram } from '../program.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'turnpike-apply-'))
+const settings = { DATABASE_URL: `sqlite:${folder}/ledger.db`, CONSOLE: 'off' }
+const file = join(folder, 'house.yaml')
+beforeAll(() => startProgram(folder, settings))
+afterAll(async () => {
+  await endPrograms()
+  rmSync(folder, { recursive: true })
+})
+
+const apply = async (...args: string[]) => {
+  const { code, out, errors } = await runProgram(folder, settings, 'apply', '-f', file, '--json', ...args)
+  expect(errors).toBe('')
+  return { code, changes: JSON.parse(out).changes }
+}
+const house = (dailyLimit: string) => `organisations:
+  org_acme:
+    name: Acme
+    rules: { daily_limit_usd: "${dailyLimit}" }
+    credit: { limit_usd: 500, net_days: 30 }
+    margin_percent: 12.5
+    keys:
+      key_acme_root: { label: root, can_manage: true }
+      key_acme_app: { label: app, parent: key_acme_root, spend_cap_usd: 25, rpm_limit: 60 }
+`
+const told = (changes: readonly { what: string; id: string; how: string }[]) =>
+  changes.map(({ what, id, how }) => [how, what, id])
+
+test('a file is applied once, a second run changes nothing, and drift is shown and mended', async () => {
+  writeFileSync(file, house('9'))
+  const all = [
+    ['create', 'organisation', 'org_acme'],
+    ['change', 'rules', 'org_acme'],
+    ['create', 'credit', 'org_acme'],
+    ['create', 'key', 'key_acme_root'],
+    ['create', 'key', 'key_acme_app'],
+    ['change', 'margin', 'org_acme'],
+  ]
+  const dry = await apply('--dry-run')
+  expect([dry.code, told(dry.changes)]).toEqual([2, all])
+  const made = await apply()
+  expect([made.code, told(made.changes)]).toEqual([0, all])
+  expect(made.changes[4]).toMatchObject({
+    fields: expect.arrayContaining([{ field: 'spend_cap_usd', before: null, after: '25' }]),
+    key: expect.stringMatching(/^sk-/),
+  })
+  expect(await apply()).toEqual({ code: 0, changes: [] })
+  expect(await apply('--dry-run')).toEqual({ code: 0, changes: [] })
+  writeFileSync(file, house('7.5'))
+  await runProgram(folder, settings, 'key', 'limits', 'key_acme_app', '--spend-cap', '99')
+  const drift = [
+    {
+      what: 'rules',
+      id: 'org_acme',
+      how: 'change',
+      fields: [{ field: 'daily_limit_usd', before: '9', after: '7.5' }],
+    },
+    {
+      what: 'key',
+      id: 'key_acme_app',
+      how: 'change',
+      fields: [{ field: 'spend_cap_usd', before: '99', after: '25' }],
+    },
+  ]
+  for (let times = 0; times < 2; times++)
+    expect(await apply('--dry-run')).toEqual({ code: 2, changes: drift })
+  expect(await apply()).toEqual({ code: 0, changes: drift })
+  expect(await apply()).toEqual({ code: 0, changes: [] })
+})
+
+test('a file with a wrong member is refused by its name', async () => {
+  writeFileSync(file, 'organisations: { org_acme: { name: Acme, rules: { daily_limit: 5 } } }\n')
+  const { code, errors } = await runProgram(folder, settings, 'apply', '-f', file)
+  expect([code, errors]).toEqual([1, expect.stringContaining("'daily_limit' is not a rule")])
+})
