@@ -4,7 +4,7 @@ import { BUSY_MS } from './until.ts'
 const AGAIN_MS = 100
 
 const isOfLateLedger = async (answer: Response): Promise<boolean> =>
-  answer.status === 503 && /The (server has lost touch with the )?ledger /.test(await answer.clone().text())
+  answer.status === 503 && /The (server has lost touch with the )?ledger\b/.test(await answer.clone().text())
 
 /** Asks until the answer is no longer that the ledger is late, or for as long as a busy machine may take. */
 export const comingBack = async (ask: () => Promise<Response>): Promise<Response> => {

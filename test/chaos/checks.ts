@@ -57,9 +57,13 @@ export const auditSampler = (url: string): Sampler => {
  */
 const RECOVERY_MS = 6 * (10 + TOTAL_SECONDS + 5 + 12) * 1000
 
+/** Leases that nobody keeps for a next call: fenced ones, and those of processes that are silent beside others. */
+const LEFT_LEASES = `state = 'quarantined' or (state = 'open' and not exists (select 1 from instance i
+  where i.id = lease.instance and i.beat_at > (select max(beat_at) from instance) - 3000))`
+
 /**
- * Waits until nothing is held and no payment is open, or until that is long overdue; the checks then report what is
- * left. The pauses between two rounds over a payment grow to minutes, so they are cut short here.
+ * Waits until no call and no payment is open and the dead hold nothing, or until that is long overdue; the checks then
+ * report what is left. The pauses between two rounds over a payment grow to minutes, so they are cut short here.
  */
 export const untilRecovered = async (url: string): Promise<void> => {
   const view = openView(url)
@@ -67,10 +71,10 @@ export const untilRecovered = async (url: string): Promise<void> => {
     for (const until = Date.now() + RECOVERY_MS; Date.now() < until; await Bun.sleep(500)) {
       await view.rows(`update x402_payment set next_try = 0 where next_try > 0 and (${OPEN_PAYMENT})`)
       const [row] = await view.rows(
-        `select (select count(*) from inflight) as calls, (select coalesce(sum(held), 0) from account) as held,
+        `select (select count(*) from inflight) as calls, (select count(*) from lease where ${LEFT_LEASES}) as leases,
            (select count(*) from x402_payment where ${OPEN_PAYMENT}) as payments`,
       )
-      if (row?.calls === '0' && row.held === '0' && row.payments === '0') return
+      if (row?.calls === '0' && row.leases === '0' && row.payments === '0') return
     }
   } finally {
     await view.close()

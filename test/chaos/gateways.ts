@@ -44,7 +44,8 @@ export type JournalWatch = { readonly left: () => number; readonly seen: () => n
 const watchJournals = (folder: string): JournalWatch => {
   const seen = new Set<string>()
   const look = (): string[] => {
-    const names = existsSync(folder) ? readdirSync(folder).filter((name) => !name.startsWith('probe.')) : []
+    const others = /^(probe\.|reserve$|first-start\.txt$)/
+    const names = existsSync(folder) ? readdirSync(folder).filter((name) => !others.test(name)) : []
     for (const name of names) seen.add(name)
     return names
   }

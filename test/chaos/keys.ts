@@ -51,7 +51,7 @@ type SetUp = {
 
 /**
  * Ten keys on three wallets: one wallet nearly empty, one key with each limit. Two of the wallets have a credit line, a
- * daily limit and a sub-wallet that one key is bound to and others name. One key is for revocations, two for payers by
+ * daily limit and a sub-wallet that one key is bound to and others name; their keys are below the one that made it. One key is for revocations, two for payers by
  * x402.
  */
 export const setUpKeys = async ({ program, environment, address }: SetUp) => {
@@ -72,11 +72,20 @@ export const setUpKeys = async ({ program, environment, address }: SetUp) => {
     const made = await run('key', 'create', '--label', label, '--wallet', wallets[place]!, ...more)
     return { token: made.key as string, id: made.id as string }
   }
-  const load = (index: number, ...more: string[]) =>
-    create(`load ${index}`, index % 3, ...optionsOf(owns[index]!), ...more)
-  const first = await Promise.all([load(0, '--can-manage', 'on'), load(1, '--can-manage', 'on')])
+  const governors = await Promise.all(
+    days.map((_usd, place) => create(`governor ${place}`, place, '--can-manage', 'on')),
+  )
+  /** Below the governor of the wallet, if it has one, whose sub-wallet then serves the key. */
+  const load = async (index: number, ...more: string[]) => {
+    const [label, place] = [`load ${index}`, index % 3]
+    const options = [...optionsOf(owns[index]!), ...more]
+    const above = governors[place]
+    if (above === undefined) return create(label, place, ...options)
+    const made = await run('key', 'child', '--label', label, '--parent', above.id, ...options)
+    return { token: made.key as string, id: made.id as string }
+  }
   const subs = await Promise.all(
-    first.map(async ({ token }, place) => {
+    governors.map(async ({ token }, place) => {
       await say(`${address}/api/wallet/rules`, 'PUT', token, { daily_limit_usd: days[place] })
       const sub = { label: 's', budget_usd: SUB_USD }
       return (await say(`${address}/api/wallet/sub-wallets`, 'POST', token, sub)).id as string
@@ -84,11 +93,7 @@ export const setUpKeys = async ({ program, environment, address }: SetUp) => {
   )
   const made = await Promise.all(
     owns.map((_own, index) =>
-      index < 2
-        ? first[index]!
-        : BOUND.includes(index)
-          ? load(index, '--sub-wallet', subs[index % 3]!)
-          : load(index),
+      BOUND.includes(index) ? load(index, '--sub-wallet', subs[index % 3]!) : load(index),
     ),
   )
   const [payer, claimant, revocable, jobs] = await Promise.all(

@@ -47,7 +47,7 @@ const mutant = (): string => {
   const settles = 'this.#parts.writer.settle(settle, settling)'
   // It also waits a little with the charge, as a write-behind queue does.
   replaceOnce(
-    join(folder, 'src/book/open-hold.ts'),
+    join(folder, 'src/book/open-holds.ts'),
     settles,
     `settling.settled.resolve({ charged: charge, remaining: 0n })\n    setTimeout(() => ${settles}, 400)`,
   )

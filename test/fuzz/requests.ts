@@ -54,7 +54,7 @@ const bodies: Readonly<Record<string, (known: Known, choose: Choose) => Json>> =
       { tpm_limit: 50, rph_limit: 10 },
     ]),
   '/sub-wallets': (_known, choose) => ({ label: 'x', budget_usd: choose.one([1, 0.0001, 0]) }),
-  '/sub-wallets/:id': (_known, choose) => ({ budget_usd: choose.one([2, 0]) }),
+  '/sub-wallets/:sub_wallet': (_known, choose) => ({ budget_usd: choose.one([2, 0]) }),
   '/rules': (_known, choose) =>
     choose.one<Json>([
       { per_call_max_usd: 1, daily_limit_usd: 50 },

@@ -1,5 +1,7 @@
 /** The scene of a round: a server with all features on, and everything around it. */
-import { listen } from '../../src/http/listen.ts'
+
+import { listen } from '../../src/http/listen/listen.ts'
+import { byTest } from '../by-test.ts'
 import { type Facilitator, NETWORK, startFacilitator, UNIT } from '../chaos/facilitator.ts'
 import { startTestServer, type TestServer, USD } from '../server/harness.ts'
 import { type FakeStripe, startFakeStripe } from '../server/stripe-fake.ts'
@@ -78,7 +80,7 @@ export const startScene = async (seed: number): Promise<Scene> => {
       timeouts: { firstByteMs: SILENCE_MS, idleMs: SILENCE_MS, totalMs: 10 * SILENCE_MS },
     },
   })
-  await server.store.credit.grantCredit({ walletId: server.wallet, limit: 50n * USD, netDays: 14 })
+  await server.store.credit.grantCredit({ walletId: server.wallet, limit: 50n * USD, netDays: 14 }, byTest)
   const listening = listen(server, { hostname: '127.0.0.1', port: 0, shared: false })
   const known = nothingKnown()
   return {

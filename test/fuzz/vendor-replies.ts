@@ -180,6 +180,6 @@ export const vectors: Readonly<
   invoke: ({ input }) => json({ embedding: [0.5, 0.25], inputTextTokenCount: input }),
 }
 
-/** The count of a prompt, which nobody bills, as the vendors of messages and of gemini give it. */
+/** The count of a prompt, which nobody bills, as the vendors of messages, gemini and responses give it. */
 export const counted = ({ input }: ScriptedReply): Written =>
   json({ input_tokens: input, totalTokens: input })

@@ -6,6 +6,7 @@ import type { JsonObject } from '../../src/core/json-body.ts'
 import { isObject, parseJson } from '../../src/core/json-body.ts'
 import type { Nano } from '../../src/core/money.ts'
 import { Secret } from '../../src/core/secret.ts'
+import { SUMMARY_PROMPT } from '../../src/dialects/translate/compaction.ts'
 import { localFetch } from '../../src/transport/local.ts'
 import { local, localModels } from '../../src/vendors/local/local.ts'
 import type { VendorFetch, VendorSetup } from '../../src/vendors/setup.ts'
@@ -80,9 +81,12 @@ const textsIn = (body: JsonObject): number => {
 /** A sound vendor's answer to a call: within its bound, and with no more input than a call has. */
 const saidTo = (body: JsonObject, choose: Choose): ScriptedReply => {
   const output = Math.max(1, boundIn(body) - choose.below(2))
-  const calls = choose.rarely(4) && (body.tools !== undefined || body.toolConfig !== undefined)
+  // Whoever is asked for a summary writes one.
+  const summary = JSON.stringify(body).includes(SUMMARY_PROMPT.slice(0, 60))
+  const calls = choose.rarely(4) && !summary && (body.tools !== undefined || body.toolConfig !== undefined)
+  const letters = summary ? ['a', '漢', '"', '😀'] : ['a', '漢', '"', '\\', '\n', '\u2028', '😀']
   return {
-    text: choose.one(['a', '漢', '"', '\\', '\n', '\u2028', '😀']).repeat(output),
+    text: choose.one(letters).repeat(output),
     calls,
     input: 1 + choose.below(3),
     output,
@@ -178,7 +182,7 @@ export const startVendors = (): Vendors => {
     const embeds = vendor.embeds !== undefined || url.endsWith('/embeddings')
     const stream = body.stream === true || /:streamGenerateContent|\/converse-stream/.test(url)
     const said = saidTo(body, choose)
-    const counts = /count_?tokens/i.test(url)
+    const counts = /count_?tokens|input_tokens/i.test(url)
     const { type, pieces } = counts
       ? counted(said)
       : embeds

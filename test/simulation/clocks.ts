@@ -6,10 +6,12 @@
  * minute or so after the database's clock is right again, everything that nobody uses serves again: money, rates,
  * claimed Idempotency-Keys.
  */
+
 import type { Hold } from '../../src/book/contract.ts'
 import { Refusal } from '../../src/core/refusal.ts'
 import type { Clock } from '../../src/core/time.ts'
 import type { Store } from '../../src/store/port.ts'
+import { byTest } from '../by-test.ts'
 import { emptyDetail, type Reached } from './law.ts'
 import { type Running, startProcess } from './process.ts'
 import { createStage } from './stage.ts'
@@ -109,18 +111,21 @@ export const runClocks = (seed: number, reached: Reached): void => {
 
   const setUp = async (): Promise<void> => {
     store = await stage.openLedger(() => databaseAheadMs)
-    await store.wallets.createWallet({ id: WALLET, orgId: 'o', name: 'w' })
+    await store.wallets.createWallet({ id: WALLET, orgId: 'o', name: 'w' }, byTest)
     await store.ledger.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: WALLET, amount: deposit })
     for (const id of [FOR_CALLS, FOR_RATE, FOR_REVOCATION])
-      await store.keys.createKey({
-        id,
-        hash: `hash of ${id}`,
-        orgId: 'o',
-        walletId: WALLET,
-        label: 'k',
-        prefix: 'k',
-        limits: id === FOR_RATE ? { rpm: RPM } : {},
-      })
+      await store.keys.createKey(
+        {
+          id,
+          hash: `hash of ${id}`,
+          orgId: 'o',
+          walletId: WALLET,
+          label: 'k',
+          prefix: 'k',
+          limits: id === FOR_RATE ? { rpm: RPM } : {},
+        },
+        byTest,
+      )
     begin(0)
     begin(1)
     after(300, load)
@@ -174,7 +179,11 @@ export const runClocks = (seed: number, reached: Reached): void => {
 
   const revoke = async (): Promise<void> => {
     const startedMs = world.now()
-    await processes[0]?.book.changeKey(FOR_REVOCATION, { disabledReason: 'operator', byCreator: true })
+    await processes[0]?.book.changeKey(
+      FOR_REVOCATION,
+      { disabledReason: 'operator', byCreator: true },
+      byTest,
+    )
     revokedMs = world.now()
     hit('clocks: revocation acknowledged')
     if (revokedMs - startedMs > ACKNOWLEDGED_MS)

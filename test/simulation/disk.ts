@@ -13,8 +13,8 @@ const SLOW = 0.15
 const SLOW_MS = 600
 
 export type Disk = {
-  /** The folder as one process sees it. */
-  readonly folder: (alive: () => boolean) => OutboxFolder
+  /** The folder as one process sees it; `wrote` is told of each write whether it went well. */
+  readonly folder: (alive: () => boolean, wrote: (well: boolean) => void) => OutboxFolder
   /** To be called when processes have been killed. */
   readonly loseUnsynced: () => void
   readonly names: () => readonly string[]
@@ -24,7 +24,7 @@ export const createDisk = (world: World, hit: (what: string) => void): Disk => {
   const { random, pick } = world.draws('disk')
   const files = new Map<string, Stored>()
 
-  const folderOf = (alive: () => boolean): OutboxFolder => {
+  const folderOf = (alive: () => boolean, wrote: (well: boolean) => void): OutboxFolder => {
     /** One operation: it takes its time, and neither has an effect nor ends if the process was killed before. */
     const take = <T>(longestMs: number, work: () => T): Promise<T> =>
       new Promise((resolve, reject) =>
@@ -46,6 +46,7 @@ export const createDisk = (world: World, hit: (what: string) => void): Disk => {
             if (random() < FULL) {
               stored.text += text.slice(0, pick(0, text.length - 1))
               hit('outbox not writable')
+              wrote(false)
               throw new Error('the disk is full')
             }
             stored.text += text
@@ -53,6 +54,7 @@ export const createDisk = (world: World, hit: (what: string) => void): Disk => {
         sync: () =>
           take(random() < SLOW ? SLOW_MS : 30, () => {
             stored.synced = stored.text.length
+            wrote(true)
           }),
         isNamed: () =>
           take(0, () => {

@@ -2,6 +2,7 @@
  * One history: three processes with the product's own book over the product's own store, in virtual time; calls, kills,
  * partitions, outages, changes of limits, rotations of keys, a turning month; and the laws that must hold whatever happens.
  */
+
 import type { Book, Hold } from '../../src/book/contract.ts'
 import { createOutbox } from '../../src/book/outbox.ts'
 import { silentLog } from '../../src/core/log.ts'
@@ -10,6 +11,7 @@ import { monthOf } from '../../src/core/time.ts'
 import { creditAccountOf } from '../../src/ledger/types.ts'
 import type { Store } from '../../src/store/port.ts'
 import { type Key, placeOf } from '../../src/tenancy/key.ts'
+import { byTest } from '../by-test.ts'
 import { createDisk } from './disk.ts'
 import { emptyDetail as detail, type Reached } from './law.ts'
 import type { Link } from './network.ts'
@@ -28,6 +30,8 @@ type Process = {
   readonly shop: Shop | undefined
   readonly counter: Counter
   dead: boolean
+  /** Until when its journal could not be written. */
+  unwritableMs: number
 }
 type Answered = {
   readonly callId: string
@@ -36,6 +40,7 @@ type Answered = {
   readonly payer: string
   readonly newMonth: boolean
   readonly admittedMs: number
+  readonly endedMs: number
 }
 
 const HOUR_MS = 3_600_000
@@ -79,6 +84,7 @@ const createScene = (stage: Stage, paying: boolean) => {
   const deposit = BigInt(pick(30, 400)) * 1_000_000n
   const answered: Answered[] = []
   const refused: string[] = []
+  const inDoubt: Answered[] = []
   const revokedAt = new Map<string, number>()
   const closedAt = new Map<string, number>()
   const processes: Process[] = []
@@ -134,10 +140,15 @@ const createScene = (stage: Stage, paying: boolean) => {
     const link = { partitioned: false, slow: false, alive: () => !process.dead }
     const process: Process = {
       dead: false,
+      unwritableMs: Number.NEGATIVE_INFINITY,
       link,
       book: undefined as never,
       shop: undefined,
       counter: undefined as never,
+    }
+    const wrote = (well: boolean) => {
+      if (!well) process.unwritableMs = Number.POSITIVE_INFINITY
+      else if (process.unwritableMs === Number.POSITIVE_INFINITY) process.unwritableMs = world.now()
     }
     const running = startProcess(world, store, {
       name: `p${slot}.${generation++}`,
@@ -149,7 +160,7 @@ const createScene = (stage: Stage, paying: boolean) => {
       },
       refused: fail,
       outbox: (instance) =>
-        createOutbox({ folder: disk.folder(link.alive), ledger: 'l', instance, log: silentLog }),
+        createOutbox({ folder: disk.folder(link.alive, wrote), ledger: 'l', instance, log: silentLog }),
       longestCallMs: LONGEST_CALL_MS,
     })
     const shop = paying ? payments.open(running) : undefined
@@ -159,37 +170,48 @@ const createScene = (stage: Stage, paying: boolean) => {
 
   const setUp = async () => {
     store = await stage.openLedger()
-    await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' })
+    await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' }, byTest)
     await store.ledger.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount: deposit })
     for (const id of ['shared', 'named'])
-      await store.subWallets.createSubWallet({
-        id,
-        walletId: 'w',
-        label: id,
-        budget: BigInt(pick(10, 200)) * 1_000_000n,
-      })
+      await store.subWallets.createSubWallet(
+        {
+          id,
+          walletId: 'w',
+          label: id,
+          budget: BigInt(pick(10, 200)) * 1_000_000n,
+        },
+        byTest,
+      )
     const cap = () => BigInt(pick(5, 80)) * 1_000_000n
+    const ofDays = world.draws('caps of days and weeks')
+    const tight = () => BigInt(ofDays.pick(5, 60)) * 1_000_000n
     const limits = [
-      {},
+      { dailyCap: tight() },
       { spendCap: cap() },
       { monthlyCap: cap(), rpm: pick(8, 40), ...LONG_RATES },
-      { stopAt: 5_000_000n },
+      { stopAt: BigInt(world.draws('stops').pick(5, 100)) * 1_000_000n, weeklyCap: tight() },
     ]
     for (let index = 0; index < KEYS; index++)
       keys.push(
-        await store.keys.createKey({
-          id: `k${index}`,
-          hash: `h${index}`,
-          orgId: 'o',
-          walletId: 'w',
-          label: 'k',
-          prefix: 'k',
-          limits: limits[index]!,
-          ...(index === 1 || index === 3 ? { subWallet: 'shared' } : {}),
-          ...(index === 3 ? { parentId: 'k1' } : {}),
-        }),
+        await store.keys.createKey(
+          {
+            id: `k${index}`,
+            hash: `h${index}`,
+            orgId: 'o',
+            walletId: 'w',
+            label: 'k',
+            prefix: 'k',
+            limits: limits[index]!,
+            ...(index === 1 || index === 3 ? { subWallet: 'shared' } : {}),
+            ...(index === 3 ? { parentId: 'k1' } : {}),
+          },
+          byTest,
+        ),
       )
-    await store.credit.grantCredit({ walletId: WALLET, limit: BigInt(pick(5, 60)) * 1_000_000n, netDays: 14 })
+    await store.credit.grantCredit(
+      { walletId: WALLET, limit: BigInt(pick(5, 60)) * 1_000_000n, netDays: 14 },
+      byTest,
+    )
     if (paying) await payments.setUp()
     rotations.start(keys)
     for (let slot = 0; slot < 3; slot++) begin(slot)
@@ -284,8 +306,8 @@ const createScene = (stage: Stage, paying: boolean) => {
     let cost = basic
     if (streams && random() < 0.3) {
       const extended = await hold.extend(amount * 2n, basic / 2n, false)
-      hit(extended ? 'extended' : 'extension refused')
-      if (extended) cost += amount / 2n
+      hit(extended === 'extended' ? 'extended' : 'extension refused')
+      if (extended === 'extended') cost += amount / 2n
       await clockSleep(pick(1, 200))
     }
     if (streams && random() < 0.8) hold.checkpoint(basic / 2n)
@@ -296,15 +318,21 @@ const createScene = (stage: Stage, paying: boolean) => {
     const due = cost < hold.amount() ? cost : hold.amount()
     if (cost > due) hit('cost above the hold')
     const askedMs = world.now()
-    const settled = await hold.settle(cost, { ...detail, keyId }).catch(() => undefined)
+    const settled = await hold.settle(cost, { ...detail, keyId }).catch((fault: Refusal | Error) => fault)
     // However long the ledger is silent, a charge is made, kept in the outbox, or refused.
     if (world.now() - askedMs > SETTLE_WAIT_MS)
       fail(`an answer waited ${world.now() - askedMs} ms for its charge`)
-    if (settled === undefined) {
-      refused.push(hold.callId)
+    const call = { callId: hold.callId, cost: due, keyId, payer, newMonth, admittedMs, endedMs: world.now() }
+    if (settled instanceof Refusal) {
+      if (process.unwritableMs < admittedMs) fail('in doubt, though its journal could be written')
+      inDoubt.push(call)
+      return hit('settle in doubt')
+    }
+    if (settled instanceof Error) {
+      refused.push(call.callId)
       return hit('settle refused')
     }
-    answered.push({ callId: hold.callId, cost: due, keyId, payer, newMonth, admittedMs })
+    answered.push(call)
     hit(settled.remaining === undefined ? 'answered from the outbox' : 'answered')
   }
 
@@ -425,7 +453,9 @@ const createScene = (stage: Stage, paying: boolean) => {
     revokedAt.set(id, Number.POSITIVE_INFINITY)
     const spendCap = BigInt(pick(5, 120)) * 1_000_000n
     const disabledReason = random() < 0.5 ? { disabledReason: null } : {}
-    await process.book.changeKey(id, { spendCap, byCreator: true, ...disabledReason }).catch(() => undefined)
+    await process.book
+      .changeKey(id, { spendCap, byCreator: true, ...disabledReason }, byTest)
+      .catch(() => undefined)
     revokedAt.delete(id)
     hit('cap changed')
   }
@@ -435,11 +465,11 @@ const createScene = (stage: Stage, paying: boolean) => {
     const { pick } = event
     const limit = (['shared', 'named', 'day'] as const)[pick(0, 2)] ?? 'day'
     if (closedAt.has(limit)) return
-    const owner = { id: 'k0', walletId: WALLET, ancestors: [] }
+    const owner = { walletId: WALLET }
     const set = async (amount: bigint) =>
       limit === 'day'
-        ? store.wallets.changeWalletRules(WALLET, { dailyLimit: amount })
-        : store.subWallets.changeSubWallet(owner, limit, { budget: amount })
+        ? store.wallets.changeWalletRules(WALLET, { dailyLimit: amount }, byTest)
+        : store.subWallets.changeSubWallet(owner, limit, { budget: amount }, byTest)
     closedAt.set(limit, Number.POSITIVE_INFINITY)
     const late = processes[pick(0, 2)]
     if (late !== undefined) rush(late, event)
@@ -466,14 +496,14 @@ const createScene = (stage: Stage, paying: boolean) => {
     if (revokedAt.has(id)) return
     revokedAt.set(id, Number.POSITIVE_INFINITY)
     const changed = await process.book
-      .changeKey(id, { disabledReason: 'self', byCreator: false })
+      .changeKey(id, { disabledReason: 'self', byCreator: false }, byTest)
       .catch(() => undefined)
     if (changed === undefined) return void revokedAt.delete(id)
     revokedAt.set(id, world.now())
     hit('revocation acknowledged')
     after(pick(200, 3_000), () => {
       revokedAt.delete(id)
-      guard(store.keys.changeKey(id, { disabledReason: null, byCreator: true }))
+      guard(store.keys.changeKey(id, { disabledReason: null, byCreator: true }, byTest))
     })
   }
 
@@ -508,8 +538,8 @@ const createScene = (stage: Stage, paying: boolean) => {
       const own = exact
         .filter(({ keyId, newMonth }) => keyId === id && newMonth)
         .reduce((sum, { cost }) => sum + cost, 0n)
-      if ((await store.keys.spend(id)).spentThisMonth < own)
-        fail('a call of the new month was charged to the old')
+      const { spentThisMonth, spentToday } = await store.keys.spend(id)
+      if (spentThisMonth < own || spentToday < own) fail('a call of the new month was charged to the old')
     }
   }
 
@@ -517,6 +547,11 @@ const createScene = (stage: Stage, paying: boolean) => {
   const checkBills = async (): Promise<void> => {
     for (const callId of refused)
       if ((await store.ledger.transfersOf(callId)).length > 0) fail('refused, and charged all the same')
+    // Their callers were told that they may have been charged.
+    for (const call of inDoubt) {
+      const outcome = await standing(store, call)
+      if (outcome !== 'not billed' && !fine.includes(outcome)) fail(`may have been charged, ${outcome}`)
+    }
     const exact: Answered[] = []
     for (const call of answered) {
       const outcome = await standing(store, call)

@@ -6,18 +6,20 @@
  * The laws: no job is taken by its vendor twice; one is charged if and only if it delivered and all its results are
  * kept, for what it delivered; a caller who was answered was charged; nothing is held once all deadlines are past.
  */
+
 import type { Book } from '../../src/book/contract.ts'
 import { Refusal } from '../../src/core/refusal.ts'
 import { Secret } from '../../src/core/secret.ts'
-import { cancelRun } from '../../src/gateway/answer-job.ts'
-import type { Gateway } from '../../src/gateway/gateway.ts'
-import { runCall } from '../../src/gateway/run-call.ts'
-import { newTrace } from '../../src/gateway/trace.ts'
-import { decodeRun } from '../../src/http/media-calls.ts'
+import { runCall } from '../../src/gateway/call/run-call.ts'
+import { cancelRun } from '../../src/gateway/jobs/answer-job.ts'
+import type { Gateway } from '../../src/gateway/parts/gateway.ts'
+import { newTrace } from '../../src/gateway/parts/trace.ts'
+import { decodeRun } from '../../src/http/calls/media-calls.ts'
 import { GUESTS_KEY } from '../../src/payment/x402.ts'
 import type { Run } from '../../src/store/calls/run-port.ts'
 import { StoreFault } from '../../src/store/faults.ts'
 import type { Store } from '../../src/store/port.ts'
+import { byTest } from '../by-test.ts'
 import { CHANGE_MS, CHANGE_WALLET, createJobPayers, type JobAnswer, type JobRequest } from './job-payers.ts'
 import { createJobVendor, createKept, DEADLINE_MS, film, filmMedia, PICTURE } from './job-vendor.ts'
 import type { Reached } from './law.ts'
@@ -206,12 +208,12 @@ export const runJobs = (seed: number, reached: Reached): void => {
       } else if (what < 0.72) {
         hit('jobs: key disabled')
         await process.book
-          .changeKey('k1', { disabledReason: 'operator', byCreator: true })
+          .changeKey('k1', { disabledReason: 'operator', byCreator: true }, byTest)
           .catch(() => undefined)
       } else if (what < 0.8) {
         hit('jobs: cap lowered')
         await process.book
-          .changeKey('k0', { spendCap: BigInt(pick(1, 20)) * PICTURE, byCreator: true })
+          .changeKey('k0', { spendCap: BigInt(pick(1, 20)) * PICTURE, byCreator: true }, byTest)
           .catch(() => undefined)
       }
     }
@@ -266,11 +268,12 @@ export const runJobs = (seed: number, reached: Reached): void => {
 
   const run = async (): Promise<void> => {
     store = await stage.openLedger()
-    for (const id of [WALLET, CHANGE_WALLET]) await store.wallets.createWallet({ id, orgId: 'o', name: id })
+    for (const id of [WALLET, CHANGE_WALLET])
+      await store.wallets.createWallet({ id, orgId: 'o', name: id }, byTest)
     await store.ledger.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: WALLET, amount: deposit })
     for (const key of [0, 1]) {
       const named = { orgId: 'o', walletId: WALLET, label: 'k', prefix: 'k', limits: {} }
-      await store.keys.createKey({ id: `k${key}`, hash: hash(tokenOf(key)), ...named })
+      await store.keys.createKey({ id: `k${key}`, hash: hash(tokenOf(key)), ...named }, byTest)
     }
     for (let slot = 0; slot < PROCESSES; slot++) begin(slot)
     await sleep(500)

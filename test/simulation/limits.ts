@@ -42,11 +42,13 @@ export const createLimits = ({ keys, deposit, budgets }: Shop): Limits => {
   const newLimit = (has: bigint, isWallet = false): Limit => ({ isWallet, has, committed: 0n })
   const wallet = newLimit(deposit, true)
   const subs = new Map([...budgets].map(([id, has]) => [id, newLimit(has)]))
-  // The months of these histories are two: a cap of the month counts both, which only makes the law weaker.
+  // These histories lie in two months and days: caps of those count both, which only makes the law weaker.
   const caps = new Map(
-    keys.map(({ id, limits: { spendCap, monthlyCap } }) => [
+    keys.map(({ id, limits: { spendCap, monthlyCap, weeklyCap, dailyCap } }) => [
       id,
-      [spendCap, monthlyCap].flatMap((cap) => (cap === undefined ? [] : [newLimit(cap)])),
+      [spendCap, monthlyCap, weeklyCap, dailyCap].flatMap((cap) =>
+        cap === undefined ? [] : [newLimit(cap)],
+      ),
     ]),
   )
   /** The highest commitments of each limit since a pending request began. */

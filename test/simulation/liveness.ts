@@ -5,11 +5,13 @@
  * admitted; one that does not fit is a 402 only when the money is spent; a hold grows while there is money; every wait
  * ends; and a machine that was paused answers no call of a key whose revocation was acknowledged meanwhile.
  */
+
 import type { Book, Hold } from '../../src/book/contract.ts'
 import { Refusal } from '../../src/core/refusal.ts'
 import type { Clock } from '../../src/core/time.ts'
 import type { Store } from '../../src/store/port.ts'
 import type { Key } from '../../src/tenancy/key.ts'
+import { byTest } from '../by-test.ts'
 import { emptyDetail, type Reached } from './law.ts'
 import { type Commitment, createLimits, type Limits } from './limits.ts'
 import type { Link } from './network.ts'
@@ -97,24 +99,27 @@ const createScene = (stage: Stage) => {
     store = await stage.openLedger()
     // Half of the wallets are rich: their leases admit without asking the ledger.
     const deposit = BigInt(random() < 0.5 ? pick(60, 400) : pick(2_000, 4_000)) * 1_000_000n
-    await store.wallets.createWallet({ id: WALLET, orgId: 'o', name: 'w' })
+    await store.wallets.createWallet({ id: WALLET, orgId: 'o', name: 'w' }, byTest)
     await store.ledger.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: WALLET, amount: deposit })
     const budget = BigInt(pick(20, 60)) * 1_000_000n
-    await store.subWallets.createSubWallet({ id: 'named', walletId: WALLET, label: 'named', budget })
+    await store.subWallets.createSubWallet({ id: 'named', walletId: WALLET, label: 'named', budget }, byTest)
     const cap = () => BigInt(pick(10, 60)) * 1_000_000n
     const own = [{}, { spendCap: cap() }, { monthlyCap: cap() }, { spendCap: cap() }, {}]
     for (const [index, ofKey] of own.entries())
       keys.push(
-        await store.keys.createKey({
-          id: `k${index}`,
-          hash: `h${index}`,
-          orgId: 'o',
-          walletId: WALLET,
-          label: 'k',
-          prefix: 'k',
-          limits: ofKey,
-          ...(index === 3 ? { parentId: 'k1' } : {}),
-        }),
+        await store.keys.createKey(
+          {
+            id: `k${index}`,
+            hash: `h${index}`,
+            orgId: 'o',
+            walletId: WALLET,
+            label: 'k',
+            prefix: 'k',
+            limits: ofKey,
+            ...(index === 3 ? { parentId: 'k1' } : {}),
+          },
+          byTest,
+        ),
       )
     limits = createLimits({ keys, deposit, budgets: new Map([['named', budget]]) })
     for (let slot = 0; slot < SLOTS; slot++) begin(slot)
@@ -206,7 +211,7 @@ const createScene = (stage: Stage) => {
   const grow = async (process: Process, hold: Hold, asked: Commitment, keyId: string): Promise<bigint> => {
     const before = hold.amount()
     const more = asked.more(before)
-    const extended = await hold.extend(before * 2n, before / 2n, true)
+    const extended = (await hold.extend(before * 2n, before / 2n, true)) === 'extended'
     // A hold that moves to another lease, because a day began for example, counts twice for a moment.
     const fits = more.fits(before)
     if (!extended) more.drop()
@@ -270,7 +275,7 @@ const createScene = (stage: Stage) => {
     recoveredAt = world.now() + ms + RECOVERY_MS
     process.pause(ms)
     hit('calm: paused')
-    await other.book.changeKey(`k${index}`, { disabledReason: 'operator', byCreator: true })
+    await other.book.changeKey(`k${index}`, { disabledReason: 'operator', byCreator: true }, byTest)
     revoked.set(`k${index}`, world.now())
     while (process.paused()) await sleep(1)
     for (let calls = 0; calls < 4; calls++) {

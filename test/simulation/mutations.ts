@@ -5,7 +5,7 @@
  * What virtual time cannot show breaks a test of the real engine instead.
  *
  * The seed that caught a mutation last is tried first (`caught-at.json`), then up to 400 others. Options: --only <name>;
- * --sixth plays a sixth of them, another each day; --note writes the seeds down.
+ * --one-of <n> plays an nth of them, another each day; --note writes the seeds down.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -15,8 +15,12 @@ const root = resolve(import.meta.dir, '../..')
 const mutate = join(import.meta.dir, 'mutate.ts')
 const noted = join(import.meta.dir, 'caught-at.json')
 const caughtAt: Record<string, number> = JSON.parse(readFileSync(noted, 'utf8'))
-const option = process.argv.indexOf('--only')
-const only = option < 0 ? undefined : process.argv[option + 1]
+const optionOf = (name: string): string | undefined => {
+  const at = process.argv.indexOf(name)
+  return at < 0 ? undefined : process.argv[at + 1]
+}
+const only = optionOf('--only')
+const share = Number(optionOf('--one-of') ?? 1)
 
 /** The output of a failed run, with a rule broken where one is named; undefined when the run passed. */
 const run = async (broken: string | undefined, ...args: string[]): Promise<string | undefined> => {
@@ -90,7 +94,7 @@ const caught = async (mutation: Mutation): Promise<string | undefined> => {
 
 const DAY_MS = 86_400_000
 const today = Math.floor(Date.now() / DAY_MS)
-const isToday = (at: number): boolean => !process.argv.includes('--sixth') || (at + today) % 6 === 0
+const isToday = (at: number): boolean => (at + today) % share === 0
 const queue = mutations.filter(({ name }, at) => isToday(at) && (only === undefined || name.includes(only)))
 let [passed, failed, stale] = [0, 0, 0]
 // Of those too that are not played today.

@@ -1,6 +1,6 @@
 /** The catalogue of a gateway with one model of one vendor. */
 import type { Model } from '../../src/core/model.ts'
-import type { Offering } from '../../src/gateway/gateway.ts'
+import type { Offering } from '../../src/gateway/parts/gateway.ts'
 import type { VendorSetup } from '../../src/vendors/setup.ts'
 import type { Vendor } from '../../src/vendors/vendor.ts'
 

@@ -5,7 +5,9 @@
  * The law: under one Idempotency-Key at most one payment is taken and at most one call is charged, and what was taken
  * and not used comes back.
  */
+
 import type { Store } from '../../src/store/port.ts'
+import { byTest } from '../by-test.ts'
 import type { Reached } from './law.ts'
 import { offersIn, sign } from './payloads.ts'
 import { hash, startProcess, UNIT } from './process.ts'
@@ -108,9 +110,9 @@ export const runPaidAgain = (seed: number, reached: Reached): void => {
 
   const run = async (): Promise<void> => {
     store = await stage.openLedger()
-    await store.wallets.createWallet({ id: WALLET, orgId: 'o', name: 'w' })
+    await store.wallets.createWallet({ id: WALLET, orgId: 'o', name: 'w' }, byTest)
     const named = { orgId: 'o', walletId: WALLET, label: 'k', prefix: 'k', limits: {} }
-    await store.keys.createKey({ id: 'k', hash: hash(BEARER), ...named })
+    await store.keys.createKey({ id: 'k', hash: hash(BEARER), ...named }, byTest)
     begin(0)
     begin(1)
     await sleep(1_000)

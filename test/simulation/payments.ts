@@ -7,6 +7,7 @@ import { silentLog } from '../../src/core/log.ts'
 import type { Nano } from '../../src/core/money.ts'
 import { GUESTS_KEY, openX402 } from '../../src/payment/x402.ts'
 import type { Store } from '../../src/store/port.ts'
+import { byTest } from '../by-test.ts'
 import { offersIn, sign } from './payloads.ts'
 import { hash, type Running, UNIT, x402Options } from './process.ts'
 import { createChain } from './rail.ts'
@@ -260,16 +261,19 @@ export const createPayments = (parts: PaymentParts): Payments => {
     setUp: async () => {
       const store = parts.store()
       for (const id of [BEARER_WALLET, ...CHANGE_WALLETS])
-        await store.wallets.createWallet({ id, orgId: 'o', name: id })
-      await store.keys.createKey({
-        id: BEARER_KEY,
-        hash: hash(BEARER),
-        orgId: 'o',
-        walletId: BEARER_WALLET,
-        label: 'pays by x402',
-        prefix: 'k',
-        limits: random() < 0.5 ? {} : { spendCap: BigInt(pick(3, 30)) * 1_000_000n },
-      })
+        await store.wallets.createWallet({ id, orgId: 'o', name: id }, byTest)
+      await store.keys.createKey(
+        {
+          id: BEARER_KEY,
+          hash: hash(BEARER),
+          orgId: 'o',
+          walletId: BEARER_WALLET,
+          label: 'pays by x402',
+          prefix: 'k',
+          limits: random() < 0.5 ? {} : { spendCap: BigInt(pick(3, 30)) * 1_000_000n },
+        },
+        byTest,
+      )
     },
     open: (process) => openShop(world, process, chain.railOf(process.alive)),
     buy,

@@ -5,8 +5,8 @@ import type { Outbox } from '../../src/book/outbox.ts'
 import { silentLog } from '../../src/core/log.ts'
 import type { Nano } from '../../src/core/money.ts'
 import type { Clock } from '../../src/core/time.ts'
-import type { Gateway } from '../../src/gateway/gateway.ts'
 import { openGateway } from '../../src/gateway/open-gateway.ts'
+import type { Gateway } from '../../src/gateway/parts/gateway.ts'
 import type { X402Options } from '../../src/payment/x402/offer.ts'
 import { callSettings } from '../../src/settings/calls.ts'
 import { readSettings } from '../../src/settings/setting.ts'
@@ -35,13 +35,14 @@ type Start = Connection & {
   /** By default one that runs at a rate of its own, until the process dies. */
   readonly clock?: Clock
   readonly outbox?: (instance: string) => Outbox
+  readonly keptMost?: number
 }
 
 /** Starts a process; its book serves as soon as it has reached the ledger. */
 export const startProcess = (
   world: World,
   ledger: Store,
-  { longestCallMs, outbox, clock: given, ...connection }: Start,
+  { longestCallMs, outbox, clock: given, keptMost, ...connection }: Start,
 ): Running => {
   const { name: instance } = connection
   const { alive } = connection.link
@@ -56,6 +57,7 @@ export const startProcess = (
     log: silentLog,
     outbox: outbox?.(instance),
     longestCallMs,
+    keptMost,
   })
   void book.start()
   return { instance, alive, clock, random, store, book, longestCallMs }
@@ -102,6 +104,8 @@ export const gatewayOf = async (
     guestRpm: 1_000_000,
     keySharePercent: 100,
     overloadMs: 250,
+    // No caller here asks for anything that is kept.
+    responsesKeptMs: 0,
     // Real timers never fire in virtual time; the vendor ends every request itself.
     timeouts: { firstByteMs: 60_000, idleMs: 60_000, totalMs },
   }

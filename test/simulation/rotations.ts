@@ -2,14 +2,25 @@
  * Keys that get new values while calls, changes and deaths go on. Their callers use the old values and the new ones in
  * turn, and all of them together may do what one could.
  */
+
+import { monthOf } from '../../src/core/time.ts'
 import type { Store } from '../../src/store/port.ts'
 import { isRevoked, type Key } from '../../src/tenancy/key.ts'
+import { byTest } from '../by-test.ts'
 import type { Stage } from './stage.ts'
+import { EPOCH } from './world.ts'
 
 type Value = { readonly id: string; readonly hash: string }
 
 /** A call that was charged exactly. */
-type Charged = { readonly cost: bigint; readonly keyId: string; readonly newMonth: boolean }
+type Charged = {
+  readonly cost: bigint
+  readonly keyId: string
+  /** Whether it was admitted in the new month. */
+  readonly newMonth: boolean
+  /** When it ended, after the start of the history. */
+  readonly endedMs: number
+}
 
 type RotationParts = Stage & {
   readonly store: () => Store
@@ -43,7 +54,7 @@ export const createRotations = ({ world, hit, fail, guard, store, isLoading, rev
     revokedAt.set(made.id, world.now())
     after(pick(200, 3_000), () => {
       revokedAt.delete(made.id)
-      guard(store().keys.changeKey(made.id, { disabledReason: null, byCreator: true }))
+      guard(store().keys.changeKey(made.id, { disabledReason: null, byCreator: true }, byTest))
     })
   }
 
@@ -54,14 +65,17 @@ export const createRotations = ({ world, hit, fail, guard, store, isLoading, rev
     if (key === undefined) return fail('a key vanished')
     const { ancestors, subWallet, walletId, orgId, label, prefix, limits } = key
     const id = `k${index}.${all.length}`
-    const made = await store().keys.createKey({
-      id,
-      hash: `hash of ${id}`,
-      ...{ walletId, orgId, label, prefix, limits },
-      replaces: old.id,
-      ...(ancestors[0] === undefined ? {} : { parentId: ancestors[0] }),
-      ...(subWallet === undefined ? {} : { subWallet }),
-    })
+    const made = await store().keys.createKey(
+      {
+        id,
+        hash: `hash of ${id}`,
+        ...{ walletId, orgId, label, prefix, limits },
+        replaces: old.id,
+        ...(ancestors[0] === undefined ? {} : { parentId: ancestors[0] }),
+        ...(subWallet === undefined ? {} : { subWallet }),
+      },
+      byTest,
+    )
     all.push({ id, hash: `hash of ${id}` })
     hit('key rotated')
     const wasOff = revoked !== undefined && revoked <= world.now() && revokedAt.get(old.id) === revoked
@@ -78,10 +92,16 @@ export const createRotations = ({ world, hit, fail, guard, store, isLoading, rev
       const sum = (calls: readonly Charged[]) => calls.reduce((total, { cost }) => total + cost, 0n)
       const newest = await store().keys.spend(all.at(-1)?.id ?? '')
       if (newest.spent < sum(own)) fail('a rotated key forgot what was spent')
-      const cap = keys[index]?.limits.monthlyCap
-      for (const month of [false, true])
-        if (cap !== undefined && sum(own.filter(({ newMonth }) => newMonth === month)) > cap)
-          fail('all values of a key spent more than its cap')
+      const { monthlyCap, dailyCap, weeklyCap } = keys[index]?.limits ?? {}
+      // The second month begins with the second day, in the same week. A hold that grows at its turn may move to the new one.
+      const months = [
+        own.filter(({ endedMs }) => monthOf(EPOCH + endedMs) === monthOf(EPOCH)),
+        own.filter(({ newMonth }) => newMonth),
+      ]
+      for (const cap of [monthlyCap, dailyCap])
+        for (const calls of months)
+          if (cap !== undefined && sum(calls) > cap) fail('all values of a key spent more than its cap')
+      if (weeklyCap !== undefined && sum(own) > weeklyCap) fail('all values of a key spent more in a week')
     }
   }
 

@@ -2,10 +2,12 @@
  * Rows of stored results, on every engine: visible when they are ready, to their key and those above it, once for each
  * place.
  */
+
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { NewAsset } from '../../src/store/calls/asset-port.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
+import { byTest } from '../by-test.ts'
 import { engines } from './engines.ts'
 
 const HOUR = 3_600_000
@@ -24,18 +26,21 @@ describe.each(engines)('$name', ({ fresh }) => {
       await store.close()
       await database.stop()
     }
-    await store.wallets.createWallet({ id: 'wal_a', orgId: 'org', name: 'a' })
+    await store.wallets.createWallet({ id: 'wal_a', orgId: 'org', name: 'a' }, byTest)
     for (const [id, parentId] of [['above'], ['own', 'above'], ['below', 'own'], ['other']] as const)
-      await store.keys.createKey({
-        id,
-        hash: id,
-        orgId: 'org',
-        walletId: 'wal_a',
-        label: id,
-        prefix: id,
-        limits: {},
-        ...(parentId === undefined ? {} : { parentId }),
-      })
+      await store.keys.createKey(
+        {
+          id,
+          hash: id,
+          orgId: 'org',
+          walletId: 'wal_a',
+          label: id,
+          prefix: id,
+          limits: {},
+          ...(parentId === undefined ? {} : { parentId }),
+        },
+        byTest,
+      )
   })
   afterAll(() => stop())
 

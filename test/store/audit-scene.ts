@@ -1,9 +1,11 @@
 /** Books with a row of every kind: calls of a tenant, on credit, by x402; refunds, trials, invoices, payments taken back. */
+
 import type { Nano } from '../../src/core/money.ts'
 import { creditAccountOf, type UsageDetail } from '../../src/ledger/types.ts'
 import type { StoreAddress } from '../../src/store/engine/open-engine.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
+import { byTest } from '../by-test.ts'
 import { batchOf, CENT, detailFor } from './world.ts'
 
 const START = Date.UTC(2026, 10, 20, 12)
@@ -66,28 +68,34 @@ export const bookScene = async (database: {
   const address: StoreAddress = { ...database, now: () => now }
   const store = await openStore(address)
   const { call, open } = callsOf(store)
-  await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' })
-  await store.wallets.createWallet({ id: 'v', orgId: 'o2', name: 'v' })
+  await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' }, byTest)
+  await store.wallets.createWallet({ id: 'v', orgId: 'o2', name: 'v' }, byTest)
   await store.ledger.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount: 1_000n * CENT })
   await store.ledger.post({ kind: 'grant', ref: 'gift', debit: 'promo', credit: 'v', amount: CENT })
   const key = { orgId: 'o', walletId: 'w', label: 'l', prefix: 'p' }
   const limits = { spendCap: 500n * CENT, monthlyCap: 400n * CENT }
-  await store.keys.createKey({ ...key, id: 'maker', hash: 'h1', limits })
-  await store.keys.createKey({
-    ...key,
-    id: 'k',
-    hash: 'h2',
-    parentId: 'maker',
-    limits: { spendCap: 300n * CENT },
-  })
-  await store.subWallets.createSubWallet({
-    id: 's',
-    walletId: 'w',
-    makerId: 'k',
-    label: 's',
-    budget: 100n * CENT,
-  })
-  await store.wallets.changeWalletRules('w', { dailyLimit: 200n * CENT })
+  await store.keys.createKey({ ...key, id: 'maker', hash: 'h1', limits }, byTest)
+  await store.keys.createKey(
+    {
+      ...key,
+      id: 'k',
+      hash: 'h2',
+      parentId: 'maker',
+      limits: { spendCap: 300n * CENT },
+    },
+    byTest,
+  )
+  await store.subWallets.createSubWallet(
+    {
+      id: 's',
+      walletId: 'w',
+      makerId: 'k',
+      label: 's',
+      budget: 100n * CENT,
+    },
+    byTest,
+  )
+  await store.wallets.changeWalletRules('w', { dailyLimit: 200n * CENT }, byTest)
   const folded = await call({ keyId: 'k', leaseId: 'i:1', sub: 's' }, 'c1', 'w')
   await store.ledger.giveBack(folded, CENT)
   await store.ledger.post({ kind: 'refund', ref: 'c1', debit: 'revenue', credit: 'w', amount: 100n })
@@ -100,9 +108,9 @@ export const bookScene = async (database: {
     detail: detail('k'),
   }
   await store.ledger.commit(batchOf('i', { settles: [gone] }))
-  await store.credit.grantCredit({ walletId: 'w', limit: 50n * CENT, netDays: 14 })
+  await store.credit.grantCredit({ walletId: 'w', limit: 50n * CENT, netDays: 14 }, byTest)
   await call({ keyId: 'maker', leaseId: 'i:2', payer: creditAccountOf('w') }, 'c2', creditAccountOf('w'))
-  await store.funding.openCheckout({ id: 'o1', walletId: 'w', amount: 20n * CENT })
+  await store.funding.openCheckout({ id: 'o1', walletId: 'w', amount: 20n * CENT }, byTest)
   await store.funding.creditPayment({ checkoutId: 'o1', payment: 'pi_1', amount: 20n * CENT })
   await store.funding.takeBack({ id: 're_1', payment: 'pi_1', outstanding: 5n * CENT })
   await store.community.claimTrial({

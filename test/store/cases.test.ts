@@ -6,6 +6,7 @@ import type { CommitBatch, Settle } from '../../src/ledger/types.ts'
 import { Violation } from '../../src/store/engine/engine.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
+import { byTest } from '../by-test.ts'
 import { engines, stopSound } from './engines.ts'
 import { CENT, detailFor } from './world.ts'
 
@@ -30,7 +31,7 @@ for (const engine of engines) {
     const begin = async (limits = {}) => {
       wallet += 1
       const [walletId, keyId] = [`w${wallet}`, `k${wallet}`]
-      await store.wallets.createWallet({ id: walletId, orgId: 'o', name: walletId })
+      await store.wallets.createWallet({ id: walletId, orgId: 'o', name: walletId }, byTest)
       await store.ledger.post({
         kind: 'topup',
         ref: walletId,
@@ -38,15 +39,18 @@ for (const engine of engines) {
         credit: walletId,
         amount: 20n * CENT,
       })
-      await store.keys.createKey({
-        id: keyId,
-        hash: keyId,
-        orgId: 'o',
-        walletId,
-        label: '',
-        prefix: '',
-        limits,
-      })
+      await store.keys.createKey(
+        {
+          id: keyId,
+          hash: keyId,
+          orgId: 'o',
+          walletId,
+          label: '',
+          prefix: '',
+          limits,
+        },
+        byTest,
+      )
       const lease = async (instance: string, need: Nano): Promise<string> => {
         const leaseId = `${walletId} ${instance} ${now}`
         const result = await store.ledger.lend({
@@ -238,7 +242,7 @@ for (const engine of engines) {
       const leaseId = await lease('i', 10n * CENT)
       await open('i', 'c', leaseId, 6n * CENT)
       await commit('i', { settles: [settle('c', leaseId, 6n * CENT)] })
-      await store.wallets.changeWalletRules(walletId, { dailyLimit: 1n })
+      await store.wallets.changeWalletRules(walletId, { dailyLimit: 1n }, byTest)
       // For its process the first call still holds six cents of ten, so a call of two needs nothing more.
       const known = { held: 6n * CENT, free: 4n * CENT }
       const call = { need: 2n * CENT - known.free, want: 2n * CENT, useful: 1n, ttlMs: 10_000 }
@@ -257,17 +261,17 @@ for (const engine of engines) {
         prefix: '',
         limits: {},
       }
-      await expect(store.keys.createKey({ ...key, parentId: one.keyId })).rejects.toThrow(
+      await expect(store.keys.createKey({ ...key, parentId: one.keyId }, byTest)).rejects.toThrow(
         'must use the wallet of its parent',
       )
       const sub = { id: `sub of ${one.walletId}`, walletId: one.walletId, label: '', budget: CENT }
-      await store.subWallets.createSubWallet(sub)
-      await expect(store.subWallets.createSubWallet({ ...sub, walletId: other.walletId })).rejects.toThrow(
-        'another wallet',
-      )
-      await expect(store.keys.createKey({ ...key, subWallet: `sub of ${one.walletId}` })).rejects.toThrow(
-        'sub-wallet',
-      )
+      await store.subWallets.createSubWallet(sub, byTest)
+      await expect(
+        store.subWallets.createSubWallet({ ...sub, walletId: other.walletId }, byTest),
+      ).rejects.toThrow('another wallet')
+      await expect(
+        store.keys.createKey({ ...key, subWallet: `sub of ${one.walletId}` }, byTest),
+      ).rejects.toThrow('sub-wallet')
     })
   })
 }

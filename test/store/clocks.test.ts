@@ -1,7 +1,9 @@
 /** A database clock that was hours ahead and was set right: nothing stays locked for those hours, on every engine. */
+
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
+import { byTest } from '../by-test.ts'
 import { brokenLaws, engines } from './engines.ts'
 import { batchOf, CENT, createOneKey } from './world.ts'
 
@@ -43,6 +45,7 @@ for (const engine of engines)
 
     test('money that a process leased before it was killed comes back', async () => {
       now += HOURS
+      await store.instances.beat('dead', undefined)
       expect(await lend('dead', 100n * CENT)).toMatchObject({ outcome: 'lent' })
       now -= HOURS
       await reapFor(75)
@@ -51,6 +54,7 @@ for (const engine of engines)
 
     test('a call that a killed process had open is charged its checkpoint and closed', async () => {
       now += HOURS
+      await store.instances.beat('dead', undefined)
       const lease = await lend('dead', 100n * CENT)
       if (lease.outcome !== 'lent') throw new Error(lease.outcome)
       const { leaseId } = lease
@@ -83,7 +87,7 @@ for (const engine of engines)
       now += HOURS
       await store.instances.beat('dead', undefined)
       now -= HOURS
-      const changed = await store.keys.changeKey('k', { disabledReason: 'operator', byCreator: true })
+      const changed = await store.keys.changeKey('k', { disabledReason: 'operator', byCreator: true }, byTest)
       expect(await unaware(changed!.at)).toEqual(['dead'])
       await reapFor(4)
       expect(await unaware(changed!.at)).toEqual([])
@@ -96,7 +100,7 @@ for (const engine of engines)
       await store.instances.beat('alive', before.at)
       const seen = now
       now -= HOURS
-      const changed = await store.keys.changeKey('k', { disabledReason: 'operator', byCreator: true })
+      const changed = await store.keys.changeKey('k', { disabledReason: 'operator', byCreator: true }, byTest)
       expect(await unaware(changed!.at)).toEqual(['alive'])
       now += 100
       const first = await store.instances.beat('alive', seen)
@@ -110,7 +114,7 @@ for (const engine of engines)
 
     test('a change made under the wrong clock is acknowledged under the right one', async () => {
       now += HOURS
-      const changed = await store.keys.changeKey('k', { disabledReason: 'operator', byCreator: true })
+      const changed = await store.keys.changeKey('k', { disabledReason: 'operator', byCreator: true }, byTest)
       now -= HOURS
       const first = await store.instances.beat('alive', undefined)
       expect(first.changed.map(({ id }) => id)).toEqual(['k'])
@@ -147,7 +151,7 @@ for (const engine of engines)
 
     test('an alert that was not taken is sent again', async () => {
       now += HOURS
-      await store.wallets.changeWalletRules('w', rules)
+      await store.wallets.changeWalletRules('w', rules, byTest)
       const [before, after] = await dueAgain(() => store.wallets.takeAlerts(10))
       expect(before).toHaveLength(1)
       expect(after).toHaveLength(1)
@@ -171,9 +175,9 @@ for (const engine of engines)
 
     test('a top-up without an answer is asked for again, and given up while Stripe still knows it', async () => {
       now += HOURS
-      await store.funding.openCheckout({ id: 'first', walletId: 'w', amount: CENT })
+      await store.funding.openCheckout({ id: 'first', walletId: 'w', amount: CENT }, byTest)
       await store.funding.savePaymentMethod({ checkoutId: 'first', customer: 'cus', method: 'pm', at: 1 })
-      await store.wallets.changeWalletRules('w', rules)
+      await store.wallets.changeWalletRules('w', rules, byTest)
       const due = () => store.funding.dueTopUps({ newId: () => `top-up-${now}`, dailyMax: 100n * CENT })
       const [before, after] = await dueAgain(due)
       expect(before).toHaveLength(1)
@@ -184,8 +188,8 @@ for (const engine of engines)
     })
 
     test("a wallet that reached its day's maximum is topped up the next day", async () => {
-      await store.wallets.changeWalletRules('w', rules)
-      await store.funding.openCheckout({ id: 'first', walletId: 'w', amount: CENT })
+      await store.wallets.changeWalletRules('w', rules, byTest)
+      await store.funding.openCheckout({ id: 'first', walletId: 'w', amount: CENT }, byTest)
       await store.funding.savePaymentMethod({ checkoutId: 'first', customer: 'cus', method: 'pm', at: 1 })
       const due = async () =>
         (await store.funding.dueTopUps({ newId: () => `top-up-${now}`, dailyMax: 50n * CENT })).length

@@ -1,7 +1,9 @@
 /** What may happen to a store, as random commands; each knows what the store must answer and changes the model. */
+
 import { deepEqual, equal, rejects } from 'node:assert/strict'
 import { nextDayStart } from '../../src/core/time.ts'
 import { Overdrawn, ReplayConflict } from '../../src/store/faults.ts'
+import { byTest } from '../by-test.ts'
 import {
   extend,
   moves,
@@ -70,6 +72,20 @@ const giveBack: Command = async (world, { a, b }) => {
   lease.recall = false
 }
 
+/** An instance gives up some of its leases, and one that is not its own. */
+const release: Command = async (world, { a, b }) => {
+  const { model, store } = world
+  const instance = pick(model.instances, a) ?? ''
+  const own = model.leases.filter((l) => l.instance === instance && (b % 2 === 0 || l.state === 'open'))
+  const named = [...own.slice(b % 3), ...model.leases.slice(0, 1)]
+  for (const lease of named.filter((l) => l.instance === instance)) fence(model, lease)
+  if (own.length > 0) saw(world, 'given up')
+  await store.ledger.release(
+    instance,
+    named.map(({ id }) => id),
+  )
+}
+
 const refund: Command = async (world, { a, b }) => {
   const { model, store, n } = world
   const call = pick(
@@ -92,14 +108,15 @@ const change: Command = async ({ model, store }, { a, b, c }) => {
   const key = pick(model.keys, a)
   if (key === undefined) return
   const value = c % 4 === 0 ? null : BigInt(c % 50) * CENT
-  const name = pick(['spendCap', 'monthlyCap', 'stopAt'] as const, b) ?? 'stopAt'
-  await store.keys.changeKey(key.id, { [name]: value, byCreator: true })
-  const cap = { spendCap: 'spend_cap', monthlyCap: 'monthly_cap', stopAt: undefined }[name]
+  const name = pick(['spendCap', 'monthlyCap', 'weeklyCap', 'dailyCap', 'stopAt'] as const, b) ?? 'stopAt'
+  await store.keys.changeKey(key.id, { [name]: value, byCreator: true }, byTest)
+  const disables: Partial<Record<typeof name, string>> = { spendCap: 'spend_cap', monthlyCap: 'monthly_cap' }
+  const cap = disables[name]
   for (const one of [key, ...key.replaced]) {
     const { [name]: old, ...rest } = one.limits
     one.limits = value === null ? rest : { ...rest, [name]: value }
     one.version += 1
-    if (one.reason === cap && old !== undefined && (value === null || value > old)) {
+    if (cap !== undefined && one.reason === cap && old !== undefined && (value === null || value > old)) {
       delete one.reason
       delete one.month
     }
@@ -116,7 +133,10 @@ const rotate: Command = async (world, { a }) => {
   const { wallet, limits, parentId, sub, reason, month } = named
   const parent = model.keys.find(({ id }) => id === parentId)
   const id = `rotated-${n}`
-  await store.keys.createKey({ ...newKeyOf({ id, wallet, limits, parentId, sub }), replaces: named.id })
+  await store.keys.createKey(
+    { ...newKeyOf({ id, wallet, limits, parentId, sub }), replaces: named.id },
+    byTest,
+  )
   for (const key of model.keys.filter(({ line }) => line.includes(newest.id))) {
     key.line.push(id)
     key.version += 1
@@ -135,21 +155,52 @@ const rotate: Command = async (world, { a }) => {
   })
 }
 
-/** Another ceiling of the sub-wallet, or another daily limit of a wallet. */
+/** Another ceiling of a sub-wallet, or another daily limit of a wallet. */
 const limit: Command = async ({ model, store }, { a, b }) => {
   const amount = BigInt(1 + (b % 30)) * CENT
   if (a % 2 === 0) {
-    const owner = { id: 'plain', walletId: 'wallet-a', ancestors: [] }
-    const changed = await store.subWallets.changeSubWallet(owner, 'sub-1', { budget: amount })
+    const sub = pick(model.subs, a >> 1)
+    if (sub === undefined) return
+    const changed = await store.subWallets.changeSubWallet(
+      { walletId: sub.wallet },
+      sub.id,
+      { budget: amount },
+      byTest,
+    )
     equal(changed?.sub.budget, amount)
-    return void model.subs.set('sub-1', amount)
+    sub.budget = amount
+    return
   }
   const wallet = pick(model.wallets, a >> 1) ?? ''
   const after = b % 4 === 0 ? undefined : amount
-  const { known } = await store.wallets.changeWalletRules(wallet, { dailyLimit: after ?? null })
+  const { known } = await store.wallets.changeWalletRules(wallet, { dailyLimit: after ?? null }, byTest)
   equal(known.rules.dailyLimit, after)
   if (after === undefined) model.dailyLimits.delete(wallet)
   else model.dailyLimits.set(wallet, after)
+}
+
+/** Binds a key and all below it to a sub-wallet of its wallet, or releases them. What binds a key above it stays. */
+const bind: Command = async (world, { a, b }) => {
+  const { model, store } = world
+  const key = pick(model.keys, a)
+  const of = model.subs.filter(({ wallet }) => wallet === key?.wallet)
+  if (key === undefined || of.length === 0) return
+  const wish = b % 2 === 0 ? undefined : pick(of, b)?.id
+  const above = model.keys.find((one) => one !== key && key.line.includes(one.id) && one.sub !== undefined)
+  const [before, now] = [key.sub, above?.sub ?? wish]
+  const changed = await store.keys.changeKey(key.id, { subWallet: wish ?? null, byCreator: true }, byTest)
+  equal(changed?.key.subWallet, now)
+  key.version += 1
+  if (before === now) return
+  saw(world, now === undefined ? 'released' : 'bound')
+  const below = model.keys.filter((one) => one !== key && one.line.includes(key.id))
+  const follow = below.filter(({ sub }) => (now === undefined ? sub === before : sub !== now))
+  for (const one of follow) one.version += 1
+  for (const one of [key, ...follow]) {
+    if (now === undefined) delete one.sub
+    else one.sub = now
+    for (const lease of model.leases.filter((l) => l.key === one)) fence(model, lease)
+  }
 }
 
 const toggle: Command = async ({ model, store }, { a, b }) => {
@@ -157,7 +208,7 @@ const toggle: Command = async ({ model, store }, { a, b }) => {
   if (key === undefined) return
   const reason = pick(['self', 'operator', null] as const, b) ?? null
   const byCreator = b % 2 === 0
-  const result = await store.keys.changeKey(key.id, { disabledReason: reason, byCreator })
+  const result = await store.keys.changeKey(key.id, { disabledReason: reason, byCreator }, byTest)
   key.version += 1
   if (key.reason === 'operator' && !byCreator) return equal(result?.key.disabledReason, 'operator')
   delete key.month
@@ -172,6 +223,7 @@ const fence = (model: Model, lease: ModelLease): void => {
   if (lease.state !== 'open') return
   lease.left = model.heldOn(lease)
   lease.recall = false
+  lease.expires = Math.min(lease.expires, model.now)
   lease.state = model.calls.some((call) => call.open && call.lease === lease) ? 'quarantined' : 'closed'
 }
 
@@ -270,10 +322,12 @@ export const commands = {
   several,
   resend,
   giveBack,
+  release,
   refund,
   change,
   rotate,
   limit,
+  bind,
   toggle,
   tick,
   crash,

@@ -6,6 +6,7 @@ import type { Nano } from '../../src/core/money.ts'
 import type { CommitBatch, CommitResult } from '../../src/ledger/types.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
+import { byTest } from '../by-test.ts'
 import { postgresForTests, type TestDatabase } from '../postgres.ts'
 import { seed } from '../seed.ts'
 import { CENT, detailFor } from './world.ts'
@@ -114,19 +115,22 @@ describe('three processes on one PostgreSQL', () => {
   test('keep every law while they compete for the last money and lose their connections', async () => {
     const [first] = stores
     if (first === undefined) throw new Error('no store')
-    await first.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' })
+    await first.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' }, byTest)
     await first.ledger.post({ kind: 'topup', ref: 'p', debit: 'cash', credit: 'w', amount: 300n * CENT })
     const make = (id: string, limits: object, parentId?: string) =>
-      first.keys.createKey({
-        id,
-        hash: id,
-        orgId: 'o',
-        walletId: 'w',
-        label: '',
-        prefix: '',
-        limits,
-        ...(parentId === undefined ? {} : { parentId }),
-      })
+      first.keys.createKey(
+        {
+          id,
+          hash: id,
+          orgId: 'o',
+          walletId: 'w',
+          label: '',
+          prefix: '',
+          limits,
+          ...(parentId === undefined ? {} : { parentId }),
+        },
+        byTest,
+      )
     await make('maker', { spendCap: 150n * CENT })
     await make('child', { monthlyCap: 90n * CENT }, 'maker')
     await make('other', {}, 'maker')
@@ -155,9 +159,11 @@ describe('three processes on one PostgreSQL', () => {
       for (let round = 0; !isOver(); round += 1) {
         const cap = BigInt(100 + (round % 60)) * CENT
         await store.keys
-          .changeKey('maker', { spendCap: cap, disabledReason: null, byCreator: true })
+          .changeKey('maker', { spendCap: cap, disabledReason: null, byCreator: true }, byTest)
           .catch(() => undefined)
-        await store.keys.changeKey('child', { disabledReason: null, byCreator: true }).catch(() => undefined)
+        await store.keys
+          .changeKey('child', { disabledReason: null, byCreator: true }, byTest)
+          .catch(() => undefined)
         const broken = await store.ledger.audit().then(
           (rows) => rows.filter(({ ok }) => !ok),
           () => [],

@@ -1,8 +1,10 @@
 /** The audit's laws of funding can fail: the test breaks each by hand, and the audit reports it. */
+
 import { describe, expect, test } from 'bun:test'
 import { creditAccountOf } from '../../src/ledger/types.ts'
 import { openEngine } from '../../src/store/engine/open-engine.ts'
 import { openStore } from '../../src/store/open-store.ts'
+import { byTest } from '../by-test.ts'
 import { brokenLaws, engines } from './engines.ts'
 
 const transfer = (
@@ -19,11 +21,12 @@ const balance = (account: string, by: number) =>
   `update account set balance = balance + ${by}, lowest = case when balance + ${by} < lowest then balance + ${by} else lowest end
    where id = '${account}'`
 const line = creditAccountOf('w')
+const DAY_MS = 86_400_000
 const invoice = (
   serial: number,
   more: { brought?: number; used?: number; paid?: string; endsAt?: number },
 ) => {
-  const { brought = 0, used = 0, paid, endsAt = serial } = more
+  const { brought = 0, used = 0, paid, endsAt = serial * DAY_MS } = more
   return `insert into invoice (id, account_id, serial, month, ends_at, brought, used, total, carried, issued_at, due_at, paid_at, paid_ref)
     values ('i${serial}', '${line}', ${serial}, 'm${serial}', ${endsAt}, ${brought}, ${used}, 0, ${brought + used}, 0, 0,
       ${paid === undefined ? 'null, null' : `1, '${paid}'`})`
@@ -106,8 +109,8 @@ for (const kind of engines.filter(({ lasting }) => lasting))
     ])('%s', async (_what, law, breaks) => {
       const database = await kind.fresh()
       const store = await openStore(database)
-      await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' })
-      await store.credit.grantCredit({ walletId: 'w', limit: 100n, netDays: 1 })
+      await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' }, byTest)
+      await store.credit.grantCredit({ walletId: 'w', limit: 100n, netDays: 1 }, byTest)
       const broken = async () => (await brokenLaws(store)).map(({ check }) => check)
       expect(await broken()).toEqual([])
       const engine = openEngine(database)

@@ -2,11 +2,13 @@
  * Loans, commits, revocations and the reaper on PostgreSQL, interleaved statement by statement: the laws hold in any
  * order.
  */
+
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Nano } from '../../src/core/money.ts'
 import type { CommitBatch, Settle } from '../../src/ledger/types.ts'
 import { openStore, storeOver } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
+import { byTest } from '../by-test.ts'
 import { postgresForTests, type TestDatabase } from '../postgres.ts'
 import { seed } from '../seed.ts'
 import { brokenLaws } from './engines.ts'
@@ -58,7 +60,7 @@ describe('transactions that interleave on PostgreSQL', () => {
   const setUp = async (each: number): Promise<Scene> => {
     const id = `${each}`
     const deposit = BigInt(6 + below(12)) * CENT
-    await plain.wallets.createWallet({ id: `w${id}`, orgId: 'o', name: 'w' })
+    await plain.wallets.createWallet({ id: `w${id}`, orgId: 'o', name: 'w' }, byTest)
     await plain.ledger.post({
       kind: 'topup',
       ref: `t${id}`,
@@ -67,12 +69,15 @@ describe('transactions that interleave on PostgreSQL', () => {
       amount: deposit,
     })
     const named = { orgId: 'o', walletId: `w${id}`, label: 'k', prefix: 'k' }
-    await plain.keys.createKey({
-      id: `k${id}`,
-      hash: `h${id}`,
-      ...named,
-      limits: { spendCap: deposit - CENT },
-    })
+    await plain.keys.createKey(
+      {
+        id: `k${id}`,
+        hash: `h${id}`,
+        ...named,
+        limits: { spendCap: deposit - CENT },
+      },
+      byTest,
+    )
     return { id, deposit, revoked: false, charges: new Map(), seen: new Set() }
   }
 
@@ -131,16 +136,20 @@ describe('transactions that interleave on PostgreSQL', () => {
     const keyId = `r${id}`
     const named = { orgId: 'o', walletId: `w${id}`, label: 'r', prefix: 'r' }
     const limits = { spendCap: deposit - CENT }
-    await store.keys.createKey({ id: keyId, hash: `hr${id}`, ...named, limits, replaces: `k${id}` })
+    await store.keys.createKey({ id: keyId, hash: `hr${id}`, ...named, limits, replaces: `k${id}` }, byTest)
     scene.seen.add('rotated')
     await serve(scene, store, { instance: `${id}.r`, callId: `${id} r`, keyId })
   }
 
   const revoke = async (scene: Scene): Promise<void> => {
-    const changed = await stores[1]?.keys.changeKey(`k${scene.id}`, {
-      disabledReason: 'operator',
-      byCreator: true,
-    })
+    const changed = await stores[1]?.keys.changeKey(
+      `k${scene.id}`,
+      {
+        disabledReason: 'operator',
+        byCreator: true,
+      },
+      byTest,
+    )
     scene.revoked = changed !== undefined
   }
 
@@ -208,9 +217,10 @@ describe('transactions that interleave on PostgreSQL', () => {
       await rotate(scene, plain)
       const named = { orgId: 'o', walletId: `w${scene.id}`, label: 's', prefix: 's', limits: {} }
       await conductor.play([
-        async () => void (await stores[0]?.keys.changeKey(next, { spendCap: CENT, byCreator: true })),
-        async () => void (await stores[1]?.keys.deleteKey(old)),
-        async () => void (await stores[1]?.keys.createKey({ id: last, hash: last, ...named, replaces: old })),
+        async () => void (await stores[0]?.keys.changeKey(next, { spendCap: CENT, byCreator: true }, byTest)),
+        async () => void (await stores[1]?.keys.deleteKey(old, false, byTest)),
+        async () =>
+          void (await stores[1]?.keys.createKey({ id: last, hash: last, ...named, replaces: old }, byTest)),
       ])
       const key = await plain.keys.key(old)
       expect([key?.deleted, key?.above, key?.limits]).toEqual([true, [next, last], { spendCap: CENT }])

@@ -1,9 +1,11 @@
 /** Keys in the store: which of them manage their wallet, and that none escapes a change of all keys below a key. */
+
 import { describe, expect, test } from 'bun:test'
 import type { NewKey } from '../../src/store/accounts/tenancy-port.ts'
 import { migrate, migrations } from '../../src/store/engine/migrate.ts'
 import { openEngine } from '../../src/store/engine/open-engine.ts'
 import { openStore } from '../../src/store/open-store.ts'
+import { byTest } from '../by-test.ts'
 import { brokenLaws, engines, untouched } from './engines.ts'
 import { batchOf, CENT, createOneKey, detailFor } from './world.ts'
 
@@ -25,18 +27,18 @@ for (const kind of engines)
       const store = await openStore(database)
       await createOneKey(store)
       const manages = async (id: string, more: Partial<NewKey> = {}) =>
-        (await store.keys.createKey(key(id, more))).canManage
+        (await store.keys.createKey(key(id, more), byTest)).canManage
       expect((await store.keys.key('k'))?.canManage).toBe(true)
       expect([await manages('a'), await manages('b', { canManage: true })]).toEqual([false, true])
       expect([
         await manages('c', { parentId: 'k' }),
         await manages('d', { parentId: 'k', canManage: true }),
       ]).toEqual([false, true])
-      await store.wallets.createWallet({ id: 'w2', orgId: 'o', name: 'w2' })
+      await store.wallets.createWallet({ id: 'w2', orgId: 'o', name: 'w2' }, byTest)
       expect(await manages('e', { walletId: 'w2', trialUntil: 5 })).toBe(false)
       expect(await manages('f', { walletId: 'w2', canManage: false })).toBe(false)
       expect(await manages('g', { walletId: 'w2' })).toBe(false)
-      await store.wallets.createWallet({ id: 'w3', orgId: 'o', name: 'w3' })
+      await store.wallets.createWallet({ id: 'w3', orgId: 'o', name: 'w3' }, byTest)
       const atOnce = await Promise.all(['h', 'i', 'j', 'l'].map((id) => manages(id, { walletId: 'w3' })))
       expect(atOnce.filter((first) => first)).toHaveLength(1)
       await store.close()
@@ -47,7 +49,7 @@ for (const kind of engines)
       const database = await kind.fresh()
       const store = await openStore(database)
       await createOneKey(store)
-      await store.keys.createKey(key('new', { replaces: 'k' }))
+      await store.keys.createKey(key('new', { replaces: 'k' }), byTest)
       const lend = async (keyId: string) => {
         const ask = { instance: keyId, keyId, leaseId: keyId, need: CENT, want: CENT, useful: 1n }
         expect((await store.ledger.lend({ ...ask, ttlMs: 60_000 })).outcome).toBe('lent')
@@ -128,8 +130,8 @@ for (const kind of engines)
       await createOneKey(store)
       const ids = Array.from({ length: 12 }, (_, at) => `key_${String(at).padStart(2, '0')}`)
       for (const id of ids)
-        await store.keys.createKey(key(id, { parentId: 'k', prefix: `sk-${id.slice(-2)}` }))
-      await store.keys.createKey(key('deep', { parentId: 'key_03' }))
+        await store.keys.createKey(key(id, { parentId: 'k', prefix: `sk-${id.slice(-2)}` }), byTest)
+      await store.keys.createKey(key('deep', { parentId: 'key_03' }), byTest)
       const listed = async (query: Parameters<typeof store.keys.list>[0]) =>
         (await store.keys.list(query)).map(({ id }) => id)
       const all = await listed({})
@@ -146,7 +148,7 @@ for (const kind of engines)
       expect(await listed({ named: 'sk-1' })).toEqual(all.filter((id) => id.startsWith('key_1')))
       expect(await listed({ named: 'sk-07andmore' })).toEqual(['key_07'])
       expect(await listed({ named: '%' })).toEqual([])
-      await store.keys.deleteKey('deep')
+      await store.keys.deleteKey('deep', false, byTest)
       expect([await listed({ below: 'key_03' }), await listed({ below: 'key_03', deleted: true })]).toEqual([
         [],
         ['deep'],
@@ -164,17 +166,24 @@ for (const kind of engines)
       await createOneKey(store)
       for (let round = 0; round < 8; round++) {
         const top = `top${round}`
-        await store.keys.createKey(key(top, { canManage: true }))
-        await store.keys.createKey(key(`${top} middle`, { parentId: top, canManage: true }))
+        await store.keys.createKey(key(top, { canManage: true }), byTest)
+        await store.keys.createKey(key(`${top} middle`, { parentId: top, canManage: true }), byTest)
         const make = (at: number) =>
-          [store, second][at % 2]!.keys.createChild({
-            ...key(`${top} leaf ${at}`),
-            parentId: at % 3 === 0 ? top : `${top} middle`,
-          })
+          [store, second][at % 2]!.keys.createChild(
+            {
+              ...key(`${top} leaf ${at}`),
+              parentId: at % 3 === 0 ? top : `${top} middle`,
+            },
+            byTest,
+          )
         const end =
           round % 2 === 0
-            ? second.keys.deleteKey(top, true)
-            : second.keys.changeKey(top, { disabledReason: 'operator', withChildren: true, byCreator: true })
+            ? second.keys.deleteKey(top, true, byTest)
+            : second.keys.changeKey(
+                top,
+                { disabledReason: 'operator', withChildren: true, byCreator: true },
+                byTest,
+              )
         const made = await Promise.all([
           make(0),
           make(1),
@@ -201,11 +210,15 @@ for (const kind of engines)
       const database = await kind.fresh()
       const store = await openStore(database)
       await createOneKey(store)
-      await store.keys.createKey(key('leaf', { parentId: 'k' }))
+      await store.keys.createKey(key('leaf', { parentId: 'k' }), byTest)
       const ends = {
         disabled: () =>
-          store.keys.changeKey('k', { disabledReason: 'operator', withChildren: true, byCreator: true }),
-        deleted: () => store.keys.deleteKey('k', true),
+          store.keys.changeKey(
+            'k',
+            { disabledReason: 'operator', withChildren: true, byCreator: true },
+            byTest,
+          ),
+        deleted: () => store.keys.deleteKey('k', true, byTest),
       }
       for (const [name, end] of Object.entries(ends)) {
         const ask = { instance: 'asleep', keyId: 'leaf', need: CENT, want: CENT, useful: 1n, ttlMs: 60_000 }
@@ -219,7 +232,7 @@ for (const kind of engines)
         const charge = { callId, leaseId, payer: 'w', charge: 100n, excess: 0n, detail: detailFor('leaf') }
         const both = await store.ledger.commit(batchOf('asleep', { intents: [short], settles: [charge] }))
         expect(both.opened.size).toBe(0)
-        await store.keys.changeKey('k', { disabledReason: null, withChildren: true, byCreator: true })
+        await store.keys.changeKey('k', { disabledReason: null, withChildren: true, byCreator: true }, byTest)
       }
       expect(await brokenLaws(store)).toEqual([])
       await store.close()

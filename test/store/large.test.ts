@@ -1,8 +1,10 @@
 /** A ledger that has grown: calls and people find its rows by an index, and the audit takes its time. */
+
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
+import { byTest } from '../by-test.ts'
 import { postgresForTests, type TestDatabase } from '../postgres.ts'
 import { brokenLaws } from './engines.ts'
 import { batchOf, CENT, createOneKey, detailFor } from './world.ts'
@@ -19,8 +21,9 @@ beforeAll(async () => {
   sql = new SQL({ url: database.url, max: 2 })
   await createOneKey(store)
   const key = { orgId: 'o', walletId: 'w', label: '', prefix: '', limits: {} }
-  await store.keys.createKey({ ...key, id: 'top', hash: 'top' })
-  for (const id of ['low1', 'low2']) await store.keys.createKey({ ...key, parentId: 'top', id, hash: id })
+  await store.keys.createKey({ ...key, id: 'top', hash: 'top' }, byTest)
+  for (const id of ['low1', 'low2'])
+    await store.keys.createKey({ ...key, parentId: 'top', id, hash: id }, byTest)
   await sql.unsafe(`insert into transfer (kind, ref, debit, credit, amount, key_id, month, day, at)
     select 'usage', 'old' || n, 'elsewhere', 'revenue', 1, 'key' || (n % 5000), '2026-01', '2026-01-01', n
     from generate_series(1, ${ROWS}) n`)
@@ -76,13 +79,20 @@ test('what a call or a person waits for reads no table that grows with every cal
   expect((await store.receipts.chargedCall('kept'))?.charged).toBe(70n)
   await store.ledger.post({ kind: 'refund', ref: 'kept:1', debit: 'revenue', credit: 'w', amount: 1n })
   await store.keys.spend('k')
-  const span = { from: 0, to: Date.now() + 1_000, groupBy: ['day', 'model'] as const }
-  expect(await store.keys.usage({ of: { only: 'k' }, ...span })).toHaveLength(1)
-  for (const [from, rows] of [
+  const span = {
+    orgs: 'all',
+    only: {},
+    most: 10_000,
+    from: 0,
+    to: Date.now() + 1_000,
+    groupBy: ['day', 'model'],
+  } as const
+  expect(await store.reports.usage({ keyId: 'k', ...span })).toHaveLength(1)
+  for (const [tree, rows] of [
     ['k', 1],
     ['top', 0],
   ] as const)
-    expect(await store.keys.usage({ of: { from }, ...span })).toHaveLength(rows)
+    expect(await store.reports.usage({ tree, ...span })).toHaveLength(rows)
   await store.ledger.reap({ graceMs: 0, longestCallMs: 0 })
   await store.payments.dueChange(10)
   expect(await fullReads(WITH_CALLS)).toBe(before)
@@ -120,5 +130,6 @@ test('what a lease is lent, lives on and gives back by reads no table that grows
   await store.ledger.giveBack('j:1', 1n)
   expect(await store.ledger.renew('j', ['j:1'], 60_000)).toHaveLength(1)
   await store.ledger.giveBack('j:1', CENT - 1n)
+  await store.ledger.release('j', ['j:1'])
   expect(await fullReads(WITH_KEYS)).toBe(before)
 })

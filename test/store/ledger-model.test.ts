@@ -1,8 +1,10 @@
 /** The store against a plain model: the same random histories on every engine. */
+
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { openStore } from '../../src/store/open-store.ts'
-import type { Limits } from '../../src/tenancy/key.ts'
+import type { Limits } from '../../src/tenancy/limits.ts'
+import { byTest } from '../by-test.ts'
 import { commands } from './commands.ts'
 import { engines, type TestEngine } from './engines.ts'
 import { compare, Model } from './model.ts'
@@ -36,8 +38,13 @@ const history = fc.array(
 const firstKeys: readonly { id: string; wallet: string; parentId?: string; sub?: string; limits: Limits }[] =
   [
     { id: 'plain', wallet: 'wallet-a', limits: {} },
-    { id: 'maker', wallet: 'wallet-a', limits: { spendCap: 30n * CENT } },
-    { id: 'child', wallet: 'wallet-a', parentId: 'maker', limits: { monthlyCap: 9n * CENT } },
+    { id: 'maker', wallet: 'wallet-a', limits: { spendCap: 30n * CENT, weeklyCap: 20n * CENT } },
+    {
+      id: 'child',
+      wallet: 'wallet-a',
+      parentId: 'maker',
+      limits: { monthlyCap: 9n * CENT, dailyCap: 6n * CENT },
+    },
     { id: 'grandchild', wallet: 'wallet-a', parentId: 'child', sub: 'sub-1', limits: {} },
     { id: 'careful', wallet: 'wallet-b', limits: { stopAt: 5n * CENT } },
     { id: 'bound', wallet: 'wallet-a', sub: 'sub-1', limits: { spendCap: 40n * CENT } },
@@ -45,7 +52,7 @@ const firstKeys: readonly { id: string; wallet: string; parentId?: string; sub?:
 
 const begin = async ({ model, store }: World): Promise<void> => {
   for (const id of model.wallets) {
-    await store.wallets.createWallet({ id, orgId: `org of ${id}`, name: id })
+    await store.wallets.createWallet({ id, orgId: `org of ${id}`, name: id }, byTest)
     await store.ledger.post({
       kind: 'topup',
       ref: `first ${id}`,
@@ -55,15 +62,15 @@ const begin = async ({ model, store }: World): Promise<void> => {
     })
     model.move(id, 50n * CENT)
   }
-  model.subs.set('sub-1', 12n * CENT)
-  await store.subWallets.createSubWallet({
-    id: 'sub-1',
-    walletId: 'wallet-a',
-    label: 'team',
-    budget: 12n * CENT,
-  })
+  const addSub = async (id: string, maker?: string) => {
+    const [wallet, budget] = ['wallet-a', 12n * CENT]
+    model.subs.push({ id, wallet, budget, ...(maker === undefined ? {} : { maker }) })
+    const made = maker === undefined ? {} : { makerId: maker }
+    await store.subWallets.createSubWallet({ id, walletId: wallet, ...made, label: 'team', budget }, byTest)
+  }
+  await addSub('sub-1')
   for (const { id, wallet, parentId, sub, limits } of firstKeys) {
-    const key = await store.keys.createKey(newKeyOf({ id, wallet, parentId, sub, limits }))
+    const key = await store.keys.createKey(newKeyOf({ id, wallet, parentId, sub, limits }), byTest)
     model.keys.push({
       id,
       wallet,
@@ -75,6 +82,9 @@ const begin = async ({ model, store }: World): Promise<void> => {
       ...(sub === undefined ? {} : { sub }),
     })
   }
+  // Of a key with keys below it, and of a key in the middle.
+  await addSub('sub-2', 'maker')
+  await addSub('sub-3', 'child')
 }
 
 type Step = { name: keyof typeof commands; a: number; b: number; c: number }
@@ -129,12 +139,18 @@ for (const engine of engines) {
           'lend unknown_sub',
           'refused by sub_wallet',
           'refused by daily_limit_usd',
+          'refused by weekly_cap_usd',
+          'refused by daily_cap_usd',
           'key disabled by its cap',
           'maker disabled by its cap',
           'settled in quarantine',
           'orphan charged',
           'fenced: closed',
           'an old key rotated',
+          'lent under a sub-wallet of a key above',
+          'bound',
+          'given up',
+          'released',
         ]) {
           expect(seen.get(what) ?? 0, `situation "${what}"`).toBeGreaterThan(0)
         }

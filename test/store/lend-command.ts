@@ -15,7 +15,8 @@ const disableExhausted = (
   const { model } = world
   for (const owner of model.keys) {
     const caps = hopeless.filter(
-      (limit) => limit.owner === owner && limit.cap !== undefined && limit.cap - limit.spent < useful,
+      ({ name, owner: of, cap, spent }) =>
+        of === owner && cap !== undefined && cap - spent < useful && !/daily|weekly/.test(name),
     )
     if (caps.length === 0 || !model.enabled(owner)) continue
     saw(world, owner === key ? 'key disabled by its cap' : 'maker disabled by its cap')
@@ -76,9 +77,9 @@ const expectRefusal = (world: World, attempt: LoanAttempt, result: LoanRefused):
   equal(result.outcome, lacking.length === 0 ? 'recall' : spent.length === 0 ? 'held' : 'spent')
   if (result.outcome === 'spent') ok(result.required > result.available, 'needs no more than there is')
   if (result.outcome === 'recall') {
-    for (const lease of others) {
-      if (model.idleOn(lease) > 0n && short.some((limit) => limit.under(lease))) lease.recall = true
-    }
+    const need = ask.need ?? 0n
+    const lack = most(need, CENT - own) + (need + own - astray) * 16n
+    for (const limit of short) model.recall(limit, attempt.before, lack - limit.room)
     return
   }
   const version = key.version
@@ -102,14 +103,19 @@ const expectGrowth = (world: World, attempt: LoanAttempt, result: Loan): void =>
   equal(shortOf(attempt).length, 0, `lent although ${shortOf(attempt).map(({ name }) => name)} is short`)
   const available = limits.map(({ room }) => room).reduce(least)
   const need = most(ask.need ?? 0n, 0n)
+  // Where money is short, what others keep is wanted back.
+  const few = most(5n * CENT, 20n * need)
+  if (result.tight)
+    for (const limit of limits) if (limit.room < few) model.recall(limit, before, 2n * few - limit.room)
   const bound = most(need, most(available, 0n) / 2n)
   ok(result.grown >= need && result.grown <= bound, `grown ${result.grown} of ${available}`)
-  equal(result.tight, available < 5n * CENT || available < 20n * need)
+  equal(result.tight, available < few)
   const fresh: ModelLease = {
     id: result.leaseId,
     instance: ask.instance,
     key,
     month: model.month,
+    week: model.week,
     day: model.day,
     sub: ask.sub ?? key.sub,
     left: 0n,
@@ -134,9 +140,9 @@ export const lend: Command = async (world, { a, b, c }) => {
   const key = pick(model.keys, a)
   const instance = pick(model.instances, b)
   if (key === undefined || instance === undefined) return
-  // Some calls name a sub-wallet of their wallet; a bound key has its own.
-  const named = key.sub === undefined && key.wallet === 'wallet-a' && c % 3 === 0 ? 'sub-1' : undefined
-  const sub = named ?? key.sub
+  // Some calls name a sub-wallet; a bound key may name its own.
+  const named = c % 3 === 0 ? pick(model.subs, c >> 2) : undefined
+  const sub = named?.id ?? key.sub
   const before = model.ownLease(instance, key, sub)
   const own = before === undefined ? 0n : model.idleOn(before)
   const amount = (BigInt(c % 41) * CENT) / 3n
@@ -146,7 +152,7 @@ export const lend: Command = async (world, { a, b, c }) => {
   const ask: LoanRequest = {
     instance,
     keyId: key.id,
-    ...(named === undefined ? {} : { sub: named }),
+    ...(named === undefined ? {} : { sub: named.id }),
     leaseId: before?.id ?? `l${n}`,
     ...(need === undefined ? {} : { need }),
     free: own - astray,
@@ -159,8 +165,9 @@ export const lend: Command = async (world, { a, b, c }) => {
   const result = await store.ledger.lend(ask)
   saw(world, `lend ${result.outcome}`)
   if (!wasEnabled) return equal(result.outcome, 'disabled')
-  // Only a key that no key made sees what the operator made.
-  if (named !== undefined && key.parentId !== undefined) return equal(result.outcome, 'unknown_sub')
+  if (named !== undefined && !model.serves(named, key)) return equal(result.outcome, 'unknown_sub')
+  if (named?.maker !== undefined && named.maker !== key.id && result.outcome === 'lent')
+    saw(world, 'lent under a sub-wallet of a key above')
   if (result.outcome !== 'lent') saw(world, `refused by ${result.limit}`)
   if (key.reason !== undefined) {
     saw(world, 'monthly block lifted')

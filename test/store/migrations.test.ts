@@ -1,5 +1,6 @@
 /** The schema: whoever comes first brings it up to date, once, and never against what the database already is. */
 import { describe, expect, test } from 'bun:test'
+import { dayOf, weekOf } from '../../src/core/time.ts'
 import type { Engine } from '../../src/store/engine/engine.ts'
 import { type Migration, migrate, migrations, missingOf } from '../../src/store/engine/migrate.ts'
 import { openEngine } from '../../src/store/engine/open-engine.ts'
@@ -140,6 +141,52 @@ for (const kind of engines) {
       await database.stop()
     })
 
+    test('count what a key and those above it spent in this week and day before their caps were counted', async () => {
+      const database = await untouched(kind)
+      const engine = openEngine(database)
+      await migrate(engine, migrations.slice(0, 32))
+      const today = dayOf(Date.now())
+      await rows(
+        engine,
+        `insert into account (id, org_id, name, bounded, created_at) values ('w', 'o', 'w', 1, 0)`,
+      )
+      for (const id of ['top', 'below'])
+        await rows(
+          engine,
+          `insert into api_key (id, hash, org_id, wallet_id, ancestors, label, prefix, created_at, changed_at)
+           values ('${id}', '${id}', 'o', 'w', '[]', '', '', 0, 0)`,
+        )
+      await rows(
+        engine,
+        `insert into key_line (key_id, owner_id, depth) values ('top', 'top', 0), ('below', 'below', 0), ('below', 'top', 1)`,
+      )
+      const [month, day] = [today.slice(0, 7), today]
+      await rows(
+        engine,
+        `insert into transfer (kind, ref, debit, credit, amount, key_id, month, day, at)
+         values ('usage', 'a', 'w', 'revenue', 7, 'below', '${month}', '${day}', 0),
+           ('usage', 'b', 'w', 'revenue', 5, 'top', '${month}', '${day}', 0)`,
+      )
+      await rows(
+        engine,
+        `insert into lease (id, instance, key_id, wallet_id, month, day, granted, used, calls, expires_at)
+         values ('l', 'i', 'below', 'w', '${month}', '${day}', 9, 2, 1, 0)`,
+      )
+      await migrate(engine)
+      const counted = await rows(
+        engine,
+        'select scope, used, held, calls from budget where week is not null or day is not null order by scope',
+      )
+      const numbers = counted.map((row) => [row.scope, Number(row.used), Number(row.held), Number(row.calls)])
+      const of = (key: string, used: number, calls: number) =>
+        [day, weekOf(day)].map((period) => [`key:${key}:${period}`, used, 9, calls])
+      expect(numbers.toSorted()).toEqual([...of('below', 5, 0), ...of('top', 10, 1)].toSorted())
+      const [{ week } = {}] = await rows(engine, 'select week from lease')
+      expect(week).toBe(weekOf(day))
+      await engine.close()
+      await database.stop()
+    })
+
     test('carry over how calls were charged and what was taken back, which stood in notes', async () => {
       const database = await untouched(kind)
       const engine = openEngine(database)
@@ -249,7 +296,8 @@ const NEEDS_MORE = /\badd column(?![^;]*\bdefault\b)[^;]*\bnot null\b/i
 
 /**
  * Removes what the version before does not notice: changes of tables that the migration itself makes, also by triggers
- * on others after their changes; an index that is made anew; and a table that becomes the one part of another of its
+ * on others after their changes; rows of such a table that go with those they belong to; an index that is made anew; a trigger
+ * or its function that takes the place of one of its name, and sums more columns; a guard that is put in place of another and refuses less; and a table that becomes the one part of another of its
  * name and form, after waiting for a lock.
  */
 const noticed = (text: string): string =>
@@ -260,7 +308,20 @@ const noticed = (text: string): string =>
       text,
     )
     .replaceAll(/\bdo update set\b/gi, '')
+    .replaceAll(/\bon delete cascade\b/gi, '')
+    .replaceAll(
+      /\bdrop trigger (roll_up_\w+_month_\w+);\s*create trigger \1 after (?:(?!\bend;)[\s\S])*\bend;/gi,
+      '',
+    )
+    .replaceAll(
+      /\bcreate or replace function roll_up_\w+_month_\w+\(\) returns trigger(?:(?!\bend \$\$;)[\s\S])*\bend \$\$;/gi,
+      '',
+    )
     .replaceAll(/\bcreate trigger \w+ after (insert|update|delete) on \w+/gi, '')
+    .replaceAll(
+      /\bdrop trigger \w+(?: on \w+)?;(?:\s*create trigger \w+ before (?:update|delete)[^;]*(?:;|raise\([^;]*\); end;))+/gi,
+      '',
+    )
     .replaceAll(/\bdrop index (\w+);(?=\s*create index \1 on )/gi, '')
     .replaceAll(/\bdo \$\$(?:(?!\$\$)[\s\S])*\block table \w+ in(?:(?!\$\$)[\s\S])*\$\$;/gi, '')
     .replaceAll(

@@ -2,10 +2,12 @@
 
 import { deepEqual, equal } from 'node:assert/strict'
 import type { Nano } from '../../src/core/money.ts'
-import { type Day, dayOf, type Month, monthOf } from '../../src/core/time.ts'
+import { DAY_MS, type Day, dayOf, type Month, monthOf, weekOf } from '../../src/core/time.ts'
+import { dayScope, keyScope, subScope } from '../../src/ledger/scopes.ts'
 import type { Settle } from '../../src/ledger/types.ts'
 import type { Store } from '../../src/store/port.ts'
-import { type DisabledReason, isEnabled, type Limits } from '../../src/tenancy/key.ts'
+import { type DisabledReason, isEnabled } from '../../src/tenancy/key.ts'
+import type { Limits } from '../../src/tenancy/limits.ts'
 import { brokenLaws } from './engines.ts'
 
 export type ModelKey = {
@@ -27,6 +29,7 @@ export type ModelLease = {
   instance: string
   key: ModelKey
   month: Month
+  week: Day
   day: Day
   sub: string | undefined
   /** Lent less used. */
@@ -46,6 +49,7 @@ export type ModelCall = {
   refunded: Nano
   settle?: Settle
 }
+export type ModelSub = { readonly id: string; readonly wallet: string; readonly maker?: string; budget: Nano }
 type Charge = { lease: ModelLease; amount: Nano; calls: number }
 export type ModelLimit = {
   name: string
@@ -54,7 +58,12 @@ export type ModelLimit = {
   owner?: ModelKey
   cap?: Nano
   spent: Nano
+  /** Limits are asked for money in this order. */
+  order: string
 }
+
+/** All values of a rotated key are one. */
+const placeOf = ({ id, replaced }: ModelKey): string => replaced[0]?.id ?? id
 
 const sum = <T>(list: Iterable<T>, of: (one: T) => Nano): Nano =>
   [...list].reduce((total, one) => total + of(one), 0n)
@@ -63,7 +72,7 @@ export class Model {
   now = Date.UTC(2026, 9, 30, 12)
   readonly wallets = ['wallet-a', 'wallet-b']
   readonly posted = new Map<string, Nano>()
-  readonly subs = new Map<string, Nano>()
+  readonly subs: ModelSub[] = []
   readonly dailyLimits = new Map<string, Nano>()
   readonly keys: ModelKey[] = []
   readonly leases: ModelLease[] = []
@@ -75,6 +84,12 @@ export class Model {
 
   get month(): Month {
     return monthOf(this.now)
+  }
+
+  /** The Monday of the week. */
+  get week(): Day {
+    const monday = Date.UTC(2026, 0, 5)
+    return dayOf(this.now - ((this.now - monday) % (7 * DAY_MS)))
   }
 
   get day(): Day {
@@ -122,27 +137,46 @@ export class Model {
       ({ amount }) => amount,
     )
 
-  spent(owner: ModelKey, month?: Month): Nano {
-    return this.spentUnder(({ key, month: of }) => key.line.includes(owner.id) && (month ?? of) === of)
+  spent(owner: ModelKey, inPeriod: (lease: ModelLease) => boolean = () => true): Nano {
+    return this.spentUnder((lease) => lease.key.line.includes(owner.id) && inPeriod(lease))
+  }
+
+  /** Which leases count in the present month, week and day. */
+  readonly periods = {
+    monthlyCap: ({ month }: ModelLease): boolean => month === this.month,
+    weeklyCap: ({ week }: ModelLease): boolean => week === this.week,
+    dailyCap: ({ day }: ModelLease): boolean => day === this.day,
   }
 
   limits(key: ModelKey, sub: string | undefined): ModelLimit[] {
     const all: ModelLimit[] = [
-      { name: 'wallet', room: this.free(key.wallet), under: (l) => l.key.wallet === key.wallet, spent: 0n },
+      {
+        name: 'wallet',
+        room: this.free(key.wallet),
+        under: (l) => l.key.wallet === key.wallet,
+        spent: 0n,
+        order: '0',
+      },
     ]
-    const capped = (it: Omit<ModelLimit, 'room'>, cap: Nano | undefined): void => {
+    const capped = (it: Omit<ModelLimit, 'room' | 'order'>, scope: string, cap: Nano | undefined): void => {
       if (cap === undefined) return
       const left = sum(this.live().filter(it.under), (lease) => lease.left)
-      all.push({ ...it, cap, room: cap - it.spent - left })
+      all.push({ ...it, cap, room: cap - it.spent - left, order: `2${scope}` })
     }
     for (const owner of this.keys.filter(({ id }) => key.line.includes(id))) {
       const under = (lease: ModelLease): boolean => lease.key.line.includes(owner.id)
-      const monthly = (lease: ModelLease): boolean => under(lease) && lease.month === this.month
-      capped({ name: 'spend_cap_usd', under, owner, spent: this.spent(owner) }, owner.limits.spendCap)
-      capped(
-        { name: 'monthly_cap_usd', under: monthly, owner, spent: this.spent(owner, this.month) },
-        owner.limits.monthlyCap,
-      )
+      const own = keyScope(owner.id)
+      capped({ name: 'spend_cap_usd', under, owner, spent: this.spent(owner) }, own, owner.limits.spendCap)
+      for (const [name, cap, period] of [
+        ['monthly_cap_usd', 'monthlyCap', this.month],
+        ['weekly_cap_usd', 'weeklyCap', weekOf(this.day)],
+        ['daily_cap_usd', 'dailyCap', this.day],
+      ] as const) {
+        const inPeriod = this.periods[cap]
+        const both = (lease: ModelLease): boolean => under(lease) && inPeriod(lease)
+        const scope = keyScope(owner.id, period)
+        capped({ name, under: both, owner, spent: this.spent(owner, inPeriod) }, scope, owner.limits[cap])
+      }
       if (owner.limits.stopAt !== undefined) {
         all.push({
           name: 'stop_at_remaining_usd',
@@ -150,19 +184,45 @@ export class Model {
           under: (l) => l.key.wallet === key.wallet,
           owner,
           spent: 0n,
+          order: owner === key ? '1' : `1${owner.id}`,
         })
       }
     }
     if (sub !== undefined) {
       const under = (lease: ModelLease): boolean => lease.sub === sub
-      capped({ name: 'sub_wallet', under, spent: this.spentUnder(under) }, this.subs.get(sub))
+      const budget = this.subs.find(({ id }) => id === sub)?.budget
+      capped({ name: 'sub_wallet', under, spent: this.spentUnder(under) }, subScope(sub), budget)
     }
     const today = (lease: ModelLease): boolean => lease.key.wallet === key.wallet && lease.day === this.day
     capped(
       { name: 'daily_limit_usd', under: today, spent: this.spentUnder(today) },
+      dayScope(key.wallet, this.day),
       this.dailyLimits.get(key.wallet),
     )
-    return all
+    return all.sort((a, b) => (a.order < b.order ? -1 : 1))
+  }
+
+  /** Asks for leases back, but this one, those with the most idle room first, until it comes to `amount`. */
+  recall(limit: ModelLimit, own: ModelLease | undefined, amount: Nano): void {
+    const idle = this.leases
+      .filter((l) => l.state === 'open' && !l.recall && l !== own && limit.under(l) && this.idleOn(l) > 0n)
+      .sort((a, b) => Number(this.idleOn(b) - this.idleOn(a)) || (a.id < b.id ? -1 : 1))
+    let asked = 0n
+    for (const lease of idle) {
+      if (asked >= amount) return
+      asked += this.idleOn(lease)
+      lease.recall = true
+    }
+  }
+
+  /** Whether calls of the key may name the sub-wallet: it is the organisation's or was made in the key's line. */
+  serves = (sub: ModelSub, { id, line, parentId, wallet, sub: bound }: ModelKey): boolean => {
+    if (sub.wallet !== wallet) return false
+    if (bound !== undefined) return bound === sub.id
+    if (sub.maker === undefined) return parentId === undefined
+    const places = (ids: readonly string[]) => this.keys.filter((key) => ids.includes(key.id)).map(placeOf)
+    const [maker] = places([sub.maker])
+    return maker !== undefined && places([id, ...line]).includes(maker)
   }
 
   enabled = ({ reason, month }: ModelKey): boolean =>
@@ -191,9 +251,11 @@ export const compare = async (model: Model, store: Store): Promise<void> => {
     equal(model.free(wallet.id) >= 0n, true, `${wallet.id} is overspent`)
   }
   await Promise.all(model.keys.map((key) => compareKey(model, store, key)))
-  const owner = { id: 'plain', walletId: 'wallet-a', ancestors: [] }
-  for (const { id, budget, spent, held } of await store.subWallets.list(owner)) {
-    equal(budget, model.subs.get(id), `budget of ${id}`)
+  await compareReports(model, store)
+  const listed = await store.subWallets.list({ walletId: 'wallet-a' })
+  deepEqual(new Set(listed.map(({ id }) => id)), new Set(model.subs.map(({ id }) => id)))
+  for (const { id, budget, spent, held } of listed) {
+    equal(budget, model.subs.find((sub) => sub.id === id)?.budget, `budget of ${id}`)
     equal(
       spent,
       model.spentUnder(({ sub }) => sub === id),
@@ -208,10 +270,36 @@ export const compare = async (model: Model, store: Store): Promise<void> => {
   }
 }
 
+/** The report by sub-wallet, from the API's source and the console's, is what was charged under each. */
+const compareReports = async (model: Model, store: Store): Promise<void> => {
+  const expected = new Map<string, Nano>()
+  for (const { lease, amount } of model.charges)
+    expected.set(lease.sub ?? '', (expected.get(lease.sub ?? '') ?? 0n) + amount)
+  const used = (rows: readonly (readonly [string, Nano])[]) =>
+    new Map(rows.filter(([, cost]) => cost !== 0n).sort())
+  const charged = used([...expected])
+  const to = model.now + 2 * DAY_MS
+  const all = { orgs: 'all', only: {}, most: 10_000 } as const
+  const rows = await store.reports.usage({ ...all, from: 0, to, groupBy: ['sub_wallet'] })
+  const bySub = rows.map((line) => [line.groups.sub_wallet ?? '', line.amount] as const)
+  deepEqual(used(bySub), charged, 'use by sub-wallet')
+  const groupBy = ['sub_wallet', 'payment_mode'] as const
+  const lines = await store.reports.usage({ ...all, from: 0, to: to - (to % DAY_MS), groupBy })
+  for (const { groups } of lines) equal(groups.payment_mode, 'wallet')
+  deepEqual(
+    used(lines.map((line) => [line.groups.sub_wallet ?? '', line.amount])),
+    charged,
+    'the same in the console',
+  )
+}
+
 const compareKey = async (model: Model, store: Store, key: ModelKey): Promise<void> => {
   const spend = await store.keys.spend(key.id)
   equal(spend.spent, model.spent(key), `spent of ${key.id}`)
-  equal(spend.spentThisMonth, model.spent(key, model.month), `spent this month of ${key.id}`)
+  const { monthlyCap, weeklyCap, dailyCap } = model.periods
+  equal(spend.spentThisMonth, model.spent(key, monthlyCap), `spent this month of ${key.id}`)
+  equal(spend.spentThisWeek, model.spent(key, weeklyCap), `spent this week of ${key.id}`)
+  equal(spend.spentToday, model.spent(key, dailyCap), `spent today of ${key.id}`)
   const open = model.calls.filter((call) => call.open && call.lease.key.line.includes(key.id))
   equal(
     spend.held,
@@ -228,4 +316,5 @@ const compareKey = async (model: Model, store: Store, key: ModelKey): Promise<vo
   equal(real?.disabledReason, key.reason, `reason of ${key.id}`)
   equal(real?.version, key.version, `version of ${key.id}`)
   deepEqual(real?.limits, key.limits, `limits of ${key.id}`)
+  equal(real?.subWallet, key.sub, `sub-wallet of ${key.id}`)
 }

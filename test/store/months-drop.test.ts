@@ -27,9 +27,17 @@ const reports = async (store: Store) => {
     ['2025-01-20T00:00', '2025-03-12T00:00'],
   ] as const) {
     const span = { from: at(from), to: at(to) }
-    all.push(await store.keys.usage({ ...span, of: 'everybody', groupBy: ['day', 'model', 'key'] }))
+    all.push(
+      await store.reports.usage({
+        ...span,
+        orgs: 'all',
+        only: {},
+        most: 10_000,
+        groupBy: ['day', 'model', 'key'],
+      }),
+    )
     const groupBy = ['day', 'model', 'key'] as const
-    all.push(await store.reports.usage({ ...span, orgId: 'o', groupBy, only: {}, most: 1_000 }))
+    all.push(await store.reports.usage({ ...span, orgs: ['o'], groupBy, only: {}, most: 1_000 }))
   }
   return all
 }
@@ -201,10 +209,16 @@ test('reports look details up in their part, and read none whole', async () => {
   const other = await openStore({ url: database.url, now: () => clock.at })
   const before = await rowsRead()
   const span = { from: at('2025-04-01T00:00'), to: at('2025-05-01T00:00') }
-  const [used] = await other.keys.usage({ ...span, of: 'everybody', groupBy: ['model'] })
+  const [used] = await other.reports.usage({
+    ...span,
+    orgs: 'all',
+    only: {},
+    most: 10_000,
+    groupBy: ['model'],
+  })
   expect(used?.requests).toBeGreaterThan(CALLS / 7)
   await other.reports.rollUp()
-  expect(await other.reports.calls({ orgId: 'o', most: 100 })).toHaveLength(100)
+  expect(await other.reports.calls({ orgs: ['o'], most: 100 })).toHaveLength(100)
   // A connection reports what it has read when it ends.
   await other.close()
   await Bun.sleep(200)

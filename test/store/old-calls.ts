@@ -10,6 +10,7 @@ const detail = (model: string): UsageDetail =>
   detailFor('k', {
     model,
     usage: { input: 1_000, cache_read: 100 },
+    cacheSaved: '900',
     receipt: {
       prices: { input: 10_000, cache_read: 1_000 },
       authorized: CENT,

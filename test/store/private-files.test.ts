@@ -1,10 +1,12 @@
 /** Only their owner can read the ledger's files: they show who spends what. */
+
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openOutboxFolder } from '../../src/book/outbox-folder.ts'
 import { openStore } from '../../src/store/open-store.ts'
+import { byTest } from '../by-test.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-private-'))
 const before = process.umask()
@@ -23,7 +25,7 @@ const rightsIn = (path: string) => readdirSync(path).map((name) => [name, rights
 test('a new database, its log and its folders', async () => {
   const data = join(folder, 'deep', 'data')
   const store = await openStore({ url: `sqlite:${join(data, 'ledger.db')}` })
-  await store.wallets.createWallet({ id: 'wal_1', orgId: 'org', name: 'one' })
+  await store.wallets.createWallet({ id: 'wal_1', orgId: 'org', name: 'one' }, byTest)
   expect(rightsIn(data).sort()).toEqual([
     ['ledger.db', '600'],
     ['ledger.db-shm', '600'],
@@ -40,7 +42,7 @@ test('a database that an older version left open to others; a folder that was th
   chmodSync(join(data, 'ledger.db'), 0o644)
   chmodSync(data, 0o755)
   const store = await openStore({ url })
-  await store.wallets.createWallet({ id: 'wal_1', orgId: 'org', name: 'one' })
+  await store.wallets.createWallet({ id: 'wal_1', orgId: 'org', name: 'one' }, byTest)
   for (const [name, rights] of rightsIn(data)) expect([name, rights]).toEqual([name, '600'])
   expect(rightsOf(data)).toBe('755')
   await store.close()

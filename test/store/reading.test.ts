@@ -31,7 +31,15 @@ afterAll(async () => {
 })
 
 const report = () =>
-  store.keys.usage({ of: { from: 'k' }, from: 0, to: CALLS * 2, groupBy: ['day', 'model'] })
+  store.reports.usage({
+    tree: 'k',
+    orgs: 'all',
+    only: {},
+    most: 10_000,
+    from: 0,
+    to: CALLS * 2,
+    groupBy: ['day', 'model'],
+  })
 
 test('six reports over many calls hold up nobody: what is asked after them is answered before', async () => {
   const ended: string[] = []
@@ -61,10 +69,12 @@ test('a report sees all that was written before it was asked for', async () => {
 
 test('a store that is closed fails its reports, and does not leave them waiting', async () => {
   const other = await openStore({ url: `sqlite:${folder}/ledger.db` })
-  const waiting = other.keys.usage({ of: 'everybody', from: 0, to: 1, groupBy: [] }).then(
-    () => 'read',
-    () => 'failed',
-  )
+  const waiting = other.reports
+    .usage({ orgs: 'all', only: {}, most: 10_000, from: 0, to: 1, groupBy: [] })
+    .then(
+      () => 'read',
+      () => 'failed',
+    )
   await other.close()
   expect(['read', 'failed']).toContain(await waiting)
 })

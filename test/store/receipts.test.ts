@@ -9,6 +9,7 @@ import { claimsOf } from '../../src/receipts/claims.ts'
 import { recompute } from '../../src/receipts/recompute.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
+import { byTest } from '../by-test.ts'
 import { engines } from './engines.ts'
 import { CENT } from './world.ts'
 
@@ -41,18 +42,21 @@ for (const engine of engines)
     beforeAll(async () => {
       database = await engine.fresh()
       store = await openStore({ url: database.url, now: () => now })
-      await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' })
+      await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' }, byTest)
       await store.ledger.post({ kind: 'topup', ref: 'w', debit: 'cash', credit: 'w', amount: 20n * CENT })
       const limits = { spendCap: 8n * CENT }
-      await store.keys.createKey({
-        id: 'k',
-        hash: 'k',
-        orgId: 'o',
-        walletId: 'w',
-        label: '',
-        prefix: '',
-        limits,
-      })
+      await store.keys.createKey(
+        {
+          id: 'k',
+          hash: 'k',
+          orgId: 'o',
+          walletId: 'w',
+          label: '',
+          prefix: '',
+          limits,
+        },
+        byTest,
+      )
     })
     afterAll(async () => {
       await store.close()
@@ -120,7 +124,7 @@ for (const engine of engines)
     test('a call that the house paid is a receipt over nothing', async () => {
       const lease = await open('late')
       await reapAll()
-      await store.keys.changeKey('k', { spendCap: CENT, byCreator: true })
+      await store.keys.changeKey('k', { spendCap: CENT, byCreator: true }, byTest)
       await settle('late', lease)
       const call = await store.receipts.chargedCall('late')
       expect(call).toMatchObject({ charged: 0n, payer: 'loss', posted: 'waived', detail })
@@ -130,16 +134,16 @@ for (const engine of engines)
     test('keys are numbered; of two made at once the first stays, and both makers learn which', async () => {
       const key = (kid: string) => ({ number: 1, kid, publicKey: `public ${kid}`, sealed: `sealed ${kid}` })
       const made = await Promise.all([
-        store.receipts.addReceiptKey(key('a'), 0),
-        store.receipts.addReceiptKey(key('b'), 0),
+        store.receipts.addReceiptKey(key('a'), 0, byTest),
+        store.receipts.addReceiptKey(key('b'), 0, byTest),
       ])
       const kept = await store.receipts.receiptKeys()
       expect(kept).toHaveLength(1)
       expect([...made]).toEqual([...kept, ...kept])
-      const second = await store.receipts.addReceiptKey({ ...key('c'), number: 2 }, 600_000)
+      const second = await store.receipts.addReceiptKey({ ...key('c'), number: 2 }, 600_000, byTest)
       expect([second.signsFrom, second.createdAt]).toEqual([now + 600_000, now])
       expect((await store.receipts.receiptKeys()).map(({ number }) => number)).toEqual([1, 2])
-      expect(await store.receipts.removeReceiptKey('c')).toBe(true)
-      expect(await store.receipts.removeReceiptKey('c')).toBe(false)
+      expect(await store.receipts.removeReceiptKey('c', byTest)).toBe(true)
+      expect(await store.receipts.removeReceiptKey('c', byTest)).toBe(false)
     })
   })

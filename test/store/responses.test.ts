@@ -1,7 +1,9 @@
 /** Kept responses, on every engine: conversations in order, of one key alone, for their time, within their bound. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
+import { byTest } from '../by-test.ts'
 import { engines } from './engines.ts'
 
 const HOUR = 3_600_000
@@ -16,17 +18,20 @@ for (const engine of engines)
     beforeAll(async () => {
       database = await engine.fresh()
       store = await openStore({ url: database.url, now: () => now })
-      await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' })
+      await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' }, byTest)
       for (const id of ['mine', 'other'])
-        await store.keys.createKey({
-          id,
-          hash: id,
-          orgId: 'o',
-          walletId: 'w',
-          label: '',
-          prefix: '',
-          limits: {},
-        })
+        await store.keys.createKey(
+          {
+            id,
+            hash: id,
+            orgId: 'o',
+            walletId: 'w',
+            label: '',
+            prefix: '',
+            limits: {},
+          },
+          byTest,
+        )
     })
     afterAll(async () => {
       await store.close()
@@ -78,22 +83,31 @@ for (const engine of engines)
         expect(await store.responses.keptResponse('other', id)).toBeUndefined()
         expect(await store.responses.forgetResponse('other', id)).toBe(false)
       }
-      expect((await store.responses.keptItems('other', ['item_a_0'])).size).toBe(0)
+      expect((await store.responses.itemSizes('other', ['item_a_0'])).size).toBe(0)
       await keep('other', 'a', undefined, 'theirs')
       expect((await store.responses.keptResponse('mine', 'a'))?.body).toBe('{"id":"a","text":"x"}')
       expect((await store.responses.keptResponse('other', 'a'))?.body).toBe('{"id":"a","text":"theirs"}')
     })
 
     test('items are found by their names; the same response again replaces it', async () => {
-      const found = await store.responses.keptItems('mine', ['item_a_1', 'item_c_0', 'nobody'])
+      const sizes = await store.responses.itemSizes('mine', ['item_a_1', 'item_c_0', 'nobody'])
+      expect([...sizes].sort()).toEqual([
+        ['item_a_1', 10],
+        ['item_c_0', 10],
+      ])
+      // What has become larger since is not loaded.
+      const found = await store.responses.keptItems('mine', sizes)
+      expect((await store.responses.keptItems('mine', new Map([['item_a_1', 9]]))).size).toBe(0)
       expect([...found].sort()).toEqual([
         ['item_a_1', '"said a 1"'],
         ['item_c_0', '"said c 0"'],
       ])
       await keep('mine', 'd', 'b', 'again')
       expect(await store.responses.keptResponse('mine', 'd')).toEqual({
+        input: '["asked d"]',
         body: '{"id":"d","text":"again"}',
         output: ['"said d 0"', '"said d 1"'],
+        open: false,
       })
     })
 
@@ -101,7 +115,7 @@ for (const engine of engines)
       expect(await store.responses.forgetResponse('mine', 'b')).toBe(true)
       expect(await store.responses.forgetResponse('mine', 'b')).toBe(false)
       expect(await store.responses.keptResponse('mine', 'b')).toBeUndefined()
-      expect((await store.responses.keptItems('mine', ['item_b_0'])).size).toBe(0)
+      expect((await store.responses.itemSizes('mine', ['item_b_0'])).size).toBe(0)
       expect(await store.responses.conversation('mine', 'c', within)).toBeUndefined()
       expect(await store.responses.conversation('mine', 'a', within)).toEqual(said('a'))
     })
@@ -115,7 +129,7 @@ for (const engine of engines)
       now += HOUR / 2 + 1
       expect(await store.responses.conversation('mine', 'f', within)).toEqual([...said('e'), ...said('f')])
       expect(await store.responses.keptResponse('mine', 'idle')).toBeUndefined()
-      expect((await store.responses.keptItems('mine', ['item_idle_0'])).size).toBe(0)
+      expect((await store.responses.itemSizes('mine', ['item_idle_0'])).size).toBe(0)
       await store.ledger.reap({ graceMs: 100, longestCallMs: 1_000 })
       now -= HOUR / 2
       expect(await store.responses.keptResponse('mine', 'idle')).toBeUndefined()

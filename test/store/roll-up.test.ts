@@ -35,9 +35,16 @@ const opened = async (engine: (typeof engines)[number]): Promise<It> => {
   await createOneKey(store)
   const all = { from: START - (START % DAY_MS) - DAY_MS, to: START - (START % DAY_MS) + 9 * DAY_MS }
   const one = async (span: Span, groupBy: readonly ('day' | 'hour' | 'month' | 'key' | 'model')[]) => {
-    const lines = await store.reports.usage({ ...span, orgId: 'o', groupBy, only: {}, most: 1_000 })
+    const lines = await store.reports.usage({ ...span, orgs: ['o'], groupBy, only: {}, most: 1_000 })
     // A sum of zero is in no report.
     expect(lines.filter(({ amount, requests }) => amount === 0n && requests === 0)).toEqual([])
+    // Each call read a hundred of its tokens from a cache.
+    for (const { requests, cachedTokens, cacheWriteTokens, cacheSaved } of lines)
+      expect([cachedTokens, cacheWriteTokens, cacheSaved]).toEqual([
+        100 * requests,
+        0,
+        900n * BigInt(requests),
+      ])
     return [
       lines.reduce((sum, { amount }) => sum + amount, 0n),
       lines.reduce((sum, { requests }) => sum + requests, 0),
@@ -72,7 +79,10 @@ const opened = async (engine: (typeof engines)[number]): Promise<It> => {
 
 const COST = 10_100n
 
-type Step = { readonly do: 'call' | 'refund' | 'sum' | 'wait'; readonly seconds: number }
+type Step = {
+  readonly do: 'call' | 'open' | 'end' | 'refund' | 'sum' | 'anew' | 'wait'
+  readonly seconds: number
+}
 
 /** Whole months, months less some days, and some days of them. */
 const cut: readonly Span[] = (
@@ -96,20 +106,41 @@ const sumOf = (posted: readonly Posted[], { from, to }: Span): [bigint, number] 
   ]
 }
 
+/** A charge and a refund count on the day on which the call was admitted while that day's books are open, which is for a week. */
+const countsAt = (at: number, calledAt: number): number => {
+  const end = (Math.trunc(calledAt / DAY_MS) + 1) * DAY_MS
+  return at >= end && at < end + 7 * DAY_MS ? end - 1 : at
+}
+
 const play = async (it: It, steps: readonly Step[]): Promise<void> => {
   const posted: Posted[] = []
-  const refundable: string[] = []
+  const open: (Awaited<ReturnType<It['open']>> & { readonly at: number })[] = []
+  const refundable: { readonly ref: string; readonly calledAt: number }[] = []
   for (const step of steps) {
     it.clock.at += step.seconds * 1_000
     const { at } = it.clock
     if (step.do === 'call') {
       posted.push({ at, amount: COST, requests: 1 })
-      refundable.push(await it.call(at, `model ${posted.length % 3}`))
-    } else if (step.do === 'sum') await it.store.reports.rollUp()
-    const ref = step.do === 'refund' ? refundable.shift() : undefined
-    if (ref !== undefined) {
-      await it.store.ledger.post({ kind: 'refund', ref, debit: 'revenue', credit: 'w', amount: 100n })
-      posted.push({ at, amount: -100n, requests: 0 })
+      refundable.push({ ref: await it.call(at, `model ${posted.length % 3}`), calledAt: at })
+    } else if (step.do === 'open') open.push({ ...(await it.open()), at })
+    else if (step.do === 'sum') await it.store.reports.rollUp()
+    else if (step.do === 'anew') await it.store.reports.forgetRollUps()
+    const ended = step.do === 'end' ? open.shift() : undefined
+    if (ended !== undefined) {
+      await it.settle(ended, `model ${posted.length % 3}`)
+      posted.push({ at: countsAt(at, ended.at), amount: COST, requests: 1 })
+      refundable.push({ ref: ended.callId, calledAt: ended.at })
+    }
+    const called = step.do === 'refund' ? refundable.shift() : undefined
+    if (called !== undefined) {
+      await it.store.ledger.post({
+        kind: 'refund',
+        ref: called.ref,
+        debit: 'revenue',
+        credit: 'w',
+        amount: 100n,
+      })
+      posted.push({ at: countsAt(at, called.calledAt), amount: -100n, requests: 0 })
     }
     const everything = sumOf(posted, { from: 0, to: Infinity })
     for (const sum of await it.sums()) expect(sum).toEqual(everything)
@@ -120,7 +151,7 @@ const play = async (it: It, steps: readonly Step[]): Promise<void> => {
 
 const steps = fc.array(
   fc.record({
-    do: fc.constantFrom('call', 'call', 'refund', 'sum', 'sum', 'wait' as const),
+    do: fc.constantFrom('call', 'open', 'end', 'refund', 'sum', 'sum', 'anew', 'wait' as const),
     // From seconds to hours, so that sums end in the middle of hours and days.
     seconds: fc.oneof(
       fc.integer({ min: 0, max: 90 }),
@@ -171,6 +202,24 @@ for (const engine of engines)
         it.clock.at = START + 9 * HOUR_MS
         await it.store.reports.rollUp()
         for (const sum of await it.sums()) expect(sum).toEqual([2n * COST, 2])
+      })
+
+      test('nor does it count one twice that was charged after the day in which it counts', async () => {
+        const begun = await it.open()
+        it.clock.at = START + 3 * HOUR_MS
+        await it.settle(begun, 'one')
+        it.clock.at = START + 36 * HOUR_MS
+        await it.call(it.clock.at, 'two')
+        it.clock.at += 8 * HOUR_MS
+        await it.store.reports.rollUp()
+        const first = { from: START - (START % DAY_MS), to: START - (START % DAY_MS) + DAY_MS }
+        it.clock.at -= 8 * HOUR_MS - 10 * MINUTE
+        for (let round = 0; round < 2; round++) {
+          for (const sum of await it.sums()) expect(sum).toEqual([2n * COST, 2])
+          for (const sum of await it.sums(first)) expect(sum).toEqual([COST, 1])
+          await it.reap()
+          await it.store.reports.rollUp()
+        }
       })
     })
   })

@@ -1,10 +1,12 @@
 /** Loans and returns that come together share a transaction, with the outcome they would have one after the other. */
+
 import { describe, expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import fc from 'fast-check'
 import type { Loan, LoanRefused, LoanRequest } from '../../src/ledger/types.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
+import { byTest } from '../by-test.ts'
 import { postgresForTests } from '../postgres.ts'
 import { seed } from '../seed.ts'
 import { brokenLaws, engines } from './engines.ts'
@@ -35,23 +37,26 @@ type Scene = typeof scene extends fc.Arbitrary<infer S> ? S : never
 
 const made = async (store: Store, { funds, daily, keys }: Scene, name: string) => {
   const wallet = async (id: string) => {
-    await store.wallets.createWallet({ id, orgId: 'o', name: id })
+    await store.wallets.createWallet({ id, orgId: 'o', name: id }, byTest)
     await store.ledger.post({ kind: 'topup', ref: id, debit: 'cash', credit: id, amount: funds })
   }
   const key = (id: string, more: object) =>
-    store.keys.createKey({
-      id,
-      hash: id,
-      orgId: 'o',
-      walletId: name,
-      label: '',
-      prefix: '',
-      limits: {},
-      ...more,
-    })
+    store.keys.createKey(
+      {
+        id,
+        hash: id,
+        orgId: 'o',
+        walletId: name,
+        label: '',
+        prefix: '',
+        limits: {},
+        ...more,
+      },
+      byTest,
+    )
   await wallet(name)
   await wallet(`${name} plug`)
-  if (daily !== undefined) await store.wallets.changeWalletRules(name, { dailyLimit: daily })
+  if (daily !== undefined) await store.wallets.changeWalletRules(name, { dailyLimit: daily }, byTest)
   for (const [at, one] of keys.entries())
     await key(`${name} ${at}`, {
       limits: one.limits,

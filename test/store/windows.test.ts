@@ -4,7 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
+import { nothingCounted } from '../../src/store/reports/report-port.ts'
 import { type RateName, rateNames, rateWindows } from '../../src/tenancy/rates.ts'
+import { byTest } from '../by-test.ts'
 import { engines } from './engines.ts'
 import { detailFor } from './world.ts'
 
@@ -19,17 +21,20 @@ for (const engine of engines) {
     beforeAll(async () => {
       database = await engine.fresh()
       store = await openStore({ url: database.url, now: () => now })
-      await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'main' })
+      await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'main' }, byTest)
       await store.ledger.post({ kind: 'topup', ref: 'p', debit: 'cash', credit: 'w', amount: 10n ** 12n })
-      await store.keys.createKey({
-        id: 'k',
-        hash: 'h',
-        orgId: 'o',
-        walletId: 'w',
-        label: '',
-        prefix: '',
-        limits: {},
-      })
+      await store.keys.createKey(
+        {
+          id: 'k',
+          hash: 'h',
+          orgId: 'o',
+          walletId: 'w',
+          label: '',
+          prefix: '',
+          limits: {},
+        },
+        byTest,
+      )
     })
     afterAll(async () => {
       await store.close()
@@ -276,30 +281,52 @@ for (const engine of engines) {
         detail,
       }))
       await store.ledger.commit({ ...empty, settles })
-      const query = { of: 'everybody', from, to: now + 1 } as const
-      expect(await store.keys.usage({ ...query, groupBy: ['day', 'model', 'key'] })).toEqual([
+      const query = { orgs: 'all', only: {}, most: 10_000, from, to: now + 1 } as const
+      expect(await store.reports.usage({ ...query, groupBy: ['day', 'model', 'key'] })).toEqual([
         {
-          day: new Date(now).toISOString().slice(0, 10),
-          model: 'local/echo',
-          key: { id: 'k', label: '', deleted: false },
+          groups: {
+            day: `${new Date(now).toISOString().slice(0, 10)}T00:00:00.000Z`,
+            model: 'local/echo',
+            key: 'k',
+          },
+          label: '',
+          deleted: false,
+          ...nothingCounted,
+          cachedTokens: 4,
           requests: 2,
           inputTokens: 10,
           outputTokens: 10,
-          cost: 42n,
+          amount: 42n,
         },
       ])
-      expect(await store.keys.usage({ ...query, groupBy: [] })).toEqual([
-        { requests: 2, inputTokens: 10, outputTokens: 10, cost: 42n },
+      expect(await store.reports.usage({ ...query, groupBy: [] })).toEqual([
+        {
+          groups: {},
+          ...nothingCounted,
+          cachedTokens: 4,
+          requests: 2,
+          inputTokens: 10,
+          outputTokens: 10,
+          amount: 42n,
+        },
       ])
-      expect(await store.keys.usage({ ...query, to: from, groupBy: ['day'] })).toEqual([])
-      expect(await store.keys.usage({ ...query, of: { only: 'nobody' }, groupBy: ['key'] })).toEqual([])
+      expect(await store.reports.usage({ ...query, to: from, groupBy: ['day'] })).toEqual([])
+      expect(await store.reports.usage({ ...query, keyId: 'nobody', groupBy: ['key'] })).toEqual([])
       // A refund counts back, as it does in the key's caps.
       const { spent } = await store.keys.spend('k')
       await store.ledger.post({ kind: 'refund', ref: 'r1:1', debit: 'revenue', credit: 'w', amount: 20n })
       now += 1
-      for (const of of [{ only: 'k' }, { from: 'k' }, 'everybody'] as const)
-        expect(await store.keys.usage({ of, from, to: now + 1, groupBy: ['model'] })).toEqual([
-          { model: 'local/echo', requests: 2, inputTokens: 10, outputTokens: 10, cost: 22n },
+      for (const of of [{ keyId: 'k' }, { tree: 'k' }, {}])
+        expect(await store.reports.usage({ ...query, ...of, to: now + 1, groupBy: ['model'] })).toEqual([
+          {
+            groups: { model: 'local/echo' },
+            ...nothingCounted,
+            cachedTokens: 4,
+            requests: 2,
+            inputTokens: 10,
+            outputTokens: 10,
+            amount: 22n,
+          },
         ])
       expect((await store.keys.spend('k')).spent).toBe(spent - 20n)
     })
@@ -308,7 +335,7 @@ for (const engine of engines) {
       const first = await store.instances.beat('b1', undefined, 'udp:1')
       now += 500
       await store.instances.beat('b2', undefined)
-      const changed = await store.keys.changeKey('k', { disabledReason: 'operator', byCreator: true })
+      const changed = await store.keys.changeKey('k', { disabledReason: 'operator', byCreator: true }, byTest)
       expect(changed?.at).toBe(now)
       const unaware = async () =>
         (await store.instances.unaware(now, 2_000)).filter(({ id }) => id.startsWith('b'))
@@ -325,24 +352,27 @@ for (const engine of engines) {
       expect(await unaware()).toEqual([{ id: 'b2' }])
       await store.instances.leave('b2')
       expect(await unaware()).toEqual([])
-      await store.keys.changeKey('k', { disabledReason: null, byCreator: true })
+      await store.keys.changeKey('k', { disabledReason: null, byCreator: true }, byTest)
       now += 20_000
       const later = await store.instances.beat('b1', now - 100)
       expect(later.changed).toEqual([])
     })
 
     test('a deleted key is gone from lists and known as deleted by its hash', async () => {
-      await store.keys.createKey({
-        id: 'gone',
-        hash: 'gone',
-        orgId: 'o',
-        walletId: 'w',
-        label: '',
-        prefix: '',
-        limits: {},
-      })
-      await store.keys.deleteKey('gone')
-      expect(await store.keys.deleteKey('gone')).toBeUndefined()
+      await store.keys.createKey(
+        {
+          id: 'gone',
+          hash: 'gone',
+          orgId: 'o',
+          walletId: 'w',
+          label: '',
+          prefix: '',
+          limits: {},
+        },
+        byTest,
+      )
+      await store.keys.deleteKey('gone', false, byTest)
+      expect(await store.keys.deleteKey('gone', false, byTest)).toBeUndefined()
       expect(await store.keys.keyByHash('gone')).toMatchObject({ deleted: true, version: 2 })
       expect((await store.keys.list()).map(({ id }) => id)).toEqual(['k'])
       const ask = { instance: 'i1', keyId: 'gone', leaseId: 'x', need: 1n, want: 1n, useful: 1n, ttlMs: 1 }

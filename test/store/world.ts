@@ -1,8 +1,10 @@
 /** What tests of the store share: the state of one random run, and small helpers to choose and to build commits. */
+
 import type { Nano } from '../../src/core/money.ts'
 import type { CommitBatch, UsageDetail } from '../../src/ledger/types.ts'
 import type { NewKey } from '../../src/store/accounts/tenancy-port.ts'
 import type { Store } from '../../src/store/port.ts'
+import { byTest } from '../by-test.ts'
 import type { Model, ModelCall, ModelKey, ModelLease } from './model.ts'
 
 export const CENT = 10_000_000n
@@ -61,17 +63,20 @@ export const detailFor = (keyId: string, change: Partial<UsageDetail> = {}): Usa
 
 /** A wallet `w` with a dollar and a key `k` on it, for tests that need no other. */
 export const createOneKey = async (store: Store): Promise<void> => {
-  await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' })
+  await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' }, byTest)
   await store.ledger.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount: 100n * CENT })
-  await store.keys.createKey({
-    id: 'k',
-    hash: 'h',
-    orgId: 'o',
-    walletId: 'w',
-    label: 'k',
-    prefix: 'k',
-    limits: {},
-  })
+  await store.keys.createKey(
+    {
+      id: 'k',
+      hash: 'h',
+      orgId: 'o',
+      walletId: 'w',
+      label: 'k',
+      prefix: 'k',
+      limits: {},
+    },
+    byTest,
+  )
 }
 
 export const batchOf = (instance: string, part: Partial<CommitBatch>): CommitBatch => ({
