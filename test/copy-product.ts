@@ -15,7 +15,7 @@ export const folderWithPackages = (name: string): string => {
 /** A copy of this checkout's product in a folder of its own, which the caller removes. */
 export const copyProduct = (name: string): string => {
   const folder = folderWithPackages(name)
-  for (const part of ['src', 'bin', 'package.json', 'tsconfig.json'])
+  for (const part of ['src', 'packages', 'bin', 'package.json', 'tsconfig.json'])
     cpSync(join(root, part), join(folder, part), { recursive: true })
   return folder
 }

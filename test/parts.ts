@@ -14,6 +14,8 @@ export type Part = {
 }
 
 const bun = process.execPath
+/** Whether this is the run of CI, which plays more. */
+const isCi = process.env.CI === 'true'
 const tests = (name: string, ...folders: string[]): Part => ({ name, command: [bun, 'test', ...folders] })
 /** How many processes share the files: mostly they wait for processes, time-outs and ledgers. */
 const shared = (workers: number, name: string, ...folders: string[]): Part =>
@@ -42,7 +44,7 @@ const simulation = (from: number, seeds: number): Part =>
  */
 export const beside: readonly Part[] = [
   yielding(simulation(1, 60)),
-  yielding(onDatabase(script('mutations', 'test/simulation/mutations.ts', '--sixth'))),
+  yielding(onDatabase(script('mutations', 'test/simulation/mutations.ts', '--one-of', isCi ? '6' : '12'))),
 ]
 
 /**
@@ -53,7 +55,7 @@ export const AT_ONCE = 5
 
 /** In the order in which they begin: first those that need no program, then the longest. */
 export const inOrder: readonly Part[] = [
-  tests('unit', 'src', 'scripts', 'test/chaos'),
+  tests('unit', 'src', 'packages', 'scripts', 'test/chaos'),
   tests('tidy', 'test/tidy'),
   tests('runner', 'test/runner'),
   // Two rounds on PostgreSQL, two on a file, four in memory.
@@ -66,6 +68,7 @@ export const inOrder: readonly Part[] = [
   onProgram(onDatabase(shared(2, 'payments', 'test/payments'))),
   onProgram(onDatabase(tests('browser', 'test/browser'))),
   onDatabase(tests('console', 'test/console')),
+  onProgram(onDatabase(shared(2, 'control plane', 'test/control'))),
   tests('products', 'test/products'),
   inCi(onProgram(tests('release', 'test/release'))),
   inCi({

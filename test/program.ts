@@ -1,4 +1,5 @@
 /** The program itself, as an operator starts it: with its own folder and only the given settings. */
+import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { atStart } from '../src/cli/compiled.ts'
 
@@ -84,11 +85,21 @@ export const startProgram = async (
     greeting += new TextDecoder().decode(piece)
     if (greeting.includes('To turn on more')) break
   }
+  const file = /what is shown only once.*: {2}(.+)/i.exec(greeting)?.[1]
+  // A ledger that is new in the folder of others adds its part at the end.
+  // A program in a root of its own names the file as it sees it.
+  const once =
+    file === undefined ? greeting : readFileSync(existsSync(file) ? file : join(home, file), 'utf8')
+  const last = (pattern: RegExp): string => [...once.matchAll(pattern)].at(-1)?.[1] ?? ''
   return {
     child,
     greeting,
     address: /listens on (\S+)/.exec(greeting)?.[1] ?? '',
     /** The key that the first start shows. */
-    token: /shown only now: {2}(\S+)/.exec(greeting)?.[1] ?? '',
+    token: last(/shown only now: {2}(\S+)/g),
+    /** The link that signs its operator in. */
+    link: last(/(https?:\S+\/console\/link#\S+)/g),
+    /** Where both are, unless the greeting shows them. */
+    file,
   }
 }

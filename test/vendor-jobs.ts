@@ -1,7 +1,9 @@
 /** Vendors' jobs, for tests: the request of each step, and the meaning of each answer. */
+import { expect, test } from 'bun:test'
 import type { JsonObject } from '../src/core/json-body.ts'
 import type { Inputs, JobShape, Outgoing, VendorAnswer } from '../src/media/shape.ts'
 import { judgeVendorError } from '../src/routing/vendor-errors.ts'
+import type { Case, Step } from './vendor-answers/job.ts'
 import { answerOf, checked, type Reply, recordOf } from './vendor-media.ts'
 
 const JOB = { id: 'run_1' }
@@ -67,4 +69,49 @@ export const doneOf = (id: string, ref: JsonObject, reply: Reply, step = 0) => {
   if (read === undefined || !('verdict' in read) || read.verdict !== 'done')
     throw new Error(`${id} is not done`)
   return read
+}
+
+/** Passes the step explicitly: a test runner takes a missing argument for a callback to wait for. */
+const whole = ([what, reply, expected, step = 0]: Step) => [what, reply, expected, step] as const
+
+const WAKE_AT = 'https://turnpike.example.com/hooks/x/y'
+
+/** What each job asks of its vendor, step by step, and what each of the vendor's answers means. */
+export const testJobs = (cases: readonly Case[]): void => {
+  for (const { id, inputs, sent, submissions, ref, poll, polls, cancel, callsBack = false } of cases) {
+    test(`${id}: what is asked`, () => {
+      expect(submitted(id, inputs)).toEqual(sent)
+      expect(plain(jobOf(id).poll(ref))).toEqual(poll)
+      const cancelling = jobOf(id).cancel?.(ref)
+      expect(cancelling === undefined ? undefined : plain(cancelling)).toEqual(cancel)
+    })
+    test(`${id}: it gets an address to call back, or none`, () => {
+      const text = JSON.stringify(submitted(id, inputs, WAKE_AT))
+      expect(text.includes(JSON.stringify(WAKE_AT).slice(1, -1))).toBe(callsBack)
+    })
+    test.each(submissions.map(whole))(`${id}, submitted: %s`, (_what, reply, expected, step) => {
+      expect(submissionReading(id, inputs, reply, step)).toEqual(expected)
+    })
+    test.each(polls.map(whole))(`${id}, polled: %s`, (_what, reply, expected, step) => {
+      expect(pollReading(id, ref, reply, step)).toEqual(expected)
+    })
+    if (!('url' in ref))
+      test(`${id}: an id that the vendor made up asks nothing else`, () => {
+        const { path } = jobOf(id).poll({ ...ref, id: '../../x?y#z' })
+        expect(path).not.toMatch(/\.\.\/|[?#]/)
+      })
+    test(`${id}: addresses of results stand in the body where they are replaced`, () => {
+      for (const [what, reply, , step = 0] of polls) if (what === 'done') expectPlaces(id, ref, reply, step)
+    })
+  }
+}
+
+const expectPlaces = (id: string, ref: JsonObject, reply: Reply, step: number): void => {
+  const { outputs, body } = doneOf(id, ref, reply, step)
+  for (const output of outputs) {
+    if (!('from' in output) || !('url' in output.from)) continue
+    let at: unknown = body
+    for (const name of output.at ?? []) at = Reflect.get(Object(at), name)
+    expect(at).toEqual(output.from.url)
+  }
 }

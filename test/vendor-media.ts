@@ -1,4 +1,5 @@
 /** Vendors' products that are not chat, for tests: a record by its id, and the meaning of its vendor's answers. */
+import { expect, test } from 'bun:test'
 import { parseJson } from '../src/core/json-body.ts'
 import { readInputs } from '../src/media/inputs.ts'
 import { type MediaModel, type UnpricedModel, unpricedOf } from '../src/media/product.ts'
@@ -95,4 +96,16 @@ export const readingOf = (id: string, inputs: Inputs, reply: Reply): string | ob
   if (verdict?.verdict === 'failed') return `fault of ${verdict.fault}`
   if (answer.status < 300) return 'broken'
   return judgeVendorError({ status: answer.status, retryAfter: null, body: answer.bytes }, 'x').refusal.code
+}
+
+/** What is sent for each product, and what each of its vendor's answers means. */
+export const testProducts = (products: readonly ProductCases[]): void => {
+  for (const { id, inputs, sent, replies } of products) {
+    test(`${id}: what is sent`, () => {
+      expect(sentOf(id, inputs)).toEqual(sent)
+    })
+    test.each(replies.map((one) => [...one] as const))(`${id}: %s`, (_what, reply, expected) => {
+      expect(readingOf(id, inputs, reply)).toEqual(expected)
+    })
+  }
 }

@@ -1,7 +1,7 @@
 /** Compares, after a program ran, what it sent, what the vendor saw and counted, and what was charged. */
 import type { Json } from '../../src/core/json-body.ts'
+import type { Exchange } from './exchange.ts'
 import { priceOf } from './house.ts'
-import type { Exchange } from './tap.ts'
 import { type Dialect, type Sighting, sellerOf } from './vendor-host.ts'
 
 /** The cost of the vendors' counts by the price list, in nano-USD. */

@@ -19,23 +19,39 @@ export const modelOf: Readonly<Record<VendorId, string>> = {
   chat: 'openai/gpt-4.1',
   messages: 'anthropic/claude-sonnet-4-6',
   gemini: 'google/gemini-2.5-flash',
+  'chat-only': 'deepseek/deepseek-v4-flash',
 }
+/** Both vendors of chat cost the same, so that a dialect has one price. */
+const chat: Price = { input: 2_000, cacheRead: 500, cacheWrite: 0, output: 8_000 }
 export const priceOf: Readonly<Record<VendorId, Price>> = {
-  chat: { input: 2_000, cacheRead: 500, cacheWrite: 0, output: 8_000 },
+  chat,
+  'chat-only': chat,
   messages: { input: 3_000, cacheRead: 300, cacheWrite: 3_750, output: 15_000 },
   gemini: { input: 300, cacheRead: 30, cacheWrite: 0, output: 2_500 },
 }
-const idOf: Readonly<Record<VendorId, string>> = { chat: 'openai', messages: 'anthropic', gemini: 'google' }
+const idOf: Readonly<Record<VendorId, string>> = {
+  chat: 'openai',
+  messages: 'anthropic',
+  gemini: 'google',
+  'chat-only': 'deepseek',
+}
 
 export type House = {
   readonly vendors: VendorHost
   readonly tap: Tap
+  /** The server's own address, past the tap. */
+  readonly address: string
   readonly key: string
   /** What the ledger charged so far, in nano-USD. */
   readonly charged: () => Promise<number>
   /** Ends the server; returns what is then held, and what the audit finds. */
   readonly close: () => Promise<{ readonly held: number; readonly audit: string[] }>
 }
+
+/** Vendors that speak one dialect and nothing more, by what it is; the model of each is `<id>/one`. */
+const plainVendors = { plain: 'chat', direct: 'responses' } as const
+const PLAIN =
+  '{ upstream_name: one, input_usd_per_1m: "2", cache_read_usd_per_1m: "0.5", output_usd_per_1m: "8", context_tokens: 200000, max_output_tokens: 32000 }'
 
 /** Nano-USD a token as USD a million. */
 const perMillion = (nano: number): string => String(nano / 1_000)
@@ -44,6 +60,10 @@ const configuration = (vendors: VendorHost): string => {
   const ids = Object.keys(idOf) as VendorId[]
   return [
     'vendors:',
+    ...Object.entries(plainVendors).map(
+      ([id, path]) =>
+        `  ${id}: { base_url: "${vendors.addressOf('chat')}", speaks: ${path}, keys: house-key, models: { one: ${PLAIN} } }`,
+    ),
     ...ids.map((id) => `  ${idOf[id]}: { base_url: "${vendors.addressOf(id)}", keys: "house-key-of-${id}" }`),
     'prices:',
     ...ids.map((id) => {
@@ -70,6 +90,7 @@ export const openHouse = async (section = ''): Promise<House> => {
   return {
     vendors,
     tap,
+    address,
     key: token,
     charged: async () => {
       const answer = await fetch(`${address}/v1/usage?group_by=`, {

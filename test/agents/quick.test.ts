@@ -8,7 +8,7 @@ import { programs } from './programs/index.ts'
 import { titleOf } from './programs/program.ts'
 import { runSession } from './session.ts'
 
-const sample = ['claude-code', 'openai', 'openai, responses', 'anthropic-sdk', 'google-genai']
+const sample = ['claude-code', 'openai', 'openai, responses', 'anthropic-sdk', 'google-genai', 'codex-socket']
 /** For the installation and a session; no machine needs this long. */
 const LONG_MS = 30 * 60_000
 

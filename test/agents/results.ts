@@ -68,8 +68,12 @@ export const sessionsPage = (): string => {
     "- money: the vendor's counts by the price list, the ledger and the cost in each answer are one amount, and the client counts",
     '  the same; afterwards nothing is held, and the audit finds no fault.',
     '- bytes: a vendor of the same dialect saw what the client sent; what other vendors did not get was named to the caller.',
+    '- clients that keep a socket also do forty turns of tools on one, without an error or a retry.',
     "- error: the client shows the vendor's own words.",
     '- hang-up: the client hangs up while an answer stalls, and the call to the vendor ends.',
+    '',
+    'Codex also compacts a session three times over its socket, with a vendor of each dialect',
+    '(`test/agents/compaction.test.ts`).',
     '',
   ].join('\n')
 }

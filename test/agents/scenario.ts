@@ -17,7 +17,7 @@ export const words = {
 } as const
 
 /** The prompts of a session, beside the greeting of the recipe. */
-export type Deed = 'work' | 'wait' | 'fail'
+export type Deed = 'work' | 'march' | 'wait' | 'fail'
 
 const mark = 'Turnpike session: '
 const lines = 600
@@ -44,6 +44,15 @@ const workOf = (run: RunTool, { rounds }: UnderstoodRequest): ScriptedReply => {
   return { ...(rounds.length === 0 ? { text: 'I will look.' } : {}), calls }
 }
 
+/** The turns of tools in a long session. */
+export const MARCH = 40
+
+/** One tool after the other, then a text. */
+const marchOf = (run: RunTool, { rounds }: UnderstoodRequest): ScriptedReply =>
+  rounds.length < MARCH
+    ? { calls: [run(`echo step-${rounds.length}`)] }
+    : { text: words.done + rounds.flat().at(-1), calls: [] }
+
 /**
  * The answers of a session to its own prompts. Side requests of a program, such as for a title of its window, bring
  * none of its tools and get a greeting, and so does everything else.
@@ -53,6 +62,7 @@ export const sessionAnswers =
   (heard) => {
     const own = heard.tools.includes(run('').name)
     if (own && heard.prompt.includes(`${mark}work`)) return workOf(run, heard)
+    if (own && heard.prompt.includes(`${mark}march`)) return marchOf(run, heard)
     if (own && heard.prompt.includes(`${mark}wait`)) return { text: words.slowly, calls: [], breaks: 'stall' }
     if (heard.prompt.includes(`${mark}fail`)) return 400
     return { text: words.greeting, calls: [] }

@@ -1,12 +1,13 @@
 /** One client with one vendor: its recipe unchanged, then a session of work, an error of the vendor and a hang-up. */
+import type { Json } from '../../src/core/json-body.ts'
 import { costOf, countsIn, lostOnTheWay, namedCost } from './checks.ts'
+import type { Exchange } from './exchange.ts'
 import { type House, modelOf, openHouse } from './house.ts'
 import type { Installed } from './install.ts'
 import { type Desk, type Ended, openDesk } from './launch.ts'
 import { readPage } from './page.ts'
 import type { Cell, Program } from './programs/program.ts'
-import { type Deed, promptFor, results, sessionAnswers, words } from './scenario.ts'
-import type { Exchange } from './tap.ts'
+import { type Deed, MARCH, promptFor, results, sessionAnswers, words } from './scenario.ts'
 import type { Sighting, VendorId } from './vendor-host.ts'
 
 /** What went wrong, by check; a cell that is missing is fine. */
@@ -53,6 +54,11 @@ export const runSession = async (
     moneyOf(work, note)
     checkUsage(program, work, note)
     checkBytes(bench, work, note)
+    if (program.socket !== undefined) {
+      const march = await settled(bench, desk.run(program.command, asking('march', model)).ended)
+      checkMarch(program, march, note)
+      moneyOf(march, note)
+    }
     const failed = await settled(bench, desk.run(program.command, asking('fail', model)).ended)
     note('error', `${failed.out}${failed.errors}`.includes(words.refused), () => heardOf(failed))
     await checkHangUp(bench, model, note)
@@ -115,6 +121,31 @@ const checkWork = (work: Ran, note: Note): void => {
       return `nothing was read from the vendor's cache: ${counted}`
     },
   )
+}
+
+/** Forty turns on one socket: the client sees no error, retries nothing, and sends what it says it sends. */
+const checkMarch = (program: Program, march: Ran, note: Note): void => {
+  const { out, errors, exchanges, seen } = march
+  const turns = exchanges.filter(({ method }) => method === 'POST')
+  const last = `step-${MARCH - 1}`
+  note('two tools', out.includes(words.done.trim()) && out.includes(last), () => heardOf(march))
+  note('two tools', turns.length === MARCH + 1 && seen.length === turns.length, () => {
+    const at = turns.map(({ socket, status }) => `${socket ?? 'HTTP'}: ${status}`).join(', ')
+    return `${turns.length} turns, of which the vendor saw ${seen.length}: ${at}`
+  })
+  const sockets = new Set(turns.map(({ socket }) => socket))
+  note(
+    'two tools',
+    sockets.size === 1 && !sockets.has(undefined),
+    () => `sockets: ${[...sockets].join(', ')}`,
+  )
+  const whole = turns.slice(1).filter(({ own = 0, body }) => own >= (body.input as Json[]).length)
+  note(
+    'two tools',
+    whole.length === 0 || program.socket === 'all items',
+    () => `${whole.length} turns sent the conversation again`,
+  )
+  note('two tools', !/reconnect|retry|disconnected/i.test(`${out}${errors}`), () => heardOf(march))
 }
 
 /** The vendor's counts by the price list, the ledger and the costs in the answers are one amount. */

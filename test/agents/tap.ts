@@ -1,16 +1,7 @@
 /** Stands between a program and the server, passes everything on, and records what the program sent and got. */
-import { isObject, type JsonObject, parseJson } from '../../src/core/json-body.ts'
-
-export type Exchange = {
-  readonly method: string
-  readonly path: string
-  readonly headers: Headers
-  readonly body: JsonObject
-  status: number
-  answered: Headers
-  /** The answer as far as it arrived. */
-  answer: string
-}
+import { isObject, parseJson } from '../../src/core/json-body.ts'
+import type { Exchange } from './exchange.ts'
+import { newSocketTap, type SocketTap } from './tap-socket.ts'
 
 export type Tap = {
   readonly address: string
@@ -20,7 +11,7 @@ export type Tap = {
 }
 
 /** Headers of one connection; the next connection has its own. */
-const ofOneHop = ['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'host']
+const ofOneHop = ['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'host', 'upgrade']
 
 const handedOn = (headers: Headers): Headers => {
   const copy = new Headers(headers)
@@ -30,12 +21,19 @@ const handedOn = (headers: Headers): Headers => {
 
 export const startTap = (target: string): Tap => {
   let exchanges: Exchange[] = []
-  const bound = Bun.serve({
+  const note = (exchange: Exchange): void => {
+    exchanges.push(exchange)
+  }
+  const bound = Bun.serve<SocketTap>({
     port: 0,
     hostname: '127.0.0.1',
     idleTimeout: 0,
-    fetch: async (request) => {
+    fetch: async (request, server) => {
       const { pathname, search } = new URL(request.url)
+      if (request.headers.get('upgrade')?.toLowerCase() === 'websocket') {
+        const data = await newSocketTap(`${target.replace('http', 'ws')}${pathname}${search}`, request, note)
+        if (data !== undefined && server.upgrade(request, { data })) return undefined
+      }
       const text = await request.text()
       const parsed = parseJson(text)
       const exchange: Exchange = {
@@ -47,7 +45,7 @@ export const startTap = (target: string): Tap => {
         answered: new Headers(),
         answer: '',
       }
-      exchanges.push(exchange)
+      note(exchange)
       // Requested as plain text, so that the tap can read the answer.
       const headers = handedOn(request.headers)
       headers.set('accept-encoding', 'identity')
@@ -71,6 +69,11 @@ export const startTap = (target: string): Tap => {
         status: answer.status,
         headers: handedOn(answer.headers),
       })
+    },
+    websocket: {
+      open: (socket) => socket.data.opened(socket),
+      message: ({ data }, message) => data.asked(String(message)),
+      close: ({ data }) => data.left(),
     },
   })
   return {

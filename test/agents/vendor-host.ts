@@ -7,7 +7,13 @@ import { chatVendor } from '../clients/vendors/chat.ts'
 import { geminiVendor } from '../clients/vendors/gemini.ts'
 import { messagesVendor } from '../clients/vendors/messages.ts'
 import { responsesVendor } from '../clients/vendors/responses.ts'
-import { type Counts, newMemory, type Script, type ScriptedReply } from '../clients/vendors/script.ts'
+import {
+  type Counts,
+  newMemory,
+  type Script,
+  type ScriptedReply,
+  type UnderstoodRequest,
+} from '../clients/vendors/script.ts'
 import type { VendorRequest } from '../server/harness.ts'
 import { newPromptCache } from './prompt-cache.ts'
 
@@ -18,8 +24,8 @@ const makers = {
   gemini: geminiVendor,
 }
 export type Dialect = keyof typeof makers
-/** A vendor by the dialect of its address; the one of chat speaks responses at the same address. */
-export type VendorId = Exclude<Dialect, 'responses'>
+/** A vendor by the dialect of its address; the one of chat speaks responses at the same address, unless it is chat only. */
+export type VendorId = Exclude<Dialect, 'responses'> | 'chat-only'
 const dialects = Object.keys(makers) as readonly Dialect[]
 
 /** One request that a vendor took, and what it counted for it; undefined when it answered with an error. */
@@ -34,10 +40,14 @@ export type Sighting = {
   cut: boolean
 }
 
+/** Decides an answer by what the vendor understood, or by the request itself. */
+type Play = (heard: UnderstoodRequest, body: JsonObject) => ReturnType<Script>
+
 type Stalled = { readonly left: Promise<void> }
 
 /** The vendor whose prices bill a dialect. */
-export const sellerOf = (dialect: Dialect): VendorId => (dialect === 'responses' ? 'chat' : dialect)
+export const sellerOf = (dialect: Dialect): Exclude<Dialect, 'responses'> =>
+  dialect === 'responses' ? 'chat' : dialect
 
 export type VendorHost = {
   readonly addressOf: (vendor: VendorId) => string
@@ -46,7 +56,7 @@ export type VendorHost = {
   /** Resolves when an answer stalls; `left` when the connection to it is closed by the other side. */
   readonly stalled: () => Promise<Stalled>
   /** Decides all answers from now on. */
-  readonly play: (answer: Script) => void
+  readonly play: (answer: Play) => void
   readonly stop: () => Promise<void>
 }
 
@@ -62,7 +72,7 @@ const leavingOf = (signal: AbortSignal | undefined): Promise<void> =>
   })
 
 export const startVendorHost = (): VendorHost => {
-  let playing: Script = () => ({ text: 'Nothing is played.', calls: [] })
+  let playing: Play = () => ({ text: 'Nothing is played.', calls: [] })
   let seen: Sighting[] = []
   let stalling = Promise.withResolvers<Stalled>()
   const speak = Object.fromEntries(
@@ -70,7 +80,7 @@ export const startVendorHost = (): VendorHost => {
       const cache = newPromptCache(id)
       let current: Sighting | undefined
       const memory = newMemory((heard) => {
-        const said = playing(heard)
+        const said = playing(heard, current?.body ?? {})
         if (typeof said === 'number' || current === undefined) return said
         current.counts = { ...cache.read(heard.model, current.body), output: Math.max(4, outputOf(said)) }
         current.cut = said.breaks !== undefined
@@ -102,7 +112,9 @@ export const startVendorHost = (): VendorHost => {
       const text = await request.text()
       const body = parseJson(text)
       const { pathname, search } = new URL(request.url)
-      const one = speak[pathname.endsWith('/responses') ? 'responses' : (pathname.split('/')[1] ?? '')]
+      const at = pathname.split('/')[1] ?? ''
+      const one =
+        speak[at === 'chat' && pathname.endsWith('/responses') ? 'responses' : at.replace('-only', '')]
       if (one === undefined) return new Response('no such vendor', { status: 404 })
       const url = `${pathname}${search}`
       return one.answer({

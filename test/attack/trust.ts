@@ -27,7 +27,7 @@ const receiptsOf = async (
   const [stored] = await store.receipts.receiptKeys()
   await store.close()
   if (stored === undefined) throw new Error('the server has no key for receipts')
-  // As src/gateway/receipt-keys.ts seals it.
+  // As src/gateway/parts/receipt-keys.ts seals it.
   const sealing = Buffer.from(hmac(SECRET, 'turnpike: the secret that seals receipt keys'), 'hex')
   const key = unseal(stored.sealed, stored.kid, sealing)
   if (key === undefined) throw new Error('the key for receipts cannot be opened')

@@ -2,7 +2,7 @@
 import { isObject, parseJson } from '../../src/core/json-body.ts'
 import type { Capability, Model } from '../../src/core/model.ts'
 import { Secret } from '../../src/core/secret.ts'
-import type { GatewayOptions } from '../../src/gateway/gateway.ts'
+import type { GatewayOptions } from '../../src/gateway/parts/gateway.ts'
 import { localFetch } from '../../src/transport/local.ts'
 import { localModels } from '../../src/vendors/local/local.ts'
 import type { VendorFetch, VendorSetup } from '../../src/vendors/setup.ts'
@@ -18,7 +18,7 @@ import { chatVendor } from './vendors/chat.ts'
 import { geminiVendor } from './vendors/gemini.ts'
 import { messagesVendor } from './vendors/messages.ts'
 import { responsesVendor } from './vendors/responses.ts'
-import { type Memory, newMemory } from './vendors/script.ts'
+import { type Memory, newMemory, type Script } from './vendors/script.ts'
 
 export type ListeningServer = {
   readonly server: TestServer
@@ -104,9 +104,10 @@ const sold = (id: string): Model => {
 }
 
 const scripted =
-  (script: (request: VendorRequest) => Response): VendorFetch =>
+  (script: (request: VendorRequest) => Response, memory: Memory): VendorFetch =>
   async (url, init) => {
     const text = await new Response(init.body as never).text()
+    memory.request = text
     const body = parseJson(text)
     return script({
       url,
@@ -126,20 +127,23 @@ const makers = {
 
 export type FourVendors = ListeningServer & { readonly memories: Readonly<Record<VendorId, Memory>> }
 
-/** A server with four scripted vendors, one of each dialect. */
-export const listenWithVendors = async (options: Partial<GatewayOptions> = {}): Promise<FourVendors> => {
+/** A server with four scripted vendors, one of each dialect; `answer` decides what the model of one says. */
+export const listenWithVendors = async (
+  options: Partial<GatewayOptions> = {},
+  answer?: (id: VendorId) => Script,
+): Promise<FourVendors> => {
   const memories = {
-    chat: newMemory(),
-    responses: newMemory(),
-    messages: newMemory(),
-    gemini: newMemory(),
+    chat: newMemory(answer?.('chat')),
+    responses: newMemory(answer?.('responses')),
+    messages: newMemory(answer?.('messages')),
+    gemini: newMemory(answer?.('gemini')),
   }
   const setups = vendorIds.map(
     (id): VendorSetup => ({
       vendor: vendorOf[id],
       baseUrl: `http://${id}.invalid/v1`,
       secrets: [new Secret('house-key')],
-      fetch: scripted(makers[id](memories[id])),
+      fetch: scripted(makers[id](memories[id]), memories[id]),
     }),
   )
   const models = [...Object.values(modelOf), ...Object.values(otherModels)].map(sold)

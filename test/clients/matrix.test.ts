@@ -1,7 +1,7 @@
 /** The matrix of official clients and vendor dialects: every cell is a test, and the page in docs has their results. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type FourVendors, listenWithVendors, vendorIds } from './harness.ts'
-import { cell, compatibilityPage, drivers, featureNames, features, modelFor } from './matrix.ts'
+import { cell, compatibilityPage, drivers, featureNames, features, lackOf, modelFor } from './matrix.ts'
 
 const page = `${import.meta.dir}/../../docs/compatibility.md`
 const passed = new Set<string>()
@@ -17,7 +17,7 @@ for (const driver of drivers)
   for (const vendor of vendorIds)
     describe(`${driver.name} → ${vendor}`, () => {
       for (const feature of featureNames) {
-        if (driver.cannot?.[feature] !== undefined) continue
+        if (lackOf(driver, feature) !== undefined) continue
         test(feature, async () => {
           const memory = it.memories[vendor]
           memory.refused.length = 0

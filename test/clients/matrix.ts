@@ -8,6 +8,7 @@ import { googleDrivers } from './drivers/google.ts'
 import { langchainDrivers } from './drivers/langchain.ts'
 import { openaiDrivers } from './drivers/openai.ts'
 import { modelOf, type VendorId, vendorIds } from './harness.ts'
+import { officialMethodsPart } from './official-methods.ts'
 import { counts, person, thought, time, weather } from './vendors/script.ts'
 
 export const drivers: readonly Driver[] = [
@@ -77,6 +78,12 @@ export const features: Readonly<Record<Feature, Check>> = {
       await loopOf(client, model, stream, true)
     }
   },
+  compaction: async (client, model) => {
+    expect(client.compact).toBeDefined()
+    const { left, text } = (await client.compact?.(model)) ?? { left: [], text: '' }
+    expect([left.at(-1), text.startsWith('You said: ')]).toEqual(['compaction', true])
+    expect(text).toContain('Go on.')
+  },
   error: async (client, model) => {
     for (const stream of [false, true])
       for (const [status, expected] of [
@@ -93,6 +100,13 @@ export const features: Readonly<Record<Feature, Check>> = {
       expect(await fails(client.say({ model, prompt, stream: true }))).toBeInstanceOf(Error)
   },
 }
+
+/** Why a client has no cell for a feature. */
+export const lackOf = (driver: Driver, feature: Feature): string | undefined =>
+  driver.cannot?.[feature] ??
+  (feature === 'compaction' && driver.compacts === undefined
+    ? 'The client asks for no compaction in this style.'
+    : undefined)
 
 export const featureNames = Object.keys(features) as readonly Feature[]
 
@@ -116,7 +130,7 @@ export const compatibilityPage = async (passed: Passed): Promise<string> => {
     const name = driver.note === undefined ? driver.name : `${driver.name} [${notes.push(driver.note)}]`
     for (const vendor of vendorIds) {
       const cells = featureNames.map((feature) => {
-        const reason = driver.cannot?.[feature]
+        const reason = lackOf(driver, feature)
         if (reason === undefined) return passed.has(cell(driver, vendor, feature)) ? '✓' : '✗'
         if (!notes.includes(reason)) notes.push(reason)
         return `– [${notes.indexOf(reason) + 1}]`
@@ -143,8 +157,10 @@ export const compatibilityPage = async (passed: Passed): Promise<string> => {
     '- image: the vendor counts all bytes of a picture that was sent inline.',
     "- structured output: the client's own method returns an object that fits a schema.",
     '- reasoning: the client shows the reasoning, whole and streamed, and a tool loop runs with it.',
+    '- compaction: a conversation is replaced by what the client asks for in its place, and goes on from that.',
     "- error: the vendor's 400, 429 and 500, an error in mid-stream and a broken connection become the client's errors.",
     '',
+    officialMethodsPart(await versionOf('openai')),
     sessionsPage(),
   ].join('\n')}`
 }

@@ -1,6 +1,8 @@
 /** The official client library of OpenAI, with only its address and key changed. */
+
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import OpenAI from 'openai'
+import { byTest } from '../by-test.ts'
 import { until } from '../until.ts'
 import { type ListeningServer, listen } from './harness.ts'
 
@@ -177,7 +179,7 @@ test('errors become the library’s error classes', async () => {
   )
   expect(both.filter((error) => error instanceof OpenAI.RateLimitError).length).toBeGreaterThan(0)
   const off = await it.server.newKey()
-  await it.server.store.keys.changeKey(off.id, { disabledReason: 'operator', byCreator: true })
+  await it.server.store.keys.changeKey(off.id, { disabledReason: 'operator', byCreator: true }, byTest)
   expect(
     await fails(new OpenAI({ apiKey: off.token, baseURL: it.baseURL, maxRetries: 0 }).models.list()),
   ).toBeInstanceOf(OpenAI.PermissionDeniedError)

@@ -1,7 +1,7 @@
 /** Random answers and conversations, each within what a dialect can express. */
 import fc from 'fast-check'
 import type { Choice, Conversation, Part, Reply, Turn } from '../../src/dialects/neutral.ts'
-import type { Signature, SignatureOrigin } from '../../src/dialects/signatures.ts'
+import type { Signature, SignatureOrigin } from '../../src/dialects/translate/signatures.ts'
 import type { WrittenId } from './steps.ts'
 
 /** Texts with everything that may break framing and escaping. */

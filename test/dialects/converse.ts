@@ -1,6 +1,7 @@
 /** Amazon's side of Converse, by its reference: it writes answers and streams and reads requests as the vendor does. */
 import { parseExact } from '../../src/core/exact-json.ts'
 import { isObject, type JsonObject } from '../../src/core/json-body.ts'
+import type { Conversation, Finish, Part, Reply, ToolChoice, Turn } from '../../src/dialects/neutral.ts'
 import {
   listOf,
   numberOf,
@@ -9,8 +10,7 @@ import {
   present,
   textOf,
   textsOf,
-} from '../../src/dialects/json-members.ts'
-import type { Conversation, Finish, Part, Reply, ToolChoice, Turn } from '../../src/dialects/neutral.ts'
+} from '../../src/dialects/request/json-members.ts'
 import { awsMessage } from '../server/aws-message.ts'
 
 const stopReasons: Readonly<Record<Finish, string>> = {
@@ -18,6 +18,7 @@ const stopReasons: Readonly<Record<Finish, string>> = {
   stop_sequence: 'stop_sequence',
   length: 'max_tokens',
   tool_calls: 'tool_use',
+  compaction: 'end_turn',
   content_filter: 'guardrail_intervened',
 }
 

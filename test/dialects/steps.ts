@@ -2,8 +2,9 @@
 
 import { filled } from '../../src/dialects/bill-members.ts'
 import type { Choice, Part, Piece, Reply } from '../../src/dialects/neutral.ts'
+import { stepsOf as wholeSteps } from '../../src/dialects/reply-steps.ts'
 import type { StreamWriter } from '../../src/dialects/stream-writer.ts'
-import { translatedRelay } from '../../src/dialects/translate-stream.ts'
+import { translatedRelay } from '../../src/dialects/translate/translate-stream.ts'
 
 export const context = (request: object = {}, requestId = '019aaaaa-0000-7000-8000-00000000abcd') => ({
   requestId,
@@ -11,6 +12,7 @@ export const context = (request: object = {}, requestId = '019aaaaa-0000-7000-80
   modelName: 'mock/small',
   estimatedInput: () => 42,
   request: request as never,
+  seal: (summary: string) => `sealed ${summary}`,
 })
 
 export const billed = {
@@ -26,54 +28,16 @@ export type SharedDialectId = 'chat' | 'messages' | 'gemini' | 'responses'
 export type WrittenId = SharedDialectId | 'converse'
 
 /** The steps that make up a reply, its texts cut into pieces of `size`. */
-export const stepsOf = (reply: Omit<Reply, 'usage'>, size = 3): Piece[] => [
-  { type: 'start', id: reply.id, model: reply.model },
-  ...reply.choices.flatMap((choice, at) => choiceSteps(choice, at, size)),
-]
+export const stepsOf = (reply: Omit<Reply, 'usage'>, size = 3): Piece[] =>
+  wholeSteps(reply).flatMap((step): Piece[] =>
+    'text' in step ? cut(step.text, size).map((text) => ({ ...step, text })) : [step],
+  )
 
 const cut = (text: string, size: number): string[] => {
   const whole = [...text]
   return Array.from({ length: Math.ceil(whole.length / size) }, (_, at) =>
     whole.slice(at * size, (at + 1) * size).join(''),
   )
-}
-
-const choiceSteps = (choice: Choice, at: number, size: number): Piece[] => {
-  let tools = 0
-  const steps = choice.parts.flatMap((part): Piece[] => {
-    switch (part.type) {
-      case 'text':
-      case 'refusal':
-        return cut(part.text, size).map((text) => ({ type: part.type, choice: at, text }))
-      case 'thinking': {
-        const { signature, redacted } = part
-        const said: Piece[] = cut(part.text, size).map((text) => ({ type: 'thinking', choice: at, text }))
-        return signature === undefined
-          ? said
-          : [
-              ...said,
-              { type: 'signature', choice: at, signature, ...(redacted === true ? { redacted } : {}) },
-            ]
-      }
-      case 'tool_call': {
-        const { type: _type, arguments: text, cache: _cache, ...call } = part
-        const index = tools++
-        const deltas = cut(text, size).map(
-          (one): Piece => ({ type: 'arguments', choice: at, index, text: one }),
-        )
-        return [{ ...call, type: 'tool', choice: at, index }, ...deltas]
-      }
-      case 'image':
-        return [{ type: 'image', choice: at, image: part }]
-      default:
-        return []
-    }
-  })
-  const { finish, stopSequence } = choice
-  return [
-    ...steps,
-    { type: 'finish', choice: at, finish, ...(stopSequence === undefined ? {} : { stopSequence }) },
-  ]
 }
 
 /** The reply that the steps make up. */

@@ -2,7 +2,9 @@
 import { writeFileSync } from 'node:fs'
 import type { Work } from '../../src/transport/local-media/work.ts'
 
-new Worker(new URL('../../src/transport/local-media/guard.ts', import.meta.url).href)
+new Worker(new URL('../../src/transport/local-media/guard.ts', import.meta.url).href, {
+  argv: process.argv.slice(-1),
+})
 
 /** `(module (func (export "f") (loop br 0)))`: no thread can be brought out of it. */
 const ENDLESS = Uint8Array.from([
@@ -19,6 +21,7 @@ process.on('message', async ({ inputs }: Work) => {
   if (typeof inputs.file === 'string') writeFileSync(inputs.file, String(process.pid))
   if (inputs.how === 'memory') takeMemory()
   if (inputs.how === 'exit') process.exit(3)
+  if (typeof inputs.waitMs === 'number') await Bun.sleep(inputs.waitMs)
   if (inputs.how === 'loop') {
     const { instance } = await WebAssembly.instantiate(ENDLESS)
     ;(instance.exports as { f: () => void }).f()

@@ -1,7 +1,9 @@
 /**
  * An invoice of post-paid calls, paid by x402: quoted, settled once, paid once; what comes too late goes to the wallet.
  */
+
 import { afterEach, describe, expect, test } from 'bun:test'
+import { byTest } from '../by-test.ts'
 import { completion, jsonOf, USD } from '../server/harness.ts'
 import { serverEngines, stopSound } from '../store/engines.ts'
 import { hasChain } from './chain.ts'
@@ -35,7 +37,7 @@ describe.skipIf(!hasChain)('invoices by x402', () => {
         })
         const { server } = rig
         token = (await server.newKey()).token
-        await server.store.credit.grantCredit({ walletId: server.wallet, limit: USD, netDays: 14 })
+        await server.store.credit.grantCredit({ walletId: server.wallet, limit: USD, netDays: 14 }, byTest)
         server.answerWith(() =>
           completion('x', { prompt_tokens: 0, completion_tokens: 500, total_tokens: 500 }),
         )
@@ -112,8 +114,9 @@ describe.skipIf(!hasChain)('invoices by x402', () => {
         const stranger = await rig.server.newKey(
           {},
           {
-            walletId: (await rig.server.store.wallets.createWallet({ id: `${id}-b`, orgId: 'b', name: 'b' }))
-              .id,
+            walletId: (
+              await rig.server.store.wallets.createWallet({ id: `${id}-b`, orgId: 'b', name: 'b' }, byTest)
+            ).id,
           },
         )
         const foreign = await rig.server.fetch(

@@ -1,6 +1,8 @@
 /** A call that was paid for, and whose vendor failed, comes again as clients send it: nobody pays a second time. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { changeRules } from '../../src/gateway/change-rules.ts'
+import { changeRules } from '../../src/control/money/rules.ts'
+import { byTest } from '../by-test.ts'
 import { chat, completion, jsonOf } from '../server/harness.ts'
 import { serverEngines } from '../store/engines.ts'
 import { hasChain } from './chain.ts'
@@ -182,7 +184,7 @@ describe.skipIf(!hasChain)('paid before', () => {
       }
       expect(rig.server.asked).toHaveLength(2)
       rig.server.answerWith(() => completion('hello'))
-      await rig.server.gateway.book.changeKey(id, { rpm: 3, byCreator: true })
+      await rig.server.gateway.book.changeKey(id, { rpm: 3, byCreator: true }, byTest)
       expect((await repeat()).status).toBe(200)
       expect(on.facilitator.asked.settle).toBe(settles + 1)
       await rig.check()
@@ -196,7 +198,7 @@ describe.skipIf(!hasChain)('paid before', () => {
     const headers = { authorization: `Bearer ${(await server.newKey()).token}` }
     const signed = await signedRequest(rig, payer, rig.request('/v1/chat/completions', chat(), headers))
     const change = (blockedModels: string[] | null) =>
-      changeRules(server.gateway, { walletId: server.wallet, change: { blockedModels } })
+      changeRules(server.gateway, { walletId: server.wallet, change: { blockedModels }, by: byTest })
     on.facilitator.meet('settle', async () => void (await change(['mock/small'])))
     const refused = await server.fetch(again(signed))
     const { error } = await jsonOf(refused)

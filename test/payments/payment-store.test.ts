@@ -5,6 +5,7 @@ import { openEngine } from '../../src/store/engine/open-engine.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { AuthorizedPayment, NewPayment } from '../../src/store/payments/payment-port.ts'
 import type { Store } from '../../src/store/port.ts'
+import { byTest } from '../by-test.ts'
 import { USD } from '../server/harness.ts'
 import { brokenLaws, engines } from '../store/engines.ts'
 import { detailFor } from '../store/world.ts'
@@ -24,17 +25,20 @@ const payment = (id: string, more: Partial<NewPayment> = {}): NewPayment => ({
 })
 
 const makeKeys = async (store: Store): Promise<void> => {
-  await store.wallets.createWallet({ id: 'wal_guests', orgId: 'x402', name: 'guests' })
-  await store.wallets.createWallet({ id: 'wal_bearer', orgId: 'org', name: 'bearer' })
-  await store.keys.createKey({
-    id: GUESTS,
-    hash: 'guests',
-    orgId: 'x402',
-    walletId: 'wal_guests',
-    label: 'guests',
-    prefix: 'x402',
-    limits: {},
-  })
+  await store.wallets.createWallet({ id: 'wal_guests', orgId: 'x402', name: 'guests' }, byTest)
+  await store.wallets.createWallet({ id: 'wal_bearer', orgId: 'org', name: 'bearer' }, byTest)
+  await store.keys.createKey(
+    {
+      id: GUESTS,
+      hash: 'guests',
+      orgId: 'x402',
+      walletId: 'wal_guests',
+      label: 'guests',
+      prefix: 'x402',
+      limits: {},
+    },
+    byTest,
+  )
 }
 
 const detail = detailFor(GUESTS)
@@ -285,15 +289,18 @@ for (const engine of engines)
 
     test('caps bind a call that is paid for, and count what it is charged', () =>
       withStore(async (store) => {
-        await store.keys.createKey({
-          id: 'key_capped',
-          hash: 'capped',
-          orgId: 'org',
-          walletId: 'wal_bearer',
-          label: 'capped',
-          prefix: 'sk-',
-          limits: { spendCap: 500_000n, stopAt: USD },
-        })
+        await store.keys.createKey(
+          {
+            id: 'key_capped',
+            hash: 'capped',
+            orgId: 'org',
+            walletId: 'wal_bearer',
+            label: 'capped',
+            prefix: 'sk-',
+            limits: { spendCap: 500_000n, stopAt: USD },
+          },
+          byTest,
+        )
         const it = payment('a')
         await store.payments.beginPayment(it)
         await store.payments.settlePayment('a', 't')

@@ -66,6 +66,20 @@ test("a key's own alias is quoted as its model, and nobody else has it", async (
   expect([guest.status, (await jsonOf(guest)).error.code]).toEqual([400, 'model_not_found'])
 })
 
+test('without a key nothing is compacted, because the item would be for anybody; with one it is quoted', async () => {
+  const trigger = { type: 'compaction_trigger' }
+  const body = { model: 'mock/small', input: [{ role: 'user', content: 'hi' }, trigger] }
+  for (const [path, asked] of [
+    ['/v1/responses', body],
+    ['/v1/responses/compact', { ...body, input: 'hi' }],
+  ] as const) {
+    const guest = await rig.quote(path, asked)
+    expect([guest.status, (await jsonOf(guest)).error.param]).toEqual([400, 'input'])
+    const { token } = await rig.server.newKey()
+    expect((await rig.quote(path, asked, { authorization: `Bearer ${token}` })).status).toBe(402)
+  }
+})
+
 test('one answer serves both versions: the header is version 2, the body version 1', async () => {
   const response = await rig.quote('/v1/run', { model: 'mock/small', inputs: { messages: chat().messages } })
   expect(response.status).toBe(402)

@@ -309,6 +309,10 @@ describe.skipIf(!hasChain)('x402', () => {
         expect([refused.status, (await jsonOf(refused)).error.param]).toEqual([400, 'X-Sub-Wallet'])
         expect(await on.chain.unitsOf(payer.address)).toBe(left)
         expect([await spent(sub), await spent(small)]).toEqual([Number(COST) / 1e9, 0])
+        const by = '/v1/usage?group_by=sub_wallet,payment_mode'
+        expect((await jsonOf(await rig.server.get(by, token))).data.rows).toMatchObject([
+          { sub_wallet: sub, payment_mode: 'x402', requests: 1, cost_usd: Number(COST) / 1e9 },
+        ])
         await rig.check()
       })
 
@@ -483,6 +487,7 @@ describe.skipIf(!hasChain)('x402', () => {
           expect([mishap, response.status]).toEqual([mishap, 503])
           expect(response.headers.get('retry-after')).not.toBeNull()
         }
+        expect(await (await rig.server.get('/api/status', '')).text()).toContain('facilitator of x402')
         expect(await on.chain.unitsOf(payer.address)).toBe(1_000_000n)
         expect((await rig.server.fetch(again(signed))).status).toBe(200)
         await rig.check()

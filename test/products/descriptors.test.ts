@@ -138,6 +138,56 @@ const picoOf = (decimal: string): bigint => {
   return BigInt(whole) * PICO + BigInt(fraction.padEnd(12, '0'))
 }
 
+type Form = readonly [form: string | undefined, inputs: object]
+const hi = [{ role: 'user', content: 'hi' }]
+const content = { parts: [{ text: 'hi' }] }
+const forms: Readonly<Record<string, readonly Form[]>> = {
+  chat: [
+    [undefined, { messages: hi }],
+    ['chat_completions', { messages: hi }],
+    ['messages', { messages: hi, max_tokens: 9 }],
+    ['messages', { messages: hi, max_tokens: 9, system: 'Be brief.' }],
+    [undefined, { contents: [content] }],
+    ['generate_content', { contents: [content] }],
+  ],
+  embeddings: [
+    [undefined, { input: 'hi' }],
+    ['embeddings', { input: 'hi' }],
+    [undefined, { content }],
+    ['generate_content', { content, outputDimensionality: 8 }],
+    ['generate_content', { requests: [{ content }] }],
+  ],
+}
+
+test('an answer in each form that a caller may state is one of those of the descriptor', async () => {
+  const { token } = await shop.newKey()
+  const ofKinds = models.filter(
+    ({ kind, vendor }, at) => kind !== 'media' && (vendor === 'local' || at % 25 === 0),
+  )
+  expect(new Set(ofKinds.map(({ kind }) => kind)).size).toBe(2)
+  for (const { id, kind } of ofKinds) {
+    const { output_schema: schema } = await descriptor(id)
+    for (const [form, inputs] of forms[kind] ?? []) {
+      const request = new Request('http://turnpike.test/v1/run', {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ model: id, inputs, ...(form === undefined ? {} : { form }) }),
+      })
+      const response = await shop.fetch(request)
+      const body = await jsonOf(response)
+      expect([id, form, response.status, response.status === 200 ? '' : body]).toEqual([id, form, 200, ''])
+      const named = schema.anyOf as readonly { readonly title: string }[]
+      const stated = form ?? ('contents' in inputs || 'content' in inputs ? 'generate_content' : undefined)
+      const usual = kind === 'chat' ? 'chat_completions' : 'embeddings'
+      const wrong = named
+        .filter(({ title }) => title === `form: ${stated ?? usual}`)
+        .map((one) => wrongBy(one, structuredClone(body)))
+      expect([id, form, wrong.some((faults) => faults.length === 0) ? [] : wrong]).toEqual([id, form, []])
+      expect(wrongBy(schema, structuredClone(body))).toEqual([])
+    }
+  }
+})
+
 /** The cost of a class without a price of its own. */
 const base: Readonly<Record<string, string>> = {
   output_image: 'output',

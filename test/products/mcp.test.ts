@@ -1,12 +1,14 @@
 /** The MCP server with the official clients: list, call, progress, a picture, errors; the same money as by HTTP. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { changeRules } from '../../src/control/money/rules.ts'
 import { Refusal } from '../../src/core/refusal.ts'
-import { changeRules } from '../../src/gateway/change-rules.ts'
 import { readInputs } from '../../src/media/inputs.ts'
 import { modelOf } from '../../src/media/models.ts'
 import { localFetch } from '../../src/transport/local.ts'
 import { mediaHere } from '../../src/transport/local-media/serve.ts'
 import { local, localModels } from '../../src/vendors/local/local.ts'
+import { byTest } from '../by-test.ts'
 import { type AssetServer, startAssetServer } from '../server/asset-rig.ts'
 import { jsonOf } from '../server/harness.ts'
 import { until } from '../until.ts'
@@ -75,7 +77,7 @@ describe.each(clients)('%s', (_name, version, open) => {
   test('shows a key only what the rules of its wallet allow', async () => {
     const { token } = await server.newKey()
     const change = (blockedModels: string[] | null) =>
-      changeRules(server.gateway, { walletId: server.wallet, change: { blockedModels } })
+      changeRules(server.gateway, { walletId: server.wallet, change: { blockedModels }, by: byTest })
     const seen = async (headers: Record<string, string>) => {
       const client = await open(urlOf('?tools=local/echo-1,local/qr-1'), headers)
       const { structuredContent: found } = await client.call('search_products', { vendor: 'local', q: 'qr' })

@@ -7,9 +7,8 @@ import fc from 'fast-check'
 import { bodyOf, isObject, type Json, type JsonObject } from '../../src/core/json-body.ts'
 import type { Model } from '../../src/core/model.ts'
 import { Refusal } from '../../src/core/refusal.ts'
-import { decodeEmbeddingsCall } from '../../src/dialects/embeddings.ts'
 import { decodeRunInputs } from '../../src/dialects/run-inputs.ts'
-import { decodeRun } from '../../src/http/media-calls.ts'
+import { decodeRun } from '../../src/http/calls/media-calls.ts'
 import { modelOf } from '../../src/media/models.ts'
 import type { MediaModel } from '../../src/media/product.ts'
 import { exampleOf } from '../../src/products/example.ts'
@@ -125,10 +124,7 @@ describe.each(records)('$id', ({ id, vendor, record }) => {
   test('the example', () => agree(record.example))
 })
 
-const decoded = (model: Model, given: JsonObject) =>
-  model.kind === 'chat'
-    ? decodeRunInputs(given, model.id)
-    : decodeEmbeddingsCall(bodyOf({ ...given, model: model.id }))
+const decoded = (model: Model, given: JsonObject) => decodeRunInputs(given, model)
 
 const one = (id: string): Model => {
   const found = catalogueOf().find(id)

@@ -6,10 +6,10 @@ import { afterAll, expect, test } from 'bun:test'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
-import { parse, parseAllDocuments } from 'yaml'
+import { parse } from 'yaml'
 import { targets } from '../../scripts/release/executables.ts'
-import { parseConfigFile } from '../../src/cli/config-file.ts'
-import { routes } from '../../src/http/routes.ts'
+import { readConfig } from '../../src/cli/config/config.ts'
+import { parseConfigFile } from '../../src/cli/config/config-file.ts'
 import { settings } from '../../src/settings/index.ts'
 import { readSettings, rowsOf } from '../../src/settings/setting.ts'
 import { vendors } from '../../src/vendors/index.ts'
@@ -46,6 +46,26 @@ test('the unit: systemd takes it and finds it closed; it waits as long as calls 
   expect(Number(/exposure level for \S+: ([\d.]+)/.exec(judged.out)?.[1])).toBeLessThan(2)
 })
 
+test('a command beside the unit runs as its user, in its folder, with its environment', () => {
+  const unit = text('turnpike.service')
+  const page = readFileSync(resolve(deploy, '../docs/commands.md'), 'utf8')
+  const line = /`systemd-run ([^`]+)`/.exec(page)?.[1] ?? ''
+  const properties = [...line.matchAll(/--property=(\S+)/g)].map(([, one = '']) => one)
+  const [start] = /\/\S+turnpike\b/.exec(line.split('environment ')[1] ?? '') ?? []
+  expect(unit).toContain(`ExecStart=${start} serve\n`)
+  for (const one of properties.filter((one) => !/^(User|WorkingDirectory)=/.test(one)))
+    expect(unit).toContain(`${one}\n`)
+  // A dynamic user has the name of its unit.
+  expect(properties).toContain('User=turnpike')
+  expect(properties).toContain('WorkingDirectory=/var/lib/turnpike')
+  const analyze = tool('systemd-analyze')
+  if (analyze === undefined) return
+  const path = join(folder, 'command.service')
+  const program = resolve(import.meta.dir, '../../bin/turnpike')
+  writeFileSync(path, `[Service]\nType=oneshot\nExecStart=${program} key list\n${properties.join('\n')}\n`)
+  expect(output(analyze, 'verify', path)).toEqual({ exitCode: 0, out: '', errors: '' })
+})
+
 test('the compose file: its settings are ours, its ports and waits fit, and the root cannot be written', () => {
   const { services, volumes } = parse(text('compose.yaml'))
   const { turnpike, database } = services
@@ -64,6 +84,30 @@ test('the compose file: its settings are ours, its ports and waits fit, and the 
   )
   expect(mounted.filter((name) => !name.startsWith('./')).sort()).toEqual(Object.keys(volumes).sort())
   expect(mounted.filter((name) => name.startsWith('./') && !existsSync(join(deploy, name)))).toEqual([])
+})
+
+/** The lines `NAME=value` of a file of settings. */
+const valuesIn = (name: string): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    [...text(name).matchAll(/^([A-Z_]+)=(.*)$/gm)].map(([, key = '', value = '']) => [key, value]),
+  )
+
+test('what Compose is given: the example names each variable of the file, and a server takes what comes of it', () => {
+  const given = valuesIn('compose.env.example')
+  const asked = [...text('compose.yaml').matchAll(/\$\{([A-Z_]+)/g)].map(([, name = '']) => name)
+  expect(Object.keys(given).toSorted()).toEqual([...new Set(asked)].toSorted())
+  const { turnpike } = parse(text('compose.yaml')).services
+  const [folder] = turnpike.volumes.flatMap(
+    (entry: string) => /^\.\/(\w+):\/etc\/turnpike:ro$/.exec(entry)?.[1] ?? [],
+  )
+  expect(turnpike.environment.TURNPIKE_CONFIG).toBe('/etc/turnpike/turnpike.yaml')
+  const file = parseConfigFile(text(`${folder}/turnpike.yaml`), 'turnpike.yaml', {})
+  const filled = Object.entries<string>(turnpike.environment).map(([name, value]) => [
+    name,
+    value.replaceAll(/\$\{([A-Z_]+)[^}]*\}/g, (_, key) => given[key] || 'a-value-of-letters'),
+  ])
+  const { publicUrl, gateway } = readConfig(Object.fromEntries(filled), file)
+  expect([publicUrl, gateway.trustedProxies.length]).toEqual(['https://gate.example.com', 1])
 })
 
 /** What a service of the compose file sees: paths inside, each with its file of deploy/. */
@@ -134,72 +178,6 @@ test('docker takes the compose file, with and without the profile', () => {
   expect(services('--profile', 'watch')).toBe('database grafana prometheus turnpike')
 })
 
-test('the manifests: what they ask for is served, pods end after their calls, and nobody has rights', () => {
-  const [pods, ...others] = parseAllDocuments(text('kubernetes/turnpike.yaml')).map((one) => one.toJS())
-  const { template, selector, serviceName, volumeClaimTemplates } = pods.spec
-  const [container] = template.spec.containers
-  const label = selector.matchLabels
-  expect(template.metadata.labels).toEqual(label)
-  expect(others.map(({ kind }: { kind: string }) => kind)).toEqual([
-    'Service',
-    'Service',
-    'PodDisruptionBudget',
-  ])
-  expect(others.map(({ metadata }: { metadata: { name: string } }) => metadata.name)).toContain(serviceName)
-  for (const { spec } of others) expect(spec.selector.matchLabels ?? spec.selector).toEqual(label)
-  expect(container.ports).toEqual([{ name: 'http', containerPort: port }])
-  const paths = new Set(routes.map(({ path }) => path))
-  for (const probe of ['startupProbe', 'readinessProbe', 'livenessProbe']) {
-    const { path, port: where } = container[probe].httpGet
-    expect([probe, paths.has(path), where]).toEqual([probe, true, 'http'])
-  }
-  expect(container.readinessProbe.httpGet.path).toBe('/readyz')
-  const { literals } = parse(text('kubernetes/kustomization.yaml')).configMapGenerator[0]
-  const settings = Object.fromEntries(literals.map((one: string) => one.split(/=(.*)/).slice(0, 2)))
-  expect(Object.keys(settings).filter((name) => !known.has(name))).toEqual([])
-  const paused = container.lifecycle.preStop.sleep.seconds
-  // Nobody is sent here any more when new calls are refused.
-  const { periodSeconds, failureThreshold } = container.readinessProbe
-  expect(paused).toBeGreaterThan(periodSeconds * failureThreshold)
-  expect(template.spec.terminationGracePeriodSeconds).toBeGreaterThan(paused + Number(settings.DRAIN_SECONDS))
-  expect(template.spec.securityContext).toMatchObject({
-    runAsNonRoot: true,
-    seccompProfile: { type: 'RuntimeDefault' },
-  })
-  expect(container.securityContext).toEqual({
-    allowPrivilegeEscalation: false,
-    readOnlyRootFilesystem: true,
-    capabilities: { drop: ['ALL'] },
-  })
-  const there = [...template.spec.volumes, ...volumeClaimTemplates.map(({ metadata }: any) => metadata)]
-  expect(container.volumeMounts.map(({ name }: any) => name).sort()).toEqual(
-    there.map(({ name }) => name).sort(),
-  )
-  expect(parseConfigFile(text('kubernetes/vendors.yaml'), 'vendors.yaml', {})).toEqual({ markup: '1' })
-})
-
-test('kubectl builds the manifests, with the names of what it generates', () => {
-  const kubectl = tool('kubectl')
-  if (kubectl === undefined) return
-  const { exitCode, out, errors } = output(kubectl, 'kustomize', join(deploy, 'kubernetes'))
-  expect([exitCode, errors]).toEqual([0, ''])
-  const built = parseAllDocuments(out).map((one) => one.toJS())
-  expect(built.map(({ kind }) => kind).sort()).toEqual([
-    'ConfigMap',
-    'ConfigMap',
-    'Namespace',
-    'PodDisruptionBudget',
-    'Service',
-    'Service',
-    'StatefulSet',
-  ])
-  const maps = built.filter(({ kind }) => kind === 'ConfigMap').map(({ metadata }) => metadata.name)
-  const { spec } = built.find(({ kind }) => kind === 'StatefulSet').spec.template
-  expect([spec.containers[0].envFrom[0].configMapRef.name, spec.volumes[0].configMap.name].sort()).toEqual(
-    maps.sort(),
-  )
-})
-
 test('the images: each stage is there, copies what a release makes, and runs without rights', () => {
   const lines = text('Containerfile')
     .replaceAll(/^#.*\n/gm, '')
@@ -233,13 +211,15 @@ test('the images: each stage is there, copies what a release makes, and runs wit
 })
 
 test('no file of deploy is left out here', () => {
-  // The folders of Grafana and Prometheus are for test/server/dashboard.test.ts.
+  // The folders of Grafana and Prometheus are for test/server/dashboard.test.ts, that of Kubernetes for kubernetes.test.ts.
   expect(readdirSync(deploy).sort()).toEqual([
     'Containerfile',
+    'compose.env.example',
     'compose.yaml',
     'grafana',
     'kubernetes',
     'prometheus',
+    'turnpike',
     'turnpike.service',
   ])
 })

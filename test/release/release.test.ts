@@ -91,7 +91,7 @@ test('the package, installed elsewhere without scripts, passes it by npx', async
 test('the one file passes it, and says which products it cannot hold', async () => {
   const greeting = await startTest({ program: [executable], home: home('executable') })
   expect(greeting).toContain(
-    'Not sold, as their optional packages are not installed: local/speech-1, local/ocr-1, local/pdf-text-1, local/image-tools-1\n',
+    'Not sold, as their packages are not installed: local/speech-1, local/ocr-1, local/pdf-text-1, local/image-tools-1\n',
   )
 })
 

@@ -19,7 +19,13 @@ export const startTest = async ({ program, home, settings = {} }: Installed): Pr
     return out
   }
   expect(await command('--version')).toMatch(/^\d+\.\d+\.\d+\n$/)
-  const { child, greeting, address, token } = await startProgram(home, allSettings, 'inherit', program)
+  const {
+    child,
+    greeting,
+    address,
+    token,
+    link: signIn,
+  } = await startProgram(home, allSettings, 'inherit', program)
   const asked = async (path: string, body?: object) => {
     const answer = await fetchAgain(`${address}${path}`, {
       method: body === undefined ? 'GET' : 'POST',
@@ -56,7 +62,7 @@ export const startTest = async ({ program, home, settings = {} }: Installed): Pr
   expect(await (await asked('/openapi.json')).json()).toHaveProperty('openapi')
   const tools = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
   expect(await (await asked('/mcp', tools)).text()).toContain('search_products')
-  const link = /link#(\S+)/.exec(greeting)?.[1] ?? ''
+  const link = /link#(\S+)/.exec(signIn)?.[1] ?? ''
   expect((await signedIn(address, link)).status).toBe(200)
   // Commands beside the server.
   expect(JSON.parse(await command('key', 'create', '--label', 'beside', '--json'))).toMatchObject({

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { openFolder } from '../../src/assets/folder.ts'
 import { Refusal } from '../../src/core/refusal.ts'
 import { systemClock } from '../../src/core/time.ts'
-import { listen } from '../../src/http/listen.ts'
+import { listen } from '../../src/http/listen/listen.ts'
 import { leastGrowth } from '../memory-growth.ts'
 import {
   ASSET_SETTINGS,

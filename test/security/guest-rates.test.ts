@@ -51,9 +51,27 @@ const posting =
 
 const quote = posting('/v1/chat/completions', { 'x-payment-protocol': 'x402' })
 
+/** A message to the MCP server, by somebody without a key. */
+const tools = (method: string, params: object = {}): From => {
+  const post = posting('/mcp', {
+    accept: 'application/json, text/event-stream',
+    'mcp-protocol-version': '2025-06-18',
+  })
+  return (peer, forwardedFor, body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })) =>
+    post(peer, forwardedFor, body)
+}
+
+const reference: From = (peer, forwardedFor) =>
+  server.fetchFrom(
+    peer,
+    new Request('http://turnpike.test/openapi.json', {
+      headers: forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor },
+    }),
+  )
+
 /** A trial that was claimed before is a 429 as well, of another kind. */
 const isLimited = async (response: Response): Promise<boolean> =>
-  refusalIn(await jsonOf(response)).code === 'rate_limit_exceeded'
+  response.status === 429 && refusalIn(await jsonOf(response)).code === 'rate_limit_exceeded'
 
 /** The refusal of a body, which at helper endpoints has no object of its own. */
 const refusalIn = (body: any) => (typeof body.error === 'string' ? body : (body.error ?? {}))
@@ -77,6 +95,9 @@ const expectRefused = async (response: Response): Promise<void> => {
 const kinds: readonly [string, From][] = [
   ['quotes', quote],
   ['trials', posting('/api/try/anonymous-wallet')],
+  ['lists of tools', tools('tools/list')],
+  ['searches of tools', tools('tools/call', { name: 'search_products', arguments: {} })],
+  ['the API reference', reference],
   ['claims of change', posting('/api/wallet/claim', { authorization: 'Bearer sk-nobody' })],
 ]
 

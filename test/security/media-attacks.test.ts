@@ -6,18 +6,18 @@ import { describe, expect, test } from 'bun:test'
 import { bodyOf, isObject, type Json, type JsonObject } from '../../src/core/json-body.ts'
 import type { Product } from '../../src/core/model.ts'
 import { Refusal } from '../../src/core/refusal.ts'
-import { checkReach } from '../../src/dialects/media-reach.ts'
-import { mediaCall } from '../../src/http/media-calls.ts'
+import { checkReach } from '../../src/dialects/request/media-reach.ts'
+import { mediaCall } from '../../src/http/calls/media-calls.ts'
 import { readInputs } from '../../src/media/inputs.ts'
 import { modelOf } from '../../src/media/models.ts'
 import type { MediaModel } from '../../src/media/product.ts'
-import { localMedia } from '../../src/vendors/local/media.ts'
+import { mediaHere } from '../../src/transport/local-media/serve.ts'
 import { leastGrowth } from '../memory-growth.ts'
 import { ASSET_SETTINGS, startAssetServer } from '../server/asset-rig.ts'
 import { jsonOf } from '../server/harness.ts'
 import { sold, unpriced } from '../vendor-media.ts'
 
-const local = localMedia(() => true).models.map((one) => [`local/${one.name}`, one] as const)
+const local = mediaHere.models.map((one) => [`local/${one.name}`, one] as const)
 const waiting = [...unpriced].map(([id, { most, ...record }]): [string, MediaModel] => [
   id,
   { ...record, card: { rows: [{ rates: {} }], most } },

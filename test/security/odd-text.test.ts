@@ -4,9 +4,10 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { must } from '../../src/core/refusal.ts'
-import { socketHandlers } from '../../src/http/socket.ts'
-import type { Socket, SocketData } from '../../src/http/socket-frames.ts'
-import { termsOfUpgrade } from '../../src/http/socket-terms.ts'
+import { socketHandlers } from '../../src/http/listen/socket.ts'
+import { newSocketData, type Socket } from '../../src/http/listen/socket-frames.ts'
+import { streamProtocol } from '../../src/http/listen/stream-messages.ts'
+import { termsOfUpgrade } from '../../src/http/request/socket-terms.ts'
 import {
   chat,
   completion,
@@ -86,15 +87,14 @@ for (const kind of engines.filter(({ name }) => name !== 'SQLite in a file'))
           { id: text },
         ]) {
           const frames: string[] = []
-          const data: SocketData = {
+          const data = newSocketData(server.gateway, {
+            protocol: streamProtocol,
             authorization: `Bearer ${token}`,
+            from: { request: { headers: new Headers() }, peer: () => undefined },
             terms: noTerms,
             keyId: 'k',
-            running: new Map(),
-            drained: undefined,
-            leaving: false,
-          }
-          const socket: Socket = { data, send: (frame) => frames.push(frame), close: () => undefined }
+          })
+          const socket = socketOf(data, frames)
           handlers.message(socket, JSON.stringify({ ...chat(), ...more }))
           while (data.running.size > 0 || frames.length === 0) await Bun.sleep(1)
           expect([text, more, /internal_error|service_unavailable/.test(frames.join())]).toEqual([
@@ -106,20 +106,26 @@ for (const kind of engines.filter(({ name }) => name !== 'SQLite in a file'))
     })
   })
 
+const socketOf = (data: Socket['data'], frames: string[]): Socket => ({
+  data,
+  send: (frame) => frames.push(frame),
+  cork: (send) => send(),
+  close: () => undefined,
+})
+
 test('a socket takes no more calls than the server does', async () => {
   const server = await startTestServer({ options: { openCallsMax: 0 } })
   try {
     const frames: string[] = []
     const { token } = await server.newKey()
-    const data: SocketData = {
+    const data = newSocketData(server.gateway, {
+      protocol: streamProtocol,
       authorization: `Bearer ${token}`,
+      from: { request: { headers: new Headers() }, peer: () => undefined },
       terms: noTerms,
       keyId: 'k',
-      running: new Map(),
-      drained: undefined,
-      leaving: false,
-    }
-    const socket: Socket = { data, send: (frame) => frames.push(frame), close: () => undefined }
+    })
+    const socket = socketOf(data, frames)
     socketHandlers(server).message(socket, JSON.stringify(chat()))
     while (data.running.size > 0 || frames.length === 0) await Bun.sleep(1)
     expect(frames.join()).toContain('service_unavailable')

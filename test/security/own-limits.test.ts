@@ -8,13 +8,13 @@ for (const kind of engines.filter(({ name }) => name !== 'SQLite in a file')) {
     const database = await kind.fresh()
     // The ledger's minute does not end.
     const now = Date.now()
-    const server = await startTestServer({ url: database.url, now: () => now, options: { planRpm: 3 } })
+    const server = await startTestServer({ url: database.url, now: () => now, options: { planRpm: 5 } })
     try {
       server.answerWith(() => completion('x'))
       const { token } = await server.newKey()
       const put = async (rpm_limit: number | null) =>
         (await server.send('PUT', '/v1/key/wholesale/me/limits', { rpm_limit }, token)).status
-      expect([await put(1_000), await put(4), await put(2), await put(3), await put(null)]).toEqual([
+      expect([await put(1_000), await put(6), await put(4), await put(5), await put(null)]).toEqual([
         403, 403, 200, 200, 200,
       ])
       const statuses = await Promise.all(
@@ -24,7 +24,7 @@ for (const kind of engines.filter(({ name }) => name !== 'SQLite in a file')) {
           return response.status
         }),
       )
-      expect(statuses.filter((status) => status === 200)).toHaveLength(3)
+      expect(statuses.filter((status) => status === 200)).toHaveLength(5)
     } finally {
       await server.stop()
       await database.stop()

@@ -1,8 +1,11 @@
 /** Alerts of many wallets at once: whoever does not answer keeps nobody else waiting. */
+
 import { expect, test } from 'bun:test'
 import { silentLog } from '../../src/core/log.ts'
 import { systemClock } from '../../src/core/time.ts'
-import { keepAlerting } from '../../src/gateway/wallet-alerts.ts'
+import { keepAlerting } from '../../src/gateway/parts/wallet-alerts.ts'
+import { newMeters } from '../../src/metrics/meters.ts'
+import { byTest } from '../by-test.ts'
 import { serverEngines, stopSound } from '../store/engines.ts'
 import { until } from '../until.ts'
 import { startTestServer, USD } from './harness.ts'
@@ -20,24 +23,35 @@ for (const engine of serverEngines)
         const { pathname } = new URL(url)
         got.push(pathname)
         if (pathname.startsWith('/silent')) await released.promise
-        return new Response(null, { status: 204 })
+        return new Response(null, { status: pathname.startsWith('/refuses') ? 500 : 204 })
       },
     }
     const low = async (name: string) => {
-      await store.wallets.createWallet({ id: name, orgId: 'org_test', name })
-      await store.wallets.changeWalletRules(name, {
-        alertBelow: USD,
-        alertWebhookUrl: `https://hooks.example.com/${name}`,
-      })
+      await store.wallets.createWallet({ id: name, orgId: 'org_test', name }, byTest)
+      await store.wallets.changeWalletRules(
+        name,
+        {
+          alertBelow: USD,
+          alertWebhookUrl: `https://hooks.example.com/${name}`,
+        },
+        byTest,
+      )
     }
     const clock = { ...systemClock, sleep: () => Bun.sleep(10) }
-    const stop = keepAlerting({ store: store.wallets, clock, log: silentLog, hash, webhooks }, () => 0)
+    const meters = newMeters()
+    const parts = { store: store.wallets, clock, log: silentLog, hash, webhooks, meters }
+    const stop = keepAlerting(parts, () => 0)
+    const counted = (outcome: string) => meters.registry.counter('webhooks', ['alert', outcome]).value
     try {
       await low('silent')
       await until(async () => got.includes('/silent'))
       await low('late')
       await until(async () => got.includes('/late'))
       expect(got).toEqual(['/silent', '/late'])
+      await until(() => counted('accepted') === 1)
+      expect(counted('failed')).toBe(0)
+      await low('refuses')
+      await until(() => counted('failed') === 1)
       stop()
       // Those that were never tried come first, and each is given out once.
       await low('one')

@@ -3,7 +3,7 @@
  * them.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { listen } from '../../src/http/listen.ts'
+import { listen } from '../../src/http/listen/listen.ts'
 import { buildCatalogue, type Catalogue } from '../../src/pricing/catalogue.ts'
 import { serverEngines, stopSound } from '../store/engines.ts'
 import {

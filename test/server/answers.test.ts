@@ -1,8 +1,8 @@
 /** Answers are what the reference says: each way in which a route may fall short of it is caught. */
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
-import { referenceOf } from '../../src/http/reference.ts'
-import type { Route } from '../../src/http/route.ts'
+import { referenceOf } from '../../src/http/pages/reference.ts'
+import type { Route } from '../../src/http/route/route.ts'
 import { fitting, misfitOf, misfitOfEvents } from './answers.ts'
 
 const answer = z

@@ -1,9 +1,10 @@
 /** Checks every whole answer of a test server against the API reference. */
 import type { z } from 'zod'
 import { isObject, parseJson } from '../../src/core/json-body.ts'
+import { type Nano, nanoFromDecimal, nanoFromNumber } from '../../src/core/money.ts'
 import { Refusal } from '../../src/core/refusal.ts'
-import type { Route } from '../../src/http/route.ts'
-import { createRouter, splitUrl } from '../../src/http/router.ts'
+import type { Route } from '../../src/http/route/route.ts'
+import { createRouter, splitUrl } from '../../src/http/route/router.ts'
 import { routes } from '../../src/http/routes.ts'
 import { errorSchemasOf } from '../../src/http/schema/errors.ts'
 
@@ -22,8 +23,45 @@ const undeclaredIn = (value: unknown, declared: unknown, path: string): string |
   return undefined
 }
 
+type Holder = Record<string, any>
+type Money = NonNullable<Route['money']> | 'number'
+
+/** The amount that an answer writes, in the form that its route declares; undefined if it is not one. */
+const amountIn = (value: unknown, money: Money): Nano | undefined => {
+  if (money === 'number') return typeof value === 'number' ? nanoFromNumber(Math.abs(value)) : undefined
+  return typeof value === 'string' ? nanoFromDecimal(value.replace(/^-/, '')) : undefined
+}
+
+type Issue = z.core.$ZodIssue
+
+/** The issues, with those of each form that the value may have. */
+const flat = (issues: readonly Issue[]): readonly Issue[] =>
+  issues.flatMap((issue) =>
+    issue.code !== 'invalid_union'
+      ? [issue]
+      : issue.errors.flatMap((form) =>
+          flat(form).map((one) => ({ ...one, path: [...issue.path, ...one.path] })),
+        ),
+  )
+
+/** The same value with its amounts read, wherever the schema has one. */
+const withAmounts = (schema: z.ZodType, value: unknown, money: Money): unknown => {
+  const read = schema.safeParse(value)
+  if (read.success) return value
+  const copy = structuredClone(value)
+  for (const { code, path, ...issue } of flat(read.error.issues)) {
+    if (code !== 'invalid_type' || !('expected' in issue) || issue.expected !== 'bigint') continue
+    const holder = path.slice(0, -1).reduce((of, name) => of?.[name as string], copy as Holder)
+    const last = path.at(-1) ?? ''
+    const amount = amountIn(holder?.[last as string], money)
+    if (amount !== undefined) holder[last as string] = amount
+  }
+  return copy
+}
+
 /** Why a value does not fit a schema; undefined when it fits. Members that the schema does not name count. */
-export const misfit = (schema: z.ZodType, value: unknown): string | undefined => {
+export const misfit = (schema: z.ZodType, written: unknown, money: Money = 'number'): string | undefined => {
+  const value = withAmounts(schema, written, money)
   const read = schema.safeParse(value)
   if (!read.success)
     return read.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('; ')
@@ -34,7 +72,7 @@ export const misfit = (schema: z.ZodType, value: unknown): string | undefined =>
 /** What is wrong with an answer of a route. */
 export const misfitOf = (route: Route, status: number, value: unknown): string | undefined => {
   const schemas = status < 400 ? [route.answer] : errorSchemasOf(route)
-  const wrong = schemas.map((schema) => misfit(schema, value))
+  const wrong = schemas.map((schema) => misfit(schema, value, route.money))
   if (!wrong.includes(undefined)) return wrong.join(' | ')
   const statuses: readonly number[] = route.statuses ?? [200]
   return status >= 400 || statuses.includes(status)

@@ -12,6 +12,7 @@ import { Secret } from '../../src/core/secret.ts'
 import { webm } from '../local-media/files.ts'
 import { leastGrowth } from '../memory-growth.ts'
 import { type AssetServer, IN_FILES, mp4Head, png, startAssetServer, type Web } from './asset-rig.ts'
+import { jsonOf } from './harness.ts'
 
 let folder = ''
 let bucket: S3rver
@@ -181,4 +182,20 @@ test('a bucket that does not answer is waited for so long and no longer', async 
   await expect(away.keep({ keyId: id })).rejects.toMatchObject({ side: 'storage', again: true })
   await away.stop()
   silent.stop(true)
+})
+
+test('the status tells that the bucket is gone, or that nothing answers there', async () => {
+  const statusOf = async (one: AssetServer) => (await jsonOf(await one.get('/api/status'))).services.assets
+  expect(await statusOf(server)).toEqual({ status: 'ok' })
+  const { port } = new URL(
+    (await server.fetchUrl((await server.keep({ keyId: key.id })).url)).headers.get('location') ?? '',
+  )
+  for (const wrong of [settings(Number(port), { bucket: 'gone' }), settings(1)]) {
+    const without = await startAssetServer({ change: { bytes: openBucket(wrong), settings: IN_FILES } })
+    expect(await statusOf(without)).toMatchObject({
+      status: 'degraded',
+      error: expect.stringContaining('their place cannot be reached'),
+    })
+    await without.stop()
+  }
 })

@@ -1,9 +1,11 @@
 /** Stored results on whole servers: kept once, read by their address or with the key, in ranges, until they expire. */
+
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Refusal } from '../../src/core/refusal.ts'
-import { listen } from '../../src/http/listen.ts'
+import { listen } from '../../src/http/listen/listen.ts'
+import { byTest } from '../by-test.ts'
 import { serverEngines } from '../store/engines.ts'
 import {
   type AssetServer,
@@ -153,7 +155,7 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
 
   test('a key that is disabled still reads what it paid for', async () => {
     const { id } = await server.keep({ keyId: key.id })
-    await server.gateway.book.changeKey(key.id, { disabledReason: 'operator', byCreator: true })
+    await server.gateway.book.changeKey(key.id, { disabledReason: 'operator', byCreator: true }, byTest)
     expect(await statusOf(await server.get('/v1/models', key.token))).toBe(403)
     expect(await statusOf(await server.get(`/v1/assets/${id}.png`, key.token))).toBe(200)
   })

@@ -2,8 +2,10 @@
  * A vendor that dies in mid-stream: every kind of caller is charged what was delivered, the last event says exactly
  * that, and a repeat gets the same answer at no further cost.
  */
+
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { decimalFromNano } from '../../src/core/money.ts'
+import { byTest } from '../by-test.ts'
 import { serverEngines, stopSound } from '../store/engines.ts'
 import { chat, eventsOf, startTestServer, streamEvents, streaming, type TestServer, USD } from './harness.ts'
 
@@ -23,7 +25,7 @@ for (const engine of serverEngines)
     beforeAll(async () => {
       database = await engine.fresh()
       server = await startTestServer({ url: database.url })
-      await server.store.credit.grantCredit({ walletId: server.wallet, limit: USD, netDays: 14 })
+      await server.store.credit.grantCredit({ walletId: server.wallet, limit: USD, netDays: 14 }, byTest)
     })
     afterAll(() => stopSound(server, database))
 
@@ -50,6 +52,7 @@ for (const engine of serverEngines)
           code: 'upstream_error',
           provider: 'mock',
           cost_usd: Number(COST) / 1e9,
+          estimated: true,
         })
         expect(error.message).toContain(`${decimalFromNano(COST)} USD`)
         expect(text).not.toContain('Nothing was charged')

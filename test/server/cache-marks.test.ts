@@ -1,6 +1,7 @@
 /** Calls of clients that cannot mark what the vendor should cache, translated for Anthropic. */
 import { afterEach, expect, test } from 'bun:test'
-import { readConfig } from '../../src/cli/config.ts'
+import { readConfig } from '../../src/cli/config/config.ts'
+import { parseConfigFile } from '../../src/cli/config/config-file.ts'
 import type { Model } from '../../src/core/model.ts'
 import { anthropic } from '../../src/vendors/anthropic.ts'
 import { jsonOf, startTestServer, type TestServer, testModel } from './harness.ts'
@@ -143,4 +144,54 @@ test('a setting turns marks off, and other vendors of the dialect get none', asy
   const { cacheMarks: _none, ...other } = anthropic
   await start(other)
   expect(await marksOf(agent)).toEqual([])
+})
+
+test("an hour of Anthropic's cache has a price in turnpike.yaml: shown, held and charged exactly", async () => {
+  const file = `
+vendors:
+  mock:
+    base_url: http://mock.invalid/v1
+    speaks: messages
+    models:
+      small:
+        { input_usd_per_1m: "1", cache_write_usd_per_1m: "1.25", cache_write_1h_usd_per_1m: "2", output_usd_per_1m: "10",
+          context_tokens: 100000, max_output_tokens: 4000 }
+`
+  const { models } = readConfig({}, parseConfigFile(file, 'turnpike.yaml', {}))
+  server = await startTestServer({ vendor: { ...anthropic, id: 'mock' }, models })
+  server.answerWith(() =>
+    Response.json({
+      id: 'msg_1',
+      type: 'message',
+      role: 'assistant',
+      model: 'small',
+      content: [{ type: 'text', text: 'hi' }],
+      stop_reason: 'end_turn',
+      usage: {
+        input_tokens: 10,
+        cache_creation_input_tokens: 3_000,
+        cache_creation: { ephemeral_5m_input_tokens: 1_000, ephemeral_1h_input_tokens: 2_000 },
+        output_tokens: 5,
+      },
+    }),
+  )
+  const [listed] = (await jsonOf(await server.get('/v1/models'))).data
+  expect(listed.pricing).toMatchObject({ per_1m_cache_write_usd: '1.25', per_1m_cache_write_1h_usd: '2' })
+  const [product] = (await jsonOf(await server.get('/products.json?q=small'))).data
+  expect(product.pricing.rows).toEqual([
+    {
+      rates: { input: '0.000001', cache_write: '0.00000125', cache_write_1h: '0.000002', output: '0.00001' },
+    },
+  ])
+  const before = await server.balance()
+  const content = [{ type: 'text', text: LONG, cache_control: { type: 'ephemeral', ttl: '1h' } }]
+  const body = { model: 'mock/small', max_tokens: 10, messages: [{ role: 'user', content }] }
+  const response = await server.post('/v1/messages', body)
+  expect(response.status).toBe(200)
+  expect(before - (await server.balance())).toBe(
+    10n * 1_000n + 1_000n * 1_250n + 2_000n * 2_000n + 5n * 10_000n,
+  )
+  // One and a half times the estimated input fits at the price of five minutes, and not at that of an hour.
+  const tight = await server.newKey({ spendCap: (BigInt(LONG.length) * 3n * 1_600n) / 8n })
+  expect((await server.post('/v1/messages', body, {}, tight.token)).status).toBe(402)
 })

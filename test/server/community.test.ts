@@ -1,6 +1,7 @@
 /** Referrals credit both sides once; reviews count once an account. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { byTest } from '../by-test.ts'
 import { serverEngines, stopSound } from '../store/engines.ts'
 import { jsonOf, startTestServer, type TestServer, USD } from './harness.ts'
 
@@ -21,7 +22,7 @@ for (const engine of serverEngines)
     const account = async () => {
       const id = crypto.randomUUID()
       const [walletId, orgId] = [`wal_${id}`, `org_${id}`]
-      await server.store.wallets.createWallet({ id: walletId, orgId, name: id })
+      await server.store.wallets.createWallet({ id: walletId, orgId, name: id }, byTest)
       const { id: keyId, token } = await server.newKey({}, { walletId, orgId })
       const balance = async () => (await server.store.wallets.wallet(walletId))?.balance
       return { walletId, orgId, keyId, token, balance }

@@ -19,7 +19,8 @@ const steps: Budget = {
 /** Objects on the heap: a sixteenth of what sixteen calls at once make. */
 const objects: Budget = {
   functions: 46,
-  'scopes that functions keep': 70,
+  // One more than before leases stayed with their process.
+  'scopes that functions keep': 71,
   objects: 124,
   arrays: 33,
   promises: 36,
@@ -41,11 +42,21 @@ const counted = async (script: string): Promise<Record<string, number>> => {
 const over = (counts: Record<string, number>, budget: Budget) =>
   Object.entries(counts).filter(([what, count]) => count > (budget[what] ?? 0))
 
-/** On a busy machine calls that began together end apart, and share less: then they are counted anew. */
+/**
+ * On a busy machine calls that began together end apart, and share less, and the server does work of its own between
+ * them: then they are counted anew.
+ */
 const TRIES = 4
 
+const countedWithin = async (script: string, budget: Budget): Promise<Record<string, number>> => {
+  let counts = await counted(script)
+  for (let tries = 1; tries < TRIES && over(counts, budget).length > 0; tries++)
+    counts = await counted(script)
+  return counts
+}
+
 test('a plain call on SQLite makes no more of each costly step than its budget', async () => {
-  const counts = await counted('bench/count.ts')
+  const counts = await countedWithin('bench/count.ts', steps)
   // What is counted must be there: a call cannot do without these.
   expect(counts['JSON.parse']).toBeGreaterThan(0)
   expect(counts['clock reads']).toBeGreaterThan(0)
@@ -53,9 +64,7 @@ test('a plain call on SQLite makes no more of each costly step than its budget',
 })
 
 test('a plain call on SQLite makes no more objects of each kind than its budget', async () => {
-  let counts = await counted('bench/objects.ts')
-  for (let tries = 1; tries < TRIES && over(counts, objects).length > 0; tries++)
-    counts = await counted('bench/objects.ts')
+  const counts = await countedWithin('bench/objects.ts', objects)
   expect(counts.objects).toBeGreaterThan(0)
   expect(counts.promises).toBeGreaterThan(0)
   expect(over(counts, objects)).toEqual([])

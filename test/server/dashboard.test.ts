@@ -16,6 +16,7 @@ type Panel = { readonly title: string; readonly targets: readonly { readonly exp
 type Rule = {
   readonly alert: string
   readonly expr: string
+  readonly labels: { readonly severity: string }
   readonly annotations: { readonly summary: string }
 }
 
@@ -85,4 +86,12 @@ test('Prometheus is told to read the alerts beside its file, with the token', ()
   const { scrape_configs, rule_files } = parse(text('prometheus/prometheus.yaml'))
   expect(rule_files).toEqual(['alerts.yaml'])
   expect(scrape_configs[0].authorization.type).toBe('Bearer')
+})
+
+test('the runbook has a section for each alert, in its order and with its severity, and names metrics that exist', () => {
+  const [, ...sections] = readFileSync(resolve(deploy, '../docs/runbook.md'), 'utf8').split(/^## /m)
+  const headed = sections.map((section) => /^(\w+)\n\n`(\w+)`\. /.exec(section)?.slice(1))
+  expect(headed).toEqual(rules.map(({ alert, labels }) => [alert, labels.severity]))
+  const named = sections.flatMap((section) => section.match(/turnpike_\w+/g) ?? [])
+  expect(named.filter((name) => !labelsOf.has(name) && !labelsOf.has(`${name}_bucket`))).toEqual([])
 })

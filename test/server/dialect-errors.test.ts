@@ -99,7 +99,7 @@ test.each([
   [gemini, { ...content, tools: [{ googleSearch: {} }] }],
   [gemini, { ...content, cachedContent: 'cachedContents/1' }],
   ['/v1/responses', { model: 'mock/small', input: 'hi', previous_response_id: 'resp_1' }],
-  ['/v1/responses', { model: 'mock/small', input: 'hi', background: true }],
+  ['/v1/responses', { model: 'mock/small', input: 'hi', background: true, store: false }],
   ['/v1/responses', { model: 'mock/small', input: [{ type: 'item_reference', id: 'msg_1' }] }],
 ] as const)('%s refuses %j by name, before any vendor is asked', async (path, body) => {
   const asked = server.asked.length

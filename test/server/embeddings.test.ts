@@ -5,7 +5,7 @@
 import { afterEach, expect, test } from 'bun:test'
 import type { JsonObject } from '../../src/core/json-body.ts'
 import { bedrock } from '../../src/vendors/bedrock.ts'
-import { google } from '../../src/vendors/google.ts'
+import { google } from '../../src/vendors/google/google.ts'
 import type { Vendor } from '../../src/vendors/vendor.ts'
 import { vertex } from '../../src/vendors/vertex.ts'
 import {

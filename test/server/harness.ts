@@ -10,9 +10,15 @@ import type { Model } from '../../src/core/model.ts'
 import type { Nano } from '../../src/core/money.ts'
 import { Secret } from '../../src/core/secret.ts'
 import type { Clock } from '../../src/core/time.ts'
-import type { ConsoleSettings, Gateway, GatewayOptions, Offering } from '../../src/gateway/gateway.ts'
 import { openGateway } from '../../src/gateway/open-gateway.ts'
-import type { Traces } from '../../src/gateway/spans.ts'
+import type {
+  ConfigControl,
+  ConsoleSettings,
+  Gateway,
+  GatewayOptions,
+  Offering,
+} from '../../src/gateway/parts/gateway.ts'
+import type { Traces } from '../../src/gateway/parts/spans.ts'
 import { createApp } from '../../src/http/app.ts'
 import { newMeters } from '../../src/metrics/meters.ts'
 import type { StripeSettings } from '../../src/payment/stripe-parts.ts'
@@ -24,10 +30,11 @@ import type { NewKey } from '../../src/store/accounts/tenancy-port.ts'
 import type { AssetStore } from '../../src/store/calls/asset-port.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
-import type { Limits } from '../../src/tenancy/key.ts'
+import type { Limits } from '../../src/tenancy/limits.ts'
 import type { PublicParts } from '../../src/transport/public-address.ts'
 import type { VendorFetch, VendorSetup } from '../../src/vendors/setup.ts'
 import type { Vendor } from '../../src/vendors/vendor.ts'
+import { byTest } from '../by-test.ts'
 
 import { comingBack } from '../late-ledger.ts'
 import { fitting } from './answers.ts'
@@ -140,6 +147,8 @@ type Setup = {
   readonly webhooks?: PublicParts
   /** Vendors beside the scripted one. */
   readonly more?: readonly VendorSetup[]
+  /** How the configuration is read again. */
+  readonly config?: ConfigControl
   /** A console; without it there is none. */
   readonly console?: ConsoleSettings
   /** The test takes the ledger away: refused calls are not sent again, as they are in other tests. */
@@ -169,7 +178,7 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
     ...(setup.now === undefined ? {} : { now: setup.now }),
   })
   const wallet = `wal_test_${++serial}`
-  await store.wallets.createWallet({ id: wallet, orgId: 'org_test', name: 'test' })
+  await store.wallets.createWallet({ id: wallet, orgId: 'org_test', name: 'test' }, byTest)
   await store.ledger.post({
     kind: 'topup',
     ref: `${wallet}:first`,
@@ -222,6 +231,7 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
     ...(assets === undefined ? {} : { assets: (own) => assets({ ...own, hash }) }),
     x402: setup.x402,
     console: setup.console,
+    config: setup.config,
     ...(setup.webhooks === undefined ? {} : { webhooks: setup.webhooks }),
     receipts:
       setup.receipts === 'off'
@@ -276,16 +286,19 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
   const newKey: TestServer['newKey'] = async (limits = {}, more = {}) => {
     const token = `sk-test${crypto.randomUUID().replaceAll('-', '')}`
     const id = `key_${crypto.randomUUID()}`
-    await store.keys.createKey({
-      id,
-      hash: hash(token),
-      orgId: 'org_test',
-      walletId: wallet,
-      label: 'test',
-      prefix: token.slice(0, 10),
-      limits,
-      ...more,
-    })
+    await store.keys.createKey(
+      {
+        id,
+        hash: hash(token),
+        orgId: 'org_test',
+        walletId: wallet,
+        label: 'test',
+        prefix: token.slice(0, 10),
+        limits,
+        ...more,
+      },
+      byTest,
+    )
     return { id, token }
   }
   token0 = (await newKey()).token

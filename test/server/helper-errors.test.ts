@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import fc from 'fast-check'
-import { refusalTable } from '../../src/core/refusal.ts'
+import { refusalTable } from '../../src/core/refusal-table.ts'
 import { routes } from '../../src/http/routes.ts'
 import { jsonOf, startTestServer, type TestServer } from './harness.ts'
 

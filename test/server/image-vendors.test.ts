@@ -7,11 +7,11 @@ import { Secret } from '../../src/core/secret.ts'
 import { modelOf } from '../../src/media/models.ts'
 import { type MediaModel, type UnpricedModel, unpricedOf } from '../../src/media/product.ts'
 import { usd } from '../../src/media/rate-card.ts'
-import { openai } from '../../src/vendors/openai.ts'
+import { openai } from '../../src/vendors/openai/openai.ts'
 import type { VendorFetch } from '../../src/vendors/setup.ts'
-import { stability } from '../../src/vendors/stability.ts'
+import { stability } from '../../src/vendors/stability/stability.ts'
 import type { Vendor } from '../../src/vendors/vendor.ts'
-import { xai } from '../../src/vendors/xai.ts'
+import { xai } from '../../src/vendors/xai/xai.ts'
 import { unread } from './asset-rig.ts'
 import { jsonOf, startTestServer, type TestServer } from './harness.ts'
 
@@ -224,7 +224,7 @@ describe('stability, form to bytes', () => {
         () => new Response('<html>', { headers: { 'content-type': 'text/html' } }),
         503,
         'upstream_error',
-        /did not answer/,
+        /failed/,
       ],
     ]
     for (const [script, status, code, message] of rows) {

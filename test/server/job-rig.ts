@@ -114,7 +114,7 @@ export const startJobServer = async (
     ...it,
     server: {
       ...it.server,
-      models: sells.map((record) => modelOf('mock', record)),
+      models: [...(it.server?.models ?? []), ...sells.map((record) => modelOf('mock', record))],
       vendor: { media: { models: sells } },
     },
   })

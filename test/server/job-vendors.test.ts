@@ -122,6 +122,7 @@ describe.each(scripts.map((script) => [script.id, script] as const))('%s', (_id,
     const before = await server.balance()
     // An address that could change nothing is not shown.
     expect(body.cancel_url !== undefined).toBe(script.cancel !== undefined)
+    expect(body.cancel_cost_usd !== undefined).toBe(script.cancel !== undefined)
     if (script.cancel === undefined) vendor.speak(script, { standing: 'failed' })
     else await stop(body.id)
     await endedAs(body.id, script.cancel === undefined ? 'failed' : 'cancelled')
@@ -131,6 +132,23 @@ describe.each(scripts.map((script) => [script.id, script] as const))('%s', (_id,
       method === cancel?.method && cancel.path.test(new URL(url).pathname)
     expect(vendor.heard.some(asked)).toBe(cancel !== undefined)
   })
+
+  const { cancel } = script
+  if (cancel !== undefined)
+    test('cancelled without a word about its cost, it costs what was told before, and no more than a finished one', async () => {
+      const { usage: _told, cost: _too, ...silent } = cancel.said.json as JsonObject
+      vendor.speak(
+        { ...script, cancel: { ...cancel, said: { ...cancel.said, json: silent } } },
+        { standing: 'pending' },
+      )
+      const { body } = await run(script, { prefer: 'respond-async' })
+      const before = await server.balance()
+      await stop(body.id)
+      await endedAs(body.id, 'cancelled')
+      const paid = before - (await server.balance())
+      expect([paid, await held()]).toEqual([BigInt(Math.round(body.cancel_cost_usd * 1e9)), 0n])
+      expect(paid).toBeLessThanOrEqual(script.charge)
+    })
 
   test('a job that fails or is blocked says so, and is free', async () => {
     vendor.speak(script, { standing: 'failed' })

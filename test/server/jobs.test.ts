@@ -113,13 +113,13 @@ for (const engine of serverEngines)
       const { body } = await begin()
       const response = await server.send('DELETE', `/v1/run/${body.id}`)
       expect((await jsonOf(response)).status).toMatch(/running|cancelled/)
-      const error = { message: 'The job was cancelled. Nothing was charged.' }
+      const error = { code: 'run_cancelled', message: 'The job was cancelled. Nothing was charged.' }
       expect(await ended(body.id)).toMatchObject({ status: 'cancelled', error })
       expect([await server.balance(), await held()]).toEqual([before, 0n])
       expect((await jsonOf(await server.send('DELETE', `/v1/run/${body.id}`))).status).toBe('cancelled')
     })
 
-    test('a job is cancelled at its bound where its vendor bills it all the same', async () => {
+    test('a job is cancelled for what was asked for where its vendor bills it all the same, and its run tells so before', async () => {
       server.says('pending')
       const before = await server.balance()
       const begun = await server.post(
@@ -127,10 +127,14 @@ for (const engine of serverEngines)
         { model: 'mock/billed', inputs: { prompt: 'a', n: 2 } },
         { prefer: 'wait=0' },
       )
-      const { id } = await jsonOf(begun)
+      const { id, cancel_cost_usd: told } = await jsonOf(begun)
+      expect([told, (await jsonOf(await server.get(`/v1/run/${id}`))).cancel_cost_usd]).toEqual([0.02, 0.02])
       await server.send('DELETE', `/v1/run/${id}`)
       const message = 'The job was cancelled; its vendor bills that, so 0.02 USD were charged.'
-      expect(await ended(id)).toMatchObject({ status: 'cancelled', error: { message, cost_usd: 0.02 } })
+      expect(await ended(id)).toMatchObject({
+        status: 'cancelled',
+        error: { code: 'run_cancelled', message, cost_usd: 0.02 },
+      })
       expect([before - (await server.balance()), await held()]).toEqual([2n * CENT, 0n])
     })
 

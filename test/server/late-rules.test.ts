@@ -1,6 +1,8 @@
 /** Rules that change while a call waits: it is admitted by those of the moment at which its money is held, or refused. */
+
 import { afterEach, beforeEach, expect, test } from 'bun:test'
-import { changeRules } from '../../src/gateway/change-rules.ts'
+import { changeRules } from '../../src/control/money/rules.ts'
+import { byTest } from '../by-test.ts'
 import { chat, completion, jsonOf, startTestServer, type TestServer, testModel } from './harness.ts'
 
 const cheaper = { tier: 'flex', price: testModel('small').price } as const
@@ -47,7 +49,7 @@ test('a model that was blocked meanwhile is not asked', async () => {
 
 test('an account that was suspended meanwhile calls nothing', async () => {
   const { ended } = await waitingCall()
-  await changeRules(server.gateway, { walletId: server.wallet, change: { suspended: 'abuse' } })
+  await changeRules(server.gateway, { walletId: server.wallet, change: { suspended: 'abuse' }, by: byTest })
   expect(await ended()).toEqual([403, 'account_suspended'])
   expect(server.asked).toHaveLength(1)
 })

@@ -1,7 +1,6 @@
 /** What the log says of a call: how it was asked, what it used, what a vendor said, and never a key or content. */
 import { expect, test } from 'bun:test'
 import { createLog } from '../../src/core/log.ts'
-import { Secret } from '../../src/core/secret.ts'
 import { chat, startTestServer, streamEvents, streaming } from './harness.ts'
 
 const started = async () => {
@@ -42,27 +41,60 @@ test('an address that is not served is logged without what may be a key, one wit
   expect(JSON.stringify(lines)).not.toContain('secret')
 })
 
-test('a vendor’s refusal is logged in its words, without keys, links and what the caller wrote', async () => {
+const WROTE = 'what a caller wrote 7391'
+
+/** Errors as vendors write them, each of which quotes the prompt. */
+const quoting: Readonly<Record<string, unknown>> = {
+  'an object': { error: { message: `may not: ${WROTE}`, type: 'invalid_request_error', code: 'bad_thing' } },
+  'a quotation in marks': { error: { message: `unsafe: "${WROTE}"`, code: WROTE, param: WROTE } },
+  'a text': { error: WROTE },
+  'a message': { message: WROTE, type: WROTE },
+  'a detail': { detail: WROTE },
+  'a list of details': { detail: [{ loc: ['body'], msg: WROTE, input: WROTE }] },
+  'a list of errors': { errors: [WROTE, WROTE] },
+  'a list of one': [{ error: { message: WROTE, status: 'INVALID_ARGUMENT', details: [{ reason: WROTE }] } }],
+  'no JSON': WROTE,
+  'broken JSON': `{"error": "${WROTE}`,
+  'a page': `<html>${WROTE}</html>`,
+}
+const STATUSES = [400, 401, 402, 403, 404, 413, 422, 429, 500, 503]
+
+test('no text of a vendor’s error is logged, whatever its form and status, whole and streamed', async () => {
   const { lines, server } = await started()
-  const wrote = 'a long text of a caller that nobody else is to read'
-  server.answerWith(() =>
-    Response.json(
-      {
-        error: {
-          message: `Key house-key (${new Secret('sk-other1234').reveal()}) may not: '${wrote}'; see https://vendor.example/x`,
-          type: 'invalid_request_error',
-          code: 'bad_thing',
-        },
-      },
-      { status: 400 },
-    ),
-  )
+  const body = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value))
+  for (const stream of [false, true])
+    for (const form of Object.values(quoting)) {
+      const call = chat({ stream, messages: [{ role: 'user', content: WROTE }] })
+      for (const status of STATUSES) {
+        server.answerWith(
+          () => new Response(body(form), { status, headers: { 'content-type': 'application/json' } }),
+        )
+        await (await server.post('/v1/chat/completions', call)).text()
+      }
+      // As an answer that is none, as the first event, and in the middle of a stream.
+      server.answerWith(() => new Response(body(form), { headers: { 'content-type': 'application/json' } }))
+      await (await server.post('/v1/chat/completions', call)).text()
+      for (const events of [[body(form)], [...streamEvents(['a']).slice(0, 2), body(form)]]) {
+        server.answerWith(() => streaming(events))
+        await (await server.post('/v1/chat/completions', call)).text()
+      }
+    }
+  await server.stop()
+  expect(lines.filter(({ event }) => event === 'vendor refused').length).toBeGreaterThan(STATUSES.length)
+  // An id may happen to have these digits.
+  const said = lines.map(({ call: _call, key: _key, ...line }) => JSON.stringify(line))
+  expect(said.filter((line) => /wrote|7391/.test(line))).toEqual([])
+})
+
+test('a vendor’s refusal is logged with its status, its codes and its length', async () => {
+  const { lines, server } = await started()
+  server.answerWith(() => Response.json(quoting['an object'], { status: 400 }))
   const answer = await server.post('/v1/chat/completions', chat())
   await server.stop()
   expect(lines.find(({ event }) => event === 'vendor refused')).toMatchObject({
     vendor: 'mock',
     status: 400,
-    error: "bad_thing invalid_request_error: Key [hidden] ([hidden]) may not: '…'; see [link]",
+    error: `bad_thing, invalid_request_error, ${JSON.stringify(quoting['an object']).length} bytes`,
   })
   expect(answer.headers.get('link')).toBe('</reference/errors#invalid_parameter>; rel="help"')
 })

@@ -1,11 +1,13 @@
 /** Inputs that name media: we read files of the caller and public addresses where the product needs the bytes. */
+
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
 import { z } from 'zod'
-import { changeRules } from '../../src/gateway/change-rules.ts'
+import { changeRules } from '../../src/control/money/rules.ts'
 import { inlinePicture, pictureBytes } from '../../src/media/inline-picture.ts'
 import { modelOf } from '../../src/media/models.ts'
 import type { MediaModel } from '../../src/media/product.ts'
 import { usd } from '../../src/media/rate-card.ts'
+import { byTest } from '../by-test.ts'
 import { until } from '../until.ts'
 import { type AssetServer, png, startAssetServer, startWeb, type Web } from './asset-rig.ts'
 import { jsonOf } from './harness.ts'
@@ -182,9 +184,9 @@ test('an account that is suspended while its media are fetched calls nothing', a
   const walletId = server.wallet
   const answer = run({ image: 'https://cdn.example.com/slow.png' })
   await until(() => fetched.length === 1)
-  await changeRules(server.gateway, { walletId, change: { suspended: 'abuse' } })
+  await changeRules(server.gateway, { walletId, change: { suspended: 'abuse' }, by: byTest })
   slow.resolve()
   const { error } = await jsonOf(await answer)
   expect([error.code, server.asked.length]).toEqual(['account_suspended', asked])
-  await changeRules(server.gateway, { walletId, change: { suspended: null } })
+  await changeRules(server.gateway, { walletId, change: { suspended: null }, by: byTest })
 })

@@ -1,9 +1,11 @@
 /** Memory and places that callers and vendors take: counted, bounded, and given back. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { createApp } from '../../src/http/app.ts'
-import { listen } from '../../src/http/listen.ts'
+import { listen } from '../../src/http/listen/listen.ts'
 import { exchange } from '../../src/transport/exchange.ts'
+import { byTest } from '../by-test.ts'
 import { until } from '../until.ts'
 import { chat, completion, startTestServer, streamEvents, streaming, type TestServer } from './harness.ts'
 import { startJobServer } from './job-rig.ts'
@@ -358,6 +360,7 @@ test('an overloaded process turns calls away before it looks at key or body, and
   for (const path of ['/readyz', '/v1/usage', '/v1/models'])
     expect(turnAway(asked(path, 'Bearer busy', 'GET'))).toBeUndefined()
   expect((await fetch(asked('/v1/usage', 'Bearer busy', 'GET'))).status).toBe(401)
+  expect(await (await server.get('/api/status', '')).text()).toContain('The server is overloaded')
   await server.stop()
 })
 
@@ -395,6 +398,21 @@ test('a key keeps so many bytes of answers a day; what is kept is still repeated
   expect(Number(again.headers.get('retry-after'))).toBeGreaterThan(80_000)
   expect(await (await call('a', one.token)).text()).toBe(await first.text())
   expect([(await call(undefined, one.token)).status, (await call('b', two.token)).status]).toEqual([200, 200])
+  await idle(server)
+  await server.stop()
+})
+
+test('all keys of a wallet together keep so many bytes a day; another wallet has its own', async () => {
+  const server = await startTestServer({ options: { keptBytesMax: 10_000, keptWalletBytesMax: 3_000 } })
+  server.answerWith(() => completion('x'.repeat(2_000)))
+  await server.store.wallets.createWallet({ id: 'w_other', orgId: 'org_test', name: 'other' }, byTest)
+  const call = async ({ token }: { token: string }) =>
+    (await server.post('/v1/chat/completions', chat(), { 'idempotency-key': 'a' }, token)).status
+  const statuses: number[] = []
+  for (let made = 0; made < 3; made++) statuses.push(await call(await server.newKey()))
+  expect(statuses).toEqual([200, 200, 429])
+  // Its wallet is empty, which is found out later.
+  expect(await call(await server.newKey({}, { walletId: 'w_other' }))).toBe(402)
   await idle(server)
   await server.stop()
 })

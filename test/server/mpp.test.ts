@@ -1,6 +1,7 @@
 /** Post-paid calls (mpp): off until granted, never above the limit, billed by month, suspended alone when past due. */
 
 import { afterEach, describe, expect, test } from 'bun:test'
+import { byTest } from '../by-test.ts'
 import { comingBack } from '../late-ledger.ts'
 import { serverEngines, stopSound } from '../store/engines.ts'
 import {
@@ -42,7 +43,7 @@ for (const engine of serverEngines) {
     })
 
     const grant = (server: TestServer, limit: bigint) =>
-      server.store.credit.grantCredit({ walletId: server.wallet, limit, netDays: 14 })
+      server.store.credit.grantCredit({ walletId: server.wallet, limit, netDays: 14 }, byTest)
     const owed = async (server: TestServer) => (await server.store.credit.creditLine(server.wallet))?.owed
     const held = async (server: TestServer) => (await server.store.credit.creditLine(server.wallet))?.held
     const errorOf = async (response: Response) => {
@@ -205,7 +206,10 @@ for (const engine of serverEngines) {
         {},
         {
           walletId: (
-            await server.store.wallets.createWallet({ id: `${server.wallet}b`, orgId: 'b', name: 'b' })
+            await server.store.wallets.createWallet(
+              { id: `${server.wallet}b`, orgId: 'b', name: 'b' },
+              byTest,
+            )
           ).id,
         },
       )

@@ -1,8 +1,10 @@
 /** Idempotency over HTTP: one run, one charge, the same answer, stream or not. */
+
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import { StoreFault } from '../../src/store/faults.ts'
+import { byTest } from '../by-test.ts'
 import { tempFolder } from '../temp-folder.ts'
 import {
   chat,
@@ -150,7 +152,7 @@ test('a disabled key gets 403, not the stored answer', async () => {
   const own = await server.newKey()
   const header = key()
   expect((await server.post('/v1/chat/completions', chat(), header, own.token)).status).toBe(200)
-  await server.store.keys.changeKey(own.id, { disabledReason: 'operator', byCreator: true })
+  await server.store.keys.changeKey(own.id, { disabledReason: 'operator', byCreator: true }, byTest)
   while ((await server.post('/v1/chat/completions', chat(), {}, own.token)).status === 200) await Bun.sleep(5)
   expect((await server.post('/v1/chat/completions', chat(), header, own.token)).status).toBe(403)
 })

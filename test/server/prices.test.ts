@@ -122,6 +122,75 @@ for (const [path, stream, body] of geminiCalls)
     expect([serviceTier, service_tier, paid]).toEqual(['flex', undefined, cost])
   })
 
+const usual = testModel('small', { price: full })
+const alone = testModel('alone', { price: full })
+
+/** The same question in each style that can name a tier, of a vendor that speaks this dialect. */
+const askedBy = (model: string, tier: string, stream: boolean) =>
+  ({
+    chat: ['/v1/chat/completions', { ...chat({ model, stream }), max_tokens: 10, service_tier: tier }],
+    responses: ['/v1/responses', { model, stream, input: 'hi', max_output_tokens: 10, service_tier: tier }],
+    gemini: [
+      `/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+      { contents: [{ role: 'user', parts: [{ text: 'hi' }] }], service_tier: tier },
+    ],
+  }) as const
+
+const styles = ['chat', 'responses', 'gemini'] as const
+
+for (const stream of [false, true])
+  test.each(
+    styles.flatMap((style) => (['chat', 'gemini'] as const).map((speaks) => [style, speaks] as const)),
+  )(
+    `${stream ? 'a stream' : 'a call'} of %s that asks a vendor of %s for its cheaper tier is one of the discounted model`,
+    async (style, speaks) => {
+      server = await startTestServer({ models: [usual, twin, alone], vendor: { speaks } })
+      const ask = async (model: string, served: string) => {
+        server.answerWith(() => (speaks === 'gemini' ? geminiIn : servedIn)(served, stream))
+        const [path, body] = askedBy(model, 'flex', stream)[style]
+        let response = new Response()
+        const paid = await paidFor(async () => {
+          response = await server.post(path, body)
+          await response.text()
+        })
+        const { service_tier, serviceTier } = server.asked.at(-1)?.body ?? {}
+        return { paid, told: response.headers.get('x-not-carried'), sent: service_tier ?? serviceTier }
+      }
+      expect(await ask('mock/small', 'flex')).toEqual({ paid: FULL / 2n, told: null, sent: 'flex' })
+      expect(await ask('mock/small', 'standard')).toEqual({ paid: FULL, told: null, sent: 'flex' })
+      // One that is not sold in that tier is asked in the usual one, and its caller is told.
+      const name = style === 'gemini' ? 'serviceTier' : 'service_tier'
+      expect(await ask('mock/alone', 'standard')).toEqual({ paid: FULL, told: name, sent: undefined })
+      const { rows } = (await jsonOf(await server.get('/v1/usage?group_by=model'))).data
+      expect(rows.map((row: { model: string }) => row.model).sort()).toEqual(['mock/alone', 'mock/smalll'])
+    },
+  )
+
+for (const speaks of ['chat', 'responses'] as const)
+  test.each([
+    ['/v1/chat/completions', 'auto'],
+    ['/v1/chat/completions', undefined],
+    ['/v1/responses', 'auto'],
+    ['/v1/responses', 'default'],
+    ['/v1/messages', undefined],
+  ] as const)(
+    `${speaks}: whoever asks by %s for the tier %s gets the one that the listed price is for`,
+    async (path, tier) => {
+      const ask = async (vendor: object) => {
+        server = await startTestServer({ models: [usual], vendor: { speaks, ...vendor } })
+        server.answerWith(() => servedIn('default', false))
+        const words =
+          path === '/v1/responses' ? { model: 'mock/small', input: 'hi' } : chat({ max_tokens: 20 })
+        await server.post(path, { ...words, ...(tier === undefined ? {} : { service_tier: tier }) })
+        return server.asked[0]?.body.service_tier
+      }
+      // What `auto` means is set at the vendor, and may be a dearer tier; so is what leaving it out means.
+      expect(await ask({ standardTier: 'default' })).toBe('default')
+      await server.stop()
+      expect(await ask({})).toBeUndefined()
+    },
+  )
+
 test('a discounted call is held at the full price, which it may come to, and listed at the discounted one', async () => {
   // Enough for ten tokens at half the price, not at the full one.
   server = await startTestServer({ models: [twin], fund: 100_000_000n })

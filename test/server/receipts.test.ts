@@ -1,13 +1,15 @@
 /** Receipts end to end, on both engines: delivered with the answer, issued again, judged, and checked by a stranger. */
+
 import { afterAll, beforeAll, describe, expect, setSystemTime, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose'
 import { isObject, parseJson } from '../../src/core/json-body.ts'
 import { silentLog } from '../../src/core/log.ts'
 import { systemClock } from '../../src/core/time.ts'
-import { addReceiptKey, openReceiptKeys } from '../../src/gateway/receipt-keys.ts'
+import { addReceiptKey, openReceiptKeys } from '../../src/gateway/parts/receipt-keys.ts'
 import { recomputes } from '../../src/receipts/recompute.ts'
 import { openStore } from '../../src/store/open-store.ts'
+import { byTest } from '../by-test.ts'
 import { postgresForTests, type TestDatabase } from '../postgres.ts'
 import {
   chat,
@@ -188,7 +190,10 @@ for (const [name, fresh] of engines)
     })
 
     test('a call on credit says so', async () => {
-      await server.store.credit.grantCredit({ walletId: server.wallet, limit: 1_000_000_000n, netDays: 14 })
+      await server.store.credit.grantCredit(
+        { walletId: server.wallet, limit: 1_000_000_000n, netDays: 14 },
+        byTest,
+      )
       server.answerWith(() => completion('hi'))
       const response = await server.post('/v1/chat/completions', chat(), { 'x-payment-protocol': 'mpp' })
       expect((await check(receiptOf(response))).payment).toEqual({ mode: 'mpp' })
@@ -226,7 +231,7 @@ for (const [name, fresh] of engines)
       const { token, id } = await server.newKey()
       const response = await server.post('/v1/chat/completions', chat(), {}, token)
       for (const disabledReason of ['spend_cap', 'operator'] as const) {
-        await server.gateway.book.changeKey(id, { disabledReason, byCreator: true })
+        await server.gateway.book.changeKey(id, { disabledReason, byCreator: true }, byTest)
         expect((await server.post('/v1/chat/completions', chat(), {}, token)).status).toBe(403)
         const { status, body } = await again(response.headers.get('x-request-id'), token)
         expect([status, body.receipt]).toEqual([200, receiptOf(response)])
@@ -344,7 +349,7 @@ for (const [name, fresh] of engines)
       const first = one.signer()?.kid ?? ''
       expect(first).not.toBe('')
       expect([two.signer()?.kid, await published(two)]).toEqual([first, [first]])
-      const second = (await addReceiptKey({ store: store.receipts, hash }, 600_000)).kid
+      const second = (await addReceiptKey({ store: store.receipts, hash }, 600_000, byTest)).kid
       monotonic += 6_000
       expect(await published(two)).toEqual([first, second])
       expect(two.signer()?.kid).toBe(first)
@@ -355,8 +360,8 @@ for (const [name, fresh] of engines)
       await one.published()
       expect([one.signer()?.kid, two.signer()?.kid]).toEqual([second, second])
       expect(await published(one)).toEqual([first, second])
-      expect(await store.receipts.removeReceiptKey(first)).toBe(true)
-      expect(await store.receipts.removeReceiptKey(first)).toBe(false)
+      expect(await store.receipts.removeReceiptKey(first, byTest)).toBe(true)
+      expect(await store.receipts.removeReceiptKey(first, byTest)).toBe(false)
       monotonic += 6_000
       expect(await published(one)).toEqual([second])
       // Under another secret the old keys still verify, and a new one signs.

@@ -62,6 +62,14 @@ for (const engine of serverEngines)
     const usageOf = async (server: TestServer, token: string) =>
       (await jsonOf(await server.get('/v1/key/wholesale/me/usage', token))).data
 
+    test('nothing is left where the wallet has less than a call needs', async () => {
+      const server = await start(USD / 100n - 1n)
+      const { token } = await server.newKey()
+      expect((await call(server, token)).status).toBe(402)
+      const { data } = await jsonOf(await server.get('/v1/key/wholesale/me/usage', token))
+      expect(data).toMatchObject({ remaining_usd: 0, limited_by: { limit: 'wallet', of: 'account' } })
+    })
+
     test('the least that binds, whatever limits there are', async () => {
       const fund = 7n * USD
       await fc.assert(

@@ -82,7 +82,7 @@ for (const engine of serverEngines)
         undefined,
         top.token,
       )
-      expect(await jsonOf(gone)).toEqual({ id: middle.id, deleted: true, with_children: true })
+      expect(await jsonOf(gone)).toMatchObject({ id: middle.id, deleted: true, with_children: true })
       for (const key of [middle, left, right])
         for (const where of [server, other])
           expect(await errorOf(await call(key, where))).toEqual([401, 'invalid_api_key'])

@@ -216,7 +216,7 @@ test.each([
   [{ access_programs: { cyber: 'daybreak_red' } }, 'access_programs'],
   [{ prompt_cache_options: { ttl: '12h' } }, 'prompt_cache_options.ttl'],
   [{ background: true }, 'background'],
-  [{ conversation: 'conv_1' }, 'conversation'],
+  [{ conversation: 'mine' }, 'conversation'],
   [{ prompt: { id: 'pmpt_1' } }, 'prompt'],
 ])('%j is refused by its name: it changes the bill, or refers to what is stored', async (more, param) => {
   const count = server.asked.length

@@ -2,7 +2,9 @@
  * Who may govern: the flag of a key, what the key of a disabled reseller may still do, and that no other caller gets
  * through.
  */
+
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { byTest } from '../by-test.ts'
 import { serverEngines, stopSound } from '../store/engines.ts'
 import { chat, completion, jsonOf, startTestServer, type TestServer, testModel } from './harness.ts'
 
@@ -86,10 +88,58 @@ for (const engine of serverEngines)
       )
     })
 
+    test('a refusal says who disabled the key: itself, a key above it, or the operator; it lifts only its own block', async () => {
+      const top = await server.newKey({}, { canManage: true })
+      const middle = await server.newKey({}, { parentId: top.id, canManage: true })
+      const leaf = await server.newKey({}, { parentId: middle.id })
+      const reasonOf = async (key: Made) => (await jsonOf(await call(key))).error?.reason
+      const reasons = async () => [await reasonOf(top), await reasonOf(middle), await reasonOf(leaf)]
+      const shownOf = async (key: Made) =>
+        (await jsonOf(await server.get(`${KEYS}/me`, key.token))).data.disabled_reason
+      await put(leaf, 'me', { disabled: true })
+      expect(await reasons()).toEqual([undefined, undefined, 'self'])
+      await put(middle, leaf, { disabled: true })
+      expect(await reasons()).toEqual([undefined, undefined, 'reseller'])
+      expect(await shownOf(leaf)).toBe('reseller')
+      expect((await put(leaf, 'me', { disabled: false })).status).toBe(403)
+      expect((await put(top, middle, { disabled: true, with_children: true })).status).toBe(200)
+      expect(await reasons()).toEqual([undefined, 'reseller', 'reseller'])
+      expect((await put(middle, 'me', { disabled: false, with_children: true })).status).toBe(403)
+      // The leaf was off before, by the middle one, and stays off.
+      expect((await put(top, middle, { disabled: false, with_children: true })).status).toBe(200)
+      expect(await reasons()).toEqual([undefined, undefined, 'reseller'])
+      expect((await put(middle, leaf, { disabled: false })).status).toBe(200)
+      expect((await put(top, middle, { disabled: true, with_children: true })).status).toBe(200)
+      expect(await reasons()).toEqual([undefined, 'reseller', 'reseller'])
+      expect((await put(top, middle, { disabled: false, with_children: true })).status).toBe(200)
+      expect(await reasons()).toEqual([undefined, undefined, undefined])
+      const off = (disabledReason: 'operator' | null) => ({
+        disabledReason,
+        byCreator: true,
+        withChildren: true,
+      })
+      await server.gateway.book.changeKey(middle.id, off('operator'), byTest)
+      expect(await reasons()).toEqual([undefined, 'operator', 'operator'])
+      expect((await put(middle, 'me', { disabled: false })).status).toBe(403)
+      await server.gateway.book.changeKey(middle.id, off(null), byTest)
+      expect(await reasons()).toEqual([undefined, undefined, undefined])
+    })
+
+    test('a key of a trial that is disabled cannot enable itself', async () => {
+      const trial = await server.newKey({}, { trialUntil: Date.now() + 600_000 })
+      await server.gateway.book.changeKey(trial.id, { disabledReason: 'operator', byCreator: true }, byTest)
+      expect((await put(trial, 'me', { disabled: false })).status).toBe(403)
+      expect((await jsonOf(await call(trial))).error.reason).toBe('operator')
+    })
+
     test('a key that was switched off, or may not manage, changes nothing below it', async () => {
       const reseller = await server.newKey({}, { canManage: true })
       const child = await server.newKey({}, { parentId: reseller.id })
-      await server.gateway.book.changeKey(reseller.id, { disabledReason: 'operator', byCreator: true })
+      await server.gateway.book.changeKey(
+        reseller.id,
+        { disabledReason: 'operator', byCreator: true },
+        byTest,
+      )
       expect(await errorOf(await put(reseller, child, { disabled: true }))).toEqual([403, 'key_disabled'])
       expect(await errorOf(await put(reseller, 'me', { disabled: true, with_children: true }))).toEqual([
         403,
@@ -102,11 +152,15 @@ for (const engine of serverEngines)
         'key_disabled',
       ])
       expect((await call(child)).status).toBe(200)
-      await server.gateway.book.changeKey(reseller.id, {
-        disabledReason: null,
-        canManage: false,
-        byCreator: true,
-      })
+      await server.gateway.book.changeKey(
+        reseller.id,
+        {
+          disabledReason: null,
+          canManage: false,
+          byCreator: true,
+        },
+        byTest,
+      )
       for (const body of [{ disabled: true }, { spend_cap_usd: 5 }, { can_manage: true }])
         expect(await errorOf(await put(reseller, child, body))).toEqual([403, 'forbidden'])
       expect((await server.send('DELETE', `${KEYS}/${child.id}`, undefined, reseller.token)).status).toBe(403)
@@ -126,7 +180,7 @@ for (const engine of serverEngines)
       expect((await put(top, 'me', { disabled: true, with_children: true })).status).toBe(200)
       expect(await states()).toEqual([403, 403, 403, 403, 403])
       const shown = (await jsonOf(await server.get(`${KEYS}/me`, leaf.token))).data
-      expect(shown).toMatchObject({ disabled: true, disabled_reason: 'operator', disabled_by: top.id })
+      expect(shown).toMatchObject({ disabled: true, disabled_reason: 'reseller', disabled_by: top.id })
       for (const key of [middle, off]) expect((await put(key, 'me', { disabled: false })).status).toBe(403)
       // What a key sets for itself meanwhile holds when it comes back.
       expect((await put(leaf, 'me', { disabled: true })).status).toBe(200)
@@ -199,7 +253,7 @@ for (const engine of serverEngines)
 
     test('a tenant that may make sub-wallets does not use up those of its reseller', async () => {
       const top = await server.newKey({}, { canManage: true })
-      const child = await server.newKey({}, { parentId: top.id, canManage: true })
+      const child = await server.newKey({ rpm: 1_000 }, { parentId: top.id, canManage: true })
       const make = async ({ token }: Made) =>
         (await server.send('POST', SUBS, { budget_usd: 1 }, token)).status
       const statuses: number[] = []

@@ -16,6 +16,7 @@ afterAll(() => rmSync(journal, { recursive: true }))
 const it = silentServer({
   journal,
   models: [testModel('small'), testModel('long', { maxOutputTokens: 20_000 })],
+  options: { ledgerPatienceMs: 1_000 },
 })
 
 const backAgain = () => it.backAgain(() => readdirSync(journal).length === 0)
@@ -72,10 +73,12 @@ test('a stream that asks for more money is cut in time, and charged for what it 
     const tookMs = startTimer()
     const ending = (await again.text()).slice(-3_000)
     expect(tookMs()).toBeLessThan(2 * BOUND_MS)
-    expect(ending).toContain('"finish_reason":"length"')
+    const { error } = JSON.parse(ending.split('data: ').at(-1) ?? '')
+    expect(error).toMatchObject({ code: 'service_unavailable', retry_after: 2 })
+    expect(error.message).toContain('The ledger has been away for 1 s')
     await backAgain()
     const [charge] = await it.store.ledger.transfersOf(again.headers.get('x-request-id') ?? '')
-    expect(ending).toContain(`: x-cost-usd: ${Number(charge?.amount) / 1e9}\n`)
+    expect(error.cost_usd).toBe(Number(charge?.amount) / 1e9)
     return true
   })
 })

@@ -3,7 +3,7 @@
  * whatever the call, and told when to come back.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { listen } from '../../src/http/listen.ts'
+import { listen } from '../../src/http/listen/listen.ts'
 import { type Fault, type FaultProxy, startProxy } from '../chaos/proxy.ts'
 import { startOwnTime } from '../own-time.ts'
 import { postgresForTests, type TestDatabase } from '../postgres.ts'

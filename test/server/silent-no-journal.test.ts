@@ -10,7 +10,7 @@ import { BOUND_MS, inTime, silentServer, startTimer } from './silent-rig.ts'
 
 const lines: Record<string, unknown>[] = []
 const log = createLog('call', Date.now, (line) => lines.push(JSON.parse(line)))
-const it = silentServer({ models: [testModel('small')], ledgerFails: true, log })
+const it = silentServer({ models: [testModel('small')], log })
 
 const backAgain = () => it.backAgain(() => it.server.gateway.book.health().openCalls === 0)
 

@@ -60,7 +60,7 @@ export const silentServer = (options: Parameters<typeof startTestServer>[0]): Si
     url.hostname = '127.0.0.1'
     proxy = await silentProxy(url)
     store = await openStore({ url: database.url })
-    server = await startTestServer({ ...options, url: proxy.url })
+    server = await startTestServer({ ...options, url: proxy.url, ledgerFails: true })
   })
   afterAll(async () => {
     ownTime?.stop()

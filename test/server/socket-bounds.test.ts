@@ -1,7 +1,7 @@
 /** What WebSockets and silent connections may take of a process: places, bytes and time, on a real port. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
-import { listen } from '../../src/http/listen.ts'
+import { listen } from '../../src/http/listen/listen.ts'
 import { chat, completion, startTestServer, streamEvents, streaming, type TestServer } from './harness.ts'
 
 let server: TestServer
@@ -96,6 +96,7 @@ test('a key has its share of the sockets, all have no more than there are, and p
   held.push(await upgraded(two.token), await upgraded(two.token))
   const none = await upgraded(three.token)
   expect([none.status, none.heard()]).toEqual([503, expect.stringMatching(/retry-after: 2\r\n/i)])
+  expect(await (await server.get('/api/status', '')).text()).toContain('limit of open sockets')
   for (const { socket } of [...held, more, none]) socket.destroy()
   await noneOpen()
   const again = await open(three.token)

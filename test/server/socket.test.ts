@@ -1,6 +1,8 @@
 /** WebSocket /v1/stream on a real port, with the runtime's own client. */
+
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { listen } from '../../src/http/listen.ts'
+import { listen } from '../../src/http/listen/listen.ts'
+import { byTest } from '../by-test.ts'
 import { chat, startTestServer, streamEvents, streaming, type TestServer, USD } from './harness.ts'
 
 type Frame = { id: unknown; type: string; chunk?: any; error?: any; canceled?: boolean }
@@ -197,7 +199,7 @@ for (const via of ['header', 'member'] as const) {
 
   test(`a payment mode by ${via} decides what is charged and is not forwarded`, async () => {
     server.answerWith(() => streaming(streamEvents(['ok'])))
-    await server.store.credit.grantCredit({ walletId: server.wallet, limit: USD, netDays: 14 })
+    await server.store.credit.grantCredit({ walletId: server.wallet, limit: USD, netDays: 14 }, byTest)
     const before = await server.balance()
     const owed = async () => (await server.store.credit.creditLine(server.wallet))?.owed ?? 0n
     const owedBefore = await owed()
@@ -302,14 +304,14 @@ test('without an upgrade the address is 426 and says what to upgrade to; other m
 test('the socket of a revoked key is closed with what runs on it, wherever the key was revoked; that of a capped one is not', async () => {
   const cases = {
     'disabled through this server': (id: string) =>
-      server.gateway.book.changeKey(id, { disabledReason: 'operator', byCreator: true }),
+      server.gateway.book.changeKey(id, { disabledReason: 'operator', byCreator: true }, byTest),
     'disabled through the ledger': (id: string) =>
-      server.store.keys.changeKey(id, { disabledReason: 'self', byCreator: false }),
-    'deleted through the ledger': (id: string) => server.store.keys.deleteKey(id),
+      server.store.keys.changeKey(id, { disabledReason: 'self', byCreator: false }, byTest),
+    'deleted through the ledger': (id: string) => server.store.keys.deleteKey(id, false, byTest),
   }
   const { id: capped, token: cappedToken } = await server.newKey()
   const stays = await open({ authorization: `Bearer ${cappedToken}` })
-  await server.gateway.book.changeKey(capped, { disabledReason: 'spend_cap', byCreator: true })
+  await server.gateway.book.changeKey(capped, { disabledReason: 'spend_cap', byCreator: true }, byTest)
   for (const [name, revoke] of Object.entries(cases)) {
     const key = await server.newKey()
     const { socket, ask, until } = await open({ authorization: `Bearer ${key.token}` })

@@ -2,10 +2,11 @@
 import type { Model } from '../../src/core/model.ts'
 import type { VendorDialectId } from '../../src/dialects/dialect.ts'
 import type { Vendor } from '../../src/vendors/vendor.ts'
+import { messageItem, response, responsesUsage10and5 } from '../dialects/responses-vendor.ts'
 import { completion, startTestServer, type TestServer, testModel } from './harness.ts'
 
 /** A vendor's whole answer to any call. */
-export const wholeAnswers: Readonly<Record<Exclude<VendorDialectId, 'responses'>, () => Response>> = {
+export const wholeAnswers: Readonly<Record<VendorDialectId, () => Response>> = {
   converse: () =>
     Response.json({
       output: { message: { role: 'assistant', content: [{ text: 'hello' }] } },
@@ -13,6 +14,7 @@ export const wholeAnswers: Readonly<Record<Exclude<VendorDialectId, 'responses'>
       usage: { inputTokens: 10, outputTokens: 5 },
     }),
   chat: () => completion('hello'),
+  responses: () => Response.json(response([messageItem('hello')], { usage: responsesUsage10and5 })),
   messages: () =>
     Response.json({
       id: 'msg_1',

@@ -53,6 +53,11 @@ test('a database that is gone is degraded, without its name, its address or its 
   expect((await jsonOf(await server.get('/readyz', ''))).status).toBe('out_of_touch')
   expect((await server.get('/livez', '')).status).toBe(200)
   expect(await (await server.get('/metrics', METRICS_TOKEN)).text()).toContain('turnpike_in_touch 0\n')
+  await until(async () =>
+    (await (await server.get('/metrics', METRICS_TOKEN)).text()).includes(
+      'turnpike_ledger_outages_total 1\n',
+    ),
+  )
   expect(status.status).toBe('degraded')
   expect(Object.keys(status.services.database).sort()).toEqual(['error', 'latency_ms', 'status'])
   const text = JSON.stringify(status)

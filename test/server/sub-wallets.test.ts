@@ -1,6 +1,7 @@
 /** Sub-wallets: their endpoints, who sees which, and a ceiling that holds for parallel calls and for open streams. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { byTest } from '../by-test.ts'
 import { brokenLaws, serverEngines, stopSound } from '../store/engines.ts'
 import {
   chat,
@@ -90,7 +91,7 @@ for (const engine of serverEngines)
 
     test('of another account, of a stranger and of nobody are the same 404', async () => {
       const other = `wal_other_${crypto.randomUUID()}`
-      await server.store.wallets.createWallet({ id: other, orgId: 'org_other', name: 'other' })
+      await server.store.wallets.createWallet({ id: other, orgId: 'org_other', name: 'other' }, byTest)
       await server.store.ledger.post({ kind: 'topup', ref: other, debit: 'cash', credit: other, amount: USD })
       const stranger = await server.newKey({}, { walletId: other, orgId: 'org_other' })
       const theirs = await make(1, stranger.token)
@@ -108,7 +109,7 @@ for (const engine of serverEngines)
       expect(await shown(theirs, stranger.token)).toMatchObject({ budget_usd: 1, spent_usd: 0 })
     })
 
-    test('of a child are seen by it and its maker, not by other children; a bound key may only look', async () => {
+    test('of a child are seen by it and its maker, not by other children; of a maker by all its children; a bound key may only look', async () => {
       const maker = await server.newKey({}, { canManage: true })
       const [child, sibling] = [
         await server.newKey({}, { parentId: maker.id, canManage: true }),
@@ -121,7 +122,7 @@ for (const engine of serverEngines)
           [maker, child, sibling].map(async ({ token }) => (await server.get(`${path}/${id}`, token)).status),
         )
       expect(await statuses(own)).toEqual([200, 200, 404])
-      expect(await statuses(makers)).toEqual([200, 404, 404])
+      expect(await statuses(makers)).toEqual([200, 200, 200])
       expect((await call(own, {}, sibling.token)).status).toBe(404)
       const bound = await server.newKey({}, { subWallet: makers })
       expect((await server.get(`${path}/${makers}`, bound.token)).status).toBe(200)
@@ -171,8 +172,14 @@ for (const engine of serverEngines)
         await Bun.sleep(Math.random() * 20)
         return completion('x', { prompt_tokens: 10, completion_tokens: 90, total_tokens: 100 })
       })
-      const sub = await make(0.02)
-      const keys = [await server.newKey(), await server.newKey(), await server.newKey({}, { subWallet: sub })]
+      const maker = await server.newKey({}, { canManage: true })
+      const sub = await make(0.02, maker.token)
+      const below = { parentId: maker.id }
+      const keys = [
+        maker,
+        await server.newKey({}, below),
+        await server.newKey({}, { ...below, subWallet: sub }),
+      ]
       const answers = await Promise.all(
         Array.from({ length: 90 }, (_, index) => call(sub, { max_tokens: 90 }, keys[index % 3]?.token)),
       )
@@ -182,7 +189,7 @@ for (const engine of serverEngines)
       // 0.02 USD has room for 21 answers; holds are larger than charges, so in parallel a few fewer may fit.
       expect(charged).toBeGreaterThan(10)
       expect(charged).toBeLessThanOrEqual(21)
-      const { spent_usd, held_usd } = await shown(sub)
+      const { spent_usd, held_usd } = await shown(sub, maker.token)
       expect([spent_usd, held_usd]).toEqual([charged * 0.00091, 0].map((usd) => Number(usd.toFixed(9))))
       expect(await brokenLaws(server.store)).toEqual([])
     })

@@ -1,10 +1,12 @@
 /** Automatic top-ups: the official library against a local fake, one payment whatever fails and when. */
+
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { silentLog } from '../../src/core/log.ts'
 import { systemClock } from '../../src/core/time.ts'
-import { sendAlerts } from '../../src/gateway/wallet-alerts.ts'
+import { sendAlerts } from '../../src/gateway/parts/wallet-alerts.ts'
 import { topUpOnce } from '../../src/payment/top-ups.ts'
 import type { Store } from '../../src/store/port.ts'
+import { byTest } from '../by-test.ts'
 import { serverEngines, stopSound } from '../store/engines.ts'
 import { chat, completion, jsonOf, startTestServer, type TestServer, USD } from './harness.ts'
 import { eventOf, type FakeStripe, paymentOf, refundOf, signatureOf, startFakeStripe } from './stripe-fake.ts'
@@ -60,7 +62,7 @@ for (const engine of serverEngines)
     const begin = async (more: { method?: string; rule?: object } = {}) => {
       const name = `top_${++serial}`
       const wallet = `wal_${name}`
-      await server.store.wallets.createWallet({ id: wallet, orgId: `org_${name}`, name })
+      await server.store.wallets.createWallet({ id: wallet, orgId: `org_${name}`, name }, byTest)
       const { token } = await server.newKey({}, { walletId: wallet, orgId: `org_${name}` })
       const put = (rules: unknown) => server.send('PUT', RULES, rules, token)
       const status = async () => (await jsonOf(await server.get(RULES, token))).auto_top_up_status

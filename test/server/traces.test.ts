@@ -4,7 +4,7 @@
  */
 import { afterEach, expect, test } from 'bun:test'
 import { createLog, silentLog } from '../../src/core/log.ts'
-import { parentOf } from '../../src/gateway/spans.ts'
+import { parentOf } from '../../src/gateway/parts/spans.ts'
 import { openTraces } from '../../src/transport/open-traces.ts'
 import { chat, completion, startTestServer, streamEvents, streaming } from './harness.ts'
 

@@ -4,7 +4,7 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { SQL } from 'bun'
-import { readConfig } from '../../src/cli/config.ts'
+import { readConfig } from '../../src/cli/config/config.ts'
 import { readBlock } from '../../src/core/address.ts'
 import { brokenLaws, engines, serverEngines } from '../store/engines.ts'
 import { until } from '../until.ts'

@@ -10,7 +10,7 @@ import { chat, completion, pausedStream, startTestServer, streamEvents, type Tes
 import { silentServer } from './silent-rig.ts'
 
 const journal = await tempFolder('turnpike-two-answers-')
-const it = silentServer({ ledgerFails: true, journal })
+const it = silentServer({ journal })
 let other: TestServer
 let token: string
 beforeAll(async () => {

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { silentLog } from '../../src/core/log.ts'
 import { systemClock } from '../../src/core/time.ts'
-import { sendAlerts, webhookSecret } from '../../src/gateway/wallet-alerts.ts'
+import { sendAlerts, webhookSecret } from '../../src/gateway/parts/wallet-alerts.ts'
 import { engines, serverEngines, stopSound } from '../store/engines.ts'
 import {
   chat,
@@ -49,7 +49,7 @@ for (const engine of serverEngines)
         await server.get(path),
       )
       expect(auto_top_up_status).toMatchObject({ payment_method_saved: false, active: false })
-      expect([wallet_id, alert_webhook_secret, rules]).toEqual([server.wallet, null, none])
+      expect([wallet_id, alert_webhook_secret, rules]).toEqual([server.wallet, null, { ...none, version: 0 }])
       const first = { per_call_max_usd: 0.5, allowed_models: ['mock/*'], daily_limit_usd: 90.000000001 }
       expect(await jsonOf(await put(first))).toMatchObject({ ...none, ...first })
       const alert_below_usd = 5

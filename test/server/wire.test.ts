@@ -1,7 +1,7 @@
 /** The wire itself, on a real port: odd request lines, hosts, bodies past the limit, and connections that pipeline. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { connect } from 'node:net'
-import { listen } from '../../src/http/listen.ts'
+import { listen } from '../../src/http/listen/listen.ts'
 import { chat, completion, startTestServer, type TestServer } from './harness.ts'
 
 const LIMIT = 100_000

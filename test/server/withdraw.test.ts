@@ -2,10 +2,12 @@
  * Withdrawals take all free money of a wallet, to the last nano-dollar, also from idle leases, and never what a call
  * holds.
  */
+
 import { describe, expect, test } from 'bun:test'
 import { systemClock } from '../../src/core/time.ts'
 import { awaitLeases } from '../../src/payment/await-leases.ts'
 import { ReplayConflict } from '../../src/store/faults.ts'
+import { byTest } from '../by-test.ts'
 import { brokenLaws, serverEngines } from '../store/engines.ts'
 import { chat, completion, startTestServer, USD } from './harness.ts'
 
@@ -16,7 +18,7 @@ for (const engine of serverEngines)
       const server = await startTestServer({ url: database.url, fund: USD })
       const withdraw = (amount: bigint, ref: string) =>
         awaitLeases(systemClock, () =>
-          server.store.funding.withdraw({ walletId: server.wallet, amount, ref }),
+          server.store.funding.withdraw({ walletId: server.wallet, amount, ref }, byTest),
         )
       server.answerWith(() => completion('x'))
       await server.post('/v1/chat/completions', chat({ max_tokens: 5 }))
@@ -55,9 +57,9 @@ for (const engine of serverEngines)
       expect(outcomes.toSorted()).toEqual(['posted', 'posted', 'posted', 'short', 'short', 'short'])
       expect(await withdraw(rest % 3n, 'last')).toBe(rest % 3n === 0n ? 'short' : 'posted')
       expect(await server.balance()).toBe(0n)
-      expect(await server.store.funding.withdraw({ walletId: 'wal_nobody', amount: 1n, ref: 'x' })).toBe(
-        'unknown',
-      )
+      expect(
+        await server.store.funding.withdraw({ walletId: 'wal_nobody', amount: 1n, ref: 'x' }, byTest),
+      ).toBe('unknown')
       expect(await brokenLaws(server.store)).toEqual([])
       await server.stop()
       await database.stop()

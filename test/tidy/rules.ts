@@ -8,6 +8,7 @@ export const folders = [
   'cli',
   'http',
   'console',
+  'control',
   'gateway',
   'payment',
   'export',
@@ -31,29 +32,104 @@ export const folders = [
   'metrics',
   'core',
 ]
+/**
+ * Rooms of the larger folders, from top to bottom, with the same rule; '' is what lies in the folder itself. A call is
+ * read from `call` down to `parts`.
+ */
+export const rooms: Readonly<Record<string, readonly string[]>> = {
+  cli: ['', 'serve', 'commands', 'run', 'config'],
+  http: [
+    'listen',
+    '',
+    'mcp',
+    'pages',
+    'account',
+    'calls',
+    'files',
+    'operate',
+    'request',
+    'schema',
+    'answer',
+    'route',
+  ],
+  gateway: ['', 'call', 'paid', 'jobs', 'answer', 'ask', 'enter', 'hold', 'parts'],
+}
 /** From here down nothing waits: no clock, randomness, network, process or SQL. */
 const pureFrom = folders.indexOf('routing')
 
 const LINES_MAX = 300
+/** A call crosses the book again and again, so there one subject stays in one file: what is apart is crossed more often. */
+const LINES_OF_BOOK_MAX = 450
+/** Sources in one folder, without tests: more than a reader takes in at a glance are several subjects. */
+const FILES_MAX = 25
 
 export type Rule = (source: Source) => string[]
 
-const isTest = ({ path }: Source) => path.endsWith('.test.ts') || !path.startsWith('src/')
+const isTest = ({ path }: Source) => path.endsWith('.test.ts') || !/^(?:src|packages)\//.test(path)
 
 const folderOf = (path: string): string => path.split('/')[1] ?? ''
+
+const roomOf = (path: string): string => (path.split('/').length > 3 ? (path.split('/')[2] ?? '') : '')
 
 /** The file of the version, which belongs to no folder. */
 const VERSION = 'package.json'
 
-export const importDirection: Rule = (source) => {
+/** All that a package of built-in products may know of the program, as types. */
+const INTERFACE = 'src/vendors/local/product.ts'
+/** The only file that knows such a package, by the name of its entry. */
+const REGISTER = 'src/transport/local-media/registered.ts'
+
+/** Between the program and its packages stands one file of types, and one import of an entry. */
+export const packageBorder: Rule = (source) => {
   if (isTest(source)) return []
+  const { path, text } = source
+  const crossed = importsOf(source).filter(({ from }) => from.split('/')[0] !== path.split('/')[0])
+  if (path.startsWith('packages/'))
+    return [
+      ...crossed
+        .filter(({ from }) => from !== INTERFACE)
+        .map(({ from }) => `imports ${from}, not ${INTERFACE}`),
+      ...(/^import (?!type )[^\n]*'[./]+\/src\/vendors/m.test(text)
+        ? ['imports more than types of ours']
+        : []),
+    ]
+  return [
+    ...crossed.filter(({ from }) => from.startsWith('packages/')).map(({ from }) => `imports ${from}`),
+    ...(/'#local-media'/.test(text) && path !== REGISTER
+      ? [`imports a package, as only ${REGISTER} may`]
+      : []),
+  ]
+}
+
+export const importDirection: Rule = (source) => {
+  if (isTest(source) || source.path.startsWith('packages/')) return []
   const from = folders.indexOf(folderOf(source.path))
   if (from < 0) return [`the folder '${folderOf(source.path)}' is not in the list of folders`]
   return importsOf(source).flatMap((one) =>
-    one.from !== VERSION && folders.indexOf(folderOf(one.from)) < from
+    one.from !== VERSION && (folders.indexOf(folderOf(one.from)) < from || isRoomAbove(one.from, source.path))
       ? [`imports ${one.from}, which is above it`]
       : [],
   )
+}
+
+/** Whether an import leads to a room above that of the file, in one folder. */
+const isRoomAbove = (imported: string, path: string): boolean => {
+  const order = rooms[folderOf(path)]
+  if (order === undefined || folderOf(imported) !== folderOf(path)) return false
+  return order.indexOf(roomOf(imported)) < order.indexOf(roomOf(path))
+}
+
+/** The folders that hold more sources than one subject has. */
+export const crowded = (sources: readonly Source[]): string[] => {
+  const counts = new Map<string, number>()
+  for (const source of sources) {
+    if (isTest(source)) continue
+    const folder = source.path.slice(0, source.path.lastIndexOf('/'))
+    counts.set(folder, (counts.get(folder) ?? 0) + 1)
+  }
+  return [...counts]
+    .filter(([, files]) => files > FILES_MAX)
+    .map(([folder, files]) => `${folder} has ${files} sources, more than ${FILES_MAX}: give it rooms`)
 }
 
 export const importsNameTheFile: Rule = (source) =>
@@ -63,8 +139,9 @@ export const importsNameTheFile: Rule = (source) =>
 
 export const fileSize: Rule = (source) => {
   const lines = source.text.split('\n').length - 1
-  return lines > LINES_MAX && !source.path.startsWith('test/') && !source.path.endsWith('.test.ts')
-    ? [`${lines} lines, more than ${LINES_MAX}: split it by duty`]
+  const most = source.path.startsWith('src/book/') ? LINES_OF_BOOK_MAX : LINES_MAX
+  return lines > most && !source.path.startsWith('test/') && !source.path.endsWith('.test.ts')
+    ? [`${lines} lines, more than ${most}: split it by duty`]
     : []
 }
 
@@ -90,7 +167,8 @@ export const bans: readonly Ban[] = [
     pattern: /(?<![.\w])console\./,
     // Recipes hold programs of users as texts.
     where: (source) =>
-      inSource(source) && !/^src\/(?:products\/recipes\/|console\/web\/parts\/snippets)/.test(source.path),
+      inSource(source) &&
+      !/^src\/(?:products\/recipes\/|console\/web\/parts\/keys\/snippets)/.test(source.path),
     why: 'no console: the log has known fields only',
   },
   { pattern: /\benum \w+ \{/, where: inSource, why: 'no enums: types must be erasable' },
@@ -143,6 +221,7 @@ export const leftOvers: Rule = (source) =>
       )
 
 export const rules: Readonly<Record<string, Rule>> = {
+  packageBorder,
   importDirection,
   importsNameTheFile,
   fileSize,

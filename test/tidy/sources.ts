@@ -25,7 +25,7 @@ export const readFile = (path: string): string => readFileSync(join(root, path),
 export const sourceOf = (path: string, text: string): Source => ({ path, text, code: blanked(text) })
 
 export const sources = (): Source[] =>
-  ['src', 'test', 'bench', 'scripts']
+  ['src', 'packages', 'test', 'bench', 'scripts']
     .flatMap(filesBelow)
     .filter((path) => /\.tsx?$/.test(path) && !path.endsWith('.d.ts'))
     .map((path) => sourceOf(path, readFile(path)))

@@ -1,17 +1,23 @@
 /** The repository keeps its own rules; and each rule is shown to catch what it is for. */
 import { expect, test } from 'bun:test'
 import { generatedDocs } from '../../scripts/generated-docs.ts'
-import { refusalTable } from '../../src/core/refusal.ts'
+import { refusalTable } from '../../src/core/refusal-table.ts'
 import { vendors } from '../../src/vendors/index.ts'
+import { vendorsWithoutPrices } from '../../src/vendors/without-prices.ts'
+import { beside, inOrder } from '../parts.ts'
 import { functionSizeBut, functionsOf, type LongFunctions, staleLongFunctions } from './function-size.ts'
 import { importCycles, unusedExports } from './graph.ts'
 import {
   banned,
+  crowded,
   fileSize,
   firstLine,
+  folders,
   importDirection,
   importsNameTheFile,
   leftOvers,
+  packageBorder,
+  rooms,
   rules,
 } from './rules.ts'
 import { filesBelow, readFile, sourceOf, sources } from './sources.ts'
@@ -24,9 +30,11 @@ const longFunctions: LongFunctions = {
   'src/dialects/chat/read-stream.ts chatStreamReader': { total: 104 },
   'src/dialects/messages/write-stream.ts messagesStreamWriter': { total: 114 },
   'src/store/ledger/commit-at-once.ts textsFor': { own: 72 },
-  'src/store/calls/response-store.ts responseStore': { total: 104 },
 }
 const functionSize = functionSizeBut(longFunctions)
+
+/** Folders that hold several subjects still. This list may only get shorter. */
+const crowdedStill: readonly string[] = ['src/store/ledger']
 
 for (const [name, rule] of Object.entries({ ...rules, functionSize }))
   test(`every source keeps the rule: ${name}`, () => {
@@ -44,9 +52,39 @@ test.each([
     'a lower folder that imports a higher one',
     importDirection,
     'src/core/x.ts',
-    `${doc}import { a } from '../http/app.ts'\n`,
+    `${doc}import { a } from '../../src/http/app.ts'\n`,
+  ],
+  [
+    'a lower room that imports a higher one',
+    importDirection,
+    'src/gateway/parts/x.ts',
+    `${doc}import { a } from '../../src/gateway/call/run-call.ts'\n`,
   ],
   ['a folder that is not in the list', importDirection, 'src/utils/x.ts', doc],
+  [
+    'a way into a package beside its entry',
+    packageBorder,
+    'src/http/x.ts',
+    `${doc}import { a } from '../../packages/local-media/src/qr.ts'\n`,
+  ],
+  [
+    'an entry that is taken elsewhere',
+    packageBorder,
+    'src/http/x.ts',
+    `${doc}const a = await import('#local-media')\n`,
+  ],
+  [
+    'a package that takes the program apart',
+    packageBorder,
+    'packages/local-media/src/x.ts',
+    `${doc}import type { A } from '../../../src/core/money.ts'\n`,
+  ],
+  [
+    'a package that runs parts of the program',
+    packageBorder,
+    'packages/local-media/src/x.ts',
+    `${doc}import { a } from '../../../src/vendors/local/product.ts'\n`,
+  ],
   ['an import without extension', importsNameTheFile, 'src/core/x.ts', `${doc}import { a } from './money'\n`],
   ['a long file', fileSize, 'src/core/x.ts', doc + 'const a = 1\n'.repeat(301)],
   ['a long function', functionSize, 'src/core/x.ts', `${doc}const f = () => {\n${'  a()\n'.repeat(61)}}\n`],
@@ -100,6 +138,33 @@ test('the list of long functions names only functions that are long', () => {
   ])
 })
 
+test('a folder holds what one subject has', () => {
+  const folderOf = (finding: string) => finding.split(' ')[0] ?? ''
+  expect(crowded(sources()).map(folderOf).toSorted()).toEqual(crowdedStill.toSorted())
+  const many = Array.from({ length: 26 }, (_, at) => sourceOf(`src/core/x${at}.ts`, doc))
+  expect(crowded(many).map(folderOf)).toEqual(['src/core'])
+})
+
+test('ARCHITECTURE.md lists the folders and rooms that are there, in their order', () => {
+  const page = readFile('ARCHITECTURE.md')
+  const below = (folder: string) =>
+    new Set(
+      filesBelow(folder).flatMap((path) => {
+        const [name = '', ...rest] = path.slice(folder.length + 1).split('/')
+        return rest.length > 0 ? [name] : []
+      }),
+    )
+  const listed = page.match(/^ {4}main\.ts .*\n.*\n.*$/m)?.[0].match(/[\w.]+(?=\/)/g)
+  expect(listed?.map(String)).toEqual(folders.slice(1))
+  expect([...below('src')].toSorted()).toEqual(folders.slice(1).toSorted())
+  for (const [folder, order] of Object.entries(rooms)) {
+    const named = order.filter((room) => room !== '')
+    expect([...below(`src/${folder}`)].toSorted()).toEqual(named.toSorted())
+    const line = page.match(new RegExp(`^    ${folder}/ +(\\w+(?: · \\w+)*)$`, 'm'))?.[1]
+    expect({ folder, rooms: line?.split(' · ') }).toEqual({ folder, rooms: named })
+  }
+})
+
 test('words in comments and strings are not code', () => {
   expect(
     banned(sourceOf('src/pricing/x.ts', `${doc}// Date.now() is banned\nconst a = 'Math.random()'\n`)),
@@ -141,13 +206,31 @@ test('every source file is imported by another, or is the program', () => {
   expect(lost.map(({ path }) => path)).toEqual([])
 })
 
-test('every vendor file is in the list of vendors', () => {
-  const files = filesBelow('src/vendors')
-    .filter((path) => /^src\/vendors\/[a-z]+\.ts$/.test(path))
-    .map((path) => path.slice('src/vendors/'.length, -3))
-  expect(files.filter((name) => !['index', 'vendor', 'setup'].includes(name)).sort()).toEqual(
-    vendors.map(({ id }) => id).sort(),
+test('every vendor has its file, its folder if it has several, or its row in the table of those without prices', () => {
+  const inTable = vendorsWithoutPrices.map(({ id }) => id)
+  const sellsNothing = vendors.filter(
+    ({ catalogue, media }) => catalogue === undefined && media === undefined,
   )
+  expect(sellsNothing.map(({ id }) => id)).toEqual(inTable)
+  const files = filesBelow('src/vendors').filter((path) => !path.endsWith('.test.ts'))
+  const alone = files.flatMap((path) => /^src\/vendors\/([a-z]+)\.ts$/.exec(path)?.[1] ?? [])
+  const folders = [...new Set(files.flatMap((path) => /^src\/vendors\/(\w+)\//.exec(path)?.[1] ?? []))]
+  for (const id of folders) expect(files).toContain(`src/vendors/${id}/${id}.ts`)
+  const shared = ['index', 'vendor', 'setup']
+  expect([...alone.filter((name) => !shared.includes(name)), ...folders, ...inTable].sort()).toEqual(
+    ['local', ...vendors.map(({ id }) => id)].sort(),
+  )
+  // A second file of a vendor makes a folder.
+  const beside = files.filter((path) => /^src\/vendors\/([a-z]+)-/.test(path))
+  expect(beside.filter((path) => vendors.some(({ id }) => path.startsWith(`src/vendors/${id}-`)))).toEqual([])
+})
+
+test('every test file belongs to a part of npm test', () => {
+  const named = [...inOrder, ...beside].flatMap(({ command }) => command)
+  const left = ['src', 'packages', 'scripts', 'test', 'bench']
+    .flatMap(filesBelow)
+    .filter((path) => path.endsWith('.test.ts') && !named.some((folder) => path.startsWith(`${folder}/`)))
+  expect(left).toEqual([])
 })
 
 test('migrations are numbered without gaps', () => {
@@ -216,12 +299,14 @@ test('no file carries a path of one machine or the name of a package host', () =
 })
 
 test('each dependency has its reason in docs/decisions', () => {
-  const { dependencies, devDependencies }: { dependencies: object; devDependencies: object } = JSON.parse(
-    readFile('package.json'),
-  )
+  const named = (path: string): readonly string[] => {
+    const { dependencies, devDependencies } = JSON.parse(readFile(path))
+    return Object.keys({ ...dependencies, ...devDependencies })
+  }
+  const packages = filesBelow('packages').filter((path) => path.endsWith('/package.json'))
   const page = readFile('docs/decisions/dependencies.md')
   expect(
-    Object.keys({ ...dependencies, ...devDependencies }).filter((name) => !page.includes(`\`${name}\``)),
+    ['package.json', ...packages].flatMap(named).filter((name) => !page.includes(`\`${name}\``)),
   ).toEqual([])
 })
 

@@ -40,11 +40,11 @@ export const count = (input, output) => {
 }
 
 /**
- * Does the deed: `work` gives the text after all tools, `wait` reads until the first piece of text and hangs up by the
+ * Does the deed: `work` and `march` give the text after all tools, `wait` reads until the first piece of text and hangs up by the
  * signal, `fail` meets the vendor's error.
  */
 export const run = async ({ work, wait, fail = work }) => {
-  if (deed === 'work') {
+  if (deed === 'work' || deed === 'march') {
     console.log(await work())
     console.log(`USED ${JSON.stringify(used)}`)
   } else if (deed === 'wait') {

@@ -60,6 +60,17 @@ export const agents: readonly Program[] = [
     usageOf: codexUsage,
   },
   {
+    name: 'codex-socket',
+    package: '@openai/codex',
+    sets: ['codex'],
+    vendors: ['chat', 'messages', 'gemini', 'chat-only'],
+    speaks: 'responses',
+    command: 'codex exec --skip-git-repo-check --dangerously-bypass-approvals-and-sandbox --json "$PROMPT"',
+    run: (cmd) => ({ name: 'exec_command', args: { cmd, yield_time_ms: 5_000 } }),
+    usageOf: codexUsage,
+    socket: 'new items',
+  },
+  {
     name: 'gemini-cli',
     package: '@google/gemini-cli',
     sets: ['gemini-cli'],

@@ -22,6 +22,8 @@ export type Program = {
   readonly driver?: string
   /** It pays for its call and brings no key. */
   readonly pays?: true
+  /** It keeps one socket for a session of forty turns of tools, each of which brings its new items or all items again. */
+  readonly socket?: 'new items' | 'all items'
   /** Hangs up by itself when an answer stalls; others are ended by a signal. */
   readonly hangsUp?: true
   /** The usage that it reports, if it does: tokens of input with those of the cache, and of output. */

@@ -40,6 +40,7 @@ export const anthropicDrivers: readonly Driver[] = [
   {
     name: '@anthropic-ai/sdk',
     package: '@anthropic-ai/sdk',
+    compacts: true,
     knowsSignatures: true,
     open: ({ baseURL, key }) => {
       const client = new Anthropic({ apiKey: key, baseURL: baseURL.replace(/\/v1$/, ''), maxRetries: 0 })
@@ -96,6 +97,23 @@ export const anthropicDrivers: readonly Driver[] = [
             output_config: { format: zodOutputFormat(personSchema) },
           })
           return parsed_output
+        },
+        compact: async (model) => {
+          const asked = { model, max_tokens: 1_000, betas: ['compact-2026-09-04'] }
+          const { content } = await client.beta.messages.create({
+            ...asked,
+            messages: [{ role: 'user', content: 'My name is Ada.' }],
+            compaction: { type: 'summarize' },
+          })
+          const next = await client.beta.messages.create({
+            ...asked,
+            messages: [
+              { role: 'assistant', content },
+              { role: 'user', content: 'Go on.' },
+            ],
+          })
+          const text = next.content.map((block) => (block.type === 'text' ? block.text : '')).join('')
+          return { left: content.map(({ type }) => type), text }
         },
         statusOf: (error) => (error instanceof Anthropic.APIError ? error.status : undefined),
       }

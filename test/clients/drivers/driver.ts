@@ -33,11 +33,21 @@ export type Client = {
   loop(ask: Ask): Promise<Loop>
   /** The client's own method for structured output. */
   structured(model: string): Promise<unknown>
+  /** Has a conversation compacted and goes on from what is left; the kinds of what is left, and what it then says. */
+  compact?(model: string): Promise<{ readonly left: readonly string[]; readonly text: string }>
   /** The HTTP status of an error the client threw; undefined when the error has none. */
   statusOf(error: unknown): number | undefined
 }
 
-export type Feature = 'text' | 'stream' | 'tools' | 'image' | 'structured output' | 'reasoning' | 'error'
+export type Feature =
+  | 'text'
+  | 'stream'
+  | 'tools'
+  | 'image'
+  | 'structured output'
+  | 'reasoning'
+  | 'compaction'
+  | 'error'
 
 export type Driver = {
   readonly name: string
@@ -45,6 +55,8 @@ export type Driver = {
   readonly open: (address: Address) => Client
   /** What the client itself cannot express, with the reason. */
   readonly cannot?: Partial<Record<Feature, string>>
+  /** The client asks for compactions; without it the cell is empty. */
+  readonly compacts?: true
   /** What the client needs or does beside its address and key; the page prints it below the matrix. */
   readonly note?: string
   /** The client does not read the counts of a stream from their final place in the dialect. */

@@ -182,6 +182,15 @@ const responses = (client: OpenAI): Client => {
           text: { format: zodTextFormat(personSchema, 'person') },
         })
       ).output_parsed,
+    compact: async (model) => {
+      const { output } = await client.responses.compact({ model, input: 'My name is Ada.' })
+      const left = output as Input
+      const { output_text } = await create({ model, prompt: '' }, [
+        ...left,
+        { role: 'user', content: 'Go on.' },
+      ])
+      return { left: left.map(({ type }) => type ?? 'message'), text: output_text }
+    },
     statusOf,
   }
 }
@@ -199,6 +208,7 @@ export const openaiDrivers: readonly Driver[] = [
   {
     name: 'openai, responses',
     package: 'openai',
+    compacts: true,
     open: (address) => responses(clientFor(address)),
     knowsSignatures: true,
   },

@@ -67,6 +67,8 @@ const items: Readonly<Record<string, { readonly members: readonly string[]; read
   },
   function_call_output: { members: ['type', 'id', 'status', 'call_id', 'output'], id: 'fc' },
 }
+/** Not in the reference, but the vendor's own program sends it in every item and is answered. */
+const ofItsProgram = 'internal_chat_message_metadata_passthrough'
 const includable = [
   'web_search_call.action.sources',
   'code_interpreter_call.outputs',
@@ -158,7 +160,7 @@ const hearItem = (one: Json, at: string, { heard, open, memory, sealed }: Ears):
   const type = isObject(one) ? String(one.type ?? 'message') : ''
   const kind = items[type]
   need(kind !== undefined, `Invalid value: '${type}' at ${at}.`)
-  const item = objectWith(one, at, kind.members, unknown)
+  const item = objectWith(one, at, [...kind.members, ofItsProgram], unknown)
   const { id } = item
   need(
     id == null || (typeof id === 'string' && id.startsWith(kind.id)),

@@ -89,6 +89,8 @@ export type Memory = {
   /** Reasoning that came back as text. */
   readonly reasoning: string[]
   readonly refused: string[]
+  /** The last request as it came. */
+  request: string
 }
 
 /** `answer` decides the answer to a request that was taken. */
@@ -98,6 +100,7 @@ export const newMemory = (answer: Script = answerTo): Memory => ({
   thinking: 0,
   reasoning: [],
   refused: [],
+  request: '',
 })
 
 /** Text in pieces of a few characters. */

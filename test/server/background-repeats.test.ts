@@ -1,0 +1,67 @@
+/** Streams in the background under an Idempotency-Key: whoever repeats one reads it, and gives its place back. */
+import { expect, test } from 'bun:test'
+import { until } from '../until.ts'
+import { startTestServer, streamEvents, streaming } from './harness.ts'
+
+const asked = { model: 'mock/small', input: 'hi', background: true, stream: true }
+const once = { 'idempotency-key': 'once' }
+const numbersOf = (text: string) => [...text.matchAll(/"sequence_number":(\d+)/g)].map(([, at]) => Number(at))
+
+test('a repeat after its end, and two at once, read the whole stream; their places are free then', async () => {
+  const server = await startTestServer({ options: { responsesKeptMs: 3_600_000 } })
+  try {
+    server.answerWith(() => streaming(streamEvents(['a', 'b'])))
+    const first = await (await server.post('/v1/responses', asked, once)).text()
+    expect(first).toContain('response.completed')
+    await until(() => server.gateway.memory.repeats.size === 0)
+    for (const copies of [1, 2]) {
+      const repeats = await Promise.all(
+        Array.from({ length: copies }, () => server.post('/v1/responses', asked, once)),
+      )
+      for (const repeat of repeats) {
+        expect(repeat.headers.get('idempotent-replayed')).toBe('true')
+        expect(await repeat.text()).toBe(first)
+      }
+    }
+    // One whose reader hangs up.
+    await (await server.post('/v1/responses', asked, once)).body?.cancel()
+    await until(() => server.gateway.capacity.calls.used() === 0)
+    await until(() => server.gateway.memory.repeats.size === 0)
+    expect(server.asked).toHaveLength(1)
+  } finally {
+    await server.stop()
+  }
+})
+
+test('where there is no room to record it, the stream ends, and the rest is read from the response', async () => {
+  const events = streamEvents(Array.from({ length: 40 }, () => 'w'.repeat(10_000)))
+  const server = await startTestServer({
+    options: { responsesKeptMs: 3_600_000, bodyBytesMax: 100_000, bufferBytesMax: 400_000 },
+  })
+  const rest = Promise.withResolvers<void>()
+  try {
+    server.answerWith(() => {
+      const pieces = async function* () {
+        for (const [at, event] of events.entries()) {
+          if (at === 38) await rest.promise
+          yield new TextEncoder().encode(event)
+        }
+      }
+      return new Response(pieces() as never, { headers: { 'content-type': 'text/event-stream' } })
+    })
+    const cut = await (await server.post('/v1/responses', asked, once)).text()
+    rest.resolve()
+    expect(cut.includes('response.completed')).toBe(false)
+    const seen = numbersOf(cut)
+    const [id] = /resp_\w+/.exec(cut) ?? []
+    const after = await server.get(`/v1/responses/${id}?stream=true&starting_after=${seen.at(-1)}`)
+    const text = await after.text()
+    expect(text.includes('response.completed')).toBe(true)
+    const all = [...seen, ...numbersOf(text)]
+    expect(all).toEqual(all.map((_number, at) => at))
+    await until(() => server.gateway.capacity.bytes.used() === 0)
+  } finally {
+    rest.resolve()
+    await server.stop()
+  }
+})

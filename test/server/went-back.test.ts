@@ -1,0 +1,125 @@
+/**
+ * A standby that lagged takes over: the last things that were acknowledged are missing in its database. The gateway goes
+ * on without a restart, puts back the charges and the changes of keys, and tells it.
+ */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { SQL } from 'bun'
+import { createLog } from '../../src/core/log.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import { byTest } from '../by-test.ts'
+import { startProxy } from '../chaos/proxy.ts'
+import { postgresForTests, type TestDatabase } from '../postgres.ts'
+import { until } from '../until.ts'
+import { chat, completion, startTestServer, type TestServer } from './harness.ts'
+
+const lines: { event?: string; key?: string; recovered?: number; key_changes?: number }[] = []
+const log = createLog('warn', Date.now, (line) => lines.push(JSON.parse(line)))
+let database: TestDatabase
+let standby: TestDatabase
+let proxy: Awaited<ReturnType<typeof startProxy>>
+let server: TestServer
+let admin: SQL
+const nameOf = ({ url }: TestDatabase) => `"${new URL(url).pathname.slice(1)}"`
+
+beforeAll(async () => {
+  ;[database, standby] = [await postgresForTests(), await postgresForTests()]
+  const url = new URL(database.url)
+  proxy = await startProxy(Number(url.port || '5432'))
+  const postgres = new URL(database.url)
+  postgres.pathname = '/postgres'
+  admin = new SQL({ url: postgres.href, max: 1 })
+  url.hostname = '127.0.0.1'
+  url.port = String(proxy.port)
+  server = await startTestServer({ url: url.href, log })
+  server.answerWith(() => completion('hello'))
+})
+afterAll(async () => {
+  await server.stop()
+  proxy.stop()
+  await admin.close()
+  await database.stop()
+  await standby.stop()
+})
+
+/** PostgreSQL copies and renames only a database that nobody is connected to. */
+const whileCut = async (...statements: string[]) => {
+  proxy.set('reset')
+  for (const one of statements)
+    await until(() =>
+      admin.unsafe(one).then(
+        () => true,
+        () => false,
+      ),
+    )
+  proxy.set('none')
+  await nextBeat()
+}
+
+/** Until a heartbeat that begins now or later was answered. */
+const nextBeat = async () => {
+  const nowMs = performance.now()
+  const health = () => server.gateway.book.health()
+  await until(() => health().fresh && health().beatAgeMs < performance.now() - nowMs)
+}
+
+const call = async (token: string) => {
+  const answer = await server.post('/v1/chat/completions', chat(), { authorization: `Bearer ${token}` })
+  await answer.text()
+  return { status: answer.status, id: answer.headers.get('x-request-id') ?? '' }
+}
+const toldBack = () => lines.filter(({ event }) => event?.startsWith('the ledger went back') === true)
+
+test('what a lagging standby did not have is put back before the gateway serves again', async () => {
+  const [revoked, cut, busy] = [await server.newKey(), await server.newKey(), await server.newKey()]
+  const before = [await call(revoked.token), await call(cut.token), await call(busy.token)]
+  const [from, to] = [nameOf(database), nameOf(standby)]
+  await whileCut(`drop database ${to} with (force)`, `create database ${to} template ${from}`)
+  // The same primary came back: nothing is missing, and nothing is told.
+  expect(toldBack()).toEqual([])
+  const lost = await Promise.all(Array.from({ length: 40 }, () => call(busy.token)))
+  // Enabled between two revocations, on condition of its version.
+  const { book } = server.gateway
+  const off = { disabledReason: 'operator', byCreator: false } as const
+  const version = (await book.changeKey(revoked.id, off, byTest))?.key.version ?? 0
+  await book.changeKey(revoked.id, { ...off, disabledReason: null, ifVersion: version }, byTest)
+  await book.changeKey(revoked.id, off, byTest)
+  // A command changes keys by itself; the process hears of it.
+  await server.store.keys.changeKey(cut.id, { spendCap: 1n, byCreator: true }, byTest)
+  const late = await server.newKey()
+  // Their lease is of after the standby's moment: nobody knows which limits they fit under, and the house pays.
+  const unknown: Awaited<ReturnType<typeof call>>[] = []
+  await until(async () => {
+    const one = await call(cut.token)
+    if (one.status === 200) unknown.push(one)
+    return one.status !== 200
+  })
+  await nextBeat()
+  await whileCut(
+    `alter database ${from} rename to "${to.slice(1, -1)}_lost"`,
+    `alter database ${to} rename to ${from}`,
+  )
+  expect((await call(revoked.token)).status).toBe(403)
+  expect([402, 403]).toContain((await call(cut.token)).status)
+  await until(() => toldBack().length > 0)
+  expect(toldBack()).toMatchObject([{ recovered: lost.length + unknown.length, key_changes: 2 }])
+  expect(lines.filter(({ event }) => event?.startsWith('a key that was made lately'))).toMatchObject([
+    { key: late.id },
+  ])
+  const after = await Promise.all(Array.from({ length: 5 }, () => call(busy.token)))
+  const store = await openStore({ url: database.url })
+  try {
+    const answered = [...before, ...lost, ...after]
+    expect(answered.filter(({ status }) => status !== 200)).toEqual([])
+    for (const { id } of unknown) expect((await store.ledger.transfersOf(id)).length).toBe(1)
+    for (const { id } of answered) {
+      const posted = await store.ledger.transfersOf(id)
+      expect([id, ...posted.map(({ kind }) => kind)]).toEqual([id, 'usage'])
+    }
+    expect((await store.ledger.audit()).filter(({ ok }) => !ok)).toEqual([])
+    expect((await store.keys.key(revoked.id))?.disabledReason).toBe('operator')
+    expect((await store.keys.key(cut.id))?.limits.spendCap).toBe(1n)
+  } finally {
+    await store.close()
+    await admin.unsafe(`alter database "${to.slice(1, -1)}_lost" rename to ${to}`)
+  }
+})
