@@ -2,6 +2,7 @@
  * `bun bench/jobs.ts`: the cost of 1,000 open jobs to a process, while their vendor, another process, says that they
  * run.
  */
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,6 +15,7 @@ import { usd } from '../src/media/rate-card.ts'
 import { callSettings } from '../src/settings/calls.ts'
 import { readSettings } from '../src/settings/setting.ts'
 import { openStore } from '../src/store/open-store.ts'
+import { byTest } from '../test/by-test.ts'
 import { oneModel } from '../test/simulation/one-model.ts'
 
 const JOBS = 1_000
@@ -55,10 +57,10 @@ const model = modelOf('mock', record)
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-bench-jobs-'))
 // Jobs of an hour: young ones are polled more often, for a minute and a half.
 const store = await openStore({ url: `sqlite:${join(folder, 'ledger.db')}`, now: () => Date.now() - HOUR_MS })
-await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' })
+await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' }, byTest)
 await store.ledger.post({ kind: 'topup', ref: 'f', debit: 'cash', credit: 'w', amount: 10_000_000_000_000n })
 const key = { id: 'k', hash: 'h', orgId: 'o', walletId: 'w', label: 'k', prefix: 'k', limits: {} }
-await store.keys.createKey(key)
+await store.keys.createKey(key, byTest)
 for (let index = 0; index < JOBS; index++) {
   const id = Bun.randomUUIDv7()
   const run = { id, keyId: 'k', walletId: 'w', model: model.id, amount: 500_000_000n, useful: 1n }

