@@ -15,8 +15,14 @@ import { endUnheard } from './give-up.ts'
 import { type Charge, type LastBytes, settle } from './settle.ts'
 
 export const answerWhole = async (gateway: Gateway, task: Task): Promise<Answer> => {
-  const reply = await askForWhole(gateway, task)
   const { trace } = task
+  let reply: WholeReply
+  try {
+    reply = (await askVendor(gateway, task, whole)).opened
+  } catch (thrown) {
+    await endUnheard(gateway, task, thrown)
+    throw thrown
+  }
   trace.firstByteMs = (trace.begunMs ?? gateway.clock.monotonicMs()) - trace.startedMs
   if (reply.notCarried.length > 0) addNotCarried(trace, reply.notCarried)
   // Nothing goes out before the charge is durable, and the charge follows the intent in the writer's queue. If the
@@ -37,15 +43,6 @@ export const answerWhole = async (gateway: Gateway, task: Task): Promise<Answer>
   })
   if (unpaid !== undefined) throw unpaid
   return { status: 200, headers, body: bytes }
-}
-
-const askForWhole = async (gateway: Gateway, task: Task): Promise<WholeReply> => {
-  try {
-    return (await askVendor(gateway, task, whole)).opened
-  } catch (thrown) {
-    await endUnheard(gateway, task, thrown)
-    throw thrown
-  }
 }
 
 /** Reads the vendor's whole answer. Throws VendorFault, or the Refusal of a blocked prompt. */
