@@ -3,7 +3,14 @@
  * that; a socket remembers its own without that. A request that names one is completed before anything else reads it, so
  * every vendor is asked with the whole conversation.
  */
-import { isObject, type Json, type JsonBody, type JsonObject, parseJson } from '../../core/json-body.ts'
+import {
+  type Edits,
+  isObject,
+  type Json,
+  type JsonBody,
+  type JsonObject,
+  parseJson,
+} from '../../core/json-body.ts'
 import { invalid, must, type Refusal } from '../../core/refusal.ts'
 import type { KeptResponse } from '../../store/calls/response-port.ts'
 import { type Key, placeOf } from '../../tenancy/key.ts'
@@ -54,16 +61,14 @@ export const recall = async (
     later === true && stored && socket === undefined
       ? { stream: rest.stream === true, stop: new AbortController(), own, previous }
       : undefined
-  const asked: JsonObject = {
-    ...rest,
-    ...(stores === false ? { store: false } : {}),
-    // What is not offered here is refused by name.
-    ...(talk === undefined || inside !== undefined ? {} : { conversation: talk }),
-    ...(later === undefined || background !== undefined ? {} : { background: later }),
-  }
+  const edits: Record<string, undefined> = { previous_response_id: undefined }
+  if (stores !== false) edits.store = undefined
+  // What is not offered here stays, and is refused by name.
+  if (inside !== undefined) edits.conversation = undefined
+  if (background !== undefined) edits.background = undefined
   const unchanged = background === undefined && inside === undefined && known === undefined
   const before = { previous: known === undefined ? previous : undefined, inside, items: known?.items }
-  const whole = await completed(gateway, { key, lifeMs, trace }, { asked, own, unchanged, before })
+  const whole = await completed(gateway, { key, lifeMs, trace }, { sent, edits, own, unchanged, before })
   const body = whole ?? sent
   const keep = keepingAs(
     gateway,
@@ -131,7 +136,9 @@ type Before = {
 }
 
 type Unjoined = {
-  readonly asked: JsonObject
+  readonly sent: JsonBody
+  /** What is removed of it. */
+  readonly edits: Edits
   readonly own: readonly Json[]
   readonly before: Before
   /** It stays as it was sent if it names nothing. */
@@ -144,7 +151,7 @@ const NOTHING = new Uint8Array()
 const completed = async (
   gateway: Gateway,
   { key, lifeMs, trace }: For & { readonly trace: ByteOwner },
-  { asked, own, before, unchanged }: Unjoined,
+  { sent, edits, own, before, unchanged }: Unjoined,
 ): Promise<JsonBody | undefined> => {
   // What is loaded is counted until it is joined: from then on it is the body that takes the memory.
   const owner: ByteOwner = { owner: trace.owner ?? trace.keyId ?? key.id, bytes: 0 }
@@ -153,8 +160,7 @@ const completed = async (
     const earlier = must(await itemsBefore(gateway, loading, lifeMs, before))
     const input = must(await resolved(gateway, loading, { earlier, own, inside: before.inside }))
     if (input === undefined && unchanged) return undefined
-    const whole = input ?? (before.items === undefined ? asked.input : own)
-    return continued(gateway, trace, before.items ?? NOTHING, { ...asked, input: whole })
+    return continued(gateway, trace, { sent, edits, before: before.items ?? NOTHING, own: input })
   } finally {
     giveBackBytes(gateway.capacity, owner, owner.bytes)
   }

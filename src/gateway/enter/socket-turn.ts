@@ -1,7 +1,15 @@
 /**
  * A turn on a socket: joined with the conversation that the socket remembers, and noted for the next turn.
  */
-import { bodyOf, concat, type Json, type JsonBody, type JsonObject, parseJson } from '../../core/json-body.ts'
+import {
+  concat,
+  type Edits,
+  type Json,
+  type JsonBody,
+  type JsonObject,
+  parseJson,
+  splice,
+} from '../../core/json-body.ts'
 import { type Refusal, refuse } from '../../core/refusal.ts'
 import { type ByteOwner, readWeighed, takeBytes } from '../parts/capacity.ts'
 import type { Gateway } from '../parts/gateway.ts'
@@ -10,24 +18,35 @@ import type { OnSocket } from '../parts/socket-memory.ts'
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 const COMMA = encoder.encode(',')
+const INPUT = encoder.encode('{"input":[')
+const [END, END_BEFORE_MORE] = [encoder.encode(']'), encoder.encode('],')]
+const NOTHING = new Uint8Array()
 
-/** A request of new items, with those before them that a socket remembers, if any; joined, not written anew. */
+/** A request with members changed, and its items: those that a socket remembers, if any, then its own. */
+type Continued = {
+  readonly sent: JsonBody
+  readonly edits: Edits
+  readonly before: Uint8Array
+  /** The items of its own, if they are others than it was sent with. */
+  readonly own: readonly Json[] | undefined
+}
+
+/** A request joined with the conversation before it: from bytes, none of which are written anew. */
 export const continued = (
   { capacity, options }: Gateway,
   trace: ByteOwner,
-  before: Uint8Array,
-  asked: JsonObject,
+  { sent, edits, before, own }: Continued,
 ): JsonBody => {
-  const { bytes, members = [] } = bodyOf(asked)
-  const input = members.find(({ name }) => name === 'input')
-  const length = bytes.length + before.length
+  const joins = own !== undefined || before.length > 0
+  const head = splice(sent, joins ? { ...edits, input: undefined } : edits)
+  const items = !joins ? NOTHING : own === undefined ? itemsAsked(sent) : inner(own)
+  const length = head.length + before.length + items.length
   if (length > options.bodyBytesMax) throw tooLong()
   takeBytes(capacity, trace, length)
-  if (input === undefined || before.length === 0) return readWeighed(capacity, trace, bytes)
-  const from = input.valueStart + 1
-  const alone = input.end === from + 1
-  const whole = [bytes.subarray(0, from), before, ...(alone ? [] : [COMMA]), bytes.subarray(from)]
-  return readWeighed(capacity, trace, concat(whole))
+  if (!joins) return readWeighed(capacity, trace, head)
+  const end = head.length > '{}'.length ? END_BEFORE_MORE : END
+  const whole = concat([INPUT, ...listed(before, items), end, head.subarray(1)])
+  return readWeighed(capacity, trace, whole)
 }
 
 /** The items of a conversation that a socket remembers. */
@@ -53,11 +72,12 @@ export const itemsAsked = (body: JsonBody): Uint8Array => {
 }
 
 /** The same with those of the response to it: the next request of the conversation begins with them. */
-export const itemsUpTo = (body: JsonBody, response: JsonObject): Uint8Array => {
-  const output = inner(Array.isArray(response.output) ? response.output : [])
-  const parts = [itemsAsked(body), output].filter(({ length }) => length > 0)
-  return concat(parts.flatMap((part, at) => (at === 0 ? [part] : [COMMA, part])))
-}
+export const itemsUpTo = (body: JsonBody, response: JsonObject): Uint8Array =>
+  concat(listed(itemsAsked(body), inner(Array.isArray(response.output) ? response.output : [])))
+
+/** Lists of items as one, with a comma between those that have any. */
+const listed = (...lists: readonly Uint8Array[]): Uint8Array[] =>
+  lists.filter(({ length }) => length > 0).flatMap((list, at) => (at === 0 ? [list] : [COMMA, list]))
 
 /** Items as JSON, without the brackets. */
 const inner = (items: readonly Json[]): Uint8Array => encoder.encode(JSON.stringify(items).slice(1, -1))
