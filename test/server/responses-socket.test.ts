@@ -344,6 +344,28 @@ test('what steers a response of a conversation goes on in that conversation', as
   expect(listed.data.map(({ content }: any) => content[0].text)).toEqual([...texts, 'Hello'])
 })
 
+test('what waits in one lane of a conversation is not taken by another lane of it', async () => {
+  const it = await steerable({ ...ofResponses, options: { responsesKeptMs: 3_600_000 } })
+  const made = await it.server.post('/v1/conversations', { items: [user('first')] }, {}, it.token)
+  const { id: conversation } = await jsonOf(made)
+  const begun = async (lane: string, at: number) => {
+    const id = await it.begin({ input: `one of ${lane}`, conversation, stream_id: lane })
+    await it.steer({ previous_response_id: id, input: `steers ${lane}` })
+    it.goOn(at)
+    await it.end()
+  }
+  it.calls(callItem('look', '{}', 'call_7'))
+  await begun('a', 0)
+  await until(() => it.events.at(-1).type === 'response.steer.pending', 2)
+  it.calls(messageItem('Hello'))
+  await begun('b', 1)
+  await until(() => it.gates.length === 3, 2)
+  const texts = askedLast(it.server).input.map(({ content }: any) => content?.[0].text ?? content)
+  expect([texts.includes('steers a'), texts.at(-1)]).toEqual([false, 'steers b'])
+  it.goOn(2)
+  await it.end()
+})
+
 test('steering takes a small turn of the rate', async () => {
   const it = await onPort()
   const { token } = await it.server.newKey({ rpm: 2 })
@@ -351,10 +373,11 @@ test('steering takes a small turn of the rate', async () => {
   for (let at = 0; at < 3; at++)
     socket.send({ type: 'response.steer', previous_response_id: 'resp_none', input: 'x' })
   await until(() => socket.events.length === 3, 2)
-  expect(socket.events.map(({ type, status }: any) => status ?? type).sort()).toEqual([
-    429,
-    'response.steer.failed',
-    'response.steer.failed',
+  // An error event would tell its client that a turn has ended.
+  expect(socket.events.map(({ type, error }: any) => [type, error.code]).sort()).toEqual([
+    ['response.steer.failed', 'rate_limit_exceeded'],
+    ['response.steer.failed', 'response_not_found'],
+    ['response.steer.failed', 'response_not_found'],
   ])
 })
 

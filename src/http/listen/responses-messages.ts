@@ -5,12 +5,10 @@
  * "WebSocket Mode"; the events are those of `ResponsesClientEvent` and `ResponsesServerEvent` of its client library.
  */
 import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
-import { invalid, must, type Refusal, refusalBody } from '../../core/refusal.ts'
-import { refusalTable } from '../../core/refusal-table.ts'
+import { invalid, must, type Refusal } from '../../core/refusal.ts'
 import { decodeResponsesCall } from '../../dialects/responses/call.ts'
 import { keptMembers, responseId, responseObject } from '../../dialects/responses/reply.ts'
 import { responsesUsage } from '../../dialects/responses/usage.ts'
-import { refusalFor } from '../../gateway/answer/refusal-for.ts'
 import { CallerGone } from '../../gateway/ask/attempt.ts'
 import { runCall } from '../../gateway/call/run-call.ts'
 import { type Incoming, readRequest, whoCalls } from '../../gateway/enter/incoming.ts'
@@ -23,6 +21,7 @@ import { eventSplitter } from '../../transport/event-stream.ts'
 import { afterTurn } from '../answer/after-turn.ts'
 import { endCall } from '../app.ts'
 import { termsOfMessage } from '../request/socket-terms.ts'
+import { endRefused, newSocket, refusedEvent, wrappedError } from './responses-errors.ts'
 import {
   asIncoming,
   closeWhenIdle,
@@ -39,32 +38,6 @@ import {
 /** Clients open a new socket once an hour, as they must elsewhere. */
 const AGE_MAX_MS = 3_600_000
 const LANE = /^[\x20-\x7e]{1,64}$/
-
-/** What a vendor's error in mid-answer is. */
-const BROKEN = 'upstream_error'
-/** The code by which clients know to open another socket. */
-const NEW_SOCKET = 'websocket_connection_limit_reached'
-/** The code by which clients know to send the whole conversation again. */
-const UNKNOWN_BEFORE = 'previous_response_not_found'
-
-const newSocket = {
-  type: 'error',
-  status: 400,
-  error: {
-    type: 'invalid_request_error',
-    code: NEW_SOCKET,
-    message: 'This socket takes no more requests; open another one.',
-    param: null,
-  },
-} as const
-
-const refusedEvent = (refusal: Refusal, requestId: string) => {
-  const { error } = refusalBody(refusal, requestId)
-  const { param = null } = refusal.members
-  const code = param === 'previous_response_id' ? UNKNOWN_BEFORE : refusal.code
-  const headers = { 'x-request-id': requestId, ...refusal.headers }
-  return { type: 'error', status: refusal.status, error: { ...error, param, code }, headers }
-}
 
 /** A request on a socket: its lane, if it names one, and how it runs. */
 type Turn = {
@@ -85,12 +58,8 @@ const take = async (gateway: Gateway, socket: Socket, bytes: Uint8Array): Promis
   const trace = newMessageTrace(gateway, socket)
   try {
     const message = readMessage(gateway, trace, bytes)
-    const { steering } = socket.data
-    if (message.type === 'response.steer') {
-      const key = await whoCalls(gateway, socket.data.authorization, trace)
-      await takeSmallTurn(gateway, key, trace)
-      await send(gateway, socket, steering.accept(message, `steer_${trace.callId.replaceAll('-', '')}`))
-    } else if (message.type !== 'response.create')
+    if (message.type === 'response.steer') await steer({ gateway, socket, message, lane: undefined, trace })
+    else if (message.type !== 'response.create')
       throw invalid('type', "'type' must be 'response.create' or 'response.steer'.")
     else await inLane({ gateway, socket, message, lane: laneOf(message), trace })
   } catch (thrown) {
@@ -98,6 +67,20 @@ const take = async (gateway: Gateway, socket: Socket, bytes: Uint8Array): Promis
   } finally {
     letGo(gateway.capacity, trace)
   }
+}
+
+/** Queues input for a response that runs. Whatever refuses it ends no turn: an error event would. */
+const steer = async ({ gateway, socket, message, trace }: Turn): Promise<void> => {
+  const { authorization, steering } = socket.data
+  const accepted = async () => {
+    const key = await whoCalls(gateway, authorization, trace)
+    await takeSmallTurn(gateway, key, trace)
+    return steering.accept(message, `steer_${trace.callId.replaceAll('-', '')}`)
+  }
+  const event = await accepted().catch((thrown: unknown) =>
+    steering.refuse(message, endRefused(gateway, trace, thrown)),
+  )
+  await send(gateway, socket, event)
 }
 
 /** Waits for its lane, runs, and lets the next one of the lane begin. */
@@ -268,15 +251,6 @@ const idIn = (event: string): string =>
 const idRead = (event: Json | undefined): string =>
   isObject(event) && isObject(event.response) ? String(event.response.id) : ''
 
-/** An error in a stream, with the members by which clients of a socket know that the turn has ended. */
-const wrappedError = (data: string): string => {
-  const event = parseJson(data)
-  if (!isObject(event) || event.type !== 'error' || isObject(event.error)) return data
-  const { code = null, message = null, param = null } = event
-  const { status, type } = refusalTable[BROKEN]
-  return JSON.stringify({ ...event, status, error: { type, code, message, param } })
-}
-
 /** An event with the lane that its client named. */
 const inLaneOf = (lane: string | undefined, event: object): object =>
   lane === undefined ? event : { ...event, stream_id: lane }
@@ -285,9 +259,7 @@ const tellRefused = async (
   { gateway, socket, lane, trace }: Pick<Turn, 'gateway' | 'socket' | 'lane' | 'trace'>,
   thrown: unknown,
 ): Promise<Refusal> => {
-  const refusal = refusalFor(gateway, trace, thrown)
-  trace.ended = refusal.code
-  endCall(gateway, trace, refusal.status)
+  const refusal = endRefused(gateway, trace, thrown)
   await send(gateway, socket, inLaneOf(lane, refusedEvent(refusal, trace.callId)))
   return refusal
 }

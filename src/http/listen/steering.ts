@@ -22,6 +22,9 @@ type Target = {
   readonly steers: Steer[]
 }
 
+/** Why input is not taken. */
+type Why = { readonly code: string; readonly message: string }
+
 /** What waits on a socket in all. */
 const STEERS_MAX = 32
 
@@ -61,13 +64,17 @@ const insideOf = ({ conversation }: JsonObject): string | undefined => {
   return typeof named === 'string' ? named : undefined
 }
 
+/** The lane of a request in its conversation, in which others may run too. */
+const placeIn = ({ stream_id: lane }: JsonObject, inside: string | undefined): string | undefined =>
+  inside === undefined ? undefined : JSON.stringify([inside, lane])
+
 /** The steering of one socket. */
 export class Steering {
   readonly #capacity: Capacity
   readonly #owner: ByteOwner
   /** Responses that run, by their ids. */
   readonly #running = new Map<string, Target>()
-  /** What waits for the request that goes on from a response, by its id or that of its conversation. */
+  /** What waits for the request that goes on from a response, by its id or its lane in its conversation. */
   readonly #waiting = new Map<string, readonly Steer[]>()
   #events = 0
   #queued = 0
@@ -83,11 +90,11 @@ export class Steering {
   }
 
   /** Queues input for a response that runs; returns the event that says so, or why not. */
-  accept({ type: _type, previous_response_id: target, input, ...more }: JsonObject, id: string): object {
+  accept(steer: JsonObject, id: string): object {
+    const { type: _type, previous_response_id: target, input, ...more } = steer
     const previous = String(target)
     const running = this.#running.get(previous)
-    const refused = (code: string, message: string) =>
-      this.#failed({ previous, input: input ?? [] }, { code, message })
+    const refused = (code: string, message: string) => this.refuse(steer, { code, message })
     if (typeof target !== 'string' || !isInput(input) || Object.keys(more).length > 0)
       return refused(
         'invalid_input',
@@ -105,6 +112,11 @@ export class Steering {
     this.#queued++
     running.steers.push({ id, previous, input, bytes })
     return this.#event(running.message, 'accepted', { steer: { id, previous_response_id: previous } })
+  }
+
+  /** The event for input that is not queued. */
+  refuse({ previous_response_id: target, input = [] }: JsonObject, why: Why): object {
+    return this.#failed({ previous: String(target), input }, why)
   }
 
   /**
@@ -129,7 +141,7 @@ export class Steering {
       }
     }
     const inside = insideOf(message)
-    const from = inside ?? responseId
+    const from = placeIn(message, inside) ?? responseId
     this.#waiting.set(from, [...(this.#waiting.get(from) ?? []), ...steers])
     const needed = neededBy(response)
     // An Idempotency-Key names one answer.
@@ -144,7 +156,7 @@ export class Steering {
 
   /** A request with what was queued for the response it goes on from, before its own input. */
   commit(message: JsonObject): { readonly message: JsonObject; readonly steers: readonly Steer[] } {
-    const from = insideOf(message) ?? String(message.previous_response_id)
+    const from = placeIn(message, insideOf(message)) ?? String(message.previous_response_id)
     const steers = this.#waiting.get(from) ?? []
     if (steers.length === 0) return { message, steers }
     this.#waiting.delete(from)
@@ -154,11 +166,7 @@ export class Steering {
   }
 
   /** The events that give input back to the client. */
-  giveBack(
-    steers: readonly Steer[],
-    why: { readonly code: string; readonly message: string },
-    of: JsonObject,
-  ): object[] {
+  giveBack(steers: readonly Steer[], why: Why, of: JsonObject): object[] {
     return steers.map((steer) => this.#failed(steer, why, of))
   }
 
@@ -176,7 +184,7 @@ export class Steering {
 
   #failed(
     { id, previous, input }: Pick<Steer, 'previous' | 'input'> & { readonly id?: string },
-    { code, message }: { readonly code: string; readonly message: string },
+    { code, message }: Why,
     of: JsonObject = {},
   ): object {
     const error = { type: 'invalid_request_error', code, message }
