@@ -68,6 +68,24 @@ test('a conversation has one name while turns are added, and another first turn 
   )
 })
 
+/** As clients mark their last turn for the vendor's cache: in blocks, of which the last has the mark. */
+const marked = (request: JsonObject): JsonObject => {
+  const turns = request.messages as readonly JsonObject[]
+  const last = { type: 'text', text: turns.at(-1)?.content, cache_control: { type: 'ephemeral', ttl: '1h' } }
+  return { ...request, messages: [...turns.slice(0, -1), { content: [last], role: turns.at(-1)?.role }] }
+}
+
+test('a mark for the cache that moves on with the last turn leaves the name of a conversation', () => {
+  fc.assert(
+    fc.property(fc.constantFrom('chat', 'messages'), talk, (dialect, it) => {
+      const all = it.turns.map((_turn, at) =>
+        nameOf(dialect, marked(requestOf(dialect, { ...it, turns: it.turns.slice(0, at + 1) }))),
+      )
+      expect(new Set(all).size).toBe(1)
+    }),
+  )
+})
+
 test('what the caller says names it, whatever its turns are; other keys have names of their own', () => {
   const one = requestOf('responses', { system: 's', turns: ['a'] }, { prompt_cache_key: 'session 1' })
   const compacted = requestOf(

@@ -19,8 +19,8 @@ const HEAD_BYTES = 16_384
 
 /**
  * The name of a call's conversation among those of its key: what the caller says (`X-Session-Id`, `prompt_cache_key`),
- * else its user and the beginning of the prompt, which stays the same while turns are added. Undefined for calls that have
- * none.
+ * else its user and the beginning of the prompt, whose words stay the same while turns are added. Undefined for calls that
+ * have none.
  */
 export const conversationOf = (
   { dialect, body, kind }: Pick<Call, 'dialect' | 'body' | 'kind'>,
@@ -40,66 +40,87 @@ export const conversationOf = (
 const textOf = (value: Json | undefined): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined
 
-/** The bytes of a member as text, to the end that `endOf` finds; undefined for bodies that did not come over the wire. */
-const sentText = (
-  { members, bytes }: JsonBody,
-  name: string,
-  endOf: (from: number, end: number) => number,
-): string | undefined => {
-  const span = members?.find((one) => one.name === name)
-  if (span === undefined) return undefined
-  const from = span.valueStart
-  return Buffer.from(bytes.buffer, bytes.byteOffset + from, endOf(from, span.end) - from).toString()
-}
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
 
-/** The turns up to the first one of the user; of long ones the beginning. */
-const firstTurns = (body: JsonBody, name: string): string => {
-  const turns = body.outline[name]
+/** The words of the turns up to the first one of the user; of long ones the beginning. */
+const firstTurns = ({ bytes, members, outline }: JsonBody, name: string): string => {
+  const turns = outline[name]
   if (turns === undefined) return ''
+  const user = Array.isArray(turns) ? turns.findIndex((turn) => isObject(turn) && turn.role === 'user') : 0
+  const span = members?.find((one) => one.name === name)
+  const json =
+    span === undefined ? encoder.encode(JSON.stringify(turns)) : bytes.subarray(span.valueStart, span.end)
   // A plain text is the first turn, which in later requests is an item.
-  if (!Array.isArray(turns)) {
-    const sent = sentText(body, name, (from, end) => Math.min(end, from + HEAD_BYTES))
-    return headOf([{ type: 'message', role: 'user', content: parseJson(sent ?? '') ?? sent ?? turns }])
-  }
-  const user = turns.findIndex((turn) => isObject(turn) && turn.role === 'user')
-  const items = Math.max(user, 0) + 1
-  const sent = sentText(body, name, (from, end) =>
-    endOfItems(body.bytes, {
-      at: body.bytes.indexOf(OPEN_BRACKET, from) + 1,
-      items,
-      most: Math.min(end, from + HEAD_BYTES),
-    }),
-  )
-  if (sent === undefined) return headOf(turns.slice(0, items))
-  const read = parseJson(`${sent}]`)
-  return Array.isArray(read) ? headOf(read) : sent
+  const from = Array.isArray(turns) ? json.indexOf(OPEN_BRACKET) + 1 : 0
+  return JSON.stringify(wordsIn(json.subarray(from), Math.max(user, 0) + 1))
 }
-
-const headOf = (turns: readonly Json[]): string => JSON.stringify(turns).slice(0, HEAD_BYTES)
 
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const COMMA = 0x2c
+const COLON = 0x3a
 const OPEN_BRACKET = 0x5b
 const OPEN = new Set([OPEN_BRACKET, 0x7b])
 const CLOSE = new Set([0x5d, 0x7d])
 
-/** Where so many items of an array end whose first item begins at or after `at`; `most` if they do not before it. */
-const endOfItems = (
-  bytes: Uint8Array,
-  { at, items, most }: { readonly at: number; readonly items: number; readonly most: number },
-): number => {
+/** Members that tell how words are wrapped: a client writes its last turn in blocks, with a mark, and earlier ones plain. */
+const WRAPPING = new Set(['type', 'role', 'cache_control'])
+
+/**
+ * The texts in so many items, the first of which begins `json`, to the bound of a head: without names of members, and
+ * without what only wraps them.
+ */
+const wordsIn = (json: Uint8Array, items: number): readonly string[] => {
+  const words: string[] = []
+  let letters = 0
   let depth = 0
   let ended = 0
-  for (let place = at; place < most; place++) {
-    const byte = bytes[place] ?? 0
+  let member = ''
+  /** The depth of a member that only wraps. */
+  let wraps = Number.POSITIVE_INFINITY
+  for (let place = 0; place < json.length && letters < HEAD_BYTES; place++) {
+    const byte = json[place] ?? 0
     if (byte === QUOTE) {
-      for (place++; place < most && bytes[place] !== QUOTE; place++) if (bytes[place] === BACKSLASH) place++
-    } else if (OPEN.has(byte)) depth++
-    else if (CLOSE.has(byte)) {
+      const end = endOfText(json, place)
+      const isName = isNameAt(json, end + 1)
+      if (isName) member = textIn(json, place, end)
+      else if (depth < wraps && !WRAPPING.has(member)) {
+        words.push(textIn(json, place, Math.min(end, place + HEAD_BYTES)))
+        letters += end - place
+      }
+      if (!isName) member = ''
+      place = end
+    } else if (OPEN.has(byte)) {
+      if (WRAPPING.has(member)) wraps = Math.min(wraps, depth + 1)
+      member = ''
+      depth++
+    } else if (CLOSE.has(byte)) {
       // The end of the array itself ends its last item.
-      if (--depth < 0) return place
-    } else if (byte === COMMA && depth === 0 && ++ended === items) return place
+      if (--depth < 0) return words
+      if (depth < wraps) wraps = Number.POSITIVE_INFINITY
+    } else if (byte === COMMA && depth === 0 && ++ended === items) return words
   }
-  return most
+  return words
+}
+
+/** The closing quote of the text whose opening one is at `from`. */
+const endOfText = (json: Uint8Array, from: number): number => {
+  let end = from + 1
+  while (end < json.length && json[end] !== QUOTE) end += json[end] === BACKSLASH ? 2 : 1
+  return end
+}
+
+/** Whether a colon comes next: then the text before it is a member's name. */
+const isNameAt = (json: Uint8Array, from: number): boolean => {
+  let at = from
+  while ((json[at] ?? COLON) <= 0x20) at++
+  return json[at] === COLON
+}
+
+/** The text between two quotes, however it was escaped; as it was written where it is cut. */
+const textIn = (json: Uint8Array, from: number, end: number): string => {
+  const written = decoder.decode(json.subarray(from + 1, end))
+  const read = parseJson(`"${written}"`)
+  return typeof read === 'string' ? read : written
 }

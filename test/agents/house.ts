@@ -56,15 +56,17 @@ const PLAIN =
 /** Nano-USD a token as USD a million. */
 const perMillion = (nano: number): string => String(nano / 1_000)
 
-const configuration = (vendors: VendorHost): string => {
+const configuration = (vendors: VendorHost, keys: number): string => {
   const ids = Object.keys(idOf) as VendorId[]
+  const keysOf = (id: VendorId) =>
+    Array.from({ length: keys }, (_key, at) => `"house-key-${at}-of-${id}"`).join()
   return [
     'vendors:',
     ...Object.entries(plainVendors).map(
       ([id, path]) =>
         `  ${id}: { base_url: "${vendors.addressOf('chat')}", speaks: ${path}, keys: house-key, models: { one: ${PLAIN} } }`,
     ),
-    ...ids.map((id) => `  ${idOf[id]}: { base_url: "${vendors.addressOf(id)}", keys: "house-key-of-${id}" }`),
+    ...ids.map((id) => `  ${idOf[id]}: { base_url: "${vendors.addressOf(id)}", keys: [${keysOf(id)}] }`),
     'prices:',
     ...ids.map((id) => {
       const { input, cacheRead, cacheWrite, output } = priceOf[id]
@@ -74,11 +76,11 @@ const configuration = (vendors: VendorHost): string => {
   ].join('\n')
 }
 
-/** Opens it; `section` is a further part of its turnpike.yaml. */
-export const openHouse = async (section = ''): Promise<House> => {
+/** Opens it; `section` is a further part of its turnpike.yaml, `keys` is how many keys it has for each vendor. */
+export const openHouse = async (section = '', keys = 1): Promise<House> => {
   const home = mkdtempSync(join(tmpdir(), 'turnpike-agents-'))
   const vendors = startVendorHost()
-  writeFileSync(join(home, 'turnpike.yaml'), `${configuration(vendors)}\n${section}`)
+  writeFileSync(join(home, 'turnpike.yaml'), `${configuration(vendors, keys)}\n${section}`)
   const settings = { LOG: 'error', DATABASE_URL: `sqlite:${home}/ledger.db`, PLAN_RPM: '100000' }
   const { child, address, token } = await startProgram(home, settings)
   const tap = startTap(address)

@@ -64,6 +64,10 @@ export type VendorHost = {
 const outputOf = ({ text, thinking, calls }: ScriptedReply): number =>
   Math.ceil(`${text ?? ''}${thinking ?? ''}${calls.length === 0 ? '' : JSON.stringify(calls)}`.length / 4)
 
+/** The vendor's key that a request brought; each has a cache of its own. */
+export const keyIn = ({ headers }: Pick<Sighting, 'headers'>): string =>
+  headers.get('x-api-key') ?? headers.get('x-goog-api-key') ?? headers.get('authorization') ?? ''
+
 const leavingOf = (signal: AbortSignal | undefined): Promise<void> =>
   new Promise((resolve) => {
     if (signal === undefined) return
@@ -82,7 +86,8 @@ export const startVendorHost = (): VendorHost => {
       const memory = newMemory((heard) => {
         const said = playing(heard, current?.body ?? {})
         if (typeof said === 'number' || current === undefined) return said
-        current.counts = { ...cache.read(heard.model, current.body), output: Math.max(4, outputOf(said)) }
+        const known = `${keyIn(current)} ${heard.model}`
+        current.counts = { ...cache.read(known, current.body), output: Math.max(4, outputOf(said)) }
         current.cut = said.breaks !== undefined
         if (said.breaks === 'stall') stalling.resolve({ left: leavingOf(current.signal) })
         return { ...said, counts: current.counts }
