@@ -19,10 +19,10 @@ export type KnownKeys = {
   /** The newest known state; undefined if it was never read. */
   get(id: KeyId): Key | undefined
   /**
-   * By the hash of its token: from memory, else from the store. Undefined for deleted and unknown keys, and for keys of
+   * By the hash of its token: from memory, else from the store, by any of the hashes. Undefined for deleted and unknown keys, and for keys of
    * ended trials.
    */
-  find(hash: string): Key | undefined | Promise<Key | undefined>
+  find(hash: string, others?: readonly string[]): Key | undefined | Promise<Key | undefined>
   /** Whether the hash belongs to an ended trial, as far as this process has read. */
   isEndedTrial(hash: string): boolean
   /** A key was stored under this hash: it is looked up again, even if it was unknown a moment ago. */
@@ -60,8 +60,8 @@ export const createKnownKeys = (store: Pick<KeyStore, 'key' | 'keyByHash'>, cloc
     return key === undefined || !isKnown(key, clock.now()) ? undefined : key
   }
 
-  const load = async (hash: string): Promise<Key | undefined> => {
-    const key = await store.keyByHash(hash)
+  const load = async (hash: string, others: readonly string[]): Promise<Key | undefined> => {
+    const key = await store.keyByHash(hash, ...others)
     if (key === undefined) {
       if (unknownUntil.size >= UNKEYS_MAX) unknownUntil.clear()
       unknownUntil.set(hash, clock.monotonicMs() + UNKNOWN_MS)
@@ -73,8 +73,8 @@ export const createKnownKeys = (store: Pick<KeyStore, 'key' | 'keyByHash'>, cloc
     return current(key.id)
   }
 
-  const loadOnce = (hash: string): Promise<Key | undefined> => {
-    const started = load(hash).finally(() => loading.delete(hash))
+  const loadOnce = (hash: string, others: readonly string[]): Promise<Key | undefined> => {
+    const started = load(hash, others).finally(() => loading.delete(hash))
     loading.set(hash, started)
     return started
   }
@@ -88,13 +88,13 @@ export const createKnownKeys = (store: Pick<KeyStore, 'key' | 'keyByHash'>, cloc
     },
     lookAgain: (hash) => void unknownUntil.delete(hash),
     onChanged: (listener) => void listeners.push(listener),
-    find: (hash) => {
+    find: (hash, others = []) => {
       const id = idByHash.get(hash)
       if (id !== undefined) return current(id)
       if ((unknownUntil.get(hash) ?? 0) > clock.monotonicMs()) return undefined
       const running = loading.get(hash)
       if (running !== undefined) return running
-      return loadOnce(hash)
+      return loadOnce(hash, others)
     },
     reread: async (id) => {
       const key = await store.key(id)
@@ -162,15 +162,15 @@ export const createCallers = (parts: CallersParts): Callers => {
   const { clock, gate, heartbeat, keys, rules, rates, touch } = parts
   const read = <T>(reading: Promise<T>): Promise<T | Refusal> =>
     touch.whileInTouch(reading).catch(unreachable)
-  const callerNow = (hash: string): ReturnType<Book['caller']> => {
+  const callerNow = (hash: string, others?: readonly string[]): ReturnType<Book['caller']> => {
     const refusal = gate.refusesNew()
     if (refusal) return refusal
-    const found = keys.find(hash)
+    const found = keys.find(hash, others)
     return found instanceof Promise ? read(found) : found
   }
-  const callerFresh = async (hash: string) => {
+  const callerFresh = async (hash: string, others?: readonly string[]) => {
     await gate.untilFresh()
-    return callerNow(hash)
+    return callerNow(hash, others)
   }
   const makersRead = async (above: readonly KeyId[]) => {
     try {
@@ -181,9 +181,9 @@ export const createCallers = (parts: CallersParts): Callers => {
     }
   }
   return {
-    caller: (hash) => {
-      const now = callerNow(hash)
-      return now instanceof Refusal && !heartbeat.fresh() ? callerFresh(hash) : now
+    caller: (hash, others) => {
+      const now = callerNow(hash, others)
+      return now instanceof Refusal && !heartbeat.fresh() ? callerFresh(hash, others) : now
     },
     makersOf: ({ above }) => {
       const known = above.flatMap((id) => keys.get(id) ?? [])

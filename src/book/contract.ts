@@ -123,10 +123,10 @@ export type Book = {
   /** Registers the instance and waits for the first heartbeat. */
   start(): Promise<void>
   /**
-   * The key with that hash if it exists and is not deleted; a refusal (`service_unavailable`) when our knowledge is not
+   * The key with that hash, or with one of the others, if it exists and is not deleted; a refusal (`service_unavailable`) when our knowledge is not
    * provably fresh.
    */
-  caller(hash: string): Soon<Key | undefined | Refusal>
+  caller(hash: string, others?: readonly string[]): Soon<Key | undefined | Refusal>
   /** A key was stored under this hash: it is looked up again, even if it was unknown a moment ago. */
   lookAgain(hash: string): void
   /** Whether a hash without a key is that of an ended trial. */

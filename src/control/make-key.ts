@@ -4,6 +4,7 @@ import type { KeyedHash } from '../core/keyed-hash.ts'
 import { invalid, must, type Refusal, refuse } from '../core/refusal.ts'
 import { storable } from '../core/storable.ts'
 import { checkAliases } from '../gateway/enter/aliases.ts'
+import { importedHash } from '../gateway/enter/key-by-token.ts'
 import { readIdempotencyKey } from '../gateway/enter/once-only.ts'
 import { newId, newToken, prefixOf } from '../gateway/parts/new-token.ts'
 import type { KeyMade, KeyNote, NewKey, ReferenceTaken } from '../store/accounts/tenancy-port.ts'
@@ -17,6 +18,9 @@ import { onlyOrg } from './org-of.ts'
 import type { KeyShown } from './shown-key.ts'
 import { reaches } from './who.ts'
 
+/** A value that its caller has already: its SHA-256 in hex, and its first letters if somebody knows them. */
+type KnownValue = { readonly sha256: string; readonly prefix: string }
+
 type Wanted = {
   readonly label: string
   readonly limits: LimitsBody
@@ -29,6 +33,8 @@ type Wanted = {
   readonly id?: string | undefined
   /** The Idempotency-Key of the attempt, if there is one. */
   readonly attempt?: string | undefined
+  /** What is known of a value that was made elsewhere. */
+  readonly known?: KnownValue | undefined
   /** The key whose place it takes, and the tenant of that one. */
   readonly replaces?: { readonly key: Key; readonly tenantId: string }
 }
@@ -98,9 +104,10 @@ const checkSub = async (acting: Acting, walletId: string, { sub, replaces }: Wan
  */
 const identityOf = async (
   { control, who }: Acting,
-  { attempt, id = newId('key') }: Pick<Wanted, 'attempt' | 'id'>,
+  { attempt, id = newId('key'), known }: Pick<Wanted, 'attempt' | 'id' | 'known'>,
 ) => {
   const { hash, store } = control
+  if (known !== undefined) return { token: '', id, hash: importedHash(known.sha256), prefix: known.prefix }
   if (attempt === undefined) {
     const token = newToken()
     return { token, id, hash: hash(token), hashedBy: hash.id, prefix: prefixOf(token) }

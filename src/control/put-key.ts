@@ -2,12 +2,14 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
+import { text } from '../core/body.ts'
 import { invalid } from '../core/refusal.ts'
 import { storable } from '../core/storable.ts'
+import { importedHash } from '../gateway/enter/key-by-token.ts'
 import type { Key } from '../tenancy/key.ts'
 import { limitList, sameLimit } from '../tenancy/limits.ts'
 import { keyLabel, type LimitsBody, limitMembers, saysWhat, toLimits } from '../tenancy/limits-body.ts'
-import { act } from './act.ts'
+import { type Acting, act } from './act.ts'
 import { changedSince, keyChange } from './change-key.ts'
 import { usable } from './key-named.ts'
 import { showOne } from './keys.ts'
@@ -24,12 +26,19 @@ const has = (key: Key, label: string, { canManage, disabled, aliases, ...limits 
   (canManage ?? key.canManage) === key.canManage &&
   (disabled ?? key.disabledReason !== undefined) === (key.disabledReason !== undefined)
 
+/** Throws the refusal of a value that a key has already. */
+const checkNew = async ({ control }: Acting, sha256: string): Promise<void> => {
+  const other = await control.store.keys.keyByHash(importedHash(sha256))
+  if (other !== undefined)
+    throw invalid('value_sha256', "'value_sha256' is that of another key; every key has a value of its own.")
+}
+
 const ID = /^key_[\w-]{1,60}$/
 
 export const keyPut = act({
   name: 'key.put',
   summary:
-    'Makes the key of this id, or gives it these limits: all of them, so that what is left out binds no more. Its value is shown when it is made.',
+    'Makes the key of this id, or gives it these limits: all of them, so that what is left out binds no more. Its value is shown when it is made, unless its callers have one already.',
   may: ['keys'],
   changes: true,
   input: {
@@ -41,6 +50,16 @@ export const keyPut = act({
     parent: z.string('must be the id of a key').optional(),
     sub_wallet: z.string('must be the id of a sub-wallet').optional(),
     if_version: etag,
+    value_sha256: z
+      .string()
+      .regex(/^[0-9a-f]{64}$/, 'must be 64 hexadecimal digits in lower case')
+      .optional()
+      .describe(
+        'The SHA-256 of a value that its callers have already, if the key is made now; none is shown then',
+      ),
+    value_prefix: text(1, 10, 'must have 1 to 10 characters')
+      .optional()
+      .describe('How lists show such a value'),
     ...limitMembers,
   },
   check: saysWhat,
@@ -49,16 +68,20 @@ export const keyPut = act({
     .object({ ...keyShape, key: z.string().nullable().describe('Its value if it was made now, else null') })
     .meta({ id: 'KeyPut' }),
   does: async (acting, { key: id, ...wanted }) => {
-    const { label, wallet, parent, sub_wallet: sub, if_version: version, ...rest } = wanted
+    const { label, wallet, parent, sub_wallet: sub, if_version: version, ...more } = wanted
+    const { value_sha256: sha256, value_prefix: prefix = 'sk-…', ...rest } = more
     const known = await acting.control.store.keys.key(id)
     if (known === undefined) {
       if (version !== undefined) throw changedSince()
       const { disabled, ...limits } = readLimits(acting.control, rest)
       if (disabled === true)
         throw invalid('disabled', "'disabled' is for keys that there are; make the key, then disable it.")
-      const made = await makeKey(acting, { id, label, limits, sub, wallet, parent })
+      const valued = sha256 === undefined ? undefined : { sha256, prefix }
+      if (valued !== undefined) await checkNew(acting, valued.sha256)
+      const made = await makeKey(acting, { id, label, limits, sub, wallet, parent, known: valued })
       // Somebody else may have made it at the same moment: then it is given these limits.
-      if (made.key.found !== true) return { ...(await showOne(acting, id)), key: made.token }
+      if (made.key.found !== true)
+        return { ...(await showOne(acting, id)), key: valued === undefined ? made.token : null }
     }
     const { key } = await usable(acting, id)
     const misplaced =

@@ -102,7 +102,7 @@ const makeGuests = async (store: X402Parts['store'], hash: Hash, guestsHash: str
     // Nobody has a token for it, so it moves to a new secret at once.
     const before = hash.before?.(GUESTS)
     if (before !== undefined)
-      await store.keys.rehash(GUESTS_KEY, { before, hash: guestsHash, hashedBy: hash.id })
+      await store.keys.rehash(GUESTS_KEY, { before: [before], hash: guestsHash, hashedBy: hash.id })
     return
   }
   await store.wallets.createWallet(

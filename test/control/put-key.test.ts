@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { chat, completion, jsonOf, startTestServer, type TestServer } from '../server/harness.ts'
 import { serverEngines } from '../store/engines.ts'
+import { until } from '../until.ts'
 import { machineOf, type TestMachine } from './machine-rig.ts'
 
 const ROUNDS = 5
@@ -90,6 +91,33 @@ for (const engine of serverEngines)
           .filter((key) => key !== null)
         expect([made.length, await events(id)]).toEqual([1, ['key.created']])
         expect((await server.post('/v1/chat/completions', chat(), {}, made[0])).status).toBe(200)
+      }
+    })
+
+    test('a value that was made elsewhere goes on working, on every process, and moves to the hash of this server', async () => {
+      server.answerWith(() => completion('x'))
+      other.answerWith(() => completion('x'))
+      const value = `sk-${crypto.randomUUID().replaceAll('-', '').slice(0, 22)}`
+      const value_sha256 = new Bun.CryptoHasher('sha256').update(value).digest('hex')
+      const body = { value_sha256, value_prefix: 'sk-...wxyz', rpm_limit: 90 }
+      const id = newId()
+      const calls = () =>
+        Promise.all([server, other].map((at) => at.post('/v1/chat/completions', chat(), {}, value)))
+      const made = await jsonOf(await put(id, body))
+      expect([made.id, made.key, made.prefix]).toEqual([id, null, 'sk-...wxyz'])
+      for (let round = 0; round < ROUNDS; round++)
+        expect((await calls()).map(({ status }) => status)).toEqual([200, 200])
+      expect((await jsonOf(await server.get('/v1/key', value))).id).toBe(id)
+      const { hash } = server.gateway
+      await until(async () => (await server.store.keys.keyByHash(hash(value)))?.id === id)
+      expect(await server.store.keys.keyByHash(`sha256:${value_sha256}`)).toBeUndefined()
+      expect((await jsonOf(await put(id, body))).version).toBe(made.version)
+      // What is known of a value that did not call yet, and what is no hash.
+      const another = { value_sha256: 'ab'.repeat(32) }
+      expect((await put(newId(), another)).status).toBe(200)
+      for (const wrong of [another, { value_sha256: value }]) {
+        const answer = await put(newId(), wrong)
+        expect([answer.status, (await jsonOf(answer)).error.param]).toEqual([400, 'value_sha256'])
       }
     })
 

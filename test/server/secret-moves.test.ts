@@ -12,7 +12,7 @@ for (const engine of serverEngines) {
     const database = await engine.fresh()
     const server = await startTestServer({ url: database.url, hash: present })
     const { id, token } = await server.newKey()
-    await server.store.keys.rehash(id, { before: present(token), hash: old(token), hashedBy: old.id })
+    await server.store.keys.rehash(id, { before: [present(token)], hash: old(token), hashedBy: old.id })
     server.answerWith(() => completion('x'))
     return {
       server,
@@ -49,10 +49,10 @@ for (const engine of serverEngines) {
     const { keyByHash, rehash } = keys
     const [hash, hashBefore] = [present(token), old(token)]
     Object.assign(keys, {
-      keyByHash: async (asked: string) => {
-        const found = await keyByHash(asked)
-        const key = asked === hash ? await keyByHash(hashBefore) : undefined
-        if (key !== undefined) await rehash(key.id, { before: hashBefore, hash, hashedBy: present.id })
+      keyByHash: async (...all: string[]) => {
+        const found = await keyByHash(...all)
+        const key = all[0] === hash ? await keyByHash(hashBefore) : undefined
+        if (key !== undefined) await rehash(key.id, { before: [hashBefore], hash, hashedBy: present.id })
         return found
       },
     })

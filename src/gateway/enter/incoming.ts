@@ -25,7 +25,7 @@ import type { Trace } from '../parts/trace.ts'
 import { finderFor } from './aliases.ts'
 import { compactsForNobody, withSummaries } from './compaction.ts'
 import { usableHere } from './key-bounds.ts'
-import { moveKey } from './key-by-token.ts'
+import { earlierHashes, moveKey } from './key-by-token.ts'
 import { recall } from './recall.ts'
 import { otherKind, unknownModel } from './unknown-model.ts'
 
@@ -171,9 +171,7 @@ const ownerFound = (
   const key = must(found)
   if (key === undefined) {
     if (gateway.book.isEndedTrial(hash)) throw trialEnded(gateway.options.signUpUrl)
-    if (gateway.hash.before !== undefined)
-      return ownerBefore(gateway, { hash, before: gateway.hash.before(token), token }, trace)
-    throw unknownKey()
+    return ownerBefore(gateway, { hash, token, trace })
   }
   return calls(gateway, key, trace)
 }
@@ -192,28 +190,19 @@ const calls = (gateway: Gateway, key: Key, trace: Trace): Soon<Key> => {
   return free ? key : usableHere(gateway, key, trace)
 }
 
-type Moving = { readonly hash: string; readonly before: string; readonly token: string }
-
-/** The caller whose key is stored under the previous secret; from now on it is found under the present one. */
-const ownerBefore = async (gateway: Gateway, { hash, before, token }: Moving, trace: Trace): Promise<Key> => {
+/** The caller whose key is stored under an earlier hash; from now on it is found under the present one. */
+const ownerBefore = async (gateway: Gateway, { hash, token, trace }: Credential): Promise<Key> => {
   const { book, log } = gateway
-  const looked = book.caller(before)
-  const key = must(await looked)
-  if (key !== undefined) {
-    moveKey(gateway, token, key).then(
-      () => book.lookAgain(hash),
-      (error: unknown) =>
-        log.warn('a key is still noted under the old secret', { key: key.id, error: messageOf(error) }),
-    )
-    return calls(gateway, key, trace)
-  }
-  if (book.isEndedTrial(before)) throw trialEnded(gateway.options.signUpUrl)
-  // Another process may have moved the key between our two looks at the ledger.
-  if (!(looked instanceof Promise)) throw unknownKey()
-  book.lookAgain(hash)
-  const moved = must(await book.caller(hash))
-  if (moved === undefined) throw unknownKey()
-  return calls(gateway, moved, trace)
+  const [first, ...others] = earlierHashes(gateway.hash, token)
+  // Another process may have moved the key since our first look at the ledger.
+  const key = must(await book.caller(first, [...others, hash]))
+  if (key === undefined) throw book.isEndedTrial(first) ? trialEnded(gateway.options.signUpUrl) : unknownKey()
+  moveKey(gateway, token, key).then(
+    () => book.lookAgain(hash),
+    (error: unknown) =>
+      log.warn('a key is still noted under an earlier hash', { key: key.id, error: messageOf(error) }),
+  )
+  return calls(gateway, key, trace)
 }
 
 /** The model that a key's call names, if it is of the call's kind; by its tier the discounted one, where there is one. */

@@ -128,11 +128,12 @@ const MANY_MS = 60_000
 
 export const keyStore = (engine: Engine): KeyStore => {
   const { dialect } = engine
-  const find = async (column: 'id' | 'hash', value: string): Promise<Key | undefined> => {
+  const find = async (column: 'id' | 'hash', ...values: readonly string[]): Promise<Key | undefined> => {
+    const places = values.map((_value, at) => `$${at + 1}`).join()
     const [row] = await once(
       engine,
       'control',
-      statement(`select * from api_key where ${column} = $1`, value),
+      statement(`select * from api_key where ${column} in (${places})`, ...values),
     )
     return row === undefined ? undefined : keyOf(row)
   }
@@ -159,7 +160,7 @@ export const keyStore = (engine: Engine): KeyStore => {
       ),
     createChild: (child, by) => findingOther(() => createChildOn(engine, child, by)),
     key: (id) => find('id', id),
-    keyByHash: (hash) => find('hash', hash),
+    keyByHash: (...hashes) => find('hash', ...hashes),
     ...rehashing(engine),
     list: async (query = {}) => (await once(engine, 'control', listed(query))).map(keyOf),
     countBelow: async (id) => {

@@ -6,7 +6,7 @@ import type { KeyStore } from './tenancy-port.ts'
 
 const STRANGER =
   'select 1 as n from api_key where deleted = 0 and hashed_by is not null and hashed_by not in ($1, $2) limit 1'
-const OTHERWISE = 'from api_key where deleted = 0 and (hashed_by is null or hashed_by <> $1)'
+const OTHERWISE = `from api_key where deleted = 0 and hash not like 'sha256:%' and (hashed_by is null or hashed_by <> $1)`
 
 export const rehashing = (
   engine: Engine,
@@ -16,11 +16,11 @@ export const rehashing = (
       engine,
       'control',
       statement(
-        'update api_key set hash = $3, hashed_by = $4 where id = $1 and hash = $2',
+        `update api_key set hash = $2, hashed_by = $3 where id = $1 and hash in (${before.map((_hash, at) => `$${at + 4}`).join()})`,
         id,
-        before,
         hash,
         hashedBy ?? null,
+        ...before,
       ),
     )
   },

@@ -6,7 +6,8 @@ import type { Limits, LimitsChange } from '../../tenancy/limits.ts'
 import type { Actor } from '../people/event-port.ts'
 
 type Rehash = {
-  readonly before: string
+  /** The hashes under one of which it is stored. */
+  readonly before: readonly string[]
   readonly hash: string
   readonly hashedBy: string | undefined
 }
@@ -141,8 +142,8 @@ export type KeyStore = {
   ): Promise<readonly Key[] | ReferenceTaken>
   /** Makes a key below one that may manage keys; undefined if that one may not (any more), or is disabled. */
   createChild(key: NewKey & { readonly parentId: KeyId }, by: Actor): Promise<KeyMade | undefined>
-  /** Also finds a deleted key, and says so; its version tells caches that they are out of date. */
-  keyByHash(hash: string): Promise<Key | undefined>
+  /** The key of one of the hashes. Also finds a deleted key, and says so; its version tells caches that they are out of date. */
+  keyByHash(...hashes: readonly string[]): Promise<Key | undefined>
   /** Stores the hash under another secret. Nothing happens if that was done since, or the key is another one. */
   rehash(id: KeyId, it: Rehash): Promise<void>
   /** Existing keys that no process has seen since their server got this secret, newest first, and their number. */
