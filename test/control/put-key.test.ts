@@ -107,7 +107,6 @@ for (const engine of serverEngines)
       expect([made.id, made.key, made.prefix]).toEqual([id, null, 'sk-...wxyz'])
       for (let round = 0; round < ROUNDS; round++)
         expect((await calls()).map(({ status }) => status)).toEqual([200, 200])
-      expect((await jsonOf(await server.get('/v1/key', value))).id).toBe(id)
       const { hash } = server.gateway
       await until(async () => (await server.store.keys.keyByHash(hash(value)))?.id === id)
       expect(await server.store.keys.keyByHash(`sha256:${value_sha256}`)).toBeUndefined()
