@@ -16,6 +16,7 @@ export const commands: Readonly<Record<string, LoadCommand>> = {
   machine: async () => (await import('./commands/machine-commands.ts')).machineCommands,
   wallet: async () => (await import('./commands/wallet-commands.ts')).walletCommands,
   apply: async () => (await import('./commands/apply-command.ts')).applyCommand,
+  import: async () => (await import('./import/import-command.ts')).importCommand,
   person: async () => (await import('./commands/person-commands.ts')).personCommands,
   events: async () => (await import('./commands/events-command.ts')).eventsCommand,
   'roll-up': async () => (await import('./commands/person-commands.ts')).rollUpCommand,

@@ -27,7 +27,9 @@ const house = (dailyLimit: string) => `organisations:
     margin_percent: 12.5
     keys:
       key_acme_root: { label: root, can_manage: true }
-      key_acme_app: { label: app, parent: key_acme_root, spend_cap_usd: 25, rpm_limit: 60 }
+      key_acme_app:
+        { label: app, parent: key_acme_root, spend_cap_usd: 25, rpm_limit: 60, expires_at: "2999-01-31",
+          allowed_models: [local/echo-1], allowed_addresses: [10.0.0.0/8], aliases: { fast: local/echo-1 } }
 `
 const told = (changes: readonly { what: string; id: string; how: string }[]) =>
   changes.map(({ what, id, how }) => [how, what, id])

@@ -6,13 +6,14 @@ import { creditGrant } from '../../control/money/money.ts'
 import { rulesChange, rulesGet } from '../../control/money/rules.ts'
 import { organisationGet, organisationPut } from '../../control/organisations.ts'
 import { keyPut } from '../../control/put-key.ts'
+import { isoOf } from '../../control/read.ts'
 import { tenantMargin, tenantMargins, tenantMarginsGet } from '../../control/tenants/margins.ts'
 import { tenantGet } from '../../control/tenants/tenants.ts'
 import { whoIsCommand } from '../../control/who.ts'
 import { readAs } from '../../core/body.ts'
 import type { JsonObject } from '../../core/json-body.ts'
 import { must, Refusal, refuse } from '../../core/refusal.ts'
-import { limitList } from '../../tenancy/limits.ts'
+import { type LimitRow, type LimitValue, limitList } from '../../tenancy/limits.ts'
 import { limitsOfBody } from '../../tenancy/limits-body.ts'
 import { withModelIds } from '../../tenancy/model-patterns.ts'
 import { rulesChangeOf } from '../../tenancy/rules-body.ts'
@@ -107,23 +108,34 @@ const credit = async (
     },
   })
 
+/** A limit as the shown key has it. */
+const shownAs = ({ form }: LimitRow, value: LimitValue | null | undefined): unknown =>
+  form === 'time' && typeof value === 'number' ? isoOf(value) : value
+
 /** What `key.put` gives a key: all its limits, and what else the file says. */
 const key = async (it: Applying, id: string, sent: JsonObject, wallet: string): Promise<Change[]> => {
-  const { aliases: _a, with_children: _w, if_version: _v, key: _k, ...takes } = keyPut.input
+  const { with_children: _w, if_version: _v, key: _k, ...takes } = keyPut.input
   const read = must(readAs(bodyOf(keyPut, Object.keys(takes)), sent)) as Members
   const limits = limitsOfBody(read)
+  const now = await found(it, keyGet, { key: id })
   const placed = ['label', 'can_manage', 'disabled', 'parent', 'sub_wallet', 'wallet']
   return step(it, {
     what: 'key',
     id,
-    now: await found(it, keyGet, { key: id }),
+    now,
     wanted: {
       ...Object.fromEntries(placed.filter((name) => read[name] != null).map((name) => [name, read[name]])),
-      ...Object.fromEntries(limitList.map(([name, { member }]) => [member, limits[name]])),
+      ...Object.fromEntries(limitList.map(([name, row]) => [row.member, shownAs(row, limits[name])])),
+      aliases: limits.aliases,
     },
     does: async () => {
       const payer = sent.parent === undefined ? { wallet } : {}
-      return (await as(it, keyPut, { key: id, ...payer, ...sent })).key
+      const put = (more: JsonObject) => as(it, keyPut, { key: id, ...payer, ...sent, ...more })
+      // A key is made enabled.
+      const made =
+        now === undefined && sent.disabled === true ? await put({ disabled: undefined }) : undefined
+      const { key: value } = await put({})
+      return made?.key ?? value
     },
   })
 }

@@ -1,0 +1,233 @@
+/** `turnpike import litellm`: a database as LiteLLM's proxy has it; its keys' values call here, under the limits they had. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { SQL } from 'bun'
+import OpenAI from 'openai'
+import { untouchedPostgres } from '../postgres.ts'
+import { endPrograms, runProgram, startProgram } from '../program.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'turnpike-import-'))
+const settings = { DATABASE_URL: `sqlite:${folder}/ledger.db`, CONSOLE: 'off' }
+const MODEL = 'local/echo-1'
+
+let address: string
+let theirs: Awaited<ReturnType<typeof untouchedPostgres>>
+
+/** The columns that LiteLLM's published schema has, as its migrations make them. */
+const limits = `max_budget double precision, spend double precision not null default 0, models text[], tpm_limit bigint,
+  rpm_limit bigint, max_parallel_requests int, budget_duration text, budget_reset_at timestamp(3),
+  model_max_budget jsonb not null default '{}'`
+const schema = [
+  `"LiteLLM_BudgetTable" (budget_id text primary key, max_budget double precision, soft_budget double precision,
+     max_parallel_requests int, tpm_limit bigint, rpm_limit bigint, model_max_budget jsonb, budget_duration text)`,
+  `"LiteLLM_OrganizationTable" (organization_id text primary key, organization_alias text not null, budget_id text not null,
+     metadata jsonb not null default '{}', models text[], spend double precision not null default 0)`,
+  `"LiteLLM_ModelTable" (id serial primary key, aliases jsonb)`,
+  `"LiteLLM_TeamTable" (team_id text primary key, team_alias text, organization_id text, blocked boolean not null default false,
+     model_id int, metadata jsonb not null default '{}', ${limits})`,
+  `"LiteLLM_UserTable" (user_id text primary key, user_alias text, user_email text, organization_id text, ${limits})`,
+  `"LiteLLM_TeamMembership" (user_id text, team_id text, spend double precision not null default 0, budget_id text)`,
+  `"LiteLLM_VerificationToken" (token text primary key, key_name text, key_alias text, expires timestamp(3), aliases jsonb
+     not null default '{}', permissions jsonb not null default '{}', metadata jsonb not null default '{}', user_id text,
+     team_id text, organization_id text, budget_id text, blocked boolean, allowed_routes text[] default '{}', ${limits})`,
+]
+
+const sha256 = (text: string) => new Bun.CryptoHasher('sha256').update(text).digest('hex')
+const values = {
+  app: 'sk-aaaaaaaaaaaaaaaaaaaaaa',
+  spent: 'sk-bbbbbbbbbbbbbbbbbbbbbb',
+  blocked: 'sk-cccccccccccccccccccccc',
+  expired: 'sk-dddddddddddddddddddddd',
+  ofUser: 'sk-eeeeeeeeeeeeeeeeeeeeee',
+  free: 'sk-ffffffffffffffffffffff',
+  elsewhere: 'sk-gggggggggggggggggggggg',
+  ofBlockedTeam: 'sk-hhhhhhhhhhhhhhhhhhhhhh',
+} as const
+const key = (value: string, alias: string, more: object = {}) => ({
+  token: sha256(value),
+  key_name: `sk-...${value.slice(-4)}`,
+  key_alias: alias,
+  ...more,
+})
+
+const rows: Readonly<Record<string, readonly object[]>> = {
+  LiteLLM_BudgetTable: [
+    { budget_id: 'b-org', max_budget: 100 },
+    { budget_id: 'b-member', max_budget: 1 },
+  ],
+  LiteLLM_OrganizationTable: [
+    { organization_id: 'o1', organization_alias: 'Acme', budget_id: 'b-org', models: [], spend: 99 },
+  ],
+  LiteLLM_ModelTable: [{ id: 1, aliases: { fast: MODEL } }],
+  LiteLLM_TeamTable: [
+    {
+      team_id: 't1',
+      team_alias: 'Red',
+      organization_id: 'o1',
+      max_budget: 50,
+      budget_duration: '30d',
+      spend: 3,
+      rpm_limit: 50,
+      model_id: 1,
+    },
+    { team_id: 't2', team_alias: 'Blue', blocked: true },
+  ],
+  LiteLLM_UserTable: [
+    {
+      user_id: 'u1',
+      user_email: 'ann@example.com',
+      max_budget: 10,
+      budget_duration: '14d',
+      spend: 2.5,
+      max_parallel_requests: 3,
+    },
+  ],
+  LiteLLM_TeamMembership: [{ user_id: 'u1', team_id: 't1', budget_id: 'b-member' }],
+  LiteLLM_VerificationToken: [
+    key(values.app, 'app', {
+      team_id: 't1',
+      max_budget: 5,
+      spend: 1.25,
+      rpm_limit: 500,
+      models: [MODEL, 'gpt-of-nobody'],
+    }),
+    key(values.spent, 'spent', { team_id: 't1', max_budget: 1, spend: 1.5 }),
+    key(values.blocked, 'blocked', { blocked: true }),
+    key(values.expired, 'expired', { expires: '2020-01-01T00:00:00' }),
+    key(values.ofUser, 'of ann', { user_id: 'u1', aliases: { mine: MODEL }, expires: '2999-01-01T00:00:00' }),
+    key(values.free, 'free', { models: ['all-proxy-models'], max_budget: 0.1 + 0.2 }),
+    key(values.elsewhere, 'elsewhere', { models: ['gpt-of-nobody'] }),
+    key(values.ofBlockedTeam, 'of blue', { team_id: 't2' }),
+    key('sk-1234', 'master'),
+    key('sk-iiiiiiiiiiiiiiiiiiiiii', 'pages', { team_id: 'litellm-dashboard' }),
+  ],
+}
+
+beforeAll(async () => {
+  theirs = await untouchedPostgres()
+  const sql = new SQL(theirs.url, { max: 1 })
+  for (const table of schema) await sql.unsafe(`create table ${table}`)
+  for (const [table, all] of Object.entries(rows))
+    for (const row of all)
+      await sql.unsafe(
+        `insert into "${table}" select * from json_populate_record(null::"${table}", $1::json)`.replace(
+          'select *',
+          `(${Object.keys(row).join()}) select ${Object.keys(row).join()}`,
+        ),
+        [row],
+      )
+  await sql.close()
+  ;({ address } = await startProgram(folder, settings))
+})
+afterAll(async () => {
+  await endPrograms()
+  await theirs.stop()
+  rmSync(folder, { recursive: true })
+})
+
+const importing = async (from: string, ...args: string[]) => {
+  const { code, out, errors } = await runProgram(
+    folder,
+    settings,
+    'import',
+    'litellm',
+    '--from',
+    from,
+    '--json',
+    ...args,
+  )
+  expect([code, errors]).toEqual([0, ''])
+  return JSON.parse(out)
+}
+const made = ({ changes }: { changes: readonly { what: string; how: string }[] }) =>
+  changes.filter(({ how }) => how === 'create').map(({ what }) => what)
+/** All keys, also those below others, by id and label. */
+const keysShown = async () => {
+  const { out } = await runProgram(folder, settings, 'key', 'list', '--json')
+  const all: readonly any[] = JSON.parse(out)
+  return (name: string) => all.find(({ id, label }) => id === name || label === name)
+}
+const call = (value: string, model: string = MODEL) =>
+  new OpenAI({ apiKey: value, baseURL: `${address}/v1`, maxRetries: 0 }).chat.completions
+    .create({ model, messages: [{ role: 'user', content: 'hi' }], max_tokens: 5 })
+    .then(
+      ({ object }) => object as string,
+      ({ status }) => status as number,
+    )
+
+test('keys of LiteLLM call with the values that they have, within what was left of their budgets', async () => {
+  const dry = await importing(theirs.url, '--dry-run')
+  expect(made(dry).length).toBeGreaterThan(5)
+  const first = await importing(theirs.url, '--fund', '20')
+  expect(made(first)).toEqual(made(dry))
+  expect(JSON.stringify(first)).not.toContain('"key":"sk-')
+  const answers = Object.fromEntries(
+    await Promise.all(Object.entries(values).map(async ([name, value]) => [name, await call(value)])),
+  )
+  expect(answers).toEqual({
+    app: 'chat.completion',
+    spent: 402,
+    blocked: 403,
+    expired: 401,
+    ofUser: 'chat.completion',
+    free: 'chat.completion',
+    elsewhere: 403,
+    ofBlockedTeam: 403,
+  })
+  expect([await call(values.app, 'fast'), await call(values.ofUser, 'mine')]).toEqual(
+    Array(2).fill('chat.completion'),
+  )
+  const shown = await keysShown()
+  expect(shown('app')).toMatchObject({
+    label: 'app',
+    prefix: 'sk-...aaaa',
+    spend_cap_usd: 3.75,
+    rpm_limit: null,
+    allowed_models: [MODEL],
+  })
+  expect(shown('free')).toMatchObject({ spend_cap_usd: 0.3, allowed_models: null })
+  expect(shown('key_team_t1')).toMatchObject({ monthly_cap_usd: 50, rpm_limit: 50 })
+  expect(shown('key_organisation_o1')).toMatchObject({ spend_cap_usd: 1 })
+  expect(shown('key_user_u1')).toMatchObject({ spend_cap_usd: 7.5 })
+  expect(first.told).toEqual([
+    'team Red: 3 USD of this 30d were spent; monthly_cap_usd counts from now on',
+    'key app: not sold here, or not allowed above it: gpt-of-nobody',
+    'key expired: left out, it expired at 2020-01-01T00:00:00',
+    'user ann@example.com: a budget per 14d has no place here; the 7.5 USD that are left became its spend_cap_usd',
+    'user ann@example.com: max_parallel_requests 3 has no place here',
+    'key elsewhere: not sold here, or not allowed above it: gpt-of-nobody',
+    'key elsewhere: none of its models is sold here, so it is disabled',
+    'key master: left out, its value is sk-1234, which everybody knows',
+    '1 budgets of members within their team have no place here',
+    "1 people have no account here; invite them with 'turnpike person'",
+  ])
+}, 60_000)
+
+test('a second run changes nothing, nor does a file with the same tables', async () => {
+  const file = join(folder, 'litellm.json')
+  writeFileSync(file, JSON.stringify(rows))
+  for (const from of [theirs.url, file]) {
+    const again = await importing(from, '--fund', '20')
+    expect(again.changes).toEqual([])
+  }
+  const { out } = await runProgram(folder, settings, 'wallet', 'show', 'wal_litellm_o1', '--json')
+  expect(JSON.parse(out).balance_usd).toBeLessThanOrEqual(20)
+})
+
+test('what cannot be read is said in one line', async () => {
+  const file = join(folder, 'wrong.json')
+  const failed = async (from: string) => {
+    const { code, errors } = await runProgram(folder, settings, 'import', 'litellm', '--from', from)
+    return [code, errors]
+  }
+  writeFileSync(file, '{"users": []}')
+  expect(await failed(file)).toEqual([
+    1,
+    `turnpike: ${file} has no table LiteLLM_VerificationToken; is it the database of LiteLLM's proxy?\n`,
+  ])
+  writeFileSync(file, '{"LiteLLM_VerificationToken": [{"token": 5}]}')
+  expect((await failed(file))[1]).toContain('LiteLLM_VerificationToken, row 0, token')
+  expect((await failed(join(folder, 'none.json')))[1]).toContain('none.json cannot be read')
+})
