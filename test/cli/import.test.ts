@@ -203,7 +203,7 @@ test('keys of LiteLLM call with the values that they have, within what was left 
     '1 budgets of members within their team have no place here',
     "1 people have no account here; invite them with 'turnpike person'",
   ])
-}, 60_000)
+})
 
 test('a second run changes nothing, nor does a file with the same tables', async () => {
   const file = join(folder, 'litellm.json')
