@@ -6,7 +6,7 @@ import { HostsFail } from '../../store/engine/postgres-pool.ts'
 import { isLocked } from '../../store/engine/sqlite.ts'
 
 /** Where the ledger is, as far as that may be shown. */
-const placeOf = (url: string): string => {
+export const placeOf = (url: string): string => {
   if (url.startsWith('sqlite:')) return url
   const hosts = urlsOf(url)
   const { pathname, username } = hosts[0]

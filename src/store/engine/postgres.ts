@@ -157,10 +157,10 @@ export const openPostgres = (url: string, now?: () => Instant, longestMs?: numbe
           ms,
         ),
       ),
-    exclusive: (work) =>
+    exclusive: (work, ms = MIGRATION_MS) =>
       pools.control.use((connection, more) => {
         const first: readonly Statement[] = [
-          ...lasting([...begin(), ...more], MIGRATION_MS),
+          ...lasting([...begin(), ...more], ms),
           { text: 'select pg_advisory_xact_lock($1)', params: [MIGRATION_LOCK] },
         ]
         const script = async (text: string): Promise<void> => {
@@ -169,7 +169,7 @@ export const openPostgres = (url: string, now?: () => Instant, longestMs?: numbe
         return interactive(connection, first, (run) => work(run, script)).catch((error: unknown) => {
           throw isBusy(error) ? new Busy(error) : error
         })
-      }, MIGRATION_MS),
+      }, ms),
     close: async () => {
       await Promise.all(Object.values(pools).map(({ close }) => close()))
     },
