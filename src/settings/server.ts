@@ -32,7 +32,7 @@ export const serverSettings = {
     is: unshown(/^(sqlite:.+|postgres(ql)?:\/\/.+)$/, 'sqlite:<path> or postgres://…'),
     fallback: 'sqlite:./data/turnpike.db',
     meaning:
-      'The address of the ledger. Of PostgreSQL, `?connect_timeout=` says how many seconds a connection may take to open, in place of 2.',
+      'The address of the ledger. That of PostgreSQL may name several hosts, and takes parameters for TLS and time-outs: postgres.md.',
   },
   journal: {
     name: 'JOURNAL',

@@ -23,7 +23,7 @@ import { expiredRuns, runStore } from './calls/run-store.ts'
 import { clocksOf } from './engine/clock.ts'
 import { type Engine, once, statement, Violation } from './engine/engine.ts'
 import { deleteExpired } from './engine/expire.ts'
-import { hasLedger, migrate } from './engine/migrate.ts'
+import { hasLedger, Misfit, migrate } from './engine/migrate.ts'
 import { openEngine, type StoreAddress } from './engine/open-engine.ts'
 import { type Planned, planMigrations } from './engine/plan.ts'
 import { readSettingIn, settingIn, writeSettingIn } from './engine/setting.ts'
@@ -37,6 +37,7 @@ import { expiredBudgets, expiredLeases } from './ledger/cut-back.ts'
 import { ledgerStore } from './ledger/ledger-store.ts'
 import type { Chores } from './ledger/reap.ts'
 import { firstMonths } from './months/keep-months.ts'
+import { MOVED_TO } from './move/tables.ts'
 import { paymentStore } from './payments/payment-store.ts'
 import { eventStore } from './people/event-store.ts'
 import { forgetStore } from './people/forget-store.ts'
@@ -154,6 +155,13 @@ const looking = async <T>(
   }
 }
 
+/** What was moved elsewhere is no ledger any more: two of the same keys and money would part ways. */
+const mustBeHere = async (engine: Engine): Promise<void> => {
+  const to = engine.name === 'sqlite' ? await readSettingIn(engine, MOVED_TO) : undefined
+  if (to !== undefined)
+    throw new Misfit(`this ledger was moved to ${to}: set DATABASE_URL to its address there`)
+}
+
 /** Opens the store, ready for use. Rejects when the database cannot be reached or does not fit this program. */
 export const openStore = async (address: StoreAddress): Promise<Store> => storeOver(openEngine(address))
 
@@ -161,6 +169,7 @@ export const openStore = async (address: StoreAddress): Promise<Store> => storeO
 export const storeOver = async (engine: Engine): Promise<Store> => {
   try {
     await migrate(engine)
+    await mustBeHere(engine)
     await makeHouseAccounts(engine)
     await firstMonths(engine)
   } catch (error) {

@@ -1,30 +1,23 @@
 /** PostgreSQL is backed up with its own tools; this prints the commands for the configured database. */
+import { urlsOf } from '../../store/engine/postgres-address.ts'
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
-/** The address without its password, which the tools read from PGPASSWORD or ~/.pgpass. */
-const withoutPassword = (url: string): string => {
-  if (!URL.canParse(url)) return 'postgres://…'
-  const shown = new URL(url)
-  shown.password = ''
-  shown.searchParams.delete('password')
-  return shown.href
-}
-
-/** The same server, another database. */
-const besides = (url: string, name: string): string => {
-  if (!URL.canParse(url)) return 'postgres://…'
-  const other = new URL(withoutPassword(url))
-  other.pathname = `/${name}`
-  return other.href
+/** The address without its password, which the tools read from PGPASSWORD or ~/.pgpass; of that database or another. */
+const withoutPassword = (url: string, name?: string): string => {
+  const hosts = urlsOf(url)
+  const { protocol, username, pathname, search } = hosts[0]
+  const user = username === '' ? '' : `${username}@`
+  const path = name === undefined ? pathname : `/${name}`
+  return `${protocol}//${user}${hosts.map(({ host }) => host).join(',')}${path}${search}`
 }
 
 const RESTORED = 'turnpike_restored'
 
 const restoring = (url: string, dump: string): string => `
-  createdb --maintenance-db=${quoted(besides(url, 'postgres'))} ${RESTORED}
-  pg_restore --exit-on-error --no-owner --dbname=${quoted(besides(url, RESTORED))} ${quoted(dump)}
-  DATABASE_URL=${quoted(besides(url, RESTORED))} turnpike audit
+  createdb --maintenance-db=${quoted(withoutPassword(url, 'postgres'))} ${RESTORED}
+  pg_restore --exit-on-error --no-owner --dbname=${quoted(withoutPassword(url, RESTORED))} ${quoted(dump)}
+  DATABASE_URL=${quoted(withoutPassword(url, RESTORED))} turnpike audit
 `
 
 const PASSWORD = 'The password is read from PGPASSWORD or ~/.pgpass, and is not shown here.\n'

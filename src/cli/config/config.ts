@@ -12,6 +12,7 @@ import { boundsWithin } from '../../settings/memory.ts'
 import type { serverSettings } from '../../settings/server.ts'
 import { readSettings, rowsOf, type ValuesOf } from '../../settings/setting.ts'
 import type { watchSettings } from '../../settings/watch.ts'
+import { BadAddress, readPostgresAddress } from '../../store/engine/postgres-address.ts'
 import { fileOf } from '../../store/ledger-file.ts'
 import { machineMemory } from '../../transport/machine-memory.ts'
 import { vendors } from '../../vendors/index.ts'
@@ -91,6 +92,7 @@ export const readConfig = (given: Environment, file?: ConfigFile): Config => {
     assets: () => assetsConfigOf(set.assets),
     stripe: () => stripeOf(set.stripe),
     people: () => consoleConfigOf(set.console, set.assets),
+    database: () => checkDatabase(server.databaseUrl),
     workers: () => {
       if (server.workers > 1 && local)
         bad('WORKERS above 1 needs PostgreSQL: set DATABASE_URL=postgres://… or leave one process on SQLite')
@@ -113,6 +115,16 @@ export const readConfig = (given: Environment, file?: ConfigFile): Config => {
       read.vendors.map(({ vendor }) => vendor.id),
       environment,
     ),
+  }
+}
+
+/** A PostgreSQL's address has parts of its own, and names files. */
+const checkDatabase = (url: string): void => {
+  try {
+    if (!url.startsWith('sqlite:')) readPostgresAddress(url)
+  } catch (error) {
+    if (error instanceof BadAddress) bad(`${settings.server.databaseUrl.name}: ${error.message}`)
+    throw error
   }
 }
 

@@ -52,6 +52,9 @@ export type Now = {
   readonly change: (text: string, ...params: Value[]) => number
 }
 
+/** Runs several statements without parameters. */
+export type Script = (text: string) => Promise<void>
+
 export type Engine = {
   readonly name: 'sqlite' | 'postgres'
   readonly dialect: SqlDialect
@@ -62,8 +65,11 @@ export type Engine = {
    * One that touches very many rows says how long it may take, where that is bounded.
    */
   transaction<T>(lane: Lane, work: (run: Run) => Promise<T>, longestMs?: number): Promise<T>
-  /** A transaction that no other process can run at the same time, and that may run scripts; for migrations. */
-  exclusive<T>(work: (run: Run, script: (text: string) => Promise<void>) => Promise<T>): Promise<T>
+  /**
+   * A transaction that no other process can run at the same time, and that may run scripts; for migrations. One that moves
+   * a whole ledger says how long it may take.
+   */
+  exclusive<T>(work: (run: Run, script: Script) => Promise<T>, longestMs?: number): Promise<T>
   /** A transaction whose statements answer immediately; only for a database inside this process. */
   readonly inline?: Inline
   /**

@@ -10,8 +10,8 @@ export type StoreAddress = {
   /** Replaces the database's clock, for simulations; all stores on one database must use the same. */
   readonly now?: () => Instant
   /**
-   * Replaces how long PostgreSQL may take for a statement, a transaction and a pause in it, for tests that hold these
-   * up.
+   * Replaces how long PostgreSQL may take for a statement, a transaction and a pause in it: for a move of a whole ledger,
+   * and for tests that hold these up.
    */
   readonly longestMs?: number
   /**

@@ -12,15 +12,11 @@ import {
   untilEnded,
   Violation,
 } from './engine.ts'
+import { readPostgresAddress } from './postgres-address.ts'
+import { openPool, type Pool, placesOf, stateOf } from './postgres-pool.ts'
 
-/** No statement may run longer than this, or the server stops it. */
-const STATEMENT_MS = 3_000
-/** A connection that silently dies in the middle of a transaction keeps its locks no longer than this. */
-const ABANDONED_MS = 2_000
 /** Long reads may take more: reports, and the audit of the whole ledger. */
 const READING_MS = 10 * 60_000
-/** How long a connection may take to open, unless the address says otherwise. */
-const CONNECT_SECONDS = 2
 const ATTEMPTS = 5
 /** The lock that migrations hold, under an arbitrary number that belongs to Turnpike. */
 const MIGRATION_LOCK = 7_813_450_221
@@ -47,9 +43,6 @@ const dialectFor = (now: (() => Instant) | undefined): SqlDialect => ({
   locksRows: true,
 })
 
-const stateOf = (error: unknown): string =>
-  error instanceof SQL.PostgresError && typeof error.errno === 'string' ? error.errno : ''
-
 /** Serialisation failure and deadlock: PostgreSQL has undone the transaction and wants it repeated. */
 const isUndone = (error: unknown): boolean => stateOf(error) === '40001' || stateOf(error) === '40P01'
 
@@ -70,85 +63,6 @@ const retried = async <T>(work: () => Promise<T>): Promise<T> => {
     } catch (error) {
       if (!isUndone(error) || attempt === ATTEMPTS) throw translated(error)
     }
-  }
-}
-
-/** Waits for `work` but not longer than `ms`; after that the caller must drop the connection. */
-const within = async <T>(ms: number, work: Promise<T>, late: () => void): Promise<T> => {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const deadline = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      late()
-      reject(new Error(`the database did not answer within ${ms} ms`))
-    }, ms)
-  })
-  try {
-    return await Promise.race([work, deadline])
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-/** The address's `connect_timeout`, as libpq has it: whole seconds. */
-const connectSecondsOf = (url: string): number => {
-  const asked = new URL(url).searchParams.get('connect_timeout') ?? ''
-  return /^[1-9]\d{0,3}$/.test(asked) ? Number(asked) : CONNECT_SECONDS
-}
-
-type Pool = {
-  readonly use: <T>(work: (connection: ReservedSQL) => Promise<T>, ms?: number) => Promise<T>
-  readonly close: () => Promise<void>
-}
-
-/**
- * A few connections with the same settings. No transaction may take longer than a connection and a statement together,
- * or `longestMs`: that covers a server or network that says nothing at all. After a missed deadline all connections are
- * dropped and made again.
- */
-const openPool = (
-  url: string,
-  max: number,
-  settings: Readonly<Record<string, string>>,
-  longestMs?: number,
-): Pool => {
-  const connectSeconds = connectSecondsOf(url)
-  const givenUpMs = longestMs ?? connectSeconds * 1000 + STATEMENT_MS
-  const connect = () =>
-    new SQL({
-      url,
-      max,
-      bigint: true,
-      idleTimeout: 0,
-      maxLifetime: 0,
-      connectionTimeout: connectSeconds,
-      connection: {
-        application_name: 'turnpike',
-        statement_timeout: `${STATEMENT_MS}`,
-        idle_in_transaction_session_timeout: `${ABANDONED_MS}`,
-        tcp_user_timeout: `${ABANDONED_MS}`,
-        jit: 'off',
-        ...settings,
-      },
-    })
-  let sql = connect()
-  const drop = (dead: SQL) => {
-    if (sql === dead) sql = connect()
-    dead.close({ timeout: 0 }).catch(() => undefined)
-  }
-  return {
-    use: (work, ms = givenUpMs) => {
-      const mine = sql
-      const run = async () => {
-        const connection = await mine.reserve()
-        try {
-          return await work(connection)
-        } finally {
-          connection.release()
-        }
-      }
-      return within(ms, run(), () => drop(mine))
-    },
-    close: () => sql.close({ timeout: 1 }),
   }
 }
 
@@ -209,38 +123,44 @@ export const openPostgres = (url: string, now?: () => Instant, longestMs?: numbe
     longestMs === undefined
       ? {}
       : { statement_timeout: `${longestMs}`, idle_in_transaction_session_timeout: `${longestMs}` }
+  const places = placesOf(readPostgresAddress(url))
   // Statements of calls and loans find every row by an index. A sequential scan there would be the planner's mistake:
   // it keeps plans that it made while there were few rows.
   const pools: Readonly<Record<Lane, Pool>> = {
-    writer: openPool(url, 1, { enable_seqscan: 'off', ...waits }, longestMs),
-    control: openPool(url, 4, { enable_seqscan: 'off', ...waits }, longestMs),
-    relaxed: openPool(url, 2, { synchronous_commit: 'off', ...waits }, longestMs),
-    reading: openPool(url, 2, { statement_timeout: `${READING_MS}` }, READING_MS),
+    writer: openPool(places, 1, { enable_seqscan: 'off', ...waits }, longestMs),
+    control: openPool(places, 4, { enable_seqscan: 'off', ...waits }, longestMs),
+    relaxed: openPool(places, 2, { synchronous_commit: 'off', ...waits }, longestMs),
+    reading: openPool(places, 2, { statement_timeout: `${READING_MS}` }, READING_MS),
   }
   const begin = (): readonly Statement[] =>
     now === undefined
       ? [plain('begin')]
-      : [plain('begin'), { text: `select set_config('turnpike.now', $1, false)`, params: [`${now()}`] }]
+      : [plain('begin'), { text: `select set_config('turnpike.now', $1, true)`, params: [`${now()}`] }]
 
   return {
     name: 'postgres',
     dialect: dialectFor(now),
     batch: (lane, statements) =>
       retried(() =>
-        pools[lane].use(async (connection) => {
-          // One statement is a transaction by itself, unless the clock must be set before it.
-          if (statements.length === 1 && now === undefined) return pipelined(connection, statements)
-          const first = begin()
+        pools[lane].use(async (connection, more) => {
+          const first = [...begin(), ...more]
+          // One statement is a transaction by itself, unless something must be set before it.
+          if (statements.length === 1 && first.length === 1) return pipelined(connection, statements)
           const answers = await pipelined(connection, [...first, ...statements, plain('commit')])
           return answers.slice(first.length, -1)
         }),
       ),
     transaction: (lane, work, ms) =>
-      retried(() => pools[lane].use((connection) => interactive(connection, lasting(begin(), ms), work), ms)),
-    exclusive: (work) =>
-      pools.control.use((connection) => {
+      retried(() =>
+        pools[lane].use(
+          (connection, more) => interactive(connection, lasting([...begin(), ...more], ms), work),
+          ms,
+        ),
+      ),
+    exclusive: (work, ms = MIGRATION_MS) =>
+      pools.control.use((connection, more) => {
         const first: readonly Statement[] = [
-          ...lasting(begin(), MIGRATION_MS),
+          ...lasting([...begin(), ...more], ms),
           { text: 'select pg_advisory_xact_lock($1)', params: [MIGRATION_LOCK] },
         ]
         const script = async (text: string): Promise<void> => {
@@ -249,7 +169,7 @@ export const openPostgres = (url: string, now?: () => Instant, longestMs?: numbe
         return interactive(connection, first, (run) => work(run, script)).catch((error: unknown) => {
           throw isBusy(error) ? new Busy(error) : error
         })
-      }, MIGRATION_MS),
+      }, ms),
     close: async () => {
       await Promise.all(Object.values(pools).map(({ close }) => close()))
     },

@@ -9,13 +9,13 @@ import { type Engine, once, type Row, statement } from '../engine/engine.ts'
 import { textOf } from '../engine/row.ts'
 import type { CallRecord, ExportStore } from './export-port.ts'
 
-const TABLE = `create table if not exists export_due (
+export const DUE_TABLE = `create table if not exists export_due (
   call_id text primary key, claimed_until bigint not null default 0)`
 
 const scripts = {
   sqlite: {
     isOn: `select 1 as one from sqlite_master where type = 'trigger' and name = 'transfer_export'`,
-    on: `${TABLE} without rowid;
+    on: `${DUE_TABLE} without rowid;
       create trigger if not exists transfer_export after insert on transfer when new.kind = 'usage' begin
         insert into export_due (call_id) values (new.ref) on conflict do nothing;
       end`,
@@ -24,7 +24,7 @@ const scripts = {
   postgres: {
     isOn: `select 1 as one from pg_trigger where tgname = 'transfer_export' and tgrelid = 'transfer'::regclass`,
     // Once per statement: a group commit records all its calls at once.
-    on: `${TABLE};
+    on: `${DUE_TABLE};
       create or replace function note_export() returns trigger language plpgsql as $$ begin
         insert into export_due (call_id) select n.ref from noted n where n.kind = 'usage' on conflict do nothing;
         return null;

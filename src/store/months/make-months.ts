@@ -2,7 +2,7 @@
 import { DAY_MS, type Instant, monthsBefore, nextMonthStart } from '../../core/time.ts'
 import type { CallId } from '../../ledger/types.ts'
 import { clockIn } from '../engine/clock.ts'
-import type { Engine, Run } from '../engine/engine.ts'
+import type { Engine, Run, Script } from '../engine/engine.ts'
 import { leastId, timeOf } from './call-ids.ts'
 import { closingIn } from './closing.ts'
 import {
@@ -30,13 +30,13 @@ const CLOSING_MS = 2 * DAY_MS
 
 type Missing = Span & { readonly end: Instant }
 
-/** What is missing after the last part, in order. */
-export const missingAt = (now: Instant, { months }: Parts): readonly Missing[] => {
+/** What is missing after the last part, in order; without parts, from the month on that holds `since`. */
+export const missingAt = (now: Instant, { months }: Parts, since = now): readonly Missing[] => {
   const last = months.at(-1)?.to
   const end = monthsBefore(now, -AHEAD - 1)
   const missing: Missing[] = []
   let from: CallId | undefined = last
-  let next = nextMonthStart(last === undefined ? now : Math.max(timeOf(last), monthsBefore(now, APART)))
+  let next = nextMonthStart(Math.max(last === undefined ? since : timeOf(last), monthsBefore(now, APART)))
   for (; next <= end; next = nextMonthStart(next)) {
     missing.push({ ...spanTo(from, next), end: next })
     from = leastId(next)
@@ -80,10 +80,26 @@ export const makeMonths = async (engine: Engine): Promise<boolean> => {
     if ((await closingIn(run)) !== undefined) return false
     for (const span of await missingIn(engine, run)) {
       if (!(await fitsBesideRest(run, span))) return false
-      const name = nameOf(span.end)
-      await script(`create table ${name} (like ${TABLE} including all);
-        alter table ${TABLE} attach partition ${name} ${boundsOf(span)}`)
+      await makePart(script, span)
     }
     return true
   })
+}
+
+const makePart = async (script: Script, span: Missing): Promise<void> => {
+  const name = nameOf(span.end)
+  await script(`create table ${name} (like ${TABLE} including all);
+    alter table ${TABLE} attach partition ${name} ${boundsOf(span)}`)
+}
+
+/** Makes the parts for details that are about to come, the first of them of that call, while there are none yet. */
+export const makeMonthsFor = async (
+  run: Run,
+  script: Script,
+  now: Instant,
+  first: CallId | undefined,
+): Promise<void> => {
+  const began = first === undefined ? now : timeOf(first)
+  const since = began < now ? began : now
+  for (const span of missingAt(now, await partsIn(run), since)) await makePart(script, span)
 }
