@@ -4,6 +4,7 @@
  */
 import { type Act, type AnyAct, perform, type Shape } from '../control/act.ts'
 import { keyChange, keyDelete, keyRotate } from '../control/change-key.ts'
+import { csvOf, type Sheet } from '../control/csv.ts'
 import { bodySchema, inputFrom, membersOf, type Sources, written } from '../control/face.ts'
 import { eventList } from '../control/house/events.ts'
 import { modelInputs, modelList } from '../control/house/models.ts'
@@ -33,7 +34,7 @@ import type { JsonObject } from '../core/json-body.ts'
 import { actingOf, operatingOf } from './acting.ts'
 import type { ConsoleRoute } from './here.ts'
 import { csv } from './schema/shared.ts'
-import { csvOf, type Sheet, statementSheet, usageSheet } from './sheets.ts'
+import { statementSheet, usageSheet } from './sheets.ts'
 
 type Row = Pick<Sources, 'query' | 'without'> &
   Pick<ConsoleRoute, 'fresh'> & {

@@ -1,5 +1,6 @@
 /** What a tenant sees by its read-only link: its own use, as the act `tenant.use` shows it. */
 import { z } from 'zod'
+import { csvOf } from '../control/csv.ts'
 import { written } from '../control/face.ts'
 import { month } from '../control/read.ts'
 import { tenantUse, useOfTenant } from '../control/tenants/statements.ts'
@@ -7,7 +8,7 @@ import { readAs } from '../core/body.ts'
 import { must, refuse } from '../core/refusal.ts'
 import type { ConsoleRoute, Here } from './here.ts'
 import { csv } from './schema/shared.ts'
-import { csvOf, useSheet } from './sheets.ts'
+import { useSheet } from './sheets.ts'
 
 const asked = z.object({ month })
 
