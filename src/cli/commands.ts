@@ -21,6 +21,7 @@ export const commands: Readonly<Record<string, LoadCommand>> = {
   events: async () => (await import('./commands/events-command.ts')).eventsCommand,
   'roll-up': async () => (await import('./commands/person-commands.ts')).rollUpCommand,
   credit: async () => (await import('./commands/credit-commands.ts')).creditCommands,
+  bill: async () => (await import('./commands/bill-commands.ts')).billCommands,
   receipt: async () => (await import('./commands/receipt-commands.ts')).receiptCommands,
   secret: async () => (await import('./commands/secret-commands.ts')).secretCommands,
   migrate: async () => (await import('./commands/migrate-command.ts')).migrateCommand,

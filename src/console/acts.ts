@@ -3,7 +3,12 @@
  * this table.
  */
 import { type Act, type AnyAct, perform, type Shape } from '../control/act.ts'
+import { billCredit, billGet, billList, billPaid } from '../control/bills/bills.ts'
+import { billClose } from '../control/bills/close.ts'
+import { billExport, billMail, billPdf } from '../control/bills/files.ts'
+import { billerGet, billerPut, tenantBillingGet, tenantBillingPut } from '../control/bills/parties.ts'
 import { keyChange, keyDelete, keyRotate } from '../control/change-key.ts'
+import { csvOf, type Sheet } from '../control/csv.ts'
 import { bodySchema, inputFrom, membersOf, type Sources, written } from '../control/face.ts'
 import { eventList } from '../control/house/events.ts'
 import { modelInputs, modelList } from '../control/house/models.ts'
@@ -33,7 +38,7 @@ import type { JsonObject } from '../core/json-body.ts'
 import { actingOf, operatingOf } from './acting.ts'
 import type { ConsoleRoute } from './here.ts'
 import { csv } from './schema/shared.ts'
-import { csvOf, type Sheet, statementSheet, usageSheet } from './sheets.ts'
+import { statementSheet, usageSheet } from './sheets.ts'
 
 type Row = Pick<Sources, 'query' | 'without'> &
   Pick<ConsoleRoute, 'fresh'> & {
@@ -98,6 +103,18 @@ export const actRows = {
   'PUT /tenants/:tenant/price': { act: tenantMargin },
   'POST /tenants/:tenant/links': { act: tenantLink, made: true },
   'DELETE /tenants/:tenant/links/:link': { act: tenantUnlink },
+  'GET /biller': { act: billerGet },
+  'PUT /biller': { act: billerPut },
+  'GET /tenants/:tenant/billing': { act: tenantBillingGet },
+  'PUT /tenants/:tenant/billing': { act: tenantBillingPut },
+  'GET /bills': { act: billList },
+  'POST /bills': { act: billClose },
+  'GET /bills-file': { act: billExport },
+  'GET /bills/:bill': { act: billGet },
+  'GET /bills/:bill/pdf': { act: billPdf },
+  'POST /bills/:bill/mail': { act: billMail },
+  'POST /bills/:bill/credit': { act: billCredit },
+  'PUT /bills/:bill/payment': { act: billPaid },
   'GET /models': { act: modelList },
   'GET /model-inputs': { act: modelInputs },
   'GET /team': { act: memberList },

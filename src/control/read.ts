@@ -42,10 +42,10 @@ export const instant = (more = '') =>
     })
     .optional()
 
-export const month = z
-  .string()
-  .regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'must be a month such as 2026-11')
-  .optional()
+const monthForm = 'must be a month such as 2026-11'
+/** A month that has to be given. */
+export const statedMonth = z.string(monthForm).regex(/^\d{4}-(0[1-9]|1[0-2])$/, monthForm)
+export const month = statedMonth.optional()
 
 /** What names a thing: its id, or where a face allows it another name. */
 export const name = text(1, 200, 'must be an id')

@@ -144,6 +144,11 @@ export const refusalTable = {
     type: 'invalid_request_error',
     meaning: 'The body did not arrive within `BODY_SECONDS`.',
   },
+  not_ready: {
+    status: 409,
+    type: 'invalid_request_error',
+    meaning: 'Something has to come first: a month has to end, or a setting to be made. `message` says what.',
+  },
   idempotency_key_reused: {
     status: 409,
     type: 'invalid_request_error',

@@ -48,6 +48,7 @@ import type { Ports, Store } from './port.ts'
 import { pruneStore } from './prune/prune-store.ts'
 import { reportStore } from './reports/report-store.ts'
 import { forgetEarlySums } from './reports/roll-up.ts'
+import { billStore } from './tenants/bill-store.ts'
 import { tenantStore } from './tenants/tenant-store.ts'
 
 const makeHouseAccounts = (engine: Engine): Promise<unknown> =>
@@ -108,6 +109,7 @@ const portsOn = (engine: Engine): Ports => ({
   forget: guarded(forgetStore(engine)),
   reports: guarded(reportStore(engine)),
   tenants: guarded(tenantStore(engine)),
+  bills: guarded(billStore(engine)),
   exports: guarded(exportStore(engine)),
   prune: guarded(pruneStore(engine)),
 })

@@ -30,6 +30,7 @@ import type { MachineStore } from './people/machine-port.ts'
 import type { MemberStore, PeopleRows } from './people/people-port.ts'
 import type { PruneStore } from './prune/prune-port.ts'
 import type { ReportStore } from './reports/report-port.ts'
+import type { BillStore } from './tenants/bill-port.ts'
 import type { TenantStore } from './tenants/tenant-port.ts'
 
 export type Ports = {
@@ -56,6 +57,7 @@ export type Ports = {
   readonly forget: ForgetStore
   readonly reports: ReportStore
   readonly tenants: TenantStore
+  readonly bills: BillStore
   readonly exports: ExportStore
   readonly prune: PruneStore
 }

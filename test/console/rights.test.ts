@@ -16,6 +16,7 @@ let key = ''
 /** Two tenants, and the secret of the first one's link. */
 let tenants: readonly { readonly id: string; readonly label: string; readonly key: string }[] = []
 let secret = ''
+let ownBill: string | undefined
 
 /** The ledger and the record of changes, to see that nothing was changed. */
 const stateOf = async (): Promise<string> => {
@@ -49,6 +50,17 @@ beforeAll(async () => {
   for (const tenant of tenants) await (await it.post('/v1/chat/completions', chat(), {}, tenant.key)).text()
   const made = await jsonOf(await who.owner.ask('POST', `/tenants/${tenants[0]?.id}/links`))
   secret = made.link.split('#')[1]
+  const party = { name: 'Reseller', address: '1 Main St' }
+  const seller = { ...party, currency: 'EUR', usd_rate: '1', terms_days: 1, taxes: [], prefix: 'R-' }
+  await it.store.bills.putBiller('org_test', seller, undefined, byTest)
+  for (const { id, label } of tenants) {
+    const buyer = { name: label, address: '' }
+    const sums = { lines: [], net: '1.00', taxes: [], total: '1.00' }
+    const document = { ...sums, seller, buyer, label, reference: null }
+    const closing = { orgId: 'org_test', tenantId: id, month: '2026-01', document }
+    const { bill } = await it.store.bills.close(closing, byTest)
+    ownBill ??= bill.id
+  }
 })
 afterAll(() => it.stop())
 
@@ -67,6 +79,7 @@ const table: Readonly<Record<(typeof orgRights)[number], readonly string[]>> = {
   sub_wallets: ['owner', 'admin'],
   tenants: ['owner', 'admin'],
   statements: ['owner', 'admin', 'billing'],
+  invoices: ['owner', 'admin', 'billing'],
   play: ['owner', 'admin', 'developer'],
   team_read: ['owner', 'admin', 'billing', 'developer', 'viewer'],
   team: ['owner', 'admin'],
@@ -101,14 +114,14 @@ for (const route of consoleRoutes)
       const before = await stateOf()
       // By its own ids and by those of the other tenant, also in the query where one can be named there.
       for (const { id } of tenants) {
-        const path = route.path.replace(':id', id).replace(':link', 'nothing-of-that-id')
+        const path = addressOf(route.path.replace(':id', id).replace(':bill', ownBill ?? ''))
         const names = (route.query ?? []).filter((name) => name === 'tenant' || name === 'key')
         const asked = `${path}?${names.map((name) => `${name}=${id}`).join('&')}`
         const response = await it.stranger(route.method, asked, body, { authorization: `Bearer ${secret}` })
         const text = await response.text()
         if (route.audience === 'tenant') {
           expect(response.status).toBe(200)
-          expect(text).toContain('Tenant one')
+          expect(text).toContain(path.endsWith('/pdf') ? 'R-0001.pdf' : 'Tenant one')
         } else if (route.audience !== 'anybody') expect(response.status).toBe(401)
         for (const hidden of [
           'Tenant two',

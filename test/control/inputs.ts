@@ -57,6 +57,19 @@ const openedIn = async ({ it: { store, wallet } }: Scene): Promise<string> => {
   return id
 }
 
+const party = { name: 'Law Ltd', address: '1 Main St' }
+const biller = { ...party, currency: 'EUR', usd_rate: '0.92', terms_days: 14, taxes: [], prefix: 'L-' }
+const ofBill =
+  (more: JsonObject = {}): Example =>
+  async ({ it: { store }, child }) => {
+    await store.bills.putBiller(organisation, biller, undefined, byTest)
+    const sums = { lines: [], net: '1.00', taxes: [], total: '1.00' }
+    const document = { ...sums, seller: biller, buyer: party, label: 'law', reference: null }
+    const closing = { orgId: organisation, tenantId: await child(), month: '2026-10', document }
+    const { bill } = await store.bills.close(closing, byTest)
+    return { organisation, bill: bill.id, ...more }
+  }
+
 /** By the act's name; an act without an example takes what its schema calls for no members. */
 const examples: Readonly<Record<string, Example>> = {
   'key.list': async () => ({ limit: 2 }),
@@ -90,6 +103,16 @@ const examples: Readonly<Record<string, Example>> = {
   'tenant.use': ofTenant({ month: '2026-10' }),
   'statement.get': ofTenant({ month: '2026-10' }),
   'statement.total': async () => ({ organisation, month: '2026-10' }),
+  'biller.get': ofOrg(),
+  'biller.put': async () => ({ organisation, ...biller, name: crypto.randomUUID() }),
+  'tenant.billing_get': ofTenant(),
+  'tenant.billing': ofTenant({ ...party, email: 'ap@law.example' }),
+  'bill.list': ofOrg({ month: '2026-01' }),
+  'bill.get': ofBill(),
+  'bill.pdf': ofBill(),
+  'bill.export': ofOrg({ form: 'csv', month: '2026-01' }),
+  'bill.credit': ofBill({ reason: 'wrong' }),
+  'bill.paid': ofBill({ paid: true, paid_on: '2026-11-01' }),
   'usage.report': async ({ called }) => ({ key: called.key, group_by: 'key,model', sort: 'cost' }),
   'call.list': async ({ called }) => ({ key: called.key }),
   'call.get': ofCall,
@@ -205,9 +228,18 @@ export const changesOf = (act: AnyAct, runs: number): readonly Change[] => {
   })
   const without = (name: string) => (input: JsonObject) =>
     Object.fromEntries(Object.entries(input).filter(([member]) => member !== name))
-  const ids = ['key', 'tenant', 'machine', 'link', 'parent', 'person', 'sub_wallet', 'call', 'kid'].filter(
-    (name) => Object.hasOwn(act.input, name),
-  )
+  const ids = [
+    'key',
+    'tenant',
+    'bill',
+    'machine',
+    'link',
+    'parent',
+    'person',
+    'sub_wallet',
+    'call',
+    'kid',
+  ].filter((name) => Object.hasOwn(act.input, name))
   return [
     { name: 'as it is', alike: 'all', of: (input) => input },
     {
@@ -240,5 +272,8 @@ export const changesOf = (act: AnyAct, runs: number): readonly Change[] => {
   ]
 }
 
-/** Only a month that ends makes an invoice: test/console/money.test.ts and test/server/mpp.test.ts pay them. */
-export const apart: readonly string[] = ['invoice.pay', 'invoice.settle']
+/**
+ * Only a month that ends makes an invoice: test/console/money.test.ts and test/server/mpp.test.ts pay them. What tenants are
+ * billed and mailed needs their use and a mail server: test/console/bills.test.ts, bill-mail.test.ts.
+ */
+export const apart: readonly string[] = ['invoice.pay', 'invoice.settle', 'bill.close', 'bill.mail']

@@ -1,6 +1,6 @@
 /**
- * Gives one-time links to people: by mail if it is set up, else by showing them to the person who asked, if they may
- * see them.
+ * Mail, and one-time links for people: mailed if mail is set up, else shown to the person who asked, if they may see
+ * them.
  */
 import { z } from 'zod'
 import type { Control } from '../act.ts'
@@ -8,7 +8,13 @@ import { addressOfLink, mintLink } from './links.ts'
 import type { Proof } from './proof.ts'
 
 type Sending = Pick<Control, 'store' | 'clock' | 'origin' | 'console' | 'log'>
-type Letter = { readonly to: string; readonly subject: string; readonly text: string }
+type Letter = {
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+  readonly replyTo?: string
+  readonly attachments?: { filename: string; contentType: string; content: Buffer }[]
+}
 
 /** What became of a one-time link that was made for somebody. */
 export const linkGiven = {
@@ -19,7 +25,10 @@ export const linkGiven = {
 type LinkGiven = z.output<z.ZodObject<typeof linkGiven>>
 
 /** Whether the mail server took the letter. */
-const send = async ({ console: settings, log }: Sending, letter: Letter): Promise<boolean> => {
+export const sendLetter = async (
+  { console: settings, log }: Pick<Sending, 'console' | 'log'>,
+  letter: Letter,
+): Promise<boolean> => {
   if (settings?.smtp === undefined) return false
   const { createTransport } = await import('nodemailer')
   const transport = createTransport(settings.smtp.reveal())
@@ -62,6 +71,6 @@ export const sendLink = async (
   const link = addressOfLink(from.origin ?? '', secret)
   if (!mailed) return { sent: false, link, told: SHOWN }
   const text = `${subject}\n\nThis link signs you in, once:\n${link}\n\nIf you did not expect it, do nothing.\n`
-  const sent = await send(from, { to: email, subject, text })
+  const sent = await sendLetter(from, { to: email, subject, text })
   return { sent, link: null, told: sent ? 'A link is on its way to them by mail.' : NOT_SENT }
 }

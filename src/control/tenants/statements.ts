@@ -27,7 +27,7 @@ const countsOf = ({ requests, inputTokens, outputTokens }: Billed) => ({
 const sumsOf = (sum: Billed) => ({ ...countsOf(sum), cost_usd: sum.amount, billed_usd: sum.billed })
 
 /** Longer than a call or a job may take: what was admitted in a month has been charged by then. */
-const GOING_ON_MS = 2 * HOUR_MS
+export const GOING_ON_MS = 2 * HOUR_MS
 
 const isOver = ({ clock }: Control, month: Month): boolean => month < monthOf(clock.now() - GOING_ON_MS)
 
@@ -45,7 +45,7 @@ export const nameOfOrganisation = async (
   return (wallet === undefined ? undefined : await store.wallets.wallet(wallet))?.name ?? orgId
 }
 
-type OfTenant = {
+export type OfTenant = {
   readonly tenant: Tenant
   readonly basisPoints: number
   readonly lines: ReturnType<typeof byModel>
@@ -58,7 +58,7 @@ type Asked = {
 }
 
 /** Each tenant's use in the month, by label; tenants without use are left out, except one that was asked for. */
-const statementOf = async (acting: Acting, { organisation, month: asked, tenant: id }: Asked) => {
+export const statementOf = async (acting: Acting, { organisation, month: asked, tenant: id }: Asked) => {
   const { control } = acting
   const { store } = control
   const orgId = orgOf(acting, organisation)

@@ -4,6 +4,10 @@
  */
 
 import { rateLimited } from '../../admission/rate.ts'
+import { billCredit, billGet, billList, billPaid } from '../../control/bills/bills.ts'
+import { billClose } from '../../control/bills/close.ts'
+import { billExport, billMail, billPdf } from '../../control/bills/files.ts'
+import { billerGet, billerPut, tenantBillingGet, tenantBillingPut } from '../../control/bills/parties.ts'
 import { keyChange, keyDelete, keyRotate } from '../../control/change-key.ts'
 import { configApply, configGet } from '../../control/house/config.ts'
 import { eventList } from '../../control/house/events.ts'
@@ -146,6 +150,18 @@ const table: readonly (Omit<ActRow, 'path' | 'method'> & { readonly at: string }
   { at: 'DELETE /organisations/:organisation/sub-wallets/:sub_wallet', act: subWalletDelete },
   { at: 'GET /statement', act: statementGet },
   { at: 'GET /statement/total', act: statementTotal },
+  { at: 'GET /organisations/:organisation/biller', act: billerGet },
+  { at: 'PUT /organisations/:organisation/biller', act: billerPut },
+  { at: 'GET /tenants/:tenant/billing', act: tenantBillingGet },
+  { at: 'PUT /tenants/:tenant/billing', act: tenantBillingPut },
+  { at: 'GET /bills', act: billList },
+  { at: 'POST /bills', act: billClose },
+  { at: 'GET /bills-file', act: billExport },
+  { at: 'GET /bills/:bill', act: billGet },
+  { at: 'GET /bills/:bill/pdf', act: billPdf },
+  { at: 'POST /bills/:bill/mail', act: billMail },
+  { at: 'POST /bills/:bill/credit', act: billCredit, statuses: made },
+  { at: 'PUT /bills/:bill/payment', act: billPaid },
   { at: 'GET /organisations/:organisation/people', act: memberList },
   { at: 'POST /organisations/:organisation/people', act: memberInvite, statuses: made },
   { at: 'PUT /organisations/:organisation/people/:person', act: memberChange },

@@ -1,6 +1,6 @@
 /** Cells of a CSV: no name in them runs as a formula, in whatever country's spreadsheet. */
 import { expect, test } from 'bun:test'
-import { csvOf } from './sheets.ts'
+import { csvOf } from './csv.ts'
 
 test.each([
   ['Acme', 'Acme'],
