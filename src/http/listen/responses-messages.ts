@@ -21,7 +21,7 @@ import type { Gateway } from '../../gateway/parts/gateway.ts'
 import type { Trace } from '../../gateway/parts/trace.ts'
 import { eventSplitter } from '../../transport/event-stream.ts'
 import { afterTurn } from '../answer/after-turn.ts'
-import { endCall } from '../app.ts'
+import { endCall, endRefused } from '../app.ts'
 import { termsOfMessage } from '../request/socket-terms.ts'
 import {
   asIncoming,
@@ -286,8 +286,7 @@ const tellRefused = async (
   thrown: unknown,
 ): Promise<Refusal> => {
   const refusal = refusalFor(gateway, trace, thrown)
-  trace.ended = refusal.code
-  endCall(gateway, trace, refusal.status)
+  endRefused(gateway, trace, refusal)
   await send(gateway, socket, inLaneOf(lane, refusedEvent(refusal, trace.callId)))
   return refusal
 }
