@@ -38,7 +38,10 @@ const median = (values: readonly number[]): number | null => {
  * What is failing at a vendor in this process, until its next success: a key with all its models, or one model at a
  * key. It is also shown after its rest is over, which is soon, because somebody who looks at night must see it.
  */
-const failingOf = ({ offering: { traffic }, clock }: Server, { vendor, secrets }: VendorSetup) => {
+export const failingOf = (
+  { offering: { traffic }, clock }: Pick<Server, 'offering' | 'clock'>,
+  { vendor, secrets }: VendorSetup,
+) => {
   const now = clock.monotonicMs()
   return [...traffic.health].flatMap(([name, { failures, restingUntilMs }]) => {
     const [key = '', model] = name.split(' ', 2)

@@ -51,7 +51,9 @@ export type CallShown = z.output<typeof callShown>
 
 const GONE = 'The caller left before the answer.'
 const meaningOf = (code: string): string =>
-  Object.hasOwn(refusalTable, code) ? refusalTable[code as RefusalCode].meaning : GONE
+  Object.hasOwn(refusalTable, code)
+    ? `${refusalTable[code as RefusalCode].meaning.split(/\.(?: |$)/)[0]}.`
+    : GONE
 
 const pricesOf = ({ detail }: CallLine): Readonly<Record<string, string>> | null => {
   const prices = detail?.receipt?.prices
