@@ -25,6 +25,7 @@ export const commands: Readonly<Record<string, LoadCommand>> = {
   receipt: async () => (await import('./commands/receipt-commands.ts')).receiptCommands,
   secret: async () => (await import('./commands/secret-commands.ts')).secretCommands,
   migrate: async () => (await import('./commands/migrate-command.ts')).migrateCommand,
+  calls: async () => (await import('./commands/calls-command.ts')).callsCommand,
   usage: async () => (await import('./commands/report-commands.ts')).usageCommand,
   audit: async () => (await import('./commands/report-commands.ts')).auditCommand,
   backup: async () => (await import('./commands/backup-commands.ts')).backupCommand,

@@ -12,7 +12,8 @@ import { csvOf, type Sheet } from '../control/csv.ts'
 import { bodySchema, inputFrom, membersOf, type Sources, written } from '../control/face.ts'
 import { eventList } from '../control/house/events.ts'
 import { modelInputs, modelList } from '../control/house/models.ts'
-import { auditRun, setupGet, systemGet, vendorList } from '../control/house/system.ts'
+import { auditRun, setupGet, systemGet } from '../control/house/system.ts'
+import { vendorList } from '../control/house/vendors.ts'
 import { keyCreate, keyGet, keyList } from '../control/keys.ts'
 import { cardForget, checkoutGet, checkoutOpen, topUpChange } from '../control/money/checkouts.ts'
 import { invoicePay } from '../control/money/invoices.ts'
@@ -21,7 +22,7 @@ import { rulesChange, rulesGet } from '../control/money/rules.ts'
 import { walletGet, walletMovements } from '../control/money/wallet.ts'
 import { organisationCreate, organisationList, organisationSuspend } from '../control/organisations.ts'
 import { memberChange, memberInvite, memberList, memberRemove } from '../control/people/members.ts'
-import { callGet, callList } from '../control/reports/calls.ts'
+import { CALLS_MOST, callGet, callList } from '../control/reports/calls.ts'
 import { callReceipt, receiptCheck } from '../control/reports/receipts.ts'
 import { ROWS_MOST, usageReport } from '../control/reports/usage.ts'
 import { subWalletChange, subWalletCreate, subWalletDelete, subWalletList } from '../control/sub-wallets.ts'
@@ -38,7 +39,7 @@ import type { JsonObject } from '../core/json-body.ts'
 import { actingOf, operatingOf } from './acting.ts'
 import type { ConsoleRoute } from './here.ts'
 import { csv } from './schema/shared.ts'
-import { statementSheet, usageSheet } from './sheets.ts'
+import { callsSheet, statementSheet, usageSheet } from './sheets.ts'
 
 type Row = Pick<Sources, 'query' | 'without'> &
   Pick<ConsoleRoute, 'fresh'> & {
@@ -77,6 +78,7 @@ export const actRows = {
   'GET /usage': { act: usageReport },
   'GET /usage.csv': asSheet(usageReport, usageSheet, { limit: ROWS_MOST }),
   'GET /calls': { act: callList },
+  'GET /calls.csv': asSheet(callList, callsSheet, { limit: CALLS_MOST }),
   'GET /calls/:call': { act: callGet },
   'GET /calls/:call/receipt': { act: callReceipt },
   'POST /receipts/check': { act: receiptCheck },

@@ -1,18 +1,28 @@
 /** The overview: what is left, what is spent, on what, and what needs attention. */
 
+import { failingOf } from '../control/house/vendors.ts'
 import { scopeOf } from '../control/reports/scope.ts'
 import { greatest, type Nano } from '../core/money.ts'
+import { refusalTable } from '../core/refusal-table.ts'
 import { DAY_MS, monthsBefore } from '../core/time.ts'
+import type { FailureLine } from '../store/reports/call-port.ts'
 import type { KeyLine, ReportLine } from '../store/reports/report-port.ts'
 import { actingOf, walletHere } from './acting.ts'
 import { type ConsoleRoute, type Here, may, type Reply, type Within, within } from './here.ts'
 import { usdOf } from './read.ts'
-import { overview } from './schema/reports.ts'
+import { type OverviewShown, overview } from './schema/reports.ts'
 
 const sumOf = (lines: readonly ReportLine[], of: (line: ReportLine) => boolean): Nano =>
   lines.reduce((sum, line) => (of(line) ? sum + line.amount : sum), 0n)
 
-const attentionOf = (keys: readonly KeyLine[], balance: Nano, daysLeft: number | null, mayPay: boolean) => [
+type Attention = OverviewShown['attention'][number]
+
+const attentionOf = (
+  keys: readonly KeyLine[],
+  balance: Nano,
+  daysLeft: number | null,
+  mayPay: boolean,
+): readonly Attention[] => [
   ...(balance <= 0n
     ? [{ kind: 'empty', text: 'The wallet is empty: calls are refused.', to: '/wallet' }]
     : daysLeft !== null && daysLeft < 7
@@ -40,6 +50,34 @@ const attentionOf = (keys: readonly KeyLine[], balance: Nano, daysLeft: number |
   }),
 ]
 
+/** Codes that say more than that a caller made a mistake: money, rights, rates, vendors, ourselves. */
+const ALARMING = Object.entries(refusalTable).flatMap(([code, { status }]) =>
+  [402, 403, 429].includes(status) || status >= 500 ? [code] : [],
+)
+
+/** Whose calls were not answered today, and why. */
+const refusedOf = (lines: readonly FailureLine[]): readonly Attention[] =>
+  lines.map(({ keyId, label, code, calls }) => ({
+    kind: 'refused',
+    text: `${label || keyId}: ${calls} ${calls === 1 ? 'call was' : 'calls were'} not answered today (${code.replaceAll('_', ' ')}).`,
+    to: '/calls',
+    search: { key: keyId, code },
+  }))
+
+/** A vendor that fails this often in a row is told of. */
+const FAILURES_TOLD = 3
+
+/** Vendors that fail in the process that answers; only operators can do something about it. */
+const failingVendors = ({ gateway, session }: Within): readonly Attention[] =>
+  session.operator
+    ? [...gateway.offering.vendors.values()].flatMap((setup) => {
+        const most = Math.max(0, ...failingOf(gateway, setup).map(({ failures }) => failures))
+        return most < FAILURES_TOLD
+          ? []
+          : [{ kind: 'vendor', text: `${setup.vendor.name} failed ${most} times in a row.`, to: '/vendors' }]
+      })
+    : []
+
 const WEEK_DAYS = 7n
 const ATTENTION_MOST = 8
 
@@ -53,21 +91,22 @@ const readOverview = async (here: Within) => {
   const spent = { ...span, from: Math.min(month, today - 7 * DAY_MS) }
   const own = scope.madeBy === undefined ? {} : { madeBy: scope.madeBy }
   const ofKeys = { orgs: [here.session.orgId], which: 'all', ...own } as const
-  const [found, ofDays, byDay, busiest, near, any] = await Promise.all([
+  const [found, ofDays, byDay, busiest, near, any, refused] = await Promise.all([
     wallets.wallet(await walletHere(here)),
     reports.usage({ ...spent, groupBy: ['day'] }),
     reports.usage({ ...span, groupBy: ['day', 'model'] }),
     reports.usage({ ...span, from: today - 6 * DAY_MS, groupBy: ['key'], most: 5 }),
     reports.keys({ ...ofKeys, nearCap: true, most: ATTENTION_MOST }),
     reports.keys({ ...ofKeys, most: 1 }),
+    reports.failures({ ...scope, from: today, codes: ALARMING, most: ATTENTION_MOST / 2 }),
   ])
-  return { today, month, found, ofDays, byDay, busiest, near, hasKeys: any.length > 0 }
+  return { today, month, found, ofDays, byDay, busiest, near, refused, hasKeys: any.length > 0 }
 }
 
 const getOverview = async (context: Here): Promise<Reply> => {
   const here = within(context)
   here.console.keepRolledUp()
-  const { today, month, found, ofDays, byDay, busiest, near, hasKeys } = await readOverview(here)
+  const { today, month, found, ofDays, byDay, busiest, near, refused, hasKeys } = await readOverview(here)
   const since = (at: number) => (line: ReportLine) => Date.parse(line.groups.day ?? '') >= at
   const week = sumOf(ofDays, (line) => since(today - 7 * DAY_MS)(line) && !since(today)(line))
   const balance = found?.balance ?? 0n
@@ -95,7 +134,11 @@ const getOverview = async (context: Here): Promise<Reply> => {
         cost_usd: usdOf(amount),
         requests,
       })),
-      attention: attentionOf(near, balance, daysLeft, may(here, 'wallet')).slice(0, ATTENTION_MOST),
+      attention: [
+        ...failingVendors(here),
+        ...refusedOf(refused),
+        ...attentionOf(near, balance, daysLeft, may(here, 'wallet')),
+      ].slice(0, ATTENTION_MOST),
       has_keys: hasKeys,
     },
   }

@@ -1,6 +1,7 @@
 /** What acts show as files of rows that spreadsheets read. */
 
 import type { Sheet } from '../control/csv.ts'
+import type { callList } from '../control/reports/calls.ts'
 import type { usageReport } from '../control/reports/usage.ts'
 import type { statementGet, tenantUse } from '../control/tenants/statements.ts'
 
@@ -26,6 +27,37 @@ export const usageSheet = ({ from, group_by, rows }: Shown<typeof usageReport>):
     rows: rows.map((row) => head.map((column) => row[column])),
   }
 }
+
+const ofCall = [
+  'at',
+  'id',
+  'model',
+  'vendor',
+  'status',
+  'http_status',
+  'code',
+  'limit',
+  'param',
+  'cost_usd',
+  'refunded_usd',
+  'first_byte_ms',
+  'took_ms',
+] as const
+
+/** Calls, however they ended; the name says so if older ones were left out. */
+export const callsSheet = ({ data, has_more }: Shown<typeof callList>): Sheet => ({
+  name: has_more ? 'calls-newest.csv' : 'calls.csv',
+  head: [...ofCall, 'key', 'label', 'units', 'failed_attempts'],
+  rows: data.map((call) => [
+    ...ofCall.map((column) => call[column]),
+    call.key.id,
+    call.key.label,
+    Object.entries(call.tokens)
+      .map(([name, count]) => `${name} ${count}`)
+      .join(' '),
+    call.attempts.map((one) => `${one.vendor} ${one.http_status ?? one.outcome}`).join(' '),
+  ]),
+})
 
 const ofTenant = ['month', 'tenant', 'reference', 'model', ...counts] as const
 

@@ -18,10 +18,21 @@ type Turn = <T>(step: () => Promise<T>) => Promise<T | undefined>
 /** How often what others held up is tried again. */
 const TRIES = 5
 
+export type Kept = {
+  /** Whole months that details are kept; undefined keeps them for ever. */
+  readonly months: number | undefined
+  /** Days that refused and failed calls are kept. */
+  readonly failureDays: number
+}
+
 type Done = { readonly details: number; readonly months: number; readonly rest: number }
 
 /** Deletes all old rows, step by step, each in its turn; returns the number of rows. */
-export const pruneAll = async (store: PruneStore, months: number | undefined, turn: Turn): Promise<Done> => {
+export const pruneAll = async (
+  store: PruneStore,
+  { months, failureDays }: Kept,
+  turn: Turn,
+): Promise<Done> => {
   const before = months === undefined ? 0 : await store.endDetails(months)
   const done = { details: 0, months: 0, rest: 0 }
   for (let tries = before === 0 ? 0 : TRIES; tries > 0; tries--) {
@@ -37,7 +48,7 @@ export const pruneAll = async (store: PruneStore, months: number | undefined, tu
     after = step.next
   }
   for (let deleted = STEP; deleted >= STEP; ) {
-    deleted = (await turn(() => store.pruneRest(before, STEP))) ?? 0
+    deleted = (await turn(() => store.pruneRest(before, failureDays, STEP))) ?? 0
     done.rest += deleted
   }
   return done
@@ -47,12 +58,11 @@ type Parts = {
   readonly store: PruneStore
   readonly clock: Clock
   readonly log: Log
-  /** How long details are kept; undefined keeps them for ever. */
-  readonly months: number | undefined
+  readonly kept: Kept
 }
 
 /** Runs until the returned function is called. Several servers may do it at once. */
-export const keepPruning = ({ store, clock, log, months }: Parts): (() => void) => {
+export const keepPruning = ({ store, clock, log, kept }: Parts): (() => void) => {
   let stopped = false
   const turn: Turn = async (step) => {
     if (stopped) return undefined
@@ -70,7 +80,7 @@ export const keepPruning = ({ store, clock, log, months }: Parts): (() => void) 
           log.warn('the tables for coming months could not be made', { error: messageOf(error) }),
         )
       try {
-        const done = await pruneAll(store, months, turn)
+        const done = await pruneAll(store, kept, turn)
         const ops = done.details + done.months + done.rest
         if (ops > 0) log.info('old rows were deleted', { ops })
       } catch (error) {

@@ -20,7 +20,7 @@ import type { AssetStore } from '../store/calls/asset-port.ts'
 import { systemPublicParts } from '../transport/public-address.ts'
 import { keepBackground } from './jobs/keep-background.ts'
 import { keepJobs } from './jobs/keep-jobs.ts'
-import { keepPruning } from './keep-pruning.ts'
+import { type Kept, keepPruning } from './keep-pruning.ts'
 import {
   createGateway,
   type Gateway,
@@ -113,7 +113,7 @@ export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => 
   const stopChores = chores
     ? startChores({
         ...{ store, hash, log, clock, random, stripe, assets },
-        months: it.options.keepDetails,
+        kept: { months: it.options.keepDetails, failureDays: it.options.keepFailuresDays },
         meters: it.watch?.meters,
       })
     : nothing
@@ -129,7 +129,7 @@ export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => 
       books?.stop()
       house?.stop()
       x402?.stop()
-      await Promise.all([stopJobs?.(forMs), stopBackground?.(forMs)])
+      await Promise.all([stopJobs?.(forMs), stopBackground?.(forMs), gateway.memory.failures.end()])
     },
   }
 }
@@ -163,8 +163,7 @@ const keepsJobs = ({ offering }: Gateway): boolean =>
 type ChoreParts = Pick<GatewayParts, 'store' | 'log' | 'hash' | 'clock' | 'random'> & {
   readonly stripe: StripePayments | undefined
   readonly assets: Assets | undefined
-  /** How long details of calls are kept; undefined keeps them for ever. */
-  readonly months: number | undefined
+  readonly kept: Kept
   readonly meters: Meters | undefined
 }
 
@@ -177,13 +176,13 @@ const startChores = ({
   random,
   stripe,
   assets,
-  months,
+  kept,
   meters,
 }: ChoreParts): (() => void) => {
   const stops = [
     keepMonthsClosed({ store: store.credit, clock, log }),
     keepAlerting({ store: store.wallets, clock, log, hash, webhooks: systemPublicParts, meters }, random),
-    keepPruning({ store: store.prune, clock, log, months }),
+    keepPruning({ store: store.prune, clock, log, kept }),
     ...(assets === undefined ? [] : [keepSweeping({ assets, clock, log })]),
     ...(stripe === undefined
       ? []

@@ -12,6 +12,7 @@ import { tellRates } from '../gateway/enter/small-turn.ts'
 import type { Answer } from '../gateway/parts/answer.ts'
 import { letGo } from '../gateway/parts/capacity.ts'
 import { endSpan } from '../gateway/parts/end-span.ts'
+import { noteFailed } from '../gateway/parts/failures.ts'
 import type { Gateway, Present, Watch } from '../gateway/parts/gateway.ts'
 import { beginSpan } from '../gateway/parts/spans.ts'
 import { newTrace, type Trace } from '../gateway/parts/trace.ts'
@@ -199,8 +200,7 @@ const respondRefusal = (
   }
   if (thrown instanceof HelperRefusal) return respondHelperRefusal(gateway, trace, thrown)
   const refusal = refusalFor(gateway, trace, thrown)
-  trace.ended = refusal.code
-  endCall(gateway, trace, refusal.status)
+  endRefused(gateway, trace, refusal)
   const body =
     style?.helper === true
       ? helperBody(refusal, trace.callId)
@@ -230,6 +230,13 @@ const respondHelperRefusal = (gateway: Gateway, trace: Trace, refusal: HelperRef
   return Response.json(refusal.body(trace.callId), { status, headers })
 }
 
+/** A request was refused. */
+export const endRefused = (gateway: Gateway, trace: Trace, refusal: Refusal): void => {
+  trace.ended = refusal.code
+  trace.refusal = refusal
+  endCall(gateway, trace, refusal.status)
+}
+
 /** A request has ended: it is counted and gets its log line. */
 export const endCall = (gateway: Gateway, trace: Trace, status: number): void => {
   const { clock, watch } = gateway
@@ -254,4 +261,5 @@ export const endCall = (gateway: Gateway, trace: Trace, status: number): void =>
   })
   // Last, because the caller waits for the lines above too.
   watch.meters?.called(trace, status, clock.monotonicMs())
+  if (usage === undefined) noteFailed(gateway, trace, status, nowMs)
 }

@@ -1,7 +1,7 @@
 /** Reads a call's stored detail: it was written by this program, perhaps by an older version that stored less. */
 import { isObject, type Json } from '../core/json-body.ts'
 import { type UsageClass, usageClasses } from '../core/usage.ts'
-import type { ReceiptFacts, UsageDetail } from './types.ts'
+import type { FailedTry, ReceiptFacts, UsageDetail } from './types.ts'
 
 /** The detail, or undefined when it is not one. */
 export const readDetail = (value: Json): UsageDetail | undefined => {
@@ -12,6 +12,7 @@ export const readDetail = (value: Json): UsageDetail | undefined => {
   const times = typeof startedAt === 'number' && typeof tookMs === 'number' && typeof firstByteMs === 'number'
   if (!texts || !times || typeof priceVersion !== 'string' || typeof ended !== 'string') return undefined
   const receipt = readFacts(value.receipt)
+  const { tries } = value
   return {
     keyId,
     model,
@@ -23,9 +24,25 @@ export const readDetail = (value: Json): UsageDetail | undefined => {
     tookMs,
     firstByteMs,
     ended,
+    ...(tries === undefined ? {} : { tries: readTries(tries) }),
     ...(receipt === undefined ? {} : { receipt }),
   }
 }
+
+/** The attempts that failed, of a call that was charged or was not. */
+export const readTries = (value: Json): readonly FailedTry[] =>
+  (Array.isArray(value) ? value : []).flatMap((one) =>
+    isObject(one)
+      ? [
+          {
+            vendor: String(one.vendor),
+            outcome: String(one.outcome),
+            tookMs: Number(one.tookMs),
+            ...(typeof one.status === 'number' ? { status: one.status } : {}),
+          },
+        ]
+      : [],
+  )
 
 const readFacts = (value: Json | undefined): ReceiptFacts | undefined => {
   if (!isObject(value) || !isObject(value.payment)) return undefined

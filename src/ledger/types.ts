@@ -161,12 +161,23 @@ export type UsageDetail = {
   readonly firstByteMs: number
   /** How the call ended: `ok`, `client_gone`, `vendor_failed`, `cost_ceiling`, `ledger_away`, `deadline`. */
   readonly ended: string
+  /** The attempts at vendors that failed before, if there were any. */
+  readonly tries?: readonly FailedTry[]
   /** What the vendor's cache saved in nano-USD, if it was used; less than nothing if writing to it cost more. */
   readonly cacheSaved?: string
   /** The vendor's own bill in nano-USD, if it reported one. */
   readonly vendorCost?: string
   /** Absent when receipts were off. */
   readonly receipt?: ReceiptFacts
+}
+
+/** An attempt at a vendor that failed. */
+export type FailedTry = {
+  readonly vendor: string
+  readonly outcome: string
+  /** The status that the vendor answered with. */
+  readonly status?: number
+  readonly tookMs: number
 }
 
 /** What a receipt states beyond the rest of the detail, stored so that the receipt can be issued again at any time. */

@@ -132,6 +132,20 @@ const bounds = {
     meaning:
       'For how many whole months before the present one details of calls are kept: model, tokens, prices, and so also receipts on request. Older details and other old rows are deleted; postings stay (growth.md). `off` keeps everything.',
   },
+  keepFailuresDays: {
+    name: 'KEEP_FAILURES',
+    is: integer(0, 9_999, 'days'),
+    fallback: '30',
+    meaning:
+      'For how many days refused and failed calls of known keys are kept, one row a call, never with content; 0 notes none.',
+  },
+  failuresPerDay: {
+    name: 'FAILURES_PER_DAY',
+    is: integer(0, 999_999),
+    fallback: '200',
+    meaning:
+      'How many refused and failed calls of one key are kept for each UTC day and error code; further ones are only counted.',
+  },
   trustedProxies: {
     name: 'TRUSTED_PROXIES',
     is: list(

@@ -13,6 +13,7 @@ import { walletStore } from './accounts/wallet-store.ts'
 import { assetStore } from './calls/asset-store.ts'
 import { backgroundStore } from './calls/background-store.ts'
 import { conversationStore } from './calls/conversation-store.ts'
+import { failureStore } from './calls/failure-store.ts'
 import { expiredAnswers, idempotencyStore } from './calls/idempotency-store.ts'
 import { expiredInstances, instanceStore } from './calls/instance-store.ts'
 import { itemStore } from './calls/item-store.ts'
@@ -89,6 +90,7 @@ const portsOn = (engine: Engine): Ports => ({
   ledger: guarded(ledgerStore(engine, choresOf(engine))),
   instances: guarded(instanceStore(engine)),
   rates: guarded(rateStore(engine)),
+  failures: guarded(failureStore(engine)),
   idempotency: guarded(idempotencyStore(engine)),
   responses: guarded({ ...responseStore(engine), ...itemStore(engine), ...conversationStore(engine) }),
   background: guarded(backgroundStore(engine)),

@@ -13,6 +13,7 @@ import type { KeyStore, WalletStore } from './accounts/tenancy-port.ts'
 import type { AlertStore, WalletRulesStore } from './accounts/wallet-rules-port.ts'
 import type { AssetStore } from './calls/asset-port.ts'
 import type { BackgroundStore } from './calls/background-port.ts'
+import type { FailureStore } from './calls/failure-port.ts'
 import type { IdempotencyStore } from './calls/idempotency-port.ts'
 import type { InstanceStore } from './calls/instance-port.ts'
 import type { RateStore } from './calls/rate-port.ts'
@@ -37,6 +38,7 @@ export type Ports = {
   readonly ledger: LedgerStore
   readonly instances: InstanceStore
   readonly rates: RateStore
+  readonly failures: FailureStore
   readonly idempotency: IdempotencyStore
   readonly responses: ResponseStore & ConversationStore
   readonly background: BackgroundStore

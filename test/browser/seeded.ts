@@ -1,5 +1,6 @@
 /** A console after a month of use: keys, tenants, people and calls, always the same. */
 
+import { leastId } from '../../src/store/months/call-ids.ts'
 import { byTest } from '../by-test.ts'
 import { type SeededCall, seedCalls } from '../console/seed.ts'
 import type { ListeningConsole } from './rig.ts'
@@ -88,7 +89,42 @@ export const seedConsole = async (it: ListeningConsole): Promise<{ tenant: strin
     { ref: 'checkout:cs_a1', at: month, amount: 150n * USD, note: 'card payment' },
     { ref: 'checkout:cs_b2', at: month + 18 * DAY + 40_000_000, amount: 100n * USD, note: 'card payment' },
   ])
+  await seedFailures(it, below, ids)
+  // The first request has summed the past, in which there was nothing then.
+  await it.store.reports.forgetRollUps()
+  await it.store.reports.rollUp()
   return { tenant, link: new URL(link).pathname.slice('/console'.length) + new URL(link).hash }
+}
+
+/** Calls of the last hours that were not answered: a tenant over its cap, a disabled one, a vendor that is away, mistakes. */
+const seedFailures = async (it: ListeningConsole, below: readonly string[], own: readonly string[]) => {
+  const [model, vendor] = models[1]
+  const away = { vendor, outcome: 'failed', status: 503, tookMs: 812 }
+  const kinds = [
+    [below[1], 'insufficient_balance', 402, { limit: 'monthly_cap_usd', owner: below[1] ?? '' }],
+    [below[3], 'key_disabled', 403, {}],
+    [own[1], 'service_unavailable', 503, { tries: [away, { ...away, status: 500 }, away] }],
+    [own[0], 'invalid_parameter', 400, { param: 'messages[3].content' }],
+    [own[2], 'rate_limit_exceeded', 429, {}],
+  ] as const
+  const now = Date.now()
+  const rows = Array.from({ length: 28 }, (_, n) => {
+    const [keyId = '', code, status, more] = kinds[n % kinds.length] ?? kinds[0]
+    const at = now - 120_000 - n * 173_000
+    return {
+      id: `${leastId(at).slice(0, 24)}${n.toString(16).padStart(12, '0')}`,
+      ...{ keyId, at, code, status },
+      ...(status === 403 ? {} : { model }),
+      ...('tries' in more ? { vendor } : {}),
+      detail: { tookMs: 3 + n * 40, endpoint: '/v1/chat/completions', ...more },
+    }
+  })
+  const counts = kinds.map(([keyId = '', code]) => ({
+    ...{ keyId, code },
+    calls: rows.filter((row) => row.keyId === keyId && row.code === code).length,
+  }))
+  const day = Math.trunc(now / DAY) * DAY
+  await it.store.failures.noteFailures({ day, counts, rows }, 1_000)
 }
 
 const callsOf = (keys: readonly string[]): readonly SeededCall[] => {

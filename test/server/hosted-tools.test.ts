@@ -95,7 +95,9 @@ const costOf = (searches: number): bigint => 6_039_000n + 500_000n + BigInt(sear
 
 const charged = async (server: TestServer, response: Response): Promise<bigint> => {
   await response.clone().text()
-  const [call] = await server.store.reports.calls({
+  const {
+    lines: [call],
+  } = await server.store.reports.calls({
     orgs: ['org_test'],
     id: response.headers.get('x-request-id') ?? '',
     most: 1,
@@ -204,7 +206,9 @@ test('a stream is charged by the count at its end; one that breaks off, for the 
   server.answerWith(() => streaming(streamed))
   const broken = await ask()
   await broken.clone().text()
-  const [call] = await server.store.reports.calls({
+  const {
+    lines: [call],
+  } = await server.store.reports.calls({
     orgs: ['org_test'],
     id: broken.headers.get('x-request-id') ?? '',
     most: 1,

@@ -101,7 +101,7 @@ for (const engine of engines)
       expect(await reports(store)).toEqual(before)
       return made
     }
-    const done = await pruneAll(store.prune, 2, turn)
+    const done = await pruneAll(store.prune, { months: 2, failureDays: 30 }, turn)
     expect(done).toEqual({
       details: sql === undefined ? 29 : 0,
       months: sql === undefined ? 0 : 2,
@@ -119,7 +119,9 @@ for (const engine of engines)
     await store.exports.exported([waiting])
     clock.at = at('2025-06-20T08:00')
     await store.prune.keepMonths()
-    expect((await pruneAll(store.prune, 2, async (step) => step())).details).toBe(3)
+    expect(
+      (await pruneAll(store.prune, { months: 2, failureDays: 30 }, async (step) => step())).details,
+    ).toBe(3)
     expect(await Promise.all(kept.map((id) => modelOf(store, id)))).toEqual([
       undefined,
       undefined,
@@ -218,7 +220,7 @@ test('reports look details up in their part, and read none whole', async () => {
   })
   expect(used?.requests).toBeGreaterThan(CALLS / 7)
   await other.reports.rollUp()
-  expect(await other.reports.calls({ orgs: ['o'], most: 100 })).toHaveLength(100)
+  expect((await other.reports.calls({ orgs: ['o'], most: 100 })).lines).toHaveLength(100)
   // A connection reports what it has read when it ends.
   await other.close()
   await Bun.sleep(200)

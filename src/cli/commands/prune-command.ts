@@ -15,11 +15,15 @@ export const pruneCommand = (program: Command): void => {
     .action((options: { months?: string; json?: boolean }) =>
       withDatabase(async ({ store, config }) => {
         const months = monthsOf(options.months) ?? config.gateway.keepDetails
-        const done = await pruneAll(store.prune, months, async (step) => {
-          const made = await step()
-          await Bun.sleep(REST_MS)
-          return made
-        })
+        const done = await pruneAll(
+          store.prune,
+          { months, failureDays: config.gateway.keepFailuresDays },
+          async (step) => {
+            const made = await step()
+            await Bun.sleep(REST_MS)
+            return made
+          },
+        )
         print(
           options.json,
           { details: done.details, months: done.months, others: done.rest },

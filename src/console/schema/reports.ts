@@ -16,7 +16,14 @@ export const overview = z
     requests_today: z.int(),
     by_day: z.array(z.object({ day: z.string(), model: z.string(), cost_usd: usd, requests: z.int() })),
     keys: z.array(z.object({ id: z.string(), label: z.string(), cost_usd: usd, requests: z.int() })),
-    attention: z.array(z.object({ kind: z.string(), text: z.string(), to: z.string() })),
+    attention: z.array(
+      z.object({
+        kind: z.string(),
+        text: z.string(),
+        to: z.string(),
+        search: z.record(z.string(), z.string()).optional(),
+      }),
+    ),
     has_keys: z.boolean(),
   })
   .meta({ id: 'ConsoleOverview' })

@@ -1,24 +1,46 @@
-/** Acts that show calls: listed, one by one, and with what was posted for them. Never any content. */
+/** Acts that show calls, however they ended: listed, one by one, and with what was posted for them. Never any content. */
 
 import { z } from 'zod'
+import { amount } from '../../core/body.ts'
 import { perMillionFromPico } from '../../core/money.ts'
-import { must, refuse } from '../../core/refusal.ts'
-import type { CallLine, Scope } from '../../store/reports/report-port.ts'
+import { invalid, must, type RefusalCode, refuse } from '../../core/refusal.ts'
+import { refusalTable } from '../../core/refusal-table.ts'
+import { outcomeOf } from '../../store/reports/call-page.ts'
+import type { CallLine, CallPlace, Scope } from '../../store/reports/call-port.ts'
 import { type Acting, act } from '../act.ts'
-import { count, isoOf, name } from '../read.ts'
+import { count, instant, isoOf, name } from '../read.ts'
 import { time, usd } from '../shown-key.ts'
 import { orgsOf, reachesAll } from '../who.ts'
 import { scopeMembers, scopeOf } from './scope.ts'
 
+const tried = z.object({
+  vendor: z.string(),
+  outcome: z.string(),
+  http_status: z.int().nullable().describe('What the vendor answered with'),
+  took_ms: z.int(),
+})
+
 const shape = {
   id: z.string(),
-  at: time,
+  at: time.describe('When it was charged, or refused'),
   key: z.object({ id: z.string(), label: z.string(), prefix: z.string() }),
   cost_usd: usd,
   refunded_usd: usd,
-  model: z.string().nullable().describe('null for a call that recovery charged'),
-  vendor: z.string().nullable(),
-  status: z.string().nullable(),
+  model: z.string().nullable().describe('null for a call that recovery charged, or that named none'),
+  vendor: z.string().nullable().describe('null if none was asked'),
+  status: z
+    .string()
+    .nullable()
+    .describe('How it ended; of calls that were not charged `refused`, `failed` or `client_gone`'),
+  code: z.string().nullable().describe('The error code, of calls that were not charged'),
+  http_status: z.int().nullable(),
+  reason: z.string().nullable().describe('What the code means'),
+  limit: z.string().nullable().describe('The limit that bound'),
+  limit_owner: z.string().nullable().describe('The key above that owns the limit'),
+  param: z.string().nullable().describe('The field that was at fault'),
+  endpoint: z.string().nullable().describe('Where it was asked, of calls that were not charged'),
+  attempts: z.array(tried).describe('Attempts at vendors that failed'),
+  prices: z.record(z.string(), z.string()).nullable().describe('USD per million units, by class'),
   estimated: z.boolean(),
   tokens: z.record(z.string(), z.int()).describe('Units by class'),
   took_ms: z.int().nullable(),
@@ -27,48 +49,130 @@ const shape = {
 const callShown = z.object(shape).meta({ id: 'Call' })
 export type CallShown = z.output<typeof callShown>
 
-const shown = ({ id, at, keyId, label, prefix, amount, refunded, detail }: CallLine): CallShown => ({
-  id,
-  at: isoOf(at),
-  key: { id: keyId, label, prefix },
-  cost_usd: amount,
-  refunded_usd: refunded,
-  model: detail?.model ?? null,
-  vendor: detail?.vendor ?? null,
-  status: detail?.ended ?? null,
-  estimated: detail?.estimated ?? false,
-  tokens: Object.fromEntries(Object.entries(detail?.usage ?? {}).filter(([, units]) => units > 0)),
-  took_ms: detail === undefined ? null : Math.round(detail.tookMs),
-  first_byte_ms: detail === undefined ? null : Math.round(detail.firstByteMs),
+const GONE = 'The caller left before the answer.'
+const meaningOf = (code: string): string =>
+  Object.hasOwn(refusalTable, code)
+    ? `${refusalTable[code as RefusalCode].meaning.split(/\.(?: |$)/)[0]}.`
+    : GONE
+
+const pricesOf = ({ detail }: CallLine): Readonly<Record<string, string>> | null => {
+  const prices = detail?.receipt?.prices
+  if (prices === undefined) return null
+  return Object.fromEntries(Object.entries(prices).map(([unit, price]) => [unit, perMillionFromPico(price)]))
+}
+
+/** What only calls that were not charged tell. */
+const failureShown = ({ failure }: CallLine) => ({
+  code: failure?.code ?? null,
+  http_status: failure?.status ?? null,
+  reason: failure === undefined ? null : meaningOf(failure.code),
+  limit: failure?.detail.limit ?? null,
+  limit_owner: failure?.detail.owner ?? null,
+  param: failure?.detail.param ?? null,
+  endpoint: failure?.detail.endpoint ?? null,
 })
+
+const shown = (line: CallLine): CallShown => {
+  const { id, at, keyId, label, prefix, amount: cost, refunded, detail, failure } = line
+  const times = detail ?? failure?.detail
+  return {
+    id,
+    at: isoOf(at),
+    key: { id: keyId, label, prefix },
+    cost_usd: cost,
+    refunded_usd: refunded,
+    model: (detail ?? failure)?.model ?? null,
+    vendor: (detail ?? failure)?.vendor ?? null,
+    status: detail === undefined && failure === undefined ? null : outcomeOf(line),
+    ...failureShown(line),
+    attempts: (detail?.tries ?? failure?.detail.tries ?? []).map(({ vendor, outcome, status, tookMs }) => ({
+      vendor,
+      outcome,
+      http_status: status ?? null,
+      took_ms: tookMs,
+    })),
+    prices: pricesOf(line),
+    estimated: detail?.estimated ?? false,
+    tokens: Object.fromEntries(Object.entries(detail?.usage ?? {}).filter(([, units]) => units > 0)),
+    took_ms: times === undefined ? null : Math.round(times.tookMs),
+    first_byte_ms: times?.firstByteMs === undefined ? null : Math.round(times.firstByteMs),
+  }
+}
+
+const CURSOR = /^(\d{1,15})\.(.+)$/
+
+/** A place in the list, as its cursor says it; anything else is the id of a call. */
+const placeIn = (before: string): CallPlace | string => {
+  const [, at, id] = CURSOR.exec(before) ?? []
+  return at === undefined || id === undefined ? before : { at: Number(at), id }
+}
+
+const text = z.string().min(1).max(200).optional()
+const USUAL = 50
+const MANY = 500
+export const CALLS_MOST = 10_000
+/** Who asks for many, for a file, waits longer for calls that a filter takes. */
+const LONG_MS = 5_000
 
 export const callList = act({
   name: 'call.list',
-  summary: 'The calls in reach that were charged, newest first.',
+  summary: 'The calls in reach, newest first: charged, refused and failed ones.',
   may: ['read', 'read_own'],
   changes: false,
   input: {
     ...scopeMembers,
-    before: z.string().optional().describe('Only calls before this one, by its id'),
-    limit: count(1, 500),
+    from: instant(' (in an address, its + is written %2B)').describe('Charged or refused from then on'),
+    to: instant(' (in an address, its + is written %2B)').describe('And before then'),
+    id: text.describe('Only the call with this request id'),
+    model: text,
+    vendor: text.describe('Also calls of which an attempt at it failed'),
+    status: text.describe(
+      '`ok`, `refused`, `failed`, `client_gone`, `vendor_failed` and so on; `not_ok` for all but `ok`',
+    ),
+    code: text.describe('The error code, or the HTTP status, of calls that were not charged'),
+    cost_from_usd: amount('must be an amount in USD').optional(),
+    cost_to_usd: amount('must be an amount in USD').optional(),
+    before: z
+      .string()
+      .max(300)
+      .optional()
+      .describe('Only calls before this place: `next` of a page, or the id of a call'),
+    limit: count(1, CALLS_MOST).describe(`The most rows; ${USUAL} if absent`),
   },
   shows: z
-    .object({ object: z.literal('list'), data: z.array(callShown), has_more: z.boolean() })
-    .meta({ id: 'CallList' }),
-  does: async (acting, { before, limit = 50, ...asked }) => {
-    const found = await acting.control.store.reports.calls({
-      ...(await scopeOf(acting, asked)),
-      ...(before === undefined ? {} : { before }),
-      most: limit + 1,
+    .object({
+      object: z.literal('list'),
+      data: z.array(callShown),
+      has_more: z.boolean().describe('Whether older calls were not looked at yet; a page may have few rows'),
+      next: z.string().nullable().describe('The `before` of the page after this one'),
     })
-    return { object: 'list' as const, data: found.slice(0, limit).map(shown), has_more: found.length > limit }
+    .meta({ id: 'CallList' }),
+  does: async (acting, asked) => {
+    const { before, limit = USUAL, from, to, id, model, vendor, status, code, ...more } = asked
+    const { cost_from_usd: costFrom, cost_to_usd: costTo, ...scope } = more
+    if (from !== undefined && to !== undefined && from > to)
+      throw invalid('from', "'from' must not be after 'to'.")
+    const { lines, next } = await acting.control.store.reports.calls({
+      ...(await scopeOf(acting, scope)),
+      ...(before === undefined ? {} : { before: placeIn(before) }),
+      ...(id === undefined ? {} : { id }),
+      ...{ from, to, only: { model, vendor, status, code, costFrom, costTo } },
+      most: limit,
+      ...(limit > MANY ? { searchMs: LONG_MS } : {}),
+    })
+    return {
+      object: 'list' as const,
+      data: lines.map(shown),
+      has_more: next !== undefined,
+      next: next === undefined ? null : `${next.at}.${next.id}`,
+    }
   },
 })
 
 const noSuchCall = () => refuse('not_found', 'There is no such call, or it is not yours.')
 
 const lineOf = async ({ control }: Acting, scope: Scope, id: string): Promise<CallLine | undefined> =>
-  (await control.store.reports.calls({ ...scope, id, most: 1 }))[0]
+  (await control.store.reports.calls({ ...scope, id, most: 1 })).lines[0]
 
 export const callGet = act({
   name: 'call.get',
@@ -113,15 +217,9 @@ export const callCharge = act({
         'not_found',
         `nothing was posted for '${call}'; take the id from the answer's X-Request-Id`,
       )
-    const prices = line?.detail?.receipt?.prices
     return {
       call: line === undefined ? null : shown(line),
-      prices:
-        prices === undefined
-          ? null
-          : Object.fromEntries(
-              Object.entries(prices).map(([unit, price]) => [unit, perMillionFromPico(price)]),
-            ),
+      prices: line === undefined ? null : pricesOf(line),
       posted: posted.map(({ kind, debit, credit, amount, note }) => ({
         kind,
         from: debit,

@@ -1,6 +1,6 @@
 /** Whose calls an act reads: those in reach, of one key, of one tenant, or of all tenants. */
 import { invalid } from '../../core/refusal.ts'
-import type { Scope } from '../../store/reports/report-port.ts'
+import type { Scope } from '../../store/reports/call-port.ts'
 import type { Acting } from '../act.ts'
 import { keyNamed, keyScope } from '../key-named.ts'
 import { flag, name } from '../read.ts'

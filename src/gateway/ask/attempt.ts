@@ -123,7 +123,7 @@ export const attempt = async <R extends VendorRequest, T>(
     if (current.status < 200 || current.status >= 300) {
       refusing = true
       const failed = await refused(gateway, task, deployment, current, steps.refused)
-      noteLost(gateway, trace, failed.outcome)
+      noteLost(gateway, trace, failed.outcome, current.status)
       return failed
     }
     const opened = await steps.open(current, request, deployment)

@@ -112,6 +112,7 @@ export const detailOf = (
     firstByteMs: Math.round(task.trace.firstByteMs ?? tookMs),
     ended,
   }
+  if (task.trace.tries !== undefined) detail.tries = task.trace.tries
   if (metered.cacheSaved !== undefined) detail.cacheSaved = String(metered.cacheSaved)
   if (metered.vendorCost !== undefined) detail.vendorCost = String(metered.vendorCost)
   if (receipts !== undefined) detail.receipt = factsOf(task, metered, answer.hash())

@@ -36,19 +36,23 @@ export const noteAnswered = (parts: AttemptParts, trace: Trace, nowMs = parts.cl
   noteStep(trace, 'ok', askedMs, nowMs)
 }
 
-/** An attempt failed. */
+/** An attempt failed; `status` is what the vendor answered with. */
 export const noteLost = (
   { clock, watch }: AttemptParts,
   trace: Trace,
   outcome: FailedAttempt['outcome'] | 'gone',
+  status?: number,
 ): void => {
-  const { askedMs } = trace
+  const { askedMs, vendor = '' } = trace
   trace.askedMs = undefined
   // It was not sent.
   if (askedMs === undefined) return
   const tookMs = clock.monotonicMs() - askedMs
   trace.lostMs += tookMs
-  watch.meters?.attempted(trace.vendor ?? '', outcome, tookMs)
+  watch.meters?.attempted(vendor, outcome, tookMs)
+  const tried = { vendor, outcome, tookMs: Math.round(tookMs) }
+  trace.tries ??= []
+  trace.tries.push(status === undefined ? tried : { ...tried, status })
   noteStep(trace, outcome, askedMs, askedMs + tookMs)
 }
 

@@ -184,11 +184,11 @@ export const answerRun = (gateway: Gateway, it: Waiting): Promise<Answer> => {
 const answerIn = async (gateway: Gateway, it: Waiting, mayAnswerLater: boolean): Promise<Answer> => {
   const { id, call, trace, ref } = it
   const { results: style, prefer } = call.media ?? { results: 'run' }
-  const { timeouts, runWaitMs } = gateway.options
-  const wantedMs = mayAnswerLater ? (prefer?.waitMs ?? runWaitMs) : timeouts.totalMs
-  const waitMs = Math.min(wantedMs, timeouts.totalMs)
+  const { totalMs } = gateway.options.timeouts
+  const waitMs = mayAnswerLater ? Math.min(prefer?.waitMs ?? gateway.options.runWaitMs, totalMs) : totalMs
   const run = await awaitRun(gateway, id, waitMs, mayAnswerLater ? 'stopped' : 'left')
   if (run === undefined) throw unavailable('The job is no longer known.')
+  trace.waits = true
   trace.vendor = run.facts?.vendor ?? trace.vendor ?? ''
   const applied = prefer === undefined || !mayAnswerLater ? {} : { 'preference-applied': prefer.said }
   if (style === 'gemini_operation') {

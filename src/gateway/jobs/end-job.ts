@@ -14,6 +14,7 @@ import { containsBytes, written } from '../answer/media-results.ts'
 import { measuredOf, storeOutputs } from '../answer/store-outputs.ts'
 import { watchVendorCost } from '../answer/vendor-cost.ts'
 import { billOf, chargedOf, detailOf, type Metered } from '../ask/bill.ts'
+import { noteFailedJob } from '../parts/failures.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import { wakeWaiting } from '../parts/jobs.ts'
 import { receiptFor } from '../parts/receipt.ts'
@@ -175,6 +176,7 @@ const end = async (gateway: Gateway, run: Run, facts: RunFacts | undefined, it: 
   const charged = it.settle === undefined ? 0n : least(it.settle.charge, run.hold)
   if (it.settle !== undefined && ended.state !== 'failed')
     meters?.jobCharged({ vendor: it.settle.detail.vendor, model: run.model }, it.settle.detail.usage, charged)
+  if (ended.state === 'failed') noteFailedJob(gateway, ended)
   log.info('a job ended', { call: run.id, model: run.model, ended: ended.state, charged })
   if (it.settle !== undefined && ended.state === 'failed')
     log.warn('a job was delivered after its money was freed; the house pays it', {

@@ -28,6 +28,7 @@ import type { PublicParts } from '../../transport/public-address.ts'
 import { VendorSockets } from '../../transport/vendor-sockets.ts'
 import type { VendorSetup } from '../../vendors/setup.ts'
 import { type Capacity, newCapacity } from './capacity.ts'
+import { type Failures, newFailures } from './failures.ts'
 import { type Faults, newFaults } from './faults.ts'
 import { createHouseRisk, type HouseRisk } from './house-risk.ts'
 import { type Jobs, newJobs } from './jobs.ts'
@@ -180,6 +181,7 @@ type Memory = {
   readonly guestRates: GuestRates
   readonly houseRisk: HouseRisk
   readonly faults: Faults
+  readonly failures: Failures
   /** Those on which vendors are asked for the turns of clients' sockets. */
   readonly vendorSockets: VendorSockets
 }
@@ -254,6 +256,7 @@ export const createGateway = (parts: GatewayParts): Gateway => ({
     guestRates: newGuestRates(),
     houseRisk: createHouseRisk(parts),
     faults: newFaults(),
+    failures: newFailures(parts),
     vendorSockets: new VendorSockets(),
   },
 })

@@ -49,7 +49,7 @@ export type Billed = Pick<Task, 'payer' | 'payment' | 'outputBound' | 'requestHa
   readonly key: Pick<Key, 'id' | 'walletId'>
   readonly model: Pick<Model, 'id' | 'vendor'>
   readonly hold: Pick<Hold, 'amount'>
-  readonly trace: Pick<Trace, 'callId' | 'startedMs' | 'vendor' | 'firstByteMs'>
+  readonly trace: Pick<Trace, 'callId' | 'startedMs' | 'vendor' | 'firstByteMs' | 'tries'>
 }
 
 export type Task = {

@@ -1,9 +1,10 @@
 /** The trace of one call: its identity, and what its log line and the answer's headers report. */
 import type { RateVerdict } from '../../book/contract.ts'
 import type { Nano } from '../../core/money.ts'
+import type { Refusal } from '../../core/refusal.ts'
 import type { Instant } from '../../core/time.ts'
 import type { Usage } from '../../core/usage.ts'
-import type { CallId } from '../../ledger/types.ts'
+import type { CallId, FailedTry } from '../../ledger/types.ts'
 import type { Key } from '../../tenancy/key.ts'
 import { rateWindows } from '../../tenancy/rates.ts'
 import type { SpanNote, SpanParent } from './spans.ts'
@@ -51,6 +52,12 @@ export type Trace = {
   cacheSaved?: Nano | undefined
   charged?: Nano
   ended?: string
+  /** Why it was refused. */
+  refusal?: Refusal
+  /** The attempts at vendors that failed. */
+  tries?: FailedTry[]
+  /** It only waits for a job, whose outcome is noted when that ends. */
+  waits?: boolean
   /** Whose share its places and bytes are taken from; see capacity.ts. */
   owner?: string
   /** Whose call it counts as; see capacity.ts. */

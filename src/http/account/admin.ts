@@ -12,7 +12,8 @@ import { keyChange, keyDelete, keyRotate } from '../../control/change-key.ts'
 import { configApply, configGet } from '../../control/house/config.ts'
 import { eventList } from '../../control/house/events.ts'
 import { modelInputs, modelList } from '../../control/house/models.ts'
-import { auditRun, rollUp, setupGet, systemGet, vendorList } from '../../control/house/system.ts'
+import { auditRun, rollUp, setupGet, systemGet } from '../../control/house/system.ts'
+import { vendorList } from '../../control/house/vendors.ts'
 import { keyCreate, keyGet, keyList, keyUsage } from '../../control/keys.ts'
 import {
   checkMachine,

@@ -1,6 +1,7 @@
 /** Rows of the control plane for callers with a key: each is an address and the act that it performs. */
 import { keyChange, keyDelete } from '../../control/change-key.ts'
 import { keyCreate, keyGet, keyList, keyUsage } from '../../control/keys.ts'
+import { callGet, callList } from '../../control/reports/calls.ts'
 import { callReceipt } from '../../control/reports/receipts.ts'
 import { usageReport } from '../../control/reports/usage.ts'
 import { whoIsKey } from '../../control/who.ts'
@@ -31,6 +32,8 @@ const params = { token: 'key' }
 /** The specification’s address takes no `limit`. */
 const usageFilters = ['key', 'tenant', 'tenants', 'model', 'vendor', 'status', 'sort', 'top'] as const
 
+const callFilters = Object.keys(callList.input).filter((name) => name !== 'organisation')
+
 export const controlRows: readonly ActRow[] = [
   {
     method: 'GET',
@@ -40,6 +43,22 @@ export const controlRows: readonly ActRow[] = [
     act: usageReport,
     query: ['from', 'to', 'group_by', 'own', ...usageFilters],
     data: 'Usage',
+    counts: 'report',
+  },
+  {
+    method: 'GET',
+    path: '/v1/calls',
+    summary:
+      'The calls of this key and of all below it, newest first: charged, refused and failed ones; with `own=true` only its own.',
+    act: callList,
+    query: callFilters,
+    counts: 'report',
+  },
+  {
+    method: 'GET',
+    path: '/v1/calls/:call',
+    summary: 'One call of this key or of one below it, by its request id.',
+    act: callGet,
     counts: 'report',
   },
   {

@@ -5,7 +5,7 @@ import { refusalTable } from '../../core/refusal-table.ts'
 import { refusalFor } from '../../gateway/answer/refusal-for.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
 import type { Trace } from '../../gateway/parts/trace.ts'
-import { endCall } from '../app.ts'
+import { endRefused } from '../app.ts'
 
 /** What a vendor's error in mid-answer is. */
 const BROKEN = 'upstream_error'
@@ -44,9 +44,8 @@ export const wrappedError = (data: string): string => {
 }
 
 /** A request ends with what was thrown: it is counted, and has its line in the log. */
-export const endRefused = (gateway: Gateway, trace: Trace, thrown: unknown): Refusal => {
+export const endThrown = (gateway: Gateway, trace: Trace, thrown: unknown): Refusal => {
   const refusal = refusalFor(gateway, trace, thrown)
-  trace.ended = refusal.code
-  endCall(gateway, trace, refusal.status)
+  endRefused(gateway, trace, refusal)
   return refusal
 }

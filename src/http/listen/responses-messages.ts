@@ -21,7 +21,7 @@ import { eventSplitter } from '../../transport/event-stream.ts'
 import { afterTurn } from '../answer/after-turn.ts'
 import { endCall } from '../app.ts'
 import { termsOfMessage } from '../request/socket-terms.ts'
-import { endRefused, newSocket, refusedEvent, wrappedError } from './responses-errors.ts'
+import { endThrown, newSocket, refusedEvent, wrappedError } from './responses-errors.ts'
 import {
   asIncoming,
   closeWhenIdle,
@@ -78,7 +78,7 @@ const steer = async ({ gateway, socket, message, trace }: Turn): Promise<void> =
     return steering.accept(message, `steer_${trace.callId.replaceAll('-', '')}`)
   }
   const event = await accepted().catch((thrown: unknown) =>
-    steering.refuse(message, endRefused(gateway, trace, thrown)),
+    steering.refuse(message, endThrown(gateway, trace, thrown)),
   )
   await send(gateway, socket, event)
 }
@@ -259,7 +259,7 @@ const tellRefused = async (
   { gateway, socket, lane, trace }: Pick<Turn, 'gateway' | 'socket' | 'lane' | 'trace'>,
   thrown: unknown,
 ): Promise<Refusal> => {
-  const refusal = endRefused(gateway, trace, thrown)
+  const refusal = endThrown(gateway, trace, thrown)
   await send(gateway, socket, inLaneOf(lane, refusedEvent(refusal, trace.callId)))
   return refusal
 }

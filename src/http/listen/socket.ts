@@ -9,7 +9,7 @@ import { whoCalls } from '../../gateway/enter/incoming.ts'
 import { takeSocket } from '../../gateway/parts/capacity.ts'
 import type { Gateway, Present } from '../../gateway/parts/gateway.ts'
 import type { From } from '../../gateway/parts/trace.ts'
-import { endCall } from '../app.ts'
+import { endRefused } from '../app.ts'
 import { openSockets } from '../request/open-sockets.ts'
 import { termsOfUpgrade } from '../request/socket-terms.ts'
 import { checkHost, readHeaders } from '../route/headers.ts'
@@ -81,8 +81,7 @@ export const admitSocket = async (
 export const refusedSocket = (gateway: Gateway, protocol: Protocol, thrown: unknown): Response => {
   const trace = newTraceOf(gateway, protocol)
   const refusal = refusalFor(gateway, trace, thrown)
-  trace.ended = refusal.code
-  endCall(gateway, trace, refusal.status)
+  endRefused(gateway, trace, refusal)
   return Response.json(refusalBody(refusal, trace.callId), {
     status: refusal.status,
     headers: { ...refusal.headers, 'x-request-id': trace.callId },
@@ -108,8 +107,7 @@ export const socketHandlers = (present: Present, all = new Set<Socket>()) => {
       const { terms, protocol } = socket.data
       if (!(terms instanceof Refusal)) return sockets.opened(socket)
       const trace = newTraceOf(gateway, protocol)
-      trace.ended = terms.code
-      endCall(gateway, trace, terms.status)
+      endRefused(gateway, trace, terms)
       socket.send(JSON.stringify(protocol.refused(terms, trace.callId)))
       socket.close(POLICY_VIOLATION, terms.code)
     },

@@ -14,7 +14,7 @@ import type { Gateway } from '../../gateway/parts/gateway.ts'
 import type { Trace } from '../../gateway/parts/trace.ts'
 import { eventSplitter } from '../../transport/event-stream.ts'
 import { afterTurn } from '../answer/after-turn.ts'
-import { endCall } from '../app.ts'
+import { endCall, endRefused } from '../app.ts'
 import { termsOfMessage } from '../request/socket-terms.ts'
 import {
   asIncoming,
@@ -51,8 +51,7 @@ const tellRefused = async (
   id: SocketId,
   { trace, refusal }: Refused,
 ): Promise<void> => {
-  trace.ended = refusal.code
-  endCall(gateway, trace, refusal.status)
+  endRefused(gateway, trace, refusal)
   await send(gateway, socket, { id, type: 'error', ...refusalBody(refusal, trace.callId) })
 }
 

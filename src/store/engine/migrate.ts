@@ -50,8 +50,9 @@ import cacheSumsPostgres from '../migrations/0036-cache-sums.postgres.sql' with 
 import cacheSums from '../migrations/0036-cache-sums.sql' with { type: 'text' }
 import cacheSumsSqlite from '../migrations/0036-cache-sums.sqlite.sql' with { type: 'text' }
 import background from '../migrations/0037-background.sql' with { type: 'text' }
-import billers from '../migrations/0048-billers.sql' with { type: 'text' }
-import bills from '../migrations/0049-bills.sql' with { type: 'text' }
+import failedCalls from '../migrations/0038-failed-calls.sql' with { type: 'text' }
+import billers from '../migrations/0039-billers.sql' with { type: 'text' }
+import bills from '../migrations/0040-bills.sql' with { type: 'text' }
 import { type Engine, once, type Row, type Run, statement } from './engine.ts'
 import { countOf, textOf } from './row.ts'
 
@@ -140,8 +141,9 @@ export const migrations: readonly Migration[] = [
     adds: true,
   },
   { version: 37, name: 'background', common: background, own: {}, adds: true },
-  { version: 48, name: 'billers', common: billers, own: {}, adds: true },
-  { version: 49, name: 'bills', common: bills, own: {}, adds: true },
+  { version: 38, name: 'failed-calls', common: failedCalls, own: {}, adds: true },
+  { version: 39, name: 'billers', common: billers, own: {}, adds: true },
+  { version: 40, name: 'bills', common: bills, own: {}, adds: true },
 ]
 
 /** The text of a migration as an engine runs it. */

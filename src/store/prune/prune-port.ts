@@ -35,7 +35,8 @@ export type PruneStore = {
   pruneDetails(before: Instant, after: CallId, most: number): Promise<PrunedDetails>
   /**
    * Deletes at most this many of each kind: ended attempts to sign in, sessions and links; and from before the instant,
-   * unpaid checkouts and x402 payments that moved no money. Returns the number of the kind that had most.
+   * unpaid checkouts and x402 payments that moved no money; and what failed more than so many days ago. Returns the number
+   * of the kind that had most.
    */
-  pruneRest(before: Instant, most: number): Promise<number>
+  pruneRest(before: Instant, failureDays: number, most: number): Promise<number>
 }

@@ -78,7 +78,7 @@ const pruneDetails = async (engine: Engine, before: Instant, after: CallId, most
 type Old = { readonly table: string; readonly key: string; readonly where: string; readonly value: Value }
 
 /** Other old rows `x`, which nobody needs from then on. */
-const oldRows = (before: Instant, ended: Instant): readonly Old[] => {
+const oldRows = (before: Instant, ended: Instant, failed: Instant): readonly Old[] => {
   const endedText = new Date(ended).toISOString()
   return [
     // Counters of the previous version have no time.
@@ -98,6 +98,8 @@ const oldRows = (before: Instant, ended: Instant): readonly Old[] => {
       value: before,
     },
     { table: 'x402_payment', key: 'id', where: `x.state = 'failed' and x.created_at < $1`, value: before },
+    { table: 'failed_call', key: 'call_id', where: 'x.call_id < $1', value: leastId(failed) },
+    { table: 'failed_day', key: 'slot', where: 'x.day < $1', value: failed },
   ]
 }
 
@@ -105,8 +107,14 @@ const oldRows = (before: Instant, ended: Instant): readonly Old[] => {
 const ENDED_KEPT_MS = DAY_MS
 
 /** Searched without blocking writers, and deleted by key if they are still old. */
-const pruneRest = async (engine: Engine, before: Instant, most: number): Promise<number> => {
-  const rows = oldRows(before, (await clockOf(engine)) - ENDED_KEPT_MS)
+const pruneRest = async (
+  engine: Engine,
+  before: Instant,
+  failureDays: number,
+  most: number,
+): Promise<number> => {
+  const now = await clockOf(engine)
+  const rows = oldRows(before, now - ENDED_KEPT_MS, now - failureDays * DAY_MS)
   const found = await engine.batch(
     'reading',
     rows.map(({ table, key, where, value }) =>
@@ -130,5 +138,5 @@ export const pruneStore = (engine: Engine): PruneStore => ({
   dropMonths: (before) => dropMonths(engine, before),
   endDetails: (months) => endDetails(engine, months),
   pruneDetails: (before, after, most) => pruneDetails(engine, before, after, most),
-  pruneRest: (before, most) => pruneRest(engine, before, most),
+  pruneRest: (before, failureDays, most) => pruneRest(engine, before, failureDays, most),
 })

@@ -1,12 +1,15 @@
 /**
- * Calls as rows for people: money from the ledger, the rest from the detail stored beside it. Content is never stored.
+ * Calls as rows for people: charged ones from the ledger, with the detail stored beside them; refused and failed ones from
+ * the journal of outcomes. Content is never stored.
  */
 import { isObject, parseJson } from '../../core/json-body.ts'
 import { readDetail } from '../../ledger/read-detail.ts'
+import { failureRows } from '../calls/failure-store.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
-import { type Engine, once, type Row, type Statement, statement, type Value } from '../engine/engine.ts'
+import { type Engine, type Row, type Statement, statement, type Value } from '../engine/engine.ts'
 import { textOf } from '../engine/row.ts'
-import type { CallLine, CallQuery, Scope } from './report-port.ts'
+import { leastId } from '../months/call-ids.ts'
+import type { CallLine, CallPlace, CallQuery, Scope } from './call-port.ts'
 
 const calls = rowsOf({
   id: text('id'),
@@ -19,11 +22,46 @@ const calls = rowsOf({
 })
 const details = rowsOf({ detail: maybe(text('detail')) })
 
-const lineOf = (row: Row): CallLine => {
+const chargedOf = (row: Row): CallLine => {
   const written = details.read(row).detail
   const value = written === undefined ? undefined : parseJson(written)
   const detail = isObject(value) ? readDetail(value) : undefined
   return { ...calls.read(row), ...(detail === undefined ? {} : { detail }) }
+}
+
+const failedOf = (row: Row): CallLine => {
+  const { id: _id, keyId: _key, at: _at, ...failure } = failureRows.read(row)
+  return { ...calls.read(row), failure }
+}
+
+/** Where calls are read from. */
+export type Source = {
+  readonly table: string
+  readonly ref: string
+  readonly test: string
+  readonly lineOf: (row: Row) => CallLine
+  /** What a line needs of the rows `n`, and what they are joined with. */
+  readonly shows: (engine: Engine) => readonly [columns: string, joined: string]
+}
+
+export const charged: Source = {
+  table: 'transfer',
+  ref: 'ref',
+  test: `t.kind = 'usage'`,
+  lineOf: chargedOf,
+  shows: ({ dialect }) => [
+    `n.amount, d.detail,
+     coalesce((select cast(sum(r.amount) as bigint) from transfer r where r.of_call = n.ref), 0) as refunded`,
+    dialect.leftOne('usage_detail', 'd', 'call_id', 'n.ref'),
+  ],
+}
+
+export const failed: Source = {
+  table: 'failed_call',
+  ref: 'call_id',
+  test: '1 = 1',
+  lineOf: failedOf,
+  shows: () => ['n.model, n.vendor, n.code, n.status, n.detail, 0 as amount, 0 as refunded', ''],
 }
 
 export type Bind = (value: Value) => string
@@ -55,18 +93,24 @@ export const scopeTests = (
 /** How many parts of a union one select has: SQLite takes at most 500. */
 const UNION_MOST = 200
 
-const shown = ({ dialect }: Engine, from: string, order: string): string =>
-  `select n.ref as id, n.at, n.key_id, k.label, k.prefix, n.amount, d.detail,
-     coalesce((select cast(sum(r.amount) as bigint) from transfer r where r.of_call = n.ref), 0) as refunded
-   from ${from} join api_key k on k.id = n.key_id ${dialect.leftOne('usage_detail', 'd', 'call_id', 'n.ref')} order by ${order}`
+/** One look: the newest calls of a source before a place. */
+export type Look = CallQuery & { readonly place: CallPlace | undefined }
 
-/** Calls before the one that the query names, in the same order. */
-const earlier = ({ before }: CallQuery, bind: Bind): string =>
-  before === undefined
-    ? '1 = 1'
-    : `(t.at, t.ref) < (select b.at, b.ref from transfer b where b.kind = 'usage' and b.ref = ${bind(before)})`
+const shown = (engine: Engine, { ref, shows }: Source, from: string, order: string): string => {
+  const [columns, joined] = shows(engine)
+  return `select n.${ref} as id, n.at, n.key_id, k.label, k.prefix, ${columns}
+   from ${from} join api_key k on k.id = n.key_id ${joined} order by ${order}`
+}
 
-const NEWEST_FIRST = 't.at desc, t.ref desc'
+/** Calls before the place and within the span, where they are in the order of time. */
+const within = ({ ref }: Source, { place, from }: Look, bind: Bind): string =>
+  [
+    '1 = 1',
+    ...(place === undefined ? [] : [`(t.at, t.${ref}) < (${bind(place.at)}, ${bind(place.id)})`]),
+    ...(from === undefined ? [] : [`t.at >= ${bind(from)}`]),
+  ].join(' and ')
+
+const newestFirst = (row: string, { ref }: Source): string => `${row}.at desc, ${row}.${ref} desc`
 
 /** The keys that can have a call on the page, and the time before which none of its calls lies. */
 type Busiest = { readonly keys: readonly string[]; readonly since: number }
@@ -75,23 +119,23 @@ type Busiest = { readonly keys: readonly string[]; readonly since: number }
  * The keys with the newest last calls, at most as many as the page has rows. That is one look into the index of keys
  * and time per key, however many calls there are, of these keys or of others.
  */
-const busiest = async (engine: Engine, query: CallQuery): Promise<Busiest> => {
+export const busiest = (source: Source, look: Look): Statement => {
   const params: Value[] = []
   const bind: Bind = (value) => `$${params.push(value)}`
-  const newest = `select cast(t.at as text) || ' ' || t.ref from transfer t
-    where t.key_id = k.id and t.kind = 'usage' and ${earlier(query, bind)} order by ${NEWEST_FIRST} limit 1`
-  const tests = ['1 = 1', ...scopeTests(query, bind)].join(' and ')
-  const rows = await once(
-    engine,
-    'reading',
-    statement(
-      `select k.id, coalesce((${newest}), '') as place from api_key k left join key_note o on o.key_id = k.id
-       where ${tests} order by place desc limit ${bind(query.most)}`,
-      ...params,
-    ),
+  const { table, ref, test } = source
+  const newest = `select cast(t.at as text) || ' ' || t.${ref} from ${table} t
+    where t.key_id = k.id and ${test} and ${within(source, look, bind)} order by ${newestFirst('t', source)} limit 1`
+  const tests = ['1 = 1', ...scopeTests(look, bind)].join(' and ')
+  return statement(
+    `select k.id, coalesce((${newest}), '') as place from api_key k left join key_note o on o.key_id = k.id
+     where ${tests} order by place desc limit ${bind(look.most)}`,
+    ...params,
   )
+}
+
+export const busiestIn = (rows: readonly Row[], { most }: Look): Busiest => {
   const used = rows.filter((row) => textOf(row, 'place') !== '')
-  const last = used.length < query.most ? undefined : used.at(-1)
+  const last = used.length < most ? undefined : used.at(-1)
   return {
     keys: used.map((row) => textOf(row, 'id')),
     since: last === undefined ? 0 : Number(textOf(last, 'place').split(' ')[0]),
@@ -106,43 +150,40 @@ const united = (parts: readonly string[]): string =>
     .join(' union all ')
 
 /** The newest calls of each key, by the index of keys and time; the newest of all of them are shown. */
-const ofKeys = (engine: Engine, query: CallQuery, { keys, since }: Busiest): Statement => {
+export const ofKeys = (engine: Engine, source: Source, look: Look, { keys, since }: Busiest): Statement => {
   const params: Value[] = []
   const bind: Bind = (value) => `$${params.push(value)}`
-  const [test, from, most] = [earlier(query, bind), bind(since), bind(query.most)]
+  const { table, test } = source
+  const [tests, from, most] = [within(source, look, bind), bind(since), bind(look.most)]
   const each = keys.map(
-    (key) => `select * from (select t.ref, t.at, t.key_id, t.amount from transfer t
-      where t.key_id = ${bind(key)} and t.kind = 'usage' and t.at >= ${from} and ${test}
-      order by ${NEWEST_FIRST} limit ${most}) s`,
+    (key) => `select * from (select t.* from ${table} t
+      where t.key_id = ${bind(key)} and ${test} and t.at >= ${from} and ${tests}
+      order by ${newestFirst('t', source)} limit ${most}) s`,
   )
-  const newest = `(select * from (${united(each)}) t order by ${NEWEST_FIRST} limit ${most}) n`
-  return statement(shown(engine, newest, 'n.at desc, n.ref desc'), ...params)
+  const newest = `(select * from (${united(each)}) t order by ${newestFirst('t', source)} limit ${most}) n`
+  return statement(shown(engine, source, newest, newestFirst('n', source)), ...params)
 }
+
+/** A call is charged at most so long after its id was made, as far as a search for a time goes. */
+const LATE_MS = 86_400_000
 
 /**
  * One call by its id, or the newest calls of all organisations: ids grow with time, so they are read backwards from the
  * last. A cross join keeps SQLite from going by key, which would read all calls in order to sort them.
  */
-const ofAll = (engine: Engine, query: CallQuery): Statement => {
+export const ofAll = (engine: Engine, source: Source, look: Look): Statement => {
   const params: Value[] = []
   const bind: Bind = (value) => `$${params.push(value)}`
+  const { table, ref, test } = source
+  const { place, from, id, most } = look
   const tests = [
-    `t.kind = 'usage'`,
-    ...scopeTests(query, bind),
-    ...(query.id === undefined ? [] : [`t.ref = ${bind(query.id)}`]),
+    test,
+    ...scopeTests(look, bind),
+    ...(place === undefined ? [] : [`t.${ref} < ${bind(place.id)}`]),
+    ...(from === undefined ? [] : [`t.${ref} >= ${bind(leastId(from - LATE_MS))}`]),
+    ...(id === undefined ? [] : [`t.${ref} = ${bind(id)}`]),
   ]
-  const newest = `(select t.ref, t.at, t.key_id, t.amount from transfer t cross join api_key k left join key_note o on o.key_id = k.id
-    where k.id = t.key_id and ${tests.join(' and ')} order by t.ref desc limit ${bind(query.most)}) n`
-  return statement(shown(engine, newest, 'n.ref desc'), ...params)
-}
-
-export const callLines = async (engine: Engine, query: CallQuery): Promise<readonly CallLine[]> => {
-  const some =
-    query.orgs !== 'all' || (query.keyId ?? query.tree ?? query.madeBy ?? query.tenant) !== undefined
-  const byKey = query.id === undefined && some
-  const found = byKey ? await busiest(engine, query) : undefined
-  if (found?.keys.length === 0) return []
-  return (
-    await once(engine, 'reading', found === undefined ? ofAll(engine, query) : ofKeys(engine, query, found))
-  ).map(lineOf)
+  const newest = `(select t.* from ${table} t cross join api_key k left join key_note o on o.key_id = k.id
+    where k.id = t.key_id and ${tests.join(' and ')} order by t.${ref} desc limit ${bind(most)}) n`
+  return statement(shown(engine, source, newest, `n.${ref} desc`), ...params)
 }

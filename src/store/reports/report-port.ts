@@ -1,8 +1,8 @@
 /** The store's port for the console's reports: keys with what they spent, calls, use, movements of money. */
 import type { Nano } from '../../core/money.ts'
 import type { Instant } from '../../core/time.ts'
-import type { UsageDetail } from '../../ledger/types.ts'
 import type { Key, KeyId, WalletId } from '../../tenancy/key.ts'
+import type { CallPage, CallQuery, FailureLine, FailureQuery, Scope } from './call-port.ts'
 
 /** A key with its counters. `spent` counts keys below it, as its caps do. */
 export type KeyLine = {
@@ -52,40 +52,6 @@ export type KeyLineQuery = {
   /** Only keys that a cap has stopped, or nearly has. */
   readonly nearCap?: boolean
   readonly after?: KeyId
-  readonly most: number
-}
-
-/** What a report is about: the calls of organisations, or of one person's or some keys'. */
-export type Scope = {
-  /** Of these organisations. Required, so that nobody reads others' calls by forgetting it. */
-  readonly orgs: readonly string[] | 'all'
-  readonly madeBy?: string
-  readonly keyId?: KeyId
-  /** Only calls of this key and of all below it. */
-  readonly tree?: KeyId
-  /** Only calls of keys below others. */
-  readonly tenants?: boolean
-  /** Only calls of one tenant's keys, and of keys below them. */
-  readonly tenant?: KeyId
-}
-
-export type CallLine = {
-  readonly id: string
-  readonly at: Instant
-  readonly keyId: KeyId
-  readonly label: string
-  readonly prefix: string
-  readonly amount: Nano
-  /** How much of it was given back. */
-  readonly refunded: Nano
-  /** Absent for calls that recovery charged, and if it was deleted. */
-  readonly detail?: UsageDetail
-}
-
-export type CallQuery = Scope & {
-  /** Only calls before this one, by its id. */
-  readonly before?: string
-  readonly id?: string
   readonly most: number
 }
 
@@ -242,8 +208,10 @@ export type ReportStore = {
   keysAround(
     query: KeyAroundQuery,
   ): Promise<{ readonly replaces?: KeyAround; readonly replacedBy?: KeyAround }>
-  /** By the time of their charge, newest first. */
-  calls(query: CallQuery): Promise<readonly CallLine[]>
+  /** Charged, refused and failed calls. */
+  calls(query: CallQuery): Promise<CallPage>
+  /** The most first. Exact, also where rows were not kept. */
+  failures(query: FailureQuery): Promise<readonly FailureLine[]>
   /** Equal to the ledger to the nano-dollar, however much is rolled up. */
   usage(query: ReportQuery): Promise<readonly ReportLine[]>
   /** The same, with the sum of all groups, including those that `most` leaves out. */

@@ -2,7 +2,8 @@
 import { type Engine, once, statement } from '../engine/engine.ts'
 import { textOf } from '../engine/row.ts'
 import { accountLines, walletsOnly } from './account-lines.ts'
-import { callLines } from './call-lines.ts'
+import { callPage } from './call-page.ts'
+import { failureLines } from './failure-lines.ts'
 import { keyLines, keysAround } from './key-lines.ts'
 import { movementsOf } from './movements.ts'
 import { giftLine, processLines } from './process-lines.ts'
@@ -14,7 +15,8 @@ import { usageTop } from './usage-top.ts'
 export const reportStore = (engine: Engine): ReportStore => ({
   keys: (query) => keyLines(engine, query),
   keysAround: (query) => keysAround(engine, query),
-  calls: (query) => callLines(engine, query),
+  calls: (query) => callPage(engine, query),
+  failures: (query) => failureLines(engine, query),
   usage: (query) => usageLines(engine, query),
   usageTop: (query) => usageTop(engine, query),
   usageAndTotal: (query) => usageAndTotal(engine, query),

@@ -1,23 +1,146 @@
-/** All calls of the organisation, live. */
-import { Switch } from '@mantine/core'
-import { useSearch } from '@tanstack/react-router'
+/** All calls of the organisation, live, however they ended: filtered by what the page's address says, as a file too. */
+import { Box, Button, Group, NativeSelect, Switch, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { CallTable } from '../parts/money/call-table.tsx'
+import { queryOf } from '../parts/api.ts'
+import { CallList } from '../parts/money/call-table.tsx'
 import { PageHead, Panel } from '../parts/ui.tsx'
+import { DAY, dayOf } from '../parts/usage-view.ts'
+import { type Query, useView } from '../parts/use-view.ts'
+
+const outcomes = {
+  '': 'Any',
+  not_ok: 'Not OK',
+  ok: 'OK',
+  refused: 'Refused',
+  failed: 'Failed',
+  client_gone: 'Caller left',
+  vendor_failed: 'Vendor failed',
+  cost_ceiling: 'Cost ceiling',
+  deadline: 'Deadline',
+} as const
+
+/** Filters that other pages set; each has a button that removes it. */
+const fromElsewhere = { key: 'key', tenant: 'tenant' } as const
+
+/** An address may say anything. */
+const dayIn = (text = ''): string => (Number.isNaN(Date.parse(text)) ? '' : text)
+
+/** What the server is asked: the last day counts in full. */
+const askedBy = ({ before: _before, call: _call, ...query }: Query): Query => {
+  const [from, to] = [dayIn(query.from), dayIn(query.to)]
+  const names = ['key', 'tenant', 'own', 'id', 'status', 'code', 'model', 'vendor', 'cost_from_usd'] as const
+  return {
+    ...Object.fromEntries(names.map((name) => [name, query[name] === '' ? undefined : query[name]])),
+    from: from === '' ? undefined : from,
+    to: to === '' ? undefined : dayOf(Date.parse(to) + DAY),
+  }
+}
+
+type FieldProps = {
+  readonly label: string
+  readonly placeholder?: string
+  readonly value: string | undefined
+  readonly width: number
+  readonly onChange: (value: string) => void
+}
+
+/** A filter that counts once it is left or Enter is pressed: half a name finds nothing. */
+const Field = ({ label, placeholder = 'any', value = '', width, onChange }: FieldProps) => {
+  const [typed, setTyped] = useState(value)
+  return (
+    <TextInput
+      label={label}
+      placeholder={placeholder}
+      w={width}
+      value={typed}
+      onChange={(event) => setTyped(event.currentTarget.value)}
+      onBlur={() => typed.trim() !== value && onChange(typed.trim())}
+      onKeyDown={(event) => event.key === 'Enter' && onChange(typed.trim())}
+    />
+  )
+}
+
+const Filters = ({ query, show }: { query: Query; show: (change: Query) => void }) => {
+  const field = (name: string, label: string, width: number, placeholder?: string) => (
+    <Field
+      key={`${name} ${query[name] ?? ''}`}
+      value={query[name]}
+      onChange={(value) => show({ [name]: value })}
+      {...{ label, width, ...(placeholder === undefined ? {} : { placeholder }) }}
+    />
+  )
+  const day = (name: 'from' | 'to', label: string) => (
+    <TextInput
+      label={label}
+      type="date"
+      w={142}
+      value={dayIn(query[name])}
+      onChange={(event) => show({ [name]: event.currentTarget.value })}
+    />
+  )
+  return (
+    <Group align="flex-end" gap="xs">
+      {field('id', 'Request id', 150, 'X-Request-Id')}
+      <NativeSelect
+        label="Outcome"
+        value={query.status ?? ''}
+        data={Object.entries(outcomes).map(([value, label]) => ({ value, label }))}
+        onChange={(event) => show({ status: event.currentTarget.value })}
+      />
+      {field('code', 'Code', 95, 'e.g. 402')}
+      {field('model', 'Model', 150)}
+      {field('vendor', 'Vendor', 100)}
+      {field('cost_from_usd', 'Cost from', 80, 'USD')}
+      {day('from', 'From (UTC)')}
+      {day('to', 'To')}
+    </Group>
+  )
+}
 
 export const Calls = () => {
-  const { key }: { key?: string } = useSearch({ strict: false })
+  const { query, show } = useView('/calls')
   const [live, setLive] = useState(true)
+  const [isOpen, setOpen] = useState(false)
+  const asked = askedBy(query)
+  /** Another filter has pages of its own. */
+  const filter = (change: Query) => show({ ...change, before: '' })
   return (
     <>
       <PageHead
         title="Calls"
-        about="One row for each charged call: what it used, cost and took. What was asked and answered is never kept."
+        about="One row for each call, charged, refused or failed: what it used, cost and took, or why not. What was asked and answered is never kept."
       >
         <Switch label="Live" checked={live} onChange={(event) => setLive(event.currentTarget.checked)} />
+        <Button component="a" variant="default" href={`/console/api/calls.csv${queryOf(asked)}`} download>
+          Download CSV
+        </Button>
       </PageHead>
       <Panel>
-        <CallTable keyId={key} live={live} />
+        <Button variant="default" size="xs" mb="md" hiddenFrom="sm" onClick={() => setOpen(!isOpen)}>
+          {isOpen ? 'Hide filters' : 'Filters'}
+        </Button>
+        <Box mb="md" {...(isOpen ? {} : { visibleFrom: 'sm' })}>
+          <Filters query={query} show={filter} />
+        </Box>
+        {Object.entries(fromElsewhere).map(([name, what]) =>
+          (query[name] ?? '') === '' ? null : (
+            <Text size="sm" mb="md" key={name}>
+              Only the {what} <span className="mono">{query[name]}</span>.{' '}
+              <Button size="compact-xs" variant="default" onClick={() => filter({ [name]: '', own: '' })}>
+                All {what}s
+              </Button>
+            </Text>
+          ),
+        )}
+        <CallList
+          asked={asked}
+          withKey
+          live={live}
+          before={query.before}
+          go={(before) => show({ before })}
+          opened={query.call}
+          open={(call) => show({ call })}
+        />
       </Panel>
     </>
   )

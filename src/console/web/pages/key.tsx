@@ -10,7 +10,7 @@ import { countText } from '../parts/format.ts'
 import { LimitsForm, limitsOf, textsOf } from '../parts/keys/limits-form.tsx'
 import { type NewKeyShown, ShownOnce } from '../parts/keys/new-key.tsx'
 import { SubChoice } from '../parts/keys/sub-choice.tsx'
-import { CallTable } from '../parts/money/call-table.tsx'
+import { AllCalls, CallTable } from '../parts/money/call-table.tsx'
 import { useOneAtATime } from '../parts/one-at-a-time.ts'
 import { CapBar, Copy, Failed, Figure, PageHead, Panel, State, When } from '../parts/ui.tsx'
 import { UnreadPage } from '../parts/unread.tsx'
@@ -283,8 +283,8 @@ export const KeyPage = () => {
           </Figure>
         </SimpleGrid>
         {mayChange && row.status !== 'deleted' && <Edit key={row.id} row={row} />}
-        <Panel title="Newest calls">
-          <CallTable keyId={row.id} live />
+        <Panel title="Newest calls" action={<AllCalls of={{ key: row.id }} />}>
+          <CallTable asked={{ key: row.id, own: 'true' }} live />
         </Panel>
       </Stack>
     </>

@@ -99,13 +99,13 @@ const Attention = ({ list }: { list: OverviewShown['attention'] }) => (
   <Panel title="Needs attention">
     {list.length === 0 ? (
       <Text c="dimmed" size="sm">
-        Nothing. Keys are within their caps and the wallet is funded.
+        Nothing. Keys are within their caps, the wallet is funded, and calls are answered.
       </Text>
     ) : (
       <List spacing="xs" size="sm">
-        {list.map(({ text, to }) => (
+        {list.map(({ text, to, search = {} }) => (
           <List.Item key={text}>
-            <Anchor component={Link} to={to} size="sm">
+            <Anchor component={Link} to={to} search={search as never} size="sm">
               {text}
             </Anchor>
           </List.Item>

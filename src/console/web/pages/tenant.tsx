@@ -8,7 +8,7 @@ import { Confirm } from '../parts/confirm.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { countText } from '../parts/format.ts'
 import { KeyTable } from '../parts/keys/key-table.tsx'
-import { CallTable } from '../parts/money/call-table.tsx'
+import { AllCalls, CallTable } from '../parts/money/call-table.tsx'
 import { PriceForm } from '../parts/money/price-form.tsx'
 import { Code, Copy, Empty, Failed, Figure, Money, PageHead, Panel, When } from '../parts/ui.tsx'
 import { Unread, UnreadPage } from '../parts/unread.tsx'
@@ -191,8 +191,8 @@ export const TenantPage = () => {
             <Links tenant={tenant} />
           </SimpleGrid>
         )}
-        <Panel title="Newest calls">
-          <CallTable tenant={tenant.id} live />
+        <Panel title="Newest calls" action={<AllCalls of={{ tenant: tenant.id }} />}>
+          <CallTable asked={{ tenant: tenant.id }} live />
         </Panel>
       </Stack>
     </>

@@ -24,6 +24,17 @@ const Health = ({ failing }: { failing: Vendor['failing'] }) =>
     </Stack>
   )
 
+/** A share of few attempts says little, so that they are named; what is not none is not shown as none. */
+const Rate = ({ vendor: { calls, failed } }: { vendor: Vendor }) => {
+  if (calls === 0) return '—'
+  const percent = (100 * failed) / calls
+  return (
+    <span title={`${countText(failed)} of ${countText(calls)}`}>
+      {failed > 0 && percent < 1 ? '< 1' : failed < calls ? Math.min(99, Math.round(percent)) : 100} %
+    </span>
+  )
+}
+
 const VendorTable = ({ data }: { data: Shown<'GET /operator/vendors'> }) => (
   <TableBox>
     <Table aria-label="Vendors">
@@ -32,7 +43,9 @@ const VendorTable = ({ data }: { data: Shown<'GET /operator/vendors'> }) => (
           <Table.Th>Vendor</Table.Th>
           <Table.Th>Keys, by their last four letters</Table.Th>
           <Table.Th>Health</Table.Th>
-          <Table.Th className="right">Calls</Table.Th>
+          <Table.Th className="right" title="Attempts at it, of the newest calls">
+            Attempts
+          </Table.Th>
           <Table.Th className="right">Failed</Table.Th>
           <Table.Th className="right">First byte</Table.Th>
           <Table.Th className="right">Took</Table.Th>
@@ -55,7 +68,7 @@ const VendorTable = ({ data }: { data: Shown<'GET /operator/vendors'> }) => (
             </Table.Td>
             <Table.Td className="right number">{countText(vendor.calls)}</Table.Td>
             <Table.Td className="right number">
-              {vendor.calls === 0 ? '—' : `${Math.round((100 * vendor.failed) / vendor.calls)} %`}
+              <Rate vendor={vendor} />
             </Table.Td>
             <Table.Td className="right number">{ms(vendor.first_byte_ms)}</Table.Td>
             <Table.Td className="right number">{ms(vendor.took_ms)}</Table.Td>
@@ -93,7 +106,7 @@ export const Vendors = () => {
     <>
       <PageHead
         title="Vendors"
-        about={`Health is that of the process that answered this page. Calls are the newest ${countText(data.of_calls)} of all organisations; times are medians.`}
+        about={`Health is that of the process that answered this page. Attempts are those of the newest ${countText(data.of_calls)} calls of all organisations for which vendors were asked, answered or not; times are medians.`}
       />
       <Stack>
         <Panel title="On">

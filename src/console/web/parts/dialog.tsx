@@ -10,10 +10,27 @@ type Props = {
   readonly size?: 'md' | 'lg' | 'xl'
   /** Its content is shown only once, so neither a click outside nor Escape closes it. */
   readonly keep?: boolean
+  /** At the right side of the window, in its whole height. */
+  readonly side?: boolean
 }
 
-export const Dialog = ({ opened, title, onClose, children, size = 'md', keep = false }: Props) => (
-  <Modal.Root opened={opened} onClose={onClose} size={size} closeOnClickOutside={!keep} closeOnEscape={!keep}>
+export const Dialog = ({
+  opened,
+  title,
+  onClose,
+  children,
+  size = 'md',
+  keep = false,
+  side = false,
+}: Props) => (
+  <Modal.Root
+    opened={opened}
+    onClose={onClose}
+    size={size}
+    closeOnClickOutside={!keep}
+    closeOnEscape={!keep}
+    {...(side ? { classNames: { inner: 'side', content: 'side-content' } } : {})}
+  >
     <Modal.Overlay />
     <Modal.Content>
       <Group justify="space-between" p="md" pb={0} wrap="nowrap">

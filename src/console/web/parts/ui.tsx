@@ -44,6 +44,8 @@ const states: Readonly<Record<string, readonly [string, string]>> = {
   expired: ['var(--off)', 'Expired'],
   deleted: ['var(--off)', 'Deleted'],
   ok: ['var(--good)', 'OK'],
+  refused: ['var(--bad)', 'Refused'],
+  failed: ['var(--bad)', 'Failed'],
   client_gone: ['var(--warn)', 'Caller left'],
   vendor_failed: ['var(--bad)', 'Vendor failed'],
   cost_ceiling: ['var(--warn)', 'Cost ceiling'],

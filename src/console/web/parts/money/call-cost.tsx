@@ -8,7 +8,8 @@ import { Code, Money } from '../ui.tsx'
 import { Unread } from '../unread.tsx'
 import { Claims } from './receipt-check.tsx'
 
-const Receipt = ({ id }: { id: string }) => {
+/** The receipt of a call, with what it states. */
+export const Receipt = ({ id }: { id: string }) => {
   const { data, error } = useQuery(showing('GET /calls/:call/receipt', { call: id }))
   if (data === undefined) return <Unread error={error} rows={4} />
   return (

@@ -1,14 +1,17 @@
-/** Calls as they happen, newest first; older ones page by page. Never any content. */
+/** Calls as they happen, however they ended, newest first; older ones page by page. Never any content. */
 import { Anchor, Button, Group, Table, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { type Shown, showing } from '../api.ts'
-import { clockText, countText } from '../format.ts'
-import { Copy, Empty, Failed, Loading, Money, State, TableBox, When } from '../ui.tsx'
+import { clockText, countText, timeText } from '../format.ts'
+import { Empty, Failed, Loading, Money, State, TableBox, When } from '../ui.tsx'
+import { CallDialog } from './call-dialog.tsx'
+import { reasonOf, seconds } from './call-words.ts'
 
-/** A new call appears within this time plus one request. */
+/** A new call appears within this time plus one request; where a filter looks through many calls, within the second. */
 const LIVE_MS = 1_000
+const LIVE_FILTERED_MS = 5_000
 
 type CallShown = Shown<'GET /calls'>['data'][number]
 
@@ -19,12 +22,25 @@ const tokensOf = (tokens: CallShown['tokens']): string =>
     .map(([name, count]) => `${countText(count)} ${shortNames[name] ?? name.replaceAll('_', ' ')}`)
     .join(' · ')
 
-const seconds = (ms: number | null): string =>
-  ms === null ? '—' : ms < 1_000 ? `${ms} ms` : `${(ms / 1_000).toFixed(1)} s`
-
 const isToday = (at: string): boolean => new Date(at).toDateString() === new Date().toDateString()
 
-const Row = ({ call, withKey }: { call: CallShown; withKey: boolean }) => (
+const Outcome = ({ call }: { call: CallShown }) => (
+  <>
+    <State of={call.status ?? 'recovered'} />
+    {call.code !== null && (
+      <Text size="xs" c="dimmed" truncate maw={230} title={reasonOf(call)}>
+        {reasonOf(call)}
+      </Text>
+    )}
+    {call.code === null && call.attempts.length > 0 && (
+      <Text size="xs" c="dimmed">
+        after {call.attempts.length} failed {call.attempts.length === 1 ? 'attempt' : 'attempts'}
+      </Text>
+    )}
+  </>
+)
+
+const Row = ({ call, withKey, open }: { call: CallShown; withKey: boolean; open: () => void }) => (
   <Table.Tr className={Date.now() - Date.parse(call.at) < 5_000 ? 'new-row' : undefined}>
     <Table.Td className="number">
       {isToday(call.at) ? (
@@ -35,96 +51,153 @@ const Row = ({ call, withKey }: { call: CallShown; withKey: boolean }) => (
         <When at={call.at} />
       )}
     </Table.Td>
+    <Table.Td>
+      <Outcome call={call} />
+    </Table.Td>
     {withKey && (
-      <Table.Td maw={180}>
-        <Anchor component={Link} to={`/keys/${call.key.id}`} size="sm">
-          {call.key.label}
-        </Anchor>
+      <Table.Td>
+        <Text size="sm" truncate maw={160} title={call.key.label}>
+          <Anchor component={Link} to={`/keys/${call.key.id}`} inherit>
+            {call.key.label || call.key.prefix}
+          </Anchor>
+        </Text>
       </Table.Td>
     )}
     <Table.Td>
-      <Text size="sm">{call.model ?? 'recovered after a crash'}</Text>
+      <Text size="sm" truncate maw={210} title={call.model ?? undefined}>
+        {call.model ?? (call.code === null ? 'recovered after a crash' : '—')}
+      </Text>
     </Table.Td>
-    <Table.Td>
+    <Table.Td visibleFrom="sm">
       <Text size="xs" c="dimmed">
         {tokensOf(call.tokens)}
         {call.estimated ? ' (estimated)' : ''}
       </Text>
     </Table.Td>
     <Table.Td className="right">
-      <Money usd={call.cost_usd} />
+      {call.code === null ? <Money usd={call.cost_usd} /> : '—'}
       {call.refunded_usd !== '0' && (
         <Text size="xs" c="dimmed">
           <Money usd={call.refunded_usd} /> back
         </Text>
       )}
     </Table.Td>
-    <Table.Td className="right number">{seconds(call.first_byte_ms)}</Table.Td>
-    <Table.Td className="right number">{seconds(call.took_ms)}</Table.Td>
-    <Table.Td>
-      <State of={call.status ?? 'recovered'} />
+    <Table.Td className="right number" visibleFrom="sm">
+      {seconds(call.took_ms)}
+      {call.first_byte_ms !== null && (
+        <Text size="xs" c="dimmed" title="To the first byte of the answer">
+          {seconds(call.first_byte_ms)}
+        </Text>
+      )}
     </Table.Td>
     <Table.Td>
-      <Copy text={call.id} shown={`${call.id.slice(0, 4)}…${call.id.slice(-6)}`} name="request id" />
+      <Anchor component="button" type="button" size="sm" className="mono" title={call.id} onClick={open}>
+        <span className="hide">Details of call </span>
+        {`${call.id.slice(0, 4)}…${call.id.slice(-6)}`}
+      </Anchor>
     </Table.Td>
   </Table.Tr>
 )
 
-export const CallTable = ({
-  keyId,
-  tenant,
-  live,
+const Rows = ({
+  calls,
+  withKey,
+  open,
 }: {
-  keyId?: string | undefined
-  tenant?: string
-  live: boolean
-}) => {
-  const [before, setBefore] = useState<string>()
-  const asked = { ...(keyId === undefined ? {} : { key: keyId, own: true }), tenant, before, limit: 50 }
+  calls: readonly CallShown[]
+  withKey: boolean
+  open: (id: string) => void
+}) => (
+  <TableBox wide>
+    <Table verticalSpacing={6} aria-label="Calls">
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>Time</Table.Th>
+          <Table.Th>Outcome</Table.Th>
+          {withKey && <Table.Th>Key</Table.Th>}
+          <Table.Th>Model</Table.Th>
+          <Table.Th visibleFrom="sm">Units</Table.Th>
+          <Table.Th className="right">Cost</Table.Th>
+          <Table.Th className="right" visibleFrom="sm" title="Below it: to the first byte of the answer">
+            Took
+          </Table.Th>
+          <Table.Th>Request</Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {calls.map((call) => (
+          <Row key={`${call.id} ${call.at}`} call={call} withKey={withKey} open={() => open(call.id)} />
+        ))}
+      </Table.Tbody>
+    </Table>
+  </TableBox>
+)
+
+type Props = {
+  /** The members of the query beside the place. */
+  readonly asked: Readonly<Record<string, string | undefined>>
+  readonly withKey?: boolean
+  readonly live: boolean
+  readonly before: string | undefined
+  readonly go: (before: string | undefined) => void
+  /** The call of which details are shown. */
+  readonly opened: string | undefined
+  readonly open: (id: string | undefined) => void
+}
+
+/** The list at a place that somebody else remembers, such as the page's address. */
+export const CallList = ({ asked, withKey = false, live, before, go, opened, open }: Props) => {
+  const filtered = Object.values(asked).some((value) => (value ?? '') !== '')
+  const everyMs = filtered ? LIVE_FILTERED_MS : LIVE_MS
   const { data, error } = useQuery({
-    ...showing('GET /calls', asked, live && before === undefined ? LIVE_MS : undefined),
+    ...showing(
+      'GET /calls',
+      { ...asked, before, limit: 50 },
+      live && before === undefined ? everyMs : undefined,
+    ),
     placeholderData: keepPreviousData,
   })
   if (error !== null) return <Failed error={error} />
   if (data === undefined) return <Loading rows={8} />
-  if (data.data.length === 0 && before === undefined)
-    return <Empty title="No calls yet">A call made now shows here within two seconds.</Empty>
+  const last = data.data.at(-1)
+  const isEmpty = data.data.length === 0
   return (
     <>
-      <TableBox wide>
-        <Table verticalSpacing={6} aria-label="Calls">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Time</Table.Th>
-              {keyId === undefined && <Table.Th>Key</Table.Th>}
-              <Table.Th>Model</Table.Th>
-              <Table.Th>Units</Table.Th>
-              <Table.Th className="right">Cost</Table.Th>
-              <Table.Th className="right">First byte</Table.Th>
-              <Table.Th className="right">Took</Table.Th>
-              <Table.Th>Status</Table.Th>
-              <Table.Th>Request</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {data.data.map((call) => (
-              <Row key={call.id} call={call} withKey={keyId === undefined} />
-            ))}
-          </Table.Tbody>
-        </Table>
-      </TableBox>
+      {isEmpty && (
+        <Empty title={filtered || before !== undefined ? 'No call fits' : 'No calls yet'}>
+          {data.has_more
+            ? 'None of the newest calls does; older ones were not looked at yet.'
+            : 'A call made now shows here within two seconds, refused ones too.'}
+        </Empty>
+      )}
+      {!isEmpty && <Rows calls={data.data} withKey={withKey} open={open} />}
       <Group justify="center" mt="md">
         {before !== undefined && (
-          <Button variant="default" size="xs" onClick={() => setBefore(undefined)}>
+          <Button variant="default" size="xs" onClick={() => go(undefined)}>
             Newest
           </Button>
         )}
         {data.has_more && (
-          <Button variant="default" size="xs" onClick={() => setBefore(data.data.at(-1)?.id)}>
-            Older
+          <Button variant="default" size="xs" onClick={() => go(data.next ?? undefined)}>
+            {data.data.length < 50 && last !== undefined ? `Search before ${timeText(last.at)}` : 'Older'}
           </Button>
         )}
       </Group>
+      <CallDialog id={opened} onClose={() => open(undefined)} />
     </>
   )
+}
+
+/** Leads to all calls of a key or tenant, with filters. */
+export const AllCalls = ({ of }: { of: Record<string, string> }) => (
+  <Anchor component={Link} to="/calls" search={of as never} size="sm">
+    All calls
+  </Anchor>
+)
+
+/** The newest calls of one key or tenant, on its own page. */
+export const CallTable = ({ asked, live }: { asked: Props['asked']; live: boolean }) => {
+  const [before, go] = useState<string>()
+  const [opened, open] = useState<string>()
+  return <CallList {...{ asked, live, before, go, opened, open }} withKey={asked.own !== 'true'} />
 }

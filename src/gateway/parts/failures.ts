@@ -1,0 +1,161 @@
+/**
+ * Notes the calls of known keys that were refused or failed, off their path: what happened is put into memory, and written
+ * with that of other calls soon after. A crash may lose the last of it.
+ */
+import type { Log } from '../../core/log.ts'
+import { messageOf } from '../../core/message-of.ts'
+import { type Clock, DAY_MS, type Instant } from '../../core/time.ts'
+import { GUESTS_KEY } from '../../payment/x402.ts'
+import type { CallSettings } from '../../settings/calls.ts'
+import type { Failure, FailureDetail, FailureStore } from '../../store/calls/failure-port.ts'
+import type { Run } from '../../store/calls/run-port.ts'
+import type { Trace } from './trace.ts'
+
+export type Failures = {
+  /** Counts a failure; its row is made only if its key has room for rows of this code today. */
+  note(keyId: string, code: string, row: () => Failure): void
+  /** Writes what is left, once; what comes later is still written, but not tried again. */
+  end(): Promise<void>
+}
+
+/** What notes a failure. */
+type Noting = { readonly clock: Clock; readonly memory: { readonly failures: Failures } }
+
+type FailureParts = {
+  readonly store: { readonly failures: FailureStore }
+  readonly clock: Clock
+  readonly log: Log
+  readonly options: Pick<CallSettings, 'keepFailuresDays' | 'failuresPerDay'>
+}
+
+const WRITE_MS = 500
+const AGAIN_MS = 5_000
+/** Rows that wait to be written; further ones are only counted. */
+const ROWS_MOST = 2_000
+
+const dayOf = (at: Instant): Instant => Math.floor(at / DAY_MS) * DAY_MS
+
+export const newFailures = ({ store, clock, log, options }: FailureParts): Failures => {
+  const { keepFailuresDays, failuresPerDay } = options
+  /** By key and code. */
+  let counts = new Map<string, { keyId: string; code: string; calls: number }>()
+  let rows: Failure[] = []
+  let full = { day: 0, slots: new Set<string>() }
+  let waiting = false
+  let failing = false
+  let ended = false
+
+  const add = (keyId: string, code: string, calls: number): void => {
+    const slot = `${keyId} ${code}`
+    const counted = counts.get(slot)
+    if (counted === undefined) counts.set(slot, { keyId, code, calls })
+    else counted.calls += calls
+  }
+  const write = async (): Promise<void> => {
+    const it = { day: dayOf(clock.now()), counts: [...counts.values()], rows }
+    if (it.counts.length === 0) return
+    counts = new Map()
+    rows = []
+    try {
+      const used = await store.failures.noteFailures(it, failuresPerDay)
+      if (full.day !== it.day) full = { day: it.day, slots: new Set() }
+      for (const { keyId, code } of used) full.slots.add(`${keyId} ${code}`)
+      failing = false
+    } catch (error) {
+      if (!failing) log.warn('failed calls could not be noted yet', { error: messageOf(error) })
+      failing = true
+      for (const { keyId, code, calls } of it.counts) add(keyId, code, calls)
+      rows = [...it.rows, ...rows].slice(0, ROWS_MOST)
+    }
+  }
+  const writeSoon = (): void => {
+    if (waiting) return
+    waiting = true
+    void clock.sleep(failing ? AGAIN_MS : WRITE_MS).then(async () => {
+      await write()
+      waiting = false
+      if (counts.size > 0 && !(ended && failing)) writeSoon()
+    })
+  }
+  return {
+    note: (keyId, code, row) => {
+      if (keepFailuresDays === 0) return
+      add(keyId, code, 1)
+      const isFull = full.day === dayOf(clock.now()) && full.slots.has(`${keyId} ${code}`)
+      if (!isFull && rows.length < ROWS_MOST) rows.push(row())
+      writeSoon()
+    },
+    end: () => {
+      ended = true
+      return write()
+    },
+  }
+}
+
+/** How outcomes are called that are no failures. */
+const fine = new Set(['ok', 'accepted'])
+
+const GONE = 499
+const FAILED = 502
+
+/** A call has ended: if its key is known and it was neither answered nor charged, that is noted. */
+export const noteFailed = (
+  { clock, memory: { failures } }: Noting,
+  trace: Trace,
+  status: number,
+  nowMs: number,
+): void => {
+  const { key, ended = 'ok', endpoint, usage, waits } = trace
+  if (key === undefined || endpoint === undefined || usage !== undefined || waits === true) return
+  if (status < 400 && fine.has(ended)) return
+  const code = status === GONE ? 'client_gone' : ended
+  failures.note(key.id, code, () => ({
+    id: trace.callId,
+    keyId: key.id,
+    at: clock.now(),
+    ...(trace.model === undefined ? {} : { model: trace.model }),
+    ...(trace.tries === undefined && trace.attempts === 0 ? {} : { vendor: trace.vendor ?? '' }),
+    code,
+    status: status >= 400 ? status : code === 'client_gone' ? GONE : FAILED,
+    detail: detailOf(trace, nowMs),
+  }))
+}
+
+const PARAM_MOST = 100
+
+const detailOf = (
+  { startedMs, firstByteMs, endpoint, refusal, tries }: Trace,
+  nowMs: number,
+): FailureDetail => {
+  const { limit, limit_owner: owner, param } = refusal?.members ?? {}
+  return {
+    tookMs: Math.round(nowMs - startedMs),
+    ...(firstByteMs === undefined ? {} : { firstByteMs: Math.round(firstByteMs) }),
+    ...(endpoint === undefined ? {} : { endpoint }),
+    ...(typeof limit === 'string' ? { limit } : {}),
+    ...(typeof owner === 'string' ? { owner } : {}),
+    ...(typeof param === 'string' ? { param: param.slice(0, PARAM_MOST) } : {}),
+    ...(tries === undefined ? {} : { tries }),
+  }
+}
+
+/** A job has failed, perhaps long after its request was answered. */
+export const noteFailedJob = ({ clock, memory }: Noting, run: Run): void => {
+  const { id, keyId, model, facts, result, createdAt } = run
+  if (keyId === GUESTS_KEY || result === undefined || !('error' in result)) return
+  const { code } = result.error
+  const tookMs = Math.max(0, clock.now() - createdAt)
+  memory.failures.note(keyId, code, () => ({
+    id,
+    keyId,
+    at: clock.now(),
+    model,
+    ...(facts === undefined ? {} : { vendor: facts.vendor }),
+    code,
+    status: FAILED,
+    detail: {
+      tookMs,
+      ...(facts === undefined ? {} : { tries: [{ vendor: facts.vendor, outcome: 'failed', tookMs }] }),
+    },
+  }))
+}

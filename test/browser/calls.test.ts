@@ -1,0 +1,102 @@
+/** The page of calls: from what needs attention to the reason in two clicks; filters live in its address, and the file has what it shows. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { readFile } from 'node:fs/promises'
+import type { Page } from 'playwright-core'
+import { until } from '../until.ts'
+import { openBrowser, type TestBrowser } from './open-browser.ts'
+import { type ListeningConsole, listenConsole } from './rig.ts'
+import { seedConsole } from './seeded.ts'
+
+let browser: TestBrowser
+let it: ListeningConsole
+beforeAll(async () => {
+  browser = await openBrowser()
+  it = await listenConsole({ fund: 0n })
+  await seedConsole(it)
+})
+afterAll(async () => {
+  await browser.close()
+  await it.stop()
+})
+
+const rowsOf = (page: Page) => page.getByRole('table', { name: 'Calls' }).locator('tbody tr')
+const searchOf = (page: Page) => Object.fromEntries(new URL(page.url()).searchParams)
+
+test('a refused tenant is found from the overview, its calls with their reason, and one of them in full', async () => {
+  const { page, errors } = await browser.newPage({ viewport: { width: 1440, height: 900 } })
+  await it.enter(page, 'ada@example.com', 'owner', true)
+  await page.getByRole('link', { name: /^Blue Harbour Ltd: 6 calls were not answered today/ }).click()
+  await page.getByRole('heading', { name: 'Calls', level: 1 }).waitFor()
+  await until(async () => (await rowsOf(page).count()) === 6)
+  expect(searchOf(page)).toMatchObject({ code: 'insufficient_balance' })
+  const texts = await rowsOf(page).allTextContents()
+  expect(texts.every((text) => text.includes('402 insufficient balance: monthly cap'))).toBe(true)
+  await rowsOf(page).first().getByRole('button', { name: 'Details of call' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Call' })
+  await dialog.getByText('The call does not fit the wallet or a cap.').waitFor()
+  // The address is this view: whoever opens it sees the same.
+  const address = page.url()
+  await page.goto('about:blank')
+  await page.goto(address)
+  await dialog.getByText('none was asked').waitFor()
+  await page.keyboard.press('Escape')
+  await until(async () => (await dialog.count()) === 0)
+  expect(searchOf(page).call).toBeUndefined()
+  expect(errors).toEqual([])
+})
+
+test('filters are in the address, a request id finds its call, and the CSV has the rows', async () => {
+  const { page, errors } = await browser.newPage({ viewport: { width: 1440, height: 900 } })
+  await it.enter(page, 'ada@example.com', 'owner', true)
+  await page.goto(`${it.address}/console/calls`)
+  await until(async () => (await rowsOf(page).count()) === 50)
+  await page.getByLabel('Outcome').selectOption('failed')
+  await until(async () => (await rowsOf(page).count()) === 6)
+  expect(searchOf(page)).toEqual({ status: 'failed' })
+  const downloading = page.waitForEvent('download')
+  await page.getByRole('link', { name: 'Download CSV' }).click()
+  const file = await readFile(await (await downloading).path(), 'utf8')
+  const lines = file.trim().split('\r\n').slice(1)
+  expect(lines).toHaveLength(6)
+  const [, id = ''] = lines[2]?.split(',') ?? []
+  await page.getByLabel('Outcome').selectOption('')
+  await page.getByLabel('Request id').fill(id)
+  await page.keyboard.press('Enter')
+  await until(async () => (await rowsOf(page).count()) === 1)
+  expect(searchOf(page)).toEqual({ id })
+  await rowsOf(page).first().getByRole('button', { name: 'Details of call' }).click()
+  const attempts = page.getByRole('table', { name: 'Attempts at vendors' })
+  await attempts.waitFor()
+  expect(await attempts.locator('tr').allTextContents()).toEqual([
+    'openai503, failed812 ms',
+    'openai500, failed812 ms',
+    'openai503, failed812 ms',
+  ])
+  await page.getByRole('link', { name: 'Calls with this reason' }).click()
+  await until(async () => (await rowsOf(page).count()) === 6)
+  expect(searchOf(page)).toEqual({ code: 'service_unavailable' })
+  expect(errors).toEqual([])
+})
+
+test('page by page every call is shown once, and a filter begins at the newest', async () => {
+  const { page } = await browser.newPage({ viewport: { width: 1440, height: 900 } })
+  await it.enter(page, 'ada@example.com', 'owner', true)
+  await page.goto(`${it.address}/console/calls`)
+  const idsOf = () =>
+    rowsOf(page)
+      .locator('button[title]')
+      .evaluateAll((all) => all.map((one) => one.title)) as Promise<string[]>
+  const seen: string[] = []
+  for (let pages = 1; pages <= 3; pages++) {
+    await until(
+      async () => (await rowsOf(page).count()) === 50 && !seen.includes((await idsOf()).at(-1) ?? ''),
+    )
+    seen.push(...(await idsOf()))
+    await page.getByRole('button', { name: 'Older' }).click()
+  }
+  await until(async () => searchOf(page).before !== undefined)
+  expect(new Set(seen).size).toBe(150)
+  await page.getByLabel('Outcome').selectOption('refused')
+  await until(async () => (await rowsOf(page).count()) === 22)
+  expect(searchOf(page)).toEqual({ status: 'refused' })
+})
