@@ -37,7 +37,7 @@ export const folders = [
  * read from `call` down to `parts`.
  */
 export const rooms: Readonly<Record<string, readonly string[]>> = {
-  cli: ['', 'serve', 'import', 'commands', 'run', 'config'],
+  cli: ['', 'serve', 'house', 'commands', 'run', 'config'],
   http: [
     'listen',
     '',
