@@ -155,7 +155,7 @@ test('what is not sold is refused by name, in the shape that the client reads', 
     ['cached_content', { cached_content: 'cachedContents/x' }],
     ['webhook_config', { webhook_config: { uris: ['https://example.com'] } }],
     ['url_context', { tools: [{ type: 'url_context' }] }],
-    ['input[0].type', { input: [{ role: 'user', content: 'hi' }] }],
+    ['input[0]', { input: [{ role: 'user', content: 'hi' }] }],
   ]
   for (const [name, more] of refused) {
     const error = await failureOf(client.interactions.create({ model, input: 'hi', ...more } as any, once))
