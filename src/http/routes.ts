@@ -119,7 +119,7 @@ export const routes: readonly Route[] = [
     dialect: 'gemini',
     answer: generateContentModels,
     headers: ['x-goog-api-key'],
-    query: ['key'],
+    query: ['key', 'pageSize', 'pageToken'],
     handler: listGeminiModels,
   },
   {
