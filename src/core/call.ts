@@ -24,7 +24,7 @@ export type InputSize = {
 }
 
 /** The API style a call came in. */
-type DialectId = 'chat' | 'messages' | 'gemini' | 'responses' | 'embeddings'
+type DialectId = 'chat' | 'messages' | 'gemini' | 'responses' | 'interactions' | 'embeddings'
 
 /**
  * The form in which results other than chat are returned: the vendor's body (`run`), a single address (`image_url`),

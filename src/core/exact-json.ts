@@ -27,6 +27,7 @@ export const parseExact = (text: string): Json | undefined => {
 /** Members whose values are a tool's own, in the dialects of callers and vendors. */
 const OWN = new Set([
   'args',
+  'arguments',
   'input',
   'inputSchema',
   'input_schema',
@@ -37,6 +38,7 @@ const OWN = new Set([
   'responseJsonSchema',
   'responseSchema',
   'response_schema',
+  'result',
   'schema',
 ])
 

@@ -100,11 +100,12 @@ export type Capability =
   | 'embeddings'
 
 /**
- * How to ask a model whose vendor speaks both of OpenAI's dialects: which of them it takes, and when its chat
- * completions refuse tools: beside a reasoning effort, or unless the effort is `none`.
+ * How to ask a model whose vendor speaks two dialects: which of them it takes (`both` are OpenAI's, `both_of_google`
+ * generate-content and interactions), and when its chat completions refuse tools: beside a reasoning effort, or unless the
+ * effort is `none`.
  */
 export type RequestStyle = {
-  readonly in: 'chat' | 'responses' | 'both'
+  readonly in: 'chat' | 'responses' | 'both' | 'interactions' | 'both_of_google'
   readonly chatTools?: 'without_effort' | 'effort_none'
 }
 

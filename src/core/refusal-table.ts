@@ -28,6 +28,12 @@ export const refusalTable = {
     type: 'invalid_request_error',
     meaning: "The input and the output asked for do not fit the model's context.",
   },
+  not_offered: {
+    status: 400,
+    type: 'invalid_request_error',
+    meaning:
+      'Official clients have a method for this address, which is not offered here; `message` says what to use instead.',
+  },
   content_policy_violation: {
     status: 400,
     type: 'content_filter',

@@ -236,7 +236,7 @@ test('sound reaches the callers that know sound, and is named to the others', ()
     ...streamed('gemini', [candidate([sound('AAAA')]), candidate([sound('BBBB')], { finishReason: 'STOP' })]),
   ]
   for (const { caller, seen, notCarried } of answers) {
-    const knows = caller === 'chat' || caller === 'gemini'
+    const knows = caller !== 'messages' && caller !== 'responses'
     expect([caller, seen.sound, seen.images]).toEqual([caller, knows ? 'AAAABBBB' : '', []])
     expect(notCarried).toEqual(knows ? [] : ['audio'])
   }

@@ -2,7 +2,7 @@
 
 import { expect, test } from 'bun:test'
 import { messageItem, response } from '../../test/dialects/responses-vendor.ts'
-import type { SharedDialectId } from '../../test/dialects/steps.ts'
+import { context, type SharedDialectId } from '../../test/dialects/steps.ts'
 import type { Price } from '../core/model.ts'
 import type { Usage } from '../core/usage.ts'
 import { chargeFor } from '../pricing/charge.ts'
@@ -242,6 +242,41 @@ const rows: readonly BillCase[] = [
     { input: 100, output: 20 },
     300_000n,
   ],
+  [
+    'interactions',
+    'thoughts beside the output, and cached sound',
+    {
+      total_input_tokens: 100,
+      total_cached_tokens: 30,
+      cached_tokens_by_modality: [
+        { modality: 'text', tokens: 20 },
+        { modality: 'audio', tokens: 10 },
+      ],
+      input_tokens_by_modality: [{ modality: 'audio', tokens: 40 }],
+      total_tool_use_tokens: 5,
+      total_output_tokens: 20,
+      total_thought_tokens: 30,
+      total_tokens: 155,
+    },
+    { input: 45, cache_read: 20, cache_read_audio: 10, input_audio: 30, output: 20, reasoning: 30 },
+    // 45 × 1 000 + 20 × 100 + 10 × 300 + 30 × 3 000 + 20 × 10 000 + 30 × 12 000
+    700_000n,
+  ],
+  [
+    'interactions',
+    'pictures and sound in the output',
+    {
+      total_input_tokens: 100,
+      total_output_tokens: 60,
+      output_tokens_by_modality: [
+        { modality: 'image', tokens: 30 },
+        { modality: 'audio', tokens: 10 },
+      ],
+    },
+    { input: 100, output: 20, output_image: 30, output_audio: 10 },
+    // 100 × 1 000 + 20 × 10 000 + 30 × 30 000 + 10 × 20 000
+    1_400_000n,
+  ],
 ]
 
 const answer = (dialect: SharedDialectId, raw: object): object =>
@@ -253,6 +288,11 @@ const answer = (dialect: SharedDialectId, raw: object): object =>
       usageMetadata: raw,
     },
     responses: response([messageItem('x')], { usage: raw }),
+    interactions: {
+      status: 'completed',
+      steps: [{ type: 'model_output', content: [{ type: 'text', text: 'x' }] }],
+      usage: raw,
+    },
   })[dialect]
 
 /** The last events of a stream; messages report the input first and the output last. */
@@ -275,6 +315,10 @@ const events = (dialect: SharedDialectId, raw: Readonly<Record<string, unknown>>
       { candidates: [{ finishReason: 'STOP' }], usageMetadata: raw },
     ],
     responses: [{ type: 'response.completed', response: response([messageItem('x')], { usage: raw }) }],
+    interactions: [
+      { event_type: 'interaction.created', interaction: { id: '', status: 'in_progress' } },
+      { event_type: 'interaction.completed', interaction: { id: '', status: 'completed', usage: raw } },
+    ],
   }[dialect]
 }
 
@@ -290,7 +334,7 @@ test.each(rows.map((row) => [row[0], row[1], row] as const))(
     const whole = vendor.usageOf(JSON.parse(JSON.stringify(answer(dialect, raw))), traits)
     expect(whole).toEqual(usage)
     expect(chargeFor(price, usage)).toBe(nano)
-    const relay = vendor.pass!.relay(traits, false, 'm')
+    const relay = vendor.pass!.relay(traits, false, 'm', () => context())
     const read = vendor.streamReader(() => 'new', traits)
     const steps = events(dialect, raw).flatMap((event) => {
       const data = JSON.stringify(event)
@@ -317,6 +361,9 @@ const absurd: readonly (readonly [SharedDialectId, object])[] = [
   ['responses', { input_tokens: 10, output_tokens: 5, input_tokens_details: { cached_tokens: 11 } }],
   ['responses', { input_tokens: 10, output_tokens: 5, output_tokens_details: { reasoning_tokens: 6 } }],
   ['responses', { output_tokens: 5 }],
+  ['interactions', { total_input_tokens: 10, total_cached_tokens: 11 }],
+  ['interactions', { total_input_tokens: 1e18 }],
+  ['interactions', { total_output_tokens: 5 }],
 ]
 
 test.each(absurd)('%s: %o is no usage', (dialect, raw) => {

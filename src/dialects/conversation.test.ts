@@ -28,6 +28,7 @@ import { decodeChatCall } from './chat/call.ts'
 import type { CallCodec } from './codec.ts'
 import type { VendorTraits } from './dialect.ts'
 import { decodeGeminiCall } from './gemini/call.ts'
+import { decodeInteractionsCall } from './interactions/call.ts'
 import { decodeMessagesCall } from './messages/call.ts'
 import { objectsOf } from './request/json-members.ts'
 import { decodeResponsesCall } from './responses/call.ts'
@@ -37,12 +38,14 @@ const traitsOf: Readonly<Record<SharedDialectId, VendorTraits>> = {
   messages: { outputBound: 'max_tokens', takesStreamOptions: false, speaks: 'messages' },
   gemini: { outputBound: 'max_tokens', takesStreamOptions: false, speaks: 'gemini' },
   responses: { outputBound: 'max_tokens', takesStreamOptions: false, speaks: 'responses' },
+  interactions: { outputBound: 'max_tokens', takesStreamOptions: false, speaks: 'interactions' },
 }
 const upstreamNames = {
   chat: 'm',
   messages: 'claude-sonnet-4-5',
   gemini: 'gemini-3-pro',
   responses: 'gpt-5.6',
+  interactions: 'gemini-3.8-flash',
 } as const
 
 const decode = (caller: CallerId, request: JsonObject, stream: boolean): Call => {
@@ -52,6 +55,7 @@ const decode = (caller: CallerId, request: JsonObject, stream: boolean): Call =>
     messages: () => decodeMessagesCall(body),
     gemini: () => decodeGeminiCall(body, { modelName: 'a/b', stream, listed: false }),
     responses: () => decodeResponsesCall(body),
+    interactions: () => decodeInteractionsCall(body),
   }[caller]()
   if (call instanceof Refusal) throw new Error(call.message)
   return call
@@ -208,6 +212,58 @@ const answers: Readonly<
     ])
     return { whole: JSON.parse(JSON.stringify(whole)), events: responseEvents(whole) }
   },
+  interactions: (turn) => {
+    const steps = [
+      { type: 'thought', signature: signed(turn, 'hidden') },
+      {
+        type: 'thought',
+        summary: [{ type: 'text', text: `think ${turn}` }],
+        signature: signed(turn, 'seen'),
+      },
+      { type: 'model_output', content: [{ type: 'text', text: `say ${turn}` }] },
+      ...['x', 'y'].map((city, at) => ({
+        type: 'function_call',
+        id: `call_${turn}_${at}`,
+        name: 'weather',
+        arguments: { city },
+      })),
+    ]
+    // As Google names what it does not store.
+    const head = { id: '', object: 'interaction', model: 'gemini-3.8-flash' }
+    const say = (event_type: string, more: object) =>
+      `event: ${event_type}\ndata: ${JSON.stringify({ event_type, ...more })}\n\n`
+    const deltasOf = (step: any): object[] => [
+      ...(step.summary ?? []).map((content: object) => ({ type: 'thought_summary', content })),
+      ...(step.content ?? []),
+      ...(step.signature === undefined ? [] : [{ type: 'thought_signature', signature: step.signature }]),
+      ...(step.arguments === undefined
+        ? []
+        : [
+            { type: 'arguments_delta', arguments: JSON.stringify(step.arguments).slice(0, 4) },
+            { type: 'arguments_delta', arguments: JSON.stringify(step.arguments).slice(4) },
+          ]),
+    ]
+    return {
+      whole: { ...head, status: 'requires_action', steps },
+      events: [
+        say('interaction.created', { interaction: { ...head, status: 'in_progress' } }),
+        say('interaction.status_update', { interaction_id: '', status: 'in_progress' }),
+        ...steps.flatMap((step: any, index) => {
+          const { type, id, name } = step
+          return [
+            say('step.start', {
+              index,
+              step: type === 'function_call' ? { type, id, name, arguments: {} } : { type },
+            }),
+            ...deltasOf(step).map((delta) => say('step.delta', { index, delta })),
+            say('step.stop', { index }),
+          ]
+        }),
+        say('interaction.completed', { interaction: { ...head, status: 'requires_action' } }),
+        'event: done\ndata: [DONE]\n\n',
+      ],
+    }
+  },
 }
 
 const answeredBy = (
@@ -277,6 +333,17 @@ const checks: Readonly<Record<SharedDialectId, (body: any, turns: number, stream
       Array.from({ length: turns }, (_, turn) => [`result ${turn} 0`, `result ${turn} 1`]).flat(),
     )
   },
+  interactions: ({ input, store }, turns) => {
+    expect(store).toBe(false)
+    const of = (type: string) => input.filter((one: any) => one.type === type)
+    const made = Array.from({ length: turns }, (_, turn) => objectsOf(answers.interactions(turn).whole.steps))
+    expect(of('thought')).toEqual(made.flat().filter(({ type }) => type === 'thought'))
+    const ids = Array.from({ length: turns }, (_, turn) => [`call_${turn}_0`, `call_${turn}_1`]).flat()
+    expect(of('function_call').map((one: any) => one.id)).toEqual(ids)
+    expect(of('function_result').map((one: any) => [one.call_id, one.name, one.result])).toEqual(
+      ids.map((id, at) => [id, 'weather', `result ${Math.floor(at / 2)} ${at % 2}`]),
+    )
+  },
   responses: ({ input }, turns) => {
     const of = (type: string) => input.filter((one: any) => one.type === type)
     const thoughts = Array.from({ length: turns }, (_, turn) =>
@@ -292,7 +359,7 @@ const checks: Readonly<Record<SharedDialectId, (body: any, turns: number, stream
 }
 
 const ways = callerIds.flatMap((caller) =>
-  (['chat', 'messages', 'gemini', 'responses'] as const).flatMap((vendor) =>
+  (['chat', 'messages', 'gemini', 'responses', 'interactions'] as const).flatMap((vendor) =>
     [false, true].map((stream) => ({ caller, vendor, stream })),
   ),
 )

@@ -35,7 +35,9 @@ export type CallerDialect = {
   readonly unsupported?: readonly Part['type'][]
 }
 
-export type VendorDialectId = 'chat' | 'messages' | 'gemini' | 'converse' | 'responses'
+export type CallerDialectId = 'chat' | 'messages' | 'gemini' | 'responses' | 'interactions'
+
+export type VendorDialectId = 'chat' | 'messages' | 'gemini' | 'converse' | 'responses' | 'interactions'
 
 /** How to ask for embeddings, for vendors with a form of their own. */
 export type EmbeddingsStyle = 'gemini' | 'vertex' | 'invoke'
@@ -85,7 +87,7 @@ export type VendorDialect = {
     refuses?(call: Call, target: Target): Refusal | undefined
     isReply(value: JsonObject): boolean
     /** The answer as callers get it; the same when absent. */
-    changed?(reply: JsonBody, quirks: Quirks): JsonBody
-    relay(traits: VendorTraits, listed: boolean, modelName: string): StreamRelay
+    changed?(reply: JsonBody, quirks: Quirks, context: () => WriterContext): JsonBody
+    relay(traits: VendorTraits, listed: boolean, modelName: string, context: () => WriterContext): StreamRelay
   }
 }

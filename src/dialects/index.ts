@@ -18,7 +18,13 @@ import {
   readConverseReply,
   readConverseUsage,
 } from './converse/reply.ts'
-import type { CallerDialect, VendorDialect, VendorDialectId, VendorTraits } from './dialect.ts'
+import type {
+  CallerDialect,
+  CallerDialectId,
+  VendorDialect,
+  VendorDialectId,
+  VendorTraits,
+} from './dialect.ts'
 import { readGemini } from './gemini/decode-call.ts'
 import { noSchemaBesideTools, writeGeminiCall } from './gemini/encode-call.ts'
 import { geminiRefusal } from './gemini/error.ts'
@@ -27,6 +33,24 @@ import { addGeminiBill, geminiLetters, geminiRelay, passGeminiCall } from './gem
 import { geminiStreamReader } from './gemini/read-stream.ts'
 import { isBlocked, readGeminiReply, readGeminiUsage, writeGeminiReply } from './gemini/reply.ts'
 import { eventFraming, geminiStreamWriter, listFraming } from './gemini/write-stream.ts'
+import { readInteractions } from './interactions/decode-call.ts'
+import { writeInteractionsCall } from './interactions/encode-call.ts'
+import {
+  addInteractionsBill,
+  interactionsRelay,
+  namedHere,
+  passInteractionsCall,
+} from './interactions/pass.ts'
+import {
+  interactionsLetters,
+  isBlockedPrompt,
+  isInteraction,
+  readInteractionsReply,
+} from './interactions/read-reply.ts'
+import { interactionsStreamReader } from './interactions/read-stream.ts'
+import { writeInteractionsReply } from './interactions/reply.ts'
+import { readInteractionsUsage } from './interactions/usage.ts'
+import { interactionsStreamWriter } from './interactions/write-stream.ts'
 import { readMessages } from './messages/decode-call.ts'
 import { noSchemas, writeMessagesCall } from './messages/encode-call.ts'
 import { messagesError } from './messages/error.ts'
@@ -40,7 +64,7 @@ import {
 import { messagesStreamReader } from './messages/read-stream.ts'
 import { readMessagesReply, readMessagesUsage, writeMessagesReply } from './messages/reply.ts'
 import { messagesStreamWriter } from './messages/write-stream.ts'
-import { objectOf, textOf } from './request/json-members.ts'
+import { objectOf, objectsOf, textOf } from './request/json-members.ts'
 import { refusesMaker, replyWithMaker } from './responses/compaction.ts'
 import { readResponses } from './responses/decode-call.ts'
 import { writeResponsesCall } from './responses/encode-call.ts'
@@ -53,7 +77,7 @@ import { writeResponsesReply } from './responses/reply.ts'
 import { usageOfResponse } from './responses/usage.ts'
 import { responsesStreamWriter } from './responses/write-stream.ts'
 
-export const callerDialects: Readonly<Record<'chat' | 'messages' | 'gemini' | 'responses', CallerDialect>> = {
+export const callerDialects: Readonly<Record<CallerDialectId, CallerDialect>> = {
   chat: {
     readConversation: readChat,
     writeReply: writeChatReply,
@@ -89,6 +113,14 @@ export const callerDialects: Readonly<Record<'chat' | 'messages' | 'gemini' | 'r
     streamWriter: responsesStreamWriter,
     refusal: refusalBody,
     unsupported: ['audio'],
+  },
+  interactions: {
+    readConversation: readInteractions,
+    writeReply: writeInteractionsReply,
+    addBill: addInteractionsBill,
+    streamWriter: interactionsStreamWriter,
+    refusal: refusalBody,
+    objectArguments: true,
   },
 }
 
@@ -226,6 +258,37 @@ export const vendorDialects: Readonly<Record<VendorDialectId, VendorDialect>> = 
       notCarried: responsesNotCarried,
       isReply: isResponse,
       relay: responsesRelay,
+    },
+  },
+  interactions: {
+    path: () => '/interactions',
+    writeCall: writeInteractionsCall,
+    unsupported: [
+      'top_k',
+      ...PENALTIES,
+      'logprobs',
+      'strict',
+      'parallel_tool_calls',
+      'user',
+      'name',
+      'cache_control',
+      'detail',
+      'filename',
+    ],
+    names: { tool: /^[a-zA-Z_][a-zA-Z0-9_.:-]*$/, toolMax: 64, idMax: Number.POSITIVE_INFINITY },
+    needsSchemaTool: () => false,
+    readReply: readInteractionsReply,
+    // A blocked prompt is free, whatever the vendor counted.
+    usageOf: (value) =>
+      isBlockedPrompt(value) ? {} : readInteractionsUsage(objectOf(value.usage), objectsOf(value.steps)),
+    tierOf: (value) => textOf(value.service_tier) ?? textOf(objectOf(value.interaction).service_tier),
+    letters: interactionsLetters,
+    streamReader: interactionsStreamReader,
+    pass: {
+      call: passInteractionsCall,
+      changed: (reply, _quirks, context) => namedHere(reply, context().requestId),
+      isReply: isInteraction,
+      relay: (_traits, _listed, _modelName, context) => interactionsRelay(context),
     },
   },
 }

@@ -21,6 +21,7 @@ import { Refusal } from '../core/refusal.ts'
 import { awsEventSplitter } from '../transport/aws-event-stream.ts'
 import { eventSplitter } from '../transport/event-stream.ts'
 import { callerDialects, vendorDialects } from './index.ts'
+import { interactionIdOf } from './interactions/names.ts'
 import type { Choice, Conversation, Part, Piece, Reply, Turn } from './neutral.ts'
 import { responseId } from './responses/reply.ts'
 import { unsupportedIn } from './translate/unsupported.ts'
@@ -28,7 +29,7 @@ import type { Target } from './translate/vendor-call.ts'
 
 const runs = { numRuns: 100 }
 
-const dialects = ['chat', 'messages', 'gemini', 'responses', 'converse'] as const
+const dialects = ['chat', 'messages', 'gemini', 'responses', 'interactions', 'converse'] as const
 const traits = { outputBound: 'max_tokens', takesStreamOptions: true } as const
 
 /** The other side of each dialect: it reads what ours writes, and writes what ours reads. */
@@ -53,6 +54,7 @@ const peers: Readonly<Record<WrittenId, Peer>> = {
   messages: spoken('messages'),
   gemini: spoken('gemini'),
   responses: spoken('responses'),
+  interactions: spoken('interactions'),
   converse: {
     whole: converseAnswer,
     stream: converseStream,
@@ -78,6 +80,7 @@ const sayable = (reply: Omit<Reply, 'usage'>, dialect: WrittenId): Omit<Reply, '
   ...reply,
   ...(dialect === 'converse' ? { id: '', model: '' } : {}),
   ...(dialect === 'responses' ? { id: responseId(context()) } : {}),
+  ...(dialect === 'interactions' ? { id: interactionIdOf(context().requestId) } : {}),
   choices: reply.choices.map((choice) => {
     if (dialect === 'converse') {
       const { stopSequence: _unsaid, ...whole } = ofConverse(choice)
@@ -183,6 +186,7 @@ const upstreamNames = {
   messages: 'claude-sonnet-4-5',
   gemini: 'gemini-2.5-flash',
   responses: 'gpt-5.6',
+  interactions: 'gemini-3.8-flash',
   converse: 'anthropic.claude-sonnet-4-5-v1:0',
 } as const
 const target = (dialect: WrittenId): Target => ({
@@ -217,6 +221,17 @@ const apartResults = (it: Conversation): Conversation => ({
   }),
 })
 
+/** Interactions: results are steps of their own, and name their tool. */
+const unnamedResults = (it: Conversation): Conversation => {
+  const { turns, ...rest } = apartResults(it)
+  const part = (one: Part): Part => {
+    if (one.type !== 'tool_result') return one
+    const { name: _name, ...result } = one
+    return result
+  }
+  return { ...rest, turns: turns.map((turn) => ({ ...turn, parts: turn.parts.map(part) })) }
+}
+
 /** Responses: tools are strict unless they say otherwise. */
 const strictIsSaid = (it: Conversation): Conversation => {
   const { tools, ...rest } = apartResults(it)
@@ -242,6 +257,7 @@ const comparable = {
   messages: asItIs,
   gemini: withoutIds,
   responses: strictIsSaid,
+  interactions: unnamedResults,
   converse: asItIs,
 } as const
 

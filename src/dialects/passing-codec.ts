@@ -44,13 +44,14 @@ export class PassingCodec implements CallCodec {
   readWhole(bytes: Uint8Array): WholeReply | undefined {
     const sent = readBody(bytes)
     if (sent === undefined || !this.#pass.isReply(sent.value)) return undefined
-    const body = this.#pass.changed?.(sent, this.#sides.traits) ?? sent
+    const { traits, context } = this.#sides
+    const body = this.#pass.changed?.(sent, traits, context) ?? sent
     return new PassedReply(this.#sides, this.#vendor, body)
   }
 
   relay(): StreamRelay {
-    const { call, target, traits } = this.#sides
-    const relay = this.#pass.relay(traits, call.listed === true, call.modelName)
+    const { call, target, traits, context } = this.#sides
+    const relay = this.#pass.relay(traits, call.listed === true, call.modelName, context)
     return watchingTier(this.#vendor, target.model, relay)
   }
 }

@@ -12,6 +12,7 @@ import { bodyOf, isObject, type Json, type JsonObject } from '../core/json-body.
 import { Refusal } from '../core/refusal.ts'
 import { decodeChatCall } from './chat/call.ts'
 import { decodeGeminiCall } from './gemini/call.ts'
+import { decodeInteractionsCall } from './interactions/call.ts'
 import { decodeMessagesCall } from './messages/call.ts'
 import { decodeResponsesCall } from './responses/call.ts'
 
@@ -19,6 +20,7 @@ const decoders = {
   chat: decodeChatCall,
   messages: decodeMessagesCall,
   responses: decodeResponsesCall,
+  interactions: decodeInteractionsCall,
   gemini: (body: ReturnType<typeof bodyOf>) =>
     decodeGeminiCall(body, { modelName: 'a/b', stream: false, listed: false }),
 } as const
@@ -44,7 +46,7 @@ const pathOf = ({ at }: PublicSchema): readonly string[] => (at === '' ? [] : at
 const declaredIn = ({ file, name }: PublicSchema): readonly string[] => {
   const lines = readFileSync(new URL(`../../node_modules/${file}`, import.meta.url), 'utf8').split('\n')
   const start = lines.findIndex((line) =>
-    new RegExp(`^(?:export )?(?:declare )?(?:interface|class) ${name}\\b`).test(line),
+    new RegExp(`^(?:export )?(?:declare )?(?:interface|class|type) ${name}\\b`).test(line),
   )
   expect([name, start >= 0]).toEqual([name, true])
   const end = lines.findIndex((line, index) => index > start && line.startsWith('}'))
@@ -83,7 +85,7 @@ const fateOf = (
   return new TextDecoder().decode(codec.body) === new TextDecoder().decode(without.body) ? undefined : 'sent'
 }
 
-const vendors = ['chat', 'messages', 'gemini', 'converse', 'responses'] as const
+const vendors = ['chat', 'messages', 'gemini', 'converse', 'responses', 'interactions'] as const
 const pairs = callerIds.flatMap((caller) =>
   vendors.filter((vendor) => vendor !== caller).map((vendor) => [caller, vendor] as const),
 )

@@ -11,7 +11,7 @@ const parts = [{ text: 'hi' }]
 const declared = ['a', 'b', 'c'].map((name) => ({ name, description: name, parameters: { type: 'object' } }))
 const functions = declared.map((one) => ({ type: 'function', function: one }))
 const flat = declared.map((one) => ({ type: 'function', ...one }))
-const vendors = ['chat', 'messages', 'gemini', 'converse', 'responses'] as const
+const vendors = ['chat', 'messages', 'gemini', 'converse', 'responses', 'interactions'] as const
 
 /** Names of the tools that a vendor gets, and its instructions about them. */
 const toolsIn = (vendor: WrittenId, body: any): readonly [readonly string[], unknown] => {
@@ -27,6 +27,8 @@ const toolsIn = (vendor: WrittenId, body: any): readonly [readonly string[], unk
       ]
     case 'responses':
       return [body.tools.map(({ name }: any) => name), body.tool_choice]
+    case 'interactions':
+      return [body.tools.map(({ name }: any) => name), body.generation_config?.tool_choice]
     case 'converse':
       return [body.toolConfig.tools.map((one: any) => one.toolSpec.name), body.toolConfig.toolChoice]
   }
@@ -37,6 +39,7 @@ const required = {
   messages: 'any',
   gemini: 'ANY',
   converse: { any: {} },
+  interactions: 'any',
 } as const
 const free = {
   responses: 'auto',
@@ -44,6 +47,7 @@ const free = {
   messages: 'auto',
   gemini: 'AUTO',
   converse: undefined,
+  interactions: 'auto',
 } as const
 
 const among = (mode: string, names: readonly string[]) => ({

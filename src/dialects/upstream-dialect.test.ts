@@ -1,10 +1,12 @@
-/** The dialect in which OpenAI's models are asked: the caller's own if it can carry the call, else the other one. */
+/** The dialect in which models of OpenAI and Google are asked: the caller's own if it can carry the call, else the other one. */
 import { expect, test } from 'bun:test'
 import type { Call } from '../core/call.ts'
 import { bodyOf } from '../core/json-body.ts'
 import { buildCatalogue } from '../pricing/catalogue.ts'
 import { azure } from '../vendors/azure.ts'
+import { googleRequestStyle } from '../vendors/google/models.ts'
 import { openai } from '../vendors/openai/openai.ts'
+import { present } from './request/json-members.ts'
 import { upstreamDialect } from './upstream-dialect.ts'
 
 const catalogue = buildCatalogue({
@@ -64,6 +66,19 @@ test.each([
   ['openai/gpt-6-astra', { reasoning_effort: 'low' }, chat],
 ])('%s with %j goes where it is carried', (id, request, expected) => {
   expect(dialectOf(id, 'chat', request)).toBe(expected)
+})
+
+test('Google is asked in the style of the caller where the model has it, else by generate-content', () => {
+  const style = (name: string, dialect: 'interactions' | 'gemini' | 'chat') =>
+    upstreamDialect(
+      { dialect, body: bodyOf({}) } as Call,
+      { ...present({ requestStyle: googleRequestStyle(name) }) },
+      { speaks: 'gemini' },
+    )
+  expect(style('gemini-3.8-flash', 'interactions')).toBe('interactions')
+  expect(style('gemini-3.8-flash', 'gemini')).toBe('gemini')
+  expect(style('gemini-3.8-flash', 'chat')).toBe('gemini')
+  expect(style('gemini-2.0-flash', 'interactions')).toBe('gemini')
 })
 
 test('tools of other dialects go where an effort may stand beside them', () => {

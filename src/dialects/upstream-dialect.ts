@@ -14,6 +14,7 @@ export const upstreamDialect = (
   { speaks }: Pick<VendorTraits, 'speaks'>,
 ): VendorDialectId => {
   if (requestStyle === undefined) return speaks ?? 'chat'
+  if (requestStyle.in === 'both_of_google') return call.dialect === 'interactions' ? 'interactions' : 'gemini'
   if (requestStyle.in !== 'both') return requestStyle.in
   return call.dialect === 'responses' || !chatCarries(call, requestStyle) ? 'responses' : 'chat'
 }

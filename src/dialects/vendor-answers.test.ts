@@ -129,7 +129,13 @@ test('calls that are all numbered 0, that have no id, that start at 1, and that 
 
 test('an answer that calls a tool ends for it, whatever the vendor says', () => {
   const tool_calls = [{ id: 'a', type: 'function', function: { name: 'f', arguments: '' } }]
-  const finishes = { chat: 'tool_calls', messages: 'tool_use', gemini: 'STOP', responses: 'completed' }
+  const finishes = {
+    chat: 'tool_calls',
+    messages: 'tool_use',
+    gemini: 'STOP',
+    responses: 'completed',
+    interactions: 'requires_action',
+  }
   for (const [caller, seen] of wholeSeen('chat', chatAnswer({ content: null, tool_calls }))) {
     expect([caller, seen.finish]).toEqual([caller, finishes[caller as 'chat']])
     expect(called(seen)).toEqual([['f', {}]])
@@ -212,7 +218,7 @@ test.each([
   ['MODEL_ARMOR', 'content_filter', 'refusal', 'SAFETY', 'content_filter'],
   ['OTHER', 'stop', 'end_turn', 'STOP', 'completed'],
 ])('a candidate that ends with %s and has no parts', (finishReason, chat, messages, gemini, responses) => {
-  const expected = [chat, messages, gemini, responses]
+  const expected = [chat, messages, gemini, responses, chat === 'stop' ? 'completed' : 'incomplete']
   const answer = { candidates: [{ content: { role: 'model' }, finishReason }] }
   expect(wholeSeen('gemini', answer).map(([, seen]) => seen.finish)).toEqual(expected)
   expect(streamSeen('gemini', [answer]).map(([, seen]) => seen.finish)).toEqual(expected)
@@ -298,6 +304,7 @@ test('responses: places of sources are counted in the whole text', () => {
     chat: ['bc', 'fg'],
     gemini: ['bc', 'fg'],
     responses: ['bc', 'fg'],
+    interactions: ['bc', 'fg'],
     messages: ['abcd', 'efgh'],
   }
   for (const [caller, seen] of [...wholeSeen('responses', whole), ...streamSeen('responses', events)])

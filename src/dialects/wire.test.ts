@@ -7,6 +7,7 @@ import { expect, test } from 'bun:test'
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { type Choice, recordingsIn, simply } from '../../test/dialects/recordings.ts'
+import { context } from '../../test/dialects/steps.ts'
 import { type JsonObject, parseJson } from '../core/json-body.ts'
 import type { Usage } from '../core/usage.ts'
 import { eventSplitter } from '../transport/event-stream.ts'
@@ -27,7 +28,7 @@ type Expected = {
 const folder = resolve(import.meta.dir, '../../test/fixtures/wire')
 const expected: readonly Expected[] = JSON.parse(readFileSync(join(folder, 'index.json'), 'utf8'))
 const plain: VendorTraits = { outputBound: 'max_tokens', takesStreamOptions: true }
-type WireDialect = 'chat' | 'messages' | 'gemini' | 'responses'
+type WireDialect = 'chat' | 'messages' | 'gemini' | 'responses' | 'interactions'
 const spokenIn = (file: string) => file.split('/')[0] as WireDialect
 
 const readWhole = (dialect: WireDialect, bytes: Uint8Array, traits = plain): Choice => {
@@ -109,7 +110,7 @@ for (const { file, text = '', thinking = '', tools = [], finish, usage } of expe
   })
 
   test(`${file} passes as it came; its usage is read and reported at the end`, () => {
-    const relay = vendorDialects[dialect].pass?.relay(plain, false, 'm')
+    const relay = vendorDialects[dialect].pass?.relay(plain, false, 'm', () => context())
     if (relay === undefined) throw new Error('no caller speaks it')
     const events = eventsIn([bytes])
     const passed = events.filter((event) => relay.follow(event) === event.bytes)

@@ -88,6 +88,7 @@ type Style = Pick<Route, 'dialect' | 'helper'>
 /** Addresses whose clients read no other style, also where nothing answers. */
 const styles: readonly (readonly [path: RegExp, style: Style])[] = [
   [/^\/v1\/messages\//, { dialect: 'messages' }],
+  [/^\/v1(?:beta)?\/interactions(?:\/|$)/, { dialect: 'interactions' }],
   [/^(?:\/upload)?\/v1beta\//, { dialect: 'gemini' }],
 ]
 

@@ -10,6 +10,7 @@ import { getJwks } from './account/receipts.ts'
 import { conversationRoutes } from './calls/conversation-routes.ts'
 import { countMessagesTokens } from './calls/count-tokens.ts'
 import { geminiCall, getGeminiModel, listGeminiModels, publisherCall } from './calls/gemini-calls.ts'
+import { interactionsRoutes } from './calls/interactions-routes.ts'
 import { mediaRoutes } from './calls/media-routes.ts'
 import { chatCompletions, embeddings, idempotentRun, messages, run } from './calls/model-calls.ts'
 import { getModel, listModels } from './calls/models.ts'
@@ -87,6 +88,7 @@ export const routes: readonly Route[] = [
   },
   ...responsesRoutes,
   ...conversationRoutes,
+  ...interactionsRoutes,
   ...[
     ...['/v1beta/models/*rest', '/v1beta/*rest', '/v1/models/*rest'].map(
       (path) => [path, geminiCall] as const,
@@ -117,7 +119,7 @@ export const routes: readonly Route[] = [
     dialect: 'gemini',
     answer: generateContentModels,
     headers: ['x-goog-api-key'],
-    query: ['key'],
+    query: ['key', 'pageSize', 'pageToken'],
     handler: listGeminiModels,
   },
   {

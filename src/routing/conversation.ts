@@ -12,6 +12,7 @@ const turnsOf: Readonly<Partial<Record<Call['dialect'], string>>> = {
   messages: 'messages',
   responses: 'input',
   gemini: 'contents',
+  interactions: 'input',
 }
 
 /** How much of the first turns tells conversations apart. */

@@ -10,6 +10,7 @@ const auths = {
   responses: 'bearer',
   messages: 'x-api-key',
   gemini: 'x-goog-api-key',
+  interactions: 'x-goog-api-key',
 } as const
 
 export const ownAddress = (id: string, baseUrl: string, speaks: keyof typeof auths = 'chat'): Vendor => ({
@@ -17,7 +18,7 @@ export const ownAddress = (id: string, baseUrl: string, speaks: keyof typeof aut
   name: id,
   keyVariable: `${id.toUpperCase().replace(/[^A-Z0-9]/g, '_')}_API_KEY`,
   baseUrl,
-  surfaces: speaks === 'messages' ? ['chat'] : ['chat', 'embeddings'],
+  surfaces: speaks === 'messages' || speaks === 'interactions' ? ['chat'] : ['chat', 'embeddings'],
   speaks,
   ...(speaks === 'gemini' ? { embeds: 'gemini' } : {}),
   auth: auths[speaks],

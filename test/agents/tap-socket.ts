@@ -3,7 +3,7 @@
  * whole conversation in place of the name of the response before it.
  */
 import { isObject, type Json, type JsonObject, parseJson } from '../../src/core/json-body.ts'
-import { itemsOf } from '../../src/gateway/enter/socket-turn.ts'
+import { responseForm } from '../../src/dialects/responses/kept.ts'
 import type { Exchange } from './exchange.ts'
 
 type Client = { send(text: string): unknown; close(code?: number, reason?: string): void }
@@ -58,7 +58,7 @@ export const newSocketTap = async (
   const begin = (message: JsonObject): void => {
     const { type, stream_id, generate, previous_response_id: previous, input, ...rest } = message
     if (type !== 'response.create') return
-    const own = itemsOf(input)
+    const own = responseForm.itemsOf(input)
     const items = [...(conversations.get(String(previous)) ?? []), ...own]
     const exchange: Exchange = {
       method: 'POST',

@@ -5,10 +5,10 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
-import { type FourVendors, listen, listenWithVendors, modelOf, type VendorId, vendorIds } from './harness.ts'
+import { type FiveVendors, listen, listenWithVendors, modelOf, type VendorId, vendorIds } from './harness.ts'
 import { type Script, time } from './vendors/script.ts'
 
-let it: FourVendors
+let it: FiveVendors
 let client: OpenAI
 
 /** The model knows what it reads, and nothing else. */

@@ -1,4 +1,4 @@
-/** A server on a real port, as clients meet it: on the built-in vendor, or on four strict vendors of four dialects. */
+/** A server on a real port, as clients meet it: on the built-in vendor, or on five strict vendors of five dialects. */
 import { isObject, parseJson } from '../../src/core/json-body.ts'
 import type { Capability, Model } from '../../src/core/model.ts'
 import { Secret } from '../../src/core/secret.ts'
@@ -16,6 +16,7 @@ import {
 } from '../server/harness.ts'
 import { chatVendor } from './vendors/chat.ts'
 import { geminiVendor } from './vendors/gemini.ts'
+import { interactionsVendor } from './vendors/interactions.ts'
 import { messagesVendor } from './vendors/messages.ts'
 import { responsesVendor } from './vendors/responses.ts'
 import { type Memory, newMemory, type Script } from './vendors/script.ts'
@@ -53,8 +54,8 @@ export const listen = async (): Promise<ListeningServer> => {
   return listening(server)
 }
 
-export type VendorId = 'chat' | 'responses' | 'messages' | 'gemini'
-export const vendorIds: readonly VendorId[] = ['chat', 'responses', 'messages', 'gemini']
+export type VendorId = 'chat' | 'responses' | 'messages' | 'gemini' | 'interactions'
+export const vendorIds: readonly VendorId[] = ['chat', 'responses', 'messages', 'gemini', 'interactions']
 
 /**
  * The model that stands for each dialect in the matrix, and others of the same vendors that are treated differently.
@@ -64,6 +65,7 @@ export const modelOf: Readonly<Record<VendorId, string>> = {
   responses: 'deep/cedar-1',
   messages: 'anthropic/claude-sonnet-4-5',
   gemini: 'google/gemini-3-pro',
+  interactions: 'deepmind/gemini-3.8-flash',
 }
 export const otherModels = {
   withoutSchemas: 'anthropic/claude-3-5-haiku',
@@ -88,6 +90,7 @@ const vendorOf: Readonly<Record<VendorId, Vendor>> = {
     headers: { 'anthropic-version': '2023-06-01' },
   },
   gemini: { ...mockVendor, id: 'google', speaks: 'gemini', auth: 'x-goog-api-key' },
+  interactions: { ...mockVendor, id: 'deepmind', speaks: 'interactions', auth: 'x-goog-api-key' },
 }
 
 const capabilities: readonly Capability[] = [
@@ -123,20 +126,22 @@ const makers = {
   responses: responsesVendor,
   messages: messagesVendor,
   gemini: geminiVendor,
+  interactions: interactionsVendor,
 }
 
-export type FourVendors = ListeningServer & { readonly memories: Readonly<Record<VendorId, Memory>> }
+export type FiveVendors = ListeningServer & { readonly memories: Readonly<Record<VendorId, Memory>> }
 
-/** A server with four scripted vendors, one of each dialect; `answer` decides what the model of one says. */
+/** A server with five scripted vendors, one of each dialect; `answer` decides what the model of one says. */
 export const listenWithVendors = async (
   options: Partial<GatewayOptions> = {},
   answer?: (id: VendorId) => Script,
-): Promise<FourVendors> => {
+): Promise<FiveVendors> => {
   const memories = {
     chat: newMemory(answer?.('chat')),
     responses: newMemory(answer?.('responses')),
     messages: newMemory(answer?.('messages')),
     gemini: newMemory(answer?.('gemini')),
+    interactions: newMemory(answer?.('interactions')),
   }
   const setups = vendorIds.map(
     (id): VendorSetup => ({

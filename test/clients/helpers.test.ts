@@ -7,10 +7,10 @@ import { betaZodTool } from '@anthropic-ai/sdk/helpers/beta/zod'
 import { GoogleGenAI, Type } from '@google/genai'
 import { generateText } from 'ai'
 import { z } from 'zod'
-import { type FourVendors, listenWithVendors, modelOf, vendorIds } from './harness.ts'
+import { type FiveVendors, listenWithVendors, modelOf, vendorIds } from './harness.ts'
 import { counts, person } from './vendors/script.ts'
 
-let it: FourVendors
+let it: FiveVendors
 let root: string
 let anthropic: Anthropic
 let google: GoogleGenAI

@@ -1,11 +1,11 @@
 /** The matrix of official clients and vendor dialects: every cell is a test, and the page in docs has their results. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type FourVendors, listenWithVendors, vendorIds } from './harness.ts'
+import { type FiveVendors, listenWithVendors, vendorIds } from './harness.ts'
 import { cell, compatibilityPage, drivers, featureNames, features, lackOf, modelFor } from './matrix.ts'
 
 const page = `${import.meta.dir}/../../docs/compatibility.md`
 const passed = new Set<string>()
-let it: FourVendors
+let it: FiveVendors
 
 beforeAll(async () => {
   it = await listenWithVendors()

@@ -5,6 +5,7 @@ import { aiSdkDrivers } from './drivers/ai-sdk.ts'
 import { anthropicDrivers } from './drivers/anthropic.ts'
 import type { Client, Driver, Feature } from './drivers/driver.ts'
 import { googleDrivers } from './drivers/google.ts'
+import { googleInteractionsDrivers } from './drivers/google-interactions.ts'
 import { langchainDrivers } from './drivers/langchain.ts'
 import { openaiDrivers } from './drivers/openai.ts'
 import { modelOf, type VendorId, vendorIds } from './harness.ts'
@@ -15,6 +16,7 @@ export const drivers: readonly Driver[] = [
   ...openaiDrivers,
   ...anthropicDrivers,
   ...googleDrivers,
+  ...googleInteractionsDrivers,
   ...aiSdkDrivers,
   ...langchainDrivers,
 ]

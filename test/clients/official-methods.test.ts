@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import OpenAI from 'openai'
 import { until } from '../until.ts'
-import { type FourVendors, listenWithVendors, modelOf } from './harness.ts'
+import { type FiveVendors, listenWithVendors, modelOf } from './harness.ts'
 import { officialMethods, type Rig } from './official-methods.ts'
 
-let it: FourVendors
+let it: FiveVendors
 let rig: Rig
 
 beforeAll(async () => {

@@ -11,7 +11,7 @@ import { runTool } from './drivers/driver.ts'
 import { functionDeclarations } from './drivers/google.ts'
 import { chatTools } from './drivers/openai.ts'
 import {
-  type FourVendors,
+  type FiveVendors,
   listenWithVendors,
   modelOf,
   otherModels,
@@ -21,7 +21,7 @@ import {
 import { drivers } from './matrix.ts'
 import { thought, time, weather } from './vendors/script.ts'
 
-let it: FourVendors
+let it: FiveVendors
 
 beforeAll(async () => {
   it = await listenWithVendors()

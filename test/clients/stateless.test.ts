@@ -6,9 +6,9 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { createOpenAI } from '@ai-sdk/openai'
 import { generateText, jsonSchema, type ModelMessage, stepCountIs, streamText, tool } from 'ai'
 import OpenAI from 'openai'
-import { type FourVendors, listenWithVendors, modelOf, vendorIds } from './harness.ts'
+import { type FiveVendors, listenWithVendors, modelOf, vendorIds } from './harness.ts'
 
-let it: FourVendors
+let it: FiveVendors
 
 beforeAll(async () => {
   it = await listenWithVendors({ responsesKeptMs: 0 })

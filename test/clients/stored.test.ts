@@ -7,9 +7,9 @@ import { createOpenAI } from '@ai-sdk/openai'
 import { generateText, jsonSchema, type ModelMessage, stepCountIs, streamText, tool } from 'ai'
 import OpenAI from 'openai'
 import { runTool, type ToolName, toolParameters } from './drivers/driver.ts'
-import { type FourVendors, listenWithVendors, modelOf, type VendorId, vendorIds } from './harness.ts'
+import { type FiveVendors, listenWithVendors, modelOf, type VendorId, vendorIds } from './harness.ts'
 
-let it: FourVendors
+let it: FiveVendors
 
 beforeAll(async () => {
   it = await listenWithVendors({ responsesKeptMs: 3_600_000 })

@@ -124,7 +124,7 @@ const saying: fc.Arbitrary<Part> = said.map((one) => ({ type: 'text', text: one 
 /** A turn of the assistant: its thoughts are the vendor's own. */
 const answered = (dialect: WrittenId): fc.Arbitrary<readonly Part[]> => {
   const own =
-    dialect === 'gemini'
+    dialect === 'gemini' || dialect === 'interactions'
       ? toolCall
       : toolCall.map((part) => ({ ...part, signature: undefined }) as unknown as Part)
   return fc
@@ -132,7 +132,14 @@ const answered = (dialect: WrittenId): fc.Arbitrary<readonly Part[]> => {
       thoughts:
         dialect === 'chat'
           ? fc.constant([])
-          : fc.array(thinking(signature(dialect === 'converse' ? 'messages' : dialect)), { maxLength: 1 }),
+          : fc.array(
+              thinking(
+                signature(
+                  dialect === 'converse' ? 'messages' : dialect === 'interactions' ? 'gemini' : dialect,
+                ),
+              ),
+              { maxLength: 1 },
+            ),
       says: fc.array(saying, { minLength: 1, maxLength: 1 }),
       calls: fc.array(own, { maxLength: 3 }),
     })
@@ -263,7 +270,8 @@ export const conversation = (dialect: WrittenId): fc.Arbitrary<Conversation> =>
       const answer = it.turns.at(-2)?.parts ?? []
       const loops = answer.some(({ type }) => type === 'tool_call')
       const barred = anthropic && (forced || (loops && !answer.some(({ type }) => type === 'thinking')))
-      const budget = openai(dialect) || barred ? undefined : it.budget
+      const interactions = dialect === 'interactions'
+      const budget = openai(dialect) || interactions || barred ? undefined : it.budget
       // Models that are called in responses reason, and choose their sampling.
       const responses = dialect === 'responses'
       const thinks = (anthropic && budget !== undefined) || responses
@@ -272,7 +280,7 @@ export const conversation = (dialect: WrittenId): fc.Arbitrary<Conversation> =>
         tools,
         toolChoice,
         parallelTools:
-          it.tools.length === 0 || dialect === 'gemini' || converse
+          it.tools.length === 0 || dialect === 'gemini' || interactions || converse
             ? undefined
             : messages
               ? it.parallel === false && toolChoice !== undefined && toolChoice.type !== 'none'
@@ -283,23 +291,24 @@ export const conversation = (dialect: WrittenId): fc.Arbitrary<Conversation> =>
           it.schema === undefined || converse
             ? undefined
             : { type: 'schema' as const, name: 'answer', schema: it.schema, strict: messages },
-        reasoning: openai(dialect)
-          ? it.effort === undefined
-            ? undefined
-            : { effort: it.effort as 'low', show: true }
-          : budget === undefined
-            ? undefined
-            : { budget, show: true },
+        reasoning:
+          openai(dialect) || interactions
+            ? it.effort === undefined
+              ? undefined
+              : { effort: it.effort as 'low', show: true }
+            : budget === undefined
+              ? undefined
+              : { budget, show: true },
         stop: responses ? [] : it.stop,
-        choices: anthropic || responses ? 1 : it.choices,
+        choices: anthropic || responses || interactions ? 1 : it.choices,
         maxOutput: it.maxOutput,
         temperature: thinks ? undefined : it.temperature,
         topP: thinks || (messages && it.temperature !== undefined) ? undefined : it.topP,
-        topK: openai(dialect) || converse || thinks ? undefined : it.topK,
+        topK: openai(dialect) || interactions || converse || thinks ? undefined : it.topK,
         seed: anthropic || responses ? undefined : it.seed,
-        presencePenalty: anthropic || responses ? undefined : it.penalty,
-        frequencyPenalty: anthropic || responses ? undefined : it.penalty,
-        user: dialect === 'gemini' || converse ? undefined : it.user,
+        presencePenalty: anthropic || responses || interactions ? undefined : it.penalty,
+        frequencyPenalty: anthropic || responses || interactions ? undefined : it.penalty,
+        user: dialect === 'gemini' || interactions || converse ? undefined : it.user,
         ignored: [],
         unknownContent: [],
       }

@@ -2,11 +2,12 @@
  * What a strict client of each dialect makes of an answer, and what it sends in its next turn. Each follows its API's
  * reference: it throws on an event out of place.
  */
+import { isDeepStrictEqual } from 'node:util'
 import { parseJson } from '../../src/core/json-body.ts'
 import { eventSplitter } from '../../src/transport/event-stream.ts'
 
-export type CallerId = 'chat' | 'messages' | 'gemini' | 'responses'
-export const callerIds: readonly CallerId[] = ['chat', 'messages', 'gemini', 'responses']
+export type CallerId = 'chat' | 'messages' | 'gemini' | 'responses' | 'interactions'
+export const callerIds: readonly CallerId[] = ['chat', 'messages', 'gemini', 'responses', 'interactions']
 
 export type ClientView = {
   text: string
@@ -371,6 +372,123 @@ const textsOf = (item: any): string =>
     .map((part: any) => part.text ?? part.refusal ?? '')
     .join('')
 
+const seeStep = (seen: ClientView, step: any): void => {
+  switch (step.type) {
+    case 'thought':
+      for (const part of step.summary ?? []) seen.thinking += part.text
+      break
+    case 'function_call':
+      must(step.id !== '' && typeof step.arguments === 'object', `a call ${JSON.stringify(step)}`)
+      seen.tools.push({ id: step.id, name: step.name, args: step.arguments })
+      break
+    default:
+      must(step.type === 'model_output', `a step ${step.type}`)
+      for (const part of step.content ?? []) {
+        if (part.type === 'image') seen.images.push(`data:${part.mime_type};base64,${part.data}`)
+        else if (part.type === 'audio') seen.sound += part.data
+        else {
+          must(part.type === 'text', `a content ${part.type}`)
+          seen.text += part.text
+          const bytes = Buffer.from(part.text)
+          for (const { type, url, title, start_index, end_index } of part.annotations ?? []) {
+            must(
+              type === 'url_citation' && start_index <= end_index && end_index <= bytes.length,
+              `a source ${url}`,
+            )
+            seen.cited.push({ url, title, said: bytes.subarray(start_index, end_index).toString() })
+          }
+        }
+      }
+  }
+  seen.turn.push(step)
+}
+
+const interactionsWhole = (answer: any): ClientView => {
+  const seen = nothing()
+  must(answer.object === 'interaction' && /^int_\w+$/.test(answer.id), answer.object)
+  for (const step of answer.steps) seeStep(seen, step)
+  seen.finish = answer.status
+  seen.usage = answer.usage
+  seen.ended = true
+  return seen
+}
+
+/** Adds one delta to the open step; returns the JSON of a call's arguments. */
+const takeStepDelta = (step: any, delta: any): string => {
+  const place = step.type === 'thought' ? 'summary' : 'content'
+  const content = delta.type === 'thought_summary' ? delta.content : delta
+  if (delta.type === 'arguments_delta') {
+    must(step.type === 'function_call', `arguments of a ${step.type}`)
+    return delta.arguments
+  }
+  if (delta.type === 'thought_signature') {
+    must(step.type === 'thought' && step.signature === undefined, 'a second signature')
+    step.signature = delta.signature
+    return ''
+  }
+  must(
+    step.type === (delta.type === 'thought_summary' ? 'thought' : 'model_output'),
+    `${delta.type} in ${step.type}`,
+  )
+  step[place] ??= []
+  const last = step[place].at(-1)
+  if (delta.type === 'text_annotation_delta')
+    last.annotations = [...(last.annotations ?? []), ...delta.annotations]
+  else if (content.type === 'text' && last?.type === 'text') last.text += content.text
+  else step[place].push({ ...content })
+  return ''
+}
+
+const interactionsStream = (bytes: Uint8Array): ClientView => {
+  const seen = nothing()
+  const steps: any[] = []
+  let open: any
+  let json = ''
+  let id: string | undefined
+  let last: any
+  for (const { name, data } of eventsIn(bytes)) {
+    must(!seen.ended, 'something after [DONE]')
+    if (name === 'done') {
+      must(data === '[DONE]' && last !== undefined, 'the end')
+      seen.ended = true
+      continue
+    }
+    const event = JSON.parse(data)
+    must(
+      name === event.event_type && last === undefined,
+      `an event named ${name} of type ${event.event_type}`,
+    )
+    must((id === undefined) === (name === 'interaction.created'), `${name} out of place`)
+    const named = event.interaction?.id ?? event.interaction_id
+    id ??= named
+    must(named === undefined || named === id, 'an interaction that changes its id')
+    if (name === 'step.start') {
+      must(open === undefined && event.index === steps.length, `step ${event.index}`)
+      open = structuredClone(event.step)
+      json = ''
+    } else if (name === 'step.delta') {
+      must(open !== undefined && event.index === steps.length, `delta of step ${event.index}`)
+      json += takeStepDelta(open, event.delta)
+    } else if (name === 'step.stop') {
+      must(open !== undefined && event.index === steps.length, `stop of step ${event.index}`)
+      if (json !== '') open.arguments = argsOf(json)
+      steps.push(open)
+      open = undefined
+    } else if (name === 'error') {
+      must(typeof event.error.message === 'string' && typeof event.error.code === 'string', 'the error')
+      seen.error = event.error
+      if (open !== undefined) steps.push(open)
+    } else if (name === 'interaction.completed') {
+      last = event.interaction
+      if (last.status !== 'failed') must(isDeepStrictEqual(last.steps, steps), 'other steps than those told')
+    }
+  }
+  for (const step of steps) seeStep(seen, step)
+  seen.finish = last?.status
+  seen.usage = last?.usage
+  return seen
+}
+
 type Client = {
   readonly whole: (answer: any) => ClientView
   readonly stream: (bytes: Uint8Array) => ClientView
@@ -451,6 +569,24 @@ export const clients: Readonly<Record<CallerId, Client>> = {
       ],
     }),
   },
+  interactions: {
+    whole: interactionsWhole,
+    stream: interactionsStream,
+    next: (request, seen, results, say) => ({
+      ...request,
+      input: [
+        ...request.input,
+        ...seen.turn,
+        ...results.map((result, at) => ({
+          type: 'function_result',
+          call_id: seen.tools[at]?.id,
+          name: seen.tools[at]?.name,
+          result,
+        })),
+        ...(say === undefined ? [] : [{ type: 'user_input', content: [{ type: 'text', text: say }] }]),
+      ],
+    }),
+  },
 }
 
 /** A first request of each dialect that says one thing. */
@@ -460,4 +596,5 @@ export const firstRequest = (dialect: CallerId, say: string): any =>
     messages: { model: 'a/b', max_tokens: 100, messages: [{ role: 'user', content: say }] },
     gemini: { contents: [{ role: 'user', parts: [{ text: say }] }] },
     responses: { model: 'a/b', input: [{ role: 'user', content: say }] },
+    interactions: { model: 'a/b', input: [{ type: 'user_input', content: [{ type: 'text', text: say }] }] },
   })[dialect]

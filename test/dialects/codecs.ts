@@ -16,6 +16,7 @@ const names = {
   gemini: 'gemini-2.5-pro',
   converse: 'anthropic.claude-sonnet-4-5-v1:0',
   responses: 'gpt-5.6',
+  interactions: 'gemini-3.8-flash',
 } as const
 
 type Change = {

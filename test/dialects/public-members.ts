@@ -506,4 +506,123 @@ const gemini: PublicDialect = {
   ],
 }
 
-export const publicDialects: Readonly<Record<CallerId, PublicDialect>> = { chat, messages, responses, gemini }
+const said = { type: 'text', text: 'hi' }
+const ofInteraction = {
+  background: true,
+  cached_content: 'c',
+  continuation_token: 't',
+  environment: { type: 'remote' },
+  labels: { a: 'b' },
+  previous_interaction_id: 'int_a',
+  response_format: { type: 'text', mime_type: 'application/json', schema: object },
+  response_mime_type: 'application/json',
+  response_modalities: ['audio'],
+  safety_settings: [{ type: 'harassment', threshold: 'off' }],
+  service_tier: 'flex',
+  system_instruction: 's',
+  webhook_config: { uris: ['https://x'] },
+}
+const interactions: PublicDialect = {
+  request: {
+    model: 'a/b',
+    generation_config: { max_output_tokens: 9_000 },
+    input: [
+      { type: 'user_input', content: [said, { type: 'image', data: 'AAAA', mime_type: 'image/png' }] },
+      { type: 'thought', summary: [said], signature: 'AAAA' },
+      { type: 'model_output', content: [{ type: 'text', text: 'x' }] },
+      { type: 'function_call', id: 'c', name: 'f', arguments: {} },
+      { type: 'function_result', call_id: 'c', name: 'f', result: 'done' },
+    ],
+    tools: [{ type: 'function', name: 'f', description: 'd', parameters: object }],
+  },
+  own: ['model', 'stream', 'store', 'input.4.name', 'response_format.type'],
+  schemas: [
+    {
+      name: 'CreateModelInteraction',
+      file: genai,
+      at: '',
+      samples: ofInteraction,
+    },
+    {
+      name: 'CreateAgentInteraction',
+      file: genai,
+      at: '',
+      samples: {
+        ...ofInteraction,
+        agent: 'deep-research-preview-04-2026',
+        agent_config: { type: 'dynamic' },
+      },
+    },
+    {
+      name: 'GenerationConfig_2',
+      file: genai,
+      at: 'generation_config',
+      samples: {
+        image_config: { image_size: '1K' },
+        max_output_tokens: 8_000,
+        seed: 1,
+        speech_config: { voice: 'v' },
+        stop_sequences: ['x'],
+        temperature: 0.5,
+        thinking_level: 'high',
+        thinking_summaries: 'auto',
+        tool_choice: 'any',
+        top_p: 0.5,
+        transcription_config: { mode: 'smart' },
+        video_config: { task: 'edit' },
+      },
+    },
+    {
+      name: 'AllowedTools',
+      file: genai,
+      at: 'generation_config.tool_choice.allowed_tools',
+      samples: { mode: 'any', tools: ['none'] },
+    },
+    {
+      name: 'TextResponseFormat_2',
+      file: genai,
+      at: 'response_format',
+      samples: { schema: object, mime_type: 'application/json' },
+    },
+    {
+      name: 'ImageResponseFormat_2',
+      file: genai,
+      at: 'response_format',
+      samples: { aspect_ratio: '1:1', delivery: 'uri', image_size: '1K', mime_type: 'image/jpeg' },
+    },
+    {
+      name: 'VideoResponseFormat_2',
+      file: genai,
+      at: 'response_format',
+      samples: {
+        aspect_ratio: '16:9',
+        delivery: 'uri',
+        duration: '6s',
+        gcs_uri: 'gs://x',
+        resolution: '720p',
+      },
+    },
+    {
+      name: 'ImageContent',
+      file: genai,
+      at: 'input.0.content.1',
+      samples: { resolution: 'high', uri: 'https://x/y.png' },
+    },
+    {
+      name: 'TextContent',
+      file: genai,
+      at: 'input.2.content.0',
+      samples: { annotations: [{ type: 'url_citation' }] },
+    },
+    { name: 'ThoughtStep', file: genai, at: 'input.1', samples: {} },
+    { name: 'FunctionResultStep', file: genai, at: 'input.4', samples: { is_error: true } },
+  ],
+}
+
+export const publicDialects: Readonly<Record<CallerId, PublicDialect>> = {
+  chat,
+  messages,
+  responses,
+  gemini,
+  interactions,
+}

@@ -23,7 +23,7 @@ export const billed = {
 }
 
 /** The dialects of vendors that callers speak too. */
-export type SharedDialectId = 'chat' | 'messages' | 'gemini' | 'responses'
+export type SharedDialectId = 'chat' | 'messages' | 'gemini' | 'responses' | 'interactions'
 /** All dialects of vendors. */
 export type WrittenId = SharedDialectId | 'converse'
 

@@ -83,6 +83,7 @@ const dialectOf = (path: string): keyof typeof hostileBodies | undefined => {
   if (path.includes('chat/completions')) return 'chat'
   if (path.includes('messages')) return 'messages'
   if (path.includes('responses')) return 'responses'
+  if (path.endsWith('/interactions')) return 'interactions'
   if (path.includes('embeddings')) return 'embeddings'
   return path.endsWith('*rest') ? 'gemini' : undefined
 }
@@ -166,6 +167,10 @@ export const goodCall = (choose: Choose): { readonly path: string; readonly body
     { path: '/v1/chat/completions', body: { model, messages: hi, stream, max_tokens: 20 } },
     { path: '/v1/messages', body: { model, messages: hi, stream, max_tokens: 20 } },
     { path: '/v1/responses', body: { model, input: 'hi', stream, store: false, max_output_tokens: 20 } },
+    {
+      path: '/v1beta/interactions',
+      body: { model, input: 'hi', stream, store: false, generation_config: { max_output_tokens: 20 } },
+    },
     {
       path: `/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
       body: { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] },

@@ -145,6 +145,36 @@ const responses = (said: ScriptedReply, stream: boolean): Written => {
   return stream ? events(responseEvents(whole)) : json(whole)
 }
 
+const interactions = (said: ScriptedReply, stream: boolean): Written => {
+  const call = { type: 'function_call', id: 'call_1', name: 'f' }
+  const step = said.calls
+    ? { ...call, arguments: { a: 'b' } }
+    : { type: 'model_output', content: [{ type: 'text', text: said.text }] }
+  const head = {
+    id: '',
+    object: 'interaction',
+    model: 'small',
+    status: said.calls ? 'requires_action' : 'completed',
+  }
+  const usage = {
+    total_input_tokens: said.input,
+    total_output_tokens: said.output,
+    total_tokens: said.input + said.output,
+  }
+  if (!stream) return json({ ...head, steps: [step], usage })
+  const say = (event_type: string, more: object) =>
+    `event: ${event_type}\ndata: ${JSON.stringify({ event_type, ...more })}\n\n`
+  const delta = said.calls ? { type: 'arguments_delta', arguments: ARGS } : { type: 'text', text: said.text }
+  return events([
+    say('interaction.created', { interaction: { ...head, status: 'in_progress' } }),
+    say('step.start', { index: 0, step: said.calls ? { ...call, arguments: {} } : { type: 'model_output' } }),
+    say('step.delta', { index: 0, delta }),
+    say('step.stop', { index: 0 }),
+    say('interaction.completed', { interaction: { ...head, usage } }),
+    'event: done\ndata: [DONE]\n\n',
+  ])
+}
+
 type Reply = (said: ScriptedReply, stream: boolean) => Written
 
 export const replies: Readonly<Record<VendorDialectId, Reply>> = {
@@ -153,6 +183,7 @@ export const replies: Readonly<Record<VendorDialectId, Reply>> = {
   gemini,
   converse,
   responses,
+  interactions,
 }
 
 /** Vectors for a number of texts, in each style; they bill the input of `said` in all. */

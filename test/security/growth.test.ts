@@ -9,7 +9,7 @@ import { hostileBodies } from './hostile-bodies.ts'
 const ITEMS = 1_500
 
 /** The dialect that a call passes through to, and the one whose form is furthest from all others. */
-const vendorDialects = ['chat', 'gemini'] as const satisfies readonly VendorDialectId[]
+const vendorDialects = ['chat', 'gemini', 'interactions'] as const satisfies readonly VendorDialectId[]
 const more = { contextTokens: 10_000_000 }
 let server: TestServer
 
@@ -44,6 +44,7 @@ const paths = {
   messages: () => '/v1/messages',
   gemini: (model: string) => `/v1beta/models/${model}:generateContent`,
   responses: () => '/v1/responses',
+  interactions: () => '/v1beta/interactions',
   embeddings: () => '/v1/embeddings',
 } as const
 

@@ -37,6 +37,13 @@ const answers: Readonly<Record<Exclude<Speaks, 'converse'>, () => Response>> = {
       candidates: [{ content: { role: 'model', parts: [{ text: 'x' }] }, finishReason: 'STOP', index: 0 }],
       usageMetadata: { promptTokenCount: WORST, candidatesTokenCount: 1 },
     }),
+  interactions: () =>
+    Response.json({
+      id: '',
+      status: 'completed',
+      steps: [{ type: 'model_output', content: [{ type: 'text', text: 'x' }] }],
+      usage: { total_input_tokens: WORST, total_output_tokens: 1 },
+    }),
   responses: () =>
     Response.json(
       response([messageItem('x')], {

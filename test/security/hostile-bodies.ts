@@ -196,10 +196,43 @@ const responses: Readonly<Record<string, Family>> = {
   }),
 }
 
+const userStep = { type: 'user_input', content: [text] }
+const callStep = (at: number) => ({ type: 'function_call', id: `call_${at}`, name: 'f', arguments: {} })
+const resultStep = (at: number) => ({
+  type: 'function_result',
+  call_id: `call_${at}`,
+  name: 'f',
+  result: 'x',
+})
+const interactions: Readonly<Record<string, Family>> = {
+  'calls of tools, each answered': (n) => ({
+    input: [userStep, ...times(n, (at) => [callStep(at), resultStep(at)]).flat()],
+  }),
+  'many calls at once, answered in the opposite order': (n) => ({
+    input: [userStep, ...times(n, callStep), ...times(n, (at) => resultStep(n - 1 - at))],
+  }),
+  thoughts: (n) => ({
+    input: [...times(n, () => ({ type: 'thought', signature: 'c2ln', summary: [text] })), userStep],
+  }),
+  steps: (n) => ({ input: times(n, () => userStep) }),
+  contents: (n) => ({ input: times(n, () => text) }),
+  'steps of a search': (n) => ({
+    input: [...times(n, () => ({ type: 'google_search_call', id: 's' })), userStep],
+  }),
+  tools: (n) => ({
+    input: 'x',
+    tools: times(n, (at) => ({ type: 'function', name: `f${at}`, parameters: schema })),
+  }),
+  'a wide schema': (n) => ({
+    input: 'x',
+    response_format: { type: 'text', mime_type: 'application/json', schema: referring(n) },
+  }),
+}
+
 const embeddings: Readonly<Record<string, Family>> = {
   texts: (n) => ({ input: times(Math.min(n, 2_048), () => 'x') }),
   'token numbers': (n) => ({ input: times(n, (at) => at) }),
 }
 
 /** The bodies of each dialect, with many of something. */
-export const hostileBodies = { chat, messages, gemini, responses, embeddings } as const
+export const hostileBodies = { chat, messages, gemini, responses, interactions, embeddings } as const

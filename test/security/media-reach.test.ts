@@ -68,6 +68,19 @@ const places: [string, string, (url: string) => object][] = [
       }),
   ],
   [
+    '/v1beta/interactions',
+    'input[0].content[0].uri',
+    (uri) => ({ model, input: [{ type: 'user_input', content: [{ type: 'image', uri }] }] }),
+  ],
+  [
+    '/v1beta/interactions',
+    'input[0].result[0].uri',
+    (uri) => ({
+      model,
+      input: [{ type: 'function_result', call_id: 'c', result: [{ type: 'document', uri }] }],
+    }),
+  ],
+  [
     '/v1/responses',
     'input[0].content[0].image_url',
     (url) => ofResponses({ type: 'input_image', image_url: url }),

@@ -1,4 +1,4 @@
-/** Law: one answer of a vendor costs the same in all four styles of callers, whole and streamed. */
+/** Law: one answer of a vendor costs the same in all five styles of callers, whole and streamed. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { Usage } from '../../src/core/usage.ts'
@@ -7,7 +7,7 @@ import type { Reply } from '../../src/dialects/neutral.ts'
 import { billed, context, type SharedDialectId, stepsOf, streamOf } from '../dialects/steps.ts'
 import { startTestServer, streaming, testModel } from './harness.ts'
 
-const speaking: readonly SharedDialectId[] = ['chat', 'messages', 'gemini', 'responses']
+const speaking: readonly SharedDialectId[] = ['chat', 'messages', 'gemini', 'responses', 'interactions']
 
 /** Each class has a price of its own, and so has the call. */
 const price = {
@@ -37,6 +37,10 @@ const askAs = (model: string, stream: boolean) =>
       { contents: [{ role: 'user', parts: [{ text: 'hi' }] }], generationConfig: { maxOutputTokens: 2_000 } },
     ],
     responses: ['/v1/responses', { model, stream, max_output_tokens: 2_000, input: 'hi' }],
+    interactions: [
+      '/v1beta/interactions',
+      { model, stream, generation_config: { max_output_tokens: 2_000 }, input: 'hi' },
+    ],
   }) as const
 
 /** A vendor's answer, whole and as the events of a stream. */

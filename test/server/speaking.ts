@@ -31,6 +31,13 @@ export const wholeAnswers: Readonly<Record<VendorDialectId, () => Response>> = {
       ],
       usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5 },
     }),
+  interactions: () =>
+    Response.json({
+      id: '',
+      status: 'completed',
+      steps: [{ type: 'model_output', content: [{ type: 'text', text: 'hello' }] }],
+      usage: { total_input_tokens: 10, total_output_tokens: 5 },
+    }),
 }
 
 /** Runs `work` before a server whose vendor speaks a dialect. */

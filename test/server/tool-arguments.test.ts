@@ -90,6 +90,13 @@ const asked: Record<
       {"type":"function_call","call_id":"call_1","name":"find","arguments":${JSON.stringify(args)}},
       {"type":"function_call_output","call_id":"call_1","output":"ok"}]}`,
   ],
+  interactions: (args, stream) => [
+    '/v1beta/interactions',
+    `{"model":"mock/small","stream":${stream},"tools":[{"type":"function","name":"find","parameters":${schemaText}}],
+      "input":[{"type":"user_input","content":[{"type":"text","text":"hi"}]},
+      {"type":"function_call","id":"call_1","name":"find","arguments":${args}},
+      {"type":"function_result","call_id":"call_1","name":"find","result":"ok"}]}`,
+  ],
 }
 
 /** All texts in an answer, with its events put together, as a client reads arguments out of it. */

@@ -9,7 +9,7 @@ import type { SharedDialectId } from '../dialects/steps.ts'
 import { until } from '../until.ts'
 import { startTestServer, streaming, type TestServer, testModel } from './harness.ts'
 
-const vendorIds = ['chat', 'responses', 'messages', 'gemini'] as const
+const vendorIds = ['chat', 'responses', 'messages', 'gemini', 'interactions'] as const
 const words = ['one ', 'two ', 'three'] as const
 /** At least one token an event, and one for three characters. */
 const tokensOf = [0, 2, 3, 5] as const
@@ -22,6 +22,8 @@ const chatChunk = (choices: readonly object[], more: object = {}) =>
   `data: ${JSON.stringify({ id: 'c1', object: 'chat.completion.chunk', created: 1, model: 'm', choices, ...more })}\n\n`
 const messagesEvent = (value: { type: string; [name: string]: unknown }) =>
   `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`
+const interactionsEvent = (event_type: string, more: object = {}) =>
+  `event: ${event_type}\ndata: ${JSON.stringify({ event_type, ...more })}\n\n`
 const geminiEvent = (text: string, tokens: number, more: object = {}) =>
   `data: ${JSON.stringify({
     candidates: [{ content: { role: 'model', parts: [{ text }] }, index: 0, ...more }],
@@ -109,6 +111,36 @@ const streams: Readonly<Record<SharedDialectId, readonly Scripted[]>> = {
     { text: geminiEvent('two ', 1), brings: ['word'] },
     { text: geminiEvent('three', 5, { finishReason: 'STOP' }), brings: ['word', 'finish', 'usage'] },
   ],
+  interactions: [
+    {
+      text: interactionsEvent('interaction.created', {
+        interaction: { id: '', status: 'in_progress', model: 'm' },
+      }),
+      brings: ['start'],
+    },
+    {
+      text: interactionsEvent('step.start', { index: 0, step: { type: 'model_output' } }),
+      brings: ['opens'],
+    },
+    ...words.map(
+      (text): Scripted => ({
+        text: interactionsEvent('step.delta', { index: 0, delta: { type: 'text', text } }),
+        brings: ['word'],
+      }),
+    ),
+    { text: interactionsEvent('step.stop', { index: 0 }), brings: [] },
+    {
+      text: interactionsEvent('interaction.completed', {
+        interaction: {
+          id: '',
+          status: 'completed',
+          model: 'm',
+          usage: { total_input_tokens: 10, total_output_tokens: 5 },
+        },
+      }),
+      brings: ['finish', 'usage', 'end'],
+    },
+  ],
 }
 
 const whole: Readonly<Record<SharedDialectId, object>> = {
@@ -138,6 +170,14 @@ const whole: Readonly<Record<SharedDialectId, object>> = {
     usageMetadata: { promptTokenCount: 10, candidatesTokenCount: 5, totalTokenCount: 15 },
     modelVersion: 'm',
     responseId: 'r1',
+  },
+  interactions: {
+    id: '',
+    object: 'interaction',
+    status: 'completed',
+    model: 'm',
+    steps: [{ type: 'model_output', content: [{ type: 'text', text: 'one two three' }] }],
+    usage: { total_input_tokens: 10, total_output_tokens: 5, total_tokens: 15 },
   },
 }
 
@@ -173,6 +213,7 @@ const requestOf = (caller: CallerId, stream: boolean): { path: string; body: any
     messages: { path: '/v1/messages', body: { ...body, stream } },
     gemini: { path: `/v1beta/models/mock/small:${method}`, body: gemini },
     responses: { path: '/v1/responses', body: { ...body, stream } },
+    interactions: { path: '/v1beta/interactions', body: { ...body, stream } },
   }[caller]
 }
 
@@ -209,6 +250,7 @@ const down: Readonly<Record<CallerId, readonly unknown[]>> = {
   messages: ['error', 'overloaded_error', 'upstream_error', 'string'],
   gemini: [503, 'UNAVAILABLE', 'upstream_error'],
   responses: ['service_unavailable', 'upstream_error', 'string'],
+  interactions: ['service_unavailable', 'upstream_error', 'string'],
 }
 
 /** An error that the caller sees inside a stream. */
@@ -223,6 +265,7 @@ const broken: Readonly<Record<CallerId, readonly unknown[]>> = {
   messages: ['api_error', 'upstream_error'],
   gemini: ['UNAVAILABLE', 'upstream_error'],
   responses: ['upstream_error'],
+  interactions: ['upstream_error'],
 }
 
 const pairs = vendorIds.flatMap((vendor) => callerIds.map((caller) => ({ vendor, caller })))
@@ -255,7 +298,7 @@ test.each(pairs)('a $vendor vendor dies in mid-stream, $caller caller', async ({
     const brought = sent.flatMap(({ brings }) => brings)
     const said = brought.filter((one) => one === 'word').length
     const label = JSON.stringify({ death, ...got, seen: undefined, charged: String(got.charged) })
-    const input = vendor === 'chat' || vendor === 'responses' ? got.estimate : 10
+    const input = vendor === 'messages' || vendor === 'gemini' ? 10 : got.estimate
     if (brought.includes('finish')) {
       expect([got.status, got.seen?.text, got.seen?.error, got.seen?.ended, label]).toEqual([
         200,
@@ -309,7 +352,7 @@ test.each(pairs)(
     const got = await ask(server, caller, true)
     expect([got.seen?.text, got.seen?.ended]).toEqual(['one ', false])
     expect(midStream(caller, got.seen?.error)).toEqual(broken[caller])
-    const input = vendor === 'chat' || vendor === 'responses' ? got.estimate : 10
+    const input = vendor === 'messages' || vendor === 'gemini' ? 10 : got.estimate
     expect(got.charged).toBe(BigInt(input * 1_000 + 20_000))
   },
 )
@@ -371,6 +414,9 @@ const midErrors: Readonly<Record<SharedDialectId, string>> = {
   messages: messagesEvent({
     type: 'error',
     error: { type: 'overloaded_error', message: 'secret sk-live-1234567' },
+  }),
+  interactions: interactionsEvent('error', {
+    error: { code: 'internal', message: 'secret sk-live-1234567' },
   }),
   gemini: 'data: {"error":{"code":503,"message":"secret sk-live-1234567","status":"UNAVAILABLE"}}\r\n\r\n',
 }

@@ -10,7 +10,7 @@ import { converseAnswer } from '../dialects/converse.ts'
 import { billed, context, type WrittenId } from '../dialects/steps.ts'
 import { startTestServer, testModel } from './harness.ts'
 
-const vendors: readonly WrittenId[] = ['chat', 'messages', 'gemini', 'responses', 'converse']
+const vendors: readonly WrittenId[] = ['chat', 'messages', 'gemini', 'responses', 'interactions', 'converse']
 
 const reply: Omit<Reply, 'usage'> = {
   id: 'r_1',
@@ -51,6 +51,7 @@ const request = (caller: CallerId, stream: boolean, listed = false): readonly [s
     messages: ['/v1/messages', body],
     gemini: [`/v1beta/models/mock/small:${action}`, firstRequest('gemini', 'hi')],
     responses: ['/v1/responses', body],
+    interactions: ['/v1beta/interactions', body],
   }[caller] as [string, object]
 }
 

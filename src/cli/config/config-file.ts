@@ -85,7 +85,7 @@ const vendor = z.strictObject({
     ])
     .optional(),
   base_url: z.string().optional(),
-  speaks: z.enum(['chat', 'responses', 'messages', 'gemini']).optional(),
+  speaks: z.enum(['chat', 'responses', 'messages', 'gemini', 'interactions']).optional(),
   models: z.record(z.string().min(1), model).optional(),
 })
 /** An equal of a model; one that costs more is only used if the file says that it may be. */

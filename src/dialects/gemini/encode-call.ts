@@ -85,7 +85,7 @@ const thinkingOf = (
 }
 
 /** The levels that a model knows. Source: Gemini API, "Thinking". */
-const levelsOf = (name: string): readonly Effort[] => {
+export const levelsOf = (name: string): readonly Effort[] => {
   if (/gemini-3-pro/.test(name)) return ['low', 'high']
   return /gemini-3(?:\.1)?-flash/.test(name)
     ? ['minimal', 'low', 'medium', 'high']

@@ -25,7 +25,7 @@ import {
 import { camelCase, member } from '../request/spelling.ts'
 
 /** The most tokens that the vendor adds around tools. */
-const TOOLS_TEMPLATE = 1_000
+export const TOOLS_TEMPLATE = 1_000
 
 /** Tools that the caller runs, and of the vendor's code execution, which is billed in tokens, and search. */
 const pricedTools = ['functionDeclarations', 'codeExecution', 'googleSearch']
@@ -61,7 +61,7 @@ const codeExecution: Shape<Json> = {
 }
 
 /** No request bounds how many queries an answer makes; few make more than this. */
-const QUERIES_HELD = 40
+export const QUERIES_HELD = 40
 
 /**
  * The vendor bills each query; what it finds is not billed as input. Pictures have another price.

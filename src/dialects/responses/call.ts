@@ -15,8 +15,7 @@ type ModelNamed = (name: string) => Model | undefined
 
 /** Whether the vendor's search is sold for the model: it has a price, and the model is asked in this dialect. */
 const sellsSearch = (model: Model | undefined, searches: number): boolean =>
-  model?.requestStyle !== undefined &&
-  model.requestStyle.in !== 'chat' &&
+  (model?.requestStyle?.in === 'responses' || model?.requestStyle?.in === 'both') &&
   hostedArePriced(model, 1 + searches)
 
 /** Reads and checks the body of /v1/responses/compact. */

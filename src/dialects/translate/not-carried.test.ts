@@ -18,6 +18,7 @@ const chat = (content: object[], more: object = {}) => ({
 })
 const messages = (content: object[], more: object = {}) => ({ ...chat(content, more), max_tokens: 9 })
 const gemini = (parts: object[], more: object = {}) => ({ contents: [{ role: 'user', parts }], ...more })
+const interactions = (input: object[], more: object = {}) => ({ model: 'a/b', input, ...more })
 const responses = (input: object[], more: object = {}) => ({ model: 'a/b', input, ...more })
 const said = { role: 'user', content: 'hi' }
 
@@ -77,6 +78,22 @@ const refused: readonly RequestCase[] = [
     gemini([{ text: 'hi' }], { generationConfig: { responseModalities: ['AUDIO'] } }),
   ],
   ['gemini', ['chat', 'messages'], 'a part of another kind', gemini([{ newKind: {} }])],
+  ['interactions', ['chat', 'messages'], 'video', interactions([{ type: 'video', data: 'AA' }])],
+  [
+    'interactions',
+    ['chat', 'messages', 'gemini'],
+    'a content of another kind',
+    interactions([{ type: 'new_kind' }]),
+  ],
+  [
+    'interactions',
+    ['chat', 'gemini'],
+    'a step of a hosted tool',
+    interactions([
+      { type: 'file_search_call', id: 'f' },
+      { type: 'user_input', content: [{ type: 'text', text: 'x' }] },
+    ]),
+  ],
   [
     'responses',
     ['chat', 'messages', 'gemini'],
@@ -213,6 +230,19 @@ const namedWhenLost: readonly (readonly [...RequestCase, readonly string[]])[] =
     'tools that run at the vendor',
     gemini([{ text: 'hi' }], { tools: [{ codeExecution: {} }] }),
     ['tools codeExecution'],
+  ],
+  [
+    'interactions',
+    ['chat', 'messages', 'gemini'],
+    'tools that run at the vendor, and the steps of its search',
+    interactions(
+      [
+        { type: 'google_search_call', id: 's', arguments: { queries: ['x'] } },
+        { type: 'user_input', content: [{ type: 'text', text: 'x' }] },
+      ],
+      { tools: [{ type: 'code_execution' }], safety_settings: [{}] },
+    ),
+    ['safety_settings', 'tools code_execution', 'input google_search_call'],
   ],
   [
     'responses',

@@ -235,7 +235,8 @@ const judged = (
 
 /** The request, if it has the names of OpenAI's errors. Input that was completed here has other places for its caller. */
 const sentIn = ({ call, memory }: Task): JsonObject | undefined => {
-  if (call.dialect === 'messages' || call.dialect === 'gemini') return undefined
+  if (call.dialect === 'messages' || call.dialect === 'gemini' || call.dialect === 'interactions')
+    return undefined
   const { outline } = call.body
   return memory === undefined ? outline : { ...outline, input: '' }
 }

@@ -8,7 +8,6 @@ import { lowerOf } from '../../admission/ceiling.ts'
 import type { Soon } from '../../book/contract.ts'
 import { must, Refusal } from '../../core/refusal.ts'
 import { whenKnown } from '../../core/soon.ts'
-import { responseIdOf } from '../../dialects/responses/reply.ts'
 import { WALLET_MINIMUM } from '../../ledger/lend.ts'
 import type { IdempotencyRef } from '../../ledger/types.ts'
 import { type PaymentMode, payingAccount, paymentMode } from '../../payment/funding.ts'
@@ -54,11 +53,11 @@ const runKept = (gateway: Gateway, incoming: Incoming, it: CallToRun): Promise<A
   const { idempotencyKey, signal } = incoming
   const { request, key, trace } = it
   const { call } = request
-  const { background } = request.memory ?? {}
+  const { background, form } = request.memory ?? {}
   const ofRun = (id: string, ref?: IdempotencyRef) =>
-    background === undefined
+    background === undefined || form === undefined
       ? answerRun(gateway, { id, call, trace, ref })
-      : answerBegun(gateway, { keyId: placeOf(key), id: responseIdOf(id) }, background)
+      : answerBegun(gateway, { keyId: placeOf(key), id: form.idOf(id) }, background)
   const mayBeJob = call.media !== undefined
   const run = (keep: Keep | undefined, itsOwn: AbortSignal): Promise<Answer> => {
     const answer = () => runChecked(gateway, it, keep, itsOwn)

@@ -9,6 +9,7 @@ import type { Model } from '../../core/model.ts'
 import { invalid, must, type Refusal } from '../../core/refusal.ts'
 import { whenKnown } from '../../core/soon.ts'
 import { monthOf } from '../../core/time.ts'
+import type { KeptForm } from '../../dialects/kept-form.ts'
 import { checkReach } from '../../dialects/request/media-reach.ts'
 import { OUTPUT_MIN } from '../../dialects/responses/encode-call.ts'
 import { upstreamDialect } from '../../dialects/upstream-dialect.ts'
@@ -42,8 +43,8 @@ export type Incoming = {
   readonly idempotencyKey: string | undefined
   /** The body's bytes; what was read from a message is counted and parsed. */
   readBody(): Promise<Uint8Array | JsonBody>
-  /** Requests of this endpoint may name earlier answers. */
-  readonly recalls?: boolean
+  /** Requests of this endpoint may name earlier answers, which are kept in this form. */
+  readonly recalls?: KeptForm | undefined
   /** The socket it came on, which remembers its own answers. */
   readonly socket?: OnSocket
   decode(body: JsonBody, modelNamed: (name: string) => Model | undefined): Call | Refusal
@@ -76,13 +77,13 @@ export const readRequest = async (
   const ceiling = maxCostUsd === undefined ? undefined : must(readCeiling(maxCostUsd))
   const read = await incoming.readBody()
   const sent = read instanceof Uint8Array ? readWeighed(gateway.capacity, trace, read) : read
-  if (incoming.recalls !== true) {
+  if (incoming.recalls === undefined) {
     const { call, model } = readCall(gateway, incoming, by, sent)
     return { ceiling, body: sent, call, model }
   }
   const { body, memory } = await recall(
     gateway,
-    { key: keeps ? key : undefined, trace, socket: incoming.socket },
+    { form: incoming.recalls, key: keeps ? key : undefined, trace, socket: incoming.socket },
     sent,
   )
   const asked = readCall(gateway, incoming, by, withSummaries(gateway, { key, trace }, body, sent))

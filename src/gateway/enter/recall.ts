@@ -12,6 +12,7 @@ import {
   parseJson,
 } from '../../core/json-body.ts'
 import { invalid, must, type Refusal } from '../../core/refusal.ts'
+import type { KeptForm } from '../../dialects/kept-form.ts'
 import type { KeptResponse } from '../../store/calls/response-port.ts'
 import { type Key, placeOf } from '../../tenancy/key.ts'
 import { type ByteOwner, giveBackBytes } from '../parts/capacity.ts'
@@ -20,12 +21,13 @@ import type { OnSocket } from '../parts/socket-memory.ts'
 import type { Background, Memory } from '../parts/task.ts'
 import { asKept, asSent, conversationNamed, isId, keptOutput, noConversation } from './conversation.ts'
 import { itemsFrom, itemsNamed, type Loading, makeRoom } from './kept-items.ts'
-import { continued, itemsIn, itemsOf, noting } from './socket-turn.ts'
+import { continued, itemsIn, noting } from './socket-turn.ts'
 
 type Recalled = { readonly body: JsonBody; readonly memory: Memory | undefined }
 
 /** Who asks: the key, the trace that counts memory, and the socket if it came on one. */
 type Asking = {
+  readonly form: KeptForm
   readonly key: Key | undefined
   readonly trace: ByteOwner
   readonly socket: OnSocket | undefined
@@ -37,48 +39,48 @@ type Asking = {
  */
 export const recall = async (
   gateway: Gateway,
-  { key, trace, socket }: Asking,
+  { form, key, trace, socket }: Asking,
   sent: JsonBody,
 ): Promise<Recalled> => {
   // Calls that bring their payment have no key to keep anything for.
   const lifeMs = gateway.options.responsesKeptMs
   if (key === undefined || (lifeMs === 0 && socket === undefined)) return { body: sent, memory: undefined }
-  const {
-    store: stores,
-    previous_response_id: named,
-    conversation: talk,
-    background: later,
-    ...rest
-  } = sent.value
+  const { [form.previous]: named, ...unnamed } = sent.value
+  const { store: stores, conversation: talk, background: later, ...rest } = unnamed
   const previous = typeof named === 'string' && named !== '' ? named : undefined
-  const inside = lifeMs === 0 ? undefined : must(conversationNamed(talk))
+  const inside = lifeMs === 0 || !form.conversations ? undefined : must(conversationNamed(talk))
   if (previous !== undefined && inside !== undefined)
     throw invalid('conversation', "'conversation' cannot be used together with 'previous_response_id'.")
-  const own = itemsOf(rest.input)
+  const own = form.itemsOf(rest.input)
   const known = previous === undefined ? undefined : socket?.memory.find(previous)
   const stored = stores !== false && lifeMs > 0
   const background: Background | undefined =
     later === true && stored && socket === undefined
       ? { stream: rest.stream === true, stop: new AbortController(), own, previous }
       : undefined
-  const edits: Record<string, undefined> = { previous_response_id: undefined }
+  const edits: Record<string, undefined> = { [form.previous]: undefined }
   if (stores !== false) edits.store = undefined
   // What is not offered here stays, and is refused by name.
   if (inside !== undefined) edits.conversation = undefined
   if (background !== undefined) edits.background = undefined
   const unchanged = background === undefined && inside === undefined && known === undefined
   const before = { previous: known === undefined ? previous : undefined, inside, items: known?.items }
-  const whole = await completed(gateway, { key, lifeMs, trace }, { sent, edits, own, unchanged, before })
+  const whole = await completed(
+    gateway,
+    { form, key, lifeMs, trace },
+    { sent, edits, own, unchanged, before },
+  )
   const body = whole ?? sent
   const keep = keepingAs(
     gateway,
-    { key, lifeMs },
+    { form, key, lifeMs },
     { socket, body, stored, background, own, previous, inside, known },
   )
   if (keep === undefined && background === undefined) return { body, memory: undefined }
   return {
     body,
     memory: {
+      form,
       ...(previous === undefined ? {} : { previous }),
       ...(inside === undefined ? {} : { conversation: inside }),
       stored,
@@ -126,7 +128,7 @@ const keepingAs = (
 }
 
 /** Whose responses are kept, and for how long. */
-type For = { readonly key: Key; readonly lifeMs: number }
+type For = { readonly form: KeptForm; readonly key: Key; readonly lifeMs: number }
 
 type Before = {
   readonly previous: string | undefined
@@ -150,15 +152,15 @@ const NOTHING = new Uint8Array()
 /** The request joined with what it names; undefined if it stays as it was sent. */
 const completed = async (
   gateway: Gateway,
-  { key, lifeMs, trace }: For & { readonly trace: ByteOwner },
+  { form, key, lifeMs, trace }: For & { readonly trace: ByteOwner },
   { sent, edits, own, before, unchanged }: Unjoined,
 ): Promise<JsonBody | undefined> => {
   // What is loaded is counted until it is joined: from then on it is the body that takes the memory.
   const owner: ByteOwner = { owner: trace.owner ?? trace.keyId ?? key.id, bytes: 0 }
   const loading = { keyId: placeOf(key), owner }
   try {
-    const earlier = must(await itemsBefore(gateway, loading, lifeMs, before))
-    const input = must(await resolved(gateway, loading, { earlier, own, inside: before.inside }))
+    const earlier = must(await itemsBefore(gateway, loading, { form, lifeMs }, before))
+    const input = must(await resolved(gateway, loading, { form, earlier, own, inside: before.inside }))
     if (input === undefined && unchanged) return undefined
     return continued(gateway, trace, { sent, edits, before: before.items ?? NOTHING, own: input })
   } finally {
@@ -170,31 +172,31 @@ const completed = async (
 const itemsBefore = async (
   gateway: Gateway,
   loading: Loading,
-  lifeMs: number,
+  kept: Pick<For, 'form' | 'lifeMs'>,
   { previous, inside }: Before,
 ): Promise<readonly Json[] | Refusal> => {
-  if (previous !== undefined) return conversation(gateway, loading, lifeMs, previous)
+  if (previous !== undefined) return conversation(gateway, loading, kept, previous)
   if (inside === undefined) return []
   const { responses } = gateway.store
   makeRoom(gateway, loading, await responses.keptBytes(loading.keyId, inside))
-  const kept = await responses.keptResponse(loading.keyId, inside)
-  if (kept === undefined) return noConversation({ param: 'conversation' })
-  return itemsFrom(gateway, loading, kept.output).map(asSent)
+  const talk = await responses.keptResponse(loading.keyId, inside)
+  if (talk === undefined) return noConversation({ param: 'conversation' })
+  return itemsFrom(gateway, loading, talk.output).map(asSent)
 }
 
 const conversation = async (
   gateway: Gateway,
   loading: Loading,
-  lifeMs: number,
+  { form, lifeMs }: Pick<For, 'form' | 'lifeMs'>,
   id: string,
 ): Promise<readonly Json[] | Refusal> => {
   const { store, options } = gateway
   const notKept = invalid(
-    'previous_response_id',
-    `The response '${id.slice(0, 80)}' or one before it is not kept here: nobody asked to keep it, it was deleted, it ` +
+    form.previous,
+    `The answer '${id.slice(0, 80)}' or one before it is not kept here: nobody asked to keep it, it was deleted, it ` +
       "has expired, it belongs to a conversation that is named in 'conversation', or it was made in the background and has not ended well; or the conversation is larger than the server accepts. Send what is needed of it in 'input'.",
   )
-  if (lifeMs === 0 || !isId(id)) return notKept
+  if (lifeMs === 0 || !isId(id) || !form.names(id)) return notKept
   const within = { lifeMs, bytesMax: options.bodyBytesMax }
   makeRoom(gateway, loading, await store.responses.chainBytes(loading.keyId, id, within.bytesMax))
   const parts = await store.responses.conversation(loading.keyId, id, within)
@@ -207,13 +209,15 @@ const nameOf = (item: Json): string | undefined => {
   return refers ? item.id : undefined
 }
 
-type ToResolve = Pick<Unjoined, 'own'> & Pick<Before, 'inside'> & { readonly earlier: readonly Json[] }
+type ToResolve = Pick<For, 'form'> &
+  Pick<Unjoined, 'own'> &
+  Pick<Before, 'inside'> & { readonly earlier: readonly Json[] }
 
 /** The items, with each name replaced by what it names; undefined when the request names nothing. */
 const resolved = async (
   gateway: Gateway,
   loading: Loading,
-  { earlier, own, inside }: ToResolve,
+  { form, earlier, own, inside }: ToResolve,
 ): Promise<readonly Json[] | undefined | Refusal> => {
   const all = [...earlier, ...own]
   const names = all.flatMap((item) => nameOf(item) ?? [])
@@ -222,7 +226,7 @@ const resolved = async (
   const found = all.map((item) => asSent(kept.get(nameOf(item) ?? '') ?? item))
   const missing = found.findIndex((item) => nameOf(item)?.startsWith('rs_') === false)
   if (missing < 0) return found
-  const source = inside === undefined ? 'previous_response_id' : 'conversation'
+  const source = inside === undefined ? form.previous : 'conversation'
   const at = missing < earlier.length ? source : `input[${missing - earlier.length}]`
   return invalid(
     at,
@@ -238,8 +242,8 @@ type Chain = Pick<KeptResponse, 'state'> & {
 
 /** Stores a response with the request's own items. */
 const storing =
-  (gateway: Gateway, { key, lifeMs }: For, { own, previous, state }: Chain) =>
-  ({ output, ...body }: JsonObject): Promise<void> => {
+  (gateway: Gateway, { form, key, lifeMs }: For, { own, previous, state }: Chain) =>
+  ({ [form.output]: output, ...body }: JsonObject): Promise<void> => {
     const kept: KeptResponse = {
       keyId: placeOf(key),
       id: String(body.id),
@@ -284,7 +288,7 @@ export const responseIn = (answer: string): JsonObject | undefined => {
   if (answer.startsWith('{')) return named(parseJson(answer))
   for (const line of answer.split('\n')) {
     const event = line.startsWith('data: ') ? parseJson(line.slice('data: '.length)) : undefined
-    const response = isObject(event) ? named(event.response) : undefined
+    const response = isObject(event) ? named(event.response ?? event.interaction) : undefined
     if (response !== undefined) return response
   }
   return undefined

@@ -11,6 +11,7 @@ import {
   splice,
 } from '../../core/json-body.ts'
 import { type Refusal, refuse } from '../../core/refusal.ts'
+import { responseForm } from '../../dialects/responses/kept.ts'
 import { type ByteOwner, readWeighed, takeBytes } from '../parts/capacity.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { OnSocket } from '../parts/socket-memory.ts'
@@ -68,7 +69,7 @@ export const itemsAsked = (body: JsonBody): Uint8Array => {
   const input = body.members?.find(({ name }) => name === 'input')
   return input !== undefined && Array.isArray(body.outline.input)
     ? body.bytes.subarray(input.valueStart + 1, input.end - 1)
-    : inner(itemsOf(body.value.input))
+    : inner(responseForm.itemsOf(body.value.input))
 }
 
 /** The same with those of the response to it: the next request of the conversation begins with them. */
@@ -81,14 +82,6 @@ const listed = (...lists: readonly Uint8Array[]): Uint8Array[] =>
 
 /** Items as JSON, without the brackets. */
 const inner = (items: readonly Json[]): Uint8Array => encoder.encode(JSON.stringify(items).slice(1, -1))
-
-/** A plain text is a message of the user. */
-export const itemsOf = (input: Json | undefined): readonly Json[] =>
-  typeof input === 'string'
-    ? [{ type: 'message', role: 'user', content: input }]
-    : Array.isArray(input)
-      ? input
-      : []
 
 /** The 413 of a conversation that is larger than a request may be. */
 export const tooLong = (): Refusal =>

@@ -5,7 +5,6 @@
  */
 import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
 import { type Refusal, refuse } from '../../core/refusal.ts'
-import { keptMembers, responseId, responseObject } from '../../dialects/responses/reply.ts'
 import { placeOf } from '../../tenancy/key.ts'
 import { eventSplitter } from '../../transport/event-stream.ts'
 import { giveUp } from '../answer/give-up.ts'
@@ -19,7 +18,7 @@ import type { Background, Memory, Task } from '../parts/task.ts'
 import { endStream } from '../parts/trace.ts'
 import { eventsAnswer, followResponse, responseAnswer } from './follow-response.ts'
 import { tendResponses } from './keep-background.ts'
-import { addEvent, endResponse, endUnmade, named, openResponse } from './open-response.ts'
+import { addEvent, endResponse, endUnmade, openResponse } from './open-response.ts'
 
 /** Events that may wait to be written; more make the vendor wait. */
 const PENDING_MOST = 1_000
@@ -35,13 +34,18 @@ type Later = {
 export const answerInBackground = async (gateway: Gateway, task: Task, later: Later): Promise<Answer> => {
   const { store, options, instance } = gateway
   const { key, trace, keep } = task
-  const { asked } = later
-  const queued = queuedResponse(gateway, task)
+  const { asked, memory } = later
+  const queued = memory.form.queued({
+    callId: trace.callId,
+    created: Math.floor(gateway.clock.now() / 1000),
+    modelName: task.call.modelName,
+    request: task.call.body.value,
+    kept: memory,
+  })
   const ref = { keyId: placeOf(key), id: String(queued.id) }
   const head = { ...queued, status: 'in_progress' }
-  const open = openResponse(ref, { head, stop: asked.stop, streams: asked.stream })
-  if (open.streams)
-    for (const type of ['response.created', 'response.queued']) addEvent(open, { type, response: queued })
+  const open = openResponse(ref, { form: memory.form, head, stop: asked.stop, streams: asked.stream })
+  if (open.streams) for (const event of memory.form.begun(queued)) addEvent(open, event)
   const begun = {
     ...ref,
     callId: trace.callId,
@@ -65,16 +69,6 @@ export const answerInBackground = async (gateway: Gateway, task: Task, later: La
   trace.background = true
   void make(gateway, task, open, later)
   return open.streams ? eventsAnswer(followResponse(gateway, ref, 0)) : responseAnswer(queued)
-}
-
-const queuedResponse = ({ clock }: Gateway, { trace, call, memory }: Task): JsonObject => {
-  const context = {
-    requestId: trace.callId,
-    created: Math.floor(clock.now() / 1000),
-    request: call.body.value,
-  }
-  const state = { id: responseId(context), model: call.modelName, status: 'queued' } as const
-  return { ...responseObject(context, state, []), ...keptMembers(memory) }
 }
 
 /** Runs the call to its end, whatever that is. */
@@ -103,7 +97,7 @@ const make = async (
     trace.ended = refusal?.code ?? 'client_gone'
   }
   const continues = said?.status !== 'failed' && memory.conversation === undefined
-  if (said !== undefined) endResponse(open, named(open, said), continues)
+  if (said !== undefined) endResponse(open, open.form.named(said, open.head), continues)
   else if (open.stop.signal.aborted) endUnmade(open, 'cancelled')
   else endUnmade(open, 'failed', refusal ?? refuse('upstream_error', 'The response broke off.'))
   if (trace.over !== true) endStream(trace)
@@ -120,9 +114,10 @@ const record = async (
     for (const { data } of splitter.feed(piece)) {
       const event = parseJson(data)
       // That it was created is said already.
-      if (!isObject(event) || event.type === 'response.created' || open.ended !== undefined) continue
-      if (event.type === 'response.failed' && open.stop.signal.aborted) continue
-      if (event.type === 'response.failed' && isObject(event.response)) failed = event.response
+      if (!isObject(event) || open.form.begins(event) || open.ended !== undefined) continue
+      const how = open.form.failedIn(event)
+      if (how !== undefined && open.stop.signal.aborted) continue
+      failed = how ?? failed
       addEvent(open, event)
     }
     while (open.pending.length > PENDING_MOST && open.ended === undefined) await open.changed.promise

@@ -1,7 +1,9 @@
 /** Reads the events of a response in the background as they are written, whichever process makes it. */
-import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
+import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
 import { refuse } from '../../core/refusal.ts'
 import { keepAlive } from '../../dialects/bill-members.ts'
+import type { KeptForm } from '../../dialects/kept-form.ts'
+import { keptFormOf } from '../../dialects/kept-forms.ts'
 import type { ResponseRef } from '../../store/calls/background-port.ts'
 import type { Answer, ByteStream } from '../parts/answer.ts'
 import type { Gateway } from '../parts/gateway.ts'
@@ -24,9 +26,9 @@ export const eventsAnswer = (body: ByteStream): Answer => ({
   body,
 })
 
-const written = (text: string): string => {
+const written = ({ eventName }: KeptForm, text: string): string => {
   const event = parseJson(text)
-  return `event: ${isObject(event) ? String(event.type) : 'message'}\ndata: ${text}\n\n`
+  return `event: ${isObject(event) ? eventName(event) : 'message'}\ndata: ${text}\n\n`
 }
 
 /** The events from number `from` on, until the response has ended; `done` is called once, when the reader has them or leaves. */
@@ -36,6 +38,7 @@ export const followResponse = (
   from: number,
   done: () => void = () => undefined,
 ): ByteStream => {
+  const form = keptFormOf(ref.id)
   let next = from
   let open = true
   let over = false
@@ -52,7 +55,7 @@ export const followResponse = (
       open = read?.open === true
       if (read !== undefined && read.events.length > 0) {
         next += read.events.length
-        return { done: false, value: encoder.encode(read.events.map(written).join('')) }
+        return { done: false, value: encoder.encode(read.events.map((text) => written(form, text)).join('')) }
       }
       if (!open) break
       if (gateway.clock.monotonicMs() - spokenMs > SILENT_MS)
@@ -83,12 +86,21 @@ const changedHere = ({ memory }: Gateway, id: string): readonly Promise<void>[] 
 export const keptResponse = async (
   { store }: Gateway,
   { keyId, id }: ResponseRef,
-): Promise<{ readonly response: JsonObject; readonly open: boolean } | undefined> => {
+): Promise<
+  | {
+      readonly response: JsonObject
+      /** What was sent for it, one by one. */
+      readonly input: () => Json
+      readonly open: boolean
+    }
+  | undefined
+> => {
   const kept = await store.responses.keptResponse(keyId, id)
   const body = kept === undefined ? undefined : parseJson(kept.body)
   if (kept === undefined || !isObject(body)) return undefined
   return {
-    response: { ...body, output: kept.output.flatMap((item) => parseJson(item) ?? []) },
+    response: { ...body, [keptFormOf(id).output]: kept.output.flatMap((item) => parseJson(item) ?? []) },
+    input: () => parseJson(kept.input) ?? [],
     open: kept.open,
   }
 }

@@ -5,6 +5,7 @@
 import { isObject, parseJson } from '../../core/json-body.ts'
 import { messageOf } from '../../core/message-of.ts'
 import { refuse } from '../../core/refusal.ts'
+import { keptFormOf } from '../../dialects/kept-forms.ts'
 import type { ResponseRef } from '../../store/calls/background-port.ts'
 import { StoreFault } from '../../store/faults.ts'
 import type { Gateway, Present } from '../parts/gateway.ts'
@@ -130,7 +131,7 @@ const endLost = async ({ store, instance, log, options }: Gateway): Promise<void
     const head = parseJson(body)
     const open = openResponse(
       { keyId, id },
-      { head: isObject(head) ? head : {}, streams: next > 0, written: next },
+      { form: keptFormOf(id), head: isObject(head) ? head : {}, streams: next > 0, written: next },
     )
     stop(open)
     await store.background.end(writtenEnd(open), options.responsesKeptMs)

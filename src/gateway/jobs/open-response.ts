@@ -6,7 +6,7 @@ import { keptOutput } from '../enter/conversation.ts'
 import type { OpenResponse } from '../parts/jobs.ts'
 
 /** How it begins; one that is taken over has events already. */
-type Beginning = Pick<OpenResponse, 'head' | 'streams'> & {
+type Beginning = Pick<OpenResponse, 'form' | 'head' | 'streams'> & {
   readonly stop?: AbortController
   readonly written?: number
 }
@@ -23,18 +23,13 @@ export const openResponse = (ref: ResponseRef, beginning: Beginning): OpenRespon
 
 /** Numbers an event of its stream, and leaves it to be written. */
 export const addEvent = (open: OpenResponse, event: JsonObject): void => {
-  const response = isObject(event.response) ? { response: named(open, event.response) } : {}
-  const sequence_number = open.written + open.pending.length
-  open.pending.push(JSON.stringify({ ...event, ...response, sequence_number }))
+  const { form, head, written, pending } = open
+  const named = Object.entries(event).map(([name, value]) => [
+    name,
+    isObject(value) && (name === 'response' || name === 'interaction') ? form.named(value, head) : value,
+  ])
+  pending.push(JSON.stringify(form.numbered(Object.fromEntries(named), written + pending.length)))
 }
-
-/** The response of a vendor under the name that its caller knows. */
-export const named = ({ ref, head }: OpenResponse, response: JsonObject): JsonObject => ({
-  ...response,
-  id: ref.id,
-  created_at: head.created_at ?? null,
-  background: true,
-})
 
 /** Notes how it ended; the first end counts. */
 export const endResponse = (open: OpenResponse, response: JsonObject, continues: boolean): void => {
@@ -49,8 +44,8 @@ export const endUnmade = (
 ): void => {
   if (open.ended !== undefined) return
   const error = reason === undefined ? null : { code: reason.code, message: reason.message }
-  const response = { ...open.head, status, error }
-  if (open.streams) addEvent(open, { type: 'response.failed', response })
+  const response = open.form.unmade(open.head, status, error)
+  if (open.streams) addEvent(open, open.form.ended(response))
   open.ended = { response, continues: false }
 }
 
@@ -62,8 +57,8 @@ export const wakeReaders = (open: OpenResponse): void => {
 }
 
 /** Its end as it is written. */
-export const writtenEnd = ({ ref, written, pending, ended, head }: OpenResponse): BackgroundEnd => {
-  const { output, ...body } = ended?.response ?? head
+export const writtenEnd = ({ form, ref, written, pending, ended, head }: OpenResponse): BackgroundEnd => {
+  const { [form.output]: output, ...body } = ended?.response ?? head
   return {
     ...ref,
     place: written,

@@ -1,6 +1,7 @@
 /** The jobs that this process looks after, and who waits here for their ends; and responses made in the background. */
 import type { JsonObject } from '../../core/json-body.ts'
 import type { Nano } from '../../core/money.ts'
+import type { KeptForm } from '../../dialects/kept-form.ts'
 import type { JobShape } from '../../media/shape.ts'
 import type { Deployment } from '../../routing/deployments.ts'
 import type { ResponseRef } from '../../store/calls/background-port.ts'
@@ -125,6 +126,7 @@ export const endedHere = ({ waiting }: Jobs, id: string): { ended: Promise<void>
 
 /** A response that this process makes in the background. Its events and its end are written by keep-background.ts. */
 export type OpenResponse = {
+  readonly form: KeptForm
   readonly ref: ResponseRef
   /** The response as it is until it has ended. */
   readonly head: JsonObject

@@ -6,6 +6,7 @@ import type { Json } from '../../core/json-body.ts'
 import type { Model } from '../../core/model.ts'
 import type { Refusal } from '../../core/refusal.ts'
 import type { KeptAnswer } from '../../dialects/bill-members.ts'
+import type { KeptForm } from '../../dialects/kept-form.ts'
 import type { AccountId } from '../../ledger/types.ts'
 import type { PaymentMode } from '../../payment/funding.ts'
 import type { Key } from '../../tenancy/key.ts'
@@ -26,6 +27,7 @@ type CollectingKeep = Keep & { readonly collect?: () => Promise<Refusal | undefi
 
 /** What to keep of a call once it is answered. */
 export type Memory = KeptAnswer & {
+  readonly form: KeptForm
   /** Keeps the response whose object or event is in the text. */
   readonly keep: (answer: string) => Promise<void>
   /** The socket of the client, if the request came on one. */

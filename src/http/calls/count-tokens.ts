@@ -7,6 +7,7 @@ import type { JsonBody, JsonObject } from '../../core/json-body.ts'
 import { must, type Refusal } from '../../core/refusal.ts'
 import { decodeMessagesCall } from '../../dialects/messages/call.ts'
 import { decodeResponsesCall } from '../../dialects/responses/call.ts'
+import { responseForm } from '../../dialects/responses/kept.ts'
 import { countTokens } from '../../gateway/call/count-tokens.ts'
 import { withSummaries } from '../../gateway/enter/compaction.ts'
 import { recall } from '../../gateway/enter/recall.ts'
@@ -35,7 +36,7 @@ const counting =
       await readBody(gateway, call, gateway.options.bodyBytesMax),
     )
     const { body } = recalls
-      ? await recall(gateway, { key, trace: call.trace, socket: undefined }, sent)
+      ? await recall(gateway, { form: responseForm, key, trace: call.trace, socket: undefined }, sent)
       : { body: sent }
     const read = must(
       decode(

@@ -2,7 +2,7 @@
 import type { Call } from '../../core/call.ts'
 import { bodyOf, isObject, type JsonBody, readJsonBody } from '../../core/json-body.ts'
 import type { Product } from '../../core/model.ts'
-import { must, type Refusal, refuse } from '../../core/refusal.ts'
+import { invalid, must, type Refusal, refuse } from '../../core/refusal.ts'
 import { decodeGeminiCall } from '../../dialects/gemini/call.ts'
 import { decodeEmbedContent, embedMethods } from '../../dialects/gemini/embeddings.ts'
 import { countTokens } from '../../gateway/call/count-tokens.ts'
@@ -121,9 +121,17 @@ const countGeminiTokens = async (gateway: Gateway, call: HttpCall, modelName: st
 
 export const listGeminiModels: Handler = async (gateway, call) => {
   const key = await callerOf(gateway, call, 'gemini')
-  return json({
-    models: (await modelsFor(gateway, key)).filter(({ kind }) => kind !== 'media').map(geminiListing),
-  })
+  const all = (await modelsFor(gateway, key)).filter(({ kind }) => kind !== 'media').map(geminiListing)
+  const asked = new URLSearchParams(call.query)
+  const size = asked.get('pageSize') ?? String(all.length)
+  const after = asked.get('pageToken')
+  if (!/^\d{1,6}$/.test(size)) throw invalid('pageSize', "'pageSize' must be a number of models.")
+  const start = after === null ? 0 : all.findIndex(({ name }) => name === after) + 1
+  if (after !== null && start === 0)
+    throw invalid('pageToken', "'pageToken' is no 'nextPageToken' of this list.")
+  const models = Number(size) === 0 ? all : all.slice(start, start + Number(size))
+  const more = start + models.length < all.length
+  return json({ models, ...(more ? { nextPageToken: models.at(-1)?.name } : {}) })
 }
 
 export const getGeminiModel: Handler = async (gateway, call) => {

@@ -1,6 +1,8 @@
-/** Kept responses: reading one, whole or as the stream of its events, stopping one, and deleting one. */
+/** Kept answers: reading one, whole or as the stream of its events, stopping one, and deleting one. */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
 import { invalid, must, type Refusal, refuse } from '../../core/refusal.ts'
+import type { KeptForm } from '../../dialects/kept-form.ts'
+import { responseForm } from '../../dialects/responses/kept.ts'
 import { isConversation, isId } from '../../gateway/enter/conversation.ts'
 import { itemsFrom, itemsNamed } from '../../gateway/enter/kept-items.ts'
 import { takeSmallTurn } from '../../gateway/enter/small-turn.ts'
@@ -15,40 +17,53 @@ import { type Key, placeOf } from '../../tenancy/key.ts'
 import { json } from '../answer/reply.ts'
 import { anyCallerOf, callerOf } from '../request/caller.ts'
 import { readQuery, readTruth } from '../request/query.ts'
-import type { HttpCall } from '../route/route.ts'
+import type { CredentialStyle } from '../route/headers.ts'
+import type { Handler, HttpCall } from '../route/route.ts'
 import { listOf, pageOf, shownItem, withoutIncludes } from './item-lists.ts'
 
 /** Parameters of a read; those that shape what is sent beside the response change nothing here. */
 export const readingQuery = ['stream', 'starting_after', 'include', 'include_obfuscation'] as const
 
-/** A response that its key asked to keep, as it is now; or the events of one that is made in the background. */
-export const getKeptResponse = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
-  const ref = refOf(await callerOf(gateway, call), call)
-  const query = must(readQuery(withoutIncludes(call.query), readingQuery))
-  const streams = must(readTruth('stream', query.get('stream')))
-  const after = must(numberOf(query.get('starting_after')))
-  const kept = await keptResponse(gateway, ref)
-  if (kept === undefined) throw notKept()
-  return streams ? follow(gateway, call, ref, after) : json(kept.response)
+/** Which kept answers an address has, and where its clients put the key. */
+type Shelf = {
+  readonly form: KeptForm
+  readonly credential: CredentialStyle
+  readonly query: readonly string[]
 }
+
+const ofResponses: Shelf = { form: responseForm, credential: 'bearer', query: readingQuery }
+
+/** An answer that its key asked to keep, as it is now; or the events of one that is made in the background. */
+export const readingKept =
+  ({ form, credential, query: known }: Shelf): Handler =>
+  async (gateway, call) => {
+    const ref = refOf(await callerOf(gateway, call, credential), call, form)
+    const query = must(readQuery(withoutIncludes(call.query), known))
+    const streams = must(readTruth('stream', query.get('stream')))
+    const after = must(numberOf(form.after, query.get(form.after)))
+    const withInput = must(readTruth('include_input', query.get('include_input')))
+    const kept = await keptResponse(gateway, ref)
+    if (kept === undefined) throw notKept(form)
+    if (streams) return follow(gateway, call, ref, after)
+    return json(withInput ? { ...kept.response, input: kept.input() } : kept.response)
+  }
+
+export const getKeptResponse = readingKept(ofResponses)
 
 const follow = async (gateway: Gateway, { trace }: HttpCall, ref: ResponseRef, after: number) => {
   if ((await gateway.store.background.events(ref, after)) === undefined)
-    throw invalid(
-      'stream',
-      "Only a response that was made with 'background: true' and 'stream: true' has a stream.",
-    )
+    throw invalid('stream', `Only one that was made with 'background: true' and 'stream: true' has a stream.`)
   // Whoever reads along counts as an open call of the key.
   takePlace(gateway.capacity, trace)
   return eventsAnswer(followResponse(gateway, ref, after, () => endStream(trace)))
 }
 
 /** The number of the first event to send. */
-const numberOf = (startingAfter: string | undefined): number | Refusal => {
-  if (startingAfter === undefined) return 0
-  return /^\d{1,9}$/.test(startingAfter)
-    ? Number.parseInt(startingAfter, 10) + 1
-    : invalid('starting_after', "'starting_after' must be the sequence_number of an event.")
+const numberOf = (name: string, after: string | undefined): number | Refusal => {
+  if (after === undefined) return 0
+  return /^\d{1,9}$/.test(after)
+    ? Number.parseInt(after, 10) + 1
+    : invalid(name, `'${name}' must be the number of an event.`)
 }
 
 type Shown = JsonObject & { readonly id: Json }
@@ -57,11 +72,11 @@ type Shown = JsonObject & { readonly id: Json }
 export const listInputItems = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
   const { store, capacity } = gateway
   const key = await callerOf(gateway, call)
-  const ref = refOf(key, call)
+  const ref = refOf(key, call, responseForm)
   await takeSmallTurn(gateway, key, call.trace)
   takeBytes(capacity, call.trace, await store.responses.keptBytes(ref.keyId, ref.id))
   const kept = await store.responses.keptResponse(ref.keyId, ref.id)
-  if (kept === undefined) throw notKept()
+  if (kept === undefined) throw notKept(responseForm)
   const loading = { keyId: ref.keyId, owner: call.trace }
   const name = ref.id.replace('resp_', '')
   const items = itemsFrom(gateway, loading, [kept.input]).filter(isObject)
@@ -79,33 +94,41 @@ export const listInputItems = async (gateway: Gateway, call: HttpCall): Promise<
   return listOf(shown, hasMore)
 }
 
-/** Stops a response that is made in the background; one that has ended stays as it is. */
-export const cancelKeptResponse = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
-  const ref = refOf(await anyCallerOf(gateway, call), call)
-  const kept = await keptResponse(gateway, ref)
-  if (kept === undefined) throw notKept()
-  if (kept.response.background !== true)
-    throw invalid('id', "Only a response that was made with 'background: true' can be cancelled.")
-  const now = kept.open ? await cancelResponse(gateway, ref) : kept
-  if (now === undefined) throw notKept()
-  return json(now.response)
-}
+/** Stops an answer that is made in the background; one that has ended stays as it is. */
+export const cancellingKept =
+  ({ form, credential }: Shelf): Handler =>
+  async (gateway, call) => {
+    const ref = refOf(await anyCallerOf(gateway, call, credential), call, form)
+    const kept = await keptResponse(gateway, ref)
+    if (kept === undefined) throw notKept(form)
+    if (!form.isLater(kept.response))
+      throw invalid('id', "Only a response that was made with 'background: true' can be cancelled.")
+    const now = kept.open ? await cancelResponse(gateway, ref) : kept
+    if (now === undefined) throw notKept(form)
+    return json(now.response)
+  }
 
-/** Deletes a response; a disabled key may do it too. */
-export const forgetKeptResponse = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
-  const ref = refOf(await anyCallerOf(gateway, call), call)
-  if (!(await forgetResponse(gateway, ref))) throw notKept()
-  return json({ id: ref.id, object: 'response', deleted: true })
-}
+export const cancelKeptResponse = cancellingKept(ofResponses)
 
-/** A conversation is kept beside responses, but is none. */
-const refOf = (key: Key, { params: { id = '' } }: HttpCall): ResponseRef => {
-  if (isConversation(id)) throw notKept()
+/** Deletes an answer; a disabled key may do it too. */
+export const forgettingKept =
+  ({ form, credential }: Shelf): Handler =>
+  async (gateway, call) => {
+    const ref = refOf(await anyCallerOf(gateway, call, credential), call, form)
+    if (!(await forgetResponse(gateway, ref))) throw notKept(form)
+    return json(form.forgotten(ref.id))
+  }
+
+export const forgetKeptResponse = forgettingKept(ofResponses)
+
+/** A conversation is kept beside answers, but is none. */
+const refOf = (key: Key, { params: { id = '' } }: HttpCall, form: KeptForm): ResponseRef => {
+  if (isConversation(id) || !form.names(id)) throw notKept(form)
   return { keyId: placeOf(key), id }
 }
 
-const notKept = () =>
+const notKept = ({ noun }: KeptForm) =>
   refuse(
     'not_found',
-    'There is no response of this id: nobody asked to keep it, it is not yours, it was deleted, or it has expired (RESPONSES_STORE).',
+    `There is no ${noun} of this id: nobody asked to keep it, it is not yours, it was deleted, or it has expired (RESPONSES_STORE).`,
   )

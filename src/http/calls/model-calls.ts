@@ -4,9 +4,11 @@ import type { JsonBody } from '../../core/json-body.ts'
 import type { Model } from '../../core/model.ts'
 import { must, type Refusal } from '../../core/refusal.ts'
 import { decodeChatCall } from '../../dialects/chat/call.ts'
+import type { KeptForm } from '../../dialects/kept-form.ts'
 import { decodeMessagesCall } from '../../dialects/messages/call.ts'
 import { decodeEmbeddingsCall } from '../../dialects/request/embeddings.ts'
 import { decodeCompactCall, decodeResponsesCall } from '../../dialects/responses/call.ts'
+import { responseForm } from '../../dialects/responses/kept.ts'
 import { runCall } from '../../gateway/call/run-call.ts'
 import type { Incoming } from '../../gateway/enter/incoming.ts'
 import type { Answer } from '../../gateway/parts/answer.ts'
@@ -31,7 +33,7 @@ type Endpoint = {
   readonly name: string
   readonly decode: (body: JsonBody, modelNamed: ModelNamed, headers: Headers) => Call | Refusal
   readonly credential?: CredentialStyle
-  readonly recalls?: boolean
+  readonly recalls?: KeptForm
   /** Its body may also be a form with a file. */
   readonly form?: true
 }
@@ -45,7 +47,7 @@ export const answerCall = (gateway: Gateway, call: HttpCall, endpoint: Endpoint)
 /** An HTTP request, as the life of a call sees it. */
 class HttpIncoming implements Incoming {
   readonly endpoint: string
-  readonly recalls: boolean
+  readonly recalls: KeptForm | undefined
   readonly authorization: string | null
   readonly signal: AbortSignal
   readonly #gateway: Gateway
@@ -57,7 +59,7 @@ class HttpIncoming implements Incoming {
     this.#call = call
     this.#endpoint = endpoint
     this.endpoint = endpoint.name
-    this.recalls = endpoint.recalls === true
+    this.recalls = endpoint.recalls
     this.authorization = must(credentialOf(call.headers, call.query, endpoint.credential ?? 'bearer'))
     this.signal = call.request.signal
   }
@@ -111,9 +113,9 @@ export const messages = endpoint({
   credential: 'messages',
 })
 
-export const responses = endpoint({ name: 'responses', decode: decodeResponsesCall, recalls: true })
+export const responses = endpoint({ name: 'responses', decode: decodeResponsesCall, recalls: responseForm })
 
-export const compaction = endpoint({ name: 'compaction', decode: decodeCompactCall, recalls: true })
+export const compaction = endpoint({ name: 'compaction', decode: decodeCompactCall, recalls: responseForm })
 
 export const embeddings = endpoint({ name: 'embeddings', decode: decodeEmbeddingsCall })
 

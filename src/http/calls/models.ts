@@ -10,15 +10,12 @@ import type { Key } from '../../tenancy/key.ts'
 import { json } from '../answer/reply.ts'
 import { callerOf } from '../request/caller.ts'
 import { originOfCall } from '../request/origin.ts'
-import { credentialOf } from '../route/headers.ts'
+import { credentialOf, isOfMessages } from '../route/headers.ts'
 import type { Handler, HttpCall } from '../route/route.ts'
 import { getGeminiModel, listGeminiModels } from './gemini-calls.ts'
 
 /** Newer libraries of the generate-content style also ask under /v1; only they send this header. */
 const wantsGemini = ({ request }: HttpCall): boolean => request.headers.has('x-goog-api-key')
-
-/** Only clients of messages send this header. */
-const isOfMessages = ({ request }: HttpCall): boolean => request.headers.has('anthropic-version')
 
 const listingFor = (gateway: Gateway, call: HttpCall) => {
   const listing = isOfMessages(call) ? messagesListing : modelListing

@@ -1,10 +1,11 @@
 /** Routes of files that callers upload as inputs of products. */
 
+import { googleFiles } from '../route/not-offered.ts'
 import type { Route } from '../route/route.ts'
 import { fileAnswer, fileBytes, fileDeleted, fileList, fileUpload } from '../schema/files.ts'
 import { createFile, deleteFile, getFile, getFileContent, listFiles } from './files.ts'
 
-export const fileRoutes: readonly Route[] = [
+const routes: readonly Route[] = [
   {
     method: 'POST',
     path: '/v1/files',
@@ -21,7 +22,7 @@ export const fileRoutes: readonly Route[] = [
     summary: 'Lists the files of the key and of the keys below it.',
     auth: 'bearer',
     answer: fileList,
-    query: ['purpose', 'limit', 'after', 'order'],
+    query: ['purpose', 'limit', 'after', 'order', 'page', 'after_id'],
     handler: listFiles,
   },
   {
@@ -51,3 +52,14 @@ export const fileRoutes: readonly Route[] = [
     handler: deleteFile,
   },
 ]
+
+/** Only clients of Google send this header, and their files are others. */
+const notGoogles = (route: Route): Route => ({
+  ...route,
+  handler: (gateway, call) => {
+    if (call.request.headers.has('x-goog-api-key')) throw googleFiles(route.path)
+    return route.handler(gateway, call)
+  },
+})
+
+export const fileRoutes: readonly Route[] = routes.map(notGoogles)

@@ -19,6 +19,7 @@ import { boundaryOf, formParts, textOf } from '../request/form-parts.ts'
 import { readQuery } from '../request/query.ts'
 import { tooLarge } from '../request/read-body.ts'
 import { NO_BOUNDARY } from '../request/read-form.ts'
+import { type CredentialStyle, isOfMessages } from '../route/headers.ts'
 import type { HttpCall } from '../route/route.ts'
 import { sendAsset } from './assets.ts'
 
@@ -29,7 +30,7 @@ const NAME_MAX = 255
 
 export const createFile = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
   const uploads = uploadsOf(gateway)
-  const key = await callerOf(gateway, call)
+  const key = await callerOf(gateway, call, styleOf(call))
   const { trace, request } = call
   takePlace(gateway.capacity, trace)
   await takeTurn(gateway, key, trace)
@@ -40,7 +41,7 @@ export const createFile = async (gateway: Gateway, call: HttpCall): Promise<Answ
   try {
     const sent = boundary === undefined ? rawFile(call, bytes) : await formFile(bytes, boundary)
     const pieces = counted(sent.pieces, uploads.bytesMax)
-    return json(shown(await uploads.take({ keyId: key.id, requestId: trace.callId, ...sent, pieces })))
+    return json(shown(call, await uploads.take({ keyId: key.id, requestId: trace.callId, ...sent, pieces })))
   } catch (thrown) {
     if (!(thrown instanceof AssetFault)) throw thrown
     gateway.log.warn('a file could not be stored', { call: trace.callId, error: thrown.message })
@@ -122,14 +123,17 @@ async function* counted(pieces: AsyncGenerator<Uint8Array>, bytesMax: number): A
 }
 
 const LIST_MAX = 1_000
+type Parameter = 'purpose' | 'limit' | 'after' | 'order' | 'page' | 'after_id'
+const openaiQuery: readonly Parameter[] = ['purpose', 'limit', 'after', 'order']
+const messagesQuery: readonly Parameter[] = ['limit', 'page', 'after_id']
 
 export const listFiles = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
   const uploads = uploadsOf(gateway)
-  const key = await anyCallerOf(gateway, call)
-  const query = must(readQuery(call.query, ['purpose', 'limit', 'after', 'order']))
+  const key = await anyCallerOf(gateway, call, styleOf(call))
+  const query = must(readQuery(call.query, isOfMessages(call) ? messagesQuery : openaiQuery))
   const [order, after, limit] = [
     query.get('order') ?? 'desc',
-    query.get('after'),
+    query.get('after') ?? query.get('page') ?? query.get('after_id'),
     query.get('limit') ?? '100',
   ]
   if (order !== 'desc' && order !== 'asc') throw invalid('order', "'order' must be asc or desc.")
@@ -144,18 +148,19 @@ export const listFiles = async (gateway: Gateway, call: HttpCall): Promise<Answe
     newestFirst: order === 'desc',
     limit: most + 1,
   })
-  const data = found.slice(0, most).map(shown)
+  const data = found.slice(0, most).map((one) => shown(call, one))
   return json({
     object: 'list',
     data,
     has_more: found.length > most,
     first_id: data[0]?.id ?? null,
     last_id: data.at(-1)?.id ?? null,
+    ...(isOfMessages(call) ? { next_page: found.length > most ? (data.at(-1)?.id ?? null) : null } : {}),
   })
 }
 
 export const getFile = async (gateway: Gateway, call: HttpCall): Promise<Answer> =>
-  json(shown(await named(gateway, call)))
+  json(shown(call, await named(gateway, call)))
 
 export const getFileContent = async (gateway: Gateway, call: HttpCall): Promise<Answer> =>
   sendAsset(gateway, call, await named(gateway, call))
@@ -163,29 +168,50 @@ export const getFileContent = async (gateway: Gateway, call: HttpCall): Promise<
 export const deleteFile = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
   const { id, keyId } = await named(gateway, call)
   if (gateway.assets === undefined || !(await gateway.assets.end(id, keyId))) throw noFile()
-  return json({ id: shownFileId(id), object: 'file', deleted: true })
+  const shownId = shownFileId(id)
+  return json(
+    isOfMessages(call)
+      ? { id: shownId, type: 'file_deleted' }
+      : { id: shownId, object: 'file', deleted: true },
+  )
 }
 
 /** The file that the address names, if it belongs to the caller or to a key below. */
 const named = async (gateway: Gateway, call: HttpCall): Promise<Upload> => {
   const uploads = uploadsOf(gateway)
-  const key = await anyCallerOf(gateway, call)
+  const key = await anyCallerOf(gateway, call, styleOf(call))
   const id = readFileId(call.params.id ?? '')
   const upload = id === undefined ? undefined : await uploads.findFor(id, key.id)
   if (upload === undefined) throw noFile()
   return upload
 }
 
-const shown = ({ id, bytes, createdAt, expiresAt, name, purpose }: Upload) => ({
-  id: shownFileId(id),
-  object: 'file',
-  bytes,
-  created_at: Math.floor(createdAt / 1000),
-  expires_at: Math.floor(expiresAt / 1000),
-  filename: name,
-  purpose,
-  status: 'processed',
-})
+/** Clients of messages have their key, and read files, in their own way. */
+const styleOf = (call: HttpCall): CredentialStyle => (isOfMessages(call) ? 'messages' : 'bearer')
+
+/** A file as its caller's client reads it. Sources: OpenAI API reference, "Files"; Anthropic API reference, "Files". */
+const shown = (call: HttpCall, { id, bytes, createdAt, expiresAt, name, purpose, mediaType }: Upload) =>
+  isOfMessages(call)
+    ? {
+        id: shownFileId(id),
+        type: 'file' as const,
+        filename: name,
+        mime_type: mediaType,
+        size_bytes: bytes,
+        created_at: new Date(createdAt).toISOString(),
+        expires_at: new Date(expiresAt).toISOString(),
+        downloadable: true,
+      }
+    : {
+        id: shownFileId(id),
+        object: 'file' as const,
+        bytes,
+        created_at: Math.floor(createdAt / 1000),
+        expires_at: Math.floor(expiresAt / 1000),
+        filename: name,
+        purpose,
+        status: 'processed' as const,
+      }
 
 const uploadsOf = ({ assets }: Gateway): Uploads => {
   if (assets === undefined) throw unavailable('Files cannot be kept here.')

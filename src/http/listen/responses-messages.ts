@@ -7,6 +7,7 @@
 import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
 import { invalid, must, type Refusal } from '../../core/refusal.ts'
 import { decodeResponsesCall } from '../../dialects/responses/call.ts'
+import { responseForm } from '../../dialects/responses/kept.ts'
 import { keptMembers, responseId, responseObject } from '../../dialects/responses/reply.ts'
 import { responsesUsage } from '../../dialects/responses/usage.ts'
 import { CallerGone } from '../../gateway/ask/attempt.ts'
@@ -176,7 +177,7 @@ const incomingOf = ({ gateway, socket, message, lane, trace }: Turn, signal: Abo
     {
       endpoint: 'responses',
       decode: decodeResponsesCall,
-      recalls: true,
+      recalls: responseForm,
       socket: { memory: socket.data.memory, lane: lane ?? '' },
     },
   )
@@ -199,11 +200,7 @@ const warmUp = async (turn: Turn, incoming: Incoming): Promise<void> => {
   const state = { id: responseId(context), model: model.id }
   const kept = keptMembers(memory)
   const begun = { ...responseObject(context, { ...state, status: 'in_progress' }, []), ...kept }
-  const completed = {
-    ...responseObject(context, { ...state, status: 'completed' }, []),
-    ...kept,
-    usage: responsesUsage({}),
-  }
+  const completed = { ...begun, status: 'completed', usage: responsesUsage({}) }
   await memory?.keep(JSON.stringify(completed))
   for (const [at, response] of [begun, completed].entries()) {
     const type = response === begun ? 'response.created' : 'response.completed'

@@ -4,8 +4,8 @@
  * `ResponseSteerEvent` and the events of its answers in OpenAI's client library.
  */
 import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
+import { responseForm } from '../../dialects/responses/kept.ts'
 import { conversationNamed } from '../../gateway/enter/conversation.ts'
-import { itemsOf } from '../../gateway/enter/socket-turn.ts'
 import { type ByteOwner, type Capacity, giveBackBytes, takeBytes } from '../../gateway/parts/capacity.ts'
 
 /** Input that waits for the response that goes on from another one. */
@@ -161,7 +161,10 @@ export class Steering {
     if (steers.length === 0) return { message, steers }
     this.#waiting.delete(from)
     this.#forget(steers)
-    const input = [...steers.flatMap((one) => itemsOf(one.input)), ...itemsOf(message.input)]
+    const input = [
+      ...steers.flatMap((one) => responseForm.itemsOf(one.input)),
+      ...responseForm.itemsOf(message.input),
+    ]
     return { message: { ...message, input }, steers }
   }
 

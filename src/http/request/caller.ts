@@ -15,8 +15,11 @@ export const callerOf = async (
 ): Promise<Key> => whoCalls(gateway, must(credentialOf(request.headers, query, style)), trace)
 
 /** The caller, disabled or not. */
-export const anyCallerOf = async (gateway: Gateway, { request, trace }: HttpCall): Promise<Key> =>
-  ownerOf(gateway, request.headers.get('authorization'), trace)
+export const anyCallerOf = async (
+  gateway: Gateway,
+  { request, query, trace }: HttpCall,
+  style: CredentialStyle = 'bearer',
+): Promise<Key> => ownerOf(gateway, must(credentialOf(request.headers, query, style)), trace)
 
 /** A caller that speaks for the whole account. */
 export const accountOf = async (gateway: Gateway, call: HttpCall): Promise<Key> =>

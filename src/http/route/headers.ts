@@ -110,6 +110,10 @@ export const credentialOf = (
 const queryKey = (query: string): string | undefined =>
   query === '' ? undefined : (new URLSearchParams(query).get('key') ?? undefined)
 
+/** Only clients of messages send this header. */
+export const isOfMessages = ({ request }: { readonly request: Request }): boolean =>
+  request.headers.has('anthropic-version')
+
 /** Whose request it seems to be, whatever its address; tells callers apart before they are authenticated. */
 export const callerOf = (headers: HeaderReader): string =>
   headers.get('authorization') ?? headers.get('x-api-key') ?? headers.get('x-goog-api-key') ?? ''

@@ -30,7 +30,7 @@ export type Route = {
    */
   readonly auth: 'bearer' | 'session' | 'machine' | 'none'
   /** The API style of the address: its errors have that style's shape. */
-  readonly dialect?: 'messages' | 'gemini'
+  readonly dialect?: 'messages' | 'gemini' | 'interactions'
   /** A helper endpoint of the specification: in its errors, `error` is a string. */
   readonly helper?: true
   /** It only runs model calls, which an overloaded process turns away. */

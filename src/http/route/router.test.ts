@@ -48,7 +48,7 @@ test('another method gets the list of those that exist', () => {
     status: 405,
     headers: { allow: 'GET, PUT' },
   })
-  expect(found('GET', '/v1/chat/completions')).toMatchObject({ headers: { allow: 'POST' } })
+  expect(found('PUT', '/v1/chat/completions')).toMatchObject({ headers: { allow: 'POST' } })
 })
 
 test('HEAD finds what GET finds, where that runs no call', () => {

@@ -1,5 +1,6 @@
 /** Finds the route for a request's address, and refuses paths that two readers could understand differently. */
 import { type Refusal, refuse } from '../../core/refusal.ts'
+import { notOffered } from './not-offered.ts'
 import type { Route } from './route.ts'
 
 export type Matched = { readonly route: Route; readonly params: Readonly<Record<string, string>> }
@@ -30,14 +31,16 @@ export const createRouter = (routes: readonly Route[]) => {
   const isThere = (path: string): boolean => fixed.has(path) || byPattern(path) !== undefined
   return (method: string, path: string): Matched | Refusal => {
     const found = fixed.get(path)
-    if (found) return chosen(found, method, NO_PARAMS)
+    if (found) return chosen(found, method, path, NO_PARAMS)
     // An ambiguous path is never one of the fixed ones.
     const ambiguous = checkPath(path)
     if (ambiguous) return ambiguous
+    const refused = notOffered(method, path)
+    if (refused) return refused
     const matched = byPattern(path)
     return matched === undefined
       ? nothingAt(meantBy(path).find(isThere))
-      : chosen(matched.routes, method, matched.params)
+      : chosen(matched.routes, method, path, matched.params)
   }
 }
 
@@ -59,6 +62,7 @@ const nothingAt = (meant: string | undefined): Refusal =>
 const chosen = (
   routes: readonly Route[],
   method: string,
+  path: string,
   params: Readonly<Record<string, string>>,
 ): Matched | Refusal => {
   for (const route of routes) if (route.method === method) return { route, params }
@@ -66,6 +70,8 @@ const chosen = (
   const seen =
     method === 'HEAD' ? routes.find((route) => route.method === 'GET' && route.runs !== true) : undefined
   if (seen !== undefined) return { route: seen, params }
+  const refused = notOffered(method, path)
+  if (refused) return refused
   const allow = routes.map((one) => one.method).join(', ')
   return refuse('method_not_allowed', `This address takes ${allow}, not ${method}.`, { headers: { allow } })
 }

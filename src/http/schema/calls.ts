@@ -5,6 +5,7 @@
 import { z } from 'zod'
 import { chatRequest as chatForm } from '../../dialects/chat/request.ts'
 import { geminiRequest as geminiForm } from '../../dialects/gemini/request.ts'
+import { interactionsRequest as interactionsForm } from '../../dialects/interactions/request.ts'
 import { messagesRequest as messagesForm } from '../../dialects/messages/request.ts'
 import { embeddingsRequest as embeddingsForm } from '../../dialects/request/embeddings.ts'
 import { responsesRequest as responsesForm } from '../../dialects/responses/request.ts'
@@ -208,6 +209,28 @@ export const generateContentAnswer = z
     generateContentResponse,
   ])
   .meta({ id: 'GenerateContentAnswer' })
+
+export const interactionsRequest = readByDialect('InteractionsRequest', interactionsForm)
+
+export const interaction = z
+  .looseObject({
+    id: z.string(),
+    object: z.literal('interaction').optional(),
+    status: z.string(),
+    model: z.string().optional(),
+    steps: z.array(z.looseObject({ type: z.string() })),
+    usage: z
+      .looseObject({ total_input_tokens: z.int(), total_output_tokens: z.int().optional(), ...bill })
+      .optional(),
+    ...balance,
+  })
+  .meta({ id: 'Interaction' })
+
+export const interactionEvent = z
+  .looseObject({ event_type: z.string(), ...balance })
+  .meta({ id: 'InteractionEvent' })
+
+export const nothing = z.object({}).meta({ id: 'Nothing' })
 
 export const embeddingsRequest = readByDialect('EmbeddingsRequest', embeddingsForm)
 

@@ -69,7 +69,8 @@ export const paymentRequired = z
 
 /** The errors of a route: in the style of its address, with what it may answer in place of one. */
 export const errorSchemasOf = ({ helper, dialect, instead }: Route): readonly z.ZodType[] => {
-  const style = { messages: messagesErrorBody, gemini: geminiErrorBody, chat: errorBody }[dialect ?? 'chat']
+  const style =
+    dialect === 'messages' ? messagesErrorBody : dialect === 'gemini' ? geminiErrorBody : errorBody
   return [helper === true ? helperErrorBody : style, ...(instead === undefined ? [] : [instead])]
 }
 

@@ -1,4 +1,4 @@
-/** Files that callers upload, in OpenAI's shape. Source: OpenAI API reference, "Files". */
+/** Files that callers upload, in the shape of OpenAI or Anthropic. Sources: both API references, "Files". */
 import { z } from 'zod'
 
 const file = z.object({
@@ -12,7 +12,22 @@ const file = z.object({
   status: z.literal('processed'),
 })
 
-export const fileAnswer = file.meta({ id: 'File' })
+const messagesFile = z
+  .object({
+    id: z.string(),
+    type: z.literal('file'),
+    filename: z.string(),
+    mime_type: z.string(),
+    size_bytes: z.int(),
+    created_at: z.string().meta({ format: 'date-time' }),
+    expires_at: z.string().meta({ format: 'date-time' }),
+    downloadable: z.boolean(),
+  })
+  .describe('For clients that send `anthropic-version`')
+
+const anyFile = z.union([file, messagesFile])
+
+export const fileAnswer = anyFile.meta({ id: 'File' })
 
 export const fileUpload = z
   .object({
@@ -30,7 +45,8 @@ export const fileUpload = z
 export const fileList = z
   .object({
     object: z.literal('list'),
-    data: z.array(file),
+    data: z.array(anyFile),
+    next_page: z.string().nullable().optional(),
     has_more: z.boolean(),
     first_id: z.string().nullable(),
     last_id: z.string().nullable(),
@@ -40,5 +56,8 @@ export const fileList = z
 export const fileBytes = z.string().meta({ id: 'FileBytes', format: 'binary', description: 'The bytes.' })
 
 export const fileDeleted = z
-  .object({ id: z.string(), object: z.literal('file'), deleted: z.literal(true) })
+  .union([
+    z.object({ id: z.string(), object: z.literal('file'), deleted: z.literal(true) }),
+    z.object({ id: z.string(), type: z.literal('file_deleted') }),
+  ])
   .meta({ id: 'FileDeleted' })

@@ -62,7 +62,7 @@ export const generateContentModel = z
   .meta({ id: 'GenerateContentModel' })
 
 export const generateContentModels = z
-  .object({ models: z.array(generateContentModel) })
+  .object({ models: z.array(generateContentModel), nextPageToken: z.string().optional() })
   .meta({ id: 'GenerateContentModels' })
 
 const list = z

@@ -3,6 +3,7 @@
 import type { Vendor } from '../vendor.ts'
 import { googleInteractions } from './interactions.ts'
 import { googleMedia } from './media.ts'
+import { googleRequestStyle } from './models.ts'
 
 export const google = {
   id: 'google',
@@ -13,6 +14,7 @@ export const google = {
   speaks: 'gemini',
   embeds: 'gemini',
   auth: 'x-goog-api-key',
+  requestStyleOf: googleRequestStyle,
   outputBound: 'max_tokens',
   takesStreamOptions: false,
   cancel: 'stop',
