@@ -6,7 +6,9 @@ import { guestKey } from '../../gateway/paid/guest-key.ts'
 import { takeGuestTurn } from '../../gateway/paid/guest-turn.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
 import { messagesListing, modelListing } from '../../products/model-listing.ts'
+import { toldModel } from '../../products/told-model.ts'
 import type { Key } from '../../tenancy/key.ts'
+import { tellsNothing } from '../../tenancy/terms.ts'
 import { json } from '../answer/reply.ts'
 import { callerOf } from '../request/caller.ts'
 import { originOfCall } from '../request/origin.ts'
@@ -20,9 +22,15 @@ const wantsGemini = ({ request }: HttpCall): boolean => request.headers.has('x-g
 /** Only clients of messages send this header. */
 const isOfMessages = ({ request }: HttpCall): boolean => request.headers.has('anthropic-version')
 
-const listingFor = (gateway: Gateway, call: HttpCall) => {
+/** A tenant sees its reseller's prices, or none. */
+const listingFor = (gateway: Gateway, call: HttpCall, { terms }: Key) => {
   const listing = isOfMessages(call) ? messagesListing : modelListing
-  return (model: Model) => listing(model, gateway.options.creditNano)
+  return (model: Model) => {
+    const whole = listing(toldModel(model, terms), gateway.options.creditNano)
+    if (!tellsNothing(terms)) return whole
+    const { cost: _cost, cost_unit: _unit, pricing: _pricing, coming: _coming, ...rest } = whole
+    return rest
+  }
 }
 
 /**
@@ -63,7 +71,7 @@ const pageOf = <One extends { readonly id: string }>(all: readonly One[], { quer
 export const listModels: Handler = async (gateway, call) => {
   if (wantsGemini(call)) return listGeminiModels(gateway, call)
   const key = await readerOf(gateway, call)
-  const all = (await modelsFor(gateway, key)).map(listingFor(gateway, call))
+  const all = (await modelsFor(gateway, key)).map(listingFor(gateway, call, key))
   const { data, hasMore } = isOfMessages(call) ? pageOf(all, call) : { data: all, hasMore: false }
   return json({
     object: 'list',
@@ -78,5 +86,5 @@ export const getModel: Handler = async (gateway, call) => {
   if (wantsGemini(call)) return getGeminiModel(gateway, call)
   const key = await readerOf(gateway, call)
   const model = await modelFor(gateway, key, { name: call.params.rest ?? '' })
-  return json(listingFor(gateway, call)(model))
+  return json(listingFor(gateway, call, key)(model))
 }
