@@ -46,9 +46,8 @@ export const RECEIPT_LIFE_SECONDS = 90 * 24 * 60 * 60
 /** Alphabetical, so that claims are already in canonical form and need no sorting. */
 const sortedClasses: readonly UsageClass[] = [...usageClasses].sort()
 
-/** When the call was settled, as its receipt says. */
-export const settledAt = ({ detail, at }: ChargedCall): Instant =>
-  detail === undefined ? at : detail.startedAt + detail.tookMs
+/** When the call began, as far as that is known. */
+export const begunAt = ({ detail, at }: ChargedCall): Instant => detail?.startedAt ?? at
 
 /**
  * The claims for a tenant that is told its reseller's price: the same call, with each price and amount at that price. The
@@ -85,7 +84,8 @@ export const priceClaimsOf = (issuer: string, call: ChargedCall, terms: Terms): 
 export const claimsOf = (issuer: string, call: ChargedCall): Claims => {
   const { detail } = call
   const facts = detail?.receipt
-  const iat = Math.floor(settledAt(call) / 1000)
+  const settledAt = detail === undefined ? call.at : detail.startedAt + detail.tookMs
+  const iat = Math.floor(settledAt / 1000)
   return {
     aud: 'receipt',
     ...(facts === undefined

@@ -1,7 +1,7 @@
 /** Acts on a reseller's prices: the margin on ours, for all tenants or for one. */
 import { z } from 'zod'
 import { invalid } from '../../core/refusal.ts'
-import { type Month, monthOf, monthStart } from '../../core/time.ts'
+import { type Month, monthOf, monthStart, nextMonthStart } from '../../core/time.ts'
 import { marginIn } from '../../tenancy/margin.ts'
 import { type Acting, act } from '../act.ts'
 import { orgOf, walletOf } from '../org-of.ts'
@@ -16,7 +16,9 @@ const percent = z
   .max(1_000, percentForm)
   .refine((value) => Math.abs(value * 100 - Math.round(value * 100)) < 1e-6, percentForm)
 
-const fromMonth = month.describe('The first month that it applies to; by default this month')
+const fromMonth = month.describe(
+  'The first month that it applies to; by default this month, or the next if tenants were told the price of this one',
+)
 
 type Priced = { readonly orgId: string; readonly tenantId?: string; readonly from: Month | undefined }
 
@@ -33,6 +35,7 @@ const monthOfPrice = async ({ control }: Acting, { orgId, tenantId, from }: Pric
     ...{ only: {}, groupBy: [], most: 1 },
   })
   if (total.requests === 0) return first
+  if (from === undefined) return monthOf(nextMonthStart(clock.now()))
   throw invalid(
     'from_month',
     `What was used since ${first} was told to tenants at its price (tenants_see); 'from_month' must be a later month.`,

@@ -5,10 +5,8 @@
 import type { SettledHold } from '../../book/contract.ts'
 import type { Nano } from '../../core/money.ts'
 import { Refusal } from '../../core/refusal.ts'
-import { monthOf } from '../../core/time.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { Balance, Bill } from '../../dialects/bill-members.ts'
-import { type Terms, termsIn } from '../../tenancy/terms.ts'
 import { balanceOf, billOf, chargedOf, detailOf, type KnownUsage, type Metered, meter } from '../ask/bill.ts'
 import { noteGate } from '../ask/time-attempt.ts'
 import type { Gateway } from '../parts/gateway.ts'
@@ -55,8 +53,7 @@ type SettledAnswer = {
 }
 
 /** Charges the call and returns the last bytes. Throws when its intent was not durable: then nothing is charged. */
-export const settle = async (gateway: Gateway, asked: Task, ending: AnswerEnd): Promise<SettledAnswer> => {
-  const task = asked.key.terms === undefined ? asked : toldNow(gateway, asked, asked.key.terms)
+export const settle = async (gateway: Gateway, task: Task, ending: AnswerEnd): Promise<SettledAnswer> => {
   const { trace, keep, hold } = task
   const { ended } = ending
   trace.ended = ended
@@ -80,12 +77,6 @@ export const settle = async (gateway: Gateway, asked: Task, ending: AnswerEnd): 
   if (task.memory !== undefined) await remember(task.memory, last)
   return { headers, bytes, unpaid: charged === 0n ? undefined : await keep.collect?.() }
 }
-
-/** A tenant is told the price of the month in which the call is charged, as reports count it there. */
-const toldNow = ({ clock }: Gateway, task: Task, terms: Terms): Task => ({
-  ...task,
-  key: { ...task.key, terms: termsIn(terms, monthOf(clock.now())) },
-})
 
 /** A charge that found no open call: its intent was fenced, so nothing was charged and nothing may be answered. */
 const durable = async (

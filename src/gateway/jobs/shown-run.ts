@@ -4,10 +4,11 @@ import type { JsonObject } from '../../core/json-body.ts'
 import { isOurs } from '../../core/keyed-hash.ts'
 import { type Nano, usdNumber } from '../../core/money.ts'
 import { type Refusal, refuse } from '../../core/refusal.ts'
+import { monthOf } from '../../core/time.ts'
 import type { Output } from '../../media/shape.ts'
 import { GUESTS_KEY } from '../../payment/x402.ts'
 import type { Run, RunOutput, RunResult, RunState } from '../../store/calls/run-port.ts'
-import { type Told, tellsNothing, told } from '../../tenancy/terms.ts'
+import { type Told, tellsNothing, termsIn, told } from '../../tenancy/terms.ts'
 import { containsBytes, type Results, type ShownOutput, written } from '../answer/media-results.ts'
 import { jobShapeOf } from '../hold/job-hold.ts'
 import type { Gateway } from '../parts/gateway.ts'
@@ -40,9 +41,11 @@ const endOf = ({ result, endedAt }: Run): JsonObject => {
   return end === undefined ? {} : { ended_at: new Date(end).toISOString() }
 }
 
-/** What the key of a run is told of money, and so whoever reads the run. */
-export const termsOfRun = async ({ book }: Gateway, { keyId }: Run): Promise<Told> =>
-  keyId === GUESTS_KEY ? undefined : book.termsOf(keyId)
+/** What the key of a run is told of money, and so whoever reads the run: as of the month that the run counts in. */
+export const termsOfRun = async ({ book }: Gateway, { keyId, createdAt }: Run): Promise<Told> => {
+  const terms = keyId === GUESTS_KEY ? undefined : await book.termsOf(keyId)
+  return terms && termsIn(terms, monthOf(createdAt))
+}
 
 const usdAs = (name: string, amount: Nano, terms: Told) =>
   tellsNothing(terms) ? {} : { [name]: usdNumber(told(amount, terms)) }

@@ -7,7 +7,7 @@ import type { Nano } from '../../core/money.ts'
 import { monthOf } from '../../core/time.ts'
 import type { ChargedCall, UsageDetail } from '../../ledger/types.ts'
 import { bodyHash } from '../../receipts/body-hash.ts'
-import { claimsOf, priceClaimsOf, settledAt } from '../../receipts/claims.ts'
+import { begunAt, claimsOf, priceClaimsOf } from '../../receipts/claims.ts'
 import { signReceipt } from '../../receipts/token.ts'
 import { type Told, tellsNothing, termsIn } from '../../tenancy/terms.ts'
 import type { Gateway, Receipts } from './gateway.ts'
@@ -57,7 +57,8 @@ export const receiptKeysOf = async ({
   new Map(((await receipts?.keys.published()) ?? []).map(({ kid, key }) => [kid, key]))
 
 /**
- * The receipt of a charged call, for a tenant at the price of the call's month; undefined when there is no key to sign
+ * The receipt of a charged call, for a tenant at the price of the month that the call
+ * counts in; undefined when there is no key to sign
  * with, or no money is told.
  */
 export const issueReceipt = (receipts: Receipts, call: ChargedCall, terms?: Told): string | undefined => {
@@ -66,5 +67,5 @@ export const issueReceipt = (receipts: Receipts, call: ChargedCall, terms?: Told
   const [issuer] = receipts.issuers
   if (terms === undefined) return signReceipt(claimsOf(issuer, call), signer)
   if (tellsNothing(terms)) return undefined
-  return signReceipt(priceClaimsOf(issuer, call, termsIn(terms, monthOf(settledAt(call)))), signer)
+  return signReceipt(priceClaimsOf(issuer, call, termsIn(terms, monthOf(begunAt(call)))), signer)
 }
