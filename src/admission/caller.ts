@@ -88,17 +88,24 @@ const texts = {
   self: () => 'It was disabled through its own limits endpoint; PUT {"disabled": false} there enables it.',
   operator: (key: Key) => byOthers('operator', key),
   reseller: (key: Key) => byOthers('reseller', key),
-  spend_cap: ({ limits, granted }: Key) =>
-    `Its lifetime spend cap is reached. ${raising('spend_cap_usd', limits.spendCap, granted.spendCap)}`,
-  monthly_cap: ({ limits, granted }: Key) =>
-    `Its monthly cap is reached; it works again next month (UTC). ${raising('monthly_cap_usd', limits.monthlyCap, granted.monthlyCap)}`,
+  spend_cap: (key: Key) =>
+    `Its lifetime spend cap is reached. ${raising('spend_cap_usd', key, key.limits.spendCap, key.granted.spendCap)}`,
+  monthly_cap: (key: Key) =>
+    `Its monthly cap is reached; it works again next month (UTC). ${raising('monthly_cap_usd', key, key.limits.monthlyCap, key.granted.monthlyCap)}`,
 } as const
 
 /** Who can raise a cap that was reached: the key itself only up to what its creator set. */
-const raising = (name: string, own: Nano | undefined, granted: Nano | undefined): string => {
+const raising = (
+  name: string,
+  { ancestors }: Key,
+  own: Nano | undefined,
+  granted: Nano | undefined,
+): string => {
   if (granted !== undefined && own !== undefined && own >= granted)
     return `The operator or the reseller set ${name}; only they can raise it.`
-  const most = granted === undefined ? '' : `, to ${decimalFromNano(granted)} at most`
+  // What a tenant is told of money is not known everywhere that a key is found disabled.
+  const to = ancestors.length > 0 ? 'what was set for it' : granted && decimalFromNano(granted)
+  const most = granted === undefined ? '' : `, to ${to} at most`
   return `PUT /v1/key/wholesale/me/limits raises ${name}${most}.`
 }
 

@@ -1,6 +1,7 @@
 /** Ceilings on the cost of one call: the caller's own, and the one in the wallet's rules. */
 import { decimalFromNano, type ExactNumber, type Nano, nanoFromDecimal } from '../core/money.ts'
 import { invalid, type Refusal, refuse } from '../core/refusal.ts'
+import { bound, type Told } from '../tenancy/terms.ts'
 
 /** What one call may cost, and who set that: the caller, or a rule of the wallet. */
 type CallLimit = { readonly amount: Nano; readonly name: 'max_cost' | 'per_call_max_usd' }
@@ -8,8 +9,10 @@ type CallLimit = { readonly amount: Nano; readonly name: 'max_cost' | 'per_call_
 /** Undefined when nobody set one. */
 export type Ceiling = CallLimit | undefined
 
-/** Reads `X-Max-Cost-Usd`: a decimal string of USD with at most nine decimals. */
-export const readCeiling = (header: string | undefined): Ceiling | Refusal => {
+/**
+ * Reads `X-Max-Cost-Usd`: a decimal string of USD with at most nine decimals. A tenant sends it in its reseller's price.
+ */
+export const readCeiling = (header: string | undefined, terms?: Told): Ceiling | Refusal => {
   if (header === undefined) return undefined
   const amount = nanoFromDecimal(header)
   return amount === undefined
@@ -17,7 +20,7 @@ export const readCeiling = (header: string | undefined): Ceiling | Refusal => {
         'X-Max-Cost-Usd',
         "'X-Max-Cost-Usd' must be a decimal amount of USD such as 0.05, with at most nine decimals.",
       )
-    : { amount, name: 'max_cost' }
+    : { amount: bound(amount, terms), name: 'max_cost' }
 }
 
 /** The ceiling together with a rule of the wallet; the lower one applies. */
@@ -34,15 +37,20 @@ const names = {
 /** What makes a call of any kind cheaper. */
 export const ASK_LESS = 'ask for less (max_tokens, number, length or size)'
 
-/** The 402 of a call that cannot be answered within its ceiling. */
-export const ceilingExceeded = (
-  required: Nano,
-  { amount, name }: CallLimit,
-  credits: { readonly required_credits: ExactNumber; readonly available_credits: ExactNumber },
-): Refusal =>
-  refuse(
-    'max_cost_exceeded',
-    `The call may cost up to ${decimalFromNano(required)} USD, more than ${names[name]} allows (${decimalFromNano(amount)}). ` +
-      `Raise the ceiling or ${ASK_LESS}.`,
-    { members: { ...credits, limit: name } },
-  )
+type Figures = {
+  readonly required: Nano
+  readonly amount: Nano
+  readonly credits: { readonly required_credits: ExactNumber; readonly available_credits: ExactNumber }
+}
+
+/** The 402 of a call that cannot be answered within its ceiling; without figures where the caller is told none. */
+export const ceilingExceeded = (name: CallLimit['name'], figures: Figures | undefined): Refusal => {
+  const { required, amount, credits } = figures ?? {}
+  const exceeds =
+    required === undefined || amount === undefined
+      ? `The call may cost more than ${names[name]} allows.`
+      : `The call may cost up to ${decimalFromNano(required)} USD, more than ${names[name]} allows (${decimalFromNano(amount)}).`
+  return refuse('max_cost_exceeded', `${exceeds} Raise the ceiling or ${ASK_LESS}.`, {
+    members: { ...credits, limit: name },
+  })
+}

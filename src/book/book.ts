@@ -30,7 +30,7 @@ import { beatsAfterLoss } from './went-back.ts'
 import { Writer } from './writer.ts'
 
 type GivenParts = {
-  readonly store: Pick<Store, 'instances' | 'keys' | 'ledger' | 'rates' | 'wallets'>
+  readonly store: Pick<Store, 'instances' | 'keys' | 'ledger' | 'rates' | 'tenants' | 'wallets'>
   readonly clock: Clock
   /** Name of this process; never used again after it ends. */
   readonly instance: InstanceId

@@ -4,13 +4,17 @@
  */
 import { disabledKey, unknownKey } from '../admission/caller.ts'
 import { Refusal } from '../core/refusal.ts'
+import { whenKnown } from '../core/soon.ts'
 import { type Clock, monthOf } from '../core/time.ts'
 import type { KeyStore } from '../store/accounts/tenancy-port.ts'
 import type { WalletRulesStore } from '../store/accounts/wallet-rules-port.ts'
-import { isEnabled, isKnown, type Key, type KeyId, type WalletId } from '../tenancy/key.ts'
+import type { TenantStore } from '../store/tenants/tenant-port.ts'
+import { isEnabled, isKnown, type Key, type KeyId, placeOf, type WalletId } from '../tenancy/key.ts'
+import type { Margin } from '../tenancy/margin.ts'
+import { type Terms, type Told, termsIn } from '../tenancy/terms.ts'
 import type { KnownRules } from '../tenancy/wallet-rules.ts'
 import type { AdmissionGate } from './admission-gate.ts'
-import type { Book } from './contract.ts'
+import type { Book, Soon } from './contract.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import type { Rates } from './rates.ts'
 import { type Touch, unreachable } from './touch.ts'
@@ -142,10 +146,82 @@ export const createKnownRules = (store: Pick<WalletRulesStore, 'walletRules'>): 
   }
 }
 
+/** A reseller's prices: margins by tenant, under undefined those for all. */
+type Pricing = {
+  /** The version of the wallet's rules that they were read under, or before. */
+  readonly version: number
+  readonly name: string
+  readonly margins: ReadonlyMap<string | undefined, readonly Margin[]>
+}
+
+type TermsParts = {
+  readonly store: Pick<TenantStore, 'pricing'>
+  readonly rules: Pick<RulesKnown, 'of'>
+  readonly clock: Pick<Clock, 'now'>
+  /** Reads while the ledger is in touch; a Refusal when it is not. */
+  readonly read: <T>(reading: Promise<T>) => Promise<T | Refusal>
+}
+
+const PRICINGS_MAX = 10_000
+
+/**
+ * What tenants are told of money: the choice is a rule of their wallet, and each change of the reseller's prices counts as
+ * a change of those rules, so that both are as fresh as the keys are.
+ */
+const createTenantTerms = ({ store, rules, clock, read }: TermsParts): Book['terms'] => {
+  const pricings = new Map<WalletId, Pricing>()
+
+  const load = async ({ walletId, version }: KnownRules, orgId: string): Promise<Pricing> => {
+    const { margins, name } = await store.pricing(orgId)
+    const pricing = { version, name, margins: Map.groupBy(margins, ({ tenantId }) => tenantId) }
+    if (pricings.size >= PRICINGS_MAX) pricings.clear()
+    if ((pricings.get(walletId)?.version ?? -1) <= version) pricings.set(walletId, pricing)
+    return pricing
+  }
+
+  /** By the tenant's own margins, if it has any, and those for all. */
+  const termsOf = (
+    pricing: Pricing | Refusal,
+    see: Terms['see'],
+    { key, makers }: { readonly key: Key; readonly makers: readonly Key[] },
+  ): Terms | Refusal => {
+    if (pricing instanceof Refusal) return pricing
+    const { name: issuer, margins } = pricing
+    const top = key.ancestors.at(-2)
+    // A tenant has the id of the first of its keys, in whose place the others stand.
+    const tenantId = placeOf(makers.find(({ id }) => id === top) ?? key)
+    const may = [...(margins.get(tenantId) ?? []), ...(margins.get(undefined) ?? [])]
+    return termsIn({ see, basisPoints: 0, margins: may, tenantId, issuer }, monthOf(clock.now()))
+  }
+
+  const ofRules = (known: KnownRules | Refusal, key: Key, makers: readonly Key[]): Soon<Told | Refusal> => {
+    if (known instanceof Refusal) return known
+    const { tenantsSee: see = 'cost' } = known.rules
+    if (see === 'cost') return undefined
+    const pricing = pricings.get(known.walletId)
+    return whenKnown(
+      pricing?.version === known.version ? pricing : read(load(known, key.orgId)),
+      termsOf,
+      see,
+      { key, makers },
+    )
+  }
+
+  return (key, makers) => {
+    if (key.ancestors.length === 0) return undefined
+    const known = rules.of(key.walletId)
+    return whenKnown(known instanceof Promise ? read(known) : known, ofRules, key, makers)
+  }
+}
+
 /** A call that learns why it was fenced does not wait a second time for a ledger that is away. */
 const REREAD_MS = 250
 
+/** What is told while nobody knows what may be. */
+const unread: Told = { see: 'nothing', basisPoints: 0, margins: [], tenantId: '', issuer: '' }
+
 type CallersParts = {
+  readonly store: { readonly tenants: Pick<TenantStore, 'pricing'> }
   readonly clock: Clock
   readonly gate: AdmissionGate
   readonly heartbeat: Pick<Heartbeat, 'fresh'>
@@ -156,7 +232,10 @@ type CallersParts = {
 }
 
 /** Callers, as fresh as the heartbeat proves. */
-type Callers = Pick<Book, 'caller' | 'makersOf' | 'rules' | 'rateLeft' | 'takeRate' | 'whyFenced'>
+type Callers = Pick<
+  Book,
+  'caller' | 'makersOf' | 'rules' | 'terms' | 'termsOf' | 'rateLeft' | 'takeRate' | 'whyFenced'
+>
 
 export const createCallers = (parts: CallersParts): Callers => {
   const { clock, gate, heartbeat, keys, rules, rates, touch } = parts
@@ -180,15 +259,26 @@ export const createCallers = (parts: CallersParts): Callers => {
       return unreachable()
     }
   }
+  const makersOf = ({ above }: Pick<Key, 'above'>) => {
+    const known = above.flatMap((id) => keys.get(id) ?? [])
+    return known.length === above.length ? known : makersRead(above)
+  }
+  const terms = createTenantTerms({ store: parts.store.tenants, rules, clock, read })
   return {
+    terms,
+    termsOf: async (id) => {
+      const key = keys.get(id) ?? (await read(keys.reread(id)))
+      if (key === undefined || key instanceof Refusal) return unread
+      const makers = await makersOf(key)
+      if (makers instanceof Refusal) return unread
+      const told = await terms(key, makers)
+      return told instanceof Refusal ? unread : told
+    },
     caller: (hash, others) => {
       const now = callerNow(hash, others)
       return now instanceof Refusal && !heartbeat.fresh() ? callerFresh(hash, others) : now
     },
-    makersOf: ({ above }) => {
-      const known = above.flatMap((id) => keys.get(id) ?? [])
-      return known.length === above.length ? known : makersRead(above)
-    },
+    makersOf,
     rules: (walletId) => {
       const known = rules.of(walletId)
       return known instanceof Promise ? read(known.then((one) => one.rules)) : known.rules

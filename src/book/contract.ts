@@ -14,6 +14,7 @@ import type { KeyChange, KeyChanged } from '../store/accounts/tenancy-port.ts'
 import type { Actor } from '../store/people/event-port.ts'
 import type { Key, KeyId, WalletId } from '../tenancy/key.ts'
 import type { RateLimits, RateName } from '../tenancy/rates.ts'
+import type { Told } from '../tenancy/terms.ts'
 import type { WalletRules } from '../tenancy/wallet-rules.ts'
 
 /** What came of asking for more money: it is held, there is none or it is forbidden, or the ledger is away. */
@@ -159,6 +160,13 @@ export type Book = {
   deleteKey(id: KeyId, withChildren: boolean, by: Actor): Promise<KeyChanged | undefined>
   /** The rules of a wallet, as provably fresh as its keys; a Refusal when they cannot be read. */
   rules(walletId: WalletId): Soon<WalletRules | Refusal>
+  /**
+   * What the key of a tenant is told of money, as fresh as the rules are; undefined for our price, at once for keys of no
+   * tenant. `makers` are the keys above it. A Refusal when it cannot be read.
+   */
+  terms(key: Key, makers: readonly Key[]): Soon<Told | Refusal>
+  /** The same for a key that does not ask now. If it cannot be read, nothing is told. */
+  termsOf(keyId: KeyId): Promise<Told>
   /** Resolves once no process can admit a call on knowledge older than `at`, a time of the database. */
   untilKnown(at: Instant): Promise<void>
   /** The outcome of work that asks the ledger; rejects with a StoreFault if touch with the ledger is lost first. */

@@ -15,6 +15,7 @@ import type { StripePayments } from '../payment/stripe.ts'
 import type { Catalogue } from '../pricing/catalogue.ts'
 import type { CallSettings } from '../settings/calls.ts'
 import type { Store } from '../store/port.ts'
+import { bound, type Terms } from '../tenancy/terms.ts'
 import type { Right } from './rights.ts'
 import type { Who } from './who.ts'
 
@@ -81,6 +82,11 @@ export type Act<Members extends Shape = Shape, Shown = unknown> = {
    * refused. Some acts give the same value again with an event, others notice.
    */
   readonly changes: boolean
+  /**
+   * Amounts that no reseller has a price for: `paid` are real payments, and `told` are what tenants are told already. All
+   * others are told to tenants at the price of this month.
+   */
+  readonly amounts?: 'paid' | 'told'
   does(acting: Acting, input: InputOf<Members>): Promise<Shown>
 }
 
@@ -117,6 +123,13 @@ const inputOf = (it: AnyAct): z.ZodType => {
   return known
 }
 
+/** What a tenant sends, with its bounds in our price: every `bigint` in it is an amount. */
+const bounded = (value: unknown, terms: Terms): unknown => {
+  if (typeof value === 'bigint') return bound(value, terms)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, bounded(member, terms)]))
+}
+
 /**
  * Performs an act: checks the right, reads the input, does it, and records that who leaves an event of each use has looked.
  * Throws the refusal of what is wrong, which is the same in every face. `read` is called once the caller is known to have
@@ -131,11 +144,13 @@ export const perform = async <Members extends Shape, Shown>(
   must(who.lacks(it.may))
   const input = readAs(inputOf(it) as z.ZodType<InputOf<Members>>, await read())
   if (input instanceof Refusal) throw input
+  const terms = who.reach.of === 'key' && it.amounts !== 'paid' ? who.reach.key.terms : undefined
   let { changes } = it
   const unchanged = () => {
     changes = false
   }
-  const shown = await it.does({ control, who, unchanged }, input)
+  const asked = terms === undefined ? input : (bounded(input, terms) as typeof input)
+  const shown = await it.does({ control, who, unchanged }, asked)
   if (!changes) await who.looked?.(it.name)
   return shown
 }

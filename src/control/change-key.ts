@@ -13,6 +13,7 @@ import { checkSelfChange } from '../tenancy/change-limits.ts'
 import { isBlocked, type Key } from '../tenancy/key.ts'
 import { changeMembers, keyLabel, type LimitsBody, saysWhat, toLimits } from '../tenancy/limits-body.ts'
 import { checkManages, checkWithin } from '../tenancy/rights.ts'
+import { termsOf } from '../tenancy/terms.ts'
 import { type Acting, act } from './act.ts'
 import { noSuchKey, usable } from './key-named.ts'
 import { keyCreate, showOne } from './keys.ts'
@@ -53,7 +54,7 @@ const checkKeyChange = (
   const { planRpm } = control.options
   const governs = () => checkEnabled(caller, monthOf(control.clock.now())) ?? checkManages(caller)
   if (target.id !== caller.id) return governs() ?? checkWithin(caller, body, planRpm)
-  const wrong = checkSelfChange(target, body, planRpm)
+  const wrong = checkSelfChange({ ...target, ...termsOf(caller) }, body, planRpm)
   if (wrong !== undefined || body.withChildren !== true) return wrong
   // A key that disabled itself together with its children may also undo that.
   return target.disabledReason === 'self' ? checkManages(target) : governs()

@@ -2,7 +2,9 @@
 import type { z } from 'zod'
 import type { JsonObject } from '../core/json-body.ts'
 import { decimalFromNano, usdNumber } from '../core/money.ts'
+import { type Told, tellsNothing, told } from '../tenancy/terms.ts'
 import { type AnyAct, bodyOf } from './act.ts'
+import type { Who } from './who.ts'
 
 /**
  * How amounts are written: as JSON numbers where the specification says number, else as decimal texts, in which every
@@ -12,12 +14,26 @@ export type MoneyForm = 'number' | 'text'
 
 const writers = { number: usdNumber, text: decimalFromNano } as const
 
-/** What an act shows, as JSON values: every `bigint` in it is an amount. */
-export const written = (value: unknown, form: MoneyForm): unknown => {
-  if (typeof value === 'bigint') return writers[form](value)
-  if (Array.isArray(value)) return value.map((one) => written(one, form))
+/**
+ * What an act shows, as JSON values: every `bigint` in it is an amount. A tenant with terms is told it at its price, or
+ * gets no member of money at all.
+ */
+export const written = (value: unknown, form: MoneyForm, terms?: Told): unknown => {
+  if (typeof value === 'bigint') return writers[form](told(value, terms))
+  if (Array.isArray(value)) return value.map((one) => written(one, form, terms))
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, written(member, form)]))
+  const members = Object.entries(value).filter(([name, member]) => !isUntold(name, member, terms))
+  return Object.fromEntries(members.map(([name, member]) => [name, written(member, form, terms)]))
+}
+
+const isUntold = (name: string, member: unknown, terms: Told): boolean =>
+  tellsNothing(terms) && (typeof member === 'bigint' || name.endsWith('_usd'))
+
+/** The terms by which a face writes what an act shows to a tenant, and reads what one sends. */
+export const termsFor = ({ amounts }: AnyAct, { reach }: Who): Told => {
+  if (reach.of !== 'key' || amounts === 'paid') return undefined
+  const { terms } = reach.key
+  return amounts === 'told' && !tellsNothing(terms) ? undefined : terms
 }
 
 /** What an act shows, as a client of the text form gets it. */

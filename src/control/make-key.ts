@@ -12,6 +12,7 @@ import type { Key } from '../tenancy/key.ts'
 import { limitsAfter } from '../tenancy/limits.ts'
 import type { LimitsBody } from '../tenancy/limits-body.ts'
 import { checkWithin } from '../tenancy/rights.ts'
+import { termsOf } from '../tenancy/terms.ts'
 import type { Acting } from './act.ts'
 import { noSuchKey, usable } from './key-named.ts'
 import { onlyOrg } from './org-of.ts'
@@ -83,7 +84,8 @@ const parentOf = async (acting: Acting, { parent, replaces }: Wanted): Promise<K
   const { keys } = acting.control.store
   const maker = replaces?.key.ancestors[0]
   if (replaces !== undefined) return maker === undefined ? undefined : await keys.key(maker)
-  if (parent !== undefined) return (await usable(acting, parent)).key
+  if (parent !== undefined)
+    return { ...(await usable(acting, parent)).key, ...(reach.of === 'key' ? termsOf(reach.key) : {}) }
   return reach.of === 'key' ? reach.key : undefined
 }
 

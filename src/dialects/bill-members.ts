@@ -5,10 +5,10 @@
 import type { Usage } from '../core/usage.ts'
 
 export type Bill = {
-  /** USD. */
-  readonly cost: string
+  /** USD; absent where the caller is not told what it costs. */
+  readonly cost?: string
   /** USD by usage class. */
-  readonly details: Readonly<Record<string, string>>
+  readonly details?: Readonly<Record<string, string>>
   readonly estimated: boolean
   /**
    * The bound that was sent in place of the model's own because no more was affordable, or in place of a larger bound
@@ -41,8 +41,15 @@ const billText = ({ cost, details, estimated, lowered }: Bill): string => {
   return `${estimated ? '"estimated":true,' : ''}${bound}"cost":${cost},"cost_details":{${each}}`
 }
 
+/** What a bill without a cost says, as members. */
+const untold = ({ estimated, lowered }: Bill) => ({
+  ...(estimated ? { estimated } : {}),
+  ...(lowered === undefined ? {} : { max_tokens_lowered: lowered }),
+})
+
 /** JSON text of an object with the bill's members after its own. */
 export const withBill = (usage: object, bill: Bill): string => {
+  if (bill.cost === undefined) return JSON.stringify({ ...usage, ...untold(bill) })
   const text = JSON.stringify(usage)
   return `${text.slice(0, -1)}${text === '{}' ? '' : ','}${billText(bill)}}`
 }
@@ -75,7 +82,8 @@ export const membersSlot = '\u0001'
 const commentSlot = '\u0002'
 
 /** The cost of a stream as a comment, which clients skip: the headers went out long before. */
-export const costComment = (bill: Bill): string => `: x-cost-usd: ${bill.cost}\n\n${commentSlot}`
+export const costComment = ({ cost }: Bill): string =>
+  `${cost === undefined ? '' : `: x-cost-usd: ${cost}\n\n`}${commentSlot}`
 
 /**
  * A sign of life while the vendor is silent. It must not be `: ping`, because @continuedev/fetch stops reading there.

@@ -3,6 +3,7 @@ import type { Model, Price, UnitPrices } from '../core/model.ts'
 import { decimalOf, type Nano, nanoFromPicoUp, nanoFromSafePicoUp, type Pico } from '../core/money.ts'
 import type { Mutable } from '../core/mutable.ts'
 import { inputTokens, type Usage, type UsageClass, usageClasses } from '../core/usage.ts'
+import { billedFor } from '../tenancy/margin.ts'
 
 /** The class that prices a class without a rate of its own. */
 const base: { readonly [Class in UsageClass]?: UsageClass } = {
@@ -122,8 +123,11 @@ export const unitPrices = (price: Price, usage: Usage): UnitPrices => {
   return used
 }
 
-/** USD by usage class as exact decimal texts, before the total is rounded. */
-export const costDetails = (price: Price, usage: Usage): Record<string, string> => {
+/**
+ * USD by usage class as exact decimal texts, before the total is rounded; with a margin on the price, in hundredths of a
+ * percent, each rounded up to twelve places.
+ */
+export const costDetails = (price: Price, usage: Usage, basisPoints?: number): Record<string, string> => {
   const rates = ratesFor(price, inputTokens(usage))
   const details: Record<string, string> = {}
   for (const usageClass of usageClasses) {
@@ -131,7 +135,8 @@ export const costDetails = (price: Price, usage: Usage): Record<string, string> 
     if (units === undefined || units <= 0) continue
     const rate = rateOf(rates, usageClass)
     const pico = units * rate
-    details[usageClass] = usdOfPico(Number.isSafeInteger(pico) ? pico : BigInt(units) * BigInt(rate))
+    const exact = Number.isSafeInteger(pico) ? pico : BigInt(units) * BigInt(rate)
+    details[usageClass] = usdOfPico(basisPoints === undefined ? exact : billedFor(BigInt(exact), basisPoints))
   }
   return details
 }

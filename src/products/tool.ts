@@ -29,18 +29,20 @@ const orError = (answer: JsonObject): JsonObject & { readonly type: 'object' } =
   anyOf: [answer, { type: 'object', required: ['error'] }],
 })
 
-export const toolOf = (item: Item, place: Place): Tool => {
+/** `priced` is whether the caller is told prices. */
+export const toolOf = (item: Item, place: Place, priced = true): Tool => {
   const { model, tool, name, description } = item
   const pricing = pricingOf(model)
+  const costs = `${priceText(pricing)}; the example costs at most ${decimal(pricing.max_usd)} USD.`
   return {
     name: tool,
     title: name,
-    description: `${description} ${priceText(pricing)}; the example costs at most ${decimal(pricing.max_usd)} USD.`,
+    description: priced ? `${description} ${costs}` : description,
     inputSchema: { ...withoutStream(inputSchemaOf(model)), type: 'object' },
     // A job that has not ended answers something else than its results.
     ...(model.product?.flow === 'job' ? {} : { outputSchema: orError(place.answers(model.kind)) }),
     annotations: { readOnlyHint: false, openWorldHint: true },
-    _meta: { 'turnpike/product': model.id, 'turnpike/pricing': pricing },
+    _meta: { 'turnpike/product': model.id, ...(priced ? { 'turnpike/pricing': pricing } : {}) },
   }
 }
 

@@ -3,8 +3,10 @@
  * Never what was asked or answered, nor a label. The amount follows from the other claims (`recompute.ts`).
  */
 import { decimalFromNano, least, type Nano, nanoFromPicoUp, perMillionFromPico } from '../core/money.ts'
+import type { Instant } from '../core/time.ts'
 import { type Usage, type UsageClass, usageClasses } from '../core/usage.ts'
 import { type AccountId, type ChargedCall, isCreditAccount, isPaymentAccount } from '../ledger/types.ts'
+import { type Terms, told } from '../tenancy/terms.ts'
 
 export type Claims = {
   readonly aud: 'receipt'
@@ -32,8 +34,10 @@ type Cost = {
   readonly authorized?: string
   readonly currency: 'USD'
   readonly price_version?: string
+  /** Who set the price, if it is not the issuer of the receipt: the reseller whose tenant called. */
+  readonly priced_by?: string
   readonly prices_usd_per_million: Readonly<Record<string, string>>
-  readonly reason?: 'waived' | 'recovered' | 'corrected'
+  readonly reason?: 'waived' | 'recovered' | 'corrected' | 'rounded'
 }
 
 /** How long a receipt may be used in a dispute. */
@@ -41,6 +45,40 @@ export const RECEIPT_LIFE_SECONDS = 90 * 24 * 60 * 60
 
 /** Alphabetical, so that claims are already in canonical form and need no sorting. */
 const sortedClasses: readonly UsageClass[] = [...usageClasses].sort()
+
+/** When the call began, as far as that is known. */
+export const begunAt = ({ detail, at }: ChargedCall): Instant => detail?.startedAt ?? at
+
+/**
+ * The claims for a tenant that is told its reseller's price: the same call, with each price and amount at that price. The
+ * amount is rounded once more, which an adjustment says. Another id, as it is another receipt than ours of the call.
+ */
+export const priceClaimsOf = (issuer: string, call: ChargedCall, terms: Terms): Claims => {
+  const { detail } = call
+  const facts = detail?.receipt
+  const prices = Object.entries(facts?.prices ?? {}).map(([name, price]) => [
+    name,
+    Number(told(BigInt(price), terms)),
+  ])
+  const priced: ChargedCall = {
+    ...call,
+    charged: told(call.charged, terms),
+    ...(detail === undefined || facts === undefined
+      ? {}
+      : {
+          detail: {
+            ...detail,
+            receipt: {
+              ...facts,
+              prices: Object.fromEntries(prices),
+              authorized: told(facts.authorized, terms),
+            },
+          },
+        }),
+  }
+  const claims = claimsOf(issuer, priced)
+  return { ...claims, cost: costOf(priced, terms.issuer), jti: `${claims.jti}.price` }
+}
 
 /** The claims of a charged call, with the members of every object in alphabetical order. */
 export const claimsOf = (issuer: string, call: ChargedCall): Claims => {
@@ -70,18 +108,20 @@ export const claimsOf = (issuer: string, call: ChargedCall): Claims => {
 const modeOf = (account: AccountId): string =>
   isPaymentAccount(account) ? 'x402' : isCreditAccount(account) ? 'mpp' : 'wallet'
 
-const costOf = (call: ChargedCall): Cost => {
+const costOf = (call: ChargedCall, pricedBy?: string): Cost => {
   const facts = call.detail?.receipt
   const computed = facts === undefined ? 0n : least(computedOf(call), facts.authorized)
   const adjustment = call.charged - computed
+  const settled = pricedBy === undefined ? 'corrected' : 'rounded'
   return {
     ...(adjustment === 0n ? {} : { adjustment: decimalFromNano(adjustment) }),
     amount: decimalFromNano(call.charged),
     ...(facts === undefined ? {} : { authorized: decimalFromNano(facts.authorized) }),
     currency: 'USD',
     ...(call.detail === undefined ? {} : { price_version: call.detail.priceVersion }),
+    ...(pricedBy === undefined ? {} : { priced_by: pricedBy }),
     prices_usd_per_million: pricesOf(call),
-    ...(adjustment === 0n ? {} : { reason: call.posted === 'as settled' ? 'corrected' : call.posted }),
+    ...(adjustment === 0n ? {} : { reason: call.posted === 'as settled' ? settled : call.posted }),
   }
 }
 

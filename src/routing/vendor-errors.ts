@@ -108,6 +108,12 @@ export const vendorDown = (vendor: string, status: number | undefined): Refusal 
   )
 }
 
+/** A charge at the end of a sentence, and as a member; neither where it is not told. */
+export const amountText = (charged: Nano | undefined): string =>
+  charged === undefined ? '' : `: ${decimalFromNano(charged)} USD`
+export const costMember = (charged: Nano | undefined) =>
+  charged === undefined ? {} : { cost_usd: usdNumber(charged) }
+
 /** The error that ends an answer whose vendor failed in the middle of it; what was delivered by then is charged. */
 export const brokeOff = (
   vendor: string,
@@ -115,15 +121,15 @@ export const brokeOff = (
     charged,
     estimated,
     kept,
-  }: { readonly charged: Nano; readonly estimated: boolean; readonly kept: boolean },
+  }: { readonly charged: Nano | undefined; readonly estimated: boolean; readonly kept: boolean },
 ): Refusal =>
   refuse(
     'upstream_error',
-    `The vendor ${vendor} failed in the middle of its answer. What it had delivered was charged: ${decimalFromNano(charged)} USD.` +
+    `The vendor ${vendor} failed in the middle of its answer. What it had delivered was charged${amountText(charged)}.` +
       (kept
         ? ' A repeat gets this answer again and costs nothing; send the request as a new call for a whole one.'
         : ''),
-    { members: { provider: vendor, cost_usd: usdNumber(charged), ...(estimated ? { estimated } : {}) } },
+    { members: { provider: vendor, ...costMember(charged), ...(estimated ? { estimated } : {}) } },
   )
 
 /** A name such as `rate_limit_exceeded`: vendors' codes, and no sentence, key or number. */

@@ -37,7 +37,7 @@ const creatorOf = ({ ancestors }: Key): string =>
 const bound = (key: Key, row: Row, granted: LimitValue): Refusal =>
   refuse(
     'forbidden',
-    `'${row.member}' was set to ${textOf(row, granted)} by the key's creator: the key may choose at ${row.narrower} that; ${creatorOf(key)} can change it.`,
+    `'${row.member}' was set to ${textOf(row, granted, key.terms)} by the key's creator: the key may choose at ${row.narrower} that; ${creatorOf(key)} can change it.`,
     { members: { param: row.member } },
   )
 

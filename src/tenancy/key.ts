@@ -1,6 +1,7 @@
 /** API keys: what is known of a key, and the limits that bind it. */
 import type { Instant, Month } from '../core/time.ts'
 import type { Limits } from './limits.ts'
+import type { Terms } from './terms.ts'
 
 export type KeyId = string
 export type WalletId = string
@@ -45,6 +46,8 @@ export type Key = {
   readonly models?: readonly (readonly string[])[]
   /** Absent if it has none; keys below it do not use them. */
   readonly aliases?: Aliases
+  /** In a request of a tenant: how it is told of money. Absent if it is told our price. */
+  readonly terms?: Terms
   readonly disabledReason?: DisabledReason
   /** The key above this one, or the suspension, that it was disabled together with; its own reason is then that of others. */
   readonly disabledBy?: string

@@ -6,6 +6,7 @@ import { isWithin, readBlock } from '../core/address.ts'
 import { decimalFromNano, type Nano } from '../core/money.ts'
 import type { Instant } from '../core/time.ts'
 import { coversPattern } from './pattern.ts'
+import { type Told, tellsNothing, told } from './terms.ts'
 
 /** What a limit is: an amount of USD, a count of something per window, an instant, or a list of what is allowed. */
 type LimitForm = 'usd' | 'count' | 'time' | 'list'
@@ -230,6 +231,8 @@ const texts: { readonly [Form in LimitForm]: (value: ValueOf[Form]) => string } 
   list: (all) => all.join(', '),
 }
 
-/** A limit as people read it: amounts as decimals of USD, times in ISO 8601. */
-export const limitText = ({ form }: Pick<LimitRow, 'form'>, value: LimitValue): string =>
-  texts[form](value as never)
+/** A limit as people read it: amounts as decimals of USD, a tenant's as it is told them; times in ISO 8601. */
+export const limitText = ({ form }: Pick<LimitRow, 'form'>, value: LimitValue, terms?: Told): string => {
+  if (form !== 'usd' || typeof value !== 'bigint') return texts[form](value as never)
+  return tellsNothing(terms) ? 'an amount that is not shown' : texts.usd(told(value, terms))
+}

@@ -1,10 +1,8 @@
 /**
- * A reseller's prices: the margin on ours, by month, and what a tenant is billed with it. Only a report: the ledger
- * knows nothing of it.
+ * A reseller's prices: the margin on ours, by month, and what a tenant is billed with it. The ledger knows nothing of it.
  */
 import type { Nano } from '../core/money.ts'
 import type { Month } from '../core/time.ts'
-import type { KeyId } from './key.ts'
 
 const WHOLE = 10_000n
 
@@ -15,15 +13,19 @@ export const billedFor = (cost: Nano, basisPoints: number): Nano => {
   return scaled > 0n ? (scaled + WHOLE - 1n) / WHOLE : scaled / WHOLE
 }
 
-type Margin = { readonly tenantId?: KeyId; readonly fromMonth: Month; readonly basisPoints?: number }
+/** The most that may cost of ours what a tenant bounds at its price: `billedFor` of it is never more than the bound. */
+export const costWithin = (price: Nano, basisPoints: number): Nano =>
+  (price * WHOLE) / (WHOLE + BigInt(basisPoints))
+
+export type Margin = { readonly tenantId?: string; readonly fromMonth: Month; readonly basisPoints?: number }
 
 /** A month's margin in hundredths of a percent: the tenant's own, else the general one, else none. */
 export const marginIn = (
   margins: readonly Margin[],
   month: Month,
-  tenantId?: KeyId,
+  tenantId?: string,
 ): { readonly basisPoints: number; readonly own: boolean } => {
-  const last = (whose: KeyId | undefined) =>
+  const last = (whose: string | undefined) =>
     margins
       .filter((margin) => margin.tenantId === whose && margin.fromMonth <= month)
       .reduce<Margin | undefined>(

@@ -36,7 +36,7 @@ export const checkWithin = (maker: Key, requested: LimitsBody, planRpm: number):
     if (asked == null || own === undefined || !isWider(row, asked, own)) continue
     return refuse(
       'forbidden',
-      `'${row.member}' may be at ${row.narrower} ${limitText(row, own)}, the limit of the key that gives it.`,
+      `'${row.member}' may be at ${row.narrower} ${limitText(row, own, maker.terms)}, the limit of the key that gives it.`,
       { members: { param: row.member } },
     )
   }

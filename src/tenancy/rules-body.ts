@@ -1,9 +1,11 @@
 /** The members of bodies that set the rules of a wallet, as schemas. */
+import { z } from 'zod'
 import { publicHttpsUrl } from '../core/address.ts'
 import { amount, readBy } from '../core/body.ts'
 import { isObject, type Json } from '../core/json-body.ts'
 import { NANO_PER_USD, type Nano, nanoFromDecimal, nanoFromNumber } from '../core/money.ts'
 import { invalid, type Refusal } from '../core/refusal.ts'
+import { type TenantsSee, tenantsSee } from './terms.ts'
 import type { AutoTopUp, RulesChange } from './wallet-rules.ts'
 
 const CENT = NANO_PER_USD / 100n
@@ -91,6 +93,13 @@ export const ruleMembers = {
     description: 'https, on a public server',
   }),
   auto_top_up: ruleBy('auto_top_up', topUp, topUpShown),
+  tenants_see: z
+    .enum(tenantsSee, `must be ${tenantsSee.join(', ')} or null`)
+    .nullable()
+    .optional()
+    .describe(
+      'What answers and reports tell keys below others of money: what the account is charged (cost, as null does), the price by its margin, or nothing',
+    ),
 }
 
 type Read = {
@@ -101,6 +110,7 @@ type Read = {
   readonly alert_below_usd?: Nano | null | undefined
   readonly alert_webhook_url?: string | null | undefined
   readonly auto_top_up?: AutoTopUp | null | undefined
+  readonly tenants_see?: TenantsSee | null | undefined
 }
 
 /** The change that a body asks for. */
@@ -113,6 +123,7 @@ export const rulesChangeOf = (read: Read): RulesChange => {
     alertBelow: read.alert_below_usd,
     alertWebhookUrl: read.alert_webhook_url,
     autoTopUp: read.auto_top_up,
+    tenantsSee: read.tenants_see,
   }
   return Object.fromEntries(Object.entries(change).filter(([, rule]) => rule !== undefined))
 }

@@ -1,6 +1,7 @@
 /** Rules that an owner sets for a wallet: what a call and a day may cost, which models it may use, and when to warn. */
 import { type Nano, usdNumber } from '../core/money.ts'
 import type { WalletId } from './key.ts'
+import type { TenantsSee } from './terms.ts'
 
 /** Charges a saved card with `amount` when the wallet falls below `below`; at most `monthlyMax` in a UTC month. */
 export type AutoTopUp = { readonly below: Nano; readonly amount: Nano; readonly monthlyMax?: Nano }
@@ -15,6 +16,8 @@ export type WalletRules = {
   readonly alertBelow?: Nano
   readonly alertWebhookUrl?: string
   readonly autoTopUp?: AutoTopUp
+  /** What tenants of the account are told of money: what we charge for their calls if it is absent. */
+  readonly tenantsSee?: TenantsSee
   /** Why the operator has suspended the account: none of its calls are admitted. No owner can set or end this. */
   readonly suspended?: string
 }
@@ -52,6 +55,7 @@ export const rulesAs = <Amount>(rules: WalletRules, usd: (amount: Nano) => Amoun
             amount_usd: usd(autoTopUp.amount),
             monthly_max_usd: maybe(autoTopUp.monthlyMax),
           },
+    tenants_see: rules.tenantsSee ?? ('cost' as const),
   }
 }
 

@@ -25,6 +25,7 @@ const none = {
   alert_below_usd: null,
   alert_webhook_url: null,
   auto_top_up: null,
+  tenants_see: 'cost',
 }
 
 for (const engine of serverEngines)

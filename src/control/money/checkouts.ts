@@ -44,6 +44,7 @@ export const checkoutOpen = act({
     'Opens a checkout of Stripe that funds the wallet, and saves the card for its auto_top_up rule if requested.',
   may: ['wallet', 'fund'],
   changes: true,
+  amounts: 'paid',
   input: {
     ...payer,
     save_payment_method: flag().describe('Saves the card for the auto_top_up rule of the wallet'),

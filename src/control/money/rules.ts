@@ -8,6 +8,7 @@ import type { Actor } from '../../store/people/event-port.ts'
 import type { WalletId } from '../../tenancy/key.ts'
 import { withModelIds } from '../../tenancy/model-patterns.ts'
 import { ruleMembers, rulesChangeOf, toRules } from '../../tenancy/rules-body.ts'
+import { tenantsSee } from '../../tenancy/terms.ts'
 import {
   type AutoTopUp,
   type KnownRules,
@@ -109,6 +110,9 @@ const rulesShown = z
     alert_below_usd: maybeUsd,
     alert_webhook_url: z.string().nullable(),
     auto_top_up: z.object({ below_usd: usd, amount_usd: usd, monthly_max_usd: maybeUsd }).nullable(),
+    tenants_see: z
+      .enum(tenantsSee)
+      .describe('What tenants are told of money: what the account is charged, its price, or nothing'),
     alert_webhook_secret: z.string().nullable().describe('For those who may set the address'),
     auto_top_up_status: z.object({
       payment_method_saved: z.boolean(),

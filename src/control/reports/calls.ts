@@ -5,8 +5,10 @@ import { amount } from '../../core/body.ts'
 import { perMillionFromPico } from '../../core/money.ts'
 import { invalid, must, type RefusalCode, refuse } from '../../core/refusal.ts'
 import { refusalTable } from '../../core/refusal-table.ts'
+import { monthOf } from '../../core/time.ts'
 import { outcomeOf } from '../../store/reports/call-page.ts'
 import type { CallLine, CallPlace, Scope } from '../../store/reports/call-port.ts'
+import { termsIn, told } from '../../tenancy/terms.ts'
 import { type Acting, act } from '../act.ts'
 import { count, instant, isoOf, name } from '../read.ts'
 import { time, usd } from '../shown-key.ts'
@@ -99,6 +101,17 @@ const shown = (line: CallLine): CallShown => {
   }
 }
 
+/** A call as who asks is told it: a tenant at the price of the call's month, without ours for each unit. */
+const shownTo =
+  ({ who: { reach } }: Acting) =>
+  (line: CallLine): CallShown => {
+    const terms = reach.of === 'key' ? reach.key.terms : undefined
+    if (terms === undefined) return shown(line)
+    const its = termsIn(terms, monthOf(line.at))
+    const { cost_usd: cost, refunded_usd: refunded, ...rest } = shown(line)
+    return { ...rest, cost_usd: told(cost, its), refunded_usd: told(refunded, its), prices: null }
+  }
+
 const CURSOR = /^(\d{1,15})\.(.+)$/
 
 /** A place in the list, as its cursor says it; anything else is the id of a call. */
@@ -119,6 +132,7 @@ export const callList = act({
   summary: 'The calls in reach, newest first: charged, refused and failed ones.',
   may: ['read', 'read_own'],
   changes: false,
+  amounts: 'told',
   input: {
     ...scopeMembers,
     from: instant(' (in an address, its + is written %2B)').describe('Charged or refused from then on'),
@@ -162,7 +176,7 @@ export const callList = act({
     })
     return {
       object: 'list' as const,
-      data: lines.map(shown),
+      data: lines.map(shownTo(acting)),
       has_more: next !== undefined,
       next: next === undefined ? null : `${next.at}.${next.id}`,
     }
@@ -179,10 +193,11 @@ export const callGet = act({
   summary: 'One call, by its request id.',
   may: ['read', 'read_own'],
   changes: false,
+  amounts: 'told',
   input: { call: name },
   shows: callShown,
   does: async (acting, { call }) =>
-    shown(must((await lineOf(acting, await scopeOf(acting, {}), call)) ?? noSuchCall())),
+    shownTo(acting)(must((await lineOf(acting, await scopeOf(acting, {}), call)) ?? noSuchCall())),
 })
 
 export const callCharge = act({

@@ -45,7 +45,9 @@ export const callReceipt = act({
     })
     // A call has no receipt if its record was deleted or it was charged while receipts were off.
     if (charged.posted !== 'recovered' && charged.detail?.receipt === undefined) throw noReceipt()
-    const receipt = must(issueReceipt(receipts, charged) ?? noReceipt())
+    const { reach } = acting.who
+    const terms = reach.of === 'key' ? reach.key.terms : undefined
+    const receipt = must(issueReceipt(receipts, charged, terms) ?? noReceipt())
     return { receipt, claims: claimsIn(receipt) }
   },
 })

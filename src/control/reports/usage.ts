@@ -12,6 +12,7 @@ import { act } from '../act.ts'
 import { count, instant, isoOf } from '../read.ts'
 import { usd } from '../shown-key.ts'
 import { scopeMembers, scopeOf } from './scope.ts'
+import { toldUsage } from './told-usage.ts'
 
 const SPAN_MS = 30 * DAY_MS
 /** The statement of a report by month names each of them. */
@@ -150,6 +151,7 @@ export const usageReport = act({
     'What was used in a span, summed by groups; equal to the ledger. `from` is included and `to` is not; days are in UTC.',
   may: ['read', 'read_own'],
   changes: false,
+  amounts: 'told',
   input: {
     from: moment,
     to: moment,
@@ -194,10 +196,11 @@ export const usageReport = act({
         ...(status === undefined ? {} : { status }),
       },
     }
-    const { rows, total } =
+    const found =
       top === undefined
         ? await store.reports.usageAndTotal({ ...query, groupBy, most: limit + 1, byCost: sort === 'cost' })
         : await store.reports.usageTop({ ...query, slot: slotOf(groupBy), most: top })
+    const { rows, total } = await toldUsage(acting, { ...query, groupBy }, found)
     return {
       from: isoOf(span.from),
       to: isoOf(span.to),

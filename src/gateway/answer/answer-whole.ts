@@ -94,8 +94,10 @@ class WholeAnswer implements LastBytes {
 
   headers(receipt: string | undefined): Readonly<Record<string, string>> {
     const type = 'application/json'
+    const { cost } = this.#bill
+    if (cost === undefined) return { 'content-type': type }
     return receipt === undefined
-      ? { 'content-type': type, 'x-cost-usd': this.#bill.cost }
-      : { 'content-type': type, 'x-cost-usd': this.#bill.cost, 'x-receipt': receipt }
+      ? { 'content-type': type, 'x-cost-usd': cost }
+      : { 'content-type': type, 'x-cost-usd': cost, 'x-receipt': receipt }
   }
 }

@@ -3,7 +3,7 @@
 import type { StoredAsset } from '../../assets/assets.ts'
 import type { Call, MediaAsk, ResultStyle } from '../../core/call.ts'
 import { concat, type Json, type JsonObject } from '../../core/json-body.ts'
-import { withBalance, withBill } from '../../dialects/bill-members.ts'
+import { type Bill, withBalance, withBill } from '../../dialects/bill-members.ts'
 import { geminiUsage } from '../../dialects/gemini/reply.ts'
 import type { Output, Verdict } from '../../media/shape.ts'
 import { type Transcript, verboseOf, writtenAs } from '../../media/transcript.ts'
@@ -88,16 +88,16 @@ const asJson = (task: CallRef, results: Results, { usage, bill }: Charge): LastB
     bytes: (balance) => withBalance(bytes, balance),
     text: (sent) => decoder.decode(sent),
     remembered: () => undefined,
-    headers: (receipt) => headersFor('application/json', bill.cost, receipt),
+    headers: (receipt) => headersFor('application/json', bill, receipt),
   }
 }
 
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-const headersFor = (type: string, cost: string, receipt: string | undefined) => ({
+const headersFor = (type: string, bill: Bill, receipt: string | undefined) => ({
   'content-type': type,
-  'x-cost-usd': cost,
+  ...(bill.cost === undefined ? {} : { 'x-cost-usd': bill.cost }),
   ...(receipt === undefined ? {} : { 'x-receipt': receipt }),
 })
 
@@ -206,7 +206,7 @@ const asBytes = ({ shown, bytes: all }: Results, { bill }: Charge): LastBytes =>
     bytes: () => bytes,
     text: () => Buffer.from(bytes).toString('base64'),
     remembered: () => undefined,
-    headers: (receipt) => headersFor(first?.media_type ?? 'application/octet-stream', bill.cost, receipt),
+    headers: (receipt) => headersFor(first?.media_type ?? 'application/octet-stream', bill, receipt),
   }
 }
 
@@ -249,6 +249,6 @@ const asText = (it: { readonly text: string; readonly mediaType: string }, { bil
     bytes: () => bytes,
     text: (sent) => decoder.decode(sent),
     remembered: () => undefined,
-    headers: (receipt) => headersFor(it.mediaType, bill.cost, receipt),
+    headers: (receipt) => headersFor(it.mediaType, bill, receipt),
   }
 }

@@ -2,13 +2,13 @@
  * The end of a stream. Whatever ended it, what was delivered is charged, and the last bytes say how much. An answer for
  * repeats is kept as it was given, broken or whole, so that a repeat is the same and costs nothing.
  */
-import { decimalFromNano, type Nano, usdNumber } from '../../core/money.ts'
+import { type Nano, nanoFromDecimal } from '../../core/money.ts'
 import { Refusal, refusalBody, refuse, retryIn } from '../../core/refusal.ts'
 import { filled } from '../../dialects/bill-members.ts'
 import type { Progress, StreamRelay } from '../../dialects/relay.ts'
 import type { Delivered } from '../../metering/estimate.ts'
 import type { BodyHasher } from '../../receipts/body-hash.ts'
-import { brokeOff, vendorDown } from '../../routing/vendor-errors.ts'
+import { amountText, brokeOff, costMember, vendorDown } from '../../routing/vendor-errors.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { Task } from '../parts/task.ts'
 import { giveUp } from './give-up.ts'
@@ -95,11 +95,11 @@ const failure = ({ trace }: Task, stream: StreamRelay, refusal: Refusal): string
   stream.fail(refusalBody(refusal, trace.callId).error)
 
 /** The error that ends a stream which needed more money than was held while the ledger was away. */
-const ledgerAway = (patienceMs: number, charged: Nano): Refusal =>
+const ledgerAway = (patienceMs: number, charged: Nano | undefined): Refusal =>
   refuse(
     'service_unavailable',
-    `The ledger has been away for ${patienceMs / 1_000} s, and this answer needs more money than was held for it. What was delivered was charged: ${decimalFromNano(charged)} USD.`,
-    { members: { ...retryIn(2).members, cost_usd: usdNumber(charged) } },
+    `The ledger has been away for ${patienceMs / 1_000} s, and this answer needs more money than was held for it. What was delivered was charged${amountText(charged)}.`,
+    { members: { ...retryIn(2).members, ...costMember(charged) } },
   )
 
 /** What ends the stream for its caller; nothing if the caller has gone. */
@@ -110,18 +110,20 @@ const streamEnd = (
   settled: Charge & Ended,
 ): string => {
   if (settled.ended === 'client_gone') return ''
+  const { cost } = settled.bill
+  const charged = cost === undefined ? undefined : nanoFromDecimal(cost)
   if (settled.ended === 'vendor_failed')
     return failure(
       task,
       stream,
       brokeOff(vendorOf(task), {
-        charged: settled.charged,
+        charged,
         estimated: settled.bill.estimated,
         kept: task.keep !== undefined,
       }),
     )
   if (settled.ended === 'ledger_away')
-    return failure(task, stream, ledgerAway(options.ledgerPatienceMs, settled.charged))
+    return failure(task, stream, ledgerAway(options.ledgerPatienceMs, charged))
   const kept = task.memory === undefined ? {} : { kept: task.memory }
   const cut = settled.ended === 'cost_ceiling'
   return stream.end({ ...settled, cut, ...kept, showUsage: task.call.showUsage })

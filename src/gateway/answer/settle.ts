@@ -68,7 +68,7 @@ export const settle = async (gateway: Gateway, task: Task, ending: AnswerEnd): P
   if (keep === undefined) {
     const { remaining } = await durable(gateway, task, metered, hold.settle(metered.cost, detail))
     if (task.memory !== undefined) await remember(task.memory, last)
-    return { headers, bytes: last.bytes(balanceOf(gateway, remaining), receipt), unpaid: undefined }
+    return { headers, bytes: last.bytes(balanceOf(gateway, task.key, remaining), receipt), unpaid: undefined }
   }
   // A kept answer leaves out the balance, so that repeats have the same bytes.
   const bytes = last.bytes(undefined, receipt)

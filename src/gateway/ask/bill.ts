@@ -8,6 +8,8 @@ import type { ReceiptFacts, UsageDetail } from '../../ledger/types.ts'
 import { type Delivered, estimateUsage } from '../../metering/estimate.ts'
 import { costDetails, costOf, priceOf, unitPrices, withCall } from '../../pricing/charge.ts'
 import { inputBound } from '../../pricing/quote.ts'
+import type { Key } from '../../tenancy/key.ts'
+import { tellsNothing, told } from '../../tenancy/terms.ts'
 import { inCredits } from '../parts/credits.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { Billed, Task } from '../parts/task.ts'
@@ -68,21 +70,29 @@ export const chargedOf = (task: Pick<Billed, 'hold'>, metered: Pick<Metered, 'co
   least(metered.cost, task.hold.amount())
 
 export const billOf = (
-  { outputBound }: Pick<Billed, 'outputBound'>,
+  { outputBound, key: { terms } }: Pick<Billed, 'outputBound' | 'key'>,
   metered: Metered,
   charged: Nano,
 ): Bill => {
-  const cost = decimalFromNano(charged)
-  const details = costDetails(metered.price, metered.usage)
   const { estimated } = metered
+  if (terms !== undefined && tellsNothing(terms))
+    return outputBound === undefined ? { estimated } : { estimated, lowered: outputBound }
+  // Who is told our price pays nothing for what tenants are told.
+  const cost = decimalFromNano(terms === undefined ? charged : told(charged, terms))
+  const details = costDetails(metered.price, metered.usage, terms?.basisPoints)
   return outputBound === undefined
     ? { cost, details, estimated }
     : { cost, details, estimated, lowered: outputBound }
 }
 
-/** The balance that an answer shows; none while the ledger cannot be reached. */
-export const balanceOf = (gateway: Gateway, remaining: Nano | undefined): Balance | undefined => {
-  if (remaining === undefined) return undefined
+/** The balance that an answer shows; none while the ledger cannot be reached, or where no money is told. */
+export const balanceOf = (
+  gateway: Gateway,
+  { terms }: Pick<Key, 'terms'>,
+  left: Nano | undefined,
+): Balance | undefined => {
+  if (left === undefined || (terms !== undefined && tellsNothing(terms))) return undefined
+  const remaining = terms === undefined ? left : told(left, terms)
   const { creditNano } = gateway.options
   return {
     remainingCredits: inCredits(remaining, creditNano),

@@ -49,11 +49,19 @@ import { answerTask } from './answer-task.ts'
 
 const nothing = (): void => undefined
 
+/** Who pays us call by call pays our price. */
+const billedByReseller = (): Refusal =>
+  refuse(
+    'forbidden',
+    "The reseller of this key bills its calls, so that none is paid for by itself; leave 'X-Payment-Protocol' out.",
+  )
+
 /** Answers one call that is paid by x402, or quotes its price. */
 export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: Trace): Promise<Answer> => {
   const { x402 } = gateway.payments
   const bearer = incoming.authorization !== null
   const own = bearer ? await whoCalls(gateway, incoming.authorization, trace) : undefined
+  if (own?.terms !== undefined) throw billedByReseller()
   const [offer, ...more] = x402?.offers() ?? []
   const { payment } = incoming
   if (x402 === undefined || offer === undefined || payment === undefined) throw x402Unavailable()

@@ -74,7 +74,7 @@ export const readRequest = async (
   const { key, trace, keeps } = by
   takePlace(gateway.capacity, trace)
   const { maxCostUsd } = incoming
-  const ceiling = maxCostUsd === undefined ? undefined : must(readCeiling(maxCostUsd))
+  const ceiling = maxCostUsd === undefined ? undefined : must(readCeiling(maxCostUsd, key.terms))
   const read = await incoming.readBody()
   const sent = read instanceof Uint8Array ? readWeighed(gateway.capacity, trace, read) : read
   if (incoming.recalls === undefined) {

@@ -8,6 +8,7 @@ import { callerAddress, isWithin, readBlock } from '../../core/address.ts'
 import { must, type Refusal, refuse } from '../../core/refusal.ts'
 import { whenKnown } from '../../core/soon.ts'
 import type { Key } from '../../tenancy/key.ts'
+import type { Told } from '../../tenancy/terms.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { From, Trace } from '../parts/trace.ts'
 
@@ -26,7 +27,7 @@ export const usableHere = (gateway: Gateway, key: Key, trace: Trace): Soon<Key> 
 
 type Use = { readonly key: Key; readonly trace: Trace }
 
-const within = (makers: readonly Key[] | Refusal, gateway: Gateway, { key, trace }: Use): Key => {
+const within = (makers: readonly Key[] | Refusal, gateway: Gateway, { key, trace }: Use): Soon<Key> => {
   const models: (readonly string[])[] = []
   for (const { id, limits } of [key, ...must(makers)]) {
     const { expiresAt, allowedAddresses, allowedModels } = limits
@@ -35,7 +36,19 @@ const within = (makers: readonly Key[] | Refusal, gateway: Gateway, { key, trace
     if (allowedAddresses !== undefined) checkAddress(gateway, allowedAddresses, trace)
     if (allowedModels !== undefined) models.push(allowedModels)
   }
-  return models.length === 0 ? key : { ...key, models }
+  const bounded = models.length === 0 ? key : { ...key, models }
+  return key.ancestors.length === 0
+    ? bounded
+    : whenKnown(gateway.book.terms(key, must(makers)), withTerms, bounded, trace)
+}
+
+/** The key of a tenant, with what it is told of money. */
+const withTerms = (terms: Told | Refusal, key: Key, trace: Trace): Key => {
+  const known = must(terms)
+  if (known === undefined) return key
+  const its = { ...key, terms: known }
+  trace.key = its
+  return its
 }
 
 const checkAddress = (gateway: Gateway, allowed: readonly string[], { from }: Trace): void => {

@@ -10,6 +10,7 @@ import { WALLET_MINIMUM } from '../../ledger/lend.ts'
 import type { BindingLimit } from '../../ledger/types.ts'
 import type { Key } from '../../tenancy/key.ts'
 import { limitList } from '../../tenancy/limits.ts'
+import { tellsNothing, told } from '../../tenancy/terms.ts'
 import { inCredits, neededInCredits } from '../parts/credits.ts'
 import type { Gateway } from '../parts/gateway.ts'
 
@@ -70,7 +71,7 @@ const HELD_RETRY_SECONDS = 2
 /** The limit that binds, with what is left of it; for a key's cap also the key that owns it. */
 export type Binding = Pick<HoldRefused, 'limit' | 'owner' | 'spent' | 'available' | 'held'> & {
   /** The key that calls. */
-  readonly key: Pick<Key, 'id' | 'ancestors' | 'limits' | 'granted' | 'canManage' | 'subWallet'>
+  readonly key: Pick<Key, 'id' | 'ancestors' | 'limits' | 'granted' | 'canManage' | 'subWallet' | 'terms'>
 }
 
 type Need = {
@@ -79,29 +80,48 @@ type Need = {
   readonly leastOutput?: number | undefined
 }
 
+/** What is needed and what is there, as members and as words; a tenant is told them in its price, or in words alone. */
+const figuresOf = (
+  { limit, owner, key, ...there }: Binding,
+  need: { readonly required: Nano; readonly asked: Nano },
+  { options: { creditNano } }: Pick<Gateway, 'options'>,
+) => {
+  const { terms } = key
+  const whose = owner !== undefined && owner !== key.id ? ' of a key above this one' : ''
+  const its = `${limitTexts[limit]}${whose}`
+  const holds = 'while open calls hold'
+  if (tellsNothing(terms))
+    return {
+      figures: {},
+      needs: 'The call needs more',
+      has: `${its} has too little available`,
+      holds: `${holds} some of it`,
+    }
+  const required = told(need.required, terms)
+  const needed = neededInCredits(required, creditNano)
+  const left = inCredits(told(greatest(there.available, 0n), terms), creditNano)
+  const held = inCredits(told(there.held, terms), creditNano)
+  return {
+    figures: {
+      required_credits: exactNumber(needed),
+      available_credits: exactNumber(left),
+      held_credits: exactNumber(held),
+    },
+    needs:
+      need.required > need.asked
+        ? `Any call needs ${decimalFromNano(required)} USD in the wallet (${needed} credits)`
+        : `The call needs ${needed} credits`,
+    has: `${its} has ${left} available`,
+    holds: `${holds} ${held}`,
+  }
+}
+
 /** The refusal: which limit binds, whose it is, what is left of it, and how much of it open calls hold. */
 export const doesNotFit = (binding: Binding, need: Need, gateway: Pick<Gateway, 'options'>): Refusal => {
-  const { creditNano } = gateway.options
-  const { limit, spent, held } = binding
-  const available = greatest(binding.available, 0n)
+  const { limit, spent } = binding
   const required = limit === 'wallet' ? greatest(need.required, WALLET_MINIMUM) : need.required
-  const needed = neededInCredits(required, creditNano)
-  const left = inCredits(available, creditNano)
-  const holds = `while open calls hold ${inCredits(held, creditNano)}`
-  const members = {
-    required_credits: exactNumber(needed),
-    available_credits: exactNumber(left),
-    held_credits: exactNumber(inCredits(held, creditNano)),
-    limit,
-    ...whoseOf(binding),
-  }
-  const whose =
-    binding.owner !== undefined && binding.owner !== binding.key.id ? ' of a key above this one' : ''
-  const needs =
-    required > need.required
-      ? `Any call needs ${decimalFromNano(required)} USD in the wallet (${needed} credits)`
-      : `The call needs ${needed} credits`
-  const has = `${limitTexts[limit]}${whose} has ${left} available`
+  const { figures, needs, has, holds } = figuresOf(binding, { required, asked: need.required }, gateway)
+  const members = { ...figures, limit, ...whoseOf(binding) }
   if (!spent)
     return refuse(
       'balance_held',
@@ -110,7 +130,7 @@ export const doesNotFit = (binding: Binding, need: Need, gateway: Pick<Gateway, 
     )
   const less = required > need.required ? undefined : lowerOf(need)
   const text =
-    barTexts[limit] ?? `${needs}; ${has}${held > 0n ? ` ${holds}` : ''}. ${remedyOf(binding, less)}.`
+    barTexts[limit] ?? `${needs}; ${has}${binding.held > 0n ? ` ${holds}` : ''}. ${remedyOf(binding, less)}.`
   return refuse('insufficient_balance', text, { members })
 }
 

@@ -61,13 +61,18 @@ const TRIES = 3
 /** The output bound in each of a call's answers, and the most the call can cost. */
 export type Plan = { readonly output: number; readonly amount: Nano }
 
+type Planned = Pick<ReserveRequest, 'call' | 'model' | 'ceiling'> & {
+  /** Who is told what it would cost; absent for payers without a reseller. */
+  readonly key?: Pick<Key, 'terms'>
+}
+
 /** Plans a call within its ceiling; `most` bounds the output of a caller who gave no bound. */
 export const planCall = (
   gateway: Gateway,
-  { call, model, ceiling }: Pick<ReserveRequest, 'call' | 'model' | 'ceiling'>,
+  { call, model, ceiling, key = {} }: Planned,
   most: number,
 ): Plan | Refusal => {
-  if (call.media?.priced !== undefined) return planPriced(gateway, call.media.priced, ceiling)
+  if (call.media?.priced !== undefined) return planPriced(gateway, key, call.media.priced, ceiling)
   const explicit = call.maxOutput
   if (explicit !== undefined && explicit > model.maxOutputTokens)
     return invalid(
@@ -80,16 +85,21 @@ export const planCall = (
   const affordable =
     explicit === undefined ? affordableOutput(model, call.size, call.choices, ceiling.amount) : 0
   if (affordable < 1)
-    return tooDear(gateway, explicit === undefined ? smallestUseful(model, call.size) : amount, ceiling)
+    return tooDear(gateway, key, explicit === undefined ? smallestUseful(model, call.size) : amount, ceiling)
   const lowered = Math.min(affordable, output)
   return { output: lowered, amount: ceilingOf(model, call.size, lowered, call.choices) }
 }
 
 /** A call that is priced by its inputs costs exactly what they say: nothing can be lowered. */
-const planPriced = (gateway: Gateway, { price, most }: Priced, ceiling: Ceiling): Plan | Refusal => {
+const planPriced = (
+  gateway: Gateway,
+  key: Pick<Key, 'terms'>,
+  { price, most }: Priced,
+  ceiling: Ceiling,
+): Plan | Refusal => {
   const amount = chargeFor(price, most)
   return ceiling !== undefined && amount > ceiling.amount
-    ? tooDear(gateway, amount, ceiling)
+    ? tooDear(gateway, key, amount, ceiling)
     : { output: 0, amount }
 }
 

@@ -217,9 +217,9 @@ const staysEnded = ({ code, message, members }: Refusal): Refusal =>
 
 const gone = (): Refusal => refuse('not_found', 'The job is no longer known.')
 
-const accepted = (gateway: Gateway, run: Run, headers: Record<string, string>): Answer => {
+const accepted = async (gateway: Gateway, run: Run, headers: Record<string, string>): Promise<Answer> => {
   const everyMs = jobShapeOf(gateway.offering, run.model)?.everyMs ?? 1_000
-  const shown = shownRun(gateway, run)
+  const shown = await shownRun(gateway, run)
   return {
     status: 202,
     headers: {

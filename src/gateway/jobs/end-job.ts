@@ -1,6 +1,6 @@
 /** The end of a job: its results are stored, then it is charged, written and answered in one step; or it ends without a charge. */
 import { messageOf } from '../../core/message-of.ts'
-import { decimalFromNano, least, type Nano, usdNumber } from '../../core/money.ts'
+import { decimalFromNano, least, type Nano } from '../../core/money.ts'
 import type { Refusal } from '../../core/refusal.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { IdempotencyRef } from '../../ledger/types.ts'
@@ -8,7 +8,9 @@ import type { JobShape, Output, Verdict } from '../../media/shape.ts'
 import { GUESTS_KEY } from '../../payment/x402.ts'
 import { chargeFor, withCall } from '../../pricing/charge.ts'
 import type { Deployment } from '../../routing/deployments.ts'
+import { costMember } from '../../routing/vendor-errors.ts'
 import type { Run, RunFacts, RunOutput, RunResult } from '../../store/calls/run-port.ts'
+import { type Told, tellsNothing, told } from '../../tenancy/terms.ts'
 import { NOTHING_SENT } from '../answer/give-up.ts'
 import { containsBytes, written } from '../answer/media-results.ts'
 import { measuredOf, storeOutputs } from '../answer/store-outputs.ts'
@@ -20,7 +22,7 @@ import { wakeWaiting } from '../parts/jobs.ts'
 import { receiptFor } from '../parts/receipt.ts'
 import type { Billed, PaymentFacts } from '../parts/task.ts'
 import { cancelCost, unitsIfCancelled } from './cancel-cost.ts'
-import { moreOf } from './shown-run.ts'
+import { moreOf, termsOfRun } from './shown-run.ts'
 import { credentialFor } from './vendor-step.ts'
 
 type Done = Extract<Verdict, { verdict: 'done' }>
@@ -46,7 +48,8 @@ export const deliver = async (
   })
   const { vendorCost } = done
   const metered = { ...meteredOf(facts, measuredOf(done, { most }, stored.lengths)), vendorCost }
-  const billed = billedOf(gateway, { run, facts })
+  const terms = await termsOfRun(gateway, run)
+  const billed = billedOf(gateway, { run, facts }, terms)
   const charged = chargedOf(billed, metered)
   const bill = billOf(billed, metered, charged)
   const { usage } = metered
@@ -55,7 +58,7 @@ export const deliver = async (
     done,
     ...stored,
     createdS: Math.floor(run.createdAt / 1000),
-    more: moreOf(gateway, { ...run, endedAt }, 'done'),
+    more: moreOf(gateway, { ...run, endedAt }, 'done', terms),
   }
   const callRef = { call: { media: { results: style }, modelName }, trace: { callId: run.id } }
   const last = written(callRef, results, { usage, bill, charged })
@@ -102,11 +105,11 @@ const meteredOf = ({ price }: RunFacts, measured: Usage): Metered => {
   return { usage, estimated: false, price, cost: chargeFor(price, usage) }
 }
 
-const billedOf = ({ clock }: Gateway, { run, facts }: Ending): Billed => {
+const billedOf = ({ clock }: Gateway, { run, facts }: Ending, terms: Told): Billed => {
   const tookMs = Math.max(0, clock.now() - run.createdAt)
   const startedMs = clock.monotonicMs() - tookMs
   return {
-    key: { id: run.keyId, walletId: run.walletId },
+    key: { id: run.keyId, walletId: run.walletId, ...(terms === undefined ? {} : { terms }) },
     payer: run.payer === run.walletId ? undefined : run.payer,
     payment: facts.payment as PaymentFacts,
     outputBound: undefined,
@@ -134,34 +137,38 @@ export const endCancelled = async (
   { run, facts, tooDear = false }: Ending,
   it: { readonly shape: JobShape; readonly measured: Usage | undefined },
 ): Promise<void> => {
-  const told = cancelCost(run, it.shape)
-  if (told === 0n)
-    return end(gateway, run, facts, { state: 'cancelled', result: cancelledResult(facts, 0n, tooDear) })
+  const most = cancelCost(run, it.shape)
+  const terms = await termsOfRun(gateway, run)
+  const result = (charge: Nano) => cancelledResult(facts, { charge, terms, tooDear })
+  if (most === 0n) return end(gateway, run, facts, { state: 'cancelled', result: result(0n) })
   const metered = meteredOf(facts, it.measured ?? unitsIfCancelled(facts))
-  const billed = billedOf(gateway, { run: { ...run, hold: told }, facts })
+  const billed = billedOf(gateway, { run: { ...run, hold: most }, facts }, terms)
   const charge = chargedOf(billed, metered)
   const detail = detailOf(gateway, billed, metered, 'cancelled', NOTHING_SENT)
   return end(gateway, run, facts, {
     state: 'cancelled',
-    result: cancelledResult(facts, charge, tooDear),
+    result: result(charge),
     settle: { charge, excess: metered.cost - charge, detail },
   })
 }
 
 const cancelledResult = (
   { vendor }: RunFacts,
-  charge: Nano,
-  tooDear: boolean,
-): Extract<RunResult, { error: object }> => ({
-  error: {
-    code: tooDear ? 'upstream_error' : 'run_cancelled',
-    message:
-      charge === 0n
-        ? 'The job was cancelled. Nothing was charged.'
-        : `The job was cancelled; its vendor bills that, so ${decimalFromNano(charge)} USD were charged.`,
-    members: { provider: vendor, cost_usd: usdNumber(charge) },
-  },
-})
+  { charge, terms, tooDear }: { readonly charge: Nano; readonly terms: Told; readonly tooDear: boolean },
+): Extract<RunResult, { error: object }> => {
+  const cost = tellsNothing(terms) ? undefined : told(charge, terms)
+  const what = cost === undefined ? 'it was' : `${decimalFromNano(cost)} USD were`
+  return {
+    error: {
+      code: tooDear ? 'upstream_error' : 'run_cancelled',
+      message:
+        charge === 0n
+          ? 'The job was cancelled. Nothing was charged.'
+          : `The job was cancelled; its vendor bills that, so ${what} charged.`,
+      members: { provider: vendor, ...costMember(cost) },
+    },
+  }
+}
 
 type RowEnd = Omit<Parameters<Gateway['store']['runs']['end']>[1], 'keptMs'>
 

@@ -41,7 +41,9 @@ const send = async (gateway: Gateway, run: Run): Promise<void> => {
   const { clock, webhooks = systemPublicParts } = gateway
   const delivered = await deliveredAnswer(gateway, run, 'run')
   const data: unknown =
-    delivered === undefined ? shownRun(gateway, run) : JSON.parse(new TextDecoder().decode(delivered.body))
+    delivered === undefined
+      ? await shownRun(gateway, run)
+      : JSON.parse(new TextDecoder().decode(delivered.body))
   const timestamp = String(Math.floor(clock.now() / 1000))
   const at = new Date(clock.now()).toISOString()
   const body = JSON.stringify({ type: `run.${shownStates[run.state]}`, timestamp: at, data })

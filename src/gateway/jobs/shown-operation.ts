@@ -7,7 +7,7 @@ import type { Run } from '../../store/calls/run-port.ts'
 import { operationName } from '../answer/media-results.ts'
 import type { Answer } from '../parts/answer.ts'
 import type { Gateway } from '../parts/gateway.ts'
-import { deliveredAnswer, errorOf, moreOf } from './shown-run.ts'
+import { deliveredAnswer, errorOf, moreOf, termsOfRun } from './shown-run.ts'
 
 /** Codes of google.rpc. */
 const [CANCELLED, INVALID_ARGUMENT, INTERNAL] = [1, 3, 13]
@@ -29,7 +29,7 @@ export const shownOperation = async (gateway: Gateway, run: Run): Promise<Answer
   const operation: JsonObject = {
     name: operationName(run.facts?.modelName ?? run.model, run.id),
     done: run.endedAt !== undefined,
-    metadata: moreOf(gateway, run, run.state),
+    metadata: moreOf(gateway, run, run.state, await termsOfRun(gateway, run)),
     ...(error === undefined ? {} : { error: { code: codeOf(run), message: error.message } }),
   }
   return {

@@ -2,11 +2,13 @@
 
 import type { JsonObject } from '../../core/json-body.ts'
 import { isOurs } from '../../core/keyed-hash.ts'
-import { usdNumber } from '../../core/money.ts'
+import { type Nano, usdNumber } from '../../core/money.ts'
 import { type Refusal, refuse } from '../../core/refusal.ts'
+import { monthOf } from '../../core/time.ts'
 import type { Output } from '../../media/shape.ts'
 import { GUESTS_KEY } from '../../payment/x402.ts'
 import type { Run, RunOutput, RunResult, RunState } from '../../store/calls/run-port.ts'
+import { type Told, tellsNothing, termsIn, told } from '../../tenancy/terms.ts'
 import { containsBytes, type Results, type ShownOutput, written } from '../answer/media-results.ts'
 import { jobShapeOf } from '../hold/job-hold.ts'
 import type { Gateway } from '../parts/gateway.ts'
@@ -39,17 +41,27 @@ const endOf = ({ result, endedAt }: Run): JsonObject => {
   return end === undefined ? {} : { ended_at: new Date(end).toISOString() }
 }
 
+/** What the key of a run is told of money, and so whoever reads the run: as of the month that the run counts in. */
+export const termsOfRun = async ({ book }: Gateway, { keyId, createdAt }: Run): Promise<Told> => {
+  const terms = keyId === GUESTS_KEY ? undefined : await book.termsOf(keyId)
+  return terms && termsIn(terms, monthOf(createdAt))
+}
+
+const usdAs = (name: string, amount: Nano, terms: Told) =>
+  tellsNothing(terms) ? {} : { [name]: usdNumber(told(amount, terms)) }
+
 /** The members that a run shows in every state, and when it ended. */
-export const moreOf = (gateway: Gateway, run: Run, state: RunState): JsonObject => ({
+export const moreOf = (gateway: Gateway, run: Run, state: RunState, terms: Told): JsonObject => ({
   status: shownStates[state],
   created_at: new Date(run.createdAt).toISOString(),
   ...endOf(run),
   poll_url: addressOf(gateway, run),
-  max_cost_usd: usdNumber(run.hold),
+  ...usdAs('max_cost_usd', run.hold, terms),
 })
 
 /** The run without its results. */
-export const shownRun = (gateway: Gateway, run: Run): JsonObject => {
+export const shownRun = async (gateway: Gateway, run: Run): Promise<JsonObject> => {
+  const terms = await termsOfRun(gateway, run)
   const { id, model, facts, state, progress, cancel, result } = run
   const open = run.endedAt === undefined
   const shape = open ? jobShapeOf(gateway.offering, model) : undefined
@@ -57,10 +69,10 @@ export const shownRun = (gateway: Gateway, run: Run): JsonObject => {
     id,
     object: 'run',
     model: facts?.modelName ?? model,
-    ...moreOf(gateway, run, state),
+    ...moreOf(gateway, run, state, terms),
     ...(shape?.cancel === undefined
       ? {}
-      : { cancel_url: addressOf(gateway, run), cancel_cost_usd: usdNumber(cancelCost(run, shape)) }),
+      : { cancel_url: addressOf(gateway, run), ...usdAs('cancel_cost_usd', cancelCost(run, shape), terms) }),
     ...(open && progress !== undefined ? { progress: progress / 1000 } : {}),
     ...(open && cancel ? { cancel_requested: true } : {}),
     ...(result !== undefined && 'error' in result
@@ -103,7 +115,7 @@ const resultsOf = async (gateway: Gateway, run: Run, it: Delivered, bytesToo: bo
     shown,
     bytes,
     createdS: Math.floor(run.createdAt / 1000),
-    more: moreOf(gateway, run, 'done'),
+    more: moreOf(gateway, run, 'done', await termsOfRun(gateway, run)),
   }
 }
 

@@ -50,7 +50,7 @@ export const planPaid = (
     (highest, offer) => greatest(highest, nanoOfUnits(offer, unitsFor(offer, plan.amount))),
     0n,
   )
-  return price > request.ceiling.amount ? tooDear(gateway, price, request.ceiling) : plan
+  return price > request.ceiling.amount ? tooDear(gateway, {}, price, request.ceiling) : plan
 }
 
 /** What can be paid for: a call, or an invoice. */

@@ -2,6 +2,8 @@
 import { type Ceiling, ceilingExceeded } from '../../admission/ceiling.ts'
 import { decimalOfParts, type ExactNumber, exactNumber, type Nano } from '../../core/money.ts'
 import type { Refusal } from '../../core/refusal.ts'
+import type { Key } from '../../tenancy/key.ts'
+import { tellsNothing, told } from '../../tenancy/terms.ts'
 
 /** A nano-dollar of a credit of a cent is its seventh place, and of a credit of a dollar its ninth. */
 const PLACES = 9
@@ -24,8 +26,17 @@ export const neededInCredits = (amount: Nano, creditNano: Nano): string =>
   decimalOfParts((amount * SCALE + creditNano - 1n) / creditNano, PLACES)
 
 /** The 402 for a call that costs more than its ceiling. */
-export const tooDear = (gateway: Unit, required: Nano, ceiling: NonNullable<Ceiling>): Refusal =>
-  ceilingExceeded(required, ceiling, {
+export const tooDear = (
+  gateway: Unit,
+  { terms }: Pick<Key, 'terms'>,
+  cost: Nano,
+  ceiling: NonNullable<Ceiling>,
+): Refusal => {
+  if (tellsNothing(terms)) return ceilingExceeded(ceiling.name, undefined)
+  const [required, amount] = [told(cost, terms), told(ceiling.amount, terms)]
+  const credits = {
     required_credits: exactNumber(neededInCredits(required, gateway.options.creditNano)),
-    available_credits: creditsOf(gateway)(ceiling.amount),
-  })
+    available_credits: creditsOf(gateway)(amount),
+  }
+  return ceilingExceeded(ceiling.name, { required, amount, credits })
+}

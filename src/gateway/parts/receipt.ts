@@ -4,10 +4,12 @@
  */
 import type { KeyObject } from 'node:crypto'
 import type { Nano } from '../../core/money.ts'
+import { monthOf } from '../../core/time.ts'
 import type { ChargedCall, UsageDetail } from '../../ledger/types.ts'
 import { bodyHash } from '../../receipts/body-hash.ts'
-import { claimsOf } from '../../receipts/claims.ts'
+import { begunAt, claimsOf, priceClaimsOf } from '../../receipts/claims.ts'
 import { signReceipt } from '../../receipts/token.ts'
+import { type Told, tellsNothing, termsIn } from '../../tenancy/terms.ts'
 import type { Gateway, Receipts } from './gateway.ts'
 import type { Billed } from './task.ts'
 
@@ -36,7 +38,7 @@ export const receiptFor = (
 ): string | undefined => {
   if (gateway.receipts?.inAnswers !== true || detail.receipt === undefined) return undefined
   const { callId } = task.trace
-  return issueReceipt(gateway.receipts, {
+  const call: ChargedCall = {
     callId,
     keyId: detail.keyId,
     charged,
@@ -44,7 +46,8 @@ export const receiptFor = (
     at: detail.startedAt + detail.tookMs,
     posted: 'as settled',
     detail,
-  })
+  }
+  return issueReceipt(gateway.receipts, call, task.key.terms)
 }
 
 /** The keys that check receipts, by name; none if receipts are off. */
@@ -53,8 +56,16 @@ export const receiptKeysOf = async ({
 }: Pick<Gateway, 'receipts'>): Promise<ReadonlyMap<string, KeyObject>> =>
   new Map(((await receipts?.keys.published()) ?? []).map(({ kid, key }) => [kid, key]))
 
-/** The receipt of a charged call; undefined when there is no key to sign with. */
-export const issueReceipt = (receipts: Receipts, call: ChargedCall): string | undefined => {
+/**
+ * The receipt of a charged call, for a tenant at the price of the month that the call
+ * counts in; undefined when there is no key to sign
+ * with, or no money is told.
+ */
+export const issueReceipt = (receipts: Receipts, call: ChargedCall, terms?: Told): string | undefined => {
   const signer = receipts.keys.signer()
-  return signer === undefined ? undefined : signReceipt(claimsOf(receipts.issuers[0], call), signer)
+  if (signer === undefined) return undefined
+  const [issuer] = receipts.issuers
+  if (terms === undefined) return signReceipt(claimsOf(issuer, call), signer)
+  if (tellsNothing(terms)) return undefined
+  return signReceipt(priceClaimsOf(issuer, call, termsIn(terms, monthOf(begunAt(call)))), signer)
 }

@@ -48,7 +48,7 @@ export type Background = {
 
 /** What is needed to charge a call. */
 export type Billed = Pick<Task, 'payer' | 'payment' | 'outputBound' | 'requestHash'> & {
-  readonly key: Pick<Key, 'id' | 'walletId'>
+  readonly key: Pick<Key, 'id' | 'walletId' | 'terms'>
   readonly model: Pick<Model, 'id' | 'vendor'>
   readonly hold: Pick<Hold, 'amount'>
   readonly trace: Pick<Trace, 'callId' | 'startedMs' | 'vendor' | 'firstByteMs' | 'tries'>

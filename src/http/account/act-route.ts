@@ -7,6 +7,7 @@ import {
   type MoneyForm,
   membersOf,
   type Sources,
+  termsFor,
   written,
 } from '../../control/face.ts'
 import type { Who } from '../../control/who.ts'
@@ -85,7 +86,7 @@ const handlerOf =
         })
       },
     )
-    const shown = written(value, money)
+    const shown = written(value, money, termsFor(act, who))
     const answer = json(data === undefined ? shown : { data: shown }, statuses?.[0])
     return { ...answer, headers: { ...answer.headers, ...etagOf(value) } }
   }

@@ -6,7 +6,9 @@ import { guestKey } from '../../gateway/paid/guest-key.ts'
 import { takeGuestTurn } from '../../gateway/paid/guest-turn.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
 import { messagesListing, modelListing } from '../../products/model-listing.ts'
+import { toldModel } from '../../products/told-model.ts'
 import type { Key } from '../../tenancy/key.ts'
+import { tellsNothing } from '../../tenancy/terms.ts'
 import { json } from '../answer/reply.ts'
 import { callerOf } from '../request/caller.ts'
 import { originOfCall } from '../request/origin.ts'
@@ -17,9 +19,15 @@ import { getGeminiModel, listGeminiModels } from './gemini-calls.ts'
 /** Newer libraries of the generate-content style also ask under /v1; only they send this header. */
 const wantsGemini = ({ request }: HttpCall): boolean => request.headers.has('x-goog-api-key')
 
-const listingFor = (gateway: Gateway, call: HttpCall) => {
+/** A tenant sees its reseller's prices, or none. */
+const listingFor = (gateway: Gateway, call: HttpCall, { terms }: Key) => {
   const listing = isOfMessages(call) ? messagesListing : modelListing
-  return (model: Model) => listing(model, gateway.options.creditNano)
+  return (model: Model) => {
+    const whole = listing(toldModel(model, terms), gateway.options.creditNano)
+    if (!tellsNothing(terms)) return whole
+    const { cost: _cost, cost_unit: _unit, pricing: _pricing, coming: _coming, ...rest } = whole
+    return rest
+  }
 }
 
 /**
@@ -60,7 +68,7 @@ const pageOf = <One extends { readonly id: string }>(all: readonly One[], { quer
 export const listModels: Handler = async (gateway, call) => {
   if (wantsGemini(call)) return listGeminiModels(gateway, call)
   const key = await readerOf(gateway, call)
-  const all = (await modelsFor(gateway, key)).map(listingFor(gateway, call))
+  const all = (await modelsFor(gateway, key)).map(listingFor(gateway, call, key))
   const { data, hasMore } = isOfMessages(call) ? pageOf(all, call) : { data: all, hasMore: false }
   return json({
     object: 'list',
@@ -75,5 +83,5 @@ export const getModel: Handler = async (gateway, call) => {
   if (wantsGemini(call)) return getGeminiModel(gateway, call)
   const key = await readerOf(gateway, call)
   const model = await modelFor(gateway, key, { name: call.params.rest ?? '' })
-  return json(listingFor(gateway, call)(model))
+  return json(listingFor(gateway, call, key)(model))
 }

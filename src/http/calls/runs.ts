@@ -37,7 +37,7 @@ const runOf = async (gateway: Gateway, call: HttpCall): Promise<Run> => {
 }
 
 const shown = async (gateway: Gateway, run: Run): Promise<Answer> =>
-  (await deliveredAnswer(gateway, run, 'run')) ?? json(shownRun(gateway, run))
+  (await deliveredAnswer(gateway, run, 'run')) ?? json(await shownRun(gateway, run))
 
 export const getRun: Handler = async (gateway, call) => shown(gateway, await runOf(gateway, call))
 
@@ -55,7 +55,7 @@ export const listRuns: Handler = async (gateway, call) => {
   const most = must(limitOf(query.get('limit')))
   const states = must(statesOf(query.get('status')))
   const runs = await gateway.store.runs.runsOf(key.id, { states, most })
-  return json({ object: 'list', data: runs.map((run) => shownRun(gateway, run)) })
+  return json({ object: 'list', data: await Promise.all(runs.map((run) => shownRun(gateway, run))) })
 }
 
 const limitOf = (text: string | undefined): number | Refusal => {

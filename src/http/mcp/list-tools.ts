@@ -4,6 +4,7 @@ import { invalid, must, Refusal } from '../../core/refusal.ts'
 import { categories } from '../../products/capabilities.ts'
 import { found, type Item, type Shelf } from '../../products/shelf.ts'
 import { metaToolList, type Tool, toolOf } from '../../products/tool.ts'
+import { tellsNothing } from '../../tenancy/terms.ts'
 import { shelfHere } from '../pages/place.ts'
 import { readQuery, readTruth } from '../request/query.ts'
 import { type McpCall, usable } from './context.ts'
@@ -52,10 +53,11 @@ export const listTools = async (it: McpCall, cursor: string | undefined): Promis
 }
 
 const listed = async (it: McpCall, cursor: string | undefined): Promise<Listed> => {
-  const { gateway, call, place } = it
+  const { gateway, call, place, key } = it
+  const priced = !tellsNothing(key?.terms)
   const items = await usable(it, wantedBy(shelfHere(gateway), call.query))
   const page = pageOf(cursor)
-  const shown = items.slice(page * PAGE, (page + 1) * PAGE).map((item) => toolOf(item, place))
+  const shown = items.slice(page * PAGE, (page + 1) * PAGE).map((item) => toolOf(item, place, priced))
   return {
     tools: page === 0 ? [...metaToolList, ...shown] : shown,
     ...((page + 1) * PAGE < items.length ? { nextCursor: String(page + 1) } : {}),

@@ -3,9 +3,11 @@ import type { JsonObject } from '../../core/json-body.ts'
 import { invalid } from '../../core/refusal.ts'
 import { descriptorOf, summaryOf } from '../../products/descriptor.ts'
 import { found } from '../../products/shelf.ts'
+import type { Key } from '../../tenancy/key.ts'
+import { tellsNothing } from '../../tenancy/terms.ts'
 import { shelfHere } from '../pages/place.ts'
 import { itemNamed } from '../pages/products.ts'
-import { type McpCall, usable } from './context.ts'
+import { type McpCall, toldItem, usable } from './context.ts'
 import type { ToolResult } from './result.ts'
 
 const PAGE = 20
@@ -29,11 +31,21 @@ const resultOf = (value: Record<string, unknown>): ToolResult => ({
   content: [{ type: 'text', text: JSON.stringify(value) }],
 })
 
+/** A tenant pays its reseller, in no other way and by no other price. */
+const shownTo = (key: Key | undefined, product: Record<string, unknown>): Record<string, unknown> => {
+  if (key?.terms === undefined) return product
+  const { payment_protocols: _ways, pricing, ...rest } = product
+  return tellsNothing(key.terms) ? rest : { ...rest, pricing }
+}
+
 export const searchTool = async (it: McpCall, args: JsonObject): Promise<ToolResult> => {
-  const { gateway, place } = it
+  const { gateway, place, key } = it
   const shelf = shelfHere(gateway)
   const id = text(args, 'id')
-  if (id !== undefined) return resultOf({ product: descriptorOf(shelf, itemNamed(gateway, id), place) })
+  if (id !== undefined) {
+    const item = toldItem(key, itemNamed(gateway, id))
+    return resultOf({ product: shownTo(key, descriptorOf(shelf, item, place)) })
+  }
   const [category, vendor] = [text(args, 'category'), text(args, 'vendor')]
   const page = pageOf(args)
   const matching = found(shelf, {
@@ -44,7 +56,7 @@ export const searchTool = async (it: McpCall, args: JsonObject): Promise<ToolRes
   const all = await usable(it, matching)
   const items = all.slice((page - 1) * PAGE, page * PAGE)
   return resultOf({
-    products: items.map((item) => summaryOf(item, place)),
+    products: items.map((item) => shownTo(key, summaryOf(item, place))),
     total: all.length,
     next_page: page * PAGE < all.length ? page + 1 : null,
     categories: Object.fromEntries(shelf.categories),

@@ -22,9 +22,14 @@ const model = z
     owned_by: z.string(),
     kind: z.enum(['chat', 'embeddings', 'media']),
     category: z.string().describe('What it makes: chat, embeddings, image, speech, utility, …'),
-    cost: z.number().describe('Credits for the unit in cost_unit'),
-    cost_unit: z.string().describe('Such as `credits / image`'),
-    pricing,
+    cost: z
+      .number()
+      .describe(
+        'Credits for the unit in cost_unit; this, the unit and the pricing are missing where a reseller tells no money',
+      )
+      .optional(),
+    cost_unit: z.string().describe('Such as `credits / image`').optional(),
+    pricing: pricing.optional(),
     coming: z
       .object({ from: z.string(), pricing })
       .describe('Its next price, for calls that begin from then on')

@@ -1,5 +1,6 @@
 /** Wallet rules as a row of the database. */
 import type { Nano } from '../../core/money.ts'
+import type { TenantsSee } from '../../tenancy/terms.ts'
 import type { AutoTopUp, KnownRules, WalletRules } from '../../tenancy/wallet-rules.ts'
 import type { Row } from '../engine/engine.ts'
 import { countOf, textOf } from '../engine/row.ts'
@@ -14,6 +15,7 @@ type Stored = {
   alertWebhookUrl?: string
   autoTopUp?: { below: string; amount: string; monthlyMax?: string }
   suspended?: string
+  tenantsSee?: TenantsSee
 }
 
 const compact = <T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
@@ -39,6 +41,7 @@ export const rulesOf = (text: string): WalletRules => {
     alertWebhookUrl: stored.alertWebhookUrl,
     autoTopUp: stored.autoTopUp === undefined ? undefined : topUpOf(stored.autoTopUp),
     suspended: stored.suspended,
+    tenantsSee: stored.tenantsSee,
   })
 }
 

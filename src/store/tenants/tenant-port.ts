@@ -36,8 +36,13 @@ export type TenantStore = {
   keys(of: { readonly orgId: string; readonly tenantId?: KeyId }): Promise<readonly TenantKey[]>
   /** All margins of an organisation, by month. */
   margins(orgId: string): Promise<readonly TenantMargin[]>
-  /** Sets a margin from its month on, until the next one that is set. */
-  setMargin(orgId: string, margin: TenantMargin, by: Actor): Promise<void>
+  /** The same, with the organisation's name, which is that of its first wallet. */
+  pricing(orgId: string): Promise<{ readonly margins: readonly TenantMargin[]; readonly name: string }>
+  /**
+   * Sets a margin from its month on, until the next one that is set. Processes hear of it as of a change of the rules of
+   * the organisation's wallets. Returns a time of the database after the change.
+   */
+  setMargin(orgId: string, margin: TenantMargin, by: Actor): Promise<Instant>
   links(of: { readonly orgId: string; readonly tenantId: KeyId }): Promise<readonly TenantLink[]>
   linkByHash(hash: string): Promise<TenantLink | undefined>
   makeLink(link: Omit<TenantLink, 'createdAt'> & { readonly hash: string }, by: Actor): Promise<void>

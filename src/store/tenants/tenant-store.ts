@@ -1,9 +1,12 @@
 /** Tenants of resellers: their keys, the reseller's prices by month, and read-only links, each change with its event. */
 import type { Key, KeyId } from '../../tenancy/key.ts'
 import { keyOf } from '../accounts/key-row.ts'
+import { clockOf } from '../engine/clock.ts'
 import { integer, maybe, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, statement, type Value } from '../engine/engine.ts'
+import { textOf } from '../engine/row.ts'
 import { recordIn } from '../people/event-store.ts'
+import { walletsOnly } from '../reports/account-lines.ts'
 import { keysOfTenant } from '../reports/call-lines.ts'
 import type { TenantKey, TenantMargin, TenantStore } from './tenant-port.ts'
 
@@ -57,10 +60,31 @@ const marginOf = (row: Parameters<typeof margins.read>[0]): TenantMargin => {
   return { ...margin, ...(tenantId === '' ? {} : { tenantId }) }
 }
 
+const marginsOf = async (engine: Engine, orgId: string): Promise<readonly TenantMargin[]> => {
+  const rows = await once(
+    engine,
+    'control',
+    statement('select * from tenant_margin where org_id = $1 order by from_month, tenant_id', orgId),
+  )
+  return rows.map(marginOf)
+}
+
+const nameOf = async (engine: Engine, orgId: string): Promise<string> => {
+  const [first] = await once(
+    engine,
+    'control',
+    statement(
+      `select a.name from account a where a.org_id = $1 and ${walletsOnly} order by a.created_at, a.id limit 1`,
+      orgId,
+    ),
+  )
+  return first === undefined ? orgId : textOf(first, 'name')
+}
+
 const setMarginOn =
   (engine: Engine): TenantStore['setMargin'] =>
-  (orgId, { tenantId = '', fromMonth, basisPoints }, by) =>
-    engine.transaction('control', async (run) => {
+  async (orgId, { tenantId = '', fromMonth, basisPoints }, by) => {
+    await engine.transaction('control', async (run) => {
       const own = [orgId, tenantId, fromMonth]
       const [before] = await run(
         'select basis_points from tenant_margin where org_id = $1 and tenant_id = $2 and from_month <= $3 order by from_month desc limit 1',
@@ -70,6 +94,12 @@ const setMarginOn =
         `insert into tenant_margin (org_id, tenant_id, from_month, basis_points) values ($1, $2, $3, $4)
          on conflict (org_id, tenant_id, from_month) do update set basis_points = excluded.basis_points`,
         [...own, basisPoints ?? null],
+      )
+      // Heartbeats read changed rules, and with them what tenants are told.
+      await run(
+        `update wallet_rules set version = version + 1, changed_at = ${engine.dialect.now}
+         where wallet_id in (select a.id from account a where a.org_id = $1)`,
+        [orgId],
       )
       const shown = (points: number | undefined) => ({
         margin_percent: points === undefined ? null : points / 100,
@@ -83,6 +113,8 @@ const setMarginOn =
         after: { ...shown(basisPoints), from_month: fromMonth },
       })
     })
+    return clockOf(engine)
+  }
 
 const makeLinkOn =
   (engine: Engine): TenantStore['makeLink'] =>
@@ -122,14 +154,8 @@ const endLinkOn =
 
 export const tenantStore = (engine: Engine): TenantStore => ({
   keys: (of) => keysOf(engine, of),
-  margins: async (orgId) => {
-    const rows = await once(
-      engine,
-      'control',
-      statement('select * from tenant_margin where org_id = $1 order by from_month, tenant_id', orgId),
-    )
-    return rows.map(marginOf)
-  },
+  margins: (orgId) => marginsOf(engine, orgId),
+  pricing: async (orgId) => ({ margins: await marginsOf(engine, orgId), name: await nameOf(engine, orgId) }),
   setMargin: setMarginOn(engine),
   links: async ({ orgId, tenantId }) => {
     const rows = await once(

@@ -20,6 +20,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { KeyList } from '../parts/keys/key-list.tsx'
 import { readTenants } from '../parts/keys/tenant-list.ts'
 import { PriceForm } from '../parts/money/price-form.tsx'
+import { SeesForm } from '../parts/money/sees-form.tsx'
 import { useOneAtATime } from '../parts/one-at-a-time.ts'
 import { Empty, Failed, Figure, Money, PageHead, Panel, TableBox } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
@@ -186,7 +187,10 @@ const Prices = ({ opened, onClose }: { opened: boolean; onClose: () => void }) =
   const { data } = useQuery(showing('GET /statement/total', {}, 10_000))
   return (
     <Dialog opened={opened && data !== undefined} onClose={onClose} title="Your prices">
-      <PriceForm present={String(data?.default_margin_percent ?? 0)} onDone={onClose} />
+      <Stack>
+        <SeesForm />
+        <PriceForm present={String(data?.default_margin_percent ?? 0)} onDone={onClose} />
+      </Stack>
     </Dialog>
   )
 }

@@ -40,7 +40,7 @@ export const PriceForm = ({
       <Stack>
         <TextInput
           label="Margin above our price, in percent"
-          description={`Counts from ${monthText(recentMonths()[0] ?? '')} on; statements before it stay as they are.`}
+          description={`Counts from ${monthText(recentMonths()[0] ?? '')} on, or from the next month if tenants were already told a price of this one; statements before it stay as they are.`}
           inputMode="decimal"
           maw={300}
           value={text}
@@ -48,9 +48,9 @@ export const PriceForm = ({
           onChange={(event) => setText(event.currentTarget.value)}
         />
         <Text size="xs" c="dimmed">
-          {tenant?.own_margin === false ? 'At present it is the one for all tenants. ' : ''}A report for you:
-          your wallet pays our price. Tenants see yours on their statement and page; answers to their calls
-          tell the cost to your wallet, as all answers do.
+          {tenant?.own_margin === false ? 'At present it is the one for all tenants. ' : ''}Your wallet pays
+          our price. Tenants see yours on their statement and page, and in answers to their calls if you
+          choose so under Prices.
         </Text>
         <Failed error={save.error} />
         <Group gap="xs">

@@ -1,0 +1,45 @@
+/** What a reseller's tenants are told of money in answers to their calls and in their reports. */
+import { NativeSelect, Stack, Text } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { act, queries, type Shown, showing } from '../api.ts'
+import { Failed } from '../ui.tsx'
+import { Unread } from '../unread.tsx'
+
+type See = Shown<'GET /rules'>['tenants_see']
+
+const choices: readonly { readonly value: See; readonly label: string }[] = [
+  { value: 'cost', label: 'What I pay' },
+  { value: 'price', label: 'My price' },
+  { value: 'nothing', label: 'Nothing of money' },
+]
+
+export const SeesForm = () => {
+  const { data, error } = useQuery(showing('GET /rules'))
+  const save = useMutation({
+    mutationFn: (see: See) => act('PUT /rules', { tenants_see: see }),
+    onSuccess: () => queries.invalidateQueries(),
+  })
+  if (data === undefined) return <Unread error={error} rows={1} />
+  return (
+    <Stack gap="xs">
+      <NativeSelect
+        label="Tenants see in answers and reports"
+        description="Costs, receipts, limits, prices of models and refusals, at once on every process."
+        maw={300}
+        data={[...choices]}
+        value={save.isPending ? save.variables : data.tenants_see}
+        disabled={save.isPending}
+        onChange={({ currentTarget: { value } }) => {
+          const chosen = choices.find((one) => one.value === value)
+          if (chosen !== undefined) save.mutate(chosen.value)
+        }}
+      />
+      <Failed error={save.error} />
+      {save.isSuccess && (
+        <Text size="sm" role="status">
+          Saved. Tenants are told so from now on.
+        </Text>
+      )}
+    </Stack>
+  )
+}
