@@ -20,10 +20,20 @@ export const quieting = (page: Page): (() => Promise<void>) => {
   })
   page.on('requestfinished', (request) => open.delete(request))
   page.on('requestfailed', (request) => open.delete(request))
-  return async () => {
+  const quiet = async (): Promise<void> => {
     await page.evaluate(drawn)
     await until(() => open.size === 0, 10)
     await page.evaluate(drawn)
     await settled(page)
+  }
+  return async () => {
+    for (;;)
+      try {
+        return await quiet()
+      } catch (error) {
+        // A click may have led to another document: then that one is waited for.
+        if (!String(error).includes('context was destroyed')) throw error
+        await page.waitForLoadState()
+      }
   }
 }
