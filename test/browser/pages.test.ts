@@ -12,6 +12,7 @@ import { until } from '../until.ts'
 import { openBrowser, type TestBrowser } from './open-browser.ts'
 import { type ListeningConsole, listenConsole } from './rig.ts'
 import { seedConsole } from './seeded.ts'
+import { settled } from './settled.ts'
 
 let browser: TestBrowser
 let it: ListeningConsole
@@ -79,14 +80,10 @@ const pictured = [
 const pictures = fileURLToPath(new URL('../../docs/pictures', import.meta.url))
 
 /** Run in the page, as texts: the tests' own code knows no document. */
-const isSettled = `document.querySelector('[aria-busy=true]') === null && document.querySelector('h1') !== null
-  && document.getAnimations().every(({ playState }) => playState !== 'running')`
 const shownScheme = `document.documentElement.getAttribute('data-mantine-color-scheme')`
 const widthOver = 'document.documentElement.scrollWidth - window.innerWidth'
 const axeRun = `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) =>
   id + ': ' + nodes[0].html.slice(0, 200) + ' ' + nodes[0].failureSummary.slice(0, 200)))`
-
-const settled = (page: Page): Promise<void> => until(async () => (await page.evaluate(isSettled)) === true)
 
 /**
  * What axe finds and finds again, as one line each: a button that becomes usable while it is looked at is on its way to

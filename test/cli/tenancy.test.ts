@@ -98,6 +98,33 @@ test('rights, levels of keys, reports and withdrawals beside a running server', 
   const { below } = await json('key', 'enable', reseller.id, '--with-children')
   expect(below.toSorted()).toEqual([region.id, tenant.id].toSorted())
   expect((await call(tenant.key))[0]).toBe(200)
+  // A refused call is told beside the charged ones, of whoever was above its key.
+  const refused = await fetchAgain(`${address}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${tenant.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'local/echo-1', messages: 5 }),
+  })
+  expect(refused.status).toBe(400)
+  const failures = ['calls', '--key', reseller.id, '--status', 'refused']
+  await until(async () => (await json(...failures)).data[0]?.id === refused.headers.get('x-request-id'))
+  const [failure] = (await json(...failures)).data
+  expect(failure).toMatchObject({
+    id: refused.headers.get('x-request-id'),
+    key: { id: tenant.id },
+    code: 'invalid_parameter',
+    param: 'messages',
+    cost_usd: 0,
+  })
+  expect((await json('calls', '--key', tenant.id)).data.map(({ status }: any) => status).slice(0, 2)).toEqual(
+    ['refused', 'ok'],
+  )
+  expect((await run('calls', '--id', failure.id)).out).toContain('invalid_parameter (messages)')
+  expect((await run('calls', '--id', failure.id, '--csv')).out).toContain(
+    `${failure.id},,,refused,400,invalid_parameter`,
+  )
+  expect((await run('calls', '--limit', '0')).errors).toContain(
+    '--limit must be a whole number from 1 to 10000',
+  )
   expect((await json('key', 'delete', region.id, '--with-children')).below).toEqual([tenant.id])
   for (const { key } of [region, tenant]) expect((await call(key))[0]).toBe(401)
   expect((await json('key', 'list')).map(({ label }: any) => label)).toEqual(['reseller', 'first key'])

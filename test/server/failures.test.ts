@@ -103,6 +103,27 @@ for (const engine of serverEngines)
       answers()
     })
 
+    test('a call that is repeated under its Idempotency-Key failed as often as it was refused', async () => {
+      answers()
+      const { token } = await server.newKey()
+      const send = (body: object, key: string) =>
+        server.post('/v1/chat/completions', body, { 'idempotency-key': key }, token)
+      const first = await send(chat({ max_tokens: 5 }), 'one')
+      await first.text()
+      const [again, together] = await Promise.all([
+        send(chat({ max_tokens: 5 }), 'one'),
+        send(chat({ max_tokens: 5 }), 'one'),
+      ])
+      expect([again.status, together.status]).toEqual([200, 200])
+      await Promise.all([again.text(), together.text()])
+      expect((await send(chat({ max_tokens: 6 }), 'one')).status).toBe(409)
+      const { data } = await list(token)
+      expect(data.map(({ code, status }) => [code, status])).toEqual([
+        ['idempotency_key_reused', 'refused'],
+        [null, 'ok'],
+      ])
+    })
+
     test('a caller who leaves before the answer is a row of its own', async () => {
       const { token } = await server.newKey()
       const asked = Promise.withResolvers<void>()

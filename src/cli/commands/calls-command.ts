@@ -58,17 +58,19 @@ const calls = async (database: Database, { key, own = false, json, csv, ...rest 
     cost_usd: usdNumber(cost),
     refunded_usd: usdNumber(refunded),
   }))
-  const rows = shown.map(({ at, id, key: of, model, vendor, status, code, limit, cost_usd, took_ms }) => ({
-    at,
-    key: of.label,
-    model,
-    vendor,
-    status,
-    why: limit === null ? code : `${code} (${limit})`,
-    cost_usd,
-    took_ms,
-    id,
-  }))
+  const rows = shown.map(
+    ({ at, id, key: of, model, vendor, status, code, limit, param, cost_usd, took_ms }) => ({
+      at,
+      key: of.label,
+      model,
+      vendor,
+      status,
+      why: (limit ?? param) === null ? code : `${code} (${limit ?? param})`,
+      cost_usd,
+      took_ms,
+      id,
+    }),
+  )
   const end = list.has_more ? `older ones: --before ${list.next}\n` : ''
   print(json, { ...list, data: shown }, `${tableOf(rows)}${end}`)
 }

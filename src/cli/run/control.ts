@@ -98,6 +98,9 @@ const optionsOf: Readonly<Record<string, string>> = {
   to: '--to',
   group_by: '--by',
   own: '--own',
+  limit: '--limit',
+  cost_from_usd: '--cost-from-usd',
+  cost_to_usd: '--cost-to-usd',
   key: '--key',
   role: '--role',
 }

@@ -4,6 +4,7 @@
  */
 import type { Log } from '../../core/log.ts'
 import { messageOf } from '../../core/message-of.ts'
+import { refusalTable } from '../../core/refusal-table.ts'
 import { type Clock, DAY_MS, type Instant } from '../../core/time.ts'
 import { GUESTS_KEY } from '../../payment/x402.ts'
 import type { CallSettings } from '../../settings/calls.ts'
@@ -14,7 +15,7 @@ import type { Trace } from './trace.ts'
 export type Failures = {
   /** Counts a failure; its row is made only if its key has room for rows of this code today. */
   note(keyId: string, code: string, row: () => Failure): void
-  /** Writes what is left, once; what comes later is still written, but not tried again. */
+  /** Writes what is left, once, and waits for that a moment at most; what comes later is written, but not tried again. */
   end(): Promise<void>
 }
 
@@ -30,6 +31,8 @@ type FailureParts = {
 
 const WRITE_MS = 500
 const AGAIN_MS = 5_000
+/** How long a process that ends waits for a store that does not answer. */
+const END_MS = 2_000
 /** Rows that wait to be written; further ones are only counted. */
 const ROWS_MOST = 2_000
 
@@ -87,13 +90,13 @@ export const newFailures = ({ store, clock, log, options }: FailureParts): Failu
     },
     end: () => {
       ended = true
-      return write()
+      return Promise.race([write(), clock.sleep(END_MS)])
     },
   }
 }
 
-/** How outcomes are called that are no failures. */
-const fine = new Set(['ok', 'accepted'])
+/** How answers are called that began and did not end well; they may also be called after a refusal. */
+const broken = new Set(['client_gone', 'vendor_failed', 'deadline', 'ledger_away', 'cost_ceiling'])
 
 const GONE = 499
 const FAILED = 502
@@ -107,7 +110,7 @@ export const noteFailed = (
 ): void => {
   const { key, ended = 'ok', endpoint, usage, waits } = trace
   if (key === undefined || endpoint === undefined || usage !== undefined || waits === true) return
-  if (status < 400 && fine.has(ended)) return
+  if (status < 400 && !broken.has(ended) && !Object.hasOwn(refusalTable, ended)) return
   const code = status === GONE ? 'client_gone' : ended
   failures.note(key.id, code, () => ({
     id: trace.callId,

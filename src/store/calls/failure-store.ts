@@ -34,17 +34,20 @@ export const failureRows = rowsOf({
 
 const slotOf = ({ keyId, code }: Pick<Failure, 'keyId' | 'code'>): string => `${keyId} ${code}`
 
+type Counted = { readonly orgId: string; readonly calls: number }
+
 /** Adds to the counters, and tells their new values by slot. In order, so that processes never wait for each other in a circle. */
 const count = async (
   { dialect }: Engine,
   run: Run,
   { day, counts }: Parameters<FailureStore['noteFailures']>[0],
-): Promise<ReadonlyMap<string, number>> => {
+): Promise<ReadonlyMap<string, Counted>> => {
   const rows = await run(
-    `insert into failed_day (slot, key_id, day, code, calls)
-     select x.value->>'s', x.value->>'k', cast($2 as bigint), x.value->>'c', cast(x.value->>'n' as bigint)
-     from ${dialect.each('$1')} x where exists (select 1 from api_key k where k.id = x.value->>'k' and k.deleted = 0)
-     order by 1 on conflict (slot) do update set calls = failed_day.calls + excluded.calls returning key_id, code, calls`,
+    `insert into failed_day (slot, org_id, key_id, day, code, calls)
+     select x.value->>'s', k.org_id, k.id, cast($2 as bigint), x.value->>'c', cast(x.value->>'n' as bigint)
+     from ${dialect.each('$1')} x join api_key k on k.id = x.value->>'k' and k.deleted = 0
+     order by 1 on conflict (slot) do update set calls = failed_day.calls + excluded.calls
+     returning org_id, key_id, code, calls`,
     [
       JSON.stringify(
         counts.map(({ keyId, code, calls }) => ({
@@ -60,18 +63,18 @@ const count = async (
   return new Map(
     rows.map((row) => [
       slotOf({ keyId: textOf(row, 'key_id'), code: textOf(row, 'code') }),
-      countOf(row, 'calls'),
+      { orgId: textOf(row, 'org_id'), calls: countOf(row, 'calls') },
     ]),
   )
 }
 
 /** One statement a row: an engine in this process takes bound values faster than it reads JSON. */
-const INSERT = `insert into failed_call (call_id, key_id, at, model, vendor, code, status, detail)
-  values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (call_id) do nothing`
+const INSERT = `insert into failed_call (call_id, org_id, key_id, at, model, vendor, code, status, detail)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (call_id) do nothing`
 
-const paramsOf = ({ id, keyId, at, model, vendor, code, status, detail }: Failure): readonly Value[] => [
-  ...[id, keyId, at, model ?? null, vendor ?? null],
-  ...[code, status, JSON.stringify(detail)],
+const paramsOf = (row: Failure, orgId: string): readonly Value[] => [
+  ...[row.id, orgId, row.keyId, row.at, row.model ?? null, row.vendor ?? null],
+  ...[row.code, row.status, JSON.stringify(row.detail)],
 ]
 
 export const failureStore = (engine: Engine): FailureStore => ({
@@ -80,7 +83,7 @@ export const failureStore = (engine: Engine): FailureStore => ({
       const counted = await count(engine, run, it)
       const room = new Map(
         it.counts.flatMap((one) => {
-          const calls = counted.get(slotOf(one))
+          const calls = counted.get(slotOf(one))?.calls
           return calls === undefined ? [] : [[slotOf(one), most - (calls - one.calls)]]
         }),
       )
@@ -89,7 +92,7 @@ export const failureStore = (engine: Engine): FailureStore => ({
         room.set(slotOf(row), left - 1)
         return left > 0
       })
-      await Promise.all(kept.map((row) => run(INSERT, paramsOf(row))))
-      return it.counts.filter((one) => (counted.get(slotOf(one)) ?? 0) >= most)
+      await Promise.all(kept.map((row) => run(INSERT, paramsOf(row, counted.get(slotOf(row))?.orgId ?? ''))))
+      return it.counts.filter((one) => (counted.get(slotOf(one))?.calls ?? 0) >= most)
     }),
 })

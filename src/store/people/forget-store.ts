@@ -91,8 +91,8 @@ const removals = (dialect: SqlDialect): Readonly<Record<string, string>> => ({
   files: `update asset set name = null, purpose = null, body = null, expires_at = 0 where key_id in ${ofKeys}`,
   jobs: `update run set facts = null, result = null, webhook = null, webhook_at = null
     where ended_at is not null and key_id in ${ofKeys}`,
-  failures: `delete from failed_call where key_id in ${ofKeys}`,
-  failure_counts: `delete from failed_day where key_id in ${ofKeys}`,
+  failures: `delete from failed_call where org_id = $1`,
+  failure_counts: `delete from failed_day where org_id = $1`,
   reviews: 'delete from review where org_id = $1',
   tenant_links: 'delete from tenant_link where org_id = $1',
   bills: 'delete from bill where org_id = $1',

@@ -39,6 +39,8 @@ export type Source = {
   readonly table: string
   readonly ref: string
   readonly test: string
+  /** Its rows name their organisation. */
+  readonly byOrg?: true
   readonly lineOf: (row: Row) => CallLine
   /** What a line needs of the rows `n`, and what they are joined with. */
   readonly shows: (engine: Engine) => readonly [columns: string, joined: string]
@@ -60,6 +62,7 @@ export const failed: Source = {
   table: 'failed_call',
   ref: 'call_id',
   test: '1 = 1',
+  byOrg: true,
   lineOf: failedOf,
   shows: () => ['n.model, n.vendor, n.code, n.status, n.detail, 0 as amount, 0 as refunded', ''],
 }
@@ -112,8 +115,12 @@ const within = ({ ref }: Source, { place, from }: Look, bind: Bind): string =>
 
 const newestFirst = (row: string, { ref }: Source): string => `${row}.at desc, ${row}.${ref} desc`
 
-/** The keys that can have a call on the page, and the time before which none of its calls lies. */
-type Busiest = { readonly keys: readonly string[]; readonly since: number }
+/** Whose calls can be on the page, keys or organisations, and the time before which none of its calls lies. */
+type Busiest = {
+  readonly by: 'key_id' | 'org_id'
+  readonly ids: readonly string[]
+  readonly since: number
+}
 
 /**
  * The keys with the newest last calls, at most as many as the page has rows. That is one look into the index of keys
@@ -133,11 +140,20 @@ export const busiest = (source: Source, look: Look): Statement => {
   )
 }
 
+/** Organisations whose every call counts, for sources whose rows name them. */
+export const wholeOrgs = (source: Source, { orgs, ...rest }: Look): Busiest | undefined => {
+  const some = rest.keyId ?? rest.tree ?? rest.madeBy ?? rest.tenant ?? rest.tenants
+  return source.byOrg !== true || orgs === 'all' || some !== undefined
+    ? undefined
+    : { by: 'org_id', ids: orgs, since: 0 }
+}
+
 export const busiestIn = (rows: readonly Row[], { most }: Look): Busiest => {
   const used = rows.filter((row) => textOf(row, 'place') !== '')
   const last = used.length < most ? undefined : used.at(-1)
   return {
-    keys: used.map((row) => textOf(row, 'id')),
+    by: 'key_id',
+    ids: used.map((row) => textOf(row, 'id')),
     since: last === undefined ? 0 : Number(textOf(last, 'place').split(' ')[0]),
   }
 }
@@ -149,15 +165,20 @@ const united = (parts: readonly string[]): string =>
     .map((some) => `select * from (${some.join(' union all ')}) c`)
     .join(' union all ')
 
-/** The newest calls of each key, by the index of keys and time; the newest of all of them are shown. */
-export const ofKeys = (engine: Engine, source: Source, look: Look, { keys, since }: Busiest): Statement => {
+/** The newest calls of each, by the index of them and time; the newest of all of them are shown. */
+export const ofEach = (
+  engine: Engine,
+  source: Source,
+  look: Look,
+  { by, ids, since }: Busiest,
+): Statement => {
   const params: Value[] = []
   const bind: Bind = (value) => `$${params.push(value)}`
   const { table, test } = source
   const [tests, from, most] = [within(source, look, bind), bind(since), bind(look.most)]
-  const each = keys.map(
-    (key) => `select * from (select t.* from ${table} t
-      where t.key_id = ${bind(key)} and ${test} and t.at >= ${from} and ${tests}
+  const each = ids.map(
+    (id) => `select * from (select t.* from ${table} t
+      where t.${by} = ${bind(id)} and ${test} and t.at >= ${from} and ${tests}
       order by ${newestFirst('t', source)} limit ${most}) s`,
   )
   const newest = `(select * from (${united(each)}) t order by ${newestFirst('t', source)} limit ${most}) n`

@@ -2,7 +2,17 @@
 import { type Engine, once, statement } from '../engine/engine.ts'
 import { countOf } from '../engine/row.ts'
 import { leastId } from '../months/call-ids.ts'
-import { busiest, busiestIn, charged, failed, type Look, ofAll, ofKeys, type Source } from './call-lines.ts'
+import {
+  busiest,
+  busiestIn,
+  charged,
+  failed,
+  type Look,
+  ofAll,
+  ofEach,
+  type Source,
+  wholeOrgs,
+} from './call-lines.ts'
 import type { CallFilter, CallLine, CallPage, CallPlace, CallQuery } from './call-port.ts'
 
 const GONE = 'client_gone'
@@ -82,18 +92,22 @@ const lookOnce = async (
   return lines.sort(order).slice(0, look.most)
 }
 
-/** The looks at the keys of each source, without sources in which none has a call. */
+/** The looks at each source by key or organisation, without sources in which none has a call. */
 const keyed = async (engine: Engine, sources: readonly Source[], look: Look) => {
-  const found = await engine.batch(
-    'reading',
-    sources.map((source) => busiest(source, look)),
-  )
-  const used = sources.flatMap((source, at) => {
-    const keys = busiestIn(found[at] ?? [], look)
-    return keys.keys.length === 0 ? [] : [{ source, keys }]
+  const byKey = sources.filter((source) => wholeOrgs(source, look) === undefined)
+  const found =
+    byKey.length === 0
+      ? []
+      : await engine.batch(
+          'reading',
+          byKey.map((source) => busiest(source, look)),
+        )
+  const used = sources.flatMap((source) => {
+    const whose = wholeOrgs(source, look) ?? busiestIn(found[byKey.indexOf(source)] ?? [], look)
+    return whose.ids.length === 0 ? [] : [{ source, whose }]
   })
   return {
-    statements: used.map(({ source, keys }) => ofKeys(engine, source, look, keys)),
+    statements: used.map(({ source, whose }) => ofEach(engine, source, look, whose)),
     sources: used.map(({ source }) => source),
   }
 }
@@ -115,6 +129,7 @@ export const callPage = async (engine: Engine, query: CallQuery): Promise<CallPa
   const untilMs = performance.now() + searchMs
   const lines: CallLine[] = []
   for (let place: CallPlace | undefined = start; ; ) {
+    const fromMs = performance.now()
     const found = await lookOnce(engine, sources, { ...query, place, most: atOnce }, byKey)
     for (const line of found) {
       if (line.at < from || line.at >= to || !takes(only, line)) continue
@@ -125,6 +140,8 @@ export const callPage = async (engine: Engine, query: CallQuery): Promise<CallPa
     const last = found.at(-1)
     if (last === undefined || found.length < atOnce) return { lines }
     place = placeOf(last)
-    if (performance.now() > untilMs) return { lines, next: place }
+    // Another look would take as long as this one.
+    const nowMs = performance.now()
+    if (2 * nowMs - fromMs > untilMs) return { lines, next: place }
   }
 }

@@ -2,7 +2,7 @@
 import { DAY_MS } from '../../core/time.ts'
 import { integer, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, statement, type Value } from '../engine/engine.ts'
-import { type Bind, scopeTests } from './call-lines.ts'
+import { type Bind, orgsTest, scopeTests } from './call-lines.ts'
 import type { FailureLine, FailureQuery } from './call-port.ts'
 
 const lines = rowsOf({
@@ -18,6 +18,7 @@ export const failureLines = async (engine: Engine, query: FailureQuery): Promise
   const { from, codes, most } = query
   const tests = [
     `f.day >= ${bind(Math.floor(from / DAY_MS) * DAY_MS)}`,
+    ...orgsTest('f', query.orgs, bind),
     ...scopeTests(query, bind),
     ...(codes === undefined ? [] : [`f.code in (${codes.map(bind).join(', ')})`]),
   ]
@@ -26,7 +27,7 @@ export const failureLines = async (engine: Engine, query: FailureQuery): Promise
     'reading',
     statement(
       `select f.key_id, k.label, f.code, cast(sum(f.calls) as bigint) as calls
-       from api_key k join failed_day f on f.key_id = k.id left join key_note o on o.key_id = k.id
+       from failed_day f join api_key k on k.id = f.key_id left join key_note o on o.key_id = k.id
        where ${tests.join(' and ')} group by f.key_id, k.label, f.code order by calls desc, f.key_id, f.code limit ${bind(most)}`,
       ...params,
     ),
