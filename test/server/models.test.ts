@@ -100,3 +100,22 @@ test('a model is listed with its last day and sold until that begins', async () 
     'ended it on 2026-12-11',
   )
 })
+
+test('clients of messages also find Claude by its name alone, and can call and retrieve it by that', async () => {
+  const list = async (headers: Record<string, string>) => {
+    const { token } = await server.newKey()
+    const asked = new Request('http://x/v1/models', {
+      headers: { authorization: `Bearer ${token}`, ...headers },
+    })
+    return (await jsonOf(await server.fetch(asked))).data.map(({ id }: { id: string }) => id) as string[]
+  }
+  const ids = await list({ 'anthropic-version': '2023-06-01' })
+  const at = ids.indexOf('claude-sonnet-4-5')
+  expect(ids[at + 1]).toBe('anthropic/claude-sonnet-4-5')
+  const full = ids.filter((id) => id.startsWith('anthropic/claude'))
+  expect(full.length).toBeGreaterThan(0)
+  for (const id of full) expect([id, ids.includes(id.replace('anthropic/', ''))]).toEqual([id, true])
+  expect(new Set(ids).size).toBe(ids.length)
+  expect((await server.get('/v1/models/claude-sonnet-4-5')).status).toBe(200)
+  expect(await list({})).not.toContain('claude-sonnet-4-5')
+})

@@ -42,6 +42,21 @@ const readerOf = async (gateway: Gateway, call: HttpCall): Promise<Key> => {
   return guestKey(gateway, x402, call.trace)
 }
 
+/**
+ * A model and, before it, the same by its name alone: clients of messages know the family of a model from the beginning of
+ * its id, such as `claude-sonnet-4-5`.
+ */
+const withShortName = <One extends { readonly id: string }>(
+  { offering }: Gateway,
+  { id, vendor }: Model,
+  listing: One | undefined,
+): readonly One[] => {
+  if (listing === undefined) return []
+  const name = id.slice(vendor.length + 1)
+  const isKnown = name.startsWith('claude') && offering.catalogue.find(name)?.id === id
+  return isKnown ? [{ ...listing, id: name }, listing] : [listing]
+}
+
 const LIMIT_MAX = 1_000
 
 /**
@@ -68,7 +83,11 @@ const pageOf = <One extends { readonly id: string }>(all: readonly One[], { quer
 export const listModels: Handler = async (gateway, call) => {
   if (wantsGemini(call)) return listGeminiModels(gateway, call)
   const key = await readerOf(gateway, call)
-  const all = (await modelsFor(gateway, key)).map(listingFor(gateway, call, key))
+  const models = await modelsFor(gateway, key)
+  const known = models.map(listingFor(gateway, call, key))
+  const all = isOfMessages(call)
+    ? models.flatMap((model, at) => withShortName(gateway, model, known[at]))
+    : known
   const { data, hasMore } = isOfMessages(call) ? pageOf(all, call) : { data: all, hasMore: false }
   return json({
     object: 'list',
