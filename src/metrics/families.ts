@@ -194,6 +194,9 @@ const readFamilies = {
     money: true,
   }),
   journal: gauge('journal_settlements', 'Charges that wait in the journal for the ledger.'),
+  standbyOk: gauge('standby_ok', '0 while the ledger has no synchronous standby though SYNC requires one.', {
+    together: 'least',
+  }),
   booksOk: gauge('books_ok', '0 while a law of the books does not hold.', { together: 'least' }),
   vendorKeys: gauge('vendor_keys', 'Keys of the house at a vendor.', {
     labels: ['vendor'],
