@@ -3,6 +3,7 @@
  * or left out, and after each transaction the server forgets all that the session had: settings, prepared statements.
  */
 import { connect, createServer, type Socket } from 'node:net'
+import { messagesOf } from './messages.ts'
 
 const STARTUP = 196_608
 const [QUERY, READY, IDLE] = ['Q', 'Z', 'I']
@@ -28,19 +29,6 @@ const refusal = (name: string): Buffer =>
       Buffer.from([0]),
     ]),
   )
-
-/** Whole messages of a stream of bytes, each with its letter. */
-const messagesOf = (take: (type: string, message: Buffer) => void) => {
-  let rest: Buffer = Buffer.alloc(0)
-  return (bytes: Buffer): void => {
-    rest = Buffer.concat([rest, bytes])
-    while (rest.length >= 5 && rest.length >= 1 + rest.readUInt32BE(1)) {
-      const message = rest.subarray(0, 1 + rest.readUInt32BE(1))
-      rest = rest.subarray(message.length)
-      take(String.fromCharCode(message[0] ?? 0), message)
-    }
-  }
-}
 
 /** The parameters that such a pooler passes on, and the first one that it does not know. */
 const startupOf = (bytes: Buffer) => {

@@ -26,7 +26,7 @@ import type { Outbox } from './outbox.ts'
 import { createRates } from './rates.ts'
 import { newTouch } from './touch.ts'
 import { expireForEver, reapForEver, settleLeft } from './upkeep.ts'
-import { beatsAfterLoss } from './went-back.ts'
+import { type Act, beatsAfterLoss } from './went-back.ts'
 import { Writer } from './writer.ts'
 
 type GivenParts = {
@@ -44,6 +44,8 @@ type GivenParts = {
   /** The longest time a call may run; after it, orphans of a crash are charged and closed. */
   readonly longestCallMs?: number
   readonly meters?: Pick<Meters, 'committed' | 'commitFailed' | 'ledgerLost' | 'putBack'> | undefined
+  /** What this process made lately for people, to be made again if the ledger loses it. */
+  readonly acts?: Lately<Act>
   /** How many leases may be kept for keys that do not call now. */
   readonly keptMost?: number | undefined
 }
@@ -52,6 +54,7 @@ type BookParts = ReturnType<typeof partsOf>
 
 const partsOf = (given: GivenParts) => {
   const { store, clock, instance, random, log, nudge, outbox, local, meters, keptMost } = given
+  const { acts = new Lately<Act>() } = given
   const keys = createKnownKeys(store.keys, clock)
   const rules = createKnownRules(store.wallets)
   const queue = new OperationQueue()
@@ -67,7 +70,7 @@ const partsOf = (given: GivenParts) => {
     inTouch: () => heartbeat.fresh(),
   })
   const heard = new Lately<Key>()
-  const beat = beatsAfterLoss({ store, clock, log, writer, heard, meters, leases: () => leases })
+  const beat = beatsAfterLoss({ store, clock, log, writer, heard, acts, meters, leases: () => leases })
   const heartbeat: Heartbeat = createHeartbeat({
     store: { ...store.instances, beat },
     clock,

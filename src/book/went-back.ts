@@ -1,19 +1,33 @@
 /**
  * A ledger that went back. When the primary database is lost and a standby takes over that lagged behind it, the last
- * things that were acknowledged are missing: charges that callers were told, and changes of keys. Each process remembers
- * for a while what it charged and which states of keys it heard of, notices the loss with its next heartbeat, and puts
- * back what is missing before it serves again: keys first, because a revoked one must not work again.
+ * things that were acknowledged are missing: charges that callers were told, changes of keys, what people made. Each process
+ * remembers for a while what it charged and made and which states of keys it heard of, notices the loss with its next
+ * heartbeat, and puts back what is missing before it serves again: revocations first, because a revoked key must not work
+ * again; then what was made, and the charges.
  */
 import type { Log } from '../core/log.ts'
+import { messageOf } from '../core/message-of.ts'
 import type { Clock, Instant } from '../core/time.ts'
 import type { Settle } from '../ledger/types.ts'
 import type { Meters } from '../metrics/meters.ts'
 import type { Beat, InstanceStore } from '../store/calls/instance-port.ts'
+import { Violation } from '../store/engine/engine.ts'
+import { StoreFault } from '../store/faults.ts'
 import type { Store } from '../store/port.ts'
-import type { Key, KeyId } from '../tenancy/key.ts'
+import { isRevoked, type Key, type KeyId } from '../tenancy/key.ts'
 import type { Lately } from './lately.ts'
 import type { LeasePool } from './lease-pool.ts'
 import type { Writer } from './writer.ts'
+
+/** Something that a process did for people and acknowledged. */
+export type Act = {
+  /** What it made, for the log. */
+  readonly what: string
+  /** The keys that it made. */
+  readonly keys: readonly KeyId[]
+  /** Does it once more, and returns whether it was missing. */
+  readonly again: () => Promise<boolean>
+}
 
 type WentBackParts = {
   readonly store: Pick<Store, 'instances' | 'keys' | 'ledger'>
@@ -22,6 +36,8 @@ type WentBackParts = {
   readonly writer: Writer
   /** The states of keys that this process heard of lately: all that any process acknowledged. */
   readonly heard: Lately<Key>
+  /** What this process made lately. */
+  readonly acts: Lately<Act>
   readonly leases: () => LeasePool
   readonly meters?: Pick<Meters, 'putBack'> | undefined
 }
@@ -68,34 +84,87 @@ const isOlder = ({ before }: Beat, seen: Instant | undefined): boolean =>
 /** `goodMs`: what was acknowledged before it was acknowledged by the ledger that may be lost. */
 const putBack = async (parts: WentBackParts, goodMs: number): Promise<void> => {
   const { writer, log, meters } = parts
-  const keys = await putKeysBack(parts)
+  const last = lastStates(parts)
+  const revoked = await putKeysBack(parts, last)
+  const acts = await doAgain(parts, last)
+  // Those that were made again, as they were changed since.
+  const keys = revoked.put + (await putKeysBack(parts, revoked.missing, tellMissing(log))).put
   const lost = await lostCharges(parts, goodMs)
-  if (keys + lost.length === 0) return
+  if (keys + acts + lost.length === 0) return
   // What it lent is lost too: nobody knows what is left of any lease.
   parts.leases().giveUp()
   const back = await Promise.all(lost.map((settle) => writer.resettle(settle)))
   const charges = back.filter((has) => has).length
-  meters?.putBack(charges + keys)
+  meters?.putBack(charges + keys + acts)
   log.error('the ledger went back: what it had acknowledged was missing and is put back', {
     recovered: charges,
     key_changes: keys,
+    ops: acts,
   })
 }
 
-/**
- * Writes the last state of each key that the ledger has in an earlier one. All processes hear of each change before it is
- * acknowledged, so the last version is the same for all, and whoever comes first writes it.
- */
-const putKeysBack = async ({ store: { keys }, clock, log, heard }: WentBackParts): Promise<number> => {
+type States = ReadonlyMap<KeyId, Key>
+
+/** The last state of each key that was heard of. All processes hear of each change before it is acknowledged. */
+const lastStates = ({ clock, heard }: WentBackParts): States => {
   const last = new Map<KeyId, Key>()
   for (const { value } of heard.all(clock.monotonicMs()))
     if ((last.get(value.id)?.version ?? 0) <= value.version) last.set(value.id, value)
+  return last
+}
+
+const tellMissing = (log: Log) => (key: KeyId) =>
+  log.error('a key that was made lately is lost with the former ledger', { key })
+
+/**
+ * Writes the states that the ledger lacks of keys that it has. The last version is the same for all processes, so whoever
+ * comes first writes it.
+ */
+const putKeysBack = async (
+  { store: { keys } }: WentBackParts,
+  states: States,
+  onMissing: (key: KeyId) => void = () => undefined,
+): Promise<{ readonly put: number; readonly missing: States }> => {
+  const missing = new Map<KeyId, Key>()
+  let put = 0
+  for (const [id, key] of states) {
+    const kept = await keys.key(id)
+    if (kept === undefined) {
+      missing.set(id, key)
+      onMissing(id)
+    } else if (kept.version < key.version && (await keys.putBack(key)) !== undefined) put++
+  }
+  return { put, missing }
+}
+
+/** Whether it was missing; one that collides with what is there was not. */
+const doneAgain = async ({ again }: Act): Promise<boolean> => {
+  try {
+    return await again()
+  } catch (error) {
+    if (error instanceof Violation) return false
+    throw error
+  }
+}
+
+/** Does again what this process made and the ledger lacks, in order, but no key that was revoked since. */
+const doAgain = async ({ clock, acts, log }: WentBackParts, states: States): Promise<number> => {
+  const isRevokedSince = (id: KeyId): boolean => {
+    const state = states.get(id)
+    return state !== undefined && isRevoked(state)
+  }
   let missing = 0
-  for (const key of last.values()) {
-    const kept = await keys.key(key.id)
-    if (kept === undefined)
-      log.error('a key that was made lately is lost with the former ledger', { key: key.id })
-    else if (kept.version < key.version && (await keys.putBack(key)) !== undefined) missing++
+  for (const { value: act } of acts.all(clock.monotonicMs())) {
+    if (act.keys.some(isRevokedSince)) continue
+    try {
+      if (await doneAgain(act)) missing++
+    } catch (error) {
+      if (error instanceof StoreFault) throw error
+      log.error('what was acknowledged is lost with the former ledger and cannot be done again', {
+        kind: act.what,
+        error: messageOf(error),
+      })
+    }
   }
   return missing
 }

@@ -6,8 +6,10 @@ import type { Assets } from '../assets/assets.ts'
 import { keepSweeping } from '../assets/keep-sweeping.ts'
 import { createBook } from '../book/book.ts'
 import type { Book } from '../book/contract.ts'
+import { Lately } from '../book/lately.ts'
 import type { Outbox } from '../book/outbox.ts'
 import { storeInTouch } from '../book/touch.ts'
+import type { Act } from '../book/went-back.ts'
 import type { Log } from '../core/log.ts'
 import { type Clock, systemClock } from '../core/time.ts'
 import type { Meters } from '../metrics/meters.ts'
@@ -35,6 +37,7 @@ import { openReceiptKeys } from './parts/receipt-keys.ts'
 import { keepAlerting } from './parts/wallet-alerts.ts'
 import { watchBooks } from './parts/watch-books.ts'
 import { watchHouse } from './parts/watch-house.ts'
+import { remembering } from './remember-acts.ts'
 
 type GatewaySetup = Pick<
   GatewayParts,
@@ -75,10 +78,13 @@ type RunningGateway = {
 
 /** Opens the parts; a book of its own is started, and waits until it knows the ledger. */
 export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => {
-  const { store, log, hash, clock = systemClock, random = Math.random, chores = false } = it
+  const { log, hash, clock = systemClock, random = Math.random, chores = false } = it
+  const acts = new Lately<Act>()
+  // A file loses nothing that it acknowledged.
+  const store = it.store.engine === 'sqlite' ? it.store : remembering(it.store, acts, clock)
   const newId: () => string = Bun.randomUUIDv7
   const instance = it.instance ?? `${process.pid}-${newId().slice(-12)}`
-  const book = it.book ?? (await startBook(it, { clock, instance, random }))
+  const book = it.book ?? (await startBook(it, { clock, instance, random, acts }))
   const inTouch = storeInTouch(store, book)
   const stripe = it.stripe && (await openStripe({ settings: it.stripe, store: inTouch.funding, log, newId }))
   const x402 = it.x402 && (await openX402({ store: inTouch, clock, log, hash, options: it.x402 }, it.rail))
@@ -136,7 +142,7 @@ export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => 
 
 const startBook = async (
   { store, log, watch, options, nudge, outbox }: GatewaySetup,
-  own: Pick<GatewayParts, 'clock' | 'instance' | 'random'>,
+  own: Pick<GatewayParts, 'clock' | 'instance' | 'random'> & { readonly acts: Lately<Act> },
 ): Promise<Book> => {
   const book = createBook({
     ...own,

@@ -21,7 +21,7 @@ export const ownMetrics = (gateway: Gateway): Snapshot => {
   ])
 }
 
-const ofBook = ({ book, memory, watch: { books } }: Gateway): readonly Reading[] => {
+const ofBook = ({ book, memory, watch: { books, standby } }: Gateway): readonly Reading[] => {
   const health = book.health()
   const { count, room, held } = book.leased()
   const jobs = heldByJobs(memory.jobs)
@@ -38,6 +38,7 @@ const ofBook = ({ book, memory, watch: { books } }: Gateway): readonly Reading[]
     ['held', held + jobs.held],
     ['journal', health.journal],
     ...(books === undefined ? [] : [['booksOk', Number(books.trouble() === undefined)] as const]),
+    ...(standby === undefined ? [] : [['standbyOk', Number(standby.trouble() === undefined)] as const]),
   ]
 }
 

@@ -144,7 +144,7 @@ export const countedFamilies = {
   outages: counter('ledger_outages', 'How often the ledger did not answer until new calls were refused.'),
   putBack: counter(
     'ledger_put_back',
-    'Charges and changes of keys that the ledger had acknowledged, lost in a failover, and got back.',
+    'Charges, changes of keys and acts of people that the ledger had acknowledged, lost in a failover, and got back.',
   ),
   commitFailures: counter('commit_failures', 'Commits that failed and were sent again.'),
   loop: histogram('event_loop_delay_seconds', 'How late a timer of 100 ms was.', { bounds: LOOP }),
@@ -194,6 +194,9 @@ const readFamilies = {
     money: true,
   }),
   journal: gauge('journal_settlements', 'Charges that wait in the journal for the ledger.'),
+  standbyOk: gauge('standby_ok', '0 while the ledger has no synchronous standby though SYNC requires one.', {
+    together: 'least',
+  }),
   booksOk: gauge('books_ok', '0 while a law of the books does not hold.', { together: 'least' }),
   vendorKeys: gauge('vendor_keys', 'Keys of the house at a vendor.', {
     labels: ['vendor'],

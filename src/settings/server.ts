@@ -34,6 +34,13 @@ export const serverSettings = {
     meaning:
       'The address of the ledger. That of PostgreSQL may name several hosts, and takes parameters for TLS and time-outs: postgres.md.',
   },
+  sync: {
+    name: 'SYNC',
+    is: oneOf('any', 'require'),
+    fallback: 'any',
+    meaning:
+      'With `require` a PostgreSQL without a synchronous standby is refused at the start; that it is lost later is told in the log, the status and the metrics. With `any` an acknowledged charge may be lost with the primary, and each process puts back what it remembers: postgres.md.',
+  },
   journal: {
     name: 'JOURNAL',
     is: pathOrOff(),

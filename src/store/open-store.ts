@@ -28,6 +28,7 @@ import { hasLedger, Misfit, migrate } from './engine/migrate.ts'
 import { openEngine, type StoreAddress } from './engine/open-engine.ts'
 import { type Planned, planMigrations } from './engine/plan.ts'
 import { readSettingIn, settingIn, writeSettingIn } from './engine/setting.ts'
+import { isSynchronous } from './engine/synchronous.ts'
 import { exportStore } from './exports/export-store.ts'
 import { ChangedSince, Overdrawn, ReplayConflict, StoreFault, TooLarge } from './faults.ts'
 import { checkoutStore } from './funding/checkout-store.ts'
@@ -124,6 +125,7 @@ const storeOn = (engine: Engine): Store => ({
     readSetting: (name: string) => readSettingIn(engine, name),
     writeSetting: (name: string, value: string) => writeSettingIn(engine, name, value),
     clock: () => clocksOf(engine),
+    synchronous: () => isSynchronous(engine),
     ping: async () => {
       await once(engine, 'control', statement('select 1 as one'))
     },

@@ -73,6 +73,8 @@ export type Store = Ports & {
   writeSetting(name: string, value: string): Promise<void>
   /** The database's clock, and the latest moment that it is known to have shown before. */
   clock(): Promise<{ readonly now: Instant; readonly before: Instant }>
+  /** Whether what is acknowledged is on a second machine by then; see SYNC. */
+  synchronous(): Promise<boolean>
   /** A trivial round trip, for /api/status. */
   ping(): Promise<void>
   close(): Promise<void>

@@ -93,6 +93,10 @@ export const readConfig = (given: Environment, file?: ConfigFile): Config => {
     stripe: () => stripeOf(set.stripe),
     people: () => consoleConfigOf(set.console, set.assets),
     database: () => checkDatabase(server.databaseUrl),
+    sync: () => {
+      if (server.sync === 'require' && local)
+        bad('SYNC=require needs PostgreSQL with a synchronous standby: SQLite has none')
+    },
     workers: () => {
       if (server.workers > 1 && local)
         bad('WORKERS above 1 needs PostgreSQL: set DATABASE_URL=postgres://… or leave one process on SQLite')

@@ -29,7 +29,7 @@ import { logTo } from './log-to.ts'
 import { readyToAsk, warnOfFiles } from './open-files.ts'
 import { newReloading } from './reload.ts'
 import { keepOnce, onceFile, whyNotKept } from './shown-once.ts'
-import { startExport, startWatch, tracesOf, watchedBy } from './watch.ts'
+import { standbyFor, startExport, startWatch, tracesOf, watchedBy } from './watch.ts'
 
 /**
  * What comes so soon after the first signal is the same one again: Ctrl-C signals all processes of a terminal, and npm, or
@@ -75,13 +75,14 @@ export const serve = async (
     setupOf,
   })
   const traces = await tracesOf(config, log)
+  const standby = await standbyFor(config, store, log)
   const exporting = await startExport(config, store, log)
   const { gateway, present, changeOffering, stopChores } = await openGateway({
     store,
     hash,
     log,
     offering: { ...opened, setup: setupOf(config) },
-    watch: { ...watchedBy(config, hash, shared), traces, exporting },
+    watch: { ...watchedBy(config, hash, shared), traces, exporting, standby },
     options: config.gateway,
     console: config.console,
     nudge: await openNudge(),
@@ -109,6 +110,7 @@ export const serve = async (
     })
     stopReloading()
     exporting?.stop()
+    standby?.stop()
     stopCollecting()
     server.goAway()
     // From here on new calls are refused; running ones end normally, and their leases are given back.

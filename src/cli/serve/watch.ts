@@ -9,6 +9,7 @@ import { systemClock } from '../../core/time.ts'
 import { keepExporting } from '../../export/keep-exporting.ts'
 import { sinkOf } from '../../export/sinks.ts'
 import type { MetricsAccess, Present } from '../../gateway/parts/gateway.ts'
+import { type StandbyWatch, watchStandby } from '../../gateway/parts/watch-standby.ts'
 import { ownMetrics } from '../../gateway/read-metrics.ts'
 import { listenForMetrics } from '../../http/listen/listen-metrics.ts'
 import { type Meters, newMeters } from '../../metrics/meters.ts'
@@ -51,6 +52,19 @@ export const startExport = async ({ exporting }: Config, { exports: store }: Sto
         log,
         everyMs: exporting.everyMs,
       })
+}
+
+/** Begins to watch the ledger's standby if the settings require one. Throws if there is none now. */
+export const standbyFor = async (
+  { sync }: Config,
+  store: Store,
+  log: Log,
+): Promise<StandbyWatch | undefined> => {
+  if (sync !== 'require') return undefined
+  if (await store.synchronous()) return watchStandby({ store, clock: systemClock, log })
+  throw new Error(
+    'SYNC=require, and the ledger has no synchronous standby: set synchronous_standby_names there (Patroni: synchronous_mode) and see that one is connected, or set SYNC=any',
+  )
 }
 
 type OpenTraces = Awaited<ReturnType<typeof openTraces>>

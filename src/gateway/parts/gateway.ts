@@ -38,6 +38,7 @@ import { newRepeats, type Repeats } from './repeats.ts'
 import type { Traces } from './spans.ts'
 import type { BooksWatch } from './watch-books.ts'
 import type { HouseWatch } from './watch-house.ts'
+import type { StandbyWatch } from './watch-standby.ts'
 
 /** What the operator set for answering calls: the parsed rows of src/settings/calls.ts. */
 export type GatewayOptions = CallSettings
@@ -166,6 +167,8 @@ export type Watch = {
   readonly exporting?: Exporting | undefined
   /** The running check of the books, if this server does it. */
   readonly books?: BooksWatch | undefined
+  /** The running check of the ledger's standby, if there must be one. */
+  readonly standby?: StandbyWatch | undefined
   /** What trials got and when a backup was made, if this server looks. */
   readonly house?: HouseWatch | undefined
 }
