@@ -93,6 +93,22 @@ export const seedConsole = async (it: ListeningConsole): Promise<{ tenant: strin
   // The first request has summed the past, in which there was nothing then.
   await it.store.reports.forgetRollUps()
   await it.store.reports.rollUp()
+  const party = {
+    name: 'Harbour Reselling Ltd',
+    address: '12 Quay Street\nBristol',
+    email: 'billing@harbour.example',
+  }
+  const terms = {
+    currency: 'EUR',
+    usd_rate: '0.92',
+    terms_days: 14,
+    taxes: [{ name: 'VAT', percent: 20 }],
+    prefix: 'HR-',
+  }
+  await ada.ask('PUT', '/biller', { ...party, ...terms })
+  // Of the days before this month, of which there are some on most days.
+  const before = new Date(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth() - 1, 1))
+  await ada.ask('POST', '/bills', { month: before.toISOString().slice(0, 7) })
   return { tenant, link: new URL(link).pathname.slice('/console'.length) + new URL(link).hash }
 }
 

@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
+import { extractText, getDocumentProxy } from 'unpdf'
 import { postgresForTests, type TestDatabase } from '../postgres.ts'
 import { chat, jsonOf, pausedStream, streamEvents } from '../server/harness.ts'
 import { until } from '../until.ts'
@@ -128,14 +129,22 @@ test('a price, a statement to print, and a link by which the tenant sees its own
   const statement = await jsonOf(await owner.ask('GET', `/statement?month=${month}`))
   const seven = statement.tenants.find((one: { label: string }) => one.label === 'Tenant 7')
   expect(Number(seven.total.billed_usd)).toBeCloseTo(Number(seven.total.cost_usd) * 1.25, 8)
+  // In cents, as money is paid; the files have every digit.
+  const payable = Number(seven.total.billed_usd).toFixed(2)
   const shown = (await sheet.getByRole('row').last().textContent()) ?? ''
-  expect(shown).toContain(seven.total.billed_usd)
+  expect(shown).toEndWith(payable)
   // Printed, there is only the sheet, without our price, the margin or the frame.
   await page.emulateMedia({ media: 'print' })
   expect(await sheet.isVisible()).toBe(true)
   for (const hidden of ['You pay us', 'Your margin'])
     expect(await page.getByText(hidden).first().isVisible()).toBe(false)
   expect(await page.getByRole('navigation').isVisible()).toBe(false)
+  // As many pages as sheets, and no blank one.
+  const printed = await getDocumentProxy(new Uint8Array(await page.pdf({ preferCSSPageSize: true })))
+  const { text } = await extractText(printed)
+  expect(text.map((one) => one.match(/Whole month|So far/g)?.length)).toEqual(
+    Array(statement.tenants.length).fill(1),
+  )
   await page.emulateMedia({ media: 'screen' })
   await page.goto(`${it.address}/console/tenants/${seven.id}`)
   await page.getByRole('button', { name: 'Make a link' }).click()
@@ -145,7 +154,7 @@ test('a price, a statement to print, and a link by which the tenant sees its own
   await tenant.page.goto(link)
   await tenant.page.getByRole('heading', { name: 'Use of Tenant 7' }).waitFor()
   const seen = (await tenant.page.locator('main').textContent()) ?? ''
-  expect(seen).toContain(seven.total.billed_usd)
+  expect(seen).toContain(payable)
   for (const hidden of [seven.total.cost_usd, 'margin', 'Tenant 8']) expect(seen).not.toContain(hidden)
   // The link opens no other page: those are for people who sign in.
   await tenant.page.goto(`${it.address}/console/tenants`)
@@ -184,3 +193,39 @@ const completion = {
   choices: [{ index: 0, message: { role: 'assistant', content: 'hello' }, finish_reason: 'stop' }],
   usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
 }
+
+test('tenants are sorted, and several are given limits and suspended at once', async () => {
+  const { page, errors } = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+  await it.enter(page, 'reseller@example.com', 'owner')
+  await page.goto(`${it.address}/console/tenants`)
+  const names = async () =>
+    (await page.getByRole('table').locator('tbody tr td:nth-child(2) a').allTextContents()).map((name) =>
+      name.trim(),
+    )
+  await page.getByRole('button', { name: 'Tenant', exact: true }).click()
+  await page
+    .getByRole('columnheader', { name: 'Tenant' })
+    .and(page.locator('[aria-sort=ascending]'))
+    .waitFor()
+  const sorted = await names()
+  expect(sorted.length).toBeGreaterThanOrEqual(20)
+  expect(sorted).toEqual(sorted.toSorted((a, b) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1)))
+  for (const label of ['Tenant 2', 'Tenant 3'])
+    await page.getByRole('checkbox', { name: `Choose ${label}`, exact: true }).check()
+  await page.getByRole('button', { name: 'Set limits' }).click()
+  await page.getByLabel('Monthly cap in USD').fill('33')
+  await page.getByLabel('Calls per minute').fill('7')
+  await page.getByRole('button', { name: 'Set for 2' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await page.getByRole('button', { name: 'Suspend all' }).click()
+  await page.getByRole('button', { name: 'Suspend tenants' }).click()
+  await page.getByText('2 of 2 suspended on every process').waitFor()
+  const owner = await it.visit('owner@example.com', 'owner')
+  const { data } = await jsonOf(await owner.ask('GET', '/keys?which=tenants&limit=1000'))
+  const changed = data.filter(({ rpm_limit: rpm }: { rpm_limit: number | null }) => rpm === 7)
+  expect(changed.map(({ label }: { label: string }) => label).toSorted()).toEqual(['Tenant 2', 'Tenant 3'])
+  for (const one of changed) expect(one).toMatchObject({ monthly_cap_usd: '33', status: 'disabled' })
+  await page.getByRole('button', { name: 'Resume all' }).click()
+  await page.getByText('2 of 2 resumed on every process').waitFor()
+  expect(errors).toEqual([])
+})

@@ -3,7 +3,7 @@ import { nanoFromDecimal } from '../../src/core/money.ts'
 import { followingClock } from '../following-clock.ts'
 import { chat, completion, jsonOf } from '../server/harness.ts'
 import type { TestEngine } from '../store/engines.ts'
-import { startConsoleOn, type Visitor } from './rig.ts'
+import { startConsoleOn, type TestConsole, type Visitor } from './rig.ts'
 
 export const PROFILE = {
   name: 'Größe & Söhne GmbH',
@@ -23,18 +23,24 @@ export const PROFILE = {
 export const LOGO =
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=='
 
-export type Tenant = { readonly id: string; readonly key: string; readonly label: string }
+type Tenant = { readonly id: string; readonly key: string; readonly label: string }
 
 type Setup = Parameters<typeof startConsoleOn>[1]
 
-/** `many` tenants, with what each was charged in nano-USD, by label. */
-export const startReseller = async (engine: TestEngine, many: number, setup: Setup = {}) => {
+/** The ledger's clock, which stands in October until it is moved on. People sign in by the real one. */
+export const october = () => {
   const state = { at: Date.parse('2026-10-30T22:10:00Z') }
   const now = () => state.at
-  // People sign in by the real clock, so processes have that; the ledger has this one.
-  const clock = followingClock(now)
-  const it = await startConsoleOn(engine, { ...setup, now, clock })
-  const owner: Visitor = await it.visit('owner@example.com', 'owner')
+  return {
+    setup: { now, clock: followingClock(now) },
+    november: () => {
+      state.at = Date.parse('2026-11-02T09:00:00Z')
+    },
+  }
+}
+
+/** Makes `many` tenants that call; returns them with what each was charged in nano-USD, by label. */
+export const seedTenants = async (it: TestConsole, owner: Visitor, many: number) => {
   const list = Array.from({ length: many }, (_, at) => ({
     label: `Tenant ${at + 1}`,
     reference: `C-${at + 1}`,
@@ -52,20 +58,16 @@ export const startReseller = async (engine: TestEngine, many: number, setup: Set
   }
   const charged = new Map<string, bigint>()
   for (const [at, tenant] of tenants.entries())
-    charged.set(tenant.label, (await call(tenant, at + 1)) + (await call(tenant, 50 - at)))
-  const margin = { margin_percent: 20, from_month: '2026-10' }
-  if ((await owner.ask('PUT', '/tenants/price', margin)).status !== 200) throw new Error('no margin')
-  return {
-    ...it,
-    now,
-    clock,
-    state,
-    owner,
-    tenants,
-    charged,
-    call,
-    november: () => (state.at = Date.parse('2026-11-02T09:00:00Z')),
-  }
+    charged.set(tenant.label, (await call(tenant, at + 1)) + (await call(tenant, 50 - 2 * at)))
+  await value(owner.ask('PUT', '/tenants/price', { margin_percent: 20, from_month: '2026-10' }))
+  return { tenants, charged }
+}
+
+export const startReseller = async (engine: TestEngine, many: number, setup: Setup = {}) => {
+  const time = october()
+  const it = await startConsoleOn(engine, { ...setup, ...time.setup })
+  const owner: Visitor = await it.visit('owner@example.com', 'owner')
+  return { ...it, ...time.setup, november: time.november, owner, ...(await seedTenants(it, owner, many)) }
 }
 
 export type Reseller = Awaited<ReturnType<typeof startReseller>>

@@ -81,11 +81,9 @@ const list: Doing = async (database, _none, options) => {
 }
 
 const profile: Doing = (database, none, options) =>
-  (options.file === undefined ? doing(billerGet, '', tellAll) : doing(billerPut, '', tellAll))(
-    database,
-    none,
-    options,
-  )
+  (options.file === undefined
+    ? doing(billerGet, '', ({ profile: shown }) => tellAll(shown))
+    : doing(billerPut, '', tellAll))(database, none, options)
 
 const commands: readonly (readonly [name: string, about: string, options: string, does: Doing])[] = [
   ['profile', 'show who bills, or set it from a JSON file', 'file', profile],

@@ -87,6 +87,10 @@ const tree = base.addChildren([
       lazyRouteComponent(() => import('./pages/statement.tsx'), 'Statement'),
     ),
     below(
+      '/bills',
+      lazyRouteComponent(() => import('./pages/bills.tsx'), 'Bills'),
+    ),
+    below(
       '/wallet',
       lazyRouteComponent(() => import('./pages/wallet.tsx'), 'Wallet'),
     ),

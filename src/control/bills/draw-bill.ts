@@ -2,6 +2,7 @@
  * An invoice or credit note as a PDF: A4, in letters of all European languages, with nothing fetched. The same bill gives
  * the same bytes, because all that a PDF says of its making is when the bill was closed.
  */
+/// <reference path="./fonts.d.ts" />
 
 import plain from '@expo-google-fonts/inter/400Regular/Inter_400Regular.ttf' with { type: 'file' }
 import bold from '@expo-google-fonts/inter/600SemiBold/Inter_600SemiBold.ttf' with { type: 'file' }

@@ -89,7 +89,10 @@ export const billMail = act({
     if (control.console?.smtp === undefined)
       throw refuse('not_ready', 'The server sends no mail: its operator sets SMTP_URL first.')
     if (address === undefined)
-      throw refuse('not_ready', "The tenant has no e-mail address for invoices: set one, or give 'to'.")
+      throw refuse(
+        'not_ready',
+        "The tenant has no e-mail address for invoices: give it one, or name another as 'to'.",
+      )
     const { name, base64, type } = await pdfOf(acting, bill)
     const { email: replyTo } = bill.document.seller
     const sent = await sendLetter(control, {

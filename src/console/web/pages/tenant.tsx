@@ -9,6 +9,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { countText } from '../parts/format.ts'
 import { KeyTable } from '../parts/keys/key-table.tsx'
 import { AllCalls, CallTable } from '../parts/money/call-table.tsx'
+import { TenantBilling } from '../parts/money/party-fields.tsx'
 import { PriceForm } from '../parts/money/price-form.tsx'
 import { Code, Copy, Empty, Failed, Figure, Money, PageHead, Panel, When } from '../parts/ui.tsx'
 import { Unread, UnreadPage } from '../parts/unread.tsx'
@@ -155,6 +156,8 @@ export const TenantPage = () => {
   const { id = '' } = useParams({ strict: false })
   const mayChange = useMay('tenants')
   const { data: tenant, error } = useQuery(showing('GET /tenants/:tenant', { tenant: id }, 5_000))
+  const { data: billed } = useQuery(showing('GET /tenants/:tenant/billing', { tenant: id }))
+  const mayBill = useMay('invoices')
   if (tenant === undefined) return <UnreadPage error={error} />
   return (
     <>
@@ -171,6 +174,9 @@ export const TenantPage = () => {
       >
         <Button component={Link} variant="default" to="/statement" search={{ tenant: tenant.id } as never}>
           Statement
+        </Button>
+        <Button component={Link} variant="default" to="/bills" search={{ tenant: tenant.id } as never}>
+          Invoices
         </Button>
         {mayChange && tenant.keys.length > 0 && <Suspension tenant={tenant} />}
       </PageHead>
@@ -191,6 +197,7 @@ export const TenantPage = () => {
             <Links tenant={tenant} />
           </SimpleGrid>
         )}
+        {mayBill && billed !== undefined && <TenantBilling tenant={tenant.id} billing={billed.billing} />}
         <Panel title="Newest calls" action={<AllCalls of={{ tenant: tenant.id }} />}>
           <CallTable asked={{ tenant: tenant.id }} live />
         </Panel>

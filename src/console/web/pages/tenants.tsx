@@ -208,6 +208,9 @@ export const Tenants = () => {
         <Button component={Link} variant="default" to="/statement">
           Statements
         </Button>
+        <Button component={Link} variant="default" to="/bills">
+          Invoices
+        </Button>
         {mayChange && (
           <>
             <Button variant="default" onClick={() => show({ new: 'price' })}>
@@ -229,6 +232,8 @@ export const Tenants = () => {
         <Panel>
           <KeyList
             which="tenants"
+            acts={mayChange}
+            sorting={{ by: query.sort, sort: (sort) => show({ sort }) }}
             search={search}
             after={query.after}
             onPage={(after) => show({ after })}

@@ -2,15 +2,16 @@
  * What a tenant sees through its own link: its use, at the reseller's prices, and nothing else. The secret is after the
  * #.
  */
-import { Box, Button, Card, Group, NativeSelect, SimpleGrid, Stack, Text, Title } from '@mantine/core'
+import { Box, Button, Card, Group, Image, NativeSelect, SimpleGrid, Stack, Text, Title } from '@mantine/core'
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Written } from '../../../control/face.ts'
 import type { useOfTenant } from '../../../control/tenants/statements.ts'
 import { askBy, queryOf, textBy } from '../parts/api.ts'
 import { StackedBars } from '../parts/chart.tsx'
-import { download } from '../parts/csv.ts'
+import { download, downloadFile, logoAddress } from '../parts/csv.ts'
 import { countText } from '../parts/format.ts'
+import { type BillCells, BillRows } from '../parts/money/bill-table.tsx'
 import { StatementSheet } from '../parts/money/statement-sheet.tsx'
 import { daysOf, monthChoice, monthText } from '../parts/months.ts'
 import { Failed, Figure, Loading, Money, Panel, State } from '../parts/ui.tsx'
@@ -41,7 +42,7 @@ const Figures = ({ use }: { use: TenantUseShown }) => (
   </SimpleGrid>
 )
 
-const Shown = ({ use }: { use: TenantUseShown }) => (
+const Shown = ({ use, seller = use.organisation }: { use: TenantUseShown; seller?: string | undefined }) => (
   <Stack gap="md">
     <Figures use={use} />
     <div className="no-print">
@@ -55,9 +56,66 @@ const Shown = ({ use }: { use: TenantUseShown }) => (
       </Panel>
     </div>
     <Card withBorder padding="lg" radius="md" className="paper">
-      <StatementSheet sheet={{ ...use, from: use.organisation }} />
+      <StatementSheet sheet={{ ...use, from: seller }} />
     </Card>
   </Stack>
+)
+
+type OwnBills = {
+  readonly seller: { readonly name: string; readonly logo: string | null } | null
+  readonly data: readonly BillCells[]
+}
+
+const OwnInvoices = ({ secret, rows }: { secret: string; rows: readonly BillCells[] }) => {
+  const pdf = useMutation({
+    mutationFn: async (id: string) =>
+      downloadFile(await askBy<Parameters<typeof downloadFile>[0]>(secret, `/use/bills/${id}/pdf`)),
+  })
+  return (
+    <div className="no-print">
+      <Panel title="Your invoices">
+        <Failed error={pdf.error} />
+        <BillRows
+          rows={rows}
+          acts={({ id, number }) => (
+            <Button
+              size="compact-sm"
+              variant="default"
+              onClick={() => pdf.mutate(id)}
+              aria-label={`PDF of ${number}`}
+            >
+              PDF
+            </Button>
+          )}
+        />
+      </Panel>
+    </div>
+  )
+}
+
+/** Whose page it is, under the logo of who bills. */
+const Head = ({ use, seller }: { use: TenantUseShown | undefined; seller: OwnBills['seller'] }) => (
+  <Box>
+    {seller?.logo != null && (
+      <Image
+        src={logoAddress(seller.logo)}
+        alt={seller.name}
+        h={44}
+        w="auto"
+        maw={200}
+        fit="contain"
+        mb="sm"
+      />
+    )}
+    <Title order={1} size="h2">
+      {use === undefined ? 'Your use' : `Use of ${use.label}`}
+    </Title>
+    {use !== undefined && (
+      <Text size="sm" c="dimmed">
+        Billed by {seller?.name ?? use.organisation}. You can look at your own use here, and change nothing.
+      </Text>
+    )}
+  </Box>
 )
 
 export const Use = () => {
@@ -69,6 +127,11 @@ export const Use = () => {
     queryFn: () => askBy<TenantUseShown>(secret, `/use${query}`),
     placeholderData: keepPreviousData,
   })
+  const { data: billed } = useQuery({
+    queryKey: ['use', secret, 'bills'],
+    queryFn: () => askBy<OwnBills>(secret, '/use/bills'),
+  })
+  const seller = billed?.seller ?? null
   const csv = useMutation({
     mutationFn: () => textBy(secret, `/use.csv${query}`),
     onSuccess: (text) => download(`use-${data?.month ?? ''}.csv`, text),
@@ -76,16 +139,7 @@ export const Use = () => {
   return (
     <Box component="main" maw={980} mx="auto" p="lg">
       <Group justify="space-between" align="flex-start" mb="lg" gap="sm" className="no-print">
-        <Box>
-          <Title order={1} size="h2">
-            {data === undefined ? 'Your use' : `Use of ${data.label}`}
-          </Title>
-          {data !== undefined && (
-            <Text size="sm" c="dimmed">
-              Billed by {data.organisation}. You can look at your own use here, and change nothing.
-            </Text>
-          )}
-        </Box>
+        <Head use={data} seller={seller} />
         {data !== undefined && (
           <Group gap="xs">
             <NativeSelect
@@ -102,7 +156,16 @@ export const Use = () => {
         )}
       </Group>
       <Failed error={error ?? csv.error} />
-      {data === undefined ? error === null && <Loading rows={6} /> : <Shown use={data} />}
+      {data === undefined ? (
+        error === null && <Loading rows={6} />
+      ) : (
+        <Shown use={data} seller={seller?.name} />
+      )}
+      {billed !== undefined && billed.data.length > 0 && (
+        <Box mt="md">
+          <OwnInvoices secret={secret} rows={billed.data} />
+        </Box>
+      )}
     </Box>
   )
 }

@@ -1,5 +1,7 @@
 /** Amounts, counts and times as people read them. Amounts arrive as exact decimal texts and stay texts. */
 
+import { inDecimals, inUnits } from '../../../tenancy/bill-sums.ts'
+
 /** The amount with as many digits as matter: to the cent from a dollar on, else its first four digits. */
 export const shortUsd = (usd: string): string => {
   const negative = usd.startsWith('-')
@@ -15,13 +17,20 @@ export const shortUsd = (usd: string): string => {
     .padEnd(2, '0')}`
 }
 
-/** Exact amounts for a column: with as many decimals as the longest of them, at least two. */
-export const evenUsd = (amounts: readonly string[]): readonly string[] => {
-  const places = Math.max(2, ...amounts.map((usd) => usd.split('.')[1]?.length ?? 0))
-  return amounts.map((usd) => {
-    const [before = '0', fraction = ''] = usd.replace('-', '').split('.')
-    return `${usd.startsWith('-') ? '−' : ''}${Number(before).toLocaleString('en-US')}.${fraction.padEnd(places, '0')}`
+const CENT = 10_000_000n
+
+/** Amounts of a column with their total, in cents and by the rule of invoices: they add up as they are shown. */
+export const payableUsd = (amounts: readonly string[]) => {
+  const exact = amounts.map((usd) => {
+    const [, minus = '', before = '0', fraction = ''] = /^(-?)(\d+)(?:\.(\d+))?$/.exec(usd) ?? []
+    return BigInt(`${minus}${before}${fraction.padEnd(9, '0')}`)
   })
+  const cents = inUnits(exact, CENT)
+  const text = (units: bigint) =>
+    inDecimals(units, 2)
+      .replace('-', '−')
+      .replace(/\B(?=(\d{3})+\.)/g, ',')
+  return { lines: cents.map(text), total: text(cents.reduce((sum, one) => sum + one, 0n)) }
 }
 
 const whole = new Intl.NumberFormat('en-US')

@@ -55,6 +55,8 @@ const states: Readonly<Record<string, readonly [string, string]>> = {
   open: ['var(--warn)', 'Open'],
   past_due: ['var(--bad)', 'Past due'],
   paid: ['var(--good)', 'Paid'],
+  credited: ['var(--off)', 'Taken back'],
+  credit_note: ['var(--off)', 'Credit note'],
   nothing_due: ['var(--off)', 'Nothing due'],
   valid: ['var(--good)', 'Valid'],
   queued: ['var(--off)', 'Queued'],

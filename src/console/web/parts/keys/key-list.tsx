@@ -1,12 +1,14 @@
 /** Keys, or tenants, that a search finds, page by page. */
 import { Button, Group } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import type { ReactNode } from 'react'
+import { type ReactNode, useState } from 'react'
 import { showing } from '../api.ts'
 import { Unread } from '../unread.tsx'
-import { KeyTable } from './key-table.tsx'
+import { KeyTable, type Sorting } from './key-table.tsx'
+import { TenantActs } from './tenant-acts.tsx'
 
-const PAGE = 100
+/** Tenants are sorted in the page, so that it has as many as a list gives at once. */
+const PAGE = { own: 100, tenants: 1_000 } as const
 
 export const KeyList = ({
   which,
@@ -14,6 +16,8 @@ export const KeyList = ({
   after,
   onPage,
   empty,
+  sorting,
+  acts = false,
 }: {
   which: 'own' | 'tenants'
   search: string
@@ -21,16 +25,31 @@ export const KeyList = ({
   after: string | undefined
   onPage: (after: string | undefined) => void
   empty: ReactNode
+  sorting?: Sorting
+  /** Whether rows are chosen, for what is done to several tenants at once. */
+  acts?: boolean
 }) => {
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const { data, error } = useQuery({
-    ...showing('GET /keys', { which, search, after, limit: PAGE }, 5_000),
+    ...showing('GET /keys', { which, search, after, limit: PAGE[which] }, 5_000),
     placeholderData: keepPreviousData,
   })
   if (error !== null || data === undefined) return <Unread error={error} />
   if (data.data.length === 0) return empty
+  const choose = (ids: readonly string[], on: boolean) =>
+    setChosen((before) => (on ? before.union(new Set(ids)) : before.difference(new Set(ids))))
+  const picked = data.data
+    .filter(({ id }) => chosen.has(id))
+    .map(({ id, tenant }) => ({ id, tenant: tenant ?? id }))
   return (
     <>
-      <KeyTable rows={data.data} tenants={which === 'tenants'} />
+      {picked.length > 0 && <TenantActs rows={picked} onDone={() => setChosen(new Set())} />}
+      <KeyTable
+        rows={data.data}
+        tenants={which === 'tenants'}
+        sorting={sorting}
+        choice={acts ? { chosen, choose } : undefined}
+      />
       <Group justify="center" mt={data.has_more || after !== undefined ? 'md' : 0}>
         {after !== undefined && (
           <Button variant="default" size="xs" onClick={() => onPage(undefined)}>

@@ -1,6 +1,6 @@
-/** One tenant's month as a sheet of paper: the use, and its price. The amounts are exact, so they add up as shown. */
+/** One tenant's month as a sheet of paper: the use, and its price. The amounts are rounded to cents so that they add up as shown. */
 import { Box, Group, Table, Text, Title } from '@mantine/core'
-import { countText, evenUsd } from '../format.ts'
+import { countText, payableUsd } from '../format.ts'
 import { monthText } from '../months.ts'
 import { TableBox } from '../ui.tsx'
 
@@ -25,7 +25,7 @@ const Counts = ({ of }: { of: Counted }) =>
   ))
 
 const Lines = ({ sheet }: { sheet: Sheet }) => {
-  const amounts = evenUsd([...sheet.lines.map(({ billed_usd }) => billed_usd), sheet.total.billed_usd])
+  const { lines: amounts, total } = payableUsd(sheet.lines.map(({ billed_usd }) => billed_usd))
   return (
     <TableBox>
       <Table verticalSpacing={6} aria-label={`Statement of ${sheet.label}`}>
@@ -52,7 +52,7 @@ const Lines = ({ sheet }: { sheet: Sheet }) => {
             <Table.Th scope="row">Total</Table.Th>
             <Counts of={sheet.total} />
             <Table.Td className="right number" fw={700}>
-              {amounts.at(-1)}
+              {total}
             </Table.Td>
           </Table.Tr>
         </Table.Tfoot>

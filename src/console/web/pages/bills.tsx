@@ -1,0 +1,217 @@
+/** Invoices to tenants: who bills, months to close, and all that were written, as files too. The address describes the view. */
+import { Alert, Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
+import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { act, queries, type Shown, showing } from '../parts/api.ts'
+import { downloadFile } from '../parts/csv.ts'
+import { Dialog } from '../parts/dialog.tsx'
+import { DialogForm } from '../parts/dialog-form.tsx'
+import { BillTable } from '../parts/money/bill-table.tsx'
+import { BillerForm } from '../parts/money/biller-form.tsx'
+import { monthChoice, monthText, recentMonths } from '../parts/months.ts'
+import { Empty, Failed, PageHead, Panel } from '../parts/ui.tsx'
+import { Unread } from '../parts/unread.tsx'
+import { useMay } from '../parts/use-may.ts'
+import { type Query, useView } from '../parts/use-view.ts'
+
+type Closed = Shown<'POST /bills'>
+
+const toldOf = ({ month, data }: Closed): string => {
+  const many = (outcome: string) => data.filter((one) => one.outcome === outcome).length
+  return `${monthText(month)}: ${many('closed')} invoices written, ${many('was_closed')} were there, ${many('nothing_due')} tenants owe nothing.`
+}
+
+const CloseMonth = ({ onClosed }: { onClosed: (closed: Closed) => void }) => {
+  // The present month is never over.
+  const [month, setMonth] = useState(recentMonths()[1] ?? '')
+  const close = useMutation({
+    mutationFn: () => act('POST /bills', { month }),
+    onSuccess: async (closed) => {
+      onClosed(closed)
+      await queries.invalidateQueries()
+    },
+  })
+  return (
+    <DialogForm save={close} verb="Write invoices">
+      <Text size="sm">
+        Every tenant with use in the month gets an invoice under the next number. It stays as it is then,
+        whatever changes later. Those that are there already stay.
+      </Text>
+      <NativeSelect
+        label="Month"
+        data={monthChoice(recentMonths().slice(1))}
+        value={month}
+        onChange={(event) => setMonth(event.currentTarget.value)}
+      />
+    </DialogForm>
+  )
+}
+
+const FORMS = [
+  ['csv', 'CSV'],
+  ['datev', 'DATEV'],
+  ['quickbooks', 'QuickBooks'],
+] as const
+
+type Filters = Readonly<Record<'month' | 'status' | 'tenant', string | undefined>>
+
+const Files = ({ filters }: { filters: Filters }) => {
+  const file = useMutation({
+    mutationFn: async (form: string) => downloadFile(await act('GET /bills-file', { ...filters, form })),
+  })
+  return (
+    <>
+      <Text size="sm" c="dimmed">
+        For accounting:
+      </Text>
+      {FORMS.map(([form, name]) => (
+        <Button
+          key={form}
+          size="xs"
+          variant="default"
+          loading={file.isPending && file.variables === form}
+          onClick={() => file.mutate(form)}
+        >
+          {name}
+        </Button>
+      ))}
+      <Failed error={file.error} />
+    </>
+  )
+}
+
+const STATES = [
+  { value: '', label: 'All' },
+  { value: 'open', label: 'Open' },
+  { value: 'paid', label: 'Paid' },
+  { value: 'credited', label: 'Taken back' },
+]
+
+const List = ({
+  filters,
+  after,
+  bill,
+  onPage,
+  onOpen,
+}: {
+  bill: string | undefined
+  onOpen: (id: string | undefined) => void
+  filters: Filters
+  after: string | undefined
+  onPage: (after: string | undefined) => void
+}) => {
+  const { data, error } = useQuery({
+    ...showing('GET /bills', { ...filters, after, limit: 100 }),
+    placeholderData: keepPreviousData,
+  })
+  if (data === undefined) return <Unread error={error} />
+  if (data.data.length === 0)
+    return <Empty title="No invoices">Close a month that is over, and each tenant with use gets one.</Empty>
+  return (
+    <>
+      <BillTable rows={data.data} open={bill} onOpen={onOpen} />
+      <Group justify="center" mt="md">
+        {after !== undefined && (
+          <Button variant="default" size="xs" onClick={() => onPage(undefined)}>
+            Newest
+          </Button>
+        )}
+        {data.has_more && (
+          <Button variant="default" size="xs" onClick={() => onPage(data.data.at(-1)?.id)}>
+            Older
+          </Button>
+        )}
+      </Group>
+    </>
+  )
+}
+
+/** Which bills are shown, and those as files. */
+const Choices = ({ filters, show }: { filters: Filters; show: (change: Query) => void }) => {
+  const { month, status, tenant } = filters
+  return (
+    <Group gap="xs">
+      <NativeSelect
+        aria-label="Month"
+        data={[{ value: '', label: 'All months' }, ...monthChoice(recentMonths())]}
+        value={month ?? ''}
+        onChange={(event) => show({ month: event.currentTarget.value, after: undefined })}
+      />
+      <NativeSelect
+        aria-label="Status"
+        data={STATES}
+        value={status ?? ''}
+        onChange={(event) => show({ status: event.currentTarget.value, after: undefined })}
+      />
+      {tenant !== undefined && (
+        <Button variant="default" onClick={() => show({ tenant: undefined, after: undefined })}>
+          Of one tenant; show all
+        </Button>
+      )}
+      <Files filters={filters} />
+    </Group>
+  )
+}
+
+export const Bills = () => {
+  const { query, show } = useView('/bills')
+  const mayChange = useMay('invoices')
+  const [closed, setClosed] = useState<Closed>()
+  const { data: biller, error } = useQuery(showing('GET /biller'))
+  const { month, status, tenant, after, open } = query
+  const filters = { month, status, tenant }
+  const done = () => show({ open: undefined })
+  return (
+    <>
+      <PageHead
+        title="Invoices"
+        about="What you bill your tenants. They are yours: your wallet and our prices have no part in them."
+      >
+        {mayChange && biller !== undefined && (
+          <>
+            <Button variant="default" onClick={() => show({ open: 'biller' })}>
+              Who bills
+            </Button>
+            <Button disabled={biller.profile === null} onClick={() => show({ open: 'close' })}>
+              Close a month
+            </Button>
+          </>
+        )}
+      </PageHead>
+      <Failed error={error} />
+      <Stack>
+        {biller?.profile === null && (
+          <Alert color="yellow" variant="outline" className="failed">
+            Say who bills first: your name, address, currency and taxes stand on each invoice.
+          </Alert>
+        )}
+        {closed !== undefined && (
+          <Text size="sm" role="status">
+            {toldOf(closed)}
+          </Text>
+        )}
+        <Choices filters={filters} show={show} />
+        <Panel>
+          <List
+            filters={filters}
+            after={after}
+            bill={query.bill}
+            onPage={(next) => show({ after: next })}
+            onOpen={(id) => show({ bill: id })}
+          />
+        </Panel>
+      </Stack>
+      <Dialog opened={open === 'biller' && biller !== undefined} onClose={done} title="Who bills" size="lg">
+        <BillerForm profile={biller?.profile ?? null} onDone={done} />
+      </Dialog>
+      <Dialog opened={open === 'close'} onClose={done} title="Close a month">
+        <CloseMonth
+          onClosed={(made) => {
+            setClosed(made)
+            done()
+          }}
+        />
+      </Dialog>
+    </>
+  )
+}

@@ -1,0 +1,116 @@
+/** What is done to several tenants at once: suspended, resumed, given limits. One after the other, and told how far it came. */
+import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { act, queries } from '../api.ts'
+import { Confirm } from '../confirm.tsx'
+import { Dialog } from '../dialog.tsx'
+import { DialogForm } from '../dialog-form.tsx'
+import { AMOUNT_HINT, typedUsd } from '../format.ts'
+import { Failed } from '../ui.tsx'
+
+type Chosen = { readonly id: string; readonly tenant: string }
+
+/** An empty field changes nothing; `none` removes the limit. Undefined if it cannot be read. */
+const capOf = (text: string): object | undefined => {
+  if (text.trim() === 'none') return { monthly_cap_usd: null }
+  const cap = typedUsd(text)
+  return cap === null ? undefined : cap === undefined ? {} : { monthly_cap_usd: cap }
+}
+const rateOf = (text: string): object | undefined => {
+  const plain = text.trim()
+  if (plain === 'none') return { rpm_limit: null }
+  return plain === '' ? {} : /^[1-9]\d{0,8}$/.test(plain) ? { rpm_limit: Number(plain) } : undefined
+}
+
+const Limits = ({ rows, onDone }: { rows: readonly Chosen[]; onDone: () => void }) => {
+  const [cap, setCap] = useState('')
+  const [rate, setRate] = useState('')
+  const [monthly, perMinute] = [capOf(cap), rateOf(rate)]
+  const body = { ...monthly, ...perMinute }
+  const save = useMutation({
+    mutationFn: async () => {
+      for (const { id } of rows) await act('PUT /keys/:key', { key: id, ...body })
+    },
+    onSuccess: onDone,
+    onSettled: () => queries.invalidateQueries(),
+  })
+  const ready = monthly !== undefined && perMinute !== undefined && Object.keys(body).length > 0
+  return (
+    <DialogForm save={save} verb={`Set for ${rows.length}`} ready={ready}>
+      <Text size="sm">An empty field changes nothing; “none” removes the limit.</Text>
+      <TextInput
+        label="Monthly cap in USD"
+        error={monthly === undefined ? AMOUNT_HINT : undefined}
+        value={cap}
+        onChange={(event) => setCap(event.currentTarget.value)}
+      />
+      <TextInput
+        label="Calls per minute"
+        error={perMinute === undefined ? 'A whole number such as 60' : undefined}
+        value={rate}
+        onChange={(event) => setRate(event.currentTarget.value)}
+      />
+    </DialogForm>
+  )
+}
+
+export const TenantActs = ({ rows, onDone }: { rows: readonly Chosen[]; onDone: () => void }) => {
+  const [asks, setAsks] = useState<'suspend' | 'limits'>()
+  const tenants = [...new Set(rows.map(({ tenant }) => tenant))]
+  const [done, setDone] = useState(0)
+  const suspend = useMutation({
+    mutationFn: async (suspended: boolean) => {
+      for (const [at, tenant] of tenants.entries()) {
+        await act('PUT /tenants/:tenant', { tenant, suspended })
+        setDone(at + 1)
+      }
+    },
+    onSuccess: () => setAsks(undefined),
+    onSettled: () => queries.invalidateQueries(),
+  })
+  return (
+    <Stack gap="xs" mb="sm">
+      <Group gap="xs">
+        <Text size="sm">{tenants.length} chosen</Text>
+        <Button size="xs" variant="default" onClick={() => setAsks('limits')}>
+          Set limits
+        </Button>
+        <Button size="xs" variant="default" className="danger" onClick={() => setAsks('suspend')}>
+          Suspend all
+        </Button>
+        <Button size="xs" variant="default" loading={suspend.isPending} onClick={() => suspend.mutate(false)}>
+          Resume all
+        </Button>
+        <Button size="xs" variant="subtle" onClick={onDone}>
+          Choose none
+        </Button>
+      </Group>
+      <Text size="sm" role="status">
+        {suspend.data === undefined && suspend.isIdle
+          ? ''
+          : `${done} of ${tenants.length} ${suspend.variables === true ? 'suspended' : 'resumed'} on every process.`}
+      </Text>
+      {asks === undefined && <Failed error={suspend.error} />}
+      <Confirm
+        opened={asks === 'suspend'}
+        title={`Suspend ${tenants.length} tenants?`}
+        verb="Suspend tenants"
+        pending={suspend.isPending}
+        error={suspend.error}
+        onYes={() => suspend.mutate(true)}
+        onClose={() => setAsks(undefined)}
+      >
+        Their calls are refused from then on. Answers that are under way come to their end. You can resume
+        them at any time.
+      </Confirm>
+      <Dialog
+        opened={asks === 'limits'}
+        onClose={() => setAsks(undefined)}
+        title="Limits of the chosen tenants"
+      >
+        <Limits rows={rows} onDone={() => setAsks(undefined)} />
+      </Dialog>
+    </Stack>
+  )
+}

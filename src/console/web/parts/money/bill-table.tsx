@@ -1,0 +1,234 @@
+/** Invoices and credit notes as a table, and what may be done with each. */
+import { Anchor, Button, Group, Stack, Table, Text, TextInput } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { Link } from '@tanstack/react-router'
+import { useState } from 'react'
+import { act, queries, type Shown, showing } from '../api.ts'
+import { downloadFile } from '../csv.ts'
+import { Dialog } from '../dialog.tsx'
+import { DialogForm } from '../dialog-form.tsx'
+import { monthText } from '../months.ts'
+import { Failed, State, TableBox } from '../ui.tsx'
+import { Unread } from '../unread.tsx'
+import { useMay } from '../use-may.ts'
+
+type Bill = Shown<'GET /bills'>['data'][number]
+
+/** What anybody who sees a bill sees of it: also the tenant, by its link. */
+export type BillCells = Pick<
+  Bill,
+  'id' | 'number' | 'kind' | 'status' | 'overdue' | 'month' | 'total' | 'currency' | 'issued_at' | 'due_at'
+>
+
+const grouped = (amount: string) => amount.replace(/\B(?<!\..*)(?=(\d{3})+(?!\d))/g, ',')
+const amountText = ({ kind, total, currency }: BillCells) =>
+  `${kind === 'credit_note' ? '−' : ''}${grouped(total)} ${currency}`
+
+const stateOf = ({ status, overdue }: BillCells) =>
+  status === null ? 'credit_note' : overdue ? 'past_due' : status
+
+/** The same cells for both readers; `tenant` and `acts` are the reseller's. */
+export const BillRows = <Row extends BillCells>({
+  rows,
+  tenant,
+  acts,
+}: {
+  rows: readonly Row[]
+  tenant?: (row: Row) => React.ReactNode
+  acts: (row: Row) => React.ReactNode
+}) => (
+  <TableBox>
+    <Table verticalSpacing="xs" aria-label="Invoices">
+      <Table.Thead>
+        <Table.Tr>
+          <Table.Th>Number</Table.Th>
+          {tenant !== undefined && <Table.Th>Tenant</Table.Th>}
+          <Table.Th>Month</Table.Th>
+          <Table.Th>Status</Table.Th>
+          <Table.Th className="right">Total</Table.Th>
+          <Table.Th>Date</Table.Th>
+          <Table.Th>Due</Table.Th>
+          <Table.Th>
+            <span className="hide">Actions</span>
+          </Table.Th>
+        </Table.Tr>
+      </Table.Thead>
+      <Table.Tbody>
+        {rows.map((row) => (
+          <Table.Tr key={row.id}>
+            <Table.Td className="one-line">{row.number}</Table.Td>
+            {tenant !== undefined && <Table.Td className="label">{tenant(row)}</Table.Td>}
+            <Table.Td className="one-line">{monthText(row.month)}</Table.Td>
+            <Table.Td>
+              <State of={stateOf(row)} />
+            </Table.Td>
+            <Table.Td className="right number one-line">{amountText(row)}</Table.Td>
+            <Table.Td className="one-line">{row.issued_at.slice(0, 10)}</Table.Td>
+            <Table.Td className="one-line">{row.kind === 'invoice' ? row.due_at.slice(0, 10) : ''}</Table.Td>
+            <Table.Td className="right">{acts(row)}</Table.Td>
+          </Table.Tr>
+        ))}
+      </Table.Tbody>
+    </Table>
+  </TableBox>
+)
+
+/** The lines of a bill with its taxes and its total. */
+const Sums = ({ bill }: { bill: Shown<'GET /bills/:bill'> }) => (
+  <Table verticalSpacing={4} aria-label={`Lines of ${bill.number}`}>
+    <Table.Tbody>
+      {[
+        ...bill.lines.map(({ model, amount }) => [model === '' ? 'recovered calls' : model, amount]),
+        ['Net', bill.net],
+        ...bill.taxes.map(({ name, percent, amount }) => [`${name} ${percent} %`, amount]),
+      ].map(([name, amount]) => (
+        <Table.Tr key={name}>
+          <Table.Td className="label">{name}</Table.Td>
+          <Table.Td className="right number one-line">{grouped(amount ?? '')}</Table.Td>
+        </Table.Tr>
+      ))}
+    </Table.Tbody>
+    <Table.Tfoot>
+      <Table.Tr>
+        <Table.Th scope="row">Total</Table.Th>
+        <Table.Td className="right number one-line" fw={700}>
+          {amountText(bill)}
+        </Table.Td>
+      </Table.Tr>
+    </Table.Tfoot>
+  </Table>
+)
+
+const Credit = ({ bill, onDone }: { bill: string; onDone: () => void }) => {
+  const [reason, setReason] = useState('')
+  const credit = useMutation({
+    mutationFn: () => act('POST /bills/:bill/credit', { bill, reason }),
+    onSuccess: async () => {
+      onDone()
+      await queries.invalidateQueries()
+    },
+  })
+  return (
+    <DialogForm save={credit} verb="Write credit note" danger>
+      <Text size="sm">
+        A credit note with a number of its own takes the whole invoice back. After that you can close the
+        tenant’s month again. Neither can be undone.
+      </Text>
+      <TextInput
+        label="Why"
+        description="It stands on the credit note."
+        required
+        value={reason}
+        onChange={(event) => setReason(event.currentTarget.value)}
+      />
+    </DialogForm>
+  )
+}
+
+/** What may be done with a bill; each tells when it is done. */
+const Acts = ({ bill, onCredit }: { bill: Shown<'GET /bills/:bill'>; onCredit: () => void }) => {
+  const { id, number, status, mailed_at: mailed } = bill
+  const change = useMutation({
+    mutationFn: async ({ does }: { does: () => Promise<unknown>; told: string }) => {
+      await does()
+      await queries.invalidateQueries()
+    },
+  })
+  const button = (name: string, told: string, does: () => Promise<unknown>) => (
+    <Button variant="default" loading={change.isPending} onClick={() => change.mutate({ does, told })}>
+      {name}
+    </Button>
+  )
+  const pay = (paid: boolean) => () => act('PUT /bills/:bill/payment', { bill: id, paid })
+  return (
+    <>
+      <Failed error={change.error} />
+      <Text size="sm" role="status">
+        {change.isSuccess ? change.variables.told : ''}
+      </Text>
+      <Group gap="xs">
+        {button(mailed === null ? 'Mail to tenant' : 'Mail again', `${number} is mailed.`, () =>
+          act('POST /bills/:bill/mail', { bill: id }),
+        )}
+        {status === 'open' && button('Mark as paid', `${number} is paid.`, pay(true))}
+        {status === 'paid' && button('Mark as open', `${number} is open again.`, pay(false))}
+        {status !== 'credited' && status !== null && (
+          <Button variant="default" className="danger" onClick={onCredit}>
+            Take back
+          </Button>
+        )}
+      </Group>
+    </>
+  )
+}
+
+const OneBill = ({ id, onDone }: { id: string; onDone: () => void }) => {
+  const mayChange = useMay('invoices')
+  const [credits, setCredits] = useState(false)
+  const { data: bill, error } = useQuery(showing('GET /bills/:bill', { bill: id }))
+  if (bill === undefined) return <Unread error={error} />
+  if (credits) return <Credit bill={id} onDone={onDone} />
+  return (
+    <Stack>
+      <Text size="sm">
+        <State of={stateOf(bill)} /> · {bill.label} · {monthText(bill.month)}
+        {bill.mailed_at !== null && ` · mailed ${bill.mailed_at.slice(0, 10)}`}
+        {bill.paid_at !== null && ` · paid ${bill.paid_at.slice(0, 10)}`}
+      </Text>
+      {bill.reason !== null && <Text size="sm">{bill.reason}</Text>}
+      <Sums bill={bill} />
+      {mayChange && <Acts bill={bill} onCredit={() => setCredits(true)} />}
+    </Stack>
+  )
+}
+
+export const BillTable = ({
+  rows,
+  open,
+  onOpen,
+}: {
+  rows: readonly Bill[]
+  open: string | undefined
+  onOpen: (id: string | undefined) => void
+}) => {
+  const pdf = useMutation({
+    mutationFn: async (bill: string) => downloadFile(await act('GET /bills/:bill/pdf', { bill })),
+  })
+  const shown = rows.find(({ id }) => id === open)
+  return (
+    <>
+      <Failed error={pdf.error} />
+      <BillRows
+        rows={rows}
+        tenant={({ tenant, label }) => (
+          <Anchor component={Link} to={`/tenants/${tenant}`} size="sm">
+            {label}
+          </Anchor>
+        )}
+        acts={({ id, number }) => (
+          <Group gap="xs" justify="flex-end" wrap="nowrap">
+            <Button
+              size="compact-sm"
+              variant="default"
+              onClick={() => pdf.mutate(id)}
+              aria-label={`PDF of ${number}`}
+            >
+              PDF
+            </Button>
+            <Button
+              size="compact-sm"
+              variant="default"
+              onClick={() => onOpen(id)}
+              aria-label={`Open ${number}`}
+            >
+              Open
+            </Button>
+          </Group>
+        )}
+      />
+      <Dialog opened={shown !== undefined} onClose={() => onOpen(undefined)} title={shown?.number ?? ''}>
+        {shown !== undefined && <OneBill id={shown.id} onDone={() => onOpen(undefined)} />}
+      </Dialog>
+    </>
+  )
+}

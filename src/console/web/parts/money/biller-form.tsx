@@ -1,0 +1,134 @@
+/** Who bills the tenants: what the organisation says of itself on invoices, and how it counts. */
+import { Alert, Button, FileButton, Group, Image, SimpleGrid, Text, Textarea, TextInput } from '@mantine/core'
+import { useState } from 'react'
+import { act, type Shown } from '../api.ts'
+import { logoAddress } from '../csv.ts'
+import { DialogForm } from '../dialog-form.tsx'
+import { useEdits } from '../use-edits.ts'
+import { filled, PartyFields, partyTexts } from './party-fields.tsx'
+
+type Profile = Shown<'GET /biller'>['profile']
+
+const base64Of = async (file: File): Promise<string> => {
+  const bytes = new Uint8Array(await file.arrayBuffer())
+  return btoa(bytes.reduce((text, byte) => text + String.fromCharCode(byte), ''))
+}
+
+/** `VAT 19` on each line. */
+const taxesOf = (text: string) =>
+  text
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => {
+      const [, name = line, percent = ''] = /^(.*?)\s*(\d+(?:\.\d+)?)\s*%?$/.exec(line.trim()) ?? []
+      return { name, percent: percent === '' ? null : Number(percent) }
+    })
+
+const datevNames = ['consultant', 'client', 'revenue_account', 'debtor_account'] as const
+
+const stored = (profile: Profile) => ({
+  ...partyTexts(profile),
+  currency: profile?.currency ?? 'EUR',
+  usd_rate: profile?.usd_rate ?? '',
+  terms_days: String(profile?.terms_days ?? 14),
+  taxes: (profile?.taxes ?? []).map(({ name, percent }) => `${name} ${percent}`).join('\n'),
+  prefix: profile?.prefix ?? '',
+  datev: datevNames
+    .map((name) => profile?.datev?.[name] ?? '')
+    .join(' ')
+    .trim(),
+})
+
+const bodyOf = (
+  { taxes, terms_days: days, datev, prefix, ...texts }: ReturnType<typeof stored>,
+  logo: string | null | undefined,
+) => {
+  const numbers = datev.split(/[\s,]+/).filter((one) => one !== '')
+  return {
+    ...filled(texts),
+    prefix,
+    terms_days: Number(days),
+    taxes: taxesOf(taxes),
+    ...(logo === undefined ? {} : { logo }),
+    ...(numbers.length === 0
+      ? {}
+      : { datev: Object.fromEntries(datevNames.map((name, at) => [name, Number(numbers[at])])) }),
+  }
+}
+
+const Logo = ({ logo, onChange }: { logo: string | null; onChange: (logo: string | null) => void }) => (
+  <Group>
+    {logo !== null && (
+      <Image src={logoAddress(logo)} alt="Your logo" h={40} w="auto" maw={160} fit="contain" />
+    )}
+    <FileButton
+      accept="image/png,image/jpeg"
+      onChange={(file) => void (file && base64Of(file).then(onChange))}
+    >
+      {(props) => (
+        <Button variant="default" size="xs" {...props}>
+          {logo === null ? 'Add a logo' : 'Other logo'}
+        </Button>
+      )}
+    </FileButton>
+    {logo !== null && (
+      <Button variant="default" size="xs" onClick={() => onChange(null)}>
+        No logo
+      </Button>
+    )}
+    <Text size="xs" c="dimmed">
+      PNG or JPEG, 48 KB
+    </Text>
+  </Group>
+)
+
+export const BillerForm = ({ profile, onDone }: { profile: Profile; onDone: () => void }) => {
+  const [logo, setLogo] = useState<string | null>()
+  const { texts, edit, save } = useEdits(stored(profile), async (all) => {
+    await act('PUT /biller', bodyOf(all, logo))
+    onDone()
+  })
+  type Name = keyof typeof texts
+  const field = (name: Name, label: string, description?: string) => ({
+    label,
+    ...(description === undefined ? {} : { description }),
+    value: texts[name],
+    onChange: (event: { currentTarget: { value: string } }) => edit({ [name]: event.currentTarget.value }),
+  })
+  const send = {
+    isPending: save.isPending,
+    error: save.error,
+    mutate: (_nothing: undefined, then: { readonly onSettled: () => void }) => save.mutate(texts, then),
+  }
+  return (
+    <DialogForm save={send} verb="Save">
+      <Alert variant="outline" color="gray">
+        Invoices that are closed already stay as they are.
+      </Alert>
+      <PartyFields texts={texts} edit={edit} />
+      <Logo logo={logo === undefined ? (profile?.logo ?? null) : logo} onChange={setLogo} />
+      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        <TextInput {...field('currency', 'Currency', 'Such as EUR')} required maxLength={3} />
+        <TextInput {...field('usd_rate', 'What one USD costs in it', 'Such as 0.92; 1 for USD')} required />
+        <TextInput
+          {...field('terms_days', 'Days to pay', 'From the date of the invoice')}
+          required
+          inputMode="numeric"
+        />
+        <TextInput {...field('prefix', 'Numbers begin with', 'Such as R-; it must not end with a digit')} />
+      </SimpleGrid>
+      <Textarea
+        {...field('taxes', 'Taxes', 'One a line: name and percent, such as VAT 19')}
+        autosize
+        minRows={2}
+      />
+      <TextInput
+        {...field(
+          'datev',
+          'For DATEV',
+          'Consultant, client, account of revenue, account of debtors; may be empty',
+        )}
+      />
+    </DialogForm>
+  )
+}

@@ -1,0 +1,100 @@
+/** Whom an invoice is from or to: the fields that both sides have, and the form of a tenant's own. */
+import { Button, Group, SimpleGrid, Stack, Text, Textarea, TextInput } from '@mantine/core'
+import { act, type Shown } from '../api.ts'
+import { Failed, Panel } from '../ui.tsx'
+import { useEdits } from '../use-edits.ts'
+
+type PartyTexts = {
+  readonly name: string
+  readonly address: string
+  readonly tax_id: string
+  readonly email: string
+}
+
+type Stored = { readonly [Name in keyof PartyTexts]?: string | undefined } | null
+
+export const partyTexts = (stored: Stored): PartyTexts => ({
+  name: stored?.name ?? '',
+  address: stored?.address ?? '',
+  tax_id: stored?.tax_id ?? '',
+  email: stored?.email ?? '',
+})
+
+/** The members of a body; what is empty is left out, and the server asks for what it needs. */
+export const filled = (texts: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(texts).filter(([, text]) => text.trim() !== ''))
+
+export const PartyFields = ({
+  texts,
+  edit,
+}: {
+  texts: PartyTexts
+  edit: (more: Partial<PartyTexts>) => void
+}) => {
+  const field = (name: keyof PartyTexts, label: string, description?: string) => ({
+    label,
+    ...(description === undefined ? {} : { description }),
+    value: texts[name],
+    onChange: (event: { currentTarget: { value: string } }) => edit({ [name]: event.currentTarget.value }),
+  })
+  return (
+    <>
+      <TextInput {...field('name', 'Name')} required />
+      <Textarea {...field('address', 'Address')} required autosize minRows={3} />
+      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        <TextInput {...field('tax_id', 'Tax ID')} />
+        <TextInput {...field('email', 'E-mail')} type="email" />
+      </SimpleGrid>
+    </>
+  )
+}
+
+/** To whom a tenant's invoices are written. */
+export const TenantBilling = ({
+  tenant,
+  billing,
+}: {
+  tenant: string
+  billing: Shown<'GET /tenants/:tenant/billing'>['billing']
+}) => {
+  const stored = { ...partyTexts(billing), account: String(billing?.debtor_account ?? '') }
+  const { texts, edit, save } = useEdits(stored, ({ account, ...party }) =>
+    act('PUT /tenants/:tenant/billing', {
+      tenant,
+      ...filled(party),
+      ...(account.trim() === '' ? {} : { debtor_account: Number(account) }),
+    }),
+  )
+  return (
+    <Panel title="Invoices are written to">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          save.mutate(texts)
+        }}
+      >
+        <Stack>
+          <PartyFields texts={texts} edit={edit} />
+          <TextInput
+            label="Account in your books"
+            description="Only for DATEV"
+            inputMode="numeric"
+            value={texts.account}
+            onChange={(event) => edit({ account: event.currentTarget.value })}
+          />
+          <Failed error={save.error} />
+          <Group>
+            <Button type="submit" loading={save.isPending}>
+              Save
+            </Button>
+            {save.isSuccess && (
+              <Text size="sm" role="status">
+                Saved.
+              </Text>
+            )}
+          </Group>
+        </Stack>
+      </form>
+    </Panel>
+  )
+}
