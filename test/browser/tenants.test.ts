@@ -166,6 +166,30 @@ test('a price, a statement to print, and a link by which the tenant sees its own
   expect(errors).toEqual([])
 })
 
+test('a reseller chooses that tenants see its price, and their next answers tell it', async () => {
+  const { page, errors } = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+  await it.enter(page, 'reseller@example.com', 'owner')
+  const owner = await it.visit('owner@example.com', 'owner')
+  expect((await owner.ask('PUT', '/tenants/price', { margin_percent: 25 })).status).toBe(200)
+  const reseller = await it.newKey({}, { canManage: true })
+  const { token } = await it.newKey({}, { parentId: reseller.id, label: 'Priced' })
+  it.answerWith(() => Response.json(completion))
+  const told = async (key: string) => (await call(key, { max_tokens: 5 })).headers.get('x-cost-usd')
+  expect(await told(token)).toBe('0.00006')
+  await page.goto(`${it.address}/console/tenants`)
+  for (const [choice, price] of [
+    ['My price', '0.000075'],
+    ['What I pay', '0.00006'],
+  ] as const) {
+    await page.getByRole('button', { name: 'Prices' }).click()
+    await page.getByLabel('Tenants see in answers and reports').selectOption(choice)
+    await page.getByText('Tenants are told so from now on').waitFor()
+    expect([choice, await told(token), await told(reseller.token)]).toEqual([choice, price, '0.00006'])
+    await page.keyboard.press('Escape')
+  }
+  expect(errors).toEqual([])
+})
+
 test('a cap that is reached is seen, and raised', async () => {
   const { page } = await browser.newPage({ viewport: { width: 1280, height: 900 } })
   await it.enter(page, 'owner@example.com', 'owner')

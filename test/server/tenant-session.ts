@@ -98,10 +98,11 @@ const sceneOf = async (url: string, see: See) => {
   const tenant = await child({ spendCap: 7_654_321_987n, monthlyCap: 6_543_219_876n })
   const below = await child({ spendCap: 5_432_198_765n }, tenant.id)
   const poor = await child({ spendCap: 1_234_577n }, tenant.id)
+  const tight = await child({ spendCap: 27_182_819n }, tenant.id)
   await server.store.tenants.setMargin('org_test', { fromMonth: '2020-01', basisPoints: MARGIN }, byTest)
   const set = await server.send('PUT', '/api/wallet/rules', { tenants_see: see }, reseller.token)
   if (set.status !== 200) throw new Error(await set.text())
-  return { server, vendor, webhooks, reseller, tenant, below, poor }
+  return { server, vendor, webhooks, reseller, tenant, below, poor, tight }
 }
 
 export type Scene = Awaited<ReturnType<typeof sceneOf>>
@@ -219,6 +220,20 @@ const asJobs = async ({ server, vendor, webhooks, tenant }: Scene, { post, get, 
   for (const text of webhooks.sent) note('webhook', 200, text)
 }
 
+/** Money that an open job holds refuses a call, which is told how much that is. */
+const whileHeld = async ({ vendor, tight }: Scene, { post, get, send }: Notes) => {
+  const { token } = tight
+  vendor.jobs.says('pending')
+  const film = { model: 'mock/film', inputs: { prompt: 'a fox', n: 2 } }
+  const begun = await post('/v1/run', film, token, { prefer: 'respond-async' })
+  const run = `/v1/run/${JSON.parse(begun.text).id}`
+  const chat = { model, messages: hi, max_tokens: 500 }
+  const { status } = await post('/v1/chat/completions', chat, token)
+  if (status !== 429) throw new Error(`the call was answered with ${status}`)
+  await send('DELETE', run, undefined, token)
+  await until(async () => JSON.parse((await get(run, token)).text).ended_at !== undefined)
+}
+
 const refused = async ({ tenant, below, poor }: Scene, { post, get, send }: Notes) => {
   const chat = { model, messages: hi, max_tokens: 500 }
   const low = { 'x-max-cost-usd': CEILING }
@@ -295,6 +310,7 @@ export const playTenant = async (url: string, see: See) => {
   await allStyles(scene, notes)
   await onSocket(scene, notes)
   await asJobs(scene, notes)
+  await whileHeld(scene, notes)
   await refused(scene, notes)
   await reports(scene, notes)
   return { scene, read: notes.read, calls: notes.calls, ledger: await ledgerOf(scene, notes.calls) }

@@ -3,11 +3,14 @@
  * ledger knows nothing of that choice.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { changeRules } from '../../src/control/money/rules.ts'
 import { decimalFromNano, nanoFromDecimal } from '../../src/core/money.ts'
 import { recompute, recomputes } from '../../src/receipts/recompute.ts'
 import { billedFor } from '../../src/tenancy/margin.ts'
+import { byTest } from '../by-test.ts'
+import { postgresForTests } from '../postgres.ts'
 import { serverEngines, stopSound } from '../store/engines.ts'
-import { jsonOf } from './harness.ts'
+import { chat, jsonOf, startTestServer } from './harness.ts'
 import { MARGIN, OWN, playTenant, type See } from './tenant-session.ts'
 
 type Played = Awaited<ReturnType<typeof playTenant>>
@@ -171,3 +174,29 @@ for (const engine of serverEngines)
       expect(answers - statement).toBeLessThan(BigInt(charges.length))
     })
   })
+
+test('every process tells the new price, or the choice, once the change is answered', async () => {
+  const { url, stop } = await postgresForTests()
+  const one = await startTestServer({ url })
+  const other = await startTestServer({ url })
+  const reseller = await one.newKey({}, { canManage: true })
+  const { token } = await one.newKey({}, { parentId: reseller.id })
+  const told = async () =>
+    (await other.post('/v1/chat/completions', chat({ max_tokens: 9 }), {}, token)).headers.get('x-cost-usd')
+  expect(await told()).toBe('0.00006')
+  const wallet = one.wallet
+  const choose = (see: See) =>
+    changeRules(one.gateway, { walletId: wallet, change: { tenantsSee: see }, by: byTest })
+  await choose('price')
+  for (const basisPoints of [2_500, 5_000, 0]) {
+    const margin = { fromMonth: '2020-01', basisPoints }
+    await one.gateway.book.untilKnown(await one.store.tenants.setMargin('org_test', margin, byTest))
+    expect(await told()).toBe(decimalFromNano(billedFor(60_000n, basisPoints)))
+  }
+  await choose('nothing')
+  expect(await told()).toBeNull()
+  await choose('cost')
+  expect(await told()).toBe('0.00006')
+  await other.stop()
+  await stopSound(one, { stop })
+})

@@ -121,7 +121,8 @@ export const referenceOf = (all: readonly Route[]) => {
     info: {
       title: 'Turnpike',
       version: '1',
-      description: 'A metered gateway that puts every model vendor behind one address and one key.',
+      description:
+        'A metered gateway that puts every model vendor behind one address and one key. A tenant of a reseller reads amounts at the price of that; where the reseller tells no money, members of money are missing.',
     },
     paths,
     components: {

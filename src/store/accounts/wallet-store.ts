@@ -42,6 +42,10 @@ export const walletStore = (engine: Engine): WalletStore => {
         const [before] = await run(`select a.name from account a where a.id = $1${lock('a')}`, [id])
         if (before === undefined || textOf(before, 'name') === name) return
         await run('update account set name = $2 where id = $1', [id, name])
+        // Receipts of tenants name the reseller, whose name processes know with the rules.
+        await run(`update wallet_rules set version = version + 1, changed_at = ${now} where wallet_id = $1`, [
+          id,
+        ])
         const names = { before: { label: textOf(before, 'name') }, after: { label: name } }
         await recordOfWallet(run, engine.dialect, {
           by,
