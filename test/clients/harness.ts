@@ -131,6 +131,7 @@ export type FourVendors = ListeningServer & { readonly memories: Readonly<Record
 export const listenWithVendors = async (
   options: Partial<GatewayOptions> = {},
   answer?: (id: VendorId) => Script,
+  start: typeof startTestServer = startTestServer,
 ): Promise<FourVendors> => {
   const memories = {
     chat: newMemory(answer?.('chat')),
@@ -147,5 +148,5 @@ export const listenWithVendors = async (
     }),
   )
   const models = [...Object.values(modelOf), ...Object.values(otherModels)].map(sold)
-  return { ...(await listening(await startTestServer({ models, more: setups, options }))), memories }
+  return { ...(await listening(await start({ models, more: setups, options }))), memories }
 }

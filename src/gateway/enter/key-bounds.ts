@@ -24,7 +24,12 @@ export const usableHere = (gateway: Gateway, key: Key, trace: Trace): Soon<Key> 
   return whenKnown(gateway.book.makersOf(key), within, gateway, { key, trace })
 }
 
-type Use = { readonly key: Key; readonly trace: Trace }
+/** The same for what a key asked for earlier, when its address was checked. */
+export const usableLater = (gateway: Gateway, key: Key): Soon<Key> =>
+  whenKnown(gateway.book.makersOf(key), within, gateway, { key })
+
+/** Without a trace its address was checked before. */
+type Use = { readonly key: Key; readonly trace?: Trace }
 
 const within = (makers: readonly Key[] | Refusal, gateway: Gateway, { key, trace }: Use): Key => {
   const models: (readonly string[])[] = []
@@ -32,7 +37,7 @@ const within = (makers: readonly Key[] | Refusal, gateway: Gateway, { key, trace
     const { expiresAt, allowedAddresses, allowedModels } = limits
     if (expiresAt !== undefined && gateway.clock.now() >= expiresAt)
       throw expiredKey(expiresAt, id === key.id)
-    if (allowedAddresses !== undefined) checkAddress(gateway, allowedAddresses, trace)
+    if (allowedAddresses !== undefined && trace !== undefined) checkAddress(gateway, allowedAddresses, trace)
     if (allowedModels !== undefined) models.push(allowedModels)
   }
   return models.length === 0 ? key : { ...key, models }

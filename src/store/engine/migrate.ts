@@ -50,6 +50,7 @@ import cacheSumsPostgres from '../migrations/0036-cache-sums.postgres.sql' with 
 import cacheSums from '../migrations/0036-cache-sums.sql' with { type: 'text' }
 import cacheSumsSqlite from '../migrations/0036-cache-sums.sqlite.sql' with { type: 'text' }
 import background from '../migrations/0037-background.sql' with { type: 'text' }
+import batches from '../migrations/0042-batches.sql' with { type: 'text' }
 import { type Engine, once, type Row, type Run, statement } from './engine.ts'
 import { countOf, textOf } from './row.ts'
 
@@ -138,6 +139,7 @@ export const migrations: readonly Migration[] = [
     adds: true,
   },
   { version: 37, name: 'background', common: background, own: {}, adds: true },
+  { version: 42, name: 'batches', common: batches, own: {}, adds: true },
 ]
 
 /** The text of a migration as an engine runs it. */
