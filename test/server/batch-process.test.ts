@@ -81,6 +81,7 @@ test('a process that is killed in the middle of a batch: another ends it, and ea
   await until(() => heard.size > FIRST)
   dying.child.kill('SIGKILL')
   await dying.child.exited
+  expect(await brokenLaws(store)).toEqual([])
   const atDeath = new Set(heard.keys())
   goOn.resolve()
   let batch = await other.batches.retrieve(id)

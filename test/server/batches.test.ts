@@ -1,6 +1,8 @@
 /** Batches in OpenAI's form, with the official client: each line a call with its own charge, and nothing held at the end. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { serverEngines, stopSound } from '../store/engines.ts'
+import { webhookSecret } from '../../src/gateway/parts/wallet-alerts.ts'
+import type { PublicParts } from '../../src/transport/public-address.ts'
+import { brokenLaws, serverEngines, stopSound } from '../store/engines.ts'
 import { until } from '../until.ts'
 import { type BatchServer, chatLine, startBatchServer } from './batch-rig.ts'
 import { completion, jsonOf, USD } from './harness.ts'
@@ -12,11 +14,20 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
   let database: { readonly url: string; readonly stop: () => Promise<void> }
   let server: BatchServer
   let skewMs = 0
+  const told: { url: string; headers: Headers; body: string }[] = []
   const lines = (count: number) => Array.from({ length: count }, (_, n) => chatLine(n))
 
   beforeAll(async () => {
     database = await fresh()
-    server = await startBatchServer({ url: database.url, now: () => Date.now() + skewMs })
+    const webhooks: PublicParts = {
+      resolve: async () => ['1.1.1.1'],
+      fetch: async (url, init) => {
+        told.push({ url, headers: new Headers(init.headers), body: String(init.body) })
+        return new Response('', { status: 204 })
+      },
+    }
+    const now = () => Date.now() + skewMs
+    server = await startBatchServer({ url: database.url, now, server: { webhooks } })
   })
   afterAll(() => stopSound(server, database))
 
@@ -184,6 +195,8 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
     const { id } = await begin(token, lines(100))
     const client = server.client(token)
     await until(() => server.gateway.capacity.calls.used() >= 32)
+    // The books hold while lines wait and are sent.
+    expect(await brokenLaws(server.store)).toEqual([])
     const stranger = server.client((await server.newKey()).token)
     expect(await stranger.batches.retrieve(id).catch((error) => error.status)).toBe(404)
     expect(await stranger.batches.cancel(id).catch((error) => error.status)).toBe(404)
@@ -278,5 +291,28 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
     const all = []
     for await (const batch of server.client(token).batches.list({ limit: 1 })) all.push(batch.id)
     expect(all).toEqual([first.id])
+  })
+
+  test('a signed webhook reports the end', async () => {
+    answerEach()
+    const { token } = await server.newKey()
+    const webhook = { url: 'https://agent.example/told' }
+    const { id } = await begin(token, lines(3), { webhook } as object)
+    await until(() => told.length > 0)
+    const [{ url, headers, body } = { url: '', headers: new Headers(), body: '{}' }] = told
+    const { type, data } = JSON.parse(body)
+    expect([url, type, data.id]).toEqual(['https://1.1.1.1/told', 'batch.completed', id])
+    expect(data).toMatchObject({
+      status: 'completed',
+      lines: { total: 3, succeeded: 3 },
+      cost_usd: '0.00018',
+    })
+    const secret = webhookSecret(server.gateway, server.wallet).slice('whsec_'.length)
+    const signature = new Bun.CryptoHasher('sha256', Buffer.from(secret, 'base64'))
+      .update(`${headers.get('webhook-id')}.${headers.get('webhook-timestamp')}.${body}`)
+      .digest('base64')
+    expect(headers.get('webhook-signature')).toBe(`v1,${signature}`)
+    const inward = begin(token, lines(1), { webhook: { url: 'https://10.0.0.7/' } } as object)
+    expect(await inward.catch((error) => [error.status, error.param])).toEqual([400, 'webhook.url'])
   })
 })

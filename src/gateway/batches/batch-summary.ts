@@ -18,15 +18,20 @@ export const statusOf = ({ state, stop, cancelAt }: Batch): BatchStatus => {
   return cancelAt === undefined ? 'in_progress' : 'cancelling'
 }
 
+const prefixes = { openai: 'batch_', anthropic: 'msgbatch_' } as const
+
+/** Its id as callers of its form know it. */
+export const shownBatchId = ({ form, id }: Pick<Batch, 'form' | 'id'>): string => `${prefixes[form]}${id}`
+
 const isoOf = (at: number | undefined): string | null =>
   at === undefined ? null : new Date(at).toISOString()
 
 /** Its state, its lines by how they stand, and what they were charged. */
 export const summaryOf = (batch: Batch) => {
-  const { id, form, asked, onCap, stop, charged } = batch
+  const { form, asked, onCap, stop, charged } = batch
   const { total, waiting, sent, succeeded, errored, stopped } = batch
   return {
-    id,
+    id: shownBatchId(batch),
     object: 'batch_summary' as const,
     form,
     status: statusOf(batch),

@@ -147,7 +147,12 @@ const step = async (keeping: Keeping, it: Working): Promise<boolean> => {
     if (stops) await store.batches.stop(batch.id, key.code)
     const callIds = Array.from({ length: stops ? 0 : most }, () => gateway.newCallId())
     const taken = await store.batches.take(batch.id, { owner: instance, callIds })
-    if (!stops) for (const line of taken?.lines ?? []) void send(keeping, it, { key, line })
+    if (!stops)
+      for (const line of taken?.lines ?? []) {
+        void send(keeping, it, { key, line })
+        // Calls that came meanwhile go before the next line.
+        await clock.turn()
+      }
     if (taken?.refused !== undefined) await noMoney(gateway, it, taken)
     else it.shortMs = undefined
     if (taken === undefined || taken.waiting + taken.sent === 0) {

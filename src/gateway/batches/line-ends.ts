@@ -3,7 +3,7 @@ import { messageOf } from '../../core/message-of.ts'
 import type { LineEnd } from '../../store/batches/batch-port.ts'
 import type { Gateway } from '../parts/gateway.ts'
 
-const TOGETHER_MOST = 64
+const TOGETHER_MOST = 32
 const AGAIN_MS = 1_000
 
 type Waiting = { readonly end: LineEnd; readonly done: (was: boolean) => void }

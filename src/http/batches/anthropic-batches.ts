@@ -3,6 +3,7 @@ import type { Uploads } from '../../assets/uploads.ts'
 import type { JsonObject } from '../../core/json-body.ts'
 import { usdNumber } from '../../core/money.ts'
 import { invalid, must, refuse } from '../../core/refusal.ts'
+import { shownBatchId } from '../../gateway/batches/batch-summary.ts'
 import { createBatch } from '../../gateway/batches/create-batch.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
 import type { Batch } from '../../store/batches/batch-port.ts'
@@ -108,7 +109,7 @@ const timeOf = (at: number | undefined): string | null =>
 /** Without a public address of the server the results' is a path: clients put it behind the address that they call. */
 const shown = (gateway: Gateway, batch: Batch) => {
   const { state, stop, stopped, cancelAt } = batch
-  const id = `msgbatch_${batch.id}`
+  const id = shownBatchId(batch)
   const ended = state === 'ended'
   const stoppedBy = (why: string) => (stop === why ? stopped : 0)
   const [canceled, expired] = [stoppedBy('cancelled'), stoppedBy('expired')]

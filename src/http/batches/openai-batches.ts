@@ -2,7 +2,7 @@
 import { readFileId, shownFileId } from '../../core/file-id.ts'
 import { usdNumber } from '../../core/money.ts'
 import { invalid, must, refuse } from '../../core/refusal.ts'
-import { statusOf } from '../../gateway/batches/batch-summary.ts'
+import { shownBatchId, statusOf } from '../../gateway/batches/batch-summary.ts'
 import { createBatch } from '../../gateway/batches/create-batch.ts'
 import type { Batch } from '../../store/batches/batch-port.ts'
 import { json } from '../answer/reply.ts'
@@ -15,7 +15,6 @@ import { assetsOf, batchNamed, cancelNamed, headersOf, limitOf } from './named-b
 
 const ID = /^batch_([0-9a-f]{32})$/
 const idIn = (text: string | undefined): string | undefined => ID.exec(text ?? '')?.[1]
-const idOf = (id: string): string => `batch_${id}`
 
 const LIST_MOST = 100
 
@@ -85,11 +84,11 @@ const secondsOf = (at: number | undefined): number | null => (at === undefined ?
 const fileOf = (id: string | undefined): string | null => (id === undefined ? null : shownFileId(id))
 
 const shown = (batch: Batch) => {
-  const { id, asked, total, succeeded, errored, stopped, inputTokens, outputTokens } = batch
+  const { asked, total, succeeded, errored, stopped, inputTokens, outputTokens } = batch
   const status = statusOf(batch)
   const endedAs = (as: string) => (status === as ? secondsOf(batch.endedAt) : null)
   return {
-    id: idOf(id),
+    id: shownBatchId(batch),
     object: 'batch',
     endpoint: asked.endpoint,
     errors: null,

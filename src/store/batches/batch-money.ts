@@ -5,7 +5,7 @@
  */
 import type { Nano } from '../../core/money.ts'
 import { dayOf } from '../../core/time.ts'
-import { type CallId, jobInstance, type LoanRefused } from '../../ledger/types.ts'
+import { batchInstance, type CallId, type LoanRefused } from '../../ledger/types.ts'
 import { type Engine, type Row, type Run, runOne } from '../engine/engine.ts'
 import { countOf, nanoOf, textOf } from '../engine/row.ts'
 import { lockLimitsOf } from '../ledger/apply-lease.ts'
@@ -15,7 +15,7 @@ import { leases } from '../ledger/ledger-rows.ts'
 import { lendOne } from '../ledger/lend.ts'
 import { closeLease } from '../payments/payment-row.ts'
 import type { BatchStore, SentLine, TakenLines } from './batch-port.ts'
-import { lockBatch, type MoneyRow } from './batch-row.ts'
+import { lineAt, lockBatch, type MoneyRow } from './batch-row.ts'
 
 /** How long the lease outlives the time of the batch, so that calls that were sent can end. */
 const AFTER_MS = 60 * 60_000
@@ -23,11 +23,11 @@ const AFTER_MS = 60 * 60_000
 /** What a batch asks of its limits: all of the rest, but at least this much. */
 const borrow = (engine: Engine, run: Run, batch: MoneyRow, it: { need: Nano; want: Nano }) =>
   lendOne(run, engine.dialect, {
-    instance: jobInstance(batch.id),
+    instance: batchInstance(batch.id),
     keyId: batch.keyId,
     ...(batch.sub === undefined ? {} : { sub: batch.sub }),
     ...(batch.payer === batch.walletId ? {} : { payer: batch.payer }),
-    leaseId: batch.lease ?? jobInstance(batch.id),
+    leaseId: batch.lease ?? batchInstance(batch.id),
     ...it,
     // A batch never uses up a cap for good: live calls may still fit.
     useful: 0n,
@@ -160,7 +160,7 @@ export const takeLines = (
 const open = async ({ dialect: { each, now } }: Engine, run: Run, id: string, lines: readonly SentLine[]) => {
   const sum = lines.reduce((total, { bound }) => total + bound, 0n)
   const list = json(
-    lines.map(({ n, callId, bound, tries }) => ({ n, c: callId, h: bound.toString(), t: tries })),
+    lines.map(({ n, callId, bound, tries }) => ({ b: id, n, c: callId, h: bound.toString(), t: tries })),
   )
   await run(`update inflight set hold = hold - cast($2 as bigint) where call_id = $1`, [id, sum])
   await run(
@@ -170,8 +170,8 @@ const open = async ({ dialect: { each, now } }: Engine, run: Run, id: string, li
   )
   await run(
     `update batch_line set state = 'sent', call_id = e.value->>'c', tries = cast(e.value->>'t' as bigint)
-     from ${each('$1')} e where batch_line.batch_id = $2 and batch_line.n = cast(e.value->>'n' as bigint)`,
-    [list, id],
+     from ${each('$1')} e where ${lineAt}`,
+    [list],
   )
   await run(
     `update batch set waiting = waiting - cast($2 as bigint), sent = sent + cast($2 as bigint), rest = rest - cast($3 as bigint)
@@ -189,7 +189,7 @@ export const releaseBatch = (engine: Engine, id: string, owner: string): Promise
     if (batch.state !== 'in_progress' || batch.waiting + batch.sent > 0) return false
     const own = await run(
       `select l.* from lease l where l.key_id = $2 and l.instance = $1 and l.state <> 'closed' order by l.id${engine.dialect.lock('l')}`,
-      [jobInstance(id), batch.keyId],
+      [batchInstance(id), batch.keyId],
     )
     await run('delete from inflight where call_id = $1', [id])
     for (const it of lockLimitsOf(

@@ -56,3 +56,9 @@ export const lockBatch = async (
   const [row] = await run(`select b.*, ${now} as now from batch b where b.id = $1${lock('b')}`, [id])
   return row === undefined ? undefined : moneyRows.read(row)
 }
+
+/**
+ * The line that a row of JSON names. Its batch is in each row too: with a batch that is the same for all, SQLite would read
+ * all lines of it for each.
+ */
+export const lineAt = `batch_line.batch_id = e.value->>'b' and batch_line.n = cast(e.value->>'n' as bigint)`

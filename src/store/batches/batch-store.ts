@@ -85,7 +85,7 @@ const running = (
   BatchStore,
   'batchFor' | 'list' | 'cancel' | 'remove' | 'takeWebhooks' | 'webhookSent' | 'results'
 > => {
-  const { now, lockFree } = engine.dialect
+  const { now } = engine.dialect
   return {
     open: async (it, openMax) => {
       const many = `select cast(count(*) as bigint) as open from batch where key_id = $1 and state <> 'ended'`
@@ -107,16 +107,10 @@ const running = (
       await once(engine, 'control', statement(`delete from batch where id = $1 and state = 'validating'`, id))
     },
     tend: async (owner, ownerMs) => {
-      const mine = `select t.id from batch t where t.state <> 'ended' and (t.owner = $1 or t.owner_until < ${now})${lockFree('t')}`
-      const rows = await once(
-        engine,
-        'control',
-        statement(
-          `update batch set owner = $1, owner_until = ${now} + cast($2 as bigint) where id in (${mine}) returning *, ${now} as now`,
-          owner,
-          ownerMs,
-        ),
-      )
+      // It waits for rows that are locked: a batch that is left out would count as another process's.
+      const change = `update batch set owner = $1, owner_until = ${now} + cast($2 as bigint)
+        where state <> 'ended' and (owner = $1 or owner_until < ${now}) returning *, ${now} as now`
+      const rows = await once(engine, 'control', statement(change, owner, ownerMs))
       for (const row of rows) {
         const isOver =
           row.state === 'in_progress' &&

@@ -7,7 +7,7 @@ import { maybeNano, nanoOf, textOf } from '../engine/row.ts'
 import { detailRow, ids, json, noteOf, textsFor } from '../ledger/commit-at-once.ts'
 import { giveBackWithin } from '../ledger/give-back.ts'
 import type { BatchStore, LineEnd } from './batch-port.ts'
-import { lockBatch, type MoneyRow } from './batch-row.ts'
+import { lineAt, lockBatch, type MoneyRow } from './batch-row.ts'
 
 /** An open try of a line: what its call holds, and on which lease. The hold is gone if the lease was taken away. */
 type Held = { readonly end: LineEnd; readonly bound: Nano; readonly hold?: Nano; readonly lease: string }
@@ -25,16 +25,16 @@ export const endLines = (
     const calls = ids(ends.map(({ callId }) => callId))
     if (locksRows) await run(textsFor(engine.dialect).lock, [ids([]), calls])
     const rows = await run(
-      `select l.call_id, l.bound, f.hold, f.lease_id from ${each('$2')} e
-       join batch_line l on l.call_id = e.value->>'c' and l.batch_id = $1 and l.state = 'sent'
-       left join inflight f on f.call_id = l.call_id`,
-      [id, calls],
+      `select l.batch_id, l.state, l.call_id, l.bound, f.hold, f.lease_id from ${each('$1')} e
+       join batch_line l on l.call_id = e.value->>'c' left join inflight f on f.call_id = l.call_id`,
+      [calls],
     )
     const byCall = new Map(ends.map((end) => [end.callId, end]))
     const open = rows.flatMap((row): Held[] => {
       const end = byCall.get(textOf(row, 'call_id'))
       const hold = maybeNano(row, 'hold')
       const at = { bound: nanoOf(row, 'bound'), lease: hold === undefined ? '' : textOf(row, 'lease_id') }
+      if (row.batch_id !== id || row.state !== 'sent') return []
       return end === undefined ? [] : [{ end, ...at, ...(hold === undefined ? {} : { hold }) }]
     })
     if (open.length > 0) await endOpen(engine, run, batch, open)
@@ -104,7 +104,7 @@ const writeEnds = async (
     const s = stateOf(batch, one)
     const said = end.state === 'waiting' ? (s === 'stopped' ? batch.stop : null) : end.result
     return {
-      ...{ n: end.n, s, a: String(chargeOf(one)) },
+      ...{ b: batch.id, n: end.n, s, a: String(chargeOf(one)) },
       r: s === 'errored' && end.state === 'succeeded' ? LOST : said,
       t: s === 'succeeded' && end.state === 'succeeded' ? (end.receipt ?? null) : null,
       p: end.state === 'waiting' ? end.pauseMs : 0,
@@ -113,8 +113,8 @@ const writeEnds = async (
   await run(
     `update batch_line set state = e.value->>'s', charged = cast(e.value->>'a' as bigint), result = e.value->>'r',
        receipt = e.value->>'t', pause = ${now} + cast(e.value->>'p' as bigint)
-     from ${each('$1')} e where batch_line.batch_id = $2 and batch_line.n = cast(e.value->>'n' as bigint)`,
-    [json(lines), batch.id],
+     from ${each('$1')} e where ${lineAt}`,
+    [json(lines)],
   )
   const count = (state: ReturnType<typeof stateOf>) => lines.filter(({ s }) => s === state).length
   const usages = all.flatMap(({ end, hold }) =>
