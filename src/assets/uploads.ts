@@ -8,6 +8,7 @@ import type { Clock } from '../core/time.ts'
 import type { CallId } from '../ledger/types.ts'
 import type {
   Asset,
+  AssetBytes,
   AssetId,
   AssetStore,
   Upload,
@@ -16,7 +17,7 @@ import type {
 } from '../store/calls/asset-port.ts'
 import type { KeyId } from '../tenancy/key.ts'
 import type { PublicParts } from '../transport/public-address.ts'
-import type { ByteStore } from './byte-store.ts'
+import type { ByteStore, Span } from './byte-store.ts'
 import type { StorageQuota } from './storage-quota.ts'
 import { AssetFault, takeBytes, WRITING_MS } from './take.ts'
 
@@ -39,18 +40,32 @@ type NewUpload = {
   readonly note: () => Promise<UploadNote & { readonly lifeMs?: number | undefined }>
 }
 
+/** A file that the server writes for a key: one for each place of a run. It is listed only with a note. */
+type NewOwnFile = {
+  readonly keyId: KeyId
+  readonly runId: CallId
+  readonly place: number
+  readonly pieces: AsyncGenerator<Uint8Array>
+  readonly lifeMs: number
+  readonly note?: UploadNote
+}
+
 export type Uploads = {
   readonly bytesMax: number
   /** The refusal while there is no room for more files of the key; checked before any byte is read. */
   full(keyId: KeyId): Promise<Refusal | undefined>
   /** Throws AssetFault, and whatever pieces and note throw; in each case nothing becomes visible. */
   take(it: NewUpload): Promise<Upload>
+  /** The same for a file of the server's own. If its place is taken, the file there counts. */
+  keep(it: NewOwnFile): Promise<Asset>
   findFor(id: AssetId, keyId: KeyId): Promise<Upload | undefined>
   list(query: UploadQuery): Promise<readonly Upload[]>
   /** An address of it for vendors; undefined if vendors cannot reach this server. */
   address(upload: Upload): string | undefined
   /** All its bytes; undefined when they are gone. */
   bytes(upload: Upload): Promise<Uint8Array | undefined>
+  /** A part of it, in memory; undefined when it is gone. */
+  part(id: AssetId, span: Span): Promise<Uint8Array | undefined>
 }
 
 type Parts = {
@@ -73,27 +88,42 @@ type Shared = {
 export const openUploads = (parts: Parts, { quota, discard, addressOf }: Shared): Uploads => {
   const { store, bytes, settings } = parts
   const { uploads } = settings
-  const takeOne = async ({ keyId, requestId, pieces, note }: NewUpload): Promise<Upload> => {
+  type Written = Pick<NewOwnFile, 'keyId' | 'runId' | 'place' | 'pieces'> & {
+    readonly finish: (id: AssetId, measured: AssetBytes) => Promise<Asset | undefined>
+  }
+  /** Writes the bytes; undefined if `finish` finds no place for them. */
+  const write = async ({ pieces, finish, ...of }: Written): Promise<Asset | undefined> => {
     const id = parts.newId()
-    const row = { id, keyId, runId: requestId, place: 0, source: 'upload' }
-    const begin = () => store.beginAsset(row, WRITING_MS)
+    const begin = () => store.beginAsset({ id, ...of, source: 'upload' }, WRITING_MS)
     try {
-      const measured = await takeBytes(parts, {
-        id,
-        type: 'file',
-        from: { pieces },
-        inRow: () => false,
-        begin,
-      })
-      const { lifeMs = uploads.lifeMs, ...noted } = await note()
-      const asset = await store.finishAsset(id, measured, Math.min(lifeMs, uploads.lifeMs), noted)
-      if (asset === undefined) throw new AssetFault('storage', 'the file was swept', { again: true })
-      quota.took(asset.bytes)
-      return { ...asset, ...noted }
+      const from = { pieces }
+      const measured = await takeBytes(parts, { id, type: 'file', from, inRow: () => false, begin })
+      const asset = await finish(id, measured)
+      if (asset === undefined) await discard(id)
+      else quota.took(asset.bytes)
+      return asset
     } catch (error) {
       await discard(id)
       throw error
     }
+  }
+  const swept = () => new AssetFault('storage', 'the file was swept', { again: true })
+  const takeOne = async ({ keyId, requestId, pieces, note }: NewUpload): Promise<Upload> => {
+    let noted: UploadNote = { purpose: '', name: '' }
+    const finish: Written['finish'] = async (id, measured) => {
+      const { lifeMs = uploads.lifeMs, ...said } = await note()
+      noted = said
+      return store.finishAsset(id, measured, Math.min(lifeMs, uploads.lifeMs), noted)
+    }
+    const asset = await write({ keyId, runId: requestId, place: 0, pieces, finish })
+    if (asset === undefined) throw swept()
+    return { ...asset, ...noted }
+  }
+  const keepOne = async ({ lifeMs, note, ...it }: NewOwnFile): Promise<Asset> => {
+    const finish: Written['finish'] = (id, measured) => store.finishAsset(id, measured, lifeMs, note)
+    const asset = (await write({ ...it, finish })) ?? (await store.assetOfRun(it.runId, it.place))
+    if (asset === undefined) throw swept()
+    return asset
   }
   return {
     bytesMax: uploads.bytesMax,
@@ -106,6 +136,8 @@ export const openUploads = (parts: Parts, { quota, discard, addressOf }: Shared)
         : undefined
     },
     take: takeOne,
+    keep: keepOne,
+    part: (id, span) => bytes.part(id, span),
     findFor: (id, keyId) => store.uploadFor(id, keyId),
     list: (query) => store.uploads(query),
     address: (upload) => (parts.base().startsWith('https://') ? addressOf(upload) : undefined),

@@ -207,6 +207,13 @@ export const refusalTable = {
       'The key has reached its limit of open jobs (`RUNS_OPEN_MAX`); wait for one to end, or cancel one.',
     members: 'retry_after',
   },
+  too_many_batches: {
+    status: 429,
+    type: 'rate_limit_error',
+    meaning:
+      'The key has reached its limit of open batches (`BATCHES_OPEN_MAX`); wait for one to end, or cancel one.',
+    members: 'retry_after',
+  },
   rate_limit_exceeded: {
     status: 429,
     type: 'rate_limit_error',

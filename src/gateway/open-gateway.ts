@@ -20,6 +20,7 @@ import type { X402Options } from '../payment/x402/offer.ts'
 import { openX402, type Rail } from '../payment/x402.ts'
 import type { AssetStore } from '../store/calls/asset-port.ts'
 import { systemPublicParts } from '../transport/public-address.ts'
+import { keepBatches } from './batches/keep-batches.ts'
 import { keepBackground } from './jobs/keep-background.ts'
 import { keepJobs } from './jobs/keep-jobs.ts'
 import { type Kept, keepPruning } from './keep-pruning.ts'
@@ -116,6 +117,7 @@ export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => 
   const present = { gateway }
   let stopJobs = keepsJobs(gateway) ? keepJobs(present) : undefined
   const stopBackground = it.options.responsesKeptMs > 0 ? keepBackground(present) : undefined
+  const stopBatches = assets === undefined ? undefined : keepBatches(present, assets)
   const stopChores = chores
     ? startChores({
         ...{ store, hash, log, clock, random, stripe, assets },
@@ -135,7 +137,12 @@ export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => 
       books?.stop()
       house?.stop()
       x402?.stop()
-      await Promise.all([stopJobs?.(forMs), stopBackground?.(forMs), gateway.memory.failures.end()])
+      await Promise.all([
+        stopJobs?.(forMs),
+        stopBackground?.(forMs),
+        stopBatches?.(forMs),
+        gateway.memory.failures.end(),
+      ])
     },
   }
 }

@@ -7,6 +7,7 @@ import { configRoutes } from './account/config.ts'
 import { controlRoutes } from './account/control.ts'
 import { fundingRoutes } from './account/funding-routes.ts'
 import { getJwks } from './account/receipts.ts'
+import { batchRoutes } from './batches/batch-routes.ts'
 import { conversationRoutes } from './calls/conversation-routes.ts'
 import { countMessagesTokens } from './calls/count-tokens.ts'
 import { geminiCall, getGeminiModel, listGeminiModels, publisherCall } from './calls/gemini-calls.ts'
@@ -163,6 +164,7 @@ export const routes: readonly Route[] = [
   ...mediaRoutes,
   ...assetRoutes,
   ...fileRoutes,
+  ...batchRoutes,
   ...productRoutes,
   {
     method: 'POST',

@@ -15,6 +15,12 @@ export type AccountId = string
 /** The prefix of the instance names of jobs. */
 export const JOB = 'job:'
 
+/** What follows for those of batches. */
+export const BATCH = 'batch:'
+
+/** The instance that owns the leases of one batch. */
+export const batchInstance = (batchId: string): InstanceId => `${JOB}${BATCH}${batchId}`
+
 /** The instance that owns the lease of one job. It is not a process, so the lease outlives processes. */
 export const jobInstance = (callId: CallId): InstanceId => `${JOB}${callId}`
 export const callOfJob = (instance: InstanceId): CallId => instance.slice(JOB.length)

@@ -40,7 +40,7 @@ export type Meters = {
   jobCharged(of: { readonly vendor: string; readonly model: string }, usage: Usage, charged: Nano): void
   attempted(vendor: string, outcome: Attempt, ms: number): void
   /** A webhook of a wallet's alert, or of a job that has ended. */
-  webhookSent(kind: 'alert' | 'job', accepted: boolean): void
+  webhookSent(kind: 'alert' | 'job' | 'batch', accepted: boolean): void
   /** An event came to the address of Stripe's webhook; refused ones may be anybody's. */
   stripeEvent(taken: boolean): void
   gateWaited(gate: 'intent' | 'settle', ms: number): void

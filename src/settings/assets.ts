@@ -64,7 +64,7 @@ export const assetSettings = {
   uploadBytesMax: {
     name: 'UPLOAD_BYTES_MAX',
     is: integer(1, 999_999_999_999, 'bytes'),
-    fallback: '100000000',
+    fallback: '209715200',
     meaning: 'Largest file of `POST /v1/files`.',
   },
   uploadsKeyBytesMax: {

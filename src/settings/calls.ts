@@ -2,6 +2,7 @@
  * Settings that a running server reads while it answers, as `gateway.options`: rates, bounds, times, and what the house
  * gives away. A new setting needs only a row here.
  */
+import { batchSettings } from './batches.ts'
 import { amount, amountAboveZero, block, duration, integer, integerOr, list, matching } from './form.ts'
 import type { SettingGroup, ValuesOf } from './setting.ts'
 
@@ -283,6 +284,6 @@ const community = {
   },
 } as const satisfies SettingGroup
 
-export const callSettings = { ...rates, ...bounds, ...times, ...community }
+export const callSettings = { ...rates, ...bounds, ...times, ...batchSettings, ...community }
 
 export type CallSettings = ValuesOf<typeof callSettings>

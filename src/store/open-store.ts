@@ -10,6 +10,7 @@ import { subWalletStore } from './accounts/sub-wallet-store.ts'
 import { endTrials, trialStore } from './accounts/trial-store.ts'
 import { walletRulesStore } from './accounts/wallet-rules-store.ts'
 import { walletStore } from './accounts/wallet-store.ts'
+import { batchStore, expiredBatches, expiredBatchLines } from './batches/batch-store.ts'
 import { assetStore } from './calls/asset-store.ts'
 import { backgroundStore } from './calls/background-store.ts'
 import { conversationStore } from './calls/conversation-store.ts'
@@ -72,6 +73,8 @@ const choresOf = (engine: Engine): Chores => {
     expiredAnswers,
     expiredResponses,
     expiredRuns,
+    expiredBatchLines,
+    expiredBatches,
     expiredInstances,
     expiredBudgets,
     expiredWindows,
@@ -98,6 +101,7 @@ const portsOn = (engine: Engine): Ports => ({
   receipts: guarded(receiptStore(engine)),
   assets: guarded(assetStore(engine)),
   runs: guarded(runStore(engine)),
+  batches: guarded(batchStore(engine)),
   keys: guarded(keyStore(engine)),
   wallets: guarded({ ...walletStore(engine), ...walletRulesStore(engine), ...alertStore(engine) }),
   subWallets: guarded(subWalletStore(engine)),

@@ -135,6 +135,7 @@ export type FiveVendors = ListeningServer & { readonly memories: Readonly<Record
 export const listenWithVendors = async (
   options: Partial<GatewayOptions> = {},
   answer?: (id: VendorId) => Script,
+  start: typeof startTestServer = startTestServer,
 ): Promise<FiveVendors> => {
   const memories = {
     chat: newMemory(answer?.('chat')),
@@ -152,5 +153,5 @@ export const listenWithVendors = async (
     }),
   )
   const models = [...Object.values(modelOf), ...Object.values(otherModels)].map(sold)
-  return { ...(await listening(await startTestServer({ models, more: setups, options }))), memories }
+  return { ...(await listening(await start({ models, more: setups, options }))), memories }
 }

@@ -170,6 +170,8 @@ export const unread: Omit<Assets, 'keep' | 'bytes' | 'full'> = {
     list: async () => [],
     address: () => undefined,
     bytes: async () => undefined,
+    keep: () => Promise.reject(new Error('nothing is kept')),
+    part: async () => undefined,
   },
   fetchInput: async function* () {},
 }

@@ -44,6 +44,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'mcp',
     'pages',
     'account',
+    'batches',
     'calls',
     'files',
     'operate',
@@ -52,7 +53,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'answer',
     'route',
   ],
-  gateway: ['', 'call', 'paid', 'jobs', 'answer', 'ask', 'enter', 'hold', 'parts'],
+  gateway: ['', 'batches', 'call', 'paid', 'jobs', 'answer', 'ask', 'enter', 'hold', 'parts'],
 }
 /** From here down nothing waits: no clock, randomness, network, process or SQL. */
 const pureFrom = folders.indexOf('routing')

@@ -96,7 +96,13 @@ export const readRequest = async (
   return { ceiling, body: sent, ...asked, ...(keepsIt ? { memory } : {}) }
 }
 
-const readCall = (gateway: Gateway, incoming: Incoming, by: Requester, body: JsonBody) => {
+/** The call that a body asks for, and its model. Throws the Refusal of what is wrong. */
+export const readCall = (
+  gateway: Gateway,
+  incoming: Pick<Incoming, 'decode'>,
+  by: Pick<Requester, 'key' | 'trace'>,
+  body: JsonBody,
+) => {
   const { find } = gateway.offering.catalogue
   const call = must(
     incoming.decode(

@@ -25,7 +25,12 @@ export const usableHere = (gateway: Gateway, key: Key, trace: Trace): Soon<Key> 
   return whenKnown(gateway.book.makersOf(key), within, gateway, { key, trace })
 }
 
-type Use = { readonly key: Key; readonly trace: Trace }
+/** The same for what a key asked for earlier, when its address was checked. */
+export const usableLater = (gateway: Gateway, key: Key): Soon<Key> =>
+  whenKnown(gateway.book.makersOf(key), within, gateway, { key })
+
+/** Without a trace its address was checked before. */
+type Use = { readonly key: Key; readonly trace?: Trace }
 
 const within = (makers: readonly Key[] | Refusal, gateway: Gateway, { key, trace }: Use): Soon<Key> => {
   const models: (readonly string[])[] = []
@@ -33,7 +38,7 @@ const within = (makers: readonly Key[] | Refusal, gateway: Gateway, { key, trace
     const { expiresAt, allowedAddresses, allowedModels } = limits
     if (expiresAt !== undefined && gateway.clock.now() >= expiresAt)
       throw expiredKey(expiresAt, id === key.id)
-    if (allowedAddresses !== undefined) checkAddress(gateway, allowedAddresses, trace)
+    if (allowedAddresses !== undefined && trace !== undefined) checkAddress(gateway, allowedAddresses, trace)
     if (allowedModels !== undefined) models.push(allowedModels)
   }
   const bounded = models.length === 0 ? key : { ...key, models }
@@ -43,11 +48,11 @@ const within = (makers: readonly Key[] | Refusal, gateway: Gateway, { key, trace
 }
 
 /** The key of a tenant, with what it is told of money. */
-const withTerms = (terms: Told | Refusal, key: Key, trace: Trace): Key => {
+const withTerms = (terms: Told | Refusal, key: Key, trace: Trace | undefined): Key => {
   const known = must(terms)
   if (known === undefined) return key
   const its = { ...key, terms: known }
-  trace.key = its
+  if (trace !== undefined) trace.key = its
   return its
 }
 

@@ -74,9 +74,10 @@ const mayComeBack = (begun: RunBegun, { amount, waits }: HoldRequest): boolean =
   begun.outcome === 'recall' ||
   (begun.outcome === 'held' && waits === true && begun.available + begun.held >= amount)
 
-const refusalOf = async (
+/** Why money was not lent: a refusal, or the limit that binds. */
+export const refusalOf = async (
   { store }: Gateway,
-  { key }: HoldRequest,
+  { key }: Pick<HoldRequest, 'key'>,
   begun: Exclude<RunBegun, { outcome: 'begun' | 'exists' }>,
 ): Promise<Refusal | HoldRefused> => {
   switch (begun.outcome) {

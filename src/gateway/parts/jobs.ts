@@ -60,6 +60,8 @@ export type Jobs = {
   tending: boolean
   /** They are left to others. */
   responsesLeft: boolean
+  /** Batches whose lines are being read here. */
+  readonly newBatches: Set<string>
 }
 
 export const newJobs = (): Jobs => ({
@@ -75,6 +77,7 @@ export const newJobs = (): Jobs => ({
   responses: new Map(),
   tending: false,
   responsesLeft: false,
+  newBatches: new Set(),
 })
 
 /** What the jobs of this process hold, on leases of their own, and how many they are. */

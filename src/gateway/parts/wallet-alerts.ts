@@ -82,7 +82,7 @@ type SignedBody = {
 /** Sends a webhook of a wallet once, and counts what came of it; rejects unless its receiver accepts. */
 export const sendSigned = async (
   { hash, webhooks, meters }: Pick<AlertParts, 'hash' | 'webhooks' | 'meters'>,
-  { kind, url, ...signed }: SignedBody & { readonly kind: 'alert' | 'job'; readonly url: string },
+  { kind, url, ...signed }: SignedBody & { readonly kind: 'alert' | 'job' | 'batch'; readonly url: string },
 ): Promise<void> => {
   try {
     await sendWebhook(webhooks, { url, headers: signedHeaders({ hash }, signed), body: signed.body })

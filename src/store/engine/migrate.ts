@@ -53,6 +53,7 @@ import background from '../migrations/0037-background.sql' with { type: 'text' }
 import failedCalls from '../migrations/0038-failed-calls.sql' with { type: 'text' }
 import billers from '../migrations/0039-billers.sql' with { type: 'text' }
 import bills from '../migrations/0040-bills.sql' with { type: 'text' }
+import batches from '../migrations/0041-batches.sql' with { type: 'text' }
 import { type Engine, once, type Row, type Run, statement } from './engine.ts'
 import { countOf, textOf } from './row.ts'
 
@@ -144,6 +145,7 @@ export const migrations: readonly Migration[] = [
   { version: 38, name: 'failed-calls', common: failedCalls, own: {}, adds: true },
   { version: 39, name: 'billers', common: billers, own: {}, adds: true },
   { version: 40, name: 'bills', common: bills, own: {}, adds: true },
+  { version: 41, name: 'batches', common: batches, own: {}, adds: true },
 ]
 
 /** The text of a migration as an engine runs it. */

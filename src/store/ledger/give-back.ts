@@ -33,7 +33,8 @@ export const givingBack = (engine: Engine): LedgerStore['giveBack'] => {
   }
 }
 
-const giveBackWithin = async (
+/** The same inside a larger transaction. */
+export const giveBackWithin = async (
   run: Run,
   dialect: SqlDialect,
   backs: readonly LeaseReturn[],

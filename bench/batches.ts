@@ -1,0 +1,116 @@
+/**
+ * `bun bench/batches.ts [lines] [bytes of a line] [url]`: a batch of that size on the built-in model, in a process of its
+ * own: processor and memory while it is read and while it runs, beside one caller whose calls are timed, before and with it.
+ */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { endPrograms, startProgram } from '../test/program.ts'
+
+const [lines = 50_000, bytes = 1_000] = process.argv.slice(2, 4).map(Number)
+const url = process.argv[4]
+const TICKS_A_SECOND = 100
+
+const home = mkdtempSync(join(tmpdir(), 'turnpike-bench-batches-'))
+const settings = { PLAN_RPM: '1000000', LOG: 'error', ...(url === undefined ? {} : { DATABASE_URL: url }) }
+const { address, token, child } = await startProgram(home, settings)
+const headers = { authorization: `Bearer ${token}` }
+
+const cpuS = (): number => {
+  const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_A_SECOND
+}
+const memory = (): number =>
+  Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1]) / 1024
+
+const asked = (n: number, size: number) => ({
+  model: 'local/echo-1',
+  max_tokens: 50,
+  messages: [{ role: 'user', content: `say ${n} `.padEnd(size, 'word ') }],
+})
+const call = async (): Promise<number> => {
+  const at = performance.now()
+  const response = await fetch(`${address}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify(asked(0, 100)),
+  })
+  await response.arrayBuffer()
+  if (!response.ok) throw new Error(`a call was answered with ${response.status}`)
+  return performance.now() - at
+}
+/** Times calls one after the other while `goes` says so. */
+const timed = async (goes: () => boolean): Promise<number[]> => {
+  const all: number[] = []
+  while (goes()) {
+    all.push(await call())
+    await Bun.sleep(5)
+  }
+  return all.sort((a, b) => a - b)
+}
+const percentiles = (all: readonly number[]): string =>
+  [0.5, 0.99].map((part) => `p${part * 100} ${all[Math.floor(all.length * part)]?.toFixed(1)} ms`).join(', ')
+
+const path = join(home, 'lines.jsonl')
+const line = (n: number) =>
+  JSON.stringify({ custom_id: `l${n}`, method: 'POST', url: '/v1/chat/completions', body: asked(n, bytes) })
+const writer = Bun.file(path).writer()
+for (let n = 0; n < lines; n++) writer.write(`${line(n)}\n`)
+await writer.end()
+
+for (let n = 0; n < 200; n++) await call()
+let until = performance.now() + 5_000
+const before = await timed(() => performance.now() < until)
+until = performance.now()
+const liveCpu = cpuS()
+for (let n = 0; n < 500; n++) await call()
+console.log(
+  `a call alone: ${(((cpuS() - liveCpu) / 500) * 1e6).toFixed(0)} µs of processor; ${percentiles(before)}; ${memory().toFixed(0)} MB`,
+)
+
+const form = new FormData()
+form.set('purpose', 'batch')
+form.set('file', Bun.file(path))
+const file = (await (await fetch(`${address}/v1/files`, { method: 'POST', headers, body: form })).json()) as {
+  id: string
+}
+console.log(`uploaded ${(Bun.file(path).size / 1e6).toFixed(0)} MB; ${memory().toFixed(0)} MB`)
+
+let peak = 0
+let over = false
+const watching = (async () => {
+  while (!over) {
+    peak = Math.max(peak, memory())
+    await Bun.sleep(50)
+  }
+})()
+const beside = timed(() => !over)
+const readAt = [performance.now(), cpuS()] as const
+const began = await fetch(`${address}/v1/batches`, {
+  method: 'POST',
+  headers: { ...headers, 'content-type': 'application/json' },
+  body: JSON.stringify({
+    input_file_id: file.id,
+    endpoint: '/v1/chat/completions',
+    completion_window: '24h',
+  }),
+})
+let batch = (await began.json()) as any
+if (!began.ok) throw new Error(JSON.stringify(batch))
+const runAt = [performance.now(), cpuS()] as const
+console.log(`read in ${((runAt[0] - readAt[0]) / 1000).toFixed(1)} s; peak ${peak.toFixed(0)} MB`)
+while (batch.status !== 'completed') {
+  await Bun.sleep(500)
+  batch = await (await fetch(`${address}/v1/batches/${batch.id}`, { headers })).json()
+}
+const [ms, cpu] = [performance.now() - runAt[0], cpuS() - runAt[1]]
+over = true
+const calls = await beside
+await watching
+const perCall = calls.length
+console.log(
+  `ran in ${(ms / 1000).toFixed(1)} s (${(lines / (ms / 1000)).toFixed(0)} a second), ${((cpu / (lines + perCall)) * 1e6).toFixed(0)} µs of processor a line or call; peak ${peak.toFixed(0)} MB; calls beside: ${percentiles(calls)} (${calls.length})`,
+)
+console.log(JSON.stringify(batch.request_counts), batch.cost_usd)
+await endPrograms()
+rmSync(home, { recursive: true })

@@ -1,0 +1,49 @@
+/** A batch as every face shows it, whichever form it was made in. */
+import { decimalFromNano } from '../../core/money.ts'
+import type { Batch } from '../../store/batches/batch-port.ts'
+
+const batchStatuses = [
+  'in_progress',
+  'cancelling',
+  'finalizing',
+  'completed',
+  'cancelled',
+  'expired',
+] as const
+type BatchStatus = (typeof batchStatuses)[number]
+
+export const statusOf = ({ state, stop, cancelAt }: Batch): BatchStatus => {
+  if (state === 'ended') return stop === 'cancelled' || stop === 'expired' ? stop : 'completed'
+  if (state === 'finalizing') return 'finalizing'
+  return cancelAt === undefined ? 'in_progress' : 'cancelling'
+}
+
+const prefixes = { openai: 'batch_', anthropic: 'msgbatch_' } as const
+
+/** Its id as callers of its form know it. */
+export const shownBatchId = ({ form, id }: Pick<Batch, 'form' | 'id'>): string => `${prefixes[form]}${id}`
+
+const isoOf = (at: number | undefined): string | null =>
+  at === undefined ? null : new Date(at).toISOString()
+
+/** Its state, its lines by how they stand, and what they were charged. */
+export const summaryOf = (batch: Batch) => {
+  const { form, asked, onCap, stop, charged } = batch
+  const { total, waiting, sent, succeeded, errored, stopped } = batch
+  return {
+    id: shownBatchId(batch),
+    object: 'batch_summary' as const,
+    form,
+    status: statusOf(batch),
+    endpoint: asked.endpoint,
+    on_cap: onCap,
+    ...(stop === undefined ? {} : { stopped_by: stop }),
+    lines: { total, waiting, sent, succeeded, errored, stopped },
+    cost_usd: decimalFromNano(charged),
+    input_tokens: batch.inputTokens,
+    output_tokens: batch.outputTokens,
+    created_at: isoOf(batch.createdAt),
+    expires_at: isoOf(batch.expiresAt),
+    ended_at: isoOf(batch.endedAt),
+  }
+}

@@ -1,0 +1,148 @@
+/**
+ * A batch begins: its lines are read and priced one after the other, and then the money of all is held in one step. If
+ * any line is wrong, or the money is not there, nothing begins and nothing is held.
+ */
+import { decimalFromNano, type Nano } from '../../core/money.ts'
+import { invalid, Refusal, refuse, retryIn } from '../../core/refusal.ts'
+import type { LoanRefused } from '../../ledger/types.ts'
+import { payingAccount } from '../../payment/funding.ts'
+import type { Batch, NewBatch, NewLine } from '../../store/batches/batch-port.ts'
+import type { Key } from '../../tenancy/key.ts'
+import { doesNotFit } from '../hold/does-not-fit.ts'
+import { refusalOf } from '../hold/job-hold.ts'
+import type { Gateway } from '../parts/gateway.ts'
+import { OWNER_MS } from '../parts/jobs.ts'
+import { newTrace, type Trace } from '../parts/trace.ts'
+import { planLine } from './plan-line.ts'
+import { linesOf } from './read-lines.ts'
+
+/** Lines that are written together, and how long we read on before others get their turn. */
+const WRITTEN_TOGETHER = 500
+const TURN_MS = 5
+/** How long a batch waits for money that other leases have. */
+const PATIENCE_MS = 2_000
+const LOOK_AGAIN_MS = 60
+
+type NewRequest = Pick<NewBatch, 'id' | 'form' | 'sub' | 'onCap' | 'asked' | 'webhook'> & {
+  readonly key: Key
+  readonly input: { readonly id: string; readonly bytes: number }
+  readonly trace: Trace
+}
+
+/** Begins the batch, or returns the one that was begun under this id before. Throws the Refusal that says what is wrong. */
+export const createBatch = async (gateway: Gateway, it: NewRequest): Promise<Batch> => {
+  const { store, options, instance } = gateway
+  const { newBatches } = gateway.memory.jobs
+  const { key, id, form, asked, onCap, sub, webhook, input } = it
+  const begins: NewBatch = {
+    ...{ id, form, asked, onCap, input: input.id, owner: instance, ownerMs: OWNER_MS },
+    ...{ sub, webhook },
+    keyId: key.id,
+    walletId: key.walletId,
+    payer: payingAccount(asked.mode, key) ?? key.walletId,
+    lifeMs: options.batchLifeMs,
+  }
+  newBatches.add(id)
+  try {
+    const opened = await store.batches.open(begins, options.batchesOpenMax)
+    if (opened === 'too_many')
+      throw refuse(
+        'too_many_batches',
+        'The key has reached its limit of open batches; wait for one to end, or cancel one.',
+        retryIn(60),
+      )
+    if (opened === 'opened')
+      await holdAll(gateway, it).catch(async (thrown: unknown) => {
+        await store.batches.drop(id)
+        throw thrown
+      })
+    const batch = await store.batches.batchFor(id, key.id)
+    if (batch === undefined)
+      throw refuse(
+        'idempotency_in_progress',
+        'The batch of this request is being read; try again in 5 s.',
+        retryIn(5),
+      )
+    if (opened === 'exists' && JSON.stringify(batch.asked) !== JSON.stringify(asked))
+      throw refuse('idempotency_key_reused', "This 'Idempotency-Key' was used with another batch.")
+    return batch
+  } finally {
+    newBatches.delete(id)
+  }
+}
+
+const holdAll = async (gateway: Gateway, it: NewRequest): Promise<void> => {
+  const { store, clock } = gateway
+  const sum = await readLines(gateway, it)
+  const until = clock.monotonicMs() + PATIENCE_MS
+  for (;;) {
+    const begun = await store.batches.begin(it.id)
+    if (begun.outcome === 'begun') return
+    const mayComeBack = begun.outcome === 'recall' || begun.outcome === 'held'
+    if (!mayComeBack || clock.monotonicMs() >= until) throw await notHeld(gateway, it, { begun, sum })
+    await clock.sleep(LOOK_AGAIN_MS * (1 + gateway.random()))
+  }
+}
+
+/** Reads, prices and writes all lines; returns the most that they can cost together. */
+const readLines = async (gateway: Gateway, it: NewRequest): Promise<Nano> => {
+  const { assets, clock, options, store } = gateway
+  if (assets === undefined) throw refuse('not_found', 'This server keeps no files, so it takes no batches.')
+  const seen = new Set<string>()
+  let lines: NewLine[] = []
+  let sum = 0n
+  let turnMs = clock.monotonicMs()
+  const { id, bytes: size } = it.input
+  for await (const { n, at, bytes } of linesOf(assets.uploads, { id, size, lineMax: options.bodyBytesMax })) {
+    if (seen.size >= options.batchLinesMax)
+      throw refuse('request_too_large', `A batch may have at most ${options.batchLinesMax} lines.`)
+    const trace = newTrace(it.trace.callId, turnMs)
+    const { customId, plan } = await planLine(gateway, it, { n, bytes, trace }).catch(atLine(n))
+    if (seen.has(customId))
+      throw atLine(n)(
+        invalid('custom_id', `'custom_id' ${JSON.stringify(customId)} is that of a line before it.`),
+      )
+    seen.add(customId)
+    sum += plan.amount
+    lines.push({ n, customId, at, bytes: bytes.length, bound: plan.amount })
+    if (lines.length >= WRITTEN_TOGETHER) {
+      await store.batches.addLines(it.id, lines)
+      lines = []
+    }
+    if (clock.monotonicMs() - turnMs > TURN_MS) {
+      await clock.turn()
+      turnMs = clock.monotonicMs()
+    }
+  }
+  if (seen.size === 0) throw invalid('input_file_id', 'The batch has no lines.')
+  if (lines.length > 0) await store.batches.addLines(it.id, lines)
+  return sum
+}
+
+/** Names the line in whatever is wrong with it. */
+const atLine =
+  (n: number) =>
+  (thrown: unknown): never => {
+    if (!(thrown instanceof Refusal)) throw thrown
+    const { code, message, members } = thrown
+    throw refuse(code, `Line ${n}: ${message}`, { members: { ...members, line: String(n) } })
+  }
+
+/** The refusal of a batch whose money is not there, with the sum that it needs. */
+const notHeld = async (
+  gateway: Gateway,
+  { key, onCap }: NewRequest,
+  { begun, sum }: { readonly begun: LoanRefused; readonly sum: Nano },
+): Promise<Refusal> => {
+  const why = await refusalOf(gateway, { key }, begun)
+  const refusal =
+    why instanceof Refusal ? why : doesNotFit({ ...why, key }, { required: begun.required }, gateway)
+  if (why instanceof Refusal) return refusal
+  const all = onCap === 'refuse' ? " To run as many lines as fit, send 'on_cap': 'run_what_fits'." : ''
+  const { code, message, members, headers } = refusal
+  return refuse(
+    code,
+    `All lines of the batch together may cost up to ${decimalFromNano(sum)} USD. ${message.replace('The call needs', 'That needs')}${all}`,
+    { members: { ...members, required_usd: decimalFromNano(sum) }, headers },
+  )
+}

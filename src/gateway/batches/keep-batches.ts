@@ -1,0 +1,232 @@
+/**
+ * Runs batches while a process runs: sends their lines behind all other calls, ends them, and takes over those of silent
+ * processes. Each batch belongs to one process at a time, and each try of a line to one call; a try that was taken over
+ * cannot end its line.
+ */
+
+import { checkEnabled, unknownKey } from '../../admission/caller.ts'
+import type { Assets } from '../../assets/assets.ts'
+import { messageOf } from '../../core/message-of.ts'
+import { must, Refusal } from '../../core/refusal.ts'
+import { monthOf } from '../../core/time.ts'
+import type { Batch, LineEnd, TakenLines } from '../../store/batches/batch-port.ts'
+import type { Key } from '../../tenancy/key.ts'
+import { usableLater } from '../enter/key-bounds.ts'
+import type { Gateway, Present } from '../parts/gateway.ts'
+import { OWNER_MS } from '../parts/jobs.ts'
+import { sendBatchWebhooks } from './batch-webhooks.ts'
+import { endBatch } from './end-batch.ts'
+import { type EndLine, newEnds } from './line-ends.ts'
+import { runLine } from './run-line.ts'
+
+const TICK_MS = 1_000
+/** How long a batch waits that has nothing to send, and before a step that failed is tried again. */
+const IDLE_MS = 100
+const AGAIN_MS = 1_000
+/** Lines that one look takes at most: another batch may be waiting. */
+const TAKE_MOST = 16
+/** A look costs the ledger about the same for one line as for several. */
+const TAKE_LEAST = 8
+/** A line whose process died is sent again; one that kills processes is not. */
+const TRIES = 3
+/** How long a batch waits for money that other calls hold before its waiting lines are given up. */
+const MONEY_MS = 60_000
+
+/** A batch that this process runs. */
+type Working = {
+  batch: Batch
+  /** It is no longer this process's. */
+  lost: boolean
+  open: number
+  readonly endLine: EndLine
+  /** Resolves when one of its lines has ended. */
+  ended: PromiseWithResolvers<void>
+  /** Since when there has been no money for its next line. */
+  shortMs: number | undefined
+}
+
+type Keeping = {
+  readonly present: Present
+  readonly assets: Assets
+  readonly working: Map<string, Working>
+  /** Lines at vendors, of all batches. */
+  open: number
+  stopped: boolean
+}
+
+/** Runs until the returned function is called; that resolves within its time, when no line is open here any more. */
+export const keepBatches = (present: Present, assets: Assets): ((forMs: number) => Promise<void>) => {
+  const { clock, log, store, instance } = present.gateway
+  const keeping: Keeping = { present, assets, working: new Map(), open: 0, stopped: false }
+  const run = async (): Promise<void> => {
+    for (; !keeping.stopped; await clock.sleep(TICK_MS)) {
+      await tend(keeping).catch((error: unknown) =>
+        log.warn('batches could not be looked after', { error: messageOf(error) }),
+      )
+    }
+  }
+  void run()
+  return async (forMs) => {
+    keeping.stopped = true
+    const untilMs = clock.monotonicMs() + forMs
+    while (keeping.working.size > 0 && clock.monotonicMs() < untilMs) await clock.sleep(IDLE_MS)
+    await store.batches
+      .leave(instance)
+      .catch((error: unknown) => log.warn('batches could not be left to others', { error: messageOf(error) }))
+  }
+}
+
+const tend = async (keeping: Keeping): Promise<void> => {
+  const { gateway } = keeping.present
+  const { store, instance, memory } = gateway
+  const mine = new Map((await store.batches.tend(instance, OWNER_MS)).map((batch) => [batch.id, batch]))
+  for (const [id, working] of keeping.working) {
+    const batch = mine.get(id)
+    if (batch === undefined) working.lost = true
+    else working.batch = batch
+  }
+  for (const batch of mine.values()) {
+    if (keeping.working.has(batch.id)) continue
+    // Its process died while it read the lines: nothing is held, and its caller was told of no batch.
+    if (batch.state === 'validating') {
+      if (!memory.jobs.newBatches.has(batch.id)) await store.batches.drop(batch.id)
+    } else void work(keeping, batch)
+  }
+  await sendBatchWebhooks(gateway)
+}
+
+/** Runs a batch to its end, or until it is another process's. */
+const work = async (keeping: Keeping, batch: Batch): Promise<void> => {
+  const { gateway } = keeping.present
+  const { clock, log } = gateway
+  const it: Working = {
+    ...{ batch, lost: false, open: 0, shortMs: undefined },
+    endLine: newEnds(gateway, batch.id),
+    ended: Promise.withResolvers(),
+  }
+  keeping.working.set(batch.id, it)
+  let adopted = false
+  while (!it.lost && !(keeping.stopped && it.open === 0)) {
+    try {
+      if (!adopted) await sendAgain(gateway, batch.id)
+      adopted = true
+      if (await step(keeping, it)) break
+    } catch (error) {
+      log.warn('a step of a batch failed', { call: batch.id, error: messageOf(error) })
+      await clock.sleep(AGAIN_MS)
+    }
+  }
+  keeping.working.delete(batch.id)
+}
+
+/** Lines whose process died wait again. Nothing was charged for them; what their vendors may bill is the house's loss. */
+const sendAgain = async ({ store, log }: Gateway, id: string): Promise<void> => {
+  const left = await store.batches.sentLines(id)
+  if (left.length === 0) return
+  log.warn('lines of a batch lost their process and are sent again', { call: id, ops: left.length })
+  const message = `The line was sent ${TRIES} times, and each time its process ended. Nothing was charged.`
+  const lost = JSON.stringify({ code: 'internal_error', message })
+  const ends = left.map(
+    ({ n, callId, tries }): LineEnd =>
+      tries < TRIES
+        ? { n, callId, state: 'waiting', pauseMs: 0 }
+        : { n, callId, state: 'errored', result: lost },
+  )
+  await store.batches.end(id, ends)
+}
+
+/** Sends what may be sent, or waits. True when the batch has ended. */
+const step = async (keeping: Keeping, it: Working): Promise<boolean> => {
+  const { gateway } = keeping.present
+  const { store, clock, instance } = gateway
+  const { batch } = it
+  const most = roomFor(keeping)
+  if (most > 0) {
+    const key = await keyOf(gateway, batch)
+    const stops = key instanceof Refusal
+    if (stops) await store.batches.stop(batch.id, key.code)
+    const callIds = Array.from({ length: stops ? 0 : most }, () => gateway.newCallId())
+    const taken = await store.batches.take(batch.id, { owner: instance, callIds })
+    if (!stops)
+      for (const line of taken?.lines ?? []) {
+        void send(keeping, it, { key, line })
+        // Calls that came meanwhile go before the next line.
+        await clock.turn()
+      }
+    if (taken?.refused !== undefined) await noMoney(gateway, it, taken)
+    else it.shortMs = undefined
+    if (taken === undefined || taken.waiting + taken.sent === 0) {
+      if (await finish(keeping, it)) return true
+    } else if (taken.lines.length > 0) return false
+  }
+  await Promise.race([clock.sleep(IDLE_MS), it.ended.promise])
+  return false
+}
+
+/** How many lines may start now: behind all calls that somebody waits for, and several at a time. */
+const roomFor = (keeping: Keeping): number => {
+  const { book, options, capacity } = keeping.present.gateway
+  const { openCalls, fresh, draining } = book.health()
+  if (keeping.stopped || draining || capacity.draining || !fresh) return 0
+  if (openCalls >= options.discountOpenMax) return 0
+  const room = options.batchLinesOpen - keeping.open
+  return room < Math.min(TAKE_LEAST, keeping.open + room) ? 0 : Math.min(TAKE_MOST, room)
+}
+
+/** The key as it may be used now, or why it may not. */
+const keyOf = async (gateway: Gateway, { keyId, walletId }: Batch): Promise<Key | Refusal> => {
+  const { store, clock, book } = gateway
+  const key = await store.keys.key(keyId)
+  if (key === undefined || key.deleted) return unknownKey()
+  try {
+    const suspended = must(await book.rules(walletId)).suspended
+    const refusal = checkEnabled(key, monthOf(clock.now()))
+    if (refusal) return refusal
+    return suspended === undefined
+      ? await usableLater(gateway, key)
+      : new Refusal('account_suspended', suspended)
+  } catch (thrown) {
+    // While the ledger is away nobody knows.
+    if (thrown instanceof Refusal && thrown.code !== 'service_unavailable') return thrown
+    throw thrown
+  }
+}
+
+/** There is no money for the next line. It may come back: from lines that are open, or from other calls. */
+const noMoney = async (gateway: Gateway, it: Working, { refused, sent }: TakenLines): Promise<void> => {
+  const { clock } = gateway
+  const { outcome, held = 0n } = refused ?? {}
+  it.shortMs ??= clock.monotonicMs()
+  if (sent > 0) return
+  const gone = outcome === 'held' ? held <= 0n : outcome !== 'recall'
+  if (!gone && clock.monotonicMs() - it.shortMs < MONEY_MS) return
+  const codes = { disabled: 'key_disabled', unknown_key: 'invalid_api_key' } as Readonly<
+    Record<string, string>
+  >
+  await gateway.store.batches.stop(it.batch.id, codes[outcome ?? ''] ?? 'insufficient_credit')
+}
+
+type Sending = { readonly key: Key; readonly line: TakenLines['lines'][number] }
+
+const send = async (keeping: Keeping, it: Working, { key, line }: Sending): Promise<void> => {
+  const { gateway } = keeping.present
+  const { batch } = it
+  keeping.open++
+  it.open++
+  await runLine(gateway, { batch, key, line }, it.endLine).catch((error: unknown) =>
+    gateway.log.error('a line of a batch failed', { call: line.callId, error: messageOf(error) }),
+  )
+  keeping.open--
+  it.open--
+  it.ended.resolve()
+  it.ended = Promise.withResolvers()
+}
+
+const finish = async ({ present: { gateway }, assets }: Keeping, it: Working): Promise<boolean> => {
+  const { store, instance } = gateway
+  const { id, keyId } = it.batch
+  if (!(await store.batches.release(id, instance))) return it.lost
+  const batch = await store.batches.batchFor(id, keyId)
+  if (batch !== undefined) await endBatch(gateway, assets, batch)
+  return true
+}

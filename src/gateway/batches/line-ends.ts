@@ -1,0 +1,42 @@
+/** Ends of lines are written together: those that come while a write is under way form the next one. */
+import { messageOf } from '../../core/message-of.ts'
+import type { LineEnd } from '../../store/batches/batch-port.ts'
+import type { Gateway } from '../parts/gateway.ts'
+
+const TOGETHER_MOST = 32
+const AGAIN_MS = 1_000
+
+type Waiting = { readonly end: LineEnd; readonly done: (was: boolean) => void }
+
+/** Ends a line; resolves once that is durable: false if another process had taken the line over. */
+export type EndLine = (end: LineEnd) => Promise<boolean>
+
+/** How lines of one batch end. A write that fails is tried until the ledger is back. */
+export const newEnds = ({ store, clock, log }: Gateway, id: string): EndLine => {
+  let waiting: Waiting[] = []
+  let writes = false
+  const write = async (): Promise<void> => {
+    writes = true
+    while (waiting.length > 0) {
+      await clock.turn()
+      const now = waiting.slice(0, TOGETHER_MOST)
+      try {
+        const ended = await store.batches.end(
+          id,
+          now.map(({ end }) => end),
+        )
+        waiting = waiting.slice(now.length)
+        for (const { end, done } of now) done(ended.has(end.callId))
+      } catch (error) {
+        log.warn('ends of lines could not be written', { call: id, error: messageOf(error) })
+        await clock.sleep(AGAIN_MS)
+      }
+    }
+    writes = false
+  }
+  return (end) =>
+    new Promise((done) => {
+      waiting.push({ end, done })
+      if (!writes) void write()
+    })
+}

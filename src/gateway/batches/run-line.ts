@@ -1,0 +1,140 @@
+/** One line of a batch: a call like any other, whose money is held by the batch and whose answer is a line of a file. */
+import type { Hold } from '../../book/contract.ts'
+import type { Refusal, RefusalCode } from '../../core/refusal.ts'
+import { payingAccount } from '../../payment/funding.ts'
+import type { Batch, LineEnd, SentLine } from '../../store/batches/batch-port.ts'
+import type { Key } from '../../tenancy/key.ts'
+import { refusalFor } from '../answer/refusal-for.ts'
+import { answerTask } from '../call/answer-task.ts'
+import { boundSent } from '../enter/incoming.ts'
+import { takeCallTurn } from '../enter/key-turn.ts'
+import { correctingAtEnd } from '../enter/token-turn.ts'
+import type { Answer } from '../parts/answer.ts'
+import { letGo, takeBytes, takePlace } from '../parts/capacity.ts'
+import type { Gateway } from '../parts/gateway.ts'
+import { requestHasher } from '../parts/receipt.ts'
+import type { Task } from '../parts/task.ts'
+import { newTrace, type Trace } from '../parts/trace.ts'
+import { keptRefusal } from './forms.ts'
+import type { EndLine } from './line-ends.ts'
+import { type PlannedLine, planLine } from './plan-line.ts'
+import { fileGone } from './read-lines.ts'
+
+/** How often a line is sent, whatever goes wrong; and the pause after the first try, which doubles. */
+const TRIES = 4
+const PAUSE_MS = 2_000
+/** What may go better later. */
+const passing: readonly RefusalCode[] = ['rate_limit_exceeded', 'service_unavailable', 'upstream_error']
+
+type LineParts = { readonly batch: Batch; readonly key: Key; readonly line: SentLine }
+
+/** Runs the line. `ended` resolves once its end is durable; it is called once. */
+export const runLine = async (gateway: Gateway, it: LineParts, ended: EndLine): Promise<void> => {
+  const { clock, watch } = gateway
+  const { line, key } = it
+  const { n, callId, tries } = line
+  const trace = newTrace(callId, clock.monotonicMs())
+  Object.assign(trace, { keyId: key.id, key, endpoint: '/v1/batches', path: '/v1/batches', method: 'POST' })
+  let settled = false
+  const settle: EndLine = async (end) => {
+    settled = true
+    return ended(end)
+  }
+  let status = 200
+  try {
+    await answerLine(gateway, it, trace, settle)
+  } catch (thrown) {
+    const refusal = refusalFor(gateway, trace, thrown)
+    status = refusal.status
+    trace.ended = refusal.code
+    if (!settled) await ended(endOf(refusal, { n, callId, tries }))
+  } finally {
+    letGo(gateway.capacity, trace)
+    watch.meters?.called(trace, status, clock.monotonicMs())
+  }
+}
+
+/** A refusal ends the line, unless it may go better later. */
+const endOf = (refusal: Refusal, { n, callId, tries }: Pick<SentLine, 'n' | 'callId' | 'tries'>): LineEnd => {
+  const again = passing.includes(refusal.code) && tries < TRIES
+  if (!again) return { n, callId, state: 'errored', result: keptRefusal(refusal) }
+  const asked = Number(refusal.members.retry_after ?? 0) * 1000
+  return { n, callId, state: 'waiting', pauseMs: Math.max(asked, PAUSE_MS * 2 ** (tries - 1)) }
+}
+
+const answerLine = async (
+  gateway: Gateway,
+  { batch, key, line }: LineParts,
+  trace: Trace,
+  settle: EndLine,
+): Promise<Answer> => {
+  const { assets, capacity, options } = gateway
+  takePlace(capacity, trace)
+  takeBytes(capacity, trace, line.bytes)
+  const bytes = await assets?.uploads.part(batch.input, { first: line.at, last: line.at + line.bytes - 1 })
+  if (bytes === undefined) throw fileGone()
+  const { form, asked } = batch
+  const planned = await planLine(gateway, { form, asked, key }, { n: line.n, bytes, trace })
+  const task = taskOf(gateway, { batch, key, line, trace, planned }, settle)
+  if (!options.batchRates) return answerTask(gateway, task)
+  const { call, model } = planned
+  const turn = await takeCallTurn(gateway, { key, call, model, trace })
+  return answerTask(gateway, turn === undefined ? task : await correctingAtEnd(turn, () => task))
+}
+
+type TaskParts = LineParts & { readonly trace: Trace; readonly planned: PlannedLine }
+
+const taskOf = (gateway: Gateway, it: TaskParts, settle: EndLine): Task => {
+  const { batch, key, line, trace, planned } = it
+  const { call, model, plan, ceiling, body } = planned
+  const lowered = call.kind === 'chat' && call.maxOutput === undefined && plan.output < model.maxOutputTokens
+  const { mode } = batch.asked
+  return {
+    key,
+    payer: payingAccount(mode, key),
+    payment: { mode, batch: batch.id },
+    call,
+    model,
+    trace,
+    // The answer is written with the charge, as one that is kept for repeats; but into the line.
+    keep: {
+      ref: { keyId: key.id, endpoint: 'batch', key: line.callId },
+      full: () => false,
+      textWith: () => '',
+    },
+    memory: undefined,
+    signal: new AbortController().signal,
+    hold: holdOf(line, settle),
+    outputBound: boundSent(call, lowered ? plan.output : undefined, trace),
+    heldOutput: plan.output * call.choices,
+    fullOutput: plan.output * call.choices,
+    limit: ceiling,
+    requestHash: requestHasher(gateway, body.bytes),
+  }
+}
+
+/** What the batch holds for the line. Its intent was durable before the line was read. */
+const holdOf = ({ n, callId, bound }: SentLine, settle: EndLine): Hold => ({
+  callId,
+  amount: () => bound,
+  opened: Promise.resolve(true),
+  extend: async () => 'refused',
+  checkpoint: () => undefined,
+  settle: async (cost, detail, kept) => {
+    const charge = cost < bound ? cost : bound
+    const was = await settle({
+      ...{ n, callId, state: 'succeeded' },
+      settle: { charge, excess: cost - charge, detail },
+      result: kept?.answer.body ?? noAnswer(),
+      receipt: kept?.answer.headers['x-receipt'],
+    })
+    if (!was) throw new Error('another process has taken the line over')
+    return { charged: charge, remaining: undefined }
+  },
+  // However the line ends says what becomes of its money.
+  void: async () => undefined,
+})
+
+const noAnswer = (): never => {
+  throw new Error('a line was charged without its answer')
+}

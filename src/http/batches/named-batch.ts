@@ -1,0 +1,62 @@
+/** What the addresses of all forms have in common: who may see a batch, and what a new one is made of. */
+
+import type { Assets } from '../../assets/assets.ts'
+import { invalid, must, refuse, unavailable } from '../../core/refusal.ts'
+import { readIdempotencyKey } from '../../gateway/enter/once-only.ts'
+import { takePlace } from '../../gateway/parts/capacity.ts'
+import type { Gateway } from '../../gateway/parts/gateway.ts'
+import { paymentMode } from '../../payment/funding.ts'
+import type { Batch, BatchForm } from '../../store/batches/batch-port.ts'
+import { type Key, placeOf } from '../../tenancy/key.ts'
+import type { HttpCall } from '../route/route.ts'
+
+/** A batch that was made in this form, by the key or a key below it. */
+export const batchNamed = async (
+  { store }: Gateway,
+  key: Key,
+  it: { readonly form: BatchForm; readonly id: string | undefined },
+): Promise<Batch> => {
+  const batch = it.id === undefined ? undefined : await store.batches.batchFor(it.id, key.id)
+  if (batch === undefined || batch.form !== it.form)
+    throw refuse(
+      'not_found',
+      'There is no batch of this id, it was made in another form of API, it is not yours, or it is no longer kept (BATCH_DAYS).',
+    )
+  return batch
+}
+
+/** Cancels a batch: lines that were sent end, others never are. One that has ended stays as it is. */
+export const cancelNamed = async (gateway: Gateway, key: Key, batch: Batch): Promise<Batch> => {
+  await gateway.store.batches.cancel(batch.id)
+  return (await gateway.store.batches.batchFor(batch.id, key.id)) ?? batch
+}
+
+/** What a new batch takes from the headers of its request. */
+export const headersOf = (gateway: Gateway, { request: { headers }, trace }: HttpCall, key: Key) => {
+  takePlace(gateway.capacity, trace)
+  const mode = must(paymentMode(headers.get('x-payment-protocol') ?? undefined, undefined))
+  if (mode === 'x402')
+    throw invalid('X-Payment-Protocol', 'A batch cannot be paid by x402: pay from a wallet.')
+  const named = headers.get('idempotency-key')
+  const sub = headers.get('x-sub-wallet')
+  // Under an Idempotency-Key a repeat finds the batch that the first request made.
+  const id =
+    named === null
+      ? gateway.newCallId().replaceAll('-', '')
+      : gateway.hash(`batch ${placeOf(key)} ${must(readIdempotencyKey(named))}`).slice(0, 32)
+  return { id, mode, sub: sub ?? undefined }
+}
+
+export const assetsOf = ({ assets }: Gateway): Assets => {
+  if (assets === undefined) throw unavailable('Files cannot be kept here, so there are no batches.')
+  return assets
+}
+
+const LIST_USUAL = 20
+
+/** How many batches a list has. */
+export const limitOf = (text: string | undefined, most: number): number => {
+  const limit = Number(text ?? LIST_USUAL)
+  if (!Number.isInteger(limit) || limit < 1) throw invalid('limit', `'limit' must be 1 to ${most}.`)
+  return Math.min(limit, most)
+}

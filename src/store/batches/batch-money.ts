@@ -1,0 +1,203 @@
+/**
+ * The money of batches. A batch has a lease of its own, like a job. What its waiting lines may cost is one hold on it,
+ * under the name of the batch. A line that is sent takes its part of that hold as the hold of its own call; when it ends
+ * it is charged, and what it did not cost goes back to the batch. Each step is one transaction.
+ */
+import type { Nano } from '../../core/money.ts'
+import { dayOf } from '../../core/time.ts'
+import { batchInstance, type CallId, type LoanRefused } from '../../ledger/types.ts'
+import { type Engine, type Row, type Run, runOne } from '../engine/engine.ts'
+import { countOf, nanoOf, textOf } from '../engine/row.ts'
+import { lockLimitsOf } from '../ledger/apply-lease.ts'
+import { json } from '../ledger/commit-at-once.ts'
+import { giveBackWithin } from '../ledger/give-back.ts'
+import { leases } from '../ledger/ledger-rows.ts'
+import { lendOne } from '../ledger/lend.ts'
+import { closeLease } from '../payments/payment-row.ts'
+import type { BatchStore, SentLine, TakenLines } from './batch-port.ts'
+import { lineAt, lockBatch, type MoneyRow } from './batch-row.ts'
+
+/** How long the lease outlives the time of the batch, so that calls that were sent can end. */
+const AFTER_MS = 60 * 60_000
+
+/** What a batch asks of its limits: all of the rest, but at least this much. */
+const borrow = (engine: Engine, run: Run, batch: MoneyRow, it: { need: Nano; want: Nano }) =>
+  lendOne(run, engine.dialect, {
+    instance: batchInstance(batch.id),
+    keyId: batch.keyId,
+    ...(batch.sub === undefined ? {} : { sub: batch.sub }),
+    ...(batch.payer === batch.walletId ? {} : { payer: batch.payer }),
+    leaseId: batch.lease ?? batchInstance(batch.id),
+    ...it,
+    // A batch never uses up a cap for good: live calls may still fit.
+    useful: 0n,
+    ttlMs: batch.expiresAt - batch.now + AFTER_MS,
+  })
+
+/** Holds this much for the lines that wait. */
+const reserve = async ({ dialect }: Engine, run: Run, id: string, leaseId: string, hold: Nano) => {
+  await run(
+    `insert into inflight (call_id, lease_id, hold, started_at) values ($1, $2, cast($3 as bigint), ${dialect.now})
+     on conflict (call_id) do update set lease_id = excluded.lease_id, hold = excluded.hold`,
+    [id, leaseId, hold],
+  )
+  await run('update batch set lease_id = $2 where id = $1', [id, leaseId])
+}
+
+/** See BatchStore.begin. */
+export const beginBatch = (engine: Engine, id: string): ReturnType<BatchStore['begin']> =>
+  engine.transaction('control', async (run) => {
+    const batch = await lockBatch(engine, run, id)
+    // The same request again, after an answer that was lost.
+    if (batch === undefined || batch.state !== 'validating') return { outcome: 'begun' }
+    const first = `select bound from batch_line where batch_id = $1 order by n limit 1`
+    const [line] = batch.onCap === 'refuse' ? [] : await run(first, [id])
+    const need = line === undefined ? batch.rest : nanoOf(line, 'bound')
+    const loan = await borrow(engine, run, batch, { need, want: batch.rest })
+    if (loan.outcome !== 'lent') return loan
+    await reserve(engine, run, id, loan.leaseId, loan.grown)
+    await run(`update batch set state = 'in_progress' where id = $1`, [id])
+    await run(`update asset set expires_at = $2 where id = $1 and expires_at between 1 and $2`, [
+      batch.input,
+      batch.expiresAt + AFTER_MS,
+    ])
+    return { outcome: 'begun' }
+  })
+
+/** The lease of the waiting lines, and what it holds for them. */
+const heldFor = async (run: Run, batch: MoneyRow) => {
+  const [row] = await run(
+    `select l.*, f.hold from lease l join inflight f on f.lease_id = l.id and f.call_id = $2 where l.id = $1`,
+    [batch.lease ?? '', batch.id],
+  )
+  return row === undefined ? undefined : { lease: leases.read(row), hold: nanoOf(row, 'hold') }
+}
+
+/** As many lines in their order as fit. */
+const fitting = (lines: readonly SentLine[], room: Nano): readonly SentLine[] => {
+  let left = room
+  let count = 0
+  for (const { bound } of lines) {
+    if (bound > left) break
+    left -= bound
+    count++
+  }
+  return lines.slice(0, count)
+}
+
+/**
+ * Borrows for the next line, and more if there is more. A lease that was fenced, or that is of another day, is left: what
+ * is sent from now on counts in today's limits.
+ */
+const borrowMore = async (
+  engine: Engine,
+  run: Run,
+  batch: MoneyRow,
+  bound: Nano,
+): Promise<LoanRefused | Nano> => {
+  const before = await heldFor(run, batch)
+  const stays = before?.lease.state === 'open' && before.lease.day === dayOf(batch.now)
+  if (before !== undefined && !stays) {
+    await run('delete from inflight where call_id = $1', [batch.id])
+    await giveBackWithin(run, engine.dialect, [{ lease: before.lease.id, back: before.hold }])
+  }
+  const has = stays ? before.hold : 0n
+  const loan = await borrow(engine, run, batch, { need: bound - has, want: batch.rest - has })
+  if (loan.outcome !== 'lent') return loan
+  await reserve(engine, run, batch.id, loan.leaseId, has + loan.grown)
+  return has + loan.grown
+}
+
+const lineOf = (row: Row, callId: CallId): SentLine => ({
+  n: countOf(row, 'n'),
+  customId: textOf(row, 'custom_id'),
+  at: countOf(row, 'at'),
+  bytes: countOf(row, 'bytes'),
+  bound: nanoOf(row, 'bound'),
+  tries: countOf(row, 'tries') + 1,
+  callId,
+})
+
+/** See BatchStore.take. */
+export const takeLines = (
+  engine: Engine,
+  id: string,
+  { owner, callIds }: Parameters<BatchStore['take']>[1],
+): Promise<TakenLines | undefined> =>
+  engine.transaction('control', async (run) => {
+    const { now } = engine.dialect
+    const batch = await lockBatch(engine, run, id)
+    if (batch === undefined || batch.owner !== owner || batch.state !== 'in_progress') return undefined
+    const rows = await run(
+      `select * from batch_line where batch_id = $1 and state = 'waiting' and pause <= ${now} order by n limit $2`,
+      [id, callIds.length],
+    )
+    const next = rows.map((row, at) => lineOf(row, callIds[at] ?? ''))
+    const { waiting, sent } = batch
+    const none = { lines: [], waiting, sent }
+    const [first] = next
+    if (first === undefined) return none
+    const known = await heldFor(run, batch)
+    let room = known?.lease.state === 'open' ? known.hold : -1n
+    if (room < first.bound) {
+      const lent = await borrowMore(engine, run, batch, first.bound)
+      if (typeof lent !== 'bigint')
+        return { ...none, refused: { ...lent, held: lent.held - (known?.hold ?? 0n) } }
+      room = lent
+    }
+    const locked = await run(
+      `select l.id from lease l join batch b on b.lease_id = l.id where b.id = $1 and l.state = 'open'${engine.dialect.lock('l')}`,
+      [id],
+    )
+    // It was fenced in this very moment.
+    if (locked.length === 0) return none
+    const lines = fitting(next, room)
+    await open(engine, run, id, lines)
+    return { lines, waiting: waiting - lines.length, sent: sent + lines.length }
+  })
+
+/** Opens the calls of lines, each with its part of what the batch holds. */
+const open = async ({ dialect: { each, now } }: Engine, run: Run, id: string, lines: readonly SentLine[]) => {
+  const sum = lines.reduce((total, { bound }) => total + bound, 0n)
+  const list = json(
+    lines.map(({ n, callId, bound, tries }) => ({ b: id, n, c: callId, h: bound.toString(), t: tries })),
+  )
+  await run(`update inflight set hold = hold - cast($2 as bigint) where call_id = $1`, [id, sum])
+  await run(
+    `insert into inflight (call_id, lease_id, hold, started_at)
+     select e.value->>'c', b.lease_id, cast(e.value->>'h' as bigint), ${now} from ${each('$1')} e join batch b on b.id = $2`,
+    [list, id],
+  )
+  await run(
+    `update batch_line set state = 'sent', call_id = e.value->>'c', tries = cast(e.value->>'t' as bigint)
+     from ${each('$1')} e where ${lineAt}`,
+    [list],
+  )
+  await run(
+    `update batch set waiting = waiting - cast($2 as bigint), sent = sent + cast($2 as bigint), rest = rest - cast($3 as bigint)
+     where id = $1`,
+    [id, lines.length, sum],
+  )
+}
+
+/** See BatchStore.release. */
+export const releaseBatch = (engine: Engine, id: string, owner: string): Promise<boolean> =>
+  engine.transaction('control', async (run) => {
+    const batch = await lockBatch(engine, run, id)
+    if (batch === undefined || batch.owner !== owner) return false
+    if (batch.state === 'finalizing') return true
+    if (batch.state !== 'in_progress' || batch.waiting + batch.sent > 0) return false
+    const own = await run(
+      `select l.* from lease l where l.key_id = $2 and l.instance = $1 and l.state <> 'closed' order by l.id${engine.dialect.lock('l')}`,
+      [batchInstance(id), batch.keyId],
+    )
+    await run('delete from inflight where call_id = $1', [id])
+    for (const it of lockLimitsOf(
+      engine.dialect,
+      own.map((row) => textOf(row, 'id')),
+    ))
+      await runOne(run, it)
+    for (const row of own) await closeLease(engine, run, leases.read(row))
+    await run(`update batch set state = 'finalizing' where id = $1`, [id])
+    return true
+  })

@@ -1,0 +1,171 @@
+/** The store's port for batches: lines are calls of their own, whose money the batch holds until they are sent. */
+import type { Json } from '../../core/json-body.ts'
+import type { Nano } from '../../core/money.ts'
+import type { Instant } from '../../core/time.ts'
+import type { AccountId, CallId, InstanceId, LoanRefused, Settle } from '../../ledger/types.ts'
+import type { KeyId, WalletId } from '../../tenancy/key.ts'
+import type { AssetId } from '../calls/asset-port.ts'
+
+/** The form of API in which a batch is made and read. */
+export const batchForms = ['openai', 'anthropic'] as const
+export type BatchForm = (typeof batchForms)[number]
+
+export const batchStates = ['validating', 'in_progress', 'finalizing', 'ended'] as const
+
+/** What happens if not all lines fit what the key may spend: nothing runs, or as many as fit. */
+export const onCaps = ['refuse', 'run_what_fits'] as const
+type OnCap = (typeof onCaps)[number]
+
+/** What its caller said, as its form needs it. */
+export type AskedOfBatch = {
+  /** Where each line would be sent as a call of its own. */
+  readonly endpoint: string
+  readonly metadata?: Json
+  /** The file that its caller named; else its lines came with the request. */
+  readonly fileId?: string
+  /** The value of `anthropic-beta`. */
+  readonly beta?: string
+  readonly mode: 'wallet' | 'mpp'
+}
+
+/** How many lines there are, and where they stand. */
+type BatchCounts = {
+  readonly total: number
+  readonly waiting: number
+  readonly sent: number
+  readonly succeeded: number
+  readonly errored: number
+  /** Never sent: `stop` of the batch says why. */
+  readonly stopped: number
+}
+
+export type Batch = BatchCounts & {
+  readonly id: string
+  readonly form: BatchForm
+  readonly keyId: KeyId
+  readonly walletId: WalletId
+  readonly sub?: string
+  readonly payer: AccountId
+  readonly onCap: OnCap
+  readonly asked: AskedOfBatch
+  readonly input: AssetId
+  readonly output?: AssetId
+  readonly errors?: AssetId
+  readonly state: (typeof batchStates)[number]
+  readonly stop?: string
+  readonly charged: Nano
+  readonly inputTokens: number
+  readonly outputTokens: number
+  readonly cancelAt?: Instant
+  readonly webhook?: string
+  readonly createdAt: Instant
+  readonly expiresAt: Instant
+  readonly endedAt?: Instant
+}
+
+export type NewBatch = Pick<
+  Batch,
+  'id' | 'form' | 'keyId' | 'walletId' | 'payer' | 'onCap' | 'asked' | 'input'
+> & {
+  readonly sub?: string | undefined
+  readonly webhook?: string | undefined
+  readonly owner: InstanceId
+  readonly ownerMs: number
+  /** How long its lines may wait. */
+  readonly lifeMs: number
+}
+
+/** A line where it is in the input, with the most that it can cost. */
+export type NewLine = {
+  readonly n: number
+  readonly customId: string
+  readonly at: number
+  readonly bytes: number
+  readonly bound: Nano
+}
+
+/** A line that is sent now, as the call `callId`. */
+export type SentLine = NewLine & { readonly callId: CallId; readonly tries: number }
+
+export type LineResult = {
+  readonly n: number
+  readonly customId: string
+  readonly state: 'succeeded' | 'errored' | 'stopped'
+  readonly callId?: CallId
+  readonly result?: string
+  readonly receipt?: string
+}
+
+/** How the present try of a line ends. Only the try that has the line open ends it. */
+export type LineEnd = { readonly n: number; readonly callId: CallId } & (
+  | {
+      readonly state: 'succeeded'
+      readonly settle: Pick<Settle, 'charge' | 'excess' | 'detail'>
+      readonly result: string
+      readonly receipt: string | undefined
+    }
+  | { readonly state: 'errored'; readonly result: string }
+  /** It is sent again, after a pause. */
+  | { readonly state: 'waiting'; readonly pauseMs: number }
+)
+
+/** The next lines to send; none while those that wait have a pause, or no money. */
+export type TakenLines = {
+  readonly lines: readonly SentLine[]
+  readonly waiting: number
+  readonly sent: number
+  /** Why there is no money for the next line; what others hold, without the batch itself. */
+  readonly refused?: LoanRefused
+}
+
+export type BatchStore = {
+  /** Writes its row. Nothing is held before `begin`. */
+  open(it: NewBatch, openMax: number): Promise<'opened' | 'exists' | 'too_many'>
+  addLines(id: string, lines: readonly NewLine[]): Promise<void>
+  /** Holds the money of all lines, or of as many as fit, and lets it run; in one transaction. */
+  begin(id: string): Promise<{ readonly outcome: 'begun' } | LoanRefused>
+  /** Forgets a batch that has not begun. */
+  drop(id: string): Promise<void>
+  /** Keeps an owner's batches, takes those whose owner is silent, and returns both. Lines that waited too long expire. */
+  tend(owner: InstanceId, ownerMs: number): Promise<readonly Batch[]>
+  /** Leaves an owner's batches to others at once. */
+  leave(owner: InstanceId): Promise<void>
+  /** Opens the calls of the next lines under these ids. Undefined if the batch is no longer the owner's. */
+  take(
+    id: string,
+    it: { readonly owner: InstanceId; readonly callIds: readonly CallId[] },
+  ): Promise<TakenLines | undefined>
+  /** Lines whose calls were opened and have not ended. */
+  sentLines(id: string): Promise<readonly Pick<SentLine, 'n' | 'callId' | 'tries'>[]>
+  /** Ends tries: charge, detail and result in one transaction. Returns the calls that were ended. */
+  end(id: string, ends: readonly LineEnd[]): Promise<ReadonlySet<CallId>>
+  /** Lines that were not sent never are, for this reason; the first reason stays. */
+  stop(id: string, why: string): Promise<void>
+  /** All lines have ended: gives back all money. False while they have not. */
+  release(id: string, owner: InstanceId): Promise<boolean>
+  /** The results from the line after `after` on. */
+  results(id: string, after: number, most: number): Promise<readonly LineResult[]>
+  /** Its files are written. */
+  finish(
+    id: string,
+    it: {
+      readonly output?: AssetId | undefined
+      readonly errors?: AssetId | undefined
+      readonly keptMs: number
+    },
+  ): Promise<void>
+  /** The batch, if it belongs to the key or a key below it. */
+  batchFor(id: string, keyId: KeyId): Promise<Batch | undefined>
+  /** The newest first, of the key and keys below it; `after` is the last of the page before. */
+  list(
+    keyId: KeyId,
+    it: { readonly form?: BatchForm | undefined; readonly after?: string | undefined; readonly most: number },
+  ): Promise<readonly Batch[]>
+  /** Lines that were not sent never are; those that were end as they do. */
+  cancel(id: string): Promise<void>
+  /** Deletes a batch that has ended. */
+  remove(id: string): Promise<boolean>
+  /** Ended batches whose webhook is due, with the next try already set. */
+  takeWebhooks(most: number): Promise<readonly Batch[]>
+  webhookSent(id: string): Promise<void>
+}

@@ -1,0 +1,138 @@
+/** The ends of lines: each try that has its line open is charged, or gives its money back to the batch, in one transaction. */
+import { least, type Nano } from '../../core/money.ts'
+import { inputTokens, outputTokens } from '../../core/usage.ts'
+import type { CallId } from '../../ledger/types.ts'
+import type { Engine, Run } from '../engine/engine.ts'
+import { maybeNano, nanoOf, textOf } from '../engine/row.ts'
+import { detailRow, ids, json, noteOf, textsFor } from '../ledger/commit-at-once.ts'
+import { giveBackWithin } from '../ledger/give-back.ts'
+import type { BatchStore, LineEnd } from './batch-port.ts'
+import { lineAt, lockBatch, type MoneyRow } from './batch-row.ts'
+
+/** An open try of a line: what its call holds, and on which lease. The hold is gone if the lease was taken away. */
+type Held = { readonly end: LineEnd; readonly bound: Nano; readonly hold?: Nano; readonly lease: string }
+
+/** See BatchStore.end. */
+export const endLines = (
+  engine: Engine,
+  id: string,
+  ends: readonly LineEnd[],
+): ReturnType<BatchStore['end']> =>
+  engine.transaction('control', async (run) => {
+    const { each, locksRows } = engine.dialect
+    const batch = await lockBatch(engine, run, id)
+    if (batch === undefined) return new Set<CallId>()
+    const calls = ids(ends.map(({ callId }) => callId))
+    if (locksRows) await run(textsFor(engine.dialect).lock, [ids([]), calls])
+    const rows = await run(
+      `select l.batch_id, l.state, l.call_id, l.bound, f.hold, f.lease_id from ${each('$1')} e
+       join batch_line l on l.call_id = e.value->>'c' left join inflight f on f.call_id = l.call_id`,
+      [calls],
+    )
+    const byCall = new Map(ends.map((end) => [end.callId, end]))
+    const open = rows.flatMap((row): Held[] => {
+      const end = byCall.get(textOf(row, 'call_id'))
+      const hold = maybeNano(row, 'hold')
+      const at = { bound: nanoOf(row, 'bound'), lease: hold === undefined ? '' : textOf(row, 'lease_id') }
+      if (row.batch_id !== id || row.state !== 'sent') return []
+      return end === undefined ? [] : [{ end, ...at, ...(hold === undefined ? {} : { hold }) }]
+    })
+    if (open.length > 0) await endOpen(engine, run, batch, open)
+    return new Set(open.map(({ end }) => end.callId))
+  })
+
+const LOST = JSON.stringify({
+  code: 'upstream_error',
+  message: 'The line did not end in time. Nothing was charged.',
+})
+
+/** What a line is charged; nothing unless its call still holds its money. */
+const chargeOf = ({ end, hold = 0n }: Held): Nano =>
+  end.state === 'succeeded' ? least(end.settle.charge, hold) : 0n
+
+/** A line of a batch that was stopped meanwhile is not sent again. */
+const stateOf = ({ stop }: MoneyRow, { end, hold }: Held) => {
+  if (end.state === 'waiting' && stop !== undefined) return 'stopped'
+  return end.state === 'succeeded' && hold === undefined ? 'errored' : end.state
+}
+
+const endOpen = async (engine: Engine, run: Run, batch: MoneyRow, all: readonly Held[]): Promise<void> => {
+  const { each } = engine.dialect
+  const charged = all.filter(({ end, hold }) => end.state === 'succeeded' && hold !== undefined)
+  await charge(engine, run, charged)
+  const others = ids(all.filter((one) => !charged.includes(one)).map(({ end }) => end.callId))
+  await run(`delete from inflight where call_id in (select e.value->>'c' from ${each('$1')} e)`, [others])
+  for (const [lease, ofLease] of Map.groupBy(all, (one) => one.lease)) {
+    const sumOf = (some: readonly Held[]) =>
+      some.reduce((sum, one) => sum + (one.hold ?? 0n) - chargeOf(one), 0n)
+    // What a batch of slices did not use is for its next lines; any other has the money of all its lines.
+    const kept = sumOf(
+      batch.onCap === 'refuse' ? ofLease.filter((one) => stateOf(batch, one) === 'waiting') : ofLease,
+    )
+    const [stays] = await run(
+      'update inflight set hold = hold + cast($3 as bigint) where call_id = $1 and lease_id = $2 returning call_id',
+      [batch.id, lease, kept],
+    )
+    const back = sumOf(ofLease) - (stays === undefined ? 0n : kept)
+    if (back > 0n) await giveBackWithin(run, engine.dialect, [{ lease, back }])
+  }
+  await writeEnds(engine, run, batch, all)
+}
+
+/** Charges calls as the group commit does. */
+const charge = async ({ dialect }: Engine, run: Run, all: readonly Held[]): Promise<void> => {
+  const texts = textsFor(dialect)
+  const rows = all.flatMap((one) => {
+    const { end, lease } = one
+    if (end.state !== 'succeeded') return []
+    const settle = { ...end.settle, callId: end.callId, leaseId: lease, payer: '' }
+    return [{ ...detailRow(settle), c: end.callId, a: String(chargeOf(one)), n: noteOf(settle), l: lease }]
+  })
+  if (rows.length === 0) return
+  for (const text of [texts.charge, texts.spend, texts.detail, texts.close]) await run(text, [json(rows)])
+}
+
+/** Writes how lines ended, and counts them. */
+const writeEnds = async (
+  { dialect: { each, now } }: Engine,
+  run: Run,
+  batch: MoneyRow,
+  all: readonly Held[],
+) => {
+  const lines = all.map((one) => {
+    const { end } = one
+    const s = stateOf(batch, one)
+    const said = end.state === 'waiting' ? (s === 'stopped' ? batch.stop : null) : end.result
+    return {
+      ...{ b: batch.id, n: end.n, s, a: String(chargeOf(one)) },
+      r: s === 'errored' && end.state === 'succeeded' ? LOST : said,
+      t: s === 'succeeded' && end.state === 'succeeded' ? (end.receipt ?? null) : null,
+      p: end.state === 'waiting' ? end.pauseMs : 0,
+    }
+  })
+  await run(
+    `update batch_line set state = e.value->>'s', charged = cast(e.value->>'a' as bigint), result = e.value->>'r',
+       receipt = e.value->>'t', pause = ${now} + cast(e.value->>'p' as bigint)
+     from ${each('$1')} e where ${lineAt}`,
+    [json(lines)],
+  )
+  const count = (state: ReturnType<typeof stateOf>) => lines.filter(({ s }) => s === state).length
+  const usages = all.flatMap(({ end, hold }) =>
+    end.state === 'succeeded' && hold !== undefined ? [end.settle.detail.usage] : [],
+  )
+  const tokens = (of: typeof inputTokens) => usages.reduce((sum, usage) => sum + of(usage), 0)
+  const again = all.filter((one) => stateOf(batch, one) === 'waiting')
+  const added = [
+    ['sent', -lines.length],
+    ['succeeded', count('succeeded')],
+    ['errored', count('errored')],
+    ['waiting', count('waiting')],
+    ['stopped', count('stopped')],
+    ['rest', again.reduce((sum, { bound }) => sum + bound, 0n)],
+    ['charged', all.reduce((sum, one) => sum + chargeOf(one), 0n)],
+    ['input_tokens', tokens(inputTokens)],
+    ['output_tokens', tokens(outputTokens)],
+  ] as const
+  const sets = added.map(([name], at) => `${name} = ${name} + cast($${at + 2} as bigint)`)
+  await run(`update batch set ${sets.join(', ')} where id = $1`, [batch.id, ...added.map(([, by]) => by)])
+}
