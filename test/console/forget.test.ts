@@ -6,6 +6,7 @@ import { SQL } from 'bun'
 import { byTest } from '../by-test.ts'
 import { chat, completion, jsonOf } from '../server/harness.ts'
 import { brokenLaws, engines } from '../store/engines.ts'
+import { LOGO } from './bill-rig.ts'
 import { startConsoleOn, type TestConsole } from './rig.ts'
 
 const HOUR = 3_600_000
@@ -107,6 +108,15 @@ for (const engine of engines.filter(({ lasting }) => lasting))
       const tenants = { tenants: [{ label: `tenant ${mark}`, reference: `ref ${mark}` }] }
       const tenant = (await jsonOf(await owner.ask('POST', '/tenants', tenants))).data[0]
       await owner.ask('POST', `/tenants/${tenant.tenant}/links`, {})
+      const party = { name: `name ${mark}`, address: `street ${mark}` }
+      const seller = { ...party, currency: 'EUR', usd_rate: '1', terms_days: 1, taxes: [], prefix: '' }
+      await owner.ask('PUT', '/biller', { ...seller, logo: LOGO })
+      await owner.ask('PUT', `/tenants/${tenant.tenant}/billing`, party)
+      const sums = { lines: [], net: '1.00', taxes: [], total: '1.00' }
+      const document = { ...sums, seller, buyer: party, label: mark, reference: null }
+      const closing = { orgId: 'org_test', tenantId: tenant.tenant, month: '2026-01', document }
+      const { bill } = await store.bills.close(closing, byTest)
+      await store.bills.credit({ orgId: 'org_test', id: bill.id, reason: mark }, byTest)
       await store.wallets.changeWalletRules(
         walletId,
         {

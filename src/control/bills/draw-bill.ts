@@ -109,8 +109,9 @@ const head = (doc: Doc, bill: Bill, logo: Buffer | undefined): number => {
   return credits === undefined ? y + 10 : write(doc, credits.reason, LEFT, y, WIDTH, { colour: GREY }) + 10
 }
 
-/** The table's columns: how wide they are, after each other. */
-const columns = [223, 50, 70, 70, 70] as const
+/** The size of letters in the table, and how wide its columns are. */
+const ROW = 9
+const columns = [167, 60, 84, 84, 88] as const
 
 const row = (doc: Doc, cells: readonly string[], y: number, style: Style): number => {
   let [x, end] = [LEFT, y]
@@ -138,11 +139,11 @@ const table = (doc: Doc, { lines, seller }: BillDocument, from: number): number 
   let y = tableHead(doc, seller.currency, from)
   for (const line of lines) {
     const name = line.model === '' ? 'recovered calls' : line.model
-    doc.font('plain').fontSize(9.5)
+    doc.font('plain').fontSize(ROW)
     if (y + doc.heightOfString(name, { width: columns[0], lineGap: 2 }) > BOTTOM - 20)
       y = tableHead(doc, seller.currency, nextPage(doc))
     const counts = [line.requests, line.input_tokens, line.output_tokens].map(countText)
-    y = row(doc, [name, ...counts, grouped(line.amount)], y, {}) + 3
+    y = row(doc, [name, ...counts, grouped(line.amount)], y, { size: ROW }) + 3
     rule(doc, y - 1)
     y += 3
   }
@@ -154,8 +155,12 @@ const totals = (doc: Doc, bill: Bill, from: number): void => {
   const { currency, usd_rate: rate } = seller
   let y = from + 60 + taxes.length * 16 > BOTTOM - 60 ? nextPage(doc) : from + 6
   const sum = (name: string, amount: string, style: Style = {}) => {
-    write(doc, name, LEFT + 200, y, WIDTH - 300, style)
-    y = write(doc, `${grouped(amount)} ${currency}`, RIGHT - 110, y, 110, { ...style, align: 'right' }) + 3
+    const end = write(doc, name, LEFT + 60, y, WIDTH - 250, style)
+    y =
+      Math.max(
+        end,
+        write(doc, `${grouped(amount)} ${currency}`, RIGHT - 180, y, 180, { ...style, align: 'right' }),
+      ) + 3
   }
   sum('Net', net)
   for (const { name, percent, amount } of taxes) sum(`${name} ${percent} %`, amount)
