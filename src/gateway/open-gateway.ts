@@ -23,6 +23,7 @@ import { systemPublicParts } from '../transport/public-address.ts'
 import { keepBatches } from './batches/keep-batches.ts'
 import { keepBackground } from './jobs/keep-background.ts'
 import { keepJobs } from './jobs/keep-jobs.ts'
+import { keepAlerting } from './jobs/wallet-alerts.ts'
 import { type Kept, keepPruning } from './keep-pruning.ts'
 import {
   createGateway,
@@ -35,7 +36,6 @@ import {
   withOffering,
 } from './parts/gateway.ts'
 import { openReceiptKeys } from './parts/receipt-keys.ts'
-import { keepAlerting } from './parts/wallet-alerts.ts'
 import { watchBooks } from './parts/watch-books.ts'
 import { watchHouse } from './parts/watch-house.ts'
 import { remembering } from './remember-acts.ts'

@@ -3,7 +3,7 @@
 import { expect, test } from 'bun:test'
 import { silentLog } from '../../src/core/log.ts'
 import { systemClock } from '../../src/core/time.ts'
-import { keepAlerting } from '../../src/gateway/parts/wallet-alerts.ts'
+import { keepAlerting } from '../../src/gateway/jobs/wallet-alerts.ts'
 import { newMeters } from '../../src/metrics/meters.ts'
 import { byTest } from '../by-test.ts'
 import { serverEngines, stopSound } from '../store/engines.ts'

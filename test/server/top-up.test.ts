@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { silentLog } from '../../src/core/log.ts'
 import { systemClock } from '../../src/core/time.ts'
-import { sendAlerts } from '../../src/gateway/parts/wallet-alerts.ts'
+import { sendAlerts } from '../../src/gateway/jobs/wallet-alerts.ts'
 import { topUpOnce } from '../../src/payment/top-ups.ts'
 import type { Store } from '../../src/store/port.ts'
 import { byTest } from '../by-test.ts'

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { silentLog } from '../../src/core/log.ts'
 import { systemClock } from '../../src/core/time.ts'
-import { sendAlerts, webhookSecret } from '../../src/gateway/parts/wallet-alerts.ts'
+import { sendAlerts, webhookSecret } from '../../src/gateway/jobs/wallet-alerts.ts'
 import { engines, serverEngines, stopSound } from '../store/engines.ts'
 import {
   chat,

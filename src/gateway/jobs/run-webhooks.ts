@@ -3,8 +3,8 @@ import { messageOf } from '../../core/message-of.ts'
 import type { Run } from '../../store/calls/run-port.ts'
 import { systemPublicParts } from '../../transport/public-address.ts'
 import type { Gateway } from '../parts/gateway.ts'
-import { sendSigned } from '../parts/wallet-alerts.ts'
 import { deliveredAnswer, shownRun, shownStates } from './shown-run.ts'
+import { sendSigned } from './wallet-alerts.ts'
 
 /** How many are under way at once, and of one wallet about: its receivers may be silent, and others wait behind them. */
 const AT_ONCE = 100

@@ -9,7 +9,7 @@ import type { Meters } from '../../metrics/meters.ts'
 import type { AlertStore, WalletAlert } from '../../store/accounts/wallet-rules-port.ts'
 import type { PublicParts } from '../../transport/public-address.ts'
 import { sendWebhook } from '../../transport/webhook.ts'
-import type { Gateway } from './gateway.ts'
+import type { Gateway } from '../parts/gateway.ts'
 
 type AlertParts = {
   readonly store: AlertStore
