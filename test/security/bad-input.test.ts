@@ -207,7 +207,7 @@ const table: readonly (readonly [string, () => Promise<Response>, number, string
     'request_too_large',
   ],
   ['an unknown address', () => send('/v1/nope', '{}'), 404, 'not_found'],
-  ['another method', () => send('/v1/chat/completions', null, {}, 'GET'), 405, 'method_not_allowed'],
+  ['another method', () => send('/v1/chat/completions', null, {}, 'PUT'), 405, 'method_not_allowed'],
   ['an encoded dot segment', () => send('/v1/%2e%2e%2fx', null, {}, 'GET'), 400, 'invalid_parameter'],
   ['an empty segment', () => send('/v1//models', null, {}, 'GET'), 400, 'invalid_parameter'],
   [

@@ -128,12 +128,13 @@ export const interactionsRelay = (context: () => WriterContext): StreamRelay => 
     progress,
     follow: ({ bytes, data }) => {
       const event = data === '' ? undefined : parseJson(data)
-      if (!isObject(event)) return data === '[DONE]' ? undefined : bytes
+      if (!isObject(event)) return data === '' ? bytes : undefined
       const shown = passed(event)
       if (shown === undefined) return undefined
       return shown === event ? bytes : encoder.encode(eventText(shown))
     },
-    usage: () => readInteractionsUsage(objectOf(last?.usage), gathered.steps),
+    // A blocked prompt is free, whatever the vendor counted.
+    usage: () => (progress.blocked ? {} : readInteractionsUsage(objectOf(last?.usage), gathered.steps)),
     end: (ending) => endText(whole(keptMembers(ending.kept)), last?.usage, ending),
     fail: (error) => failText(whole({}), error),
   }

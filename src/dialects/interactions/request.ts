@@ -157,23 +157,33 @@ const config = object(
   { place: 'generation_config.' },
 )
 
-const nothing = (value: Json): boolean => value === false || value === ''
+/** What is refused by name, and why. */
+const refused: Readonly<Record<string, string>> = {
+  agent:
+    'is not sold here: an agent makes calls of its own, and what they cost is not known beforehand. Name a model',
+  agent_config: 'is not sold here, as agents are not. Name a model',
+  cached_content: 'is not sold here: a stored context is billed by its time. Send the content with the call',
+  environment: 'is not sold here: a machine at the vendor is billed by its time',
+  webhook_config: "is not offered here: read the interaction with 'interactions.get' until it has ended",
+  continuation_token: "is not known here: go on by 'previous_interaction_id'",
+  previous_interaction_id:
+    'names what is not stored (RESPONSES_STORE is 0, or the call is paid for by itself): leave it out, send ' +
+    "'store: false', and give in 'input' the steps of the whole conversation",
+  background:
+    "needs a key, 'store' that is not false, and RESPONSES_STORE above 0, because the answer must be kept. Leave it out, " +
+    'and use a stream for a long answer',
+}
 
-const NOT_KEPT =
-  'Nothing is stored here (RESPONSES_STORE is 0, or the call is paid for by itself): leave ' +
-  "'previous_interaction_id' out, send 'store: false', and give in 'input' the steps of the whole conversation."
-
-const NOT_LATER =
-  "An answer in the background must be kept: that needs a key, 'store' that is not false, and RESPONSES_STORE above 0. " +
-  "Leave 'background' out, and use a stream for a long answer."
+const refusedAs = (...names: readonly string[]) =>
+  notOffered(
+    names,
+    (value) => value === false || value === '',
+    (name) => `'${name}' ${refused[name]}.`,
+  )
 
 export const interactionsRequest = request({
-  ...notOffered(
-    ['agent', 'agent_config'],
-    nothing,
-    (name) =>
-      `'${name}' is not sold here: an agent makes calls of its own, and what they cost is not known beforehand. Name a 'model'.`,
-  ),
+  // First, so that a call of an agent is not told that its model is missing.
+  ...refusedAs('agent', 'agent_config'),
   model: modelName,
   system_instruction: text,
   generation_config: config,
@@ -186,30 +196,7 @@ export const interactionsRequest = request({
   service_tier: word(['standard', 'flex']),
   safety_settings: ignored(meant('array')),
   labels: ignored(meant('object')),
-  ...notOffered(
-    ['cached_content'],
-    nothing,
-    (name) =>
-      `'${name}' is not sold here: a stored context is billed by its time. Send the content with the call.`,
-  ),
-  ...notOffered(
-    ['environment'],
-    nothing,
-    (name) => `'${name}' is not sold here: a machine at the vendor is billed by its time.`,
-  ),
-  ...notOffered(
-    ['webhook_config'],
-    nothing,
-    (name) =>
-      `'${name}' is not offered here: read the interaction with 'interactions.get' until it has ended.`,
-  ),
-  ...notOffered(
-    ['continuation_token'],
-    nothing,
-    (name) => `'${name}' is not known here: go on by 'previous_interaction_id'.`,
-  ),
-  ...notOffered(['previous_interaction_id'], nothing, () => NOT_KEPT),
-  ...notOffered(['background'], nothing, () => NOT_LATER),
+  ...refusedAs(...Object.keys(refused).slice(2)),
   input: needed(input, INPUT),
 })
 
