@@ -19,7 +19,10 @@ let database: TestDatabase
 let vendor: ReturnType<typeof Bun.serve>
 /** How often each line was heard. */
 const heard = new Map<string, number>()
-const goOn = Promise.withResolvers<void>()
+/** From so many lines on, the vendor waits for this. */
+let goOn = Promise.withResolvers<void>()
+/** Told by the first process on the ledger. */
+let apiKey = ''
 const FIRST = 100
 const LINES = 300
 
@@ -63,9 +66,9 @@ const start = () =>
 
 test('a process that is killed in the middle of a batch: another ends it, and each line is charged once', async () => {
   const dying = await start()
+  apiKey = dying.token
   const living = await start()
-  const at = ({ address }: typeof dying) =>
-    new OpenAI({ apiKey: dying.token, baseURL: `${address}/v1`, maxRetries: 0 })
+  const at = ({ address }: typeof dying) => new OpenAI({ apiKey, baseURL: `${address}/v1`, maxRetries: 0 })
   const other = at(living)
   const store = await openStore({ url: database.url })
   const before = await store.ledger.balance('revenue')
@@ -113,4 +116,29 @@ test('a process that is killed in the middle of a batch: another ends it, and ea
   await sql.close()
   expect(await brokenLaws(store)).toEqual([])
   await store.close()
+})
+
+test('a process that leaves in order ends the lines that it sent, and another sends the rest: none is heard twice', async () => {
+  heard.clear()
+  goOn = Promise.withResolvers<void>()
+  const leaving = await start()
+  const client = new OpenAI({ apiKey, baseURL: `${leaving.address}/v1`, maxRetries: 0 })
+  const lines = Array.from({ length: LINES }, (_, n) => chatLine(n, {}, 'mock/m'))
+  const file = await toFile(Buffer.from(jsonLines(lines)), 'lines.jsonl')
+  const { id: input_file_id } = await client.files.create({ file, purpose: 'batch' })
+  const begins = { input_file_id, endpoint: '/v1/chat/completions', completion_window: '24h' } as const
+  const { id } = await client.batches.create(begins)
+  await until(() => heard.size > FIRST)
+  leaving.child.kill('SIGTERM')
+  goOn.resolve()
+  expect(await leaving.child.exited).toBe(0)
+  const other = await start()
+  const reader = new OpenAI({ apiKey, baseURL: `${other.address}/v1`, maxRetries: 0 })
+  await until(async () => (await reader.batches.retrieve(id)).status === 'completed')
+  expect((await reader.batches.retrieve(id)).request_counts).toEqual({
+    total: LINES,
+    completed: LINES,
+    failed: 0,
+  })
+  expect([heard.size, Math.max(...heard.values())]).toEqual([LINES, 1])
 })

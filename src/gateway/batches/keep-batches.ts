@@ -51,15 +51,18 @@ type Keeping = {
   readonly working: Map<string, Working>
   /** Lines at vendors, of all batches. */
   open: number
+  /** No line starts here any more; those that are open end. */
   stopped: boolean
+  /** Its batches are left to others. */
+  left: boolean
 }
 
 /** Runs until the returned function is called; that resolves within its time, when no line is open here any more. */
 export const keepBatches = (present: Present, assets: Assets): ((forMs: number) => Promise<void>) => {
   const { clock, log, store, instance } = present.gateway
-  const keeping: Keeping = { present, assets, working: new Map(), open: 0, stopped: false }
+  const keeping: Keeping = { present, assets, working: new Map(), open: 0, stopped: false, left: false }
   const run = async (): Promise<void> => {
-    for (; !keeping.stopped; await clock.sleep(TICK_MS)) {
+    for (; !keeping.left; await clock.sleep(TICK_MS)) {
       await tend(keeping).catch((error: unknown) =>
         log.warn('batches could not be looked after', { error: messageOf(error) }),
       )
@@ -70,6 +73,7 @@ export const keepBatches = (present: Present, assets: Assets): ((forMs: number) 
     keeping.stopped = true
     const untilMs = clock.monotonicMs() + forMs
     while (keeping.working.size > 0 && clock.monotonicMs() < untilMs) await clock.sleep(IDLE_MS)
+    keeping.left = true
     await store.batches
       .leave(instance)
       .catch((error: unknown) => log.warn('batches could not be left to others', { error: messageOf(error) }))
@@ -86,7 +90,7 @@ const tend = async (keeping: Keeping): Promise<void> => {
     else working.batch = batch
   }
   for (const batch of mine.values()) {
-    if (keeping.working.has(batch.id)) continue
+    if (keeping.stopped || keeping.working.has(batch.id)) continue
     // Its process died while it read the lines: nothing is held, and its caller was told of no batch.
     if (batch.state === 'validating') {
       if (!memory.jobs.newBatches.has(batch.id)) await store.batches.drop(batch.id)
