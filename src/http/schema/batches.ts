@@ -121,9 +121,7 @@ export const messageBatchList = z
 export const messageBatchDeleted = z
   .object({ id: z.string(), type: z.literal('message_batch_deleted') })
   .meta({ id: 'MessageBatchDeleted' })
-export const messageBatchLines = z
-  .string()
-  .meta({
-    id: 'MessageBatchResults',
-    description: 'JSON lines, each with the `custom_id` and the `result` of a request.',
-  })
+export const messageBatchLines = z.string().meta({
+  id: 'MessageBatchResults',
+  description: 'JSON lines, each with the `custom_id` and the `result` of a request.',
+})
