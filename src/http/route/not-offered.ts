@@ -57,6 +57,11 @@ const families: readonly NotOffered[] = [
     what: 'What agents at the vendor store',
     instead: OWN,
   },
+  {
+    at: ['v2/batches', 'v2/embed-jobs'],
+    what: "A batch in Cohere's form",
+    instead: 'use /v1/batches or /v1/messages/batches',
+  },
   { at: ['uploads'], what: 'An upload in parts', instead: 'send the file whole to POST /v1/files' },
   {
     at: ['videos'],
