@@ -220,6 +220,25 @@ const asJobs = async ({ server, vendor, webhooks, tenant }: Scene, { post, get, 
   for (const text of webhooks.sent) note('webhook', 200, text)
 }
 
+/** Lines of a batch, with its webhook; and a batch that does not fit. */
+const asBatch = async ({ webhooks, tenant, tight }: Scene, { post, get, note }: Notes) => {
+  const { token } = tenant
+  const params = { model, max_tokens: 500, messages: hi }
+  const requests = ['one', 'two'].map((custom_id) => ({ custom_id, params }))
+  const heard = webhooks.sent.length
+  const path = '/v1/messages/batches'
+  const begun = await post(path, { requests, webhook: { url: 'https://hooks.example.com/' } }, token)
+  const { id } = JSON.parse(begun.text)
+  await until(async () => JSON.parse((await get(`${path}/${id}`, token)).text).processing_status === 'ended')
+  await get(path, token)
+  await get(`${path}/${id}/results`, token)
+  await until(() => webhooks.sent.length > heard)
+  note('webhook of a batch', 200, webhooks.sent.at(-1) ?? '')
+  const many = Array.from({ length: 9 }, (_, n) => ({ custom_id: `${n}`, params }))
+  const { status } = await post(path, { requests: many }, tight.token)
+  if (status !== 402) throw new Error(`the batch was answered with ${status}`)
+}
+
 /** Money that an open job holds refuses a call, which is told how much that is. */
 const whileHeld = async ({ vendor, tight }: Scene, { post, get, send }: Notes) => {
   const { token } = tight
@@ -310,6 +329,7 @@ export const playTenant = async (url: string, see: See) => {
   await allStyles(scene, notes)
   await onSocket(scene, notes)
   await asJobs(scene, notes)
+  await asBatch(scene, notes)
   await whileHeld(scene, notes)
   await refused(scene, notes)
   await reports(scene, notes)

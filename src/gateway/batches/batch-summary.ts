@@ -1,6 +1,7 @@
 /** A batch as every face shows it, whichever form it was made in. */
 import { decimalFromNano } from '../../core/money.ts'
 import type { Batch } from '../../store/batches/batch-port.ts'
+import { type Told, tellsNothing, told } from '../../tenancy/terms.ts'
 
 const batchStatuses = [
   'in_progress',
@@ -26,8 +27,8 @@ export const shownBatchId = ({ form, id }: Pick<Batch, 'form' | 'id'>): string =
 const isoOf = (at: number | undefined): string | null =>
   at === undefined ? null : new Date(at).toISOString()
 
-/** Its state, its lines by how they stand, and what they were charged. */
-export const summaryOf = (batch: Batch) => {
+/** Its state, its lines by how they stand, and what they were charged, as the key that made it is told that. */
+export const summaryOf = (batch: Batch, terms: Told) => {
   const { form, asked, onCap, stop, charged } = batch
   const { total, waiting, sent, succeeded, errored, stopped } = batch
   return {
@@ -39,7 +40,7 @@ export const summaryOf = (batch: Batch) => {
     on_cap: onCap,
     ...(stop === undefined ? {} : { stopped_by: stop }),
     lines: { total, waiting, sent, succeeded, errored, stopped },
-    cost_usd: decimalFromNano(charged),
+    ...(tellsNothing(terms) ? {} : { cost_usd: decimalFromNano(told(charged, terms)) }),
     input_tokens: batch.inputTokens,
     output_tokens: batch.outputTokens,
     created_at: isoOf(batch.createdAt),

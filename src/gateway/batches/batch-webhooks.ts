@@ -12,7 +12,7 @@ export const sendBatchWebhooks = async (gateway: Gateway): Promise<void> => {
   const { store, clock, log, webhooks = systemPublicParts } = gateway
   for (const batch of await store.batches.takeWebhooks(AT_ONCE)) {
     const { id, walletId, webhook: url = '' } = batch
-    const data = summaryOf(batch)
+    const data = summaryOf(batch, await gateway.book.termsOf(batch.keyId))
     const at = clock.now()
     const body = JSON.stringify({ type: `batch.${data.status}`, timestamp: new Date(at).toISOString(), data })
     const parts = { hash: gateway.hash, webhooks, meters: gateway.watch.meters }

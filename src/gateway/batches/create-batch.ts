@@ -8,6 +8,7 @@ import type { LoanRefused } from '../../ledger/types.ts'
 import { payingAccount } from '../../payment/funding.ts'
 import type { Batch, NewBatch, NewLine } from '../../store/batches/batch-port.ts'
 import type { Key } from '../../tenancy/key.ts'
+import { tellsNothing, told } from '../../tenancy/terms.ts'
 import { doesNotFit } from '../hold/does-not-fit.ts'
 import { refusalOf } from '../hold/job-hold.ts'
 import type { Gateway } from '../parts/gateway.ts'
@@ -140,9 +141,11 @@ const notHeld = async (
   if (why instanceof Refusal) return refusal
   const all = onCap === 'refuse' ? " To run as many lines as fit, send 'on_cap': 'run_what_fits'." : ''
   const { code, message, members, headers } = refusal
-  return refuse(
-    code,
-    `All lines of the batch together may cost up to ${decimalFromNano(sum)} USD. ${message.replace('The call needs', 'That needs')}${all}`,
-    { members: { ...members, required_usd: decimalFromNano(sum) }, headers },
-  )
+  const text = `${message.replace('The call needs', 'That needs')}${all}`
+  if (tellsNothing(key.terms)) return refuse(code, text, { members, headers })
+  const needed = decimalFromNano(told(sum, key.terms))
+  return refuse(code, `All lines of the batch together may cost up to ${needed} USD. ${text}`, {
+    members: { ...members, required_usd: needed },
+    headers,
+  })
 }

@@ -1,12 +1,12 @@
 /** Batches in Anthropic's form. Source: Anthropic API reference, "Message Batches". */
 import type { Uploads } from '../../assets/uploads.ts'
 import type { JsonObject } from '../../core/json-body.ts'
-import { usdNumber } from '../../core/money.ts'
 import { invalid, must, refuse } from '../../core/refusal.ts'
 import { shownBatchId } from '../../gateway/batches/batch-summary.ts'
 import { createBatch } from '../../gateway/batches/create-batch.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
 import type { Batch } from '../../store/batches/batch-port.ts'
+import type { Key } from '../../tenancy/key.ts'
 import { json } from '../answer/reply.ts'
 import { sendPieces } from '../answer/send-pieces.ts'
 import { callerOf } from '../request/caller.ts'
@@ -14,7 +14,7 @@ import { readQuery } from '../request/query.ts'
 import type { BodyHandler } from '../request/with-body.ts'
 import type { Handler, HttpCall } from '../route/route.ts'
 import type { NewMessageBatchBody } from '../schema/batches.ts'
-import { assetsOf, batchNamed, cancelNamed, headersOf, limitOf } from './named-batch.ts'
+import { assetsOf, batchNamed, cancelNamed, costShown, headersOf, limitOf } from './named-batch.ts'
 
 const ID = /^msgbatch_([0-9a-f]{32})$/
 const idIn = (text: string | undefined): string | undefined => ID.exec(text ?? '')?.[1]
@@ -45,7 +45,7 @@ export const createMessageBatch: BodyHandler<NewMessageBatchBody> = async (gatew
   const at = { keyId: key.id, runId: trace.callId, place: 0, lifeMs: INPUT_MS }
   const input = await uploads.keep({ ...at, pieces: linesOf(requests) })
   const made = { ...more, form: 'anthropic' as const, key, asked, onCap, webhook, input, trace }
-  return json(shown(gateway, await createBatch(gateway, made)))
+  return json(shown(gateway, await createBatch(gateway, made), key))
 }
 
 const named = async (gateway: Gateway, call: HttpCall) => {
@@ -53,12 +53,14 @@ const named = async (gateway: Gateway, call: HttpCall) => {
   return { key, batch: await batchNamed(gateway, key, { form: 'anthropic', id: idIn(call.params.id) }) }
 }
 
-export const getMessageBatch: Handler = async (gateway, call) =>
-  json(shown(gateway, (await named(gateway, call)).batch))
+export const getMessageBatch: Handler = async (gateway, call) => {
+  const { key, batch } = await named(gateway, call)
+  return json(shown(gateway, batch, key))
+}
 
 export const cancelMessageBatch: Handler = async (gateway, call) => {
   const { key, batch } = await named(gateway, call)
-  return json(shown(gateway, await cancelNamed(gateway, key, batch)))
+  return json(shown(gateway, await cancelNamed(gateway, key, batch), key))
 }
 
 export const deleteMessageBatch: Handler = async (gateway, call) => {
@@ -79,7 +81,7 @@ export const listMessageBatches: Handler = async (gateway, call) => {
     throw invalid('after_id', "'after_id' must be the id of a batch.")
   const page = { form: 'anthropic' as const, after: idIn(after), most: most + 1 }
   const found = await gateway.store.batches.list(key.id, page)
-  const data = found.slice(0, most).map((batch) => shown(gateway, batch))
+  const data = found.slice(0, most).map((batch) => shown(gateway, batch, key))
   const [first_id, last_id] = [data[0]?.id ?? null, data.at(-1)?.id ?? null]
   return json({ data, has_more: found.length > most, first_id, last_id })
 }
@@ -107,7 +109,7 @@ const timeOf = (at: number | undefined): string | null =>
   at === undefined ? null : new Date(at).toISOString()
 
 /** Without a public address of the server the results' is a path: clients put it behind the address that they call. */
-const shown = (gateway: Gateway, batch: Batch) => {
+const shown = (gateway: Gateway, batch: Batch, key: Key) => {
   const { state, stop, stopped, cancelAt } = batch
   const id = shownBatchId(batch)
   const ended = state === 'ended'
@@ -130,7 +132,7 @@ const shown = (gateway: Gateway, batch: Batch) => {
     cancel_initiated_at: timeOf(cancelAt),
     archived_at: null,
     results_url: ended ? `${gateway.publicUrl ?? ''}/v1/messages/batches/${id}/results` : null,
-    cost_usd: usdNumber(batch.charged),
+    ...costShown(batch, key),
     on_cap: batch.onCap,
   }
 }

@@ -1,6 +1,7 @@
 /** What the addresses of all forms have in common: who may see a batch, and what a new one is made of. */
 
 import type { Assets } from '../../assets/assets.ts'
+import { usdNumber } from '../../core/money.ts'
 import { invalid, must, refuse, unavailable } from '../../core/refusal.ts'
 import { readIdempotencyKey } from '../../gateway/enter/once-only.ts'
 import { takePlace } from '../../gateway/parts/capacity.ts'
@@ -8,6 +9,7 @@ import type { Gateway } from '../../gateway/parts/gateway.ts'
 import { paymentMode } from '../../payment/funding.ts'
 import type { Batch, BatchForm } from '../../store/batches/batch-port.ts'
 import { type Key, placeOf } from '../../tenancy/key.ts'
+import { tellsNothing, told } from '../../tenancy/terms.ts'
 import type { HttpCall } from '../route/route.ts'
 
 /** A batch that was made in this form, by the key or a key below it. */
@@ -51,6 +53,10 @@ export const assetsOf = ({ assets }: Gateway): Assets => {
   if (assets === undefined) throw unavailable('Files cannot be kept here, so there are no batches.')
   return assets
 }
+
+/** What a batch was charged so far, as the key that asks is told it. */
+export const costShown = ({ charged }: Batch, { terms }: Key) =>
+  tellsNothing(terms) ? {} : { cost_usd: usdNumber(told(charged, terms)) }
 
 const LIST_USUAL = 20
 

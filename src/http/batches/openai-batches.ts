@@ -1,17 +1,17 @@
 /** Batches in OpenAI's form. Source: OpenAI API reference, "Batch". */
 import { readFileId, shownFileId } from '../../core/file-id.ts'
-import { usdNumber } from '../../core/money.ts'
 import { invalid, must, refuse } from '../../core/refusal.ts'
 import { shownBatchId, statusOf } from '../../gateway/batches/batch-summary.ts'
 import { createBatch } from '../../gateway/batches/create-batch.ts'
 import type { Batch } from '../../store/batches/batch-port.ts'
+import type { Key } from '../../tenancy/key.ts'
 import { json } from '../answer/reply.ts'
 import { anyCallerOf, callerOf } from '../request/caller.ts'
 import { readQuery } from '../request/query.ts'
 import type { BodyHandler } from '../request/with-body.ts'
 import type { Handler } from '../route/route.ts'
 import type { NewBatchBody } from '../schema/batches.ts'
-import { assetsOf, batchNamed, cancelNamed, headersOf, limitOf } from './named-batch.ts'
+import { assetsOf, batchNamed, cancelNamed, costShown, headersOf, limitOf } from './named-batch.ts'
 
 const ID = /^batch_([0-9a-f]{32})$/
 const idIn = (text: string | undefined): string | undefined => ID.exec(text ?? '')?.[1]
@@ -44,18 +44,18 @@ export const createOpenaiBatch: BodyHandler<NewBatchBody> = async (gateway, call
     input: upload,
     trace: call.trace,
   }
-  return json(shown(await createBatch(gateway, made)))
+  return json(shown(await createBatch(gateway, made), key))
 }
 
 export const getOpenaiBatch: Handler = async (gateway, call) => {
   const key = await anyCallerOf(gateway, call)
-  return json(shown(await batchNamed(gateway, key, { form: 'openai', id: idIn(call.params.id) })))
+  return json(shown(await batchNamed(gateway, key, { form: 'openai', id: idIn(call.params.id) }), key))
 }
 
 export const cancelOpenaiBatch: Handler = async (gateway, call) => {
   const key = await anyCallerOf(gateway, call)
   const batch = await batchNamed(gateway, key, { form: 'openai', id: idIn(call.params.id) })
-  return json(shown(await cancelNamed(gateway, key, batch)))
+  return json(shown(await cancelNamed(gateway, key, batch), key))
 }
 
 export const listOpenaiBatches: Handler = async (gateway, call) => {
@@ -70,7 +70,7 @@ export const listOpenaiBatches: Handler = async (gateway, call) => {
     after: idIn(after),
     most: most + 1,
   })
-  const data = found.slice(0, most).map(shown)
+  const data = found.slice(0, most).map((batch) => shown(batch, key))
   return json({
     object: 'list',
     data,
@@ -83,7 +83,7 @@ export const listOpenaiBatches: Handler = async (gateway, call) => {
 const secondsOf = (at: number | undefined): number | null => (at === undefined ? null : Math.floor(at / 1000))
 const fileOf = (id: string | undefined): string | null => (id === undefined ? null : shownFileId(id))
 
-const shown = (batch: Batch) => {
+const shown = (batch: Batch, key: Key) => {
   const { asked, total, succeeded, errored, stopped, inputTokens, outputTokens } = batch
   const status = statusOf(batch)
   const endedAs = (as: string) => (status === as ? secondsOf(batch.endedAt) : null)
@@ -111,7 +111,7 @@ const shown = (batch: Batch) => {
       output_tokens: outputTokens,
       total_tokens: inputTokens + outputTokens,
     },
-    cost_usd: usdNumber(batch.charged),
+    ...costShown(batch, key),
     on_cap: batch.onCap,
   }
 }

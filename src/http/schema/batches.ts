@@ -63,7 +63,7 @@ const batch = z.looseObject({
   request_counts: z.object({ total: z.int(), completed: z.int(), failed: z.int() }),
   metadata: z.record(z.string(), z.string()).nullable(),
   usage: z.looseObject({ input_tokens: z.int(), output_tokens: z.int(), total_tokens: z.int() }),
-  cost_usd: z.number().describe('What its lines were charged so far'),
+  cost_usd: z.number().optional().describe('What its lines were charged so far'),
   on_cap: z.enum(onCaps),
 })
 export const batchAnswer = batch.meta({ id: 'Batch' })
@@ -106,7 +106,7 @@ const messageBatch = z.object({
   cancel_initiated_at: time,
   archived_at: z.null(),
   results_url: z.string().nullable(),
-  cost_usd: z.number().describe('What its requests were charged so far'),
+  cost_usd: z.number().optional().describe('What its requests were charged so far'),
   on_cap: z.enum(onCaps),
 })
 export const messageBatchAnswer = messageBatch.meta({ id: 'MessageBatch' })
