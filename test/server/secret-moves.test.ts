@@ -27,7 +27,7 @@ for (const engine of serverEngines) {
 
   test(`calls after the first one find the key where it was noted, ${engine.name}`, async () => {
     const { server, call, stop } = await scene()
-    const { keys } = server.store
+    const { keys } = server.gateway.store
     const { rehash } = keys
     const noted: Promise<void>[] = []
     Object.assign(keys, {
