@@ -160,7 +160,7 @@ for (const engine of serverEngines)
         expect(await set()).toEqual({ below_usd, amount_usd: 20, monthly_max_usd })
       }
       // One that is wrong only beside a change that came in between says so as any other.
-      const { wallets } = it.store
+      const { wallets } = it.gateway.store
       const { changeWalletRules } = wallets
       const said: unknown[] = []
       Object.assign(wallets, {

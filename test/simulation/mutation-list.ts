@@ -422,7 +422,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a connection that dies in silence keeps its locks',
-    file: 'src/store/engine/postgres.ts',
+    file: 'src/store/engine/postgres-pool.ts',
     from: 'const ABANDONED_MS = 2_000',
     to: 'const ABANDONED_MS = 0',
     test: 'test/store/unreachable.test.ts',

@@ -5,6 +5,7 @@ import { refusalTable } from '../../src/core/refusal-table.ts'
 import { vendors } from '../../src/vendors/index.ts'
 import { vendorsWithoutPrices } from '../../src/vendors/without-prices.ts'
 import { beside, inOrder } from '../parts.ts'
+import { mutations } from '../simulation/mutation-list.ts'
 import { functionSizeBut, functionsOf, type LongFunctions, staleLongFunctions } from './function-size.ts'
 import { importCycles, unusedExports } from './graph.ts'
 import {
@@ -318,4 +319,9 @@ test('every refusal of the table is used by the code', () => {
     )
     .join('\n')
   expect(Object.keys(refusalTable).filter((code) => !used.includes(`'${code}'`))).toEqual([])
+})
+
+test('every mutation finds the one place that it changes', () => {
+  const found = mutations.map(({ name, file, from }) => [name, readFile(file).split(from).length - 1])
+  expect(found.filter(([, times]) => times !== 1)).toEqual([])
 })
