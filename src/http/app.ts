@@ -22,7 +22,7 @@ import { HelperRefusal, helperBody } from './answer/helper-refusal.ts'
 import { turnsAway } from './request/turn-away.ts'
 import { type HeaderReader, readHeaders } from './route/headers.ts'
 import type { HttpCall, Route } from './route/route.ts'
-import { createRouter, type Matched, splitUrl } from './route/router.ts'
+import { createRouter, type Matched, routeFor, splitUrl } from './route/router.ts'
 import { routes } from './routes.ts'
 
 type App = {
@@ -58,9 +58,9 @@ export const createApp = (present: Present): App => {
           style = styleAround(match, path, matched)
           throw matched
         }
-        const { route } = matched
-        trace.path = route.path
+        trace.path = matched.route.path
         const headers = must(readHeaders(request.headers))
+        const route = routeFor(matched.route, headers)
         style = route
         if (route.runs === true) begin(gateway.watch, trace, route.path, request.headers)
         const call = new RoutedCall(request, headers, { matched, query, connection, trace })

@@ -8,6 +8,7 @@ import { controlRoutes } from './account/control.ts'
 import { fundingRoutes } from './account/funding-routes.ts'
 import { getJwks } from './account/receipts.ts'
 import { batchRoutes } from './batches/batch-routes.ts'
+import { geminiBatchRoutes } from './batches/gemini-batch-routes.ts'
 import { conversationRoutes } from './calls/conversation-routes.ts'
 import { countMessagesTokens } from './calls/count-tokens.ts'
 import { geminiCall, getGeminiModel, listGeminiModels, publisherCall } from './calls/gemini-calls.ts'
@@ -90,6 +91,7 @@ export const routes: readonly Route[] = [
   ...responsesRoutes,
   ...conversationRoutes,
   ...interactionsRoutes,
+  ...geminiBatchRoutes,
   ...[
     ...['/v1beta/models/*rest', '/v1beta/*rest', '/v1/models/*rest'].map(
       (path) => [path, geminiCall] as const,
@@ -100,7 +102,7 @@ export const routes: readonly Route[] = [
       method: 'POST',
       path,
       summary:
-        'The generate-content style: `<model>:generateContent`, `:streamGenerateContent`, `:countTokens`; for embeddings `:embedContent`, `:batchEmbedContents`; for models that make images and films also `:predict`, `:predictLongRunning`, `:fetchPredictOperation`.',
+        'The generate-content style: `<model>:generateContent`, `:streamGenerateContent`, `:countTokens`, `:batchGenerateContent`; for embeddings `:embedContent`, `:batchEmbedContents`; for models that make images and films also `:predict`, `:predictLongRunning`, `:fetchPredictOperation`.',
       auth: 'bearer',
       dialect: 'gemini',
       body: generateContentRequest,

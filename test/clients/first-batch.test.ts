@@ -47,7 +47,7 @@ const runProgram = async (program = ''): Promise<string> => {
   return run(process.execPath, 'first.mjs')
 }
 
-test('each block is run here', () => expect([commands.length, programs.length]).toEqual([2, 2]))
+test('each block is run here', () => expect([commands.length, programs.length]).toEqual([2, 3]))
 
 test('by curl', async () => {
   for (const block of commands) await run('sh', '-e', '-c', block)
@@ -57,10 +57,11 @@ test('by curl', async () => {
 })
 
 test('with each client', async () => {
-  const [openai, anthropic] = programs
+  const [openai, anthropic, google] = programs
   expect((await runProgram(openai)).trimEnd().split('\n')).toHaveLength(3)
-  expect(await runProgram(anthropic)).toBe(
-    'line-1 You said: say 1\nline-2 You said: say 2\nline-3 You said: say 3\n',
-  )
+  for (const program of [anthropic, google])
+    expect(await runProgram(program)).toBe(
+      'line-1 You said: say 1\nline-2 You said: say 2\nline-3 You said: say 3\n',
+    )
   expect(await brokenLaws(server.store)).toEqual([])
 })

@@ -4,7 +4,7 @@ import { isObject, parseJson } from '../../src/core/json-body.ts'
 import { type Nano, nanoFromDecimal, nanoFromNumber } from '../../src/core/money.ts'
 import { Refusal } from '../../src/core/refusal.ts'
 import type { Route } from '../../src/http/route/route.ts'
-import { createRouter, splitUrl } from '../../src/http/route/router.ts'
+import { createRouter, routeFor, splitUrl } from '../../src/http/route/router.ts'
 import { routes } from '../../src/http/routes.ts'
 import { errorSchemasOf } from '../../src/http/schema/errors.ts'
 
@@ -124,7 +124,7 @@ export const fitting = async (request: Request, response: Response): Promise<Res
     return new Response(broken, response)
   }
   const text = new TextDecoder().decode(bytes)
-  const { route } = matched
+  const route = routeFor(matched.route, request.headers)
   const wrong = misfitOf(route, response.status, JSON.parse(text))
   if (wrong !== undefined)
     throw new Error(

@@ -19,12 +19,13 @@ export const statusOf = ({ state, stop, cancelAt }: Batch): BatchStatus => {
   return cancelAt === undefined ? 'in_progress' : 'cancelling'
 }
 
-const prefixes = { openai: 'batch_', anthropic: 'msgbatch_' } as const
+const prefixes = { openai: 'batch_', anthropic: 'msgbatch_', gemini: 'batches/' } as const
 
 /** Its id as callers of its form know it. */
 export const shownBatchId = ({ form, id }: Pick<Batch, 'form' | 'id'>): string => `${prefixes[form]}${id}`
 
-const isoOf = (at: number | undefined): string | null =>
+/** A time as ISO 8601. */
+export const isoOf = (at: number | undefined): string | null =>
   at === undefined ? null : new Date(at).toISOString()
 
 /** Its state, its lines by how they stand, and what they were charged, as the key that made it is told that. */

@@ -1,6 +1,6 @@
 /**
  * The forms of batches: how each writes a line, and how its results look. Sources: OpenAI API reference, "Batch"; Anthropic
- * API reference, "Message Batches".
+ * API reference, "Message Batches"; Gemini API reference, "Batch API".
  */
 import type { Call } from '../../core/call.ts'
 import { isObject, type JsonBody, type JsonObject } from '../../core/json-body.ts'
@@ -8,6 +8,7 @@ import type { Model } from '../../core/model.ts'
 import { invalid, Refusal, type RefusalCode, refuse } from '../../core/refusal.ts'
 import { refusalTable } from '../../core/refusal-table.ts'
 import { decodeChatCall } from '../../dialects/chat/call.ts'
+import { decodeGeminiCall } from '../../dialects/gemini/call.ts'
 import { callerDialects } from '../../dialects/index.ts'
 import { decodeMessagesCall } from '../../dialects/messages/call.ts'
 import { decodeEmbeddingsCall } from '../../dialects/request/embeddings.ts'
@@ -123,4 +124,55 @@ const anthropic: Form = {
   },
 }
 
-export const forms: Readonly<Record<BatchForm, Form>> = { openai, anthropic }
+/** The codes of google.rpc by their names; what is not among them is the server's fault. */
+const rpcCodes: Readonly<Record<string, number>> = {
+  INVALID_ARGUMENT: 3,
+  NOT_FOUND: 5,
+  PERMISSION_DENIED: 7,
+  RESOURCE_EXHAUSTED: 8,
+  FAILED_PRECONDITION: 9,
+  ABORTED: 10,
+  UNAVAILABLE: 14,
+  UNAUTHENTICATED: 16,
+}
+const [CANCELLED, DEADLINE_EXCEEDED, INTERNAL] = [1, 4, 13]
+
+const rpcError = (line: LineResult): JsonObject => {
+  const { error } = callerDialects.gemini.refusal(refusalOf(line), line.callId ?? '')
+  const { status, message, details } = isObject(error) ? error : {}
+  const stopped = line.state === 'stopped' ? line.result : undefined
+  const code =
+    stopped === 'cancelled'
+      ? CANCELLED
+      : stopped === 'expired'
+        ? DEADLINE_EXCEEDED
+        : (rpcCodes[String(status)] ?? INTERNAL)
+  return { code, message, details }
+}
+
+/** Lines have no name of their own: theirs is their number, and behind it the metadata that go back with the result. */
+const gemini: Form = {
+  splits: false,
+  readLine: ({ request, metadata }, n, { model }) => {
+    if (!isObject(request)) return lineWith('', request, 'request')
+    const { model: named, ...body } = request
+    if (named !== undefined && named !== model && named !== `models/${model}`)
+      return invalid('request.model', `'request.model' must be that of the address, ${model}: leave it out.`)
+    if (metadata === undefined || metadata === null) return lineWith(String(n), body, 'request')
+    const kept = JSON.stringify(metadata)
+    return isObject(metadata) && kept.length <= CUSTOM_ID_MAX
+      ? lineWith(`${n} ${kept}`, body, 'request')
+      : invalid('metadata', `'metadata' must be an object of at most ${CUSTOM_ID_MAX} characters as JSON.`)
+  },
+  decode: (body, { model: modelName = '' }) =>
+    decodeGeminiCall(body, { modelName, stream: false, listed: false }),
+  written: (line) => {
+    const { customId, state, result = '' } = line
+    const said = state === 'succeeded' ? `"response":${result}` : `"error":${JSON.stringify(rpcError(line))}`
+    const space = customId.indexOf(' ')
+    const metadata = space < 0 ? '' : `,"metadata":${customId.slice(space + 1)}`
+    return `{${said}${metadata}${receiptIn(line)}}`
+  },
+}
+
+export const forms: Readonly<Record<BatchForm, Form>> = { openai, anthropic, gemini }

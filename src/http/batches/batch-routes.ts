@@ -19,6 +19,7 @@ import {
   listMessageBatches,
   messageBatchResults,
 } from './anthropic-batches.ts'
+import { ofGoogle } from './gemini-batch-routes.ts'
 import { cancelOpenaiBatch, createOpenaiBatch, getOpenaiBatch, listOpenaiBatches } from './openai-batches.ts'
 
 const own = ['Idempotency-Key', 'X-Sub-Wallet', 'X-Payment-Protocol']
@@ -44,6 +45,7 @@ export const batchRoutes: readonly Route[] = [
     auth: 'bearer',
     answer: batchList,
     query: ['after', 'limit'],
+    google: ofGoogle.list,
     handler: listOpenaiBatches,
   },
   {
@@ -52,6 +54,7 @@ export const batchRoutes: readonly Route[] = [
     summary: 'One batch; free.',
     auth: 'bearer',
     answer: batchAnswer,
+    google: ofGoogle.get,
     handler: getOpenaiBatch,
   },
   {

@@ -61,8 +61,11 @@ export const costShown = ({ charged }: Batch, { terms }: Key) =>
 const LIST_USUAL = 20
 
 /** How many batches a list has. */
-export const limitOf = (text: string | undefined, most: number): number => {
+export const limitOf = (
+  text: string | undefined,
+  { name = 'limit', most }: { readonly name?: string; readonly most: number },
+): number => {
   const limit = Number(text ?? LIST_USUAL)
-  if (!Number.isInteger(limit) || limit < 1) throw invalid('limit', `'limit' must be 1 to ${most}.`)
+  if (!Number.isInteger(limit) || limit < 1) throw invalid(name, `'${name}' must be 1 to ${most}.`)
   return Math.min(limit, most)
 }

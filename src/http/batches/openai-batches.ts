@@ -61,7 +61,7 @@ export const cancelOpenaiBatch: Handler = async (gateway, call) => {
 export const listOpenaiBatches: Handler = async (gateway, call) => {
   const key = await anyCallerOf(gateway, call)
   const query = must(readQuery(call.query, ['after', 'limit']))
-  const most = limitOf(query.get('limit'), LIST_MOST)
+  const most = limitOf(query.get('limit'), { most: LIST_MOST })
   const after = query.get('after')
   if (after !== undefined && idIn(after) === undefined)
     throw invalid('after', "'after' must be the id of a batch.")

@@ -13,6 +13,7 @@ import { readWeighed } from '../../gateway/parts/capacity.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
 import { geminiListing } from '../../products/model-listing.ts'
 import { json } from '../answer/reply.ts'
+import { createGeminiBatch } from '../batches/gemini-batches.ts'
 import { callerOf } from '../request/caller.ts'
 import { readBody } from '../request/read-body.ts'
 import type { Handler, HttpCall } from '../route/route.ts'
@@ -23,6 +24,7 @@ const methods = [
   'generateContent',
   'streamGenerateContent',
   'countTokens',
+  'batchGenerateContent',
   ...embedMethods,
   'predict',
   'predictLongRunning',
@@ -77,6 +79,7 @@ export const publisherCall: Handler = (gateway, call) =>
 const methodCall = (gateway: Gateway, call: HttpCall, path: string): Promise<Answer> => {
   const { modelName, method } = targetOf(path)
   if (method === 'countTokens') return countGeminiTokens(gateway, call, modelName)
+  if (method === 'batchGenerateContent') return createGeminiBatch(gateway, call, modelName)
   if (method === 'fetchPredictOperation') return fetchOperation(gateway, call)
   const stream = method === 'streamGenerateContent'
   const listed = stream && new URLSearchParams(call.query).get('alt') !== 'sse'

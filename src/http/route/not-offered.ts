@@ -7,7 +7,7 @@ import { type Refusal, refuse } from '../../core/refusal.ts'
 type NotOffered = {
   /**
    * Addresses below any version (`/v1`, `/v1beta`, `/v2`, …), or below the one they begin with, and all that is under them,
-   * unless they end in `$`; with a method, for that alone.
+   * unless they end in `$`; with a method, for that alone. One that begins with a colon is the end of an address.
    */
   readonly at: readonly string[]
   readonly what: string
@@ -60,7 +60,12 @@ const families: readonly NotOffered[] = [
   {
     at: ['v2/batches', 'v2/embed-jobs'],
     what: "A batch in Cohere's form",
-    instead: 'use /v1/batches or /v1/messages/batches',
+    instead: 'use /v1/batches, /v1/messages/batches or <model>:batchGenerateContent',
+  },
+  {
+    at: [':asyncBatchEmbedContent'],
+    what: 'A batch of embeddings in this form',
+    instead: 'use /v1/batches with the endpoint /v1/embeddings, or :batchEmbedContents',
   },
   { at: ['uploads'], what: 'An upload in parts', instead: 'send the file whole to POST /v1/files' },
   {
@@ -143,7 +148,8 @@ export const notOffered = (method: string, path: string): Refusal | undefined =>
   const whole = parts.length === 1 ? [`${one}$`] : []
   const below = parts.length > 2 ? [`${method} ${two}/`] : []
   const versioned = path.split('/').slice(1, 3).join('/')
-  const all = [versioned, ...below, `${method} ${two}`, two, ...whole, `${method} ${one}`, one]
+  const verb = path.slice(path.lastIndexOf(':'))
+  const all = [versioned, verb, ...below, `${method} ${two}`, two, ...whole, `${method} ${one}`, one]
   const found = all.find((at) => known.has(at))
   const family = found === undefined ? undefined : known.get(found)
   return (

@@ -52,5 +52,7 @@ export type Route = {
   readonly query?: readonly string[]
   /** Amounts in its answer are decimal texts, not numbers. */
   readonly money?: 'text'
+  /** What answers clients of Google, which send `x-goog-api-key`, at an address that others use too. */
+  readonly google?: Route
   readonly handler: Handler
 }

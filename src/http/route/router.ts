@@ -1,5 +1,6 @@
 /** Finds the route for a request's address, and refuses paths that two readers could understand differently. */
 import { type Refusal, refuse } from '../../core/refusal.ts'
+import type { HeaderReader } from './headers.ts'
 import { notOffered } from './not-offered.ts'
 import type { Route } from './route.ts'
 
@@ -108,6 +109,10 @@ const decoded = (text: string): string | undefined => {
     return undefined
   }
 }
+
+/** The row that answers this caller: clients of Google have some addresses in common with others. */
+export const routeFor = (route: Route, headers: HeaderReader): Route =>
+  route.google !== undefined && headers.get('x-goog-api-key') !== null ? route.google : route
 
 /** Path and query of a request's URL, without parsing the rest. */
 export const splitUrl = (url: string): { path: string; query: string } => {

@@ -10,7 +10,7 @@ import { onCaps } from '../../store/batches/batch-port.ts'
 const METADATA_MAX = 16
 
 /** What every form takes beside its own members. */
-const ownMembers = {
+export const ownMembers = {
   on_cap: z
     .enum(onCaps, `must be one of ${onCaps.join(', ')}`)
     .optional()

@@ -7,7 +7,7 @@ import type { KeyId, WalletId } from '../../tenancy/key.ts'
 import type { AssetId } from '../calls/asset-port.ts'
 
 /** The form of API in which a batch is made and read. */
-export const batchForms = ['openai', 'anthropic'] as const
+export const batchForms = ['openai', 'anthropic', 'gemini'] as const
 export type BatchForm = (typeof batchForms)[number]
 
 export const batchStates = ['validating', 'in_progress', 'finalizing', 'ended'] as const
@@ -23,6 +23,9 @@ export type AskedOfBatch = {
   readonly metadata?: Json
   /** The file that its caller named; else its lines came with the request. */
   readonly fileId?: string
+  /** The model of all lines, where the address names it. */
+  readonly model?: string
+  readonly displayName?: string
   /** The value of `anthropic-beta`. */
   readonly beta?: string
   readonly mode: 'wallet' | 'mpp'
