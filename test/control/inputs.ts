@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import type { AnyAct } from '../../src/control/act.ts'
 import { membersOf } from '../../src/control/face.ts'
 import type { Json, JsonObject } from '../../src/core/json-body.ts'
+import type { NewBatch } from '../../src/store/batches/batch-port.ts'
 import { byTest } from '../by-test.ts'
 import { somebody } from '../console/rig.ts'
 import { seed } from '../seed.ts'
@@ -70,6 +71,23 @@ const ofBill =
     return { organisation, bill: bill.id, ...more }
   }
 
+/** A batch of a key below the root with one line, which nobody runs. */
+const ofBatch: Example = async ({ it: { store, wallet }, child }) => {
+  const id = crypto.randomUUID().replaceAll('-', '')
+  const made: NewBatch = {
+    ...{ id, keyId: await child(), walletId: wallet, payer: wallet, input: 'input' },
+    form: 'openai',
+    onCap: 'refuse',
+    asked: { endpoint: '/v1/chat/completions', mode: 'wallet' },
+    ...{ owner: 'law', ownerMs: 9e8, lifeMs: 9e8 },
+  }
+  await store.batches.open(made, 1)
+  await store.batches.addLines(id, [{ n: 1, customId: 'one', at: 0, bytes: 1, bound: 1n }])
+  const { outcome } = await store.batches.begin(id)
+  if (outcome !== 'begun') throw new Error(`the batch is ${outcome}`)
+  return { batch: `batch_${id}` }
+}
+
 /** By the act's name; an act without an example takes what its schema calls for no members. */
 const examples: Readonly<Record<string, Example>> = {
   'key.list': async () => ({ limit: 2 }),
@@ -115,6 +133,12 @@ const examples: Readonly<Record<string, Example>> = {
   'bill.paid': ofBill({ paid: true, paid_on: '2026-11-01' }),
   'usage.report': async ({ called }) => ({ key: called.key, group_by: 'key,model', sort: 'cost' }),
   'call.list': async ({ called }) => ({ key: called.key }),
+  'batch.list': async (scene) => {
+    await ofBatch(scene)
+    return { limit: 1 }
+  },
+  'batch.get': ofBatch,
+  'batch.cancel': ofBatch,
   'call.get': ofCall,
   'call.receipt': ofCall,
   'call.charge': ofCall,
@@ -238,6 +262,7 @@ export const changesOf = (act: AnyAct, runs: number): readonly Change[] => {
     'person',
     'sub_wallet',
     'call',
+    'batch',
     'kid',
   ].filter((name) => Object.hasOwn(act.input, name))
   return [
