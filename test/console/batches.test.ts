@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { jsonOf } from '../server/harness.ts'
 import { serverEngines } from '../store/engines.ts'
+import { begunBatch } from './begun-batch.ts'
 import { somebody, startConsoleOn } from './rig.ts'
 
 for (const engine of serverEngines)
@@ -9,22 +10,8 @@ for (const engine of serverEngines)
     test('people see those of their keys, and cancel what they may change', async () => {
       const it = await startConsoleOn(engine)
       const { store, wallet } = it
-      /** A batch with two lines, which nobody runs. */
-      const begin = async (keyId: string, form: 'openai' | 'anthropic'): Promise<string> => {
-        const id = crypto.randomUUID().replaceAll('-', '')
-        await store.batches.open(
-          {
-            ...{ id, form, keyId, walletId: wallet, payer: wallet, onCap: 'refuse', input: 'input' },
-            asked: { endpoint: '/v1/chat/completions', mode: 'wallet' },
-            ...{ owner: 'test', ownerMs: 9e8, lifeMs: 9e8 },
-          },
-          9,
-        )
-        const lines = [1, 2].map((n) => ({ n, customId: `${n}`, at: n, bytes: 1, bound: 5n }))
-        await store.batches.addLines(id, lines)
-        expect(await store.batches.begin(id)).toEqual({ outcome: 'begun' })
-        return `${form === 'openai' ? 'batch_' : 'msgbatch_'}${id}`
-      }
+      const begin = (keyId: string, form: 'openai' | 'anthropic') =>
+        begunBatch(store, { keyId, wallet, form, lines: 2 })
       const [owner, developer, viewer, stranger] = await Promise.all([
         it.visit(somebody(), 'owner'),
         it.visit(somebody(), 'developer'),

@@ -3,8 +3,8 @@ import fc from 'fast-check'
 import type { AnyAct } from '../../src/control/act.ts'
 import { membersOf } from '../../src/control/face.ts'
 import type { Json, JsonObject } from '../../src/core/json-body.ts'
-import type { NewBatch } from '../../src/store/batches/batch-port.ts'
 import { byTest } from '../by-test.ts'
+import { begunBatch } from '../console/begun-batch.ts'
 import { somebody } from '../console/rig.ts'
 import { seed } from '../seed.ts'
 import { rowsOfFaces } from './faces.ts'
@@ -72,21 +72,9 @@ const ofBill =
   }
 
 /** A batch of a key below the root with one line, which nobody runs. */
-const ofBatch: Example = async ({ it: { store, wallet }, child }) => {
-  const id = crypto.randomUUID().replaceAll('-', '')
-  const made: NewBatch = {
-    ...{ id, keyId: await child(), walletId: wallet, payer: wallet, input: 'input' },
-    form: 'openai',
-    onCap: 'refuse',
-    asked: { endpoint: '/v1/chat/completions', mode: 'wallet' },
-    ...{ owner: 'law', ownerMs: 9e8, lifeMs: 9e8 },
-  }
-  await store.batches.open(made, 1)
-  await store.batches.addLines(id, [{ n: 1, customId: 'one', at: 0, bytes: 1, bound: 1n }])
-  const { outcome } = await store.batches.begin(id)
-  if (outcome !== 'begun') throw new Error(`the batch is ${outcome}`)
-  return { batch: `batch_${id}` }
-}
+const ofBatch: Example = async ({ it: { store, wallet }, child }) => ({
+  batch: await begunBatch(store, { keyId: await child(), wallet }),
+})
 
 /** By the act's name; an act without an example takes what its schema calls for no members. */
 const examples: Readonly<Record<string, Example>> = {
