@@ -22,6 +22,7 @@ import { rulesChange, rulesGet } from '../control/money/rules.ts'
 import { walletGet, walletMovements } from '../control/money/wallet.ts'
 import { organisationCreate, organisationList, organisationSuspend } from '../control/organisations.ts'
 import { memberChange, memberInvite, memberList, memberRemove } from '../control/people/members.ts'
+import { batchCancel, batchGet, batchList } from '../control/reports/batches.ts'
 import { CALLS_MOST, callGet, callList } from '../control/reports/calls.ts'
 import { callReceipt, receiptCheck } from '../control/reports/receipts.ts'
 import { ROWS_MOST, usageReport } from '../control/reports/usage.ts'
@@ -81,6 +82,9 @@ export const actRows = {
   'GET /calls.csv': asSheet(callList, callsSheet, { limit: CALLS_MOST }),
   'GET /calls/:call': { act: callGet },
   'GET /calls/:call/receipt': { act: callReceipt },
+  'GET /batches': { act: batchList },
+  'GET /batches/:batch': { act: batchGet },
+  'POST /batches/:batch/cancel': { act: batchCancel },
   'POST /receipts/check': { act: receiptCheck },
   'GET /wallet': { act: walletGet },
   'GET /wallet/movements': { act: walletMovements },

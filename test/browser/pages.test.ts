@@ -7,6 +7,7 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import { Secret } from '../../src/core/secret.ts'
+import { begunBatch } from '../console/begun-batch.ts'
 import { type FakeStripe, startFakeStripe } from '../server/stripe-fake.ts'
 import { until } from '../until.ts'
 import { openBrowser, type TestBrowser } from './open-browser.ts'
@@ -26,6 +27,7 @@ beforeAll(async () => {
   const settings = { signUp: 'open', smtp: new Secret('smtp://127.0.0.1:9') } as const
   it = await listenConsole({ fund: 0n, stripe: stripe.settings, settings })
   const { tenant, link } = await seedConsole(it)
+  await begunBatch(it.store, { keyId: tenant, wallet: it.wallet, lines: 3 })
   Object.assign(pages, { tenant: `/tenants/${tenant}`, key: `/keys/${tenant}`, use: link })
 })
 afterAll(async () => {
@@ -39,6 +41,7 @@ const pages: Record<string, string> = {
   keys: '/keys',
   'new-key': '/keys?new=key',
   calls: '/calls',
+  batches: '/batches',
   usage: '/usage',
   tenants: '/tenants',
   'new-tenants': '/tenants?new=tenants',

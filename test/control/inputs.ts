@@ -4,6 +4,7 @@ import type { AnyAct } from '../../src/control/act.ts'
 import { membersOf } from '../../src/control/face.ts'
 import type { Json, JsonObject } from '../../src/core/json-body.ts'
 import { byTest } from '../by-test.ts'
+import { begunBatch } from '../console/begun-batch.ts'
 import { somebody } from '../console/rig.ts'
 import { seed } from '../seed.ts'
 import { rowsOfFaces } from './faces.ts'
@@ -70,6 +71,11 @@ const ofBill =
     return { organisation, bill: bill.id, ...more }
   }
 
+/** A batch of a key below the root with one line, which nobody runs. */
+const ofBatch: Example = async ({ it: { store, wallet }, child }) => ({
+  batch: await begunBatch(store, { keyId: await child(), wallet }),
+})
+
 /** By the act's name; an act without an example takes what its schema calls for no members. */
 const examples: Readonly<Record<string, Example>> = {
   'key.list': async () => ({ limit: 2 }),
@@ -115,6 +121,12 @@ const examples: Readonly<Record<string, Example>> = {
   'bill.paid': ofBill({ paid: true, paid_on: '2026-11-01' }),
   'usage.report': async ({ called }) => ({ key: called.key, group_by: 'key,model', sort: 'cost' }),
   'call.list': async ({ called }) => ({ key: called.key }),
+  'batch.list': async (scene) => {
+    await ofBatch(scene)
+    return { limit: 1 }
+  },
+  'batch.get': ofBatch,
+  'batch.cancel': ofBatch,
   'call.get': ofCall,
   'call.receipt': ofCall,
   'call.charge': ofCall,
@@ -238,6 +250,7 @@ export const changesOf = (act: AnyAct, runs: number): readonly Change[] => {
     'person',
     'sub_wallet',
     'call',
+    'batch',
     'kid',
   ].filter((name) => Object.hasOwn(act.input, name))
   return [

@@ -32,6 +32,8 @@ const tables = [
   'wallet_rules',
   'member',
   'transfer',
+  'batch',
+  'batch_line',
 ]
 
 /** Of tables that calls change too, what they leave alone. */

@@ -68,7 +68,11 @@ const tree = base.addChildren([
     ),
     below(
       '/calls',
-      lazyRouteComponent(() => import('./pages/calls.tsx'), 'Calls'),
+      lazyRouteComponent(() => import('./pages/calls/calls.tsx'), 'Calls'),
+    ),
+    below(
+      '/batches',
+      lazyRouteComponent(() => import('./pages/calls/batches.tsx'), 'Batches'),
     ),
     below(
       '/usage',

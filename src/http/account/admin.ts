@@ -46,6 +46,7 @@ import { organisationForget } from '../../control/people/forget.ts'
 import { memberChange, memberInvite, memberList, memberRemove } from '../../control/people/members.ts'
 import { personLink, personList, personOperator, personRemove } from '../../control/people/persons.ts'
 import { keyPut } from '../../control/put-key.ts'
+import { batchCancel, batchGet, batchList } from '../../control/reports/batches.ts'
 import { callCharge, callGet, callList } from '../../control/reports/calls.ts'
 import {
   callReceipt,
@@ -116,6 +117,9 @@ const table: readonly (Omit<ActRow, 'path' | 'method'> & { readonly at: string }
   { at: 'GET /calls/:call', act: callGet },
   { at: 'GET /calls/:call/receipt', act: callReceipt },
   { at: 'GET /calls/:call/charge', act: callCharge },
+  { at: 'GET /batches', act: batchList },
+  { at: 'GET /batches/:batch', act: batchGet },
+  { at: 'POST /batches/:batch/cancel', act: batchCancel },
   { at: 'POST /receipts/check', act: receiptCheck },
   { at: 'GET /receipt-keys', act: receiptKeyList },
   { at: 'POST /receipt-keys', act: receiptKeyRotate, statuses: made },

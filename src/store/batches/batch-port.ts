@@ -5,6 +5,7 @@ import type { Instant } from '../../core/time.ts'
 import type { AccountId, CallId, InstanceId, LoanRefused, Settle } from '../../ledger/types.ts'
 import type { KeyId, WalletId } from '../../tenancy/key.ts'
 import type { AssetId } from '../calls/asset-port.ts'
+import type { NewEvent } from '../people/event-port.ts'
 
 /** The form of API in which a batch is made and read. */
 export const batchForms = ['openai', 'anthropic', 'gemini'] as const
@@ -164,8 +165,11 @@ export type BatchStore = {
     keyId: KeyId,
     it: { readonly form?: BatchForm | undefined; readonly after?: string | undefined; readonly most: number },
   ): Promise<readonly Batch[]>
-  /** Lines that were not sent never are; those that were end as they do. */
-  cancel(id: string): Promise<void>
+  /**
+   * Lines that were not sent never are; those that were end as they do. An act of the control plane leaves an event. False
+   * if it was cancelled already, or has no line left.
+   */
+  cancel(id: string, by?: Pick<NewEvent, 'actor' | 'subject'>): Promise<boolean>
   /** Deletes a batch that has ended. */
   remove(id: string): Promise<boolean>
   /** Ended batches whose webhook is due, with the next try already set. */

@@ -3,6 +3,7 @@ import { isDue } from '../engine/due.ts'
 import { type Engine, once, type Run, type Statement, statement, Violation } from '../engine/engine.ts'
 import type { Expired } from '../engine/expire.ts'
 import { countOf, maybeText, textOf } from '../engine/row.ts'
+import { recordOfWallet } from '../people/event-store.ts'
 import { beginBatch, releaseBatch, takeLines } from './batch-money.ts'
 import type { BatchStore, LineResult, NewBatch, NewLine } from './batch-port.ts'
 import { batchOf, batchRows, lockBatch } from './batch-row.ts'
@@ -203,11 +204,17 @@ export const batchStore = (engine: Engine): BatchStore => {
       )
       return rows.map(batchOf)
     },
-    cancel: (id) =>
+    cancel: (id, by) =>
       engine.transaction('control', async (run) => {
-        const asked = `update batch set cancel_at = ${now} where id = $1 and state = 'in_progress' and cancel_at is null`
-        await run(asked, [id])
+        const batch = await lockBatch(engine, run, id)
+        if (batch?.state !== 'in_progress' || batch.cancelAt !== undefined) return false
+        await run(`update batch set cancel_at = ${now} where id = $1`, [id])
         await stopWithin(engine, run, id, 'cancelled')
+        const { waiting, walletId } = batch
+        const event = { what: 'batch.cancelled', walletId, after: { lines_stopped: waiting } }
+        if (by !== undefined)
+          await recordOfWallet(run, engine.dialect, { ...event, by: by.actor, subject: by.subject })
+        return true
       }),
     remove: async (id) =>
       (await change(`delete from batch where id = $1 and state = 'ended' returning id`, id)).length > 0,

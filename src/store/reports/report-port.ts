@@ -2,6 +2,7 @@
 import type { Nano } from '../../core/money.ts'
 import type { Instant } from '../../core/time.ts'
 import type { Key, KeyId, WalletId } from '../../tenancy/key.ts'
+import type { BatchLine, BatchQuery } from './batch-lines.ts'
 import type { CallPage, CallQuery, FailureLine, FailureQuery, Scope } from './call-port.ts'
 
 /** A key with its counters. `spent` counts keys below it, as its caps do. */
@@ -210,6 +211,8 @@ export type ReportStore = {
   ): Promise<{ readonly replaces?: KeyAround; readonly replacedBy?: KeyAround }>
   /** Charged, refused and failed calls. */
   calls(query: CallQuery): Promise<CallPage>
+  /** Those that have begun, newest first. */
+  batches(query: BatchQuery): Promise<readonly BatchLine[]>
   /** The most first. Exact, also where rows were not kept. */
   failures(query: FailureQuery): Promise<readonly FailureLine[]>
   /** Equal to the ledger to the nano-dollar, however much is rolled up. */

@@ -2,6 +2,7 @@
 import { type Engine, once, statement } from '../engine/engine.ts'
 import { textOf } from '../engine/row.ts'
 import { accountLines, walletsOnly } from './account-lines.ts'
+import { batchLines } from './batch-lines.ts'
 import { callPage } from './call-page.ts'
 import { failureLines } from './failure-lines.ts'
 import { keyLines, keysAround } from './key-lines.ts'
@@ -16,6 +17,7 @@ export const reportStore = (engine: Engine): ReportStore => ({
   keys: (query) => keyLines(engine, query),
   keysAround: (query) => keysAround(engine, query),
   calls: (query) => callPage(engine, query),
+  batches: (query) => batchLines(engine, query),
   failures: (query) => failureLines(engine, query),
   usage: (query) => usageLines(engine, query),
   usageTop: (query) => usageTop(engine, query),

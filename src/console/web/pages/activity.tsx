@@ -14,6 +14,7 @@ const words: Readonly<Record<string, string>> = {
   'key.disabled': 'disabled a key',
   'key.enabled': 'enabled a key',
   'key.deleted': 'deleted a key',
+  'batch.cancelled': 'cancelled a batch',
   'tenant.price_set': 'set a price for tenants',
   'tenant.link_made': 'made a link for a tenant',
   'tenant.link_revoked': 'revoked a link of a tenant',

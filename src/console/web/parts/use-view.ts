@@ -4,7 +4,9 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 export type Query = Readonly<Record<string, string | undefined>>
 
 /** The view in the address, and a function that changes part of it; an empty text or undefined removes a member. */
-export const useView = (to: '/calls' | '/keys' | '/tenants' | '/bills' | '/operator' | '/usage') => {
+export const useView = (
+  to: '/calls' | '/batches' | '/keys' | '/tenants' | '/bills' | '/operator' | '/usage',
+) => {
   const query: Query = useSearch({ strict: false })
   const navigate = useNavigate()
   const show = (change: Query) =>

@@ -1,11 +1,11 @@
 /** All calls of the organisation, live, however they ended: filtered by what the page's address says, as a file too. */
 import { Box, Button, Group, NativeSelect, Switch, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { queryOf } from '../parts/api.ts'
-import { CallList } from '../parts/money/call-table.tsx'
-import { PageHead, Panel } from '../parts/ui.tsx'
-import { DAY, dayOf } from '../parts/usage-view.ts'
-import { type Query, useView } from '../parts/use-view.ts'
+import { queryOf } from '../../parts/api.ts'
+import { CallList } from '../../parts/money/call-table.tsx'
+import { PageHead, Panel } from '../../parts/ui.tsx'
+import { DAY, dayOf } from '../../parts/usage-view.ts'
+import { type Query, useView } from '../../parts/use-view.ts'
 
 const outcomes = {
   '': 'Any',
