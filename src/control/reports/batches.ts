@@ -45,7 +45,9 @@ const batchShown = z
   .meta({ id: 'BatchSummary' })
 
 const shown = (batch: BatchLine): z.output<typeof batchShown> => ({
-  ...summaryOf(batch),
+  ...summaryOf(batch, undefined),
+  // A name with a slash would be two parts of an address.
+  id: batch.form === 'gemini' ? batch.id : shownBatchId(batch),
   key: { id: batch.keyId, label: batch.label, prefix: batch.prefix },
   stopped_by: batch.stop ?? null,
   cost_usd: batch.charged,
