@@ -57,9 +57,8 @@ const create = (body: unknown, model: string = modelOf.gemini) =>
   callRaw(`/v1beta/models/${model}:batchGenerateContent`, { method: 'POST', body: JSON.stringify(body) })
 const inline = (...all: unknown[]) => ({ batch: { input_config: { requests: { requests: all } } } })
 
-const wholeBatch = async (model: string, ai = google()) => {
+const wholeBatch = async (model: string, ai = google(), count = 120) => {
   const before = await charged()
-  const count = 120
   const begun = await ai.batches.create({ model, src: requests(count), config: { displayName: 'mine' } })
   expect(begun).toMatchObject({ state: 'JOB_STATE_RUNNING', displayName: 'mine', model: `models/${model}` })
   const job = await ended(begun.name, ai)
@@ -91,6 +90,12 @@ test.each([LOCAL, ...Object.values(modelOf)])('%s: all results in order, sums eq
   })
   expect(body.response.inlinedResponses).toEqual(body.metadata.output.inlinedResponses)
   expect(await brokenLaws(gate.server.store)).toEqual([])
+})
+
+test('results that are longer than the pieces in which they are read are still one list', async () => {
+  const { name } = await wholeBatch(LOCAL, google(), 1_500)
+  const response = await fetch(`${gate.baseURL}/${name}`, { headers: { 'x-goog-api-key': gate.key } })
+  expect((await response.arrayBuffer()).byteLength).toBeGreaterThan(4 * 256 * 1024)
 })
 
 test('under /v1 too; listed page by page, read in its own form by its own key, and deleted', async () => {

@@ -124,9 +124,11 @@ const anthropic: Form = {
   },
 }
 
-/** The codes of google.rpc by their names; what is not among them is the server's fault. */
+/** The codes of google.rpc by their names, and for lines that were not sent; what is not among them is the server's fault. */
 const rpcCodes: Readonly<Record<string, number>> = {
+  cancelled: 1,
   INVALID_ARGUMENT: 3,
+  expired: 4,
   NOT_FOUND: 5,
   PERMISSION_DENIED: 7,
   RESOURCE_EXHAUSTED: 8,
@@ -135,19 +137,13 @@ const rpcCodes: Readonly<Record<string, number>> = {
   UNAVAILABLE: 14,
   UNAUTHENTICATED: 16,
 }
-const [CANCELLED, DEADLINE_EXCEEDED, INTERNAL] = [1, 4, 13]
+const INTERNAL = 13
 
 const rpcError = (line: LineResult): JsonObject => {
   const { error } = callerDialects.gemini.refusal(refusalOf(line), line.callId ?? '')
   const { status, message, details } = isObject(error) ? error : {}
-  const stopped = line.state === 'stopped' ? line.result : undefined
-  const code =
-    stopped === 'cancelled'
-      ? CANCELLED
-      : stopped === 'expired'
-        ? DEADLINE_EXCEEDED
-        : (rpcCodes[String(status)] ?? INTERNAL)
-  return { code, message, details }
+  const stopped = line.state === 'stopped' ? rpcCodes[line.result ?? ''] : undefined
+  return { code: stopped ?? rpcCodes[String(status)] ?? INTERNAL, message, details }
 }
 
 /** Lines have no name of their own: theirs is their number, and behind it the metadata that go back with the result. */

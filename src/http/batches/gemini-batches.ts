@@ -112,10 +112,10 @@ export const listGeminiBatches: Handler = async (gateway, call) => {
   return json({ operations: shown.map(operationOf(key)), ...more })
 }
 
-const states = { completed: 'SUCCEEDED', cancelled: 'CANCELLED', expired: 'EXPIRED' } as const
-const stateOf = (batch: Batch): string => {
-  const status = statusOf(batch)
-  return `BATCH_STATE_${status in states ? states[status as keyof typeof states] : 'RUNNING'}`
+const states: Readonly<Record<string, string>> = {
+  completed: 'SUCCEEDED',
+  cancelled: 'CANCELLED',
+  expired: 'EXPIRED',
 }
 
 /** A batch as the key that asks is shown it. */
@@ -127,7 +127,7 @@ const operationOf = (key: Key) => (batch: Batch) => {
     name,
     model: `models/${asked.model}`,
     ...(asked.displayName === undefined ? {} : { displayName: asked.displayName }),
-    state: stateOf(batch),
+    state: `BATCH_STATE_${states[statusOf(batch)] ?? 'RUNNING'}`,
     createTime: isoOf(batch.createdAt),
     updateTime: isoOf(batch.endedAt ?? batch.cancelAt ?? batch.createdAt),
     ...(batch.endedAt === undefined ? {} : { endTime: isoOf(batch.endedAt) }),
