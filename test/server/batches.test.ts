@@ -213,6 +213,8 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
     expect(errors.get('line-3').error.code).toBe('batch_cancelled')
     expect((await charged()) - before).toBe(31n * LINE)
     expect(await client.batches.cancel(id)).toMatchObject({ status: 'cancelled' })
+    const events = (await server.store.events.list({ most: 50 })).filter(({ subject }) => subject === id)
+    expect(events.map(({ what }) => what)).toEqual(['batch.cancelled'])
     await until(async () => (await held()) === 0n)
   })
 

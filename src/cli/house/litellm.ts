@@ -41,6 +41,8 @@ class Import {
   readonly #rows: LiteLlmRows
   readonly #sold: ModelsSold
   readonly #now: number
+  /** The rows of each table by their ids. */
+  readonly #byId = new Map<keyof LiteLlmRows, ReadonlyMap<unknown, unknown>>()
   readonly #holders = new Map<string, Holder | undefined>()
 
   constructor(rows: LiteLlmRows, sold: ModelsSold, now: number) {
@@ -56,7 +58,9 @@ class Import {
   ): LiteLlmRows[Name][number] | undefined {
     if (id === undefined) return undefined
     const rows: readonly LiteLlmRows[Name][number][] = this.#rows[table]
-    return rows.find((row) => row[column] === id)
+    const known = this.#byId.get(table) ?? new Map(rows.map((row) => [row[column], row]))
+    this.#byId.set(table, known)
+    return known.get(id) as LiteLlmRows[Name][number] | undefined
   }
 
   /** The limits of a row, no wider than those above it; what has no place is told. */

@@ -3,6 +3,7 @@
 import type { Assets } from '../../assets/assets.ts'
 import { usdNumber } from '../../core/money.ts'
 import { invalid, must, refuse, unavailable } from '../../core/refusal.ts'
+import { shownBatchId } from '../../gateway/batches/batch-summary.ts'
 import { readIdempotencyKey } from '../../gateway/enter/once-only.ts'
 import { takePlace } from '../../gateway/parts/capacity.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
@@ -29,7 +30,8 @@ export const batchNamed = async (
 
 /** Cancels a batch: lines that were sent end, others never are. One that has ended stays as it is. */
 export const cancelNamed = async (gateway: Gateway, key: Key, batch: Batch): Promise<Batch> => {
-  await gateway.store.batches.cancel(batch.id)
+  const actor = { kind: 'key', id: key.id, name: key.label } as const
+  await gateway.store.batches.cancel(batch.id, { actor, subject: shownBatchId(batch) })
   return (await gateway.store.batches.batchFor(batch.id, key.id)) ?? batch
 }
 

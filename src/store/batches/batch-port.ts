@@ -166,10 +166,10 @@ export type BatchStore = {
     it: { readonly form?: BatchForm | undefined; readonly after?: string | undefined; readonly most: number },
   ): Promise<readonly Batch[]>
   /**
-   * Lines that were not sent never are; those that were end as they do. An act of the control plane leaves an event. False
-   * if it was cancelled already, or has no line left.
+   * Lines that were not sent never are; those that were end as they do. It leaves an event. False if it was cancelled
+   * already, or has no line left.
    */
-  cancel(id: string, by?: Pick<NewEvent, 'actor' | 'subject'>): Promise<boolean>
+  cancel(id: string, by: Pick<NewEvent, 'actor' | 'subject'>): Promise<boolean>
   /** Deletes a batch that has ended. */
   remove(id: string): Promise<boolean>
   /** Ended batches whose webhook is due, with the next try already set. */

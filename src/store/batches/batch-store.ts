@@ -212,8 +212,7 @@ export const batchStore = (engine: Engine): BatchStore => {
         await stopWithin(engine, run, id, 'cancelled')
         const { waiting, walletId } = batch
         const event = { what: 'batch.cancelled', walletId, after: { lines_stopped: waiting } }
-        if (by !== undefined)
-          await recordOfWallet(run, engine.dialect, { ...event, by: by.actor, subject: by.subject })
+        await recordOfWallet(run, engine.dialect, { ...event, by: by.actor, subject: by.subject })
         return true
       }),
     remove: async (id) =>
