@@ -4,7 +4,7 @@ import type { Instant } from '../core/time.ts'
 import type { Asset } from './calls/asset-port.ts'
 import { integer, rowsOf, text } from './engine/columns.ts'
 import { once, statement } from './engine/engine.ts'
-import { migrate, migrations } from './engine/migrate.ts'
+import { migrate, migrations, newestOf } from './engine/migrate.ts'
 import { openEngine } from './engine/open-engine.ts'
 import { countOf, onlyRow, textOf } from './engine/row.ts'
 import { auditOn } from './ledger/audit.ts'
@@ -70,7 +70,7 @@ type LedgerFile = {
 }
 
 /** The last migration of this program. */
-export const newestSchema = migrations.length
+export const newestSchema = newestOf(migrations)
 
 const filed = rowsOf({ id: text('id'), sha256: text('sha256'), bytes: integer('bytes') })
 const PAGE = 1_000

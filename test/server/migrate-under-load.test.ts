@@ -3,7 +3,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type Migration, migrate, migrations } from '../../src/store/engine/migrate.ts'
+import { type Migration, migrate, migrations, newestOf } from '../../src/store/engine/migrate.ts'
 import { openEngine } from '../../src/store/engine/open-engine.ts'
 import { postgresForTests } from '../postgres.ts'
 import { endPrograms, runProgram } from '../program.ts'
@@ -23,7 +23,7 @@ afterAll(async () => {
 
 /** Columns on the tables that calls read and write, and a table of its own. */
 const added = (count: number): Migration => ({
-  version: migrations.length + count,
+  version: newestOf(migrations) + count,
   name: `added-${count}`,
   common: ['api_key', 'lease', 'inflight', 'usage_detail', 'transfer', 'wallet_rules']
     .map((table) => `alter table ${table} add column added_${count} TEXT;`)

@@ -2,11 +2,9 @@
 
 import { describe, expect, test } from 'bun:test'
 import type { NewKey } from '../../src/store/accounts/tenancy-port.ts'
-import { migrate, migrations } from '../../src/store/engine/migrate.ts'
-import { openEngine } from '../../src/store/engine/open-engine.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { byTest } from '../by-test.ts'
-import { brokenLaws, engines, untouched } from './engines.ts'
+import { brokenLaws, engines } from './engines.ts'
 import { batchOf, CENT, createOneKey, detailFor } from './world.ts'
 
 const key = (id: string, more: Partial<NewKey> = {}): NewKey => ({
@@ -66,61 +64,6 @@ for (const kind of engines)
       expect((await store.wallets.wallet('w'))?.balance).toBe(100n * CENT - 70n)
       expect(await brokenLaws(store)).toEqual([])
       await store.close()
-      await database.stop()
-    })
-
-    test('an upgrade leaves each wallet a key that manages it, and those theirs who manage something', async () => {
-      const database = await untouched(kind)
-      const engine = openEngine(database)
-      const run = (text: string) => engine.batch('control', [{ text, params: [] }])
-      await migrate(
-        engine,
-        migrations.slice(
-          0,
-          migrations.findIndex(({ name }) => name === 'tenancy'),
-        ),
-      )
-      for (const wallet of ['w1', 'w2', 'w3'])
-        await run(
-          `insert into account (id, bounded, org_id, name, created_at) values ('${wallet}', 1, 'o', '', 0)`,
-        )
-      const insert = (id: string, wallet: string, at: number, more: Record<string, string | number> = {}) => {
-        const row = {
-          id,
-          hash: id,
-          org_id: 'o',
-          wallet_id: wallet,
-          ancestors: '[]',
-          label: '',
-          prefix: '',
-          created_at: at,
-          changed_at: at,
-          ...more,
-        }
-        return run(
-          `insert into api_key (${Object.keys(row).join(', ')}) values (${Object.values(row)
-            .map((value) => `'${value}'`)
-            .join(', ')})`,
-        )
-      }
-      await insert('first', 'w1', 5)
-      await insert('agent', 'w1', 6)
-      await insert('maker', 'w1', 7)
-      await insert('child', 'w1', 8, { parent_id: 'maker' })
-      await insert('region', 'w1', 8, { parent_id: 'maker' })
-      await insert('leaf', 'w1', 9, { parent_id: 'region' })
-      await insert('divider', 'w1', 9)
-      await run(
-        `insert into sub_wallet (id, wallet_id, maker_id, label, created_at, changed_at) values ('s', 'w1', 'divider', '', 0, 0)`,
-      )
-      await insert('gone', 'w2', 1, { deleted: 1 })
-      await insert('retired', 'w2', 2, { disabled_reason: 'operator' })
-      await insert('heir', 'w2', 3)
-      await insert('trial', 'w3', 1, { trial_until: 9 })
-      await migrate(engine)
-      const rows = (await run('select id from api_key where can_manage = 1 order by id'))[0]
-      expect(rows?.map(({ id }) => id)).toEqual(['divider', 'first', 'heir', 'maker', 'region'])
-      await engine.close()
       await database.stop()
     })
 

@@ -1,8 +1,7 @@
 /** The schema: whoever comes first brings it up to date, once, and never against what the database already is. */
 import { describe, expect, test } from 'bun:test'
-import { dayOf, weekOf } from '../../src/core/time.ts'
 import type { Engine } from '../../src/store/engine/engine.ts'
-import { type Migration, migrate, migrations, missingOf } from '../../src/store/engine/migrate.ts'
+import { type Migration, migrate, migrations, missingOf, newestOf } from '../../src/store/engine/migrate.ts'
 import { openEngine } from '../../src/store/engine/open-engine.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { engines, untouched } from './engines.ts'
@@ -28,7 +27,7 @@ const rows = async (engine: Engine, text: string) =>
   (await engine.batch('control', [{ text, params: [] }]))[0] ?? []
 
 const extra: Migration = {
-  version: migrations.length + 1,
+  version: newestOf(migrations) + 1,
   name: 'extra',
   common: 'create table extra (id TEXT)',
   own: {},
@@ -64,14 +63,31 @@ for (const kind of engines) {
       await migrate(engine, [...migrations, { ...extra, adds: true }])
       expect(await migrate(engine)).toBe(0)
       expect(await missingOf(engine, migrations)).toEqual([])
-      const { version } = migrations.findLast(({ adds }) => adds !== true) ?? extra
-      expect(await missingOf(engine, migrations.slice(0, version))).toEqual([])
-      await expect(migrate(engine, migrations.slice(0, version - 1))).rejects.toThrow(
-        'newer than this program',
-      )
+      const least = migrations.findLastIndex(({ adds }) => adds !== true)
+      expect(await missingOf(engine, migrations.slice(0, least + 1))).toEqual([])
       const more = { ...extra, version: extra.version + 1, common: 'drop table extra' }
       await migrate(engine, [...migrations, { ...extra, adds: true }, more])
       await expect(migrate(engine)).rejects.toThrow('the database is newer than this program')
+      await engine.close()
+      await database.stop()
+    })
+
+    test('take a ledger whose schema was made in steps for what it is, and refuse one that lacks some', async () => {
+      const database = await untouched(kind)
+      const engine = openEngine(database)
+      await migrate(engine, migrations.slice(0, 1))
+      // As the programs before wrote them: a row each step, the last one by its own name and checksum.
+      const last = 'ac9180b527276fdcdbdbab81975c1aa628af76956f21b2b8afe0aced5a6c2f5b'
+      await rows(engine, `update schema_migration set name = 'batches', checksum = '${last}'`)
+      for (let version = 1; version <= 40; version++)
+        await rows(engine, `insert into schema_migration values (${version}, 'step', 'its own', 0)`)
+      expect(await migrate(engine)).toBe(migrations.length - 1)
+      expect(await missingOf(engine, migrations)).toEqual([])
+      expect(await migrate(engine, [...migrations, extra])).toBe(1)
+      await rows(engine, 'delete from schema_migration where version > 40')
+      const older = /the database has schema 40, .*: start Turnpike of commit [0-9a-f]{7} on it once/
+      await expect(migrate(engine)).rejects.toThrow(older)
+      await expect(missingOf(engine, migrations)).rejects.toThrow(older)
       await engine.close()
       await database.stop()
     })
@@ -84,136 +100,6 @@ for (const kind of engines) {
       if (first === undefined) throw new Error('there are no migrations')
       const edited = { ...first, common: `${first.common}\n-- edited` }
       await expect(migrate(engine, [edited, ...rest])).rejects.toThrow('must not be edited')
-      await engine.close()
-      await database.stop()
-    })
-
-    test('carry over payments by x402, open or ended', async () => {
-      const database = await untouched(kind)
-      const engine = openEngine(database)
-      await migrate(engine, migrations.slice(0, 7))
-      const insert = (id: string, state: string, sent: string, tx: string) =>
-        rows(
-          engine,
-          `insert into x402_payment (id, call_id, fingerprint, state, account_id, amount, payer, credit_to, tx, sent,
-             created_at, next_try, tries)
-           values ('${id}', 'c-${id}', 'f', '${state}', 'x402:${id}', 7, '0xp', 'wal', ${tx}, ${sent}, 5, 6, 2)`,
-        )
-      await insert('open', 'settling', `'{}'`, 'null')
-      await insert('paid', 'settled', 'null', `'0xt'`)
-      await migrate(engine)
-      await engine.close()
-      if (kind.lasting) {
-        const store = await openStore({ url: database.url })
-        const both = { scheme: 'exact', amount: 7n, payer: '0xp', creditTo: 'wal', createdAt: 5 }
-        expect(await store.payments.payment('open')).toMatchObject({ ...both, state: 'settling', sent: '{}' })
-        expect(await store.payments.payment('paid')).toMatchObject({
-          ...both,
-          state: 'settled',
-          transaction: '0xt',
-        })
-        expect((await store.payments.unsettledPayments(10)).map(({ id }) => id)).toEqual(['open'])
-        await store.close()
-      }
-      await database.stop()
-    })
-
-    test('carry over what payers took back before each refund and dispute had a row', async () => {
-      const database = await untouched(kind)
-      const engine = openEngine(database)
-      await migrate(engine, migrations.slice(0, 5))
-      const adjust = (ref: string, debit: string, credit: string) =>
-        `('adjust', '${ref}', '${debit}', '${credit}', 7, 'of stripe:pi', 0)`
-      const moves = [
-        adjust('stripe:re', 'w', 'cash'),
-        adjust('stripe:dp', 'w', 'cash'),
-        adjust('stripe:dp:back', 'cash', 'w'),
-      ]
-      const columns = 'kind, ref, debit, credit, amount, note, at'
-      await rows(engine, `insert into transfer (${columns}) values ${moves.join(', ')}`)
-      await migrate(engine)
-      const carried = await rows(engine, 'select id, topup_ref, outstanding from taken_back order by id')
-      expect(carried.map((row) => [row.id, row.topup_ref, Number(row.outstanding)])).toEqual([
-        ['dp', 'stripe:pi', 0],
-        ['re', 'stripe:pi', 7],
-      ])
-      await engine.close()
-      await database.stop()
-    })
-
-    test('count what a key and those above it spent in this week and day before their caps were counted', async () => {
-      const database = await untouched(kind)
-      const engine = openEngine(database)
-      await migrate(engine, migrations.slice(0, 32))
-      const today = dayOf(Date.now())
-      await rows(
-        engine,
-        `insert into account (id, org_id, name, bounded, created_at) values ('w', 'o', 'w', 1, 0)`,
-      )
-      for (const id of ['top', 'below'])
-        await rows(
-          engine,
-          `insert into api_key (id, hash, org_id, wallet_id, ancestors, label, prefix, created_at, changed_at)
-           values ('${id}', '${id}', 'o', 'w', '[]', '', '', 0, 0)`,
-        )
-      await rows(
-        engine,
-        `insert into key_line (key_id, owner_id, depth) values ('top', 'top', 0), ('below', 'below', 0), ('below', 'top', 1)`,
-      )
-      const [month, day] = [today.slice(0, 7), today]
-      await rows(
-        engine,
-        `insert into transfer (kind, ref, debit, credit, amount, key_id, month, day, at)
-         values ('usage', 'a', 'w', 'revenue', 7, 'below', '${month}', '${day}', 0),
-           ('usage', 'b', 'w', 'revenue', 5, 'top', '${month}', '${day}', 0)`,
-      )
-      await rows(
-        engine,
-        `insert into lease (id, instance, key_id, wallet_id, month, day, granted, used, calls, expires_at)
-         values ('l', 'i', 'below', 'w', '${month}', '${day}', 9, 2, 1, 0)`,
-      )
-      await migrate(engine)
-      const counted = await rows(
-        engine,
-        'select scope, used, held, calls from budget where week is not null or day is not null order by scope',
-      )
-      const numbers = counted.map((row) => [row.scope, Number(row.used), Number(row.held), Number(row.calls)])
-      const of = (key: string, used: number, calls: number) =>
-        [day, weekOf(day)].map((period) => [`key:${key}:${period}`, used, 9, calls])
-      expect(numbers.toSorted()).toEqual([...of('below', 5, 0), ...of('top', 10, 1)].toSorted())
-      const [{ week } = {}] = await rows(engine, 'select week from lease')
-      expect(week).toBe(weekOf(day))
-      await engine.close()
-      await database.stop()
-    })
-
-    test('carry over how calls were charged and what was taken back, which stood in notes', async () => {
-      const database = await untouched(kind)
-      const engine = openEngine(database)
-      await migrate(engine, migrations.slice(0, 14))
-      const post = (posted: string, posting: string, note: string) =>
-        rows(
-          engine,
-          `insert into transfer (kind, ref, debit, credit, amount, note, at)
-           values ('${posted}', '${posting}', 'w', 'cash', 7, '${note}', 0)`,
-        )
-      await post('usage', 'a', 'recovered')
-      await post('usage', 'b', 'late')
-      await post('usage', 'c', 'house_excess 5')
-      await post('writeoff', 'd', 'late')
-      await post('adjust', 'stripe:re', 'of stripe:pi')
-      await post('adjust', 'by hand', 'late')
-      await migrate(engine)
-      const carried = await rows(engine, 'select ref, settled, of_topup, note from transfer order by ref')
-      expect(carried.map((row) => [row.ref, row.settled, row.of_topup, row.note])).toEqual([
-        ['a', 'recovered', null, 'recovered'],
-        ['b', 'late', null, 'late'],
-        ['by hand', null, null, 'late'],
-        ['c', null, null, 'house_excess 5'],
-        ['d', 'late', null, 'late'],
-        ['stripe:re', null, 'stripe:pi', 'of stripe:pi'],
-      ])
-      await expect(rows(engine, 'update transfer set amount = 6')).rejects.toThrow('append-only')
       await engine.close()
       await database.stop()
     })

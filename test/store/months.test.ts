@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import type { Engine } from '../../src/store/engine/engine.ts'
-import { migrate, migrations } from '../../src/store/engine/migrate.ts'
+import { migrate } from '../../src/store/engine/migrate.ts'
 import { openEngine } from '../../src/store/engine/open-engine.ts'
 import { leastId, timeOf } from '../../src/store/months/call-ids.ts'
 import { keepMonths } from '../../src/store/months/keep-months.ts'
@@ -138,10 +138,10 @@ test('what is missing follows the clock and what there is', () => {
   expect(timeOf(leastId(at('2025-02-01T00:00')))).toBe(at('2025-02-01T00:00'))
 })
 
-test('a ledger with rows becomes one of parts without a row being moved', async () => {
+test('a rest with many rows becomes a month without a row being moved', async () => {
   await refresh()
   const first = engine()
-  await migrate(first, migrations.slice(0, 25))
+  await migrate(first)
   await insertMany(at('2024-11-10T08:00'))
   await insertMany(at('2025-01-10T07:00'))
   await insert('zzz', idAt(at('2031-01-01T00:00')))
@@ -149,10 +149,7 @@ test('a ledger with rows becomes one of parts without a row being moved', async 
     const [row] = await sql.unsafe(`select oid, relfilenode as file from pg_class where relname = '${table}'`)
     return [Number(row.oid), Number(row.file)]
   }
-  const before = await file('usage_detail')
-  await migrate(first)
-  expect(await file('usage_detail_rest')).toEqual(before)
-  // A process of the version before goes on.
+  const before = await file('usage_detail_rest')
   await insert(idAt(at('2025-01-10T08:00')), 'zzz')
   // While the last step waits for a report, rows of all ids are taken.
   const report = await sql.reserve()

@@ -1,7 +1,7 @@
 /** Versions of the product as packages of their own: one of an earlier commit, and the one after this. */
-import { writeFileSync } from 'node:fs'
+import { appendFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { migrations } from '../../src/store/engine/migrate.ts'
+import { migrations, newestOf } from '../../src/store/engine/migrate.ts'
 import { copyProduct, folderWithPackages, replaceOnce } from '../copy-product.ts'
 
 const root = resolve(import.meta.dir, '../..')
@@ -54,18 +54,14 @@ CREATE TABLE next_table (id TEXT PRIMARY KEY);
 /** The version after this one: a copy that takes the schema a step further. */
 export const nextPackage = (): Package => {
   const folder = copyProduct('next')
-  const version = migrations.length + 1
   writeFileSync(join(folder, 'src/store/migrations/next.sql'), ADDED)
   const path = join(folder, 'src/store/engine/migrate.ts')
-  replaceOnce(
+  const list = 'export const migrations: readonly Migration[] ='
+  replaceOnce(path, list, list.replace('export const migrations', 'const before'))
+  const next = `{ version: ${newestOf(migrations) + 1}, name: 'next', common: next, own: {}, adds: true }`
+  appendFileSync(
     path,
-    'import ledger from',
-    "import next from '../migrations/next.sql' with { type: 'text' }\nimport ledger from",
-  )
-  replaceOnce(
-    path,
-    '\n]\n\n/** The text of a migration',
-    `\n  { version: ${version}, name: 'next', common: next, own: {}, adds: true },\n]\n\n/** The text of a migration`,
+    `\nimport next from '../migrations/next.sql' with { type: 'text' }\n${list} [...before, ${next}]\n`,
   )
   return packageIn('the next version', folder)
 }

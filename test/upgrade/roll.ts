@@ -19,6 +19,8 @@ type Roll = {
   readonly home: string
   readonly before: Package
   readonly after: Package
+  /** Who makes the ledger, if not the older one: a ledger of the version before keeps its record of how it was made. */
+  readonly madeBy?: Package
   /** Whether a process of the older version may start when the newer one has changed the schema. */
   readonly again: boolean
 }
@@ -39,7 +41,7 @@ const ENOUGH = 20
 const OPEN_LEAST = 2
 
 /** Plays the whole change and returns its outcome. */
-export const roll = async ({ url, home, before, after, again }: Roll): Promise<Rolled> => {
+export const roll = async ({ url, home, before, after, again, madeBy = before }: Roll): Promise<Rolled> => {
   const vendor = startUpstream()
   writeFileSync(
     join(home, 'turnpike.yaml'),
@@ -61,7 +63,7 @@ export const roll = async ({ url, home, before, after, again }: Roll): Promise<R
     places.push({ of, child, address, name: of.name, open: 0, answers: 0, killed: false })
     return token
   }
-  const token = await start(before)
+  const token = await start(madeBy)
   await start(before)
   const callers = startCallers(places, token)
   const more = async (): Promise<void> => {
@@ -90,6 +92,10 @@ export const roll = async ({ url, home, before, after, again }: Roll): Promise<R
   }
 
   try {
+    if (madeBy !== before) {
+      await start(before)
+      await end(madeBy)
+    }
     await more()
     await start(after)
     await more()

@@ -19,19 +19,23 @@ const say = (text: string): void => {
   process.stdout.write(`${text}\n`)
 }
 
-/** Rolls from one to the other. Where the older one must refuse the newer ledger, returns how it does. */
-const play = async (before: Package, after: Package, again: boolean, refused: boolean): Promise<void> => {
+/** Rolls from one to the other, on a ledger of the older one; where that may not be started again, it must refuse. */
+const play = async (
+  older: Package,
+  [before, after]: readonly [Package, Package],
+  again: boolean,
+): Promise<void> => {
   const database = await postgresForTests()
   const home = mkdtempSync(join(tmpdir(), 'turnpike-upgrade-'))
   const broken: string[] = []
   try {
-    const rolled = await roll({ url: database.url, home, before, after, again })
+    const rolled = await roll({ url: database.url, home, before, after, again, madeBy: older })
     broken.push(...rolled.broken)
     if (rolled.cutOff === 0) broken.push('no call was cut off by a kill')
     say(
       `  ${rolled.answers} answers, charged ${rolled.charged} nano-USD as the vendor gave; ${rolled.cutOff} cut off by kill -9`,
     )
-    if (refused) {
+    if (!again) {
       const { code, errors } = await runCommand(before.program, home, { DATABASE_URL: database.url }, 'audit')
       if (code !== 1 || !errors.includes('newer than this program'))
         broken.push(`the version before on the newer ledger: ${code} ${errors}`)
@@ -59,8 +63,8 @@ for (const { commit, again, why } of versions) {
   }
   say(`${commit}: ${why}`)
   try {
-    await play(older, present, again, !again)
-    if (again) await play(present, older, again, false)
+    await play(older, [older, present], again)
+    if (again) await play(older, [present, older], again)
   } finally {
     rmSync(older.folder, { recursive: true })
   }

@@ -9,7 +9,7 @@ import type { Expired } from '../engine/expire.ts'
 import { countOf, onlyRow } from '../engine/row.ts'
 import type { RateStore } from './rate-port.ts'
 
-/** The counter of a key's rate; see the migration `rates`. */
+/** The counter of a key's rate; see the table `rate_window`. */
 const counterOf = (keyId: KeyId, rate: RateName): string => (rate === 'rpm' ? keyId : `${keyId} ${rate}`)
 
 const takeText = (now: string, rate: RateName): string => {

@@ -50,7 +50,7 @@ const eventOf = (row: Row): Event => {
   return { ...event, actor }
 }
 
-/** The version before knows people and commands; see the migration `actors`. */
+/** What is neither person nor command is stored as a command; the column `actor_as` tells. */
 const kindOf = ({ kind }: Actor) =>
   kind === 'person' || kind === 'command' ? { kind } : { kind: 'command' as const, actsAs: kind }
 

@@ -1,7 +1,7 @@
--- People of the console, what they may do, and what they did. Instants of the sign-in library are ISO texts in UTC, as it
--- writes them; ours are milliseconds since 1970 UTC. Runs unchanged on SQLite and PostgreSQL.
+-- People and machines, what they may do, and what they did. Instants of the sign-in library are ISO texts in UTC, as it
+-- writes them; ours are milliseconds since 1970 UTC.
 
--- Columns of the first six tables are named by the sign-in library.
+-- Columns of the tables `person…` are named by the sign-in library.
 CREATE TABLE person (
   id                 TEXT PRIMARY KEY,
   name               TEXT NOT NULL,
@@ -12,7 +12,11 @@ CREATE TABLE person (
   operator           SMALLINT NOT NULL DEFAULT 0 CHECK (operator IN (0, 1)),
   two_factor_enabled SMALLINT,
   created_at         TEXT NOT NULL,
-  updated_at         TEXT NOT NULL
+  updated_at         TEXT NOT NULL,
+  -- Proof that who uses an account owns its e-mail address: when, how and by what. Links that prove it say so.
+  proved_at          TEXT,
+  proved_how         TEXT,
+  proved_by          TEXT
 );
 
 CREATE TABLE person_session (
@@ -54,22 +58,41 @@ CREATE TABLE person_verification (
   value      TEXT NOT NULL,
   expires_at TEXT NOT NULL,
   created_at TEXT NOT NULL,
-  updated_at TEXT NOT NULL
+  updated_at TEXT NOT NULL,
+  proves_how TEXT,
+  proves_by  TEXT
 );
 CREATE INDEX person_verification_identifier ON person_verification (identifier);
 
 -- Secrets of TOTP and the hashes of backup codes, encrypted by the library.
 CREATE TABLE person_totp (
-  id           TEXT PRIMARY KEY,
-  secret       TEXT NOT NULL,
-  backup_codes TEXT NOT NULL,
-  user_id      TEXT NOT NULL REFERENCES person (id) ON DELETE CASCADE,
-  verified     SMALLINT,
+  id                        TEXT PRIMARY KEY,
+  secret                    TEXT NOT NULL,
+  backup_codes              TEXT NOT NULL,
+  user_id                   TEXT NOT NULL REFERENCES person (id) ON DELETE CASCADE,
+  verified                  SMALLINT,
   failed_verification_count BIGINT,
-  locked_until TEXT
+  locked_until              TEXT
 );
 CREATE INDEX person_totp_user ON person_totp (user_id);
 
+-- Passkeys of people: public keys only.
+CREATE TABLE person_passkey (
+  id            TEXT PRIMARY KEY,
+  name          TEXT,
+  user_id       TEXT NOT NULL REFERENCES person (id) ON DELETE CASCADE,
+  credential_id TEXT NOT NULL UNIQUE,
+  public_key    TEXT NOT NULL,
+  counter       BIGINT NOT NULL,
+  device_type   TEXT NOT NULL,
+  backed_up     SMALLINT NOT NULL,
+  transports    TEXT,
+  aaguid        TEXT,
+  created_at    TEXT
+);
+CREATE INDEX person_passkey_user ON person_passkey (user_id);
+
+-- The role of a person in an organisation.
 CREATE TABLE member (
   org_id     TEXT NOT NULL,
   person_id  TEXT NOT NULL REFERENCES person (id) ON DELETE CASCADE,
@@ -86,7 +109,27 @@ CREATE TABLE sign_in_attempt (
   attempts     BIGINT NOT NULL
 );
 
--- What people and commands did to money, keys, limits and people; append-only.
+-- Credentials of the operator's machines: programs that act on the whole house, or on some organisations of it.
+CREATE TABLE machine (
+  id         TEXT PRIMARY KEY,
+  -- HMAC-SHA-256 of the credential under the server's secret, in hex.
+  hash       TEXT NOT NULL UNIQUE,
+  label      TEXT NOT NULL,
+  prefix     TEXT NOT NULL,
+  -- JSON lists: rights; organisations and blocks of addresses, or null for all.
+  rights     TEXT NOT NULL,
+  orgs       TEXT,
+  addresses  TEXT,
+  rpm        BIGINT NOT NULL,
+  expires_at BIGINT,
+  revoked    SMALLINT NOT NULL CHECK (revoked IN (0, 1)),
+  created_at BIGINT NOT NULL,
+  version    BIGINT NOT NULL,
+  -- Which secret the hash was made by, as for keys.
+  hashed_by  TEXT
+);
+
+-- What anybody did to money, keys, limits and people; append-only.
 CREATE TABLE event (
   id         TEXT PRIMARY KEY,
   at         BIGINT NOT NULL,
@@ -101,41 +144,8 @@ CREATE TABLE event (
   subject    TEXT NOT NULL,
   -- JSON, or null.
   before     TEXT,
-  after      TEXT
+  after      TEXT,
+  -- Keys, machines and the server itself are `command` above; this column says what they are.
+  actor_as   TEXT
 );
 CREATE INDEX event_org ON event (org_id, id);
-
--- What the console knows of a key beside its limits: who made it, and the reseller's own name of its tenant.
-CREATE TABLE key_note (
-  key_id    TEXT PRIMARY KEY REFERENCES api_key (id),
-  made_by   TEXT,
-  reference TEXT
-);
-CREATE INDEX api_key_org ON api_key (org_id);
-
--- Reports read sums: by organisation and hour, and by key and day. Made from the ledger up to a whole hour in the past (the
--- setting `rolled_up_until`); what came later is summed from the ledger itself. Amounts are charges less refunds.
-CREATE TABLE roll_up_hour (
-  org_id        TEXT NOT NULL,
-  hour          BIGINT NOT NULL,
-  model         TEXT NOT NULL,
-  vendor        TEXT NOT NULL,
-  ended         TEXT NOT NULL,
-  requests      BIGINT NOT NULL,
-  input_tokens  BIGINT NOT NULL,
-  output_tokens BIGINT NOT NULL,
-  amount        BIGINT NOT NULL,
-  PRIMARY KEY (org_id, hour, model, vendor, ended)
-) /*: without rowid */;
-CREATE TABLE roll_up_day (
-  key_id        TEXT NOT NULL,
-  day           BIGINT NOT NULL,
-  model         TEXT NOT NULL,
-  vendor        TEXT NOT NULL,
-  ended         TEXT NOT NULL,
-  requests      BIGINT NOT NULL,
-  input_tokens  BIGINT NOT NULL,
-  output_tokens BIGINT NOT NULL,
-  amount        BIGINT NOT NULL,
-  PRIMARY KEY (key_id, day, model, vendor, ended)
-) /*: without rowid */;

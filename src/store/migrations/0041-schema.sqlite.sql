@@ -1,5 +1,14 @@
--- The triggers of months, with the columns of caches.
-DROP TRIGGER roll_up_key_month_insert;
+-- The ledger is append-only.
+CREATE TRIGGER transfer_no_update BEFORE UPDATE ON transfer BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
+CREATE TRIGGER transfer_no_delete BEFORE DELETE ON transfer BEGIN SELECT RAISE(ABORT, 'the ledger is append-only'); END;
+
+-- Events are append-only. What people are called in them can be removed when their data is; what was done, by which id,
+-- when and to what cannot.
+CREATE TRIGGER event_no_delete BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
+CREATE TRIGGER event_no_update BEFORE UPDATE OF id, at, org_id, actor_kind, actor_id, operator, what, subject ON event
+  BEGIN SELECT RAISE(ABORT, 'events are append-only'); END;
+
+-- Triggers keep the sums of months equal to those of days.
 CREATE TRIGGER roll_up_key_month_insert AFTER INSERT ON roll_up_key BEGIN
   INSERT INTO roll_up_key_month (key_id, month, requests, input_tokens, output_tokens, cached_tokens, cache_write_tokens, cache_saved, amount)
   VALUES (NEW.key_id, unixepoch(NEW.day / 1000, 'unixepoch', 'start of month') * 1000,
@@ -10,7 +19,6 @@ CREATE TRIGGER roll_up_key_month_insert AFTER INSERT ON roll_up_key BEGIN
     cache_write_tokens = cache_write_tokens + excluded.cache_write_tokens, cache_saved = cache_saved + excluded.cache_saved,
     amount = amount + excluded.amount;
 END;
-DROP TRIGGER roll_up_key_month_update;
 CREATE TRIGGER roll_up_key_month_update AFTER UPDATE ON roll_up_key BEGIN
   UPDATE roll_up_key_month SET
     requests = requests + NEW.requests - OLD.requests, input_tokens = input_tokens + NEW.input_tokens - OLD.input_tokens,
@@ -19,7 +27,6 @@ CREATE TRIGGER roll_up_key_month_update AFTER UPDATE ON roll_up_key BEGIN
     amount = amount + NEW.amount - OLD.amount
   WHERE key_id = NEW.key_id AND month = unixepoch(NEW.day / 1000, 'unixepoch', 'start of month') * 1000;
 END;
-DROP TRIGGER roll_up_key_month_delete;
 CREATE TRIGGER roll_up_key_month_delete AFTER DELETE ON roll_up_key BEGIN
   UPDATE roll_up_key_month SET
     requests = requests - OLD.requests, input_tokens = input_tokens - OLD.input_tokens,
@@ -28,7 +35,6 @@ CREATE TRIGGER roll_up_key_month_delete AFTER DELETE ON roll_up_key BEGIN
     amount = amount - OLD.amount
   WHERE key_id = OLD.key_id AND month = unixepoch(OLD.day / 1000, 'unixepoch', 'start of month') * 1000;
 END;
-DROP TRIGGER roll_up_model_month_insert;
 CREATE TRIGGER roll_up_model_month_insert AFTER INSERT ON roll_up_day BEGIN
   INSERT INTO roll_up_model_month (key_id, month, model, requests, input_tokens, output_tokens, cached_tokens, cache_write_tokens, cache_saved, amount)
   VALUES (NEW.key_id, unixepoch(NEW.day / 1000, 'unixepoch', 'start of month') * 1000, NEW.model,
@@ -39,7 +45,6 @@ CREATE TRIGGER roll_up_model_month_insert AFTER INSERT ON roll_up_day BEGIN
     cache_write_tokens = cache_write_tokens + excluded.cache_write_tokens, cache_saved = cache_saved + excluded.cache_saved,
     amount = amount + excluded.amount;
 END;
-DROP TRIGGER roll_up_model_month_update;
 CREATE TRIGGER roll_up_model_month_update AFTER UPDATE ON roll_up_day BEGIN
   UPDATE roll_up_model_month SET
     requests = requests + NEW.requests - OLD.requests, input_tokens = input_tokens + NEW.input_tokens - OLD.input_tokens,
@@ -48,7 +53,6 @@ CREATE TRIGGER roll_up_model_month_update AFTER UPDATE ON roll_up_day BEGIN
     amount = amount + NEW.amount - OLD.amount
   WHERE key_id = NEW.key_id AND month = unixepoch(NEW.day / 1000, 'unixepoch', 'start of month') * 1000 AND model = NEW.model;
 END;
-DROP TRIGGER roll_up_model_month_delete;
 CREATE TRIGGER roll_up_model_month_delete AFTER DELETE ON roll_up_day BEGIN
   UPDATE roll_up_model_month SET
     requests = requests - OLD.requests, input_tokens = input_tokens - OLD.input_tokens,
