@@ -1,8 +1,9 @@
 /** Who may call: the state of a key, applied to the present call. Pure decisions; the book supplies the knowledge. */
-import { decimalFromNano, type ExactNumber, type Nano } from '../core/money.ts'
+import { decimalFromNano, type ExactNumber } from '../core/money.ts'
 import { type Refusal, refuse } from '../core/refusal.ts'
 import type { Instant, Month } from '../core/time.ts'
 import { isEnabled, type Key } from '../tenancy/key.ts'
+import { type CapName, limitRows } from '../tenancy/limits.ts'
 
 const TOKEN = /^sk-[A-Za-z0-9_-]{16,200}$/
 
@@ -88,25 +89,21 @@ const texts = {
   self: () => 'It was disabled through its own limits endpoint; PUT {"disabled": false} there enables it.',
   operator: (key: Key) => byOthers('operator', key),
   reseller: (key: Key) => byOthers('reseller', key),
-  spend_cap: (key: Key) =>
-    `Its lifetime spend cap is reached. ${raising('spend_cap_usd', key, key.limits.spendCap, key.granted.spendCap)}`,
+  spend_cap: (key: Key) => `Its lifetime spend cap is reached. ${raising('spendCap', key)}`,
   monthly_cap: (key: Key) =>
-    `Its monthly cap is reached; it works again next month (UTC). ${raising('monthly_cap_usd', key, key.limits.monthlyCap, key.granted.monthlyCap)}`,
+    `Its monthly cap is reached; it works again next month (UTC). ${raising('monthlyCap', key)}`,
 } as const
 
 /** Who can raise a cap that was reached: the key itself only up to what its creator set. */
-const raising = (
-  name: string,
-  { ancestors }: Key,
-  own: Nano | undefined,
-  granted: Nano | undefined,
-): string => {
+const raising = (cap: CapName, { ancestors, limits, granted: { [cap]: granted } }: Key): string => {
+  const { member } = limitRows[cap]
+  const own = limits[cap]
   if (granted !== undefined && own !== undefined && own >= granted)
-    return `The operator or the reseller set ${name}; only they can raise it.`
+    return `The operator or the reseller set ${member}; only they can raise it.`
   // What a tenant is told of money is not known everywhere that a key is found disabled.
   const to = ancestors.length > 0 ? 'what was set for it' : granted && decimalFromNano(granted)
   const most = granted === undefined ? '' : `, to ${to} at most`
-  return `PUT /v1/key/wholesale/me/limits raises ${name}${most}.`
+  return `PUT /v1/key/wholesale/me/limits raises ${member}${most}.`
 }
 
 /** The 403 of a disabled key: why it is disabled, and who can change that. */

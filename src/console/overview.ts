@@ -7,6 +7,7 @@ import { refusalTable } from '../core/refusal-table.ts'
 import { DAY_MS, monthsBefore } from '../core/time.ts'
 import type { FailureLine } from '../store/reports/call-port.ts'
 import type { KeyLine, ReportLine } from '../store/reports/report-port.ts'
+import { capList } from '../tenancy/limits.ts'
 import { actingOf, walletHere } from './acting.ts'
 import { type ConsoleRoute, type Here, may, type Reply, type Within, within } from './here.ts'
 import { usdOf } from './read.ts'
@@ -34,17 +35,13 @@ const attentionOf = (
           },
         ]
       : []),
-  ...keys.flatMap(({ key, spent, spentThisMonth, spentThisWeek, spentToday }) => {
+  ...keys.flatMap(({ key, ...spent }) => {
     const reached = key.disabledReason === 'spend_cap' || key.disabledReason === 'monthly_cap'
     if (reached)
       return [{ kind: 'cap', text: `${key.label} reached its cap and is refused.`, to: `/keys/${key.id}` }]
     const near = (used: Nano, cap: Nano | undefined) =>
       cap !== undefined && cap > 0n && used * 10n >= cap * 9n
-    const { spendCap, monthlyCap, weeklyCap, dailyCap } = key.limits
-    return near(spent, spendCap) ||
-      near(spentThisMonth, monthlyCap) ||
-      near(spentThisWeek, weeklyCap) ||
-      near(spentToday, dailyCap)
+    return capList.some(({ name, cap }) => near(spent[cap.spent], key.limits[name]))
       ? [{ kind: 'near', text: `${key.label} has used 90 % of its cap.`, to: `/keys/${key.id}` }]
       : []
   }),

@@ -1,5 +1,6 @@
 /** The key of the playground: the page alone has it, for the person who is signed in. */
 import { makeKey } from '../control/make-key.ts'
+import { limitRows } from '../tenancy/limits.ts'
 import { actingOf } from './acting.ts'
 import { actorOf, type ConsoleRoute, type Here, type Reply, type Within, within } from './here.ts'
 import { usdOf } from './read.ts'
@@ -39,7 +40,7 @@ const makePlayKey = async (context: Here): Promise<Reply> => {
   end().catch((error: unknown) =>
     log.warn('a key of the playground was not deleted', { error: String(error) }),
   )
-  return { value: { id: made.id, key: token, spend_cap_usd: usdOf(PLAY_CAP) }, status: 201 }
+  return { value: { id: made.id, key: token, [limitRows.spendCap.member]: usdOf(PLAY_CAP) }, status: 201 }
 }
 
 export const playRoutes: readonly ConsoleRoute[] = [

@@ -10,7 +10,7 @@ import { keyNamed, keyScope, noSuchKey } from './key-named.ts'
 import { madeShown, makeKey } from './make-key.ts'
 import { count, flag, name } from './read.ts'
 import { readLimits } from './read-limits.ts'
-import { keyShape, keyShown, showKeys, usd } from './shown-key.ts'
+import { keyShape, keyShown, showKeys, spentShown, usd } from './shown-key.ts'
 import { may } from './who.ts'
 
 /** The key as it is now. Throws the 404. */
@@ -160,10 +160,7 @@ export const keyUsage = act({
     const [one] = await showKeys(acting, [line])
     return {
       ...must(one ?? noSuchKey(acting)),
-      spent_usd: spend.spent,
-      spent_this_month_usd: spend.spentThisMonth,
-      spent_this_week_usd: spend.spentThisWeek,
-      spent_today_usd: spend.spentToday,
+      ...spentShown(spend),
       requests: spend.requests,
       held_usd: spend.held,
       remaining_usd: greatest(left?.amount ?? 0n, 0n),

@@ -4,12 +4,15 @@ import { monthOf } from '../core/time.ts'
 import type { KeyLine } from '../store/reports/report-port.ts'
 import { isEnabled, type Key } from '../tenancy/key.ts'
 import {
+  type CapName,
+  capList,
   type LimitName,
   type Limits,
   type LimitValue,
   limitList,
   type limitRows,
   limitText,
+  type Spent,
 } from '../tenancy/limits.ts'
 import type { Acting, Control } from './act.ts'
 import { isoOf } from './read.ts'
@@ -34,6 +37,16 @@ const forms = { usd, count: z.int(), time, list: z.array(z.string()) } as const
 const limitShapes = Object.fromEntries(
   limitList.map(([, { member, form, help }]) => [member, forms[form].nullable().describe(help)]),
 ) as { readonly [member: string]: z.ZodType } as LimitShapes
+
+/** What was charged under each cap, by its member. */
+type ShownSpent = { readonly [Name in CapName as (typeof limitRows)[Name]['cap']['shown']]: bigint }
+
+const spentShapes = Object.fromEntries(capList.map(({ cap }) => [cap.shown, usd.describe(cap.since)])) as {
+  readonly [member: string]: typeof usd
+} as { readonly [Member in keyof ShownSpent]: typeof usd }
+
+export const spentShown = (spent: Spent): ShownSpent =>
+  Object.fromEntries(capList.map(({ cap }) => [cap.shown, spent[cap.spent]])) as ShownSpent
 
 export const keyStatus = z.enum(['enabled', 'disabled', 'spend_cap', 'monthly_cap', 'expired', 'deleted'])
 
@@ -65,10 +78,7 @@ export const keyShape = {
   disabled_reason: z.string().nullable(),
   disabled_by: z.string().nullable().describe('The key above with which it was disabled'),
   deleted: z.boolean(),
-  spent_usd: usd.describe('With the keys below it, as its caps count'),
-  spent_this_month_usd: usd,
-  spent_this_week_usd: usd.describe('Since Monday, UTC'),
-  spent_today_usd: usd.describe('In the UTC day'),
+  ...spentShapes,
   requests: z.int(),
   last_used_at: time.nullable(),
   created_at: time,
@@ -124,10 +134,7 @@ const shown = (control: Control, line: KeyLine, leastRpm: number | undefined): K
     disabled_reason: off ? (key.disabledReason ?? null) : null,
     disabled_by: above.includes(disabledBy) ? disabledBy : null,
     deleted: key.deleted,
-    spent_usd: line.spent,
-    spent_this_month_usd: line.spentThisMonth,
-    spent_this_week_usd: line.spentThisWeek,
-    spent_today_usd: line.spentToday,
+    ...spentShown(line),
     requests: line.requests,
     last_used_at: lastUsed === undefined ? null : isoOf(lastUsed),
     created_at: isoOf(key.createdAt),

@@ -72,7 +72,7 @@ export const refusalTable = {
     status: 402,
     type: 'insufficient_balance',
     meaning:
-      'The call does not fit the wallet or a cap. `limit` names what binds: wallet, spend_cap_usd, monthly_cap_usd, weekly_cap_usd, daily_cap_usd, ' +
+      'The call does not fit the wallet or a cap. `limit` names what binds: wallet, a cap of a key by its member, such as monthly_cap_usd, ' +
       'sub_wallet, daily_limit_usd, stop_at_remaining_usd or max_cost; in post-paid mode credit_line, no_credit_line or past_due.',
     members: 'required_credits, available_credits, held_credits, limit, limit_owner, reason, sign_up_url',
   },

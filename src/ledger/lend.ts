@@ -3,6 +3,7 @@
  */
 import { greatest, least, NANO_PER_USD, type Nano } from '../core/money.ts'
 import type { KeyId } from '../tenancy/key.ts'
+import { capList, capNamed } from '../tenancy/limits.ts'
 import type { BindingLimit } from './types.ts'
 
 /** The least that a wallet must have available for any call: 0.01 USD. */
@@ -118,16 +119,13 @@ type ShortageVerdict = {
    */
   readonly exhausted: readonly {
     readonly owner: KeyId
-    readonly limit: 'spend_cap_usd' | 'monthly_cap_usd'
+    readonly limit: BindingLimit
   }[]
 }
 
 /** Which limit to name when several are equally short. */
 const order: readonly BindingLimit[] = [
-  'spend_cap_usd',
-  'monthly_cap_usd',
-  'weekly_cap_usd',
-  'daily_cap_usd',
+  ...capList.map(({ member }) => member),
   'sub_wallet',
   'daily_limit_usd',
   'stop_at_remaining_usd',
@@ -171,7 +169,7 @@ export const verdictOf = (
   const [gone, ...others] = spent
   if (gone === undefined) return { outcome: 'held', binding: tightest([lack, ...lacks]), exhausted: [] }
   const exhausted = spent.flatMap(({ limit, spent: charged }) =>
-    (limit.name === 'spend_cap_usd' || limit.name === 'monthly_cap_usd') &&
+    capNamed(limit.name)?.cap.disables !== undefined &&
     limit.owner !== undefined &&
     limit.cap !== undefined &&
     limit.cap - charged < useful

@@ -1,6 +1,7 @@
 /** Scopes: the counters that a key's call moves. Each cap is one, and so is a sub-wallet's budget. */
 import { type Day, type Month, weekOf } from '../core/time.ts'
 import type { KeyId, WalletId } from '../tenancy/key.ts'
+import { type CapName, capList } from '../tenancy/limits.ts'
 
 /** What a key spends in a period, or in its whole life. */
 export const keyScope = (key: KeyId, period?: string): string =>
@@ -22,19 +23,19 @@ type ScopePath = {
 export const monthOfDay = (day: Day): Month => day.slice(0, 7)
 
 export type CapPeriod = {
-  readonly cap: 'spendCap' | 'monthlyCap' | 'weeklyCap' | 'dailyCap'
+  readonly cap: CapName
   /** The column of a counter, and of a lease, that names the period. */
   readonly column?: 'month' | 'week' | 'day'
   readonly period?: string
 }
 
 /** The caps of a key, and what each of them counts on a day: all, or the calls of that month, week or day. */
-export const capPeriods = (day: Day): readonly CapPeriod[] => [
-  { cap: 'spendCap' },
-  { cap: 'monthlyCap', column: 'month', period: monthOfDay(day) },
-  { cap: 'weeklyCap', column: 'week', period: weekOf(day) },
-  { cap: 'dailyCap', column: 'day', period: day },
-]
+export const capPeriods = (day: Day): readonly CapPeriod[] => {
+  const periods = { month: monthOfDay(day), week: weekOf(day), day }
+  return capList.map(({ name, cap: { period } }) =>
+    period === 'life' ? { cap: name } : { cap: name, column: period, period: periods[period] },
+  )
+}
 
 /**
  * The scopes of a lease: all caps of the key and of each key above it, its wallet's day, and its sub-wallet; sorted, in

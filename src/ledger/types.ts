@@ -4,6 +4,7 @@ import type { Nano } from '../core/money.ts'
 import type { Instant } from '../core/time.ts'
 import type { Usage } from '../core/usage.ts'
 import type { KeyId, WalletId } from '../tenancy/key.ts'
+import type { CapMember } from '../tenancy/limits.ts'
 
 export type InstanceId = string
 export type LeaseId = string
@@ -59,10 +60,7 @@ export type Transfer = {
 /** Which limit binds when money does not fit; the `limit` member of a 402. */
 export type BindingLimit =
   | 'wallet'
-  | 'spend_cap_usd'
-  | 'monthly_cap_usd'
-  | 'weekly_cap_usd'
-  | 'daily_cap_usd'
+  | CapMember
   | 'sub_wallet'
   | 'daily_limit_usd'
   | 'stop_at_remaining_usd'

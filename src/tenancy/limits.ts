@@ -24,11 +24,26 @@ export type LimitRow = {
   /** The console's name for it, and what it means. */
   readonly label: string
   readonly help: string
-  /** What it counts, and what null stands for, in refusals. */
+  /** What it counts, in refusals. */
   readonly counts?: 'requests' | 'tokens'
   /** What a list has. */
   readonly of?: 'models' | 'addresses'
-  readonly otherwise: string
+  /** What null stands for, if not that nothing binds. */
+  readonly otherwise?: string
+  readonly cap?: Cap
+}
+
+/** What makes an amount a cap on what calls of a key, and of those below it, are charged in a period. */
+type Cap = {
+  /** Also the column of counters and leases that names the period; a counter of the whole life names none. */
+  readonly period: 'life' | 'month' | 'week' | 'day'
+  readonly called: string
+  /** A key whose cap is reached is disabled for this reason; without one its calls are refused until the next period. */
+  readonly disables?: 'spend_cap' | 'monthly_cap'
+  /** What was charged under it: its name in the store, its member in answers, and what it means. */
+  readonly spent: string
+  readonly shown: string
+  readonly since: string
 }
 
 export const limitRows = {
@@ -40,7 +55,14 @@ export const limitRows = {
     option: '--spend-cap',
     label: 'Lifetime cap in USD',
     help: 'In total; then calls of the key are refused',
-    otherwise: 'none',
+    cap: {
+      period: 'life',
+      called: 'the lifetime cap',
+      disables: 'spend_cap',
+      spent: 'spent',
+      shown: 'spent_usd',
+      since: 'With the keys below it, as its caps count',
+    },
   },
   monthlyCap: {
     member: 'monthly_cap_usd',
@@ -50,7 +72,14 @@ export const limitRows = {
     option: '--monthly-cap',
     label: 'Monthly cap in USD',
     help: 'Per calendar month (UTC)',
-    otherwise: 'none',
+    cap: {
+      period: 'month',
+      called: 'the monthly cap',
+      disables: 'monthly_cap',
+      spent: 'spentThisMonth',
+      shown: 'spent_this_month_usd',
+      since: 'In the calendar month (UTC)',
+    },
   },
   weeklyCap: {
     member: 'weekly_cap_usd',
@@ -60,7 +89,13 @@ export const limitRows = {
     option: '--weekly-cap',
     label: 'Weekly cap in USD',
     help: 'Per week from Monday (UTC); then calls are refused until the next',
-    otherwise: 'none',
+    cap: {
+      period: 'week',
+      called: 'the weekly cap',
+      spent: 'spentThisWeek',
+      shown: 'spent_this_week_usd',
+      since: 'Since Monday, UTC',
+    },
   },
   dailyCap: {
     member: 'daily_cap_usd',
@@ -70,7 +105,13 @@ export const limitRows = {
     option: '--daily-cap',
     label: 'Daily cap in USD',
     help: 'Per day (UTC); then calls are refused until the next',
-    otherwise: 'none',
+    cap: {
+      period: 'day',
+      called: 'the daily cap',
+      spent: 'spentToday',
+      shown: 'spent_today_usd',
+      since: 'In the UTC day',
+    },
   },
   stopAt: {
     member: 'stop_at_remaining_usd',
@@ -80,7 +121,6 @@ export const limitRows = {
     option: '--stop-at',
     label: 'Stop at, in USD',
     help: 'Leaves this much in the wallet',
-    otherwise: 'none',
   },
   rpm: {
     member: 'rpm_limit',
@@ -102,7 +142,6 @@ export const limitRows = {
     label: 'Requests per hour',
     help: 'Requests per hour',
     counts: 'requests',
-    otherwise: 'none',
   },
   rpd: {
     member: 'rpd_limit',
@@ -113,7 +152,6 @@ export const limitRows = {
     label: 'Requests per day',
     help: 'Requests per day (UTC)',
     counts: 'requests',
-    otherwise: 'none',
   },
   tpm: {
     member: 'tpm_limit',
@@ -124,7 +162,6 @@ export const limitRows = {
     label: 'Tokens per minute',
     help: 'Tokens per minute, of input and output',
     counts: 'tokens',
-    otherwise: 'none',
   },
   expiresAt: {
     member: 'expires_at',
@@ -181,6 +218,27 @@ export type LimitsChange = { readonly [Name in LimitName]?: Limits[Name] | null 
 
 /** The rows with their names, in their order. */
 export const limitList: readonly (readonly [LimitName, LimitRow])[] = Object.entries(limitRows) as never
+
+export type CapName = {
+  [Name in LimitName]: (typeof limitRows)[Name] extends { readonly cap: Cap } ? Name : never
+}[LimitName]
+
+/** The member of a cap, which also names it where it binds. */
+export type CapMember = (typeof limitRows)[CapName]['member']
+
+/** What was charged under each cap. */
+export type Spent = { readonly [Name in CapName as (typeof limitRows)[Name]['cap']['spent']]: Nano }
+
+/** The rows of caps with their names, from the longest period to the shortest. */
+export const capList: readonly {
+  readonly name: CapName
+  readonly member: CapMember
+  readonly column: string
+  readonly cap: Cap & { readonly spent: keyof Spent }
+}[] = limitList.flatMap(([name, row]) => (row.cap === undefined ? [] : [{ name, ...row }])) as never
+
+/** The cap that a member names. */
+export const capNamed = (member: string) => capList.find((row) => row.member === member)
 
 /** The limits that `of` gives, row by row; those that it leaves undefined are absent. */
 export const limitsFrom = (

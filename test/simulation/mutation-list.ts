@@ -126,8 +126,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a key's day has the cap of its month",
     file: 'src/ledger/scopes.ts',
-    from: "cap: 'dailyCap', column: 'day'",
-    to: "cap: 'monthlyCap', column: 'day'",
+    from: '{ cap: name, column: period',
+    to: "{ cap: period === 'day' ? 'monthlyCap' : name, column: period",
   },
   {
     name: 'a week is forgotten with its day',

@@ -2,6 +2,7 @@
 import { keyList } from '../../control/keys.ts'
 import type { KeyShown } from '../../control/shown-key.ts'
 import { usdNumber } from '../../core/money.ts'
+import { capList } from '../../tenancy/limits.ts'
 import { controlOf, everyPage, forPrograms, performAs } from '../run/control.ts'
 import { type Database, print, tableOf } from '../run/run-command.ts'
 
@@ -35,8 +36,7 @@ export const listKeys = async (
         manages: key.can_manage ? 'yes' : null,
         spent_usd: usdNumber(key.spent_usd),
         spent_month: usdNumber(key.spent_this_month_usd),
-        spend_cap: usd(key.spend_cap_usd),
-        monthly_cap: usd(key.monthly_cap_usd),
+        ...Object.fromEntries(capList.map(({ member, column }) => [column, usd(key[member])])),
         rpm: key.rpm_limit,
         last_used: key.last_used_at?.slice(0, 16).replace('T', ' ') ?? null,
       })),

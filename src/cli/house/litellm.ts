@@ -4,6 +4,7 @@
  */
 import { createHash, randomBytes } from 'node:crypto'
 import type { JsonObject } from '../../core/json-body.ts'
+import { capList, limitRows } from '../../tenancy/limits.ts'
 import { periodOf, remainingOf } from './litellm-budget.ts'
 import { type ModelsSold, modelsIn } from './litellm-models.ts'
 import type { Budgeted, LiteLlmRows } from './litellm-rows.ts'
@@ -73,12 +74,12 @@ class Import {
       const duration = row.budget_duration ?? budget?.budget_duration
       const period = periodOf(duration)
       const left = remainingOf(most, row.spend ?? 0)
-      body[period ?? 'spend_cap_usd'] = period === undefined ? left : remainingOf(most, 0)
+      body[period ?? limitRows.spendCap.member] = period === undefined ? left : remainingOf(most, 0)
       if (period !== undefined && (row.spend ?? 0) > 0)
         tell(`${row.spend} USD of this ${duration} were spent; ${period} counts from now on`)
       else if (period === undefined && duration !== undefined)
         tell(
-          `a budget per ${duration} has no place here; the ${left} USD that are left became its spend_cap_usd`,
+          `a budget per ${duration} has no place here; the ${left} USD that are left became its ${limitRows.spendCap.member}`,
         )
     }
     for (const rate of ['rpm_limit', 'tpm_limit'] as const) {
@@ -96,14 +97,7 @@ class Import {
       tell('none of its models is sold here, so it is disabled')
       body.disabled = true
     } else if (allowed !== undefined) body.allowed_models = allowed
-    for (const name of [
-      'spend_cap_usd',
-      'monthly_cap_usd',
-      'weekly_cap_usd',
-      'daily_cap_usd',
-      'rpm_limit',
-      'tpm_limit',
-    ])
+    for (const name of [...capList.map(({ member }) => member), 'rpm_limit', 'tpm_limit'])
       if (Number(body[name]) > Number(above?.body[name])) delete body[name]
     return body
   }

@@ -9,17 +9,13 @@ import { type Refusal, refuse, retryIn } from '../../core/refusal.ts'
 import { WALLET_MINIMUM } from '../../ledger/lend.ts'
 import type { BindingLimit } from '../../ledger/types.ts'
 import type { Key } from '../../tenancy/key.ts'
-import { limitList } from '../../tenancy/limits.ts'
+import { type CapMember, capNamed, limitList } from '../../tenancy/limits.ts'
 import { tellsNothing, told } from '../../tenancy/terms.ts'
 import { inCredits, neededInCredits } from '../parts/credits.ts'
 import type { Gateway } from '../parts/gateway.ts'
 
-const limitTexts: Readonly<Record<BindingLimit, string>> = {
+const limitTexts: Readonly<Record<Exclude<BindingLimit, CapMember>, string>> = {
   wallet: 'the wallet',
-  spend_cap_usd: 'the lifetime cap',
-  monthly_cap_usd: 'the monthly cap',
-  weekly_cap_usd: 'the weekly cap',
-  daily_cap_usd: 'the daily cap',
   sub_wallet: 'the sub-wallet',
   daily_limit_usd: "the wallet's daily limit",
   stop_at_remaining_usd: 'the amount that must stay in the wallet',
@@ -28,6 +24,9 @@ const limitTexts: Readonly<Record<BindingLimit, string>> = {
   past_due: 'the credit line',
   payment: 'the payment',
 }
+
+const textOf = (limit: BindingLimit): string =>
+  capNamed(limit)?.cap.called ?? limitTexts[limit as Exclude<BindingLimit, CapMember>]
 
 /** Why nothing can be charged to the credit line, and what to do. */
 const barTexts: Readonly<Partial<Record<BindingLimit, string>>> = {
@@ -88,7 +87,7 @@ const figuresOf = (
 ) => {
   const { terms } = key
   const whose = owner !== undefined && owner !== key.id ? ' of a key above this one' : ''
-  const its = `${limitTexts[limit]}${whose}`
+  const its = `${textOf(limit)}${whose}`
   const holds = 'while open calls hold'
   if (tellsNothing(terms))
     return {

@@ -3,6 +3,7 @@ import { least, type Nano } from '../../core/money.ts'
 import { must, Refusal, unavailable } from '../../core/refusal.ts'
 import type { BindingLimit } from '../../ledger/types.ts'
 import { usedUpBelow } from '../../pricing/quote.ts'
+import { capList } from '../../tenancy/limits.ts'
 import { type Binding, doesNotFit } from '../hold/does-not-fit.ts'
 import { holdFor } from '../hold/job-hold.ts'
 import type { Plan, Reserved, ReserveRequest } from '../hold/reserve.ts'
@@ -57,16 +58,13 @@ export const checkCaps = async (gateway: Gateway, spender: Spender, amount: Nano
   const { key } = spender
   for (const id of [key.id, ...key.above]) {
     const owner = id === key.id ? key : await gateway.store.keys.key(id)
-    const { spendCap, monthlyCap, weeklyCap, dailyCap } = owner?.limits ?? {}
-    if ((spendCap ?? monthlyCap ?? weeklyCap ?? dailyCap) === undefined) continue
+    if (capList.every(({ name }) => owner?.limits[name] === undefined)) continue
     const { held, ...spend } = await gateway.store.keys.spend(id)
-    const check = (limit: BindingLimit, cap: Nano | undefined, used: Nano) => {
-      if (cap !== undefined) checkCap(gateway, { limit, owner: id, key }, { cap, used, held, amount })
+    for (const { name, member: limit, cap: counts } of capList) {
+      const cap = owner?.limits[name]
+      if (cap !== undefined)
+        checkCap(gateway, { limit, owner: id, key }, { cap, used: spend[counts.spent], held, amount })
     }
-    check('spend_cap_usd', spendCap, spend.spent)
-    check('monthly_cap_usd', monthlyCap, spend.spentThisMonth)
-    check('weekly_cap_usd', weeklyCap, spend.spentThisWeek)
-    check('daily_cap_usd', dailyCap, spend.spentToday)
   }
   await checkWallet(gateway, spender, amount)
 }

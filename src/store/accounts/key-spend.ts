@@ -1,6 +1,7 @@
 /** What a key and all below it have spent, and what their open calls hold. */
 import { dayOf } from '../../core/time.ts'
 import { capPeriods, keyScope } from '../../ledger/scopes.ts'
+import { limitRows, type Spent } from '../../tenancy/limits.ts'
 import { clockOf } from '../engine/clock.ts'
 import { type Engine, statement } from '../engine/engine.ts'
 import { countOf, nanoOf, onlyRow } from '../engine/row.ts'
@@ -30,14 +31,8 @@ export const spendOf = async (engine: Engine, id: string): Promise<KeySpend> => 
       ),
     ),
   )
-  const rows = new Map(periods.map(({ cap }, at) => [cap, onlyRow(sums[at] ?? [])]))
-  const rowOf = (cap: (typeof periods)[number]['cap']) => rows.get(cap) ?? {}
-  return {
-    spent: nanoOf(rowOf('spendCap'), 'used'),
-    spentThisMonth: nanoOf(rowOf('monthlyCap'), 'used'),
-    spentThisWeek: nanoOf(rowOf('weeklyCap'), 'used'),
-    spentToday: nanoOf(rowOf('dailyCap'), 'used'),
-    held: nanoOf(rowOf('spendCap'), 'held'),
-    requests: countOf(rowOf('spendCap'), 'calls'),
-  }
+  const rows = periods.map(({ cap }, at) => [cap, onlyRow(sums[at] ?? [])] as const)
+  const whole = new Map(rows).get('spendCap') ?? {}
+  const spent = Object.fromEntries(rows.map(([cap, row]) => [limitRows[cap].cap.spent, nanoOf(row, 'used')]))
+  return { ...(spent as Spent), held: nanoOf(whole, 'held'), requests: countOf(whole, 'calls') }
 }

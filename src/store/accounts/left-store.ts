@@ -5,6 +5,7 @@ import { dayOf, weekOf } from '../../core/time.ts'
 import { WALLET_MINIMUM } from '../../ledger/lend.ts'
 import { monthOfDay } from '../../ledger/scopes.ts'
 import type { KeyId } from '../../tenancy/key.ts'
+import { capList } from '../../tenancy/limits.ts'
 import { clockOf } from '../engine/clock.ts'
 import { type Engine, once, statement } from '../engine/engine.ts'
 import { maybeText, nanoOf, textOf } from '../engine/row.ts'
@@ -24,19 +25,20 @@ const wallet = `${settledBalance('k.wallet_id')} - ${heldOnLeases('l.wallet_id =
 /** With less than the minimum in the wallet no call is admitted, so nothing can be spent. */
 const spendable = `case when ${wallet} between 0 and ${WALLET_MINIMUM - 1n} then 0 else ${wallet} end`
 
+const periods = { month: '$2', day: '$3', week: '$4' } as const
+
+const leftOfCap = (member: string, cap: string, period: 'life' | keyof typeof periods): string => {
+  const [scope, leases] =
+    period === 'life'
+      ? ["'key:' || k.id", under]
+      : [`'key:' || k.id || ':' || ${periods[period]}`, `l.${period} = ${periods[period]} and ${under}`]
+  return `select '${member}' as name, k.id as owner, ${cap} - ${used(scope)} - ${taken(leases)} as amount
+    from ${line} and ${cap} is not null`
+}
+
 /** Every limit of key `$1` in month `$2`, on day `$3` and in its week `$4`, with what it leaves: limit − charged − held. */
 const limits = `
-  select 'spend_cap_usd' as name, k.id as owner, k.spend_cap - ${used("'key:' || k.id")} - ${taken(under)} as amount
-    from ${line} and k.spend_cap is not null
-  union all select 'monthly_cap_usd', k.id,
-      k.monthly_cap - ${used("'key:' || k.id || ':' || $2")} - ${taken(`l.month = $2 and ${under}`)}
-    from ${line} and k.monthly_cap is not null
-  union all select 'weekly_cap_usd', k.id,
-      k.weekly_cap - ${used("'key:' || k.id || ':' || $4")} - ${taken(`l.week = $4 and ${under}`)}
-    from ${line} and k.weekly_cap is not null
-  union all select 'daily_cap_usd', k.id,
-      k.daily_cap - ${used("'key:' || k.id || ':' || $3")} - ${taken(`l.day = $3 and ${under}`)}
-    from ${line} and k.daily_cap is not null
+  ${capList.map(({ member, column, cap }) => leftOfCap(member, `k.${column}`, cap.period)).join(' union all ')}
   union all select 'stop_at_remaining_usd', k.id, ${wallet} - k.stop_at from ${line} and k.stop_at is not null
   union all select 'sub_wallet', null, s.lim - s.used - ${taken(`l.sub_id = k.sub_id and ${ofWallet}`)}
     from api_key k join budget s on s.sub_id = k.sub_id where k.id = $1

@@ -2,7 +2,7 @@
 import type { Nano } from '../../core/money.ts'
 import type { Instant } from '../../core/time.ts'
 import type { Aliases, DisabledReason, Key, KeyId, WalletId } from '../../tenancy/key.ts'
-import type { Limits, LimitsChange } from '../../tenancy/limits.ts'
+import type { Limits, LimitsChange, Spent } from '../../tenancy/limits.ts'
 import type { Actor } from '../people/event-port.ts'
 
 type Rehash = {
@@ -54,11 +54,7 @@ export type KeyChange = LimitsChange & {
 }
 
 /** What a key has spent and holds. `spent` counts the key's own calls and those of its descendants, as its caps do. */
-export type KeySpend = {
-  readonly spent: Nano
-  readonly spentThisMonth: Nano
-  readonly spentThisWeek: Nano
-  readonly spentToday: Nano
+export type KeySpend = Spent & {
   readonly held: Nano
   readonly requests: number
 }

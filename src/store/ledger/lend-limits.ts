@@ -3,6 +3,7 @@ import { greatest, least, type Nano } from '../../core/money.ts'
 import type { Instant } from '../../core/time.ts'
 import type { Limit } from '../../ledger/lend.ts'
 import type { AccountId, BindingLimit, LoanRequest } from '../../ledger/types.ts'
+import { capList, limitRows } from '../../tenancy/limits.ts'
 import { type Run, type SqlDialect, Violation } from '../engine/engine.ts'
 import { countOf, nanoOf, onlyRow, textOf } from '../engine/row.ts'
 import { textsOnce } from '../engine/texts.ts'
@@ -200,10 +201,9 @@ export const limitNames = (scopes: readonly string[], payer: AccountId): readonl
 ]
 
 /** The cap that a key's counter counts for. */
-const capOf = ({ month, week, day }: Budget): BindingLimit => {
-  if (month !== undefined) return 'monthly_cap_usd'
-  if (week !== undefined) return 'weekly_cap_usd'
-  return day === undefined ? 'spend_cap_usd' : 'daily_cap_usd'
+const capOf = (counter: Budget): BindingLimit => {
+  const named = capList.find(({ cap: { period } }) => period !== 'life' && counter[period] !== undefined)
+  return (named ?? limitRows.spendCap).member
 }
 
 export const limitsOf = (

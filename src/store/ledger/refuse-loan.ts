@@ -3,6 +3,7 @@ import { greatest } from '../../core/money.ts'
 import { type Demand, type Limit, lackOf, nearlyUsed, verdictOf } from '../../ledger/lend.ts'
 import type { LeaseId, LoanRefused } from '../../ledger/types.ts'
 import { isEnabled } from '../../tenancy/key.ts'
+import { capNamed } from '../../tenancy/limits.ts'
 import type { Run, SqlDialect } from '../engine/engine.ts'
 import { countOf, onlyRow } from '../engine/row.ts'
 import type { LockedLimits, SpenderRequest } from './lend-limits.ts'
@@ -29,7 +30,8 @@ const disable = async (
   for (const key of [spender.key, ...spender.makers]) {
     const own = exhausted.filter(({ owner }) => owner === key.id)
     if (own.length === 0 || !isEnabled(key, spender.month)) continue
-    const monthly = own.every(({ limit }) => limit === 'monthly_cap_usd')
+    const reasons = own.map(({ limit }) => capNamed(limit)?.cap.disables)
+    const monthly = !reasons.includes('spend_cap')
     const rows = await run(
       `update api_key set disabled_reason = $2, disabled_month = $3, version = version + 1, changed_at = ${dialect.now}
        where id = $1 returning version`,

@@ -1,7 +1,7 @@
 /** Keys with their counters, for lists that people read: one query per page. */
 import { dayOf } from '../../core/time.ts'
 import { type CapPeriod, capPeriods } from '../../ledger/scopes.ts'
-import { limitRows } from '../../tenancy/limits.ts'
+import { capList, limitRows, type Spent } from '../../tenancy/limits.ts'
 import { keyOf } from '../accounts/key-row.ts'
 import { clockOf } from '../engine/clock.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
@@ -9,11 +9,12 @@ import { type Engine, once, statement, type Value } from '../engine/engine.ts'
 import { containing } from './name-search.ts'
 import type { KeyLine, KeyLineQuery, ReportStore } from './report-port.ts'
 
+const spentColumns = Object.fromEntries(
+  capList.map(({ column, cap }) => [cap.spent, nano(`${column}_used`)]),
+) as { readonly [Name in keyof Spent]: ReturnType<typeof nano> }
+
 const counters = rowsOf({
-  spent: nano('spend_cap_used'),
-  spentThisMonth: nano('monthly_cap_used'),
-  spentThisWeek: nano('weekly_cap_used'),
-  spentToday: nano('daily_cap_used'),
+  ...spentColumns,
   requests: integer('requests'),
   lastUsed: maybe(integer('last_used')),
   madeBy: maybe(text('made_by_name')),

@@ -2,16 +2,13 @@
 import type { Nano } from '../../core/money.ts'
 import type { Instant } from '../../core/time.ts'
 import type { Key, KeyId, WalletId } from '../../tenancy/key.ts'
+import type { Spent } from '../../tenancy/limits.ts'
 import type { BatchLine, BatchQuery } from './batch-lines.ts'
 import type { CallPage, CallQuery, FailureLine, FailureQuery, Scope } from './call-port.ts'
 
 /** A key with its counters. `spent` counts keys below it, as its caps do. */
-export type KeyLine = {
+export type KeyLine = Spent & {
   readonly key: Key
-  readonly spent: Nano
-  readonly spentThisMonth: Nano
-  readonly spentThisWeek: Nano
-  readonly spentToday: Nano
   readonly requests: number
   /** The last charge of the key itself. */
   readonly lastUsed?: Instant

@@ -64,7 +64,7 @@ export const LimitsForm = ({
         key={row.member}
         label={row.label}
         description={row.help}
-        placeholder={row.otherwise.includes('plan') ? 'plan' : row.otherwise}
+        placeholder={row.otherwise?.includes('plan') ? 'plan' : (row.otherwise ?? 'none')}
         inputMode={forms[row.form].inputMode}
         error={typed(row, value[row.member] ?? '') === null ? forms[row.form].hint : undefined}
         value={value[row.member] ?? ''}
