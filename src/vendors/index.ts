@@ -1,4 +1,4 @@
-/** The list of vendors: one line each. A vendor is on when its key is set. */
+/** The list of vendors: one line each, or a row of chat-vendors.ts. A vendor is on when its key is set. */
 import { anthropic } from './anthropic.ts'
 import { assemblyai } from './assemblyai/assemblyai.ts'
 import { azure } from './azure.ts'
@@ -6,12 +6,11 @@ import { bedrock } from './bedrock.ts'
 import { bfl } from './bfl/bfl.ts'
 import { bytedance } from './bytedance/bytedance.ts'
 import { cartesia } from './cartesia/cartesia.ts'
-import { cerebras } from './cerebras.ts'
+import { chatVendors } from './chat-vendors.ts'
 import { cohere } from './cohere/cohere.ts'
 import { creatomate } from './creatomate/creatomate.ts'
 import { deepgram } from './deepgram/deepgram.ts'
 import { deepl } from './deepl/deepl.ts'
-import { deepseek } from './deepseek.ts'
 import { elevenlabs } from './elevenlabs/elevenlabs.ts'
 import { exa } from './exa/exa.ts'
 import { fal } from './fal/fal.ts'
@@ -25,9 +24,7 @@ import { kling } from './kling/kling.ts'
 import { luma } from './luma/luma.ts'
 import { minimax } from './minimax/minimax.ts'
 import { mistral } from './mistral/mistral.ts'
-import { moonshot } from './moonshot.ts'
 import { openai } from './openai/openai.ts'
-import { openrouter } from './openrouter.ts'
 import { recraft } from './recraft/recraft.ts'
 import { replicate } from './replicate/replicate.ts'
 import { runway } from './runway/runway.ts'
@@ -37,9 +34,7 @@ import { tavily } from './tavily/tavily.ts'
 import { together } from './together/together.ts'
 import type { Vendor } from './vendor.ts'
 import { vertex } from './vertex.ts'
-import { vendorsWithoutPrices } from './without-prices.ts'
 import { xai } from './xai/xai.ts'
-import { zai } from './zai.ts'
 
 export const vendors: readonly Vendor[] = [
   openai,
@@ -49,18 +44,13 @@ export const vendors: readonly Vendor[] = [
   bedrock,
   vertex,
   cohere,
-  deepseek,
   mistral,
   groq,
   xai,
   together,
   fireworks,
-  openrouter,
-  cerebras,
-  moonshot,
-  zai,
   minimax,
-  ...vendorsWithoutPrices,
+  ...chatVendors,
   elevenlabs,
   deepgram,
   cartesia,

@@ -1,8 +1,53 @@
-/** Cartesia: speech. Source: npm @cartesia/cartesia-js 4.2.0. */
-
+/** Cartesia's speech. Source: npm @cartesia/cartesia-js 4.2.0; docs.cartesia.ai/pricing: one credit a letter, no price of a credit. */
+import { z } from 'zod'
+import type { VendorMedia } from '../../media/product.ts'
+import { soundOf } from '../../media/read-answer.ts'
+import type { Inputs } from '../../media/shape.ts'
 import { noChat } from '../no-chat.ts'
 import type { Vendor } from '../vendor.ts'
-import { cartesiaMedia } from './media.ts'
+
+const lettersOf = ({ text }: Inputs): number => String(text).length
+
+const cartesiaMedia: VendorMedia = {
+  unverified: 'paths, the price of a credit',
+  models: [],
+  waiting: [
+    {
+      name: 'sonic-3',
+      category: 'speech',
+      title: 'Sonic 3',
+      description: 'Speaks a text; billed by its letters.',
+      inputs: z.strictObject({
+        text: z.string().min(1).max(20_000),
+        voice: z.uuid(),
+        language: z
+          .string()
+          .regex(/^[a-z]{2}$/)
+          .default('en'),
+      }),
+      example: { text: 'Hello from the gateway.', voice: 'a0e99841-438c-4a64-b679-ae501e7d6091' },
+      shape: {
+        flow: 'once',
+        ask: ({ text, voice, language }, model) => ({
+          method: 'POST',
+          path: '/tts/bytes',
+          body: {
+            json: {
+              model_id: model,
+              transcript: String(text),
+              voice: { mode: 'id', id: String(voice) },
+              language: String(language),
+              output_format: { container: 'mp3', sample_rate: 44_100, bit_rate: 128_000 },
+            },
+          },
+        }),
+        read: (answer, inputs) => soundOf(answer, { character: lettersOf(inputs) }),
+      },
+      most: { character: lettersOf },
+      source: 'one credit a letter, but a credit has no published price outside a plan',
+    },
+  ],
+}
 
 export const cartesia = {
   ...noChat,
