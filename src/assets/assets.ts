@@ -10,13 +10,14 @@ import type { CallId } from '../ledger/types.ts'
 import type { Asset, AssetId, AssetStore } from '../store/calls/asset-port.ts'
 import type { KeyId } from '../tenancy/key.ts'
 import type { Pool } from '../transport/local-media/pool.ts'
+import { LENGTH } from '../transport/local-media/work.ts'
 import type { PublicParts } from '../transport/public-address.ts'
 import { fetchPublic } from '../transport/public-fetch.ts'
+import type { Part } from '../vendors/local/product.ts'
 import { checkSignature, type Hash, signedAddress } from './address.ts'
 import type { ByteStore, Opened, Span } from './byte-store.ts'
 import { gather } from './gather.ts'
 import type { Family } from './kind.ts'
-import { lengthOf } from './length.ts'
 import { newStorageQuota, type SmallSettings } from './storage-quota.ts'
 import { AssetFault, type From, takeBytes, WRITING_MS } from './take.ts'
 import { openUploads, type UploadSettings, type Uploads } from './uploads.ts'
@@ -243,4 +244,13 @@ const sweep = async ({ store, bytes }: AssetParts): Promise<number> => {
     swept += removed.length
     if (ids.length < BATCH) return swept
   }
+}
+
+type Stored = { readonly bytes: number; readonly part: Part }
+
+/** Whole milliseconds, rounded up; undefined if it cannot be determined. */
+export const lengthOf = async (pool: Pool, { bytes, part }: Stored): Promise<number | undefined> => {
+  const made = await pool.run({ product: LENGTH, inputs: { bytes } }, undefined, part).catch(() => undefined)
+  if (made === undefined || !('json' in made)) return undefined
+  return typeof made.json.ms === 'number' ? made.json.ms : undefined
 }

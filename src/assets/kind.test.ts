@@ -4,8 +4,7 @@
 import { expect, test } from 'bun:test'
 import { deflateSync } from 'node:zlib'
 import { fileTypeFromBuffer } from 'file-type'
-import { dispositionOf, type Family, kindOf } from './kind.ts'
-import { usualKind } from './usual-kind.ts'
+import { dispositionOf, type Family, kindOf, usualKind } from './kind.ts'
 
 const bytes = (...parts: (string | number[])[]): Uint8Array =>
   Buffer.concat(

@@ -2,7 +2,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import { endlessMp4, wav, webm } from '../../test/local-media/files.ts'
 import { openPool } from '../transport/local-media/pool.ts'
-import { lengthOf as lengthIn } from './length.ts'
+import { lengthOf as lengthIn } from './assets.ts'
 
 const pool = openPool({ processes: 1, waiting: 100 })
 afterAll(() => pool.close())

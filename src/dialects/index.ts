@@ -1,7 +1,6 @@
 /** The list of dialects, each side a record of functions. */
 import { refusalBody } from '../core/refusal.ts'
-import { usageFinder } from '../metering/find-usage.ts'
-import { readUsage } from '../metering/read-usage.ts'
+import { readUsage, usageFinder } from '../metering/read-usage.ts'
 import { readChat } from './chat/decode-call.ts'
 import { writeChatCall } from './chat/encode-call.ts'
 import { asksOlder } from './chat/older-calls.ts'

@@ -4,10 +4,36 @@
  */
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
+import { decimalFromNano } from '../core/money.ts'
 import type { Clock } from '../core/time.ts'
-import type { ExportStore } from '../store/exports/export-port.ts'
-import { lineOf } from './record.ts'
+import type { CallRecord, ExportStore } from '../store/exports/export-port.ts'
 import type { Sink } from './sinks.ts'
+
+const instant = (at: number): string => new Date(at).toISOString()
+
+/** The line, with its line end. Amounts are decimal texts of USD; times are in UTC. */
+const lineOf = ({ id, at, keyId, orgId, payer, amount, detail }: CallRecord): string =>
+  `${JSON.stringify({
+    id,
+    charged_at: instant(at),
+    organization_id: orgId,
+    wallet_id: payer,
+    key_id: keyId,
+    charged_usd: decimalFromNano(amount),
+    ...(detail === undefined
+      ? {}
+      : {
+          model: detail.model,
+          vendor: detail.vendor,
+          usage: detail.usage,
+          estimated: detail.estimated,
+          started_at: instant(detail.startedAt),
+          took_ms: detail.tookMs,
+          first_byte_ms: detail.firstByteMs,
+          ended: detail.ended,
+          price_version: detail.priceVersion,
+        }),
+  })}\n`
 
 type ExportParts = {
   readonly store: ExportStore

@@ -2,9 +2,7 @@
 import { expect, test } from 'bun:test'
 import type { JsonObject } from '../core/json-body.ts'
 import type { Usage } from '../core/usage.ts'
-import { usageFinder } from './find-usage.ts'
-import { readUsage } from './read-usage.ts'
-import type { UsageQuirks } from './usage-quirks.ts'
+import { readUsage, type UsageQuirks, usageFinder } from './read-usage.ts'
 
 const shapes: readonly (readonly [string, JsonObject, UsageQuirks, Usage | undefined])[] = [
   ['plain totals', { prompt_tokens: 10, completion_tokens: 5 }, {}, { input: 10, output: 5 }],

@@ -6,7 +6,14 @@
 import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
 import type { Mutable } from '../core/mutable.ts'
 import type { Usage } from '../core/usage.ts'
-import type { UsageQuirks } from './usage-quirks.ts'
+
+/** How a vendor reports usage, where it differs from the dialect's own way. */
+export type UsageQuirks = {
+  /** Where a stream or an answer carries the usage; `top` is the dialect's usual place. */
+  readonly usageAt?: 'top' | 'x_groq' | 'choice'
+  /** True when `completion_tokens` leaves out the reasoning tokens. */
+  readonly reasoningApart?: boolean
+}
 
 /** More tokens than any call has: a larger count is a fault, not a bill. */
 const COUNT_MAX = 1_000_000_000
@@ -65,3 +72,23 @@ const present = (usage: Usage & { readonly input: number }): Usage => {
 }
 
 const COUNTED = ['cache_read', 'cache_write', 'input_audio', 'output', 'reasoning', 'output_audio'] as const
+
+type UsageFinder = (event: JsonObject) => JsonObject | undefined
+
+const onTop: UsageFinder = (event) => (isObject(event.usage) ? event.usage : undefined)
+
+/** Groq reports streams in `x_groq.usage`. */
+const underGroq: UsageFinder = (event) =>
+  onTop(event) ?? (isObject(event.x_groq) && isObject(event.x_groq.usage) ? event.x_groq.usage : undefined)
+
+/** Moonshot reports streams in the last choice. */
+const onChoice: UsageFinder = (event) => {
+  const top = onTop(event)
+  if (top !== undefined || !Array.isArray(event.choices)) return top
+  for (const choice of event.choices) if (isObject(choice) && isObject(choice.usage)) return choice.usage
+  return undefined
+}
+
+const finders = { top: onTop, x_groq: underGroq, choice: onChoice } as const
+
+export const usageFinder = (quirks: UsageQuirks | undefined): UsageFinder => finders[quirks?.usageAt ?? 'top']

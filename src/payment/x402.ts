@@ -4,6 +4,7 @@
  * change.
  */
 import type { JsonObject } from '../core/json-body.ts'
+import { isOurs, type KeyedHash } from '../core/keyed-hash.ts'
 import type { Log } from '../core/log.ts'
 import type { Nano } from '../core/money.ts'
 import type { Clock } from '../core/time.ts'
@@ -12,7 +13,6 @@ import type { ChangePaid, Payment } from '../store/payments/payment-port.ts'
 import { theHouse } from '../store/people/event-port.ts'
 import type { Store } from '../store/port.ts'
 import { type Chain, chain } from './x402/chain.ts'
-import { claimOf, paymentOf } from './x402/claim.ts'
 import { type Facilitator, type Kinds, openFacilitator } from './x402/facilitator.ts'
 import type { Offer, X402Options } from './x402/offer.ts'
 import type { Presented } from './x402/presented.ts'
@@ -230,3 +230,25 @@ const createX402 = (parts: X402Parts, { facilitator, chain }: Rail, guestsHash: 
   }
   return { mode, stopped: () => stopped }
 }
+
+const LENGTH = 32
+
+/** The claim of a payment's change. */
+const claimOf = (hash: KeyedHash<string>, paymentId: string): string =>
+  `${Buffer.from(paymentId).toString('base64url')}.${shortened(hash)(provenBy(paymentId))}`
+
+/** The payment whose change a claim is for; undefined if the claim is not ours. */
+const paymentOf = (hash: KeyedHash<string>, claim: string): string | undefined => {
+  const [, name, proof] = /^([A-Za-z0-9_-]{1,400})\.([0-9a-f]{32})$/.exec(claim) ?? []
+  if (name === undefined || proof === undefined) return undefined
+  const paymentId = Buffer.from(name, 'base64url').toString('utf8')
+  return isOurs(shortened(hash), provenBy(paymentId), proof) ? paymentId : undefined
+}
+
+const provenBy = (paymentId: string): string => `x402 change ${paymentId}`
+
+const shortened = (hash: KeyedHash<string>): KeyedHash<string> =>
+  Object.assign(
+    (text: string) => hash(text).slice(0, LENGTH),
+    hash.before === undefined ? {} : { before: shortened(hash.before) },
+  )

@@ -1,6 +1,6 @@
 /** Names of products for agents: short, in safe letters, and different for any two products. */
 import { expect, test } from 'bun:test'
-import { namesOf } from './names.ts'
+import { namesOf } from './shelf.ts'
 
 test('ids that would have the same name get different ones, and long ones are cut', () => {
   const long = `fal/${'very-long-'.repeat(12)}`

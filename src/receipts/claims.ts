@@ -152,3 +152,17 @@ const pricesOf = ({ detail }: ChargedCall): Record<string, string> => {
 
 const sorted = (members: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
   Object.fromEntries(Object.entries(members).sort(([a], [b]) => (a < b ? -1 : 1)))
+
+/** Takes a body piece by piece. */
+export type BodyHasher = { readonly update: (piece: Uint8Array) => void; readonly digest: () => string }
+
+export const newBodyHasher = (): BodyHasher => {
+  const hasher = new Bun.CryptoHasher('sha256')
+  return {
+    update: (piece) => void hasher.update(piece),
+    digest: () => `sha256:${hasher.digest('hex')}`,
+  }
+}
+
+export const bodyHash = (body: Uint8Array): string =>
+  `sha256:${new Bun.CryptoHasher('sha256').update(body).digest('hex')}`

@@ -2,11 +2,10 @@
  * What a vendor's error means for the call: how the attempt failed, and what the caller learns. The vendor's own text
  * reaches a caller only if it is about the caller's request, shortened and without secrets.
  */
-import { isObject, type JsonObject, parseJson } from '../core/json-body.ts'
+import { isObject, type Json, type JsonObject, parseJson } from '../core/json-body.ts'
 import { decimalFromNano, type Nano, usdNumber } from '../core/money.ts'
 import { type Refusal, refuse, retryIn } from '../core/refusal.ts'
 import type { FailedAttempt } from './failed-attempt.ts'
-import { sentMember } from './sent-member.ts'
 
 type VendorError = {
   readonly status: number
@@ -219,3 +218,24 @@ export const withoutSecrets = (text: string, secret: string | undefined): string
 
 const restOf = (retryAfter: string | null): number | undefined =>
   retryAfter !== null && /^\d{1,5}$/.test(retryAfter) ? Number.parseInt(retryAfter, 10) * 1000 : undefined
+
+/**
+ * The place that the vendor names (`tools[0].function`, or `tools.0.function`), as far as the caller sent it: the rest
+ * of it may be what is missing, or what the vendor's own form has. Undefined if the caller sent nothing of it.
+ */
+const sentMember = (named: string, request: JsonObject): string | undefined => {
+  let place = ''
+  let value: Json | undefined = request
+  for (const step of named.split(/[.[\]]+/).filter((part) => part !== '')) {
+    const listed: boolean = Array.isArray(value)
+    value = inside(value, step)
+    if (value === undefined) break
+    place += listed ? `[${step}]` : place === '' ? step : `.${step}`
+  }
+  return place === '' ? undefined : place
+}
+
+const inside = (value: Json | undefined, step: string): Json | undefined => {
+  if (Array.isArray(value)) return /^\d{1,6}$/.test(step) ? value[Number(step)] : undefined
+  return isObject(value) && Object.hasOwn(value, step) ? value[step] : undefined
+}

@@ -408,7 +408,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'x402: a call that was paid for is paid for again',
-    file: 'src/gateway/paid/paid-before.ts',
+    file: 'src/gateway/paid/take-paid.ts',
     from: 'if (earlier === undefined || earlier.id === presented?.id) return undefined',
     to: "if (earlier === undefined || earlier.id !== '') return undefined",
     kind: 'paid-again',
@@ -443,7 +443,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'long turns are looked at now and then',
-    file: 'src/http/listen/watch-turns.ts',
+    file: 'src/http/listen/listen.ts',
     from: 'while (turnMs >= PAUSE_MS)',
     to: 'while (turnMs < 0)',
     test: 'src/http/listen/watch-turns.test.ts',

@@ -1,12 +1,16 @@
 /** `turnpike key …`: makes, lists, limits, rotates, disables, enables and deletes keys. */
 import type { Command } from 'commander'
 import { keyChange, keyDelete, keyRotate } from '../../control/change-key.ts'
-import { keyCreate } from '../../control/keys.ts'
+import { keyCreate, keyList } from '../../control/keys.ts'
+import type { KeyShown } from '../../control/shown-key.ts'
 import type { JsonObject } from '../../core/json-body.ts'
+import { usdNumber } from '../../core/money.ts'
+import { capList } from '../../tenancy/limits.ts'
 import { OPERATOR_WALLET } from '../config/first-start.ts'
 import { aliasesFrom, alsoOf } from '../run/alias-option.ts'
 import {
   controlOf,
+  everyPage,
   forPrograms,
   limitOptions,
   limitsFromOptions,
@@ -14,8 +18,7 @@ import {
   performAs,
 } from '../run/control.ts'
 import { findKey } from '../run/find-key.ts'
-import { type Database, Failed, harmless, print, withDatabase } from '../run/run-command.ts'
-import { listKeys } from './list-keys.ts'
+import { type Database, Failed, harmless, print, tableOf, withDatabase } from '../run/run-command.ts'
 import { checkSecret } from './secret-commands.ts'
 import { walletOf } from './wallet-commands.ts'
 
@@ -184,4 +187,42 @@ const remove = async (database: Database, name: string, options: Options): Promi
   const deleted = await performAs('key delete', await controlOf(database), keyDelete, input)
   const also = withChildren ? `, and ${deleted.below.length} below it` : ''
   print(json, forPrograms(deleted), `${id} (${harmless(label)}) is deleted${also}\n`)
+}
+
+const PAGE = 500
+
+/** All keys with what they have spent. */
+const allKeys = async (database: Database, deleted: boolean): Promise<readonly KeyShown[]> => {
+  const control = await controlOf(database)
+  return everyPage((last: KeyShown | undefined) =>
+    performAs('key list', control, keyList, { deleted, limit: PAGE, ...(last && { after: last.id }) }),
+  )
+}
+
+const usd = (amount: bigint | null) => (amount === null ? null : usdNumber(amount))
+
+export const listKeys = async (
+  database: Database,
+  { deleted = false, json }: { deleted?: boolean; json?: boolean },
+): Promise<void> => {
+  const keys = await allKeys(database, deleted)
+  print(
+    json,
+    forPrograms(keys),
+    tableOf(
+      keys.map((key) => ({
+        id: key.id,
+        label: key.label,
+        key: `${key.prefix}…`,
+        wallet: key.wallet,
+        state: key.status === 'disabled' ? key.disabled_reason : key.status,
+        manages: key.can_manage ? 'yes' : null,
+        spent_usd: usdNumber(key.spent_usd),
+        spent_month: usdNumber(key.spent_this_month_usd),
+        ...Object.fromEntries(capList.map(({ member, column }) => [column, usd(key[member])])),
+        rpm: key.rpm_limit,
+        last_used: key.last_used_at?.slice(0, 16).replace('T', ' ') ?? null,
+      })),
+    ),
+  )
 }

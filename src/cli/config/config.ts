@@ -22,7 +22,6 @@ import { strayAddresses } from './base-urls.ts'
 import { type ConfigFile, readConfigFile } from './config-file.ts'
 import { discountOf, markupOf, modelOf, overrideOf } from './config-prices.ts'
 import { vendorSetups } from './config-vendors.ts'
-import { consoleConfigOf } from './console-config.ts'
 import { type ExportConfig, exportConfigOf } from './export-config.ts'
 import { withSecretFiles } from './secret-files.ts'
 import { x402OptionsOf } from './x402-config.ts'
@@ -214,3 +213,37 @@ const trialOf = (trial: GatewayOptions['trial']): GatewayOptions['trial'] => ({
   ...trial,
   againMs: Math.max(trial.lifeMs, trial.againMs),
 })
+
+/**
+ * Checks the settings that only make sense together. With mail or a company's sign-in the origin is always set: links
+ * and the way back from a provider carry secrets, and whoever sends a request could name another host in it. Throws
+ * BadSetting.
+ */
+const consoleConfigOf = (
+  settings: ConsoleSettings,
+  { publicUrl }: { readonly publicUrl: string | undefined },
+): ConsoleSettings => {
+  const { smtp, oidcIssuer, oidcClientId } = settings
+  const named = settings.origin ?? publicUrl
+  together({
+    pair: () => {
+      if ((oidcIssuer === undefined) !== (oidcClientId === undefined))
+        bad('OIDC_ISSUER and OIDC_CLIENT_ID are of no use without each other: set both or none')
+    },
+    mail: () => {
+      if (smtp !== undefined && named === undefined)
+        bad('SMTP_URL needs CONSOLE_ORIGIN (or PUBLIC_URL): the address that links in mails begin with')
+    },
+    company: () => {
+      if (oidcIssuer !== undefined && named === undefined)
+        bad(
+          'OIDC_ISSUER needs CONSOLE_ORIGIN (or PUBLIC_URL): the address that the provider sends people back to',
+        )
+    },
+  })
+  return {
+    ...settings,
+    origin:
+      named === undefined || (smtp ?? oidcIssuer) === undefined ? settings.origin : new URL(named).origin,
+  }
+}

@@ -5,7 +5,8 @@
 import { messageOf } from '../../core/message-of.ts'
 import { DAY_MS, systemClock } from '../../core/time.ts'
 import { modelOf as mediaModelOf } from '../../media/models.ts'
-import { buildCatalogue, type Catalogue, NoSuchModel } from '../../pricing/catalogue.ts'
+import { type MediaModel, type UnpricedModel, unpricedOf } from '../../media/product.ts'
+import { buildCatalogue, type Catalogue, NoSuchModel, type Override } from '../../pricing/catalogue.ts'
 import { dearerThan, priceOf } from '../../pricing/charge.ts'
 import { BadSetting } from '../../settings/bad-setting.ts'
 import { discover } from '../../transport/discover.ts'
@@ -17,7 +18,6 @@ import type { Config } from './config.ts'
 import type { FileEqual } from './config-file.ts'
 import { withFileMedia } from './config-media.ts'
 import { type Offered, offeredModels } from './offered-models.ts'
-import { withOwnPrices } from './priced-media.ts'
 
 export type OpenCatalogue = {
   readonly vendors: ReadonlyMap<string, VendorSetup>
@@ -174,4 +174,29 @@ const failoverOf = (
     return [[model.id, left.filter((one) => !isUnused(one)).map((one) => one.model)]]
   })
   return { failover: new Map(lists), unusedEquals }
+}
+
+/** The vendor with those of its products that the operator prices. Throws BadSetting if a unit's price is missing. */
+const withOwnPrices = (
+  setup: VendorSetup,
+  overrides: Readonly<Record<string, Override>>,
+): VendorSetup => {
+  const { vendor } = setup
+  const { media } = vendor
+  const priced = (media === undefined ? [] : unpricedOf(media)).flatMap((record) => {
+    const id = `${vendor.id}/${record.name}`
+    const override = overrides[id]
+    return override === undefined ? [] : [pricedBy(record, override, id)]
+  })
+  return media === undefined || priced.length === 0
+    ? setup
+    : { ...setup, vendor: { ...vendor, media: { ...media, models: [...media.models, ...priced] } } }
+}
+
+/** The card has no prices of its own; the catalogue fills in the operator's. */
+const pricedBy = ({ most, ...record }: UnpricedModel, { rates }: Override, id: string): MediaModel => {
+  const missing = Object.keys(most).find((unit) => !(unit in rates))
+  if (missing !== undefined)
+    throw new BadSetting(`prices.${id}.${missing}_usd_per_1m is missing: calls are billed by ${missing}`)
+  return { ...record, card: { rows: [{ rates: {} }], most } }
 }

@@ -1,5 +1,7 @@
 /** Commands as acts: options become an act's input, and what it shows is printed for people or for programs. */
 import type { Command } from 'commander'
+import { untilKnown } from '../../book/heartbeat.ts'
+import { openNudge } from '../../book/nudge.ts'
 import { type Act, type Control, perform, type Shape } from '../../control/act.ts'
 import { written } from '../../control/face.ts'
 import { whoIsCommand } from '../../control/who.ts'
@@ -10,7 +12,6 @@ import { type Instant, systemClock } from '../../core/time.ts'
 import { limitList } from '../../tenancy/limits.ts'
 import { openCatalogue } from '../config/open-catalogue.ts'
 import { addressAt } from '../config/own-address.ts'
-import { holdsEverywhere } from './holds-everywhere.ts'
 import { type Database, Failed } from './run-command.ts'
 
 /** What acts work with, from the ledger alone. The catalogue is read only for what names models. */
@@ -147,3 +148,13 @@ export const limitsFromOptions = (options: Readonly<Record<string, unknown>>): J
       return [[member, form === 'count' && /^\d{1,15}$/.test(value) ? Number(value) : value]]
     }),
   )
+
+/**
+ * Returns once no serving process can admit a call on the old state; at the latest when silent processes have fenced
+ * themselves.
+ */
+const holdsEverywhere = async ({ store }: Database, at: Instant): Promise<void> => {
+  const nudge = await openNudge()
+  // This process admits no calls, so it has nothing of its own to refresh.
+  await untilKnown({ store: store.instances, clock: systemClock, nudge }, at, async () => undefined)
+}

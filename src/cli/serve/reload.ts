@@ -3,6 +3,7 @@
  * whole, and then take effect. An invalid configuration changes nothing; log, status and answer report it.
  */
 import { existsSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import type { Log } from '../../core/log.ts'
 import { messageOf } from '../../core/message-of.ts'
 import { type Clock, systemClock } from '../../core/time.ts'
@@ -22,7 +23,6 @@ import { changesBetween, fingerprintOf, type Summary, summaryOf } from '../confi
 import { type OpenCatalogue, openCatalogue } from '../config/open-catalogue.ts'
 import type { KeyHash } from '../config/parts.ts'
 import { secretFiles } from '../config/secret-files.ts'
-import { watchFiles } from './watch-files.ts'
 import { askAllConfigs } from './worker-config.ts'
 
 type ReloadTrigger = 'signal' | 'file' | 'command'
@@ -167,3 +167,46 @@ const statusOf = (
 /** The names whose values differ. */
 const otherwise = (before: Config['fixed'], after: Config['fixed']): readonly string[] =>
   Object.keys(before).filter((name) => before[name]?.reveal() !== after[name]?.reveal())
+
+const LOOK_MS = 1_000
+
+/**
+ * Calls `changed` when a file differs from before and has stayed the same for two looks, so that no file is read while
+ * it is being written. Returns how to stop it.
+ */
+const watchFiles = (
+  files: readonly string[],
+  clock: Pick<Clock, 'sleep'>,
+  changed: () => Promise<unknown>,
+): (() => void) => {
+  let stopped = false
+  const watch = async (): Promise<void> => {
+    let applied = await stateOf(files)
+    let seen = applied
+    while (!stopped) {
+      await clock.sleep(LOOK_MS)
+      const now = await stateOf(files)
+      if (now !== applied && now === seen && !stopped) {
+        applied = now
+        await changed()
+      }
+      seen = now
+    }
+  }
+  void watch()
+  return () => {
+    stopped = true
+  }
+}
+
+const stateOf = async (files: readonly string[]): Promise<string> =>
+  (
+    await Promise.all(
+      files.map((file) =>
+        stat(file).then(
+          ({ ino, size, mtimeMs, ctimeMs }) => `${ino} ${size} ${mtimeMs} ${ctimeMs}`,
+          () => 'none',
+        ),
+      ),
+    )
+  ).join('\n')

@@ -2,6 +2,9 @@
  * How a server is monitored: what it counts, at which address it reports that, and figures that only the process itself
  * knows.
  */
+
+import { statfs } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
 import { version } from '../../../package.json'
 import type { Log } from '../../core/log.ts'
 import { messageOf } from '../../core/message-of.ts'
@@ -14,11 +17,11 @@ import { ownMetrics } from '../../gateway/read-metrics.ts'
 import { listenForMetrics } from '../../http/listen/listen-metrics.ts'
 import { type Meters, newMeters } from '../../metrics/meters.ts'
 import type { Reading } from '../../metrics/snapshot.ts'
+import { fileOf } from '../../store/ledger-file.ts'
 import type { Store } from '../../store/port.ts'
 import { openTraces } from '../../transport/open-traces.ts'
 import type { Config } from '../config/config.ts'
 import { type KeyHash, metricsToken } from '../config/parts.ts'
-import { watchDisks } from './disks.ts'
 import { askParent } from './worker-metrics.ts'
 
 type Watched = { readonly meters?: Meters; readonly metrics?: MetricsAccess }
@@ -131,4 +134,53 @@ const ofProcess = ({ databaseUrl }: Config): readonly Reading[] => {
     ['cpu', (user + system) / SECOND_US],
     ['started', startedS],
   ]
+}
+
+const EVERY_MS = 15_000
+
+/** The folders that the settings name, by what is in them. */
+const placesOf = ({ databaseUrl, journal, assets: { place } }: Config): ReadonlyMap<string, string> => {
+  const ledger = fileOf(databaseUrl)
+  return new Map([
+    ...(ledger === undefined ? [] : ([['ledger', dirname(ledger)]] as const)),
+    ...(journal === undefined ? [] : ([['journal', journal]] as const)),
+    ...('folder' in place ? ([['assets', place.folder]] as const) : []),
+  ])
+}
+
+/** The disk of a folder, or of the nearest one above it that exists. */
+const diskOf = async (folder: string): Promise<{ readonly free: number; readonly size: number }> => {
+  for (let at = resolve(folder); ; at = dirname(at))
+    try {
+      const { bavail, blocks, bsize } = await statfs(at)
+      return { free: bavail * bsize, size: blocks * bsize }
+    } catch (error) {
+      if (at === dirname(at)) throw error
+    }
+}
+
+/** Looks until the process ends. Returns how to read what was found last; a disk that cannot be read is left out. */
+const watchDisks = (config: Config): (() => readonly Reading[]) => {
+  const places = placesOf(config)
+  let found: readonly Reading[] = []
+  let looking = false
+  const look = async (): Promise<void> => {
+    if (looking) return
+    looking = true
+    const disks = await Promise.all(
+      [...places].map(async ([of, folder]): Promise<readonly Reading[]> => {
+        const disk = await diskOf(folder).catch(() => undefined)
+        if (disk === undefined) return []
+        return [
+          ['diskFree', disk.free, [of]],
+          ['diskSize', disk.size, [of]],
+        ]
+      }),
+    )
+    found = disks.flat()
+    looking = false
+  }
+  void look()
+  setInterval(look, EVERY_MS).unref()
+  return () => found
 }

@@ -1,9 +1,9 @@
 /** Signing in by password (and a code), asking for a link, signing up, signing out; a person's password. */
-
 import { forgetAttempts, takeAttempt } from '../../control/people/attempts.ts'
 import { LINK_MS } from '../../control/people/links.ts'
 import { sendLink } from '../../control/people/mail.ts'
 import { createPerson, normalEmail, personBy } from '../../control/people/new-person.ts'
+import { nameOfOrganisation } from '../../control/tenants/statements.ts'
 import { refuse } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
 import { newId } from '../../gateway/parts/new-token.ts'
@@ -15,7 +15,6 @@ import { byLink } from './by-link.ts'
 import { checkCode, codeRequired } from './codes.ts'
 import { setPassword, signInFailed, wrongSignIn } from './credentials.ts'
 import { cookiesOf, headersOf, recordSignIn, sentBack } from './session-parts.ts'
-import { shownSession } from './shown-session.ts'
 
 const byPassword = async (
   here: Here,
@@ -114,6 +113,44 @@ const changePassword = async (
     .catch(wrongSignIn)
   await setPassword(here, personId, password, token)
   return { value: { done: true } }
+}
+
+const hasPassword = async ({ gateway }: Here, personId: string): Promise<boolean> =>
+  (await gateway.store.people.count('person_account', [
+    { column: 'user_id', is: '=', value: personId },
+    { column: 'provider_id', is: '=', value: 'credential' },
+  ])) > 0
+
+const shownSession = async (here: Here): Promise<Reply> => {
+  const { session, settings, gateway } = here
+  const about = {
+    sign_up: settings.signUp,
+    mail: settings.smtp !== undefined,
+    company: settings.oidcIssuer === undefined ? null : settings.oidcName,
+  }
+  if (session === undefined)
+    return { value: { ...about, person: null, organisations: [], organisation: null, acts: [] } }
+  const { personId, email, name, operator, totp, orgId, role, actsFor, acts } = session
+  const members = await gateway.store.members.list({ personId })
+  const organisations = await Promise.all(
+    members.map(async (member) => ({
+      id: member.orgId,
+      name: await nameOfOrganisation(gateway, member.orgId),
+      role: member.role,
+    })),
+  )
+  return {
+    value: {
+      ...about,
+      person: { id: personId, email, name, operator, totp, has_password: await hasPassword(here, personId) },
+      organisations,
+      organisation:
+        orgId === undefined || role === undefined
+          ? null
+          : { id: orgId, name: await nameOfOrganisation(gateway, orgId), role, acts_for: actsFor },
+      acts,
+    },
+  }
 }
 
 export const signInRoutes: readonly ConsoleRoute[] = [

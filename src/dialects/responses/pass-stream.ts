@@ -5,7 +5,7 @@
  */
 import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
 import { lettersIn } from '../../metering/dense-scripts.ts'
-import type { UsageQuirks } from '../../metering/usage-quirks.ts'
+import type { UsageQuirks } from '../../metering/read-usage.ts'
 import { costComment, membersSlot } from '../bill-members.ts'
 import { newProgress, type Progress, type StreamRelay } from '../relay.ts'
 import { numberOf, objectOf, objectsOf, textOf } from '../request/json-members.ts'

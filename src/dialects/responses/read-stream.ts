@@ -1,6 +1,6 @@
 /** Responses, a vendor's events → steps in the neutral form. Source of the format: OpenAI API reference, "Streaming events". */
 import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
-import type { UsageQuirks } from '../../metering/usage-quirks.ts'
+import type { UsageQuirks } from '../../metering/read-usage.ts'
 import type { Piece } from '../neutral.ts'
 import { numberOf, objectOf, textOf } from '../request/json-members.ts'
 import { errorIn, isBlockedBy } from './fault.ts'

@@ -1,8 +1,7 @@
 /** Responses, usage in both directions. Source of the format: OpenAI API reference, "The response object", `usage`. */
 import type { JsonObject } from '../../core/json-body.ts'
 import { inputTokens, outputTokens, type Usage } from '../../core/usage.ts'
-import { readUsage } from '../../metering/read-usage.ts'
-import type { UsageQuirks } from '../../metering/usage-quirks.ts'
+import { readUsage, type UsageQuirks } from '../../metering/read-usage.ts'
 import { numberOf, objectOf, objectsOf } from '../request/json-members.ts'
 
 /** Reads a vendor's usage, whose totals are inclusive like those of chat completions; undefined when it is not one. */

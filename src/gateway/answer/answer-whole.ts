@@ -2,7 +2,7 @@
 import { type Refusal, refuse } from '../../core/refusal.ts'
 import { type Balance, type Bill, withBalance } from '../../dialects/bill-members.ts'
 import type { CallCodec, WholeReply } from '../../dialects/codec.ts'
-import { bodyHash } from '../../receipts/body-hash.ts'
+import { bodyHash } from '../../receipts/claims.ts'
 import { errorInside } from '../../routing/error-inside.ts'
 import type { Exchange } from '../../transport/exchange.ts'
 import { VendorFault } from '../../transport/vendor-fault.ts'

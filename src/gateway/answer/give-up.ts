@@ -1,5 +1,5 @@
 /** Ends a call that comes to nothing: frees its money, and charges nothing except what a vendor bills all the same. */
-import { bodyHash } from '../../receipts/body-hash.ts'
+import { bodyHash } from '../../receipts/claims.ts'
 import { CallerGone } from '../ask/attempt.ts'
 import { chargedOf, detailOf, meter } from '../ask/bill.ts'
 import type { Gateway } from '../parts/gateway.ts'

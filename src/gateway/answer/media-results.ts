@@ -7,7 +7,7 @@ import { type Bill, withBalance, withBill } from '../../dialects/bill-members.ts
 import { geminiUsage } from '../../dialects/gemini/reply.ts'
 import type { Output, Verdict } from '../../media/shape.ts'
 import { type Transcript, verboseOf, writtenAs } from '../../media/transcript.ts'
-import { bodyHash } from '../../receipts/body-hash.ts'
+import { bodyHash } from '../../receipts/claims.ts'
 import type { Charge, LastBytes } from './settle.ts'
 import { STREAM_HEADERS } from './stream-images.ts'
 

@@ -1,19 +1,33 @@
 /** Asking the vendor: tries the deployments until one begins to answer. */
-import { type Refusal, refuse } from '../../core/refusal.ts'
+
+import type { Soon } from '../../book/contract.ts'
+import type { Model } from '../../core/model.ts'
+import { Refusal, refuse } from '../../core/refusal.ts'
+import { whenKnown } from '../../core/soon.ts'
 import { codecFor } from '../../dialects/call-codec.ts'
 import type { CallCodec } from '../../dialects/codec.ts'
 import { conversationOf } from '../../routing/conversation.ts'
-import { ATTEMPTS_MAX, type Deployment, noteAttempt, orderOf, takeRetry } from '../../routing/deployments.ts'
+import {
+  ATTEMPTS_MAX,
+  type Deployment,
+  deploymentsOf,
+  noteAttempt,
+  orderOf,
+  RANK,
+  takeRetry,
+} from '../../routing/deployments.ts'
 import { isLast, requestedRestOf, rulesOut } from '../../routing/failed-attempt.ts'
 import { comeBackIn, vendorDown } from '../../routing/vendor-errors.ts'
+import { allowsModel } from '../../tenancy/model-patterns.ts'
+import type { WalletRules } from '../../tenancy/wallet-rules.ts'
 import { sealSummary } from '../enter/compaction.ts'
+import { isFor } from '../enter/rules.ts'
 import { takeVendor } from '../parts/capacity.ts'
-import type { Gateway, Offering } from '../parts/gateway.ts'
+import type { Gateway, LiveOffering, Offering } from '../parts/gateway.ts'
 import type { Task } from '../parts/task.ts'
 import type { Trace } from '../parts/trace.ts'
 import { type AttemptSteps, attempt, CallerGone, type Opened, type VendorRequest } from './attempt.ts'
 import { estimateFor } from './bill.ts'
-import { placesFor } from './deployments-for.ts'
 
 /** How to ask for a call in a dialect. */
 export const inDialect = <T>(open: AttemptSteps<CallCodec, T>['open']): AttemptSteps<CallCodec, T> => ({
@@ -130,3 +144,35 @@ const boundFor = ({ outputBound, call }: Task, most: number): number | undefined
   const bound = outputBound ?? call.maxOutput
   return bound !== undefined && bound > most ? most : call.boundRaised === true ? bound : outputBound
 }
+
+/** The deployments of a model, made at its first call. */
+export const deploymentsFor = (offering: LiveOffering, model: Model): readonly Deployment[] => {
+  const known = offering.deployments.get(model)
+  if (known !== undefined) return known
+  const equals = (offering.failover.get(model.id) ?? []).flatMap((id) => offering.catalogue.find(id) ?? [])
+  const found = [model, ...equals].flatMap((one, index) => {
+    const setup = offering.vendors.get(one.vendor)
+    return setup === undefined ? [] : deploymentsOf(setup, one, index * RANK)
+  })
+  offering.deployments.set(model, found)
+  return found
+}
+
+/** Where a call may be sent: to equals only if the rules of its wallet allow them too. */
+const placesFor = (
+  { offering, book }: Gateway,
+  { key, model }: Pick<Task, 'key' | 'model'>,
+): Soon<readonly Deployment[]> => {
+  const all = offering.deployments.get(model) ?? deploymentsFor(offering, model)
+  if (all.length === 1 || !offering.failover.has(model.id)) return all
+  const fit = key.models === undefined ? all : all.filter((one) => isFor(key, one.model))
+  return whenKnown(book.rules(key.walletId), allowedAmong, fit, model)
+}
+
+/** The model itself was allowed when the call came; equals of which nothing is known now are not asked. */
+const allowedAmong = (
+  rules: WalletRules | Refusal,
+  all: readonly Deployment[],
+  own: Model,
+): readonly Deployment[] =>
+  all.filter(({ model }) => model === own || (!(rules instanceof Refusal) && allowsModel(rules, model)))

@@ -1,13 +1,13 @@
 /** What pays for a call that brings its payment: what was taken for it before, or the payment itself. */
 
+import { unitsFor } from '../../payment/x402/offer.ts'
 import type { Presented } from '../../payment/x402/presented.ts'
 import type { Payment } from '../../store/payments/payment-port.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { Paid, PayingCall } from './open-paid.ts'
-import { paidBefore } from './paid-before.ts'
 import { authorizePayment } from './pay-after.ts'
-import { PaymentDue, requirementsOf } from './payment-due.ts'
-import { takePayment } from './take-payment.ts'
+import { isFor, PaymentDue, requirementsOf } from './payment-due.ts'
+import { addPaidHeaders, takePayment, unconfirmed } from './take-payment.ts'
 
 /** What paid for the call when it came before; `known` is the payment that it brings, if that was taken. */
 export const takenBefore = async (
@@ -66,4 +66,20 @@ export const addClaimHeader = (
   { scheme, id }: Pick<Presented, 'scheme' | 'id'>,
 ): void => {
   if (scheme === 'exact' && !bearer) trace.headers['x-change-claim'] = x402.claimFor(id)
+}
+
+/** The payment under which the trace's call was made; undefined when it has none, or brings it. */
+const paidBefore = async (gateway: Gateway, paying: PayingCall): Promise<Paid | undefined> => {
+  const { x402, presented, trace } = paying
+  const earlier = await gateway.store.payments.paymentForCall(trace.callId)
+  if (earlier === undefined || earlier.id === presented?.id) return undefined
+  // Its payer claimed it instead of the answer.
+  if (earlier.changeTo !== undefined) return undefined
+  if (earlier.scheme !== 'exact' || !isFor(earlier, paying.keptUnder)) return undefined
+  if (earlier.state === 'settling') throw unconfirmed()
+  const offer = x402.offerOf(earlier)
+  if (earlier.state !== 'settled' || offer === undefined) return undefined
+  const { id, payer, scheme, amount, account, transaction } = earlier
+  addPaidHeaders({ trace, payment: { version: presented?.version ?? 2, offer, payer } }, transaction ?? '')
+  return { payment: { id, payer, scheme, offer, units: unitsFor(offer, amount) }, account, transaction }
 }

@@ -1,14 +1,14 @@
 /** The endpoints of products that are not chat: each makes a priced call from what its callers send. */
 import { publicHttpsUrl } from '../../core/address.ts'
-import type { Call, MediaAsk, ResultStyle } from '../../core/call.ts'
+import type { Call, MediaAsk, ResultStyle, UnreadMedia } from '../../core/call.ts'
+import { isFileId } from '../../core/file-id.ts'
 import { isObject, type Json, type JsonBody, type JsonObject } from '../../core/json-body.ts'
-import type { Category, Model, Product } from '../../core/model.ts'
+import type { Category, MediaInput, Model, Product } from '../../core/model.ts'
 import { invalid, Refusal, refuse } from '../../core/refusal.ts'
 import { modelNameOf } from '../../dialects/request/request.ts'
 import { decodeRunInputs } from '../../dialects/run-inputs.ts'
 import { otherKind } from '../../gateway/enter/unknown-model.ts'
 import { readPrefer } from '../../gateway/jobs/answer-job.ts'
-import { unreadMedia, withRead } from './unread-media.ts'
 
 /** What a caller is told who sends an image to a model that takes none. */
 export const TAKES_NO_IMAGES =
@@ -180,4 +180,41 @@ export const decodeRun = (body: JsonBody, modelNamed: ModelNamed, headers: Heade
     return mediaCall(name, body, { product, inputs, results: 'run', job })
   }
   return decodeRunInputs(inputs, { id: name, kind: model.kind }, form ?? undefined)
+}
+
+const listOf = (value: Json | undefined): readonly Json[] =>
+  Array.isArray(value) ? value : value === undefined ? [] : [value]
+
+/** The media that must be read for these inputs; none for most calls. */
+const unreadMedia = (
+  inputs: Json | undefined,
+  media: readonly MediaInput[],
+  prefix: string,
+): readonly UnreadMedia[] => {
+  if (!isObject(inputs)) return []
+  return media.flatMap(({ name, takes }) =>
+    listOf(inputs[name]).flatMap((address): UnreadMedia[] =>
+      typeof address === 'string' && mustBeRead(address, takes)
+        ? [{ param: `${prefix}${name}`, address, takes }]
+        : [],
+    ),
+  )
+}
+
+const mustBeRead = (address: string, takes: MediaInput['takes']): boolean =>
+  isFileId(address) || (/^https:\/\//i.test(address.slice(0, 10)) && !takes(address))
+
+/** The inputs, with each address replaced by what was read there. */
+const withRead = (
+  inputs: JsonObject,
+  media: readonly MediaInput[],
+  read: ReadonlyMap<string, string>,
+): JsonObject => {
+  const put = (value: Json): Json => (typeof value === 'string' ? (read.get(value) ?? value) : value)
+  const changed = media.flatMap(({ name }): [string, Json][] => {
+    const value = inputs[name]
+    if (value === undefined) return []
+    return [[name, Array.isArray(value) ? value.map(put) : put(value)]]
+  })
+  return { ...inputs, ...Object.fromEntries(changed) }
 }

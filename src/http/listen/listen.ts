@@ -1,11 +1,13 @@
 /** The server on a port: HTTP and WebSocket on one address, with a deadline for every connection. */
+
+import type { Overload } from '../../admission/overload.ts'
 import { refuse } from '../../core/refusal.ts'
+import type { Clock } from '../../core/time.ts'
 import type { Present } from '../../gateway/parts/gateway.ts'
 import { type Connection, createApp } from '../app.ts'
 import { bind } from './bind.ts'
 import { admitSocket, goAway, protocolFor, refusedSocket, socketHandlers } from './socket.ts'
 import type { Socket, SocketData } from './socket-frames.ts'
-import { watchTurns } from './watch-turns.ts'
 
 type ListenAddress = {
   readonly hostname: string
@@ -130,3 +132,53 @@ class Served implements Connection {
 
 /** The 400 for an upgrade that the runtime could not turn into a socket. */
 const notASocket = () => refuse('invalid_parameter', 'The request is not a valid WebSocket upgrade.')
+
+/** Shorter turns are measured at most this often, longer ones every time. */
+const PAUSE_MS = 10
+/** The ledger is late when a write has waited this long. */
+const QUEUED_MS = 200
+
+type Watched = {
+  readonly clock: Pick<Clock, 'monotonicMs' | 'turn'>
+  /** How long a turn may take; with 0 the process is never late. */
+  readonly overloadMs: number
+  /** How long the oldest write has been waiting for the ledger. */
+  readonly queuedMs: () => number
+  readonly overload: Pick<Overload, 'note'>
+}
+
+/**
+ * Call it with the time when a request arrives: it measures the rest of this turn, or the next one if that is longer, and then every
+ * turn for as long as they are long.
+ */
+export const watchTurns = ({ clock, overloadMs, queuedMs, overload }: Watched): ((nowMs: number) => void) => {
+  let watching = false
+  let notedMs = clock.monotonicMs()
+  const turn = async (): Promise<number> => {
+    const startedMs = clock.monotonicMs()
+    await clock.turn()
+    return clock.monotonicMs() - startedMs
+  }
+  const note = (turnMs: number): void => {
+    const nowMs = clock.monotonicMs()
+    overload.note(nowMs - notedMs, Math.max(turnMs / overloadMs, queuedMs() / QUEUED_MS))
+    notedMs = nowMs
+  }
+  const watch = async (): Promise<void> => {
+    const restMs = await turn()
+    let turnMs = Math.max(restMs, await turn())
+    note(turnMs)
+    // Long turns are few, so sampling them would take many seconds to tell an overload from a burst.
+    while (turnMs >= PAUSE_MS) {
+      turnMs = await turn()
+      note(turnMs)
+    }
+    watching = false
+  }
+  if (overloadMs === 0) return () => undefined
+  return (nowMs) => {
+    if (watching || nowMs - notedMs < PAUSE_MS) return
+    watching = true
+    void watch()
+  }
+}

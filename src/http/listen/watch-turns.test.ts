@@ -1,7 +1,7 @@
 /** How late a process is, measured by the turns of a loop in virtual time. */
 import { expect, test } from 'bun:test'
 import { newOverload } from '../../admission/overload.ts'
-import { watchTurns } from './watch-turns.ts'
+import { watchTurns } from './listen.ts'
 
 /**
  * A loop with turns of these lengths and one request at the start of each; returns how late each note says the loop is.

@@ -3,15 +3,14 @@
  * a protocol error.
  */
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
-import { isObject, type JsonObject } from '../../core/json-body.ts'
+import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
 import { invalid, refusalBody } from '../../core/refusal.ts'
 import { refusalFor } from '../../gateway/answer/refusal-for.ts'
 import { metaTools } from '../../products/meta-tools.ts'
 import { afterTurn } from '../answer/after-turn.ts'
 import { shelfHere } from '../pages/place.ts'
-import { atRoute } from './at-route.ts'
 import type { McpCall } from './context.ts'
-import type { CallRequest, Params, ToolResult } from './result.ts'
+import { type CallRequest, contentOf, type Params, type ToolResult } from './result.ts'
 import { runTool } from './run-tool.ts'
 import { searchTool } from './search-tool.ts'
 
@@ -91,4 +90,26 @@ export const callTool = async (it: McpCall, params: Params, req: CallRequest): P
     if (thrown instanceof ProtocolError) throw thrown
     return failed(it, await afterTurn(it.gateway, it.call.trace, thrown))
   }
+}
+
+const PATH = '/v1/run/:id'
+
+const decoder = new TextDecoder()
+
+/** The address's answer; keys and refusals are the same. */
+const atRoute = async (
+  { gateway, call, routes }: McpCall,
+  method: 'GET' | 'DELETE',
+  { id, token }: { readonly id: string; readonly token: string | undefined },
+): Promise<ToolResult> => {
+  const route = routes.find((one) => one.method === method && one.path === PATH)
+  if (route === undefined) throw new Error(`there is no route for ${method} ${PATH}`)
+  const { body } = await route.handler(gateway, {
+    ...call,
+    query: token === undefined ? '' : new URLSearchParams({ token }).toString(),
+    params: { id },
+  })
+  const value = body instanceof Uint8Array ? parseJson(decoder.decode(body)) : undefined
+  const content = isObject(value) ? value : {}
+  return { structuredContent: content, content: contentOf(content) }
 }

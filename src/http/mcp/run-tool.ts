@@ -1,6 +1,7 @@
 /** Runs a product for a tool: the same call as POST /v1/run, with the same key, rates, caps, rules and payments. */
 import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
 import { invalid } from '../../core/refusal.ts'
+import type { Clock } from '../../core/time.ts'
 import { runCall } from '../../gateway/call/run-call.ts'
 import type { Incoming } from '../../gateway/enter/incoming.ts'
 import type { Answer } from '../../gateway/parts/answer.ts'
@@ -8,7 +9,6 @@ import { decodeRun } from '../calls/media-calls.ts'
 import { originOfCall } from '../request/origin.ts'
 import type { McpCall } from './context.ts'
 import { paymentDue, paymentIn, settlementIn } from './payment.ts'
-import { tellingProgress } from './progress.ts'
 import { type CallRequest, contentOf, type ToolResult } from './result.ts'
 
 type Run = {
@@ -92,5 +92,36 @@ export const runTool = async (it: McpCall, req: CallRequest, run: Run): Promise<
       ...(receipt === undefined ? {} : { 'turnpike/receipt': receipt }),
       ...settlementIn(it),
     },
+  }
+}
+
+const EVERY_MS = 1_000
+
+/** Reports once at the start and then every second how many seconds the work has taken, until it ends. */
+const tellingProgress = async <T>(
+  clock: Clock,
+  { _meta, notify, signal }: CallRequest,
+  work: () => Promise<T>,
+): Promise<T> => {
+  const token = _meta?.progressToken
+  if (token === undefined) return work()
+  let over = false
+  const tell = (progress: number) =>
+    notify({
+      method: 'notifications/progress',
+      params: { progressToken: token, progress, message: 'The product is at work.' },
+    }).catch(() => undefined)
+  const telling = async (): Promise<void> => {
+    for (let seconds = 1; !over && !signal.aborted; seconds++) {
+      await clock.sleep(EVERY_MS)
+      if (!over) await tell(seconds)
+    }
+  }
+  await tell(0)
+  void telling()
+  try {
+    return await work()
+  } finally {
+    over = true
   }
 }

@@ -3,8 +3,66 @@
  * Source: EIP-3009 (authorizationState, AuthorizationUsed, AuthorizationCanceled).
  */
 import { isObject } from '../../core/json-body.ts'
-import { type ChainState, isTransferTo, logsOf, type Node, nodeAt, type Sought, word } from './node.ts'
-import { lookForPermit } from './permit2.ts'
+import {
+  type ChainState,
+  isTransferTo,
+  logsOf,
+  type Node,
+  nodeAt,
+  type Sought,
+  TRANSFER,
+  word,
+} from './node.ts'
+
+/** The contract's address, the same on every chain. */
+const PERMIT2 = '0x000000000022d473030f116ddee9f6b43ac78ba3'
+/** First bytes of the hash of `nonceBitmap(address,uint256)`. */
+const NONCE_BITMAP = '0x4fe02b44'
+/** Hash of `UnorderedNonceInvalidation(address,uint256,uint256)`. */
+const NONCE_INVALIDATION = '0x3704902f963766a4e561bbaab6e6cdc1b1dd12f6e9e99648da8843b3f46b918d'
+
+const wordOf = (value: bigint): string => word(value.toString(16))
+
+/** A nonce is one bit in a 256-bit word. */
+const placeOf = (nonce: string): { readonly place: bigint; readonly bit: bigint } => {
+  const value = BigInt(nonce)
+  return { place: value >> 8n, bit: 1n << (value & 0xffn) }
+}
+
+/** The transfer whose transaction contains the random nonce; other transfers of the same amount are other payments. */
+const transferOf = async (node: Node, sought: Sought): Promise<string | undefined> => {
+  const { offer, payer, nonce } = sought
+  const logs = await node.events({
+    address: offer.asset,
+    topics: [TRANSFER, `0x${word(payer)}`, `0x${word(offer.payTo)}`],
+  })
+  for (const { transaction } of logs.filter((log) => isTransferTo(log, sought)).reverse()) {
+    const sent = await node.ask('eth_getTransactionByHash', [transaction])
+    const input = isObject(sent) && typeof sent.input === 'string' ? sent.input.toLowerCase() : ''
+    if (input.includes(wordOf(BigInt(nonce)))) return transaction
+  }
+  return undefined
+}
+
+/** Whether the payer took the nonce back. */
+const isTakenBack = async (node: Node, { payer, nonce }: Sought): Promise<boolean> => {
+  const { place, bit } = placeOf(nonce)
+  const logs = await node.events({ address: PERMIT2, topics: [NONCE_INVALIDATION, `0x${word(payer)}`] })
+  return logs.some(
+    ({ data }) => data.slice(2, 66) === wordOf(place) && (BigInt(`0x${data.slice(66, 130)}`) & bit) !== 0n,
+  )
+}
+
+/** Looks a payment up by its nonce. */
+const lookForPermit = async (node: Node, sought: Sought): Promise<ChainState> => {
+  const { place, bit } = placeOf(sought.nonce)
+  const bitmap = await node.call(PERMIT2, `${NONCE_BITMAP}${word(sought.payer)}${wordOf(place)}`)
+  if (typeof bitmap !== 'string' || !/^0x[0-9a-f]{64}$/.test(bitmap)) return { state: 'unknown' }
+  if ((BigInt(bitmap) & bit) === 0n) return { state: 'unused', blockTime: node.blockTime }
+  const transaction = await transferOf(node, sought)
+  if (transaction !== undefined) return { state: 'paid', transaction }
+  return (await isTakenBack(node, sought)) ? { state: 'spent' } : { state: 'unknown' }
+}
 
 export type Chain = { look(sought: Sought): Promise<ChainState> }
 

@@ -1,10 +1,14 @@
 /** Reports of the console: its keys, calls, use and movements, each one query. */
-import { type Engine, once, statement } from '../engine/engine.ts'
+
+import { DAY_MS } from '../../core/time.ts'
+import { integer, rowsOf, text } from '../engine/columns.ts'
+import { type Engine, once, statement, type Value } from '../engine/engine.ts'
 import { textOf } from '../engine/row.ts'
 import { accountLines, walletsOnly } from './account-lines.ts'
 import { batchLines } from './batch-lines.ts'
+import { type Bind, orgsTest, scopeTests } from './call-lines.ts'
 import { callPage } from './call-page.ts'
-import { failureLines } from './failure-lines.ts'
+import type { FailureLine, FailureQuery } from './call-port.ts'
 import { keyLines, keysAround } from './key-lines.ts'
 import { movementsOf } from './movements.ts'
 import { giftLine, processLines } from './process-lines.ts'
@@ -12,6 +16,36 @@ import type { ReportStore } from './report-port.ts'
 import { forgetRollUps, rollUp } from './roll-up.ts'
 import { usageAndTotal, usageLines } from './usage-lines.ts'
 import { usageTop } from './usage-top.ts'
+
+const lines = rowsOf({
+  keyId: text('key_id'),
+  label: text('label'),
+  code: text('code'),
+  calls: integer('calls'),
+})
+
+const failureLines = async (engine: Engine, query: FailureQuery): Promise<readonly FailureLine[]> => {
+  const params: Value[] = []
+  const bind: Bind = (value) => `$${params.push(value)}`
+  const { from, codes, most } = query
+  const tests = [
+    `f.day >= ${bind(Math.floor(from / DAY_MS) * DAY_MS)}`,
+    ...orgsTest('f', query.orgs, bind),
+    ...scopeTests(query, bind),
+    ...(codes === undefined ? [] : [`f.code in (${codes.map(bind).join(', ')})`]),
+  ]
+  const rows = await once(
+    engine,
+    'reading',
+    statement(
+      `select f.key_id, k.label, f.code, cast(sum(f.calls) as bigint) as calls
+       from failed_day f join api_key k on k.id = f.key_id left join key_note o on o.key_id = k.id
+       where ${tests.join(' and ')} group by f.key_id, k.label, f.code order by calls desc, f.key_id, f.code limit ${bind(most)}`,
+      ...params,
+    ),
+  )
+  return rows.map(lines.read)
+}
 
 export const reportStore = (engine: Engine): ReportStore => ({
   keys: (query) => keyLines(engine, query),

@@ -1,9 +1,20 @@
 /** Google's Gemini API: speaks generate-content; thoughts are reported and billed apart from the answer. Source: Gemini API reference. */
 
+import type { RequestStyle } from '../../core/model.ts'
 import type { Vendor } from '../vendor.ts'
 import { googleInteractions } from './interactions.ts'
 import { googleMedia } from './media.ts'
-import { googleRequestStyle } from './models.ts'
+
+/** npm @google/genai 3.3.0, `Model`: what interactions take beside generate-content, of what is sold here. */
+const INTERACTIONS =
+  /^(?:gemma-4|gemini-(?:flash|flash-lite|pro)-latest$|gemini-2\.5-(?:flash|flash-lite|pro)$|gemini-(?:3|4)[.-])/
+
+/**
+ * How to ask a model, by Google's name for it: in both styles, so that each caller's call passes in its own if that is one
+ * of them; undefined for models that only generate-content has.
+ */
+export const googleRequestStyle = (name: string): RequestStyle | undefined =>
+  INTERACTIONS.test(name) ? { in: 'both_of_google' } : undefined
 
 export const google = {
   id: 'google',

@@ -1,9 +1,7 @@
 /** Stability AI: sells images, music and sounds but no chat; see media.ts. */
 import { noChat } from '../no-chat.ts'
 import type { Vendor } from '../vendor.ts'
-import { stabilityMedia } from './media.ts'
-import { stabilitySound } from './sound.ts'
-import { stabilityUpscale } from './upscale.ts'
+import { stabilityMedia, stabilitySound, stabilityUpscale } from './media.ts'
 
 export const stability = {
   ...noChat,
