@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { monthOf } from '../core/time.ts'
 import type { KeyLine } from '../store/reports/report-port.ts'
 import { isEnabled, type Key } from '../tenancy/key.ts'
+import { limitText } from '../tenancy/limit-values.ts'
 import {
   type CapName,
   capList,
@@ -11,7 +12,6 @@ import {
   type LimitValue,
   limitList,
   type limitRows,
-  limitText,
   type Spent,
 } from '../tenancy/limits.ts'
 import type { Acting, Control } from './act.ts'

@@ -1,7 +1,8 @@
 /** Who may change which limit of a key: the key narrows itself, its creator decides how wide the limits may be. */
 import { type Refusal, refuse } from '../core/refusal.ts'
 import { isBlocked, type Key } from './key.ts'
-import { isWider, type LimitValue, limitList, type LimitRow as Row, limitText as textOf } from './limits.ts'
+import { isWider, limitText as textOf } from './limit-values.ts'
+import { type LimitValue, limitList, type LimitRow as Row } from './limits.ts'
 import type { LimitsBody } from './limits-body.ts'
 
 /**

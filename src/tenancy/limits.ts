@@ -2,11 +2,8 @@
  * The limits of a key, one row each. Bodies, answers, columns of the ledger, options of commands, fields of the console,
  * and who may change what are made from these rows, so that a new limit is a row here and a migration.
  */
-import { isWithin, readBlock } from '../core/address.ts'
-import { decimalFromNano, type Nano } from '../core/money.ts'
+import type { Nano } from '../core/money.ts'
 import type { Instant } from '../core/time.ts'
-import { coversPattern } from './pattern.ts'
-import { type Told, tellsNothing, told } from './terms.ts'
 
 /** What a limit is: an amount of USD, a count of something per window, an instant, or a list of what is allowed. */
 type LimitForm = 'usd' | 'count' | 'time' | 'list'
@@ -199,7 +196,7 @@ export const limitRows = {
 
 export type LimitName = keyof typeof limitRows
 
-type ValueOf = {
+export type ValueOf = {
   readonly usd: Nano
   readonly count: number
   readonly time: Instant
@@ -260,37 +257,3 @@ export const limitsAfter = (limits: Limits, change: LimitsChange): Limits =>
     const next = change[name]
     return next === undefined ? limits[name] : (next ?? undefined)
   }) as Limits
-
-type Compared = Pick<LimitRow, 'narrower' | 'of'>
-
-/** Whether a limit that somebody asks for lets through more than a bound. */
-export const isWider = ({ narrower, of }: Compared, asked: LimitValue, bound: LimitValue): boolean => {
-  if (typeof asked !== 'object' || typeof bound !== 'object')
-    return narrower === 'most' ? asked > bound : asked < bound
-  const covers = of === 'models' ? coversPattern : coversAddresses
-  return !asked.every((one) => bound.some((wide) => covers(wide, one)))
-}
-
-const coversAddresses = (wide: string, narrow: string): boolean => {
-  const [outer, inner] = [readBlock(wide), readBlock(narrow)]
-  return (
-    outer !== undefined && inner !== undefined && inner.bits >= outer.bits && isWithin(inner.address, outer)
-  )
-}
-
-/** Whether two limits are the same; an absent one is undefined. */
-export const sameLimit = (one: LimitValue | undefined, other: LimitValue | undefined): boolean =>
-  typeof one === 'object' ? JSON.stringify(one) === JSON.stringify(other) : one === other
-
-const texts: { readonly [Form in LimitForm]: (value: ValueOf[Form]) => string } = {
-  usd: decimalFromNano,
-  count: String,
-  time: (at) => new Date(at).toISOString(),
-  list: (all) => all.join(', '),
-}
-
-/** A limit as people read it: amounts as decimals of USD, a tenant's as it is told them; times in ISO 8601. */
-export const limitText = ({ form }: Pick<LimitRow, 'form'>, value: LimitValue, terms?: Told): string => {
-  if (form !== 'usd' || typeof value !== 'bigint') return texts[form](value as never)
-  return tellsNothing(terms) ? 'an amount that is not shown' : texts.usd(told(value, terms))
-}

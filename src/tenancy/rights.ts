@@ -1,7 +1,8 @@
 /** Who may manage what: the flag `can_manage`, and what a key may give to the keys that it makes. */
 import { type Refusal, refuse } from '../core/refusal.ts'
 import type { Key } from './key.ts'
-import { isWider, limitList, limitText } from './limits.ts'
+import { isWider, limitText } from './limit-values.ts'
+import { limitList } from './limits.ts'
 import type { LimitsBody } from './limits-body.ts'
 
 /**

@@ -1,6 +1,7 @@
 /** What is recorded about a change of a key: who made it, and what it changed. */
 import type { Key } from '../../tenancy/key.ts'
-import { limitList, limitText } from '../../tenancy/limits.ts'
+import { limitText } from '../../tenancy/limit-values.ts'
+import { limitList } from '../../tenancy/limits.ts'
 import type { Actor, NewEvent } from '../people/event-port.ts'
 import type { KeyChanged } from './tenancy-port.ts'
 
