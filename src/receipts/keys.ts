@@ -5,7 +5,6 @@
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { isObject, type Json } from '../core/json-body.ts'
 import { sealed, unsealed } from '../core/sealed.ts'
-import { bytesOf } from './base64url.ts'
 
 /** A public key as it is published: `x` is its 32 bytes in base64url. */
 export type PublicKey = { readonly kid: string; readonly x: string; readonly key: KeyObject }
@@ -53,3 +52,11 @@ export const unseal = (text: string, kid: string, secret: Uint8Array): KeyObject
   const der = unsealed(text, kid, secret)
   return der === undefined ? undefined : createPrivateKey({ key: der, format: 'der', type: 'pkcs8' })
 }
+
+/** The bytes; undefined when the text is not their canonical spelling. */
+export const bytesOf = (text: string): Uint8Array | undefined => {
+  const bytes = Buffer.from(text, 'base64url')
+  return bytes.length > 0 && bytes.toString('base64url') === text ? bytes : undefined
+}
+
+export const base64url = (data: string | Uint8Array): string => Buffer.from(data).toString('base64url')

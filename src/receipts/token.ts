@@ -7,8 +7,8 @@
 import { type KeyObject, sign, verify } from 'node:crypto'
 import { isObject, type JsonObject, parseJson } from '../core/json-body.ts'
 import type { Instant } from '../core/time.ts'
-import { base64url, bytesOf } from './base64url.ts'
 import { type Claims, RECEIPT_LIFE_SECONDS } from './claims.ts'
+import { base64url, bytesOf } from './keys.ts'
 
 /** A signing key, with its encoded header. */
 export type SigningKey = { readonly kid: string; readonly key: KeyObject; readonly header: string }

@@ -5,7 +5,6 @@ import type { Call } from '../../core/call.ts'
 import type { Model, Priced } from '../../core/model.ts'
 import { least, type Nano } from '../../core/money.ts'
 import { invalid, Refusal } from '../../core/refusal.ts'
-import { whenKnown } from '../../core/soon.ts'
 import type { AccountId } from '../../ledger/types.ts'
 import { chargeFor } from '../../pricing/charge.ts'
 import { affordableOutput, ceiling as ceilingOf, smallestUseful, usedUpBelow } from '../../pricing/quote.ts'
@@ -103,6 +102,18 @@ const planPriced = (
     : { output: 0, amount }
 }
 
+/** What is held at once: the output in all, as much of it as the call starts on, and the most that this costs. */
+type Try = { readonly output: number; readonly first: number; readonly amount: Nano }
+
+const tryOf = ({ call, model }: ReserveRequest, plan: Plan, output: number): Try => {
+  const first = startsSmall(call) ? Math.min(output, firstOutput(model)) : output
+  const amount =
+    call.media !== undefined || first === plan.output
+      ? plan.amount
+      : ceilingOf(model, call.size, first, call.choices)
+  return { output, first, amount }
+}
+
 type Lowering = {
   readonly ask: ReserveRequest
   readonly plan: Plan
@@ -111,6 +122,8 @@ type Lowering = {
   readonly least: number
   readonly waits: boolean
 }
+
+type HoldTaken = Hold | HoldRefused | Refusal
 
 /**
  * Holds the most that the call can cost. If the caller gave no bound, a stream starts on a share of it and grows. What
@@ -123,82 +136,72 @@ const reserveWithin = (gateway: Gateway, ask: ReserveRequest, waits: boolean): S
   if (plan instanceof Refusal) return plan
   const mayLower = model.kind === 'chat' && call.maxOutput === undefined
   const least = mayLower ? Math.min(plan.output, leastOutput(model)) : plan.output
-  return holdOutput(gateway, { ask, plan, mayLower, least, waits }, plan.output, 1)
+  const lowering = { ask, plan, mayLower, least, waits }
+  const tried = tryOf(ask, plan, plan.output)
+  const hold = take(gateway, lowering, tried)
+  // Most calls fit at once: no promise is made for them.
+  return hold instanceof Promise || isShort(hold)
+    ? orLess(gateway, lowering, tried, hold)
+    : heldAs(hold, lowering, tried)
 }
 
-const holdOutput = (
+const take = (gateway: Gateway, { ask, least, waits }: Lowering, { first, amount }: Try): Soon<HoldTaken> =>
+  holdOf(gateway, ask, amount, waits && first <= least)
+
+const isShort = (hold: HoldTaken): hold is HoldRefused => !(hold instanceof Refusal) && 'outcome' in hold
+
+/** The first try, or the one after it with less output that fits. */
+const orLess = async (
   gateway: Gateway,
   lowering: Lowering,
-  output: number,
-  tries: number,
-): Soon<Reserved | Refusal> => {
-  const { ask, plan, least, waits } = lowering
+  most: Try,
+  taken: Soon<HoldTaken>,
+): Promise<Reserved | Refusal> => {
+  const { ask, plan, least } = lowering
   const { call, model } = ask
-  const first = startsSmall(call) ? Math.min(output, firstOutput(model)) : output
-  const amount =
-    call.media !== undefined || first === plan.output
-      ? plan.amount
-      : ceilingOf(model, call.size, first, call.choices)
-  const hold = holdOf(gateway, ask, amount, waits && first <= least)
-  return whenKnown(hold, orLower, gateway, { lowering, output, first, amount, tries })
-}
-
-type HoldTaken = Hold | HoldRefused | Refusal
-
-/** Tries to hold this much output in all, and this much of it at the start. */
-type Tried = {
-  readonly lowering: Lowering
-  readonly output: number
-  readonly first: number
-  readonly amount: Nano
-  readonly tries: number
-}
-
-/** The call as it is held, or the next try with less output. */
-const orLower = (hold: HoldTaken, gateway: Gateway, tried: Tried): Soon<Reserved | Refusal> => {
-  const { lowering, output, first, tries } = tried
-  const { ask, mayLower, least } = lowering
-  const { call, model } = ask
-  if (hold instanceof Refusal) return hold
-  if (!('outcome' in hold)) {
-    const outputBound = mayLower && output < model.maxOutputTokens ? output : undefined
-    return {
-      call,
-      hold,
-      outputBound,
-      heldOutput: first * call.choices,
-      fullOutput: output * call.choices,
-    }
+  let tried = most
+  let hold = await taken
+  let usedUp: HoldRefused | undefined
+  for (let tries = 1; isShort(hold); tries++) {
+    if (tried.first <= least) return tooShort(gateway, lowering, tried, hold)
+    if (hold.spent) usedUp = hold
+    const affordable = affordableOutput(model, call.size, call.choices, hold.available)
+    const next = tries < TRIES && affordable < tried.first ? Math.max(affordable, least) : least
+    tried = tryOf(ask, plan, next)
+    hold = await take(gateway, lowering, tried)
   }
-  if (first <= least) return tooShort(gateway, tried, hold)
-  const affordable = affordableOutput(model, call.size, call.choices, hold.available)
-  const next = tries < TRIES && affordable < first ? Math.max(affordable, least) : least
-  const lower = holdOutput(gateway, lowering, next, tries + 1)
-  return hold.spent ? whenKnown(lower, unlessOff, gateway, { tried, hold }) : lower
+  // A try that finds a cap used up turns the key off, and the next one finds it off. Its caller is told of the cap, and
+  // what the least would have cost.
+  if (usedUp !== undefined && isOff(hold)) return tooShort(gateway, lowering, tryOf(ask, plan, least), usedUp)
+  return heldAs(hold, lowering, tried)
 }
 
-const tooShort = (gateway: Gateway, { lowering, first, amount }: Tried, hold: HoldRefused): Refusal => {
-  const { ask, mayLower } = lowering
+const heldAs = (
+  hold: Hold | Refusal,
+  { ask: { call, model }, mayLower }: Lowering,
+  { output, first }: Try,
+): Reserved | Refusal =>
+  hold instanceof Refusal
+    ? hold
+    : {
+        call,
+        hold,
+        outputBound: mayLower && output < model.maxOutputTokens ? output : undefined,
+        heldOutput: first * call.choices,
+        fullOutput: output * call.choices,
+      }
+
+const tooShort = (
+  gateway: Gateway,
+  { ask, mayLower }: Lowering,
+  { first, amount }: Try,
+  hold: HoldRefused,
+): Refusal => {
   const need = { required: amount, leastOutput: mayLower ? first : undefined }
   return doesNotFit({ ...hold, key: ask.key }, need, gateway)
 }
 
-/**
- * A try that finds a cap used up turns the key off, and the next one finds it off. Its caller is told of the cap, and
- * what the least would have cost.
- */
-const unlessOff = (
-  lower: Reserved | Refusal,
-  gateway: Gateway,
-  { tried, hold }: { readonly tried: Tried; readonly hold: HoldRefused },
-): Reserved | Refusal => {
-  if (!isOff(lower)) return lower
-  const { ask, least } = tried.lowering
-  const amount = ceilingOf(ask.model, ask.call.size, least, ask.call.choices)
-  return tooShort(gateway, { ...tried, first: least, amount }, hold)
-}
-
-const isOff = (found: Reserved | Refusal): boolean =>
+const isOff = (found: Reserved | Hold | Refusal): boolean =>
   found instanceof Refusal && found.code === 'key_disabled'
 
 /** Refusals that a tighter bound may avoid. */

@@ -3,7 +3,6 @@
  * request took is noted in its trace and given back when its answer has ended.
  */
 import { newOverload, type Overload } from '../../admission/overload.ts'
-import { newShares, type Shares } from '../../admission/shares.ts'
 import { type JsonBody, readJsonBody } from '../../core/json-body.ts'
 import { must, type Refusal, refuse, retryIn, unavailable } from '../../core/refusal.ts'
 import { scanJson } from '../../core/scan-json.ts'
@@ -214,3 +213,40 @@ const shareUsed = (what: string): Refusal =>
     `Your key has reached its limit of ${what}; try again when some have ended.`,
     retryIn(1),
   )
+
+type ShareTaken =
+  | 'taken'
+  /** Nobody can have that much now. */
+  | 'none left'
+  /** This owner already has as much as one may have. */
+  | 'own share used'
+
+type Shares = {
+  take(owner: string, amount: number): ShareTaken
+  giveBack(owner: string, amount: number): void
+  readonly used: () => number
+}
+
+/** `percent`: how much of `most` one owner may have. */
+export const newShares = (most: number, percent: number): Shares => {
+  const ownMost = Math.max(1, Math.floor((most * percent) / 100))
+  const owners = new Map<string, number>()
+  let used = 0
+  return {
+    take: (owner, amount) => {
+      if (used + amount > most) return 'none left'
+      const own = (owners.get(owner) ?? 0) + amount
+      if (own > ownMost) return 'own share used'
+      used += amount
+      owners.set(owner, own)
+      return 'taken'
+    },
+    giveBack: (owner, amount) => {
+      used -= amount
+      const own = (owners.get(owner) ?? 0) - amount
+      if (own > 0) owners.set(owner, own)
+      else owners.delete(owner)
+    },
+    used: () => used,
+  }
+}

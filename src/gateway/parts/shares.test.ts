@@ -1,7 +1,7 @@
 /** Shares, compared with a plain list of who holds what. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { newShares } from './shares.ts'
+import { newShares } from './capacity.ts'
 
 test('whatever is taken and given back: never more than all, never more than a share, and all comes back', () => {
   const step = fc.record({
