@@ -177,10 +177,7 @@ const failoverOf = (
 }
 
 /** The vendor with those of its products that the operator prices. Throws BadSetting if a unit's price is missing. */
-const withOwnPrices = (
-  setup: VendorSetup,
-  overrides: Readonly<Record<string, Override>>,
-): VendorSetup => {
+const withOwnPrices = (setup: VendorSetup, overrides: Readonly<Record<string, Override>>): VendorSetup => {
   const { vendor } = setup
   const { media } = vendor
   const priced = (media === undefined ? [] : unpricedOf(media)).flatMap((record) => {
