@@ -55,8 +55,8 @@ type BookParts = ReturnType<typeof partsOf>
 const partsOf = (given: GivenParts) => {
   const { store, clock, instance, random, log, nudge, outbox, local, meters, keptMost } = given
   const { acts = new Lately<Act>() } = given
-  const keys = createKnownKeys(store.keys, clock)
   const rules = createKnownRules(store.wallets)
+  const keys = createKnownKeys(store.keys, clock, rules)
   const queue = new OperationQueue()
   const writer: Writer = new Writer({
     store: store.ledger,

@@ -761,8 +761,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a share is not missed by others',
     file: 'src/store/calls/rate-store.ts',
-    from: 'if (taken < count && kept > 0 &&',
-    to: 'if (taken < 0 && kept > 0 &&',
+    from: 'got.taken < count && got.kept > 0',
+    to: 'got.taken < 0 && got.kept > 0',
     test: 'src/book/rates.test.ts',
   },
 ]

@@ -3,7 +3,7 @@ import type { Instant } from '../../core/time.ts'
 import type { KeyId } from '../../tenancy/key.ts'
 import { type RateName, rateWindows } from '../../tenancy/rates.ts'
 import { batched } from '../engine/batched.ts'
-import type { Engine, Run } from '../engine/engine.ts'
+import { type Engine, type Row, type Statement, statement } from '../engine/engine.ts'
 import type { Expired } from '../engine/expire.ts'
 import { countOf, onlyRow } from '../engine/row.ts'
 import type { RateAsk, RateStore, RateTaken } from './rate-port.ts'
@@ -40,7 +40,6 @@ const takeText = (now: string, rate: RateName): string => {
 const NAME_SHARE = `insert into rate_share (name, counter, instance, share)
   select $2, w.key_id, $3, w.given from rate_window w where w.key_id = $1 and w.given > 0`
 
-/** Asks the processes that have shares of a counter to end them, because another has found too little. */
 const RECALL = 'update rate_share set recall = 1 where counter = $1 and instance <> $2 and recall = 0'
 
 /** Counters of windows that are over wherever the clocks stand, even the longest, and of which no process has a share. */
@@ -51,36 +50,25 @@ export const expiredWindows = (now: string): Expired => ({
 })
 
 type Take = { readonly keyId: KeyId; readonly asks: readonly RateAsk[] }
-/** One counter of a take: `at` is the place of the take in its batch. */
-type Counted = { readonly at: number; readonly counter: string; readonly ask: RateAsk }
+/** One counter of a take: `at` is the place of the take in its batch, `place` its own in the take. */
+type Counted = {
+  readonly at: number
+  readonly place: number
+  readonly counter: string
+  readonly ask: RateAsk
+}
 type Unused = { readonly counter: string; readonly windowStart: Instant; readonly count: number }
 /** What goes back: requests or tokens of a window, and the share that they were of if it ends. */
 type Return = { readonly counter: string; readonly unused?: Unused | undefined; readonly share?: string }
 
-const takeOne = async (
-  run: Run,
-  text: string,
-  { counter, ask: { count, limit, share } }: Counted,
-): Promise<RateTaken> => {
-  const [rows] = await Promise.all([
-    run(text, [counter, count, limit, share?.size ?? 0]),
-    ...(share !== undefined && share.size > 0
-      ? [run(NAME_SHARE, [counter, share.name, share.instance])]
-      : []),
-  ])
-  const row = onlyRow(rows)
-  const taken = countOf(row, 'taken')
-  const kept = countOf(row, 'kept')
-  if (taken < count && kept > 0 && share !== undefined) await run(RECALL, [counter, share.instance])
-  return {
-    taken,
-    kept,
-    share: countOf(row, 'given'),
-    used: countOf(row, 'used'),
-    windowStart: countOf(row, 'window_start'),
-    now: countOf(row, 'now'),
-  }
-}
+const takenOf = (row: Row): RateTaken => ({
+  taken: countOf(row, 'taken'),
+  kept: countOf(row, 'kept'),
+  share: countOf(row, 'given'),
+  used: countOf(row, 'used'),
+  windowStart: countOf(row, 'window_start'),
+  now: countOf(row, 'now'),
+})
 
 const takingOn = (engine: Engine, lane: 'control' | 'relaxed') => {
   const { now } = engine.dialect
@@ -90,23 +78,50 @@ const takingOn = (engine: Engine, lane: 'control' | 'relaxed') => {
     rpd: takeText(now, 'rpd'),
     tpm: takeText(now, 'tpm'),
   }
+  /** All processes lock counters in one order. */
+  const countedOf = (takes: readonly Take[]): readonly Counted[] =>
+    takes
+      .flatMap(({ keyId, asks }, at) =>
+        asks.map((ask, place): Counted => ({ at, place, ask, counter: counterOf(keyId, ask.rate) })),
+      )
+      .sort((a, b) => (a.counter < b.counter ? -1 : 1))
+  const statementsOf = ({ counter, ask: { rate, count, limit, share } }: Counted): readonly Statement[] => [
+    statement(text[rate], counter, count, limit, share?.size ?? 0),
+    ...(share !== undefined && share.size > 0
+      ? [statement(NAME_SHARE, counter, share.name, share.instance)]
+      : []),
+  ]
   return batched<Take, readonly RateTaken[]>(engine, {
     lane,
-    work: async (run, takes) => {
-      const counted = takes.flatMap(({ keyId, asks }, at) =>
-        asks.map((ask): Counted => ({ at, ask, counter: counterOf(keyId, ask.rate) })),
-      )
-      const taken = new Map<Counted, RateTaken>()
-      // All processes lock counters in one order.
-      const inOrder = counted.toSorted((a, b) => (a.counter < b.counter ? -1 : 1))
-      await Promise.all(
-        inOrder.map(async (one) => taken.set(one, await takeOne(run, text[one.ask.rate], one))),
-      )
-      return takes.map((_, at) => counted.flatMap((one) => (one.at === at ? (taken.get(one) ?? []) : [])))
+    statements: (takes) => countedOf(takes).flatMap(statementsOf),
+    read: (rows, takes) => {
+      const answers = takes.map((): RateTaken[] => [])
+      let next = 0
+      for (const counted of countedOf(takes)) {
+        const answer = answers[counted.at]
+        if (answer !== undefined) answer[counted.place] = takenOf(onlyRow(rows[next] ?? []))
+        next += statementsOf(counted).length
+      }
+      return answers
     },
     group: () => '',
     name: ({ keyId }) => keyId,
   })
+}
+
+/** Asks the processes that have shares of a counter to end them, because another has found too little. */
+const recallFor = async (
+  engine: Engine,
+  { keyId, asks }: Take,
+  taken: readonly RateTaken[],
+): Promise<void> => {
+  const recalls = asks.flatMap(({ rate, count, share }, at) => {
+    const got = taken[at]
+    return got !== undefined && share !== undefined && got.taken < count && got.kept > 0
+      ? [statement(RECALL, counterOf(keyId, rate), share.instance)]
+      : []
+  })
+  if (recalls.length > 0) await engine.batch('relaxed', recalls)
 }
 
 const GIVE_BACK = `update rate_window set used = case when used < cast($3 as bigint) then 0 else used - cast($3 as bigint) end
@@ -136,10 +151,12 @@ export const rateStore = (engine: Engine): RateStore => {
   const takeShares = takingOn(engine, 'control')
   const giveBack = returningOn(engine)
   return {
-    takeRates: (keyId, asks) =>
-      asks.some(({ share }) => share !== undefined && share.size > 0)
-        ? takeShares({ keyId, asks })
-        : take({ keyId, asks }),
+    takeRates: async (keyId, asks) => {
+      const shares = asks.some(({ share }) => share !== undefined && share.size > 0)
+      const taken = await (shares ? takeShares : take)({ keyId, asks })
+      await recallFor(engine, { keyId, asks }, taken)
+      return taken
+    },
     returnRate: async (keyId, { rate, windowStart, count, share }) => {
       const counter = counterOf(keyId, rate)
       const unused = count > 0 ? { counter, windowStart, count } : undefined
