@@ -11,5 +11,4 @@ export const newBodyHasher = (): BodyHasher => {
   }
 }
 
-export const bodyHash = (body: Uint8Array): string =>
-  `sha256:${new Bun.CryptoHasher('sha256').update(body).digest('hex')}`
+export const bodyHash = (body: Uint8Array): string => `sha256:${Bun.SHA256.hash(body, 'hex')}`
