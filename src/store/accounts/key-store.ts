@@ -133,6 +133,18 @@ const callerText = (hashes: string): string =>
      join api_key k on k.id = n.owner_id left join wallet_rules r on r.wallet_id = k.wallet_id
    where h.hash in (${hashes}) order by n.depth`
 
+const callerOn = async (engine: Engine, hashes: readonly string[]): ReturnType<KeyStore['callerByHash']> => {
+  const places = hashes.map((_hash, at) => `$${at + 1}`).join()
+  const [own, ...above] = await once(engine, 'control', statement(callerText(places), ...hashes))
+  if (own === undefined) return undefined
+  const key = keyOf(own)
+  const rules =
+    own.rules === null
+      ? { walletId: key.walletId, rules: {}, version: 0 }
+      : knownRulesOf({ ...own, version: own.rules_version })
+  return { key, above: above.map(keyOf), rules }
+}
+
 export const keyStore = (engine: Engine): KeyStore => {
   const { dialect } = engine
   const find = async (column: 'id' | 'hash', ...values: readonly string[]): Promise<Key | undefined> => {
@@ -168,19 +180,7 @@ export const keyStore = (engine: Engine): KeyStore => {
     createChild: (child, by) => findingOther(() => createChildOn(engine, child, by)),
     key: (id) => find('id', id),
     keyByHash: (...hashes) => find('hash', ...hashes),
-    callerByHash: async (...hashes) => {
-      const places = hashes.map((_hash, at) => `$${at + 1}`).join()
-      const rows = await once(engine, 'control', statement(callerText(places), ...hashes))
-      const [own, ...above] = rows
-      if (own === undefined) return undefined
-      const rules = own.rules === null ? undefined : knownRulesOf({ ...own, version: own.rules_version })
-      const key = keyOf(own)
-      return {
-        key,
-        above: above.map(keyOf),
-        rules: rules ?? { walletId: key.walletId, rules: {}, version: 0 },
-      }
-    },
+    callerByHash: (...hashes) => callerOn(engine, hashes),
     ...rehashing(engine),
     list: async (query = {}) => (await once(engine, 'control', listed(query))).map(keyOf),
     countBelow: async (id) => {
