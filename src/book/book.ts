@@ -4,11 +4,12 @@
  * `lease-pool.ts`; `writer.ts` makes it durable; `heartbeat.ts` and `news.ts` bring what others changed; `upkeep.ts` is
  * the process's life and `drain.ts` its end.
  */
+
+import { Lately } from '../core/lately.ts'
 import type { Log } from '../core/log.ts'
 import type { Clock } from '../core/time.ts'
 import type { InstanceId } from '../ledger/types.ts'
 import type { Meters } from '../metrics/meters.ts'
-import type { Beat } from '../store/calls/instance-port.ts'
 import type { Store } from '../store/port.ts'
 import type { Key } from '../tenancy/key.ts'
 import { AdmissionGate } from './admission-gate.ts'
@@ -17,7 +18,6 @@ import type { Book, BookHealth } from './contract.ts'
 import { drain } from './drain.ts'
 import { createHeartbeat, type Heartbeat, type Nudge } from './heartbeat.ts'
 import { createKeyChanges } from './key-changes.ts'
-import { Lately } from './lately.ts'
 import { LeasePool } from './lease-pool.ts'
 import { createNews } from './news.ts'
 import { OpenHolds } from './open-holds.ts'
@@ -55,8 +55,8 @@ type BookParts = ReturnType<typeof partsOf>
 const partsOf = (given: GivenParts) => {
   const { store, clock, instance, random, log, nudge, outbox, local, meters, keptMost } = given
   const { acts = new Lately<Act>() } = given
-  const keys = createKnownKeys(store.keys, clock)
   const rules = createKnownRules(store.wallets)
+  const keys = createKnownKeys(store.keys, clock, rules)
   const queue = new OperationQueue()
   const writer: Writer = new Writer({
     store: store.ledger,
@@ -78,7 +78,7 @@ const partsOf = (given: GivenParts) => {
     log,
     nudge,
     meters,
-    onBeat: (beat, unbroken) => onBeat(beat, unbroken),
+    onBeat: (beat, how) => onBeat(beat, how),
   })
   const touch = newTouch(heartbeat.fresh)
   const gate = new AdmissionGate({ clock, keys, heartbeat, queue })
@@ -95,12 +95,12 @@ const partsOf = (given: GivenParts) => {
     keptMost,
   })
   const holds = new OpenHolds({ gate, heartbeat, keys, leases, touch, writer, log })
-  const rates = createRates({ store: store.rates, clock, liveInstances: heartbeat.liveInstances })
+  const rates = createRates({ store: store.rates, clock, instance, heartbeat, draining })
   const learn = createNews({ keys, rules, leases, clock, heard })
-  const onBeat = (beat: Beat, unbroken: boolean): void => {
+  const onBeat: Parameters<typeof createHeartbeat>[0]['onBeat'] = (beat, { unbroken, forgotMs }): void => {
     void learn({ keys: beat.changed, rules: beat.rules, subWallets: beat.subWallets })
     leases.beaten({ ...beat, unbroken })
-    rates.returnIdle()
+    rates.beaten({ ...beat, doubtFromMs: unbroken ? forgotMs : Number.NEGATIVE_INFINITY })
   }
   return { ...given, nudge, keys, rules, heartbeat, touch, writer, gate, leases, holds, rates, learn }
 }

@@ -44,7 +44,11 @@ const UNKEYS_MAX = 10_000
 const UNKNOWN_MS = 5_000
 const KEYS_MAX = 200_000
 
-export const createKnownKeys = (store: Pick<KeyStore, 'key' | 'keyByHash'>, clock: Clock): KnownKeys => {
+export const createKnownKeys = (
+  store: Pick<KeyStore, 'key' | 'callerByHash'>,
+  clock: Clock,
+  rules: Pick<RulesKnown, 'learn'>,
+): KnownKeys => {
   const keys = new Map<KeyId, Key>()
   const idByHash = new Map<string, KeyId>()
   const unknownUntil = new Map<string, number>()
@@ -65,15 +69,17 @@ export const createKnownKeys = (store: Pick<KeyStore, 'key' | 'keyByHash'>, cloc
   }
 
   const load = async (hash: string, others: readonly string[]): Promise<Key | undefined> => {
-    const key = await store.keyByHash(hash, ...others)
-    if (key === undefined) {
+    const caller = await store.callerByHash(hash, ...others)
+    if (caller === undefined) {
       if (unknownUntil.size >= UNKEYS_MAX) unknownUntil.clear()
       unknownUntil.set(hash, clock.monotonicMs() + UNKNOWN_MS)
       return undefined
     }
     if (idByHash.size >= KEYS_MAX) idByHash.clear()
+    const { key, above } = caller
     idByHash.set(hash, key.id)
-    learn(key)
+    for (const one of [key, ...above]) learn(one)
+    rules.learn(caller.rules)
     return current(key.id)
   }
 

@@ -7,6 +7,7 @@ import type { DrainWith } from './contract.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import type { LeasePool } from './lease-pool.ts'
 import type { OpenHolds } from './open-holds.ts'
+import type { Rates } from './rates.ts'
 import type { Writer } from './writer.ts'
 
 /** The part of the drain time that is reserved for settling calls that were cut, and for leaving the ledger. */
@@ -20,6 +21,7 @@ type DrainParts = {
   readonly heartbeat: Pick<Heartbeat, 'stop'>
   readonly holds: OpenHolds
   readonly leases: LeasePool
+  readonly rates: Pick<Rates, 'end'>
   readonly writer: Writer
 }
 
@@ -41,8 +43,8 @@ export const drain = async (
   await Promise.race([leave(parts), clock.sleep(leaveMs / 2)])
 }
 
-const leave = async ({ store, instance, heartbeat, leases }: DrainParts): Promise<void> => {
+const leave = async ({ store, instance, heartbeat, leases, rates }: DrainParts): Promise<void> => {
   await heartbeat.stop()
-  await leases.giveBackAll()
+  await Promise.all([leases.giveBackAll(), rates.end()])
   await store.instances.leave(instance).catch(() => undefined)
 }

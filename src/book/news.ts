@@ -2,12 +2,13 @@
  * News of limits: changes by another process or by this one. Room leased under an old limit must not admit what the new
  * one no longer allows, so the paths concerned give back their unused room.
  */
+
+import type { Lately } from '../core/lately.ts'
 import type { Clock } from '../core/time.ts'
 import type { SubWalletNews } from '../store/accounts/sub-wallet-port.ts'
 import type { Key, KeyId } from '../tenancy/key.ts'
 import type { KnownRules } from '../tenancy/wallet-rules.ts'
 import type { KnownKeys, RulesKnown } from './callers.ts'
-import type { Lately } from './lately.ts'
 import type { LeasePool } from './lease-pool.ts'
 
 type News = {

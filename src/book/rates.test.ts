@@ -17,6 +17,9 @@ beforeAll(async () => {
 })
 afterAll(() => store.close())
 
+/** A heartbeat that brings nothing; shares are not known to all, so none is given. */
+const quiet = { recalledShares: [], allShare: false, doubtFromMs: Number.POSITIVE_INFINITY }
+
 const newKey = async (): Promise<string> => {
   const id = crypto.randomUUID()
   await store.keys.createKey(
@@ -40,6 +43,7 @@ const newKey = async (): Promise<string> => {
  */
 const scene = async (instances: number, slow = false) => {
   time = 0
+  const names = Array.from({ length: instances }, () => crypto.randomUUID())
   let live = instances
   const never = () => new Promise<void>(() => undefined)
   const clock = {
@@ -54,10 +58,24 @@ const scene = async (instances: number, slow = false) => {
     await returnRate(...back)
   }
   const ported = { takeRates, returnRate: slow ? late : returnRate }
-  const rates = Array.from({ length: instances }, () =>
-    createRates({ store: ported, clock, liveInstances: () => live }),
+  // As a heartbeat tells it: not within a second of a window's ends.
+  const windowAt = (lengthMs: number, nowMs: number) => {
+    const startsAt = Math.floor((START + nowMs - 1_000) / lengthMs) * lengthMs
+    const lastsMs = startsAt + lengthMs - (START + nowMs + 1_000)
+    return lastsMs > 0 ? { startsAt, lastsMs } : undefined
+  }
+  const heartbeat = { liveInstances: () => live, windowAt, agrees: () => true }
+  const rates = names.map((instance) =>
+    createRates({ store: ported, clock, heartbeat, instance, draining: () => false }),
   )
   return {
+    /** A heartbeat of each process, with what the store recalls. */
+    beat: async () => {
+      for (const [at, instance] of names.entries()) {
+        const { recalledShares } = await store.instances.beat(instance, undefined)
+        rates[at]?.beaten({ recalledShares, allShare: true, doubtFromMs: Number.POSITIVE_INFINITY })
+      }
+    },
     rates,
     key: await newKey(),
     /** So many processes serve from now on. */
@@ -98,8 +116,8 @@ test('a large limit is taken in chunks, never above it, and chunks that lie unus
   expect(admitted).toBeLessThan(1_000)
   expect(admitted).toBeGreaterThan(800)
   // The first heartbeat sees that the chunk was used, the second returns it.
-  idle.returnIdle()
-  idle.returnIdle()
+  idle.beaten(quiet)
+  idle.beaten(quiet)
   pass(300)
   for (let tries = 0; tries < 1_500; tries++)
     if ((await busy.take(key, { rpm: 1_000 }, undefined)).admitted) admitted++
@@ -183,7 +201,7 @@ test('no window of any length exceeds its limit, on three processes, with tokens
             const one = admitted.at(at - verdicts.filter(({ tokens }) => tokens !== undefined).length)
             if (one !== undefined) one.tokens = used
           }
-          if (beat) for (const one of rates) one.returnIdle()
+          if (beat) for (const one of rates) one.beaten(quiet)
           pass(wait)
           time += wait
         }
@@ -222,7 +240,7 @@ test('tokens that were reserved and not used are for the next call, also on anot
   expect(await take(1, 300)).toMatchObject({ admitted: false, rate: 'tpm' })
   expect((await take(1, 100, 5_000)).tokens?.reserved).toBe(200)
   first.tokens?.correct(100)
-  for (const one of [...rates, ...rates]) one.returnIdle()
+  for (const one of [...rates, ...rates]) one.beaten(quiet)
   pass(300)
   expect((await take(1, 700)).tokens?.reserved).toBe(700)
   pass(300)
@@ -257,7 +275,7 @@ test('one process alone refuses a call only where its tokens do not fit, whateve
             used += tokens
             open.push({ tokens, correct: it.tokens.correct, share })
           } else refused++
-          for (let beat = 0; beat < beats; beat++) rates[0]!.returnIdle()
+          for (let beat = 0; beat < beats; beat++) rates[0]!.beaten(quiet)
           for (const one of open.splice(0, Math.max(0, open.length - stay))) {
             const spent = Math.floor(one.tokens * one.share)
             used -= one.tokens - spent
@@ -277,15 +295,129 @@ test('a process that serves alone keeps what it took for a rate, until another s
   const limits = { rpm: 1_000 }
   serve(1)
   await one?.take(key, limits, undefined)
-  for (let beats = 0; beats < 3; beats++) one?.returnIdle()
+  for (let beats = 0; beats < 3; beats++) one?.beaten(quiet)
   pass(1_000)
   // It is known at once.
   expect(await one?.take(key, limits, undefined)).toMatchObject({ admitted: true, remaining: 998 })
   expect(one?.take(key, limits, undefined)).not.toBeInstanceOf(Promise)
   serve(2)
-  for (let beats = 0; beats < 2; beats++) one?.returnIdle()
+  for (let beats = 0; beats < 2; beats++) one?.beaten(quiet)
   let admitted = 0
   for (let calls = 0; calls < 1_000; calls++)
     if ((await other?.take(key, limits, undefined))?.admitted === true) admitted++
   expect(admitted).toBe(997)
+})
+
+const shared = fc.record({
+  rpm: fc.integer({ min: 1, max: 40 }),
+  rph: fc.option(fc.integer({ min: 1, max: 300 }), { nil: undefined }),
+})
+
+test('a process alone admits all that fits a window, and asks the store for few of the keys that call now and then', async () => {
+  let [known, asked] = [0, 0]
+  await fc.assert(
+    fc.asyncProperty(
+      shared,
+      fc.array(fc.record({ calls: fc.nat(50), wait: fc.nat(90_000) }), { minLength: 1, maxLength: 20 }),
+      async ({ rpm, rph }, steps) => {
+        const { rates, pass, beat, key } = await scene(1)
+        const admitted: Admitted[] = []
+        const left = () =>
+          Math.min(
+            ...(
+              [
+                ['rpm', rpm],
+                ['rph', rph ?? Number.POSITIVE_INFINITY],
+              ] as const
+            ).map(
+              ([rate, limit]) =>
+                limit -
+                admitted.filter(({ at }) => at >= START + time - ((START + time) % lengths[rate])).length,
+            ),
+          )
+        await beat()
+        for (const { calls, wait } of steps) {
+          for (let call = 0; call < calls; call++) {
+            const fits = left() > 0
+            const taken = rates[0]!.take(key, { rpm, ...(rph === undefined ? {} : { rph }) }, undefined)
+            const verdict = await taken
+            if (verdict.admitted) {
+              if (taken instanceof Promise) asked++
+              else known++
+            }
+            expect(verdict.admitted).toBe(fits)
+            if (verdict.admitted) admitted.push({ at: START + time, tokens: 0 })
+          }
+          pass(wait)
+          await beat()
+        }
+      },
+    ),
+    { numRuns: 100 },
+  )
+  expect(known).toBeGreaterThan(asked / 5)
+})
+
+test('a key that calls now and then is counted without asking, in each new window', async () => {
+  const { rates, pass, beat, key } = await scene(2)
+  await beat()
+  const take = (who: number) => rates[who]!.take(key, { rpm: 60 }, undefined)
+  for (const who of [0, 1]) expect((await take(who)).admitted).toBe(true)
+  for (let minutes = 0; minutes < 30; minutes++) {
+    pass(61_000)
+    await beat()
+    if (time % 60_000 < 1_000) continue
+    for (const who of [0, 1]) expect(take(who)).toMatchObject({ admitted: true, limit: 60 })
+  }
+  // The other process's share comes back when it is missed.
+  let admitted = 0
+  pass(61_000)
+  for (let calls = 0; calls < 60; calls++) if ((await take(0)).admitted) admitted++
+  expect(admitted).toBe(57)
+  await beat()
+  pass(300)
+  for (let calls = 0; calls < 60; calls++) if ((await take(0)).admitted) admitted++
+  expect(admitted).toBe(60)
+})
+
+test('with shares no window exceeds its limit on three processes', async () => {
+  const step = fc.record({
+    who: fc.nat(2),
+    calls: fc.integer({ min: 1, max: 12 }),
+    wait: fc.constantFrom(0, 50, 400, 9_000, 61_000, 180_000),
+    beat: fc.boolean(),
+  })
+  await fc.assert(
+    fc.asyncProperty(shared, fc.array(step, { minLength: 5, maxLength: 60 }), async ({ rpm, rph }, steps) => {
+      const { rates, pass, beat, key } = await scene(3)
+      await beat()
+      const limits = { rpm, ...(rph === undefined ? {} : { rph }) }
+      const admitted: Admitted[] = []
+      for (const { who, calls, wait, beat: beats } of steps) {
+        for (let call = 0; call < calls; call++)
+          if ((await rates[who]!.take(key, limits, undefined)).admitted)
+            admitted.push({ at: START + time, tokens: 0 })
+        for (const rate of ['rpm', 'rph'] as const)
+          expect(fullest(admitted, rate)).toBeLessThanOrEqual(limits[rate] ?? Number.POSITIVE_INFINITY)
+        if (beats) await beat()
+        pass(wait)
+      }
+    }),
+    { numRuns: 100 },
+  )
+})
+
+test('a share is used once in a window, also at its end', async () => {
+  const { rates, pass, beat, key } = await scene(1)
+  await beat()
+  let admitted = 0
+  const ask = async (calls: number) => {
+    for (let call = 0; call < calls; call++)
+      if ((await rates[0]!.take(key, { rph: 40 }, undefined)).admitted) admitted++
+  }
+  await ask(35)
+  pass(3_600_000 - 20_000)
+  await beat()
+  await ask(20)
+  expect(admitted).toBe(40)
 })

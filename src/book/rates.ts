@@ -2,94 +2,29 @@
  * Rates of keys, exact over all processes. What a request needs is first taken from the store's windows, and then spent
  * from all windows of the key at once, or from none. Keys with a large limit take chunks and return what they did not
  * use; a rejected request takes nothing. A process that serves alone keeps its chunks until their windows end.
+ *
+ * With its first request of a key a process also gets a share, a part of each window that it uses without asking. The store
+ * begins every window as if all shares were used, so a share is only spent where it is certain which window runs.
  */
+import {
+  type Counter,
+  countersFor,
+  countToTake,
+  DRIFT,
+  enter,
+  newCounter,
+  shareOf,
+} from '../admission/rate-counter.ts'
 import type { Clock } from '../core/time.ts'
-import type { RateStore } from '../store/calls/rate-port.ts'
+import type { InstanceId } from '../ledger/types.ts'
+import type { RateAsk, RateStore } from '../store/calls/rate-port.ts'
 import type { KeyId } from '../tenancy/key.ts'
-import { type RateLimits, type RateName, rateNames, rateWindows } from '../tenancy/rates.ts'
+import type { RateLimits } from '../tenancy/rates.ts'
 import type { RateVerdict, TokenRequest } from './contract.ts'
-
-/** One rate of one key in this process: what it took from the store's window and has not spent yet. */
-type Counter = {
-  readonly rate: RateName
-  readonly limit: number
-  readonly lengthMs: number
-  /** The limit is so small that the store is asked for each request: the count is exact to the last one. */
-  readonly single: boolean
-  startsAt: number
-  endsAt: number
-  /** The end in monotonic time, early by a margin: what was taken must not be spent in the next window. */
-  endsMs: number
-  /** Taken and not spent. */
-  free: number
-  /** Taken by all processes, as last reported by the store. */
-  used: number
-  /** The store had no more left; it is asked again from this time on. */
-  emptyUntilMs: number
-}
-
-/**
- * Up to this rate per minute, every request takes one from the store. Above it we take chunks, and return what is
- * unused.
- */
-const SINGLE_MAX = 600
-const MINUTE_MS = 60_000
-const CHUNK_SHARE = 8
-/** How soon an empty window is asked again, if others may give some back. */
-const REASK_MS = 250
-const REASK_LEAST_MS = 50
-const DRIFT = 0.01
-
-const newCounter = (rate: RateName, limit: number): Counter => ({
-  rate,
-  limit,
-  lengthMs: rateWindows[rate].lengthMs,
-  single: (limit * MINUTE_MS) / rateWindows[rate].lengthMs <= SINGLE_MAX,
-  startsAt: Number.NEGATIVE_INFINITY,
-  endsAt: 0,
-  endsMs: Number.NEGATIVE_INFINITY,
-  free: 0,
-  used: 0,
-  emptyUntilMs: Number.NEGATIVE_INFINITY,
-})
+import type { Heartbeat } from './heartbeat.ts'
+import { Shares } from './rate-shares.ts'
 
 const freeOf = (counter: Counter, nowMs: number): number => (nowMs < counter.endsMs ? counter.free : 0)
-
-/**
- * How much to take from the store, beyond what is free, when `need` is needed. A chunk is a share of what a minute may
- * bring: a process that is killed loses at most that, however long the window is.
- */
-const countToTake = (counter: Counter, need: number, instances: number, nowMs: number): number => {
-  const left = nowMs < counter.endsMs ? counter.limit - counter.used : counter.limit
-  const chunk = counter.single
-    ? 0
-    : Math.floor((left * MINUTE_MS) / counter.lengthMs / (CHUNK_SHARE * instances))
-  return Math.max(need - freeOf(counter, nowMs), chunk)
-}
-
-type Got = {
-  readonly taken: number
-  readonly used: number
-  readonly windowStart: number
-  readonly now: number
-}
-
-/** Records what the store gave of a request; `shared` when other calls or processes may give back what they took. */
-const enter = (
-  counter: Counter,
-  got: Got,
-  { requested, askedMs, shared }: { requested: number; askedMs: number; shared: boolean },
-): void => {
-  const sameWindow = counter.startsAt === got.windowStart && askedMs < counter.endsMs
-  counter.free = got.taken + (sameWindow ? counter.free : 0)
-  counter.startsAt = got.windowStart
-  counter.endsAt = got.windowStart + counter.lengthMs
-  counter.endsMs = askedMs + Math.max(0, counter.endsAt - got.now) * (1 - DRIFT)
-  counter.used = got.used
-  if (got.taken >= requested) return
-  const untilMs = counter.single && !shared ? counter.endsMs : Math.min(counter.endsMs, askedMs + REASK_MS)
-  counter.emptyUntilMs = Math.max(untilMs, askedMs + REASK_LEAST_MS)
-}
 
 /** What is left of the window for everyone, as far as this process knows. */
 const remainingOf = ({ limit, used, free }: Counter): number => Math.max(0, limit - used + free)
@@ -97,18 +32,42 @@ const remainingOf = ({ limit, used, free }: Counter): number => Math.max(0, limi
 /** Milliseconds until the window ends, at the latest. */
 const leftMsOf = ({ endsMs }: Counter, nowMs: number): number => Math.max(0, endsMs - nowMs) / (1 - DRIFT)
 
+/** Whether the store must be asked first. For tokens the least suffices once the store has no more. */
+const lacks = (counter: Counter, { least, most }: TokenRequest, nowMs: number): boolean => {
+  if (counter.rate !== 'tpm') return nowMs >= counter.endsMs || counter.free <= 0
+  if (most === 0) return false
+  return freeOf(counter, nowMs) < (nowMs < counter.emptyUntilMs ? least : most)
+}
+
+/** The window of requests with the fewest left; of equal ones, the longest. */
+const tightest = (counters: readonly Counter[]): Counter => {
+  let tight: Counter | undefined
+  for (const one of counters)
+    if (tight === undefined || (one.rate !== 'tpm' && remainingOf(one) <= remainingOf(tight))) tight = one
+  if (tight === undefined) throw new Error('a key without any rate is not counted')
+  return tight
+}
+
 type RatesParts = {
   readonly store: RateStore
   readonly clock: Clock
-  readonly liveInstances: () => number
+  readonly instance: InstanceId
+  readonly heartbeat: Pick<Heartbeat, 'liveInstances' | 'windowAt' | 'agrees'>
+  readonly draining: () => boolean
 }
 
+type KeyParts = RatesParts & { readonly shares: Shares<KeyRates> }
+
 const FORGET_MS = 60_000
+/** A share that was not used for this long ends. */
+const SHARE_KEPT_MS = 60 * 60_000
+/** How often keys that do not call now are looked at. */
+const LOOK_MS = 10_000
 
 /** The rates of one key in this process: requests spend what was taken from the store's windows, or wait for more. */
 class KeyRates {
   readonly #keyId: KeyId
-  readonly #parts: RatesParts
+  readonly #parts: KeyParts
   readonly #waiting = new Set<TokenRequest>()
   #limits: RateLimits | undefined
   #planRpm: number | undefined
@@ -117,8 +76,10 @@ class KeyRates {
   #returning: Promise<unknown> | undefined
   #spentSinceBeat = false
   #forgotten = false
+  /** How often its shares were doubted. */
+  #doubts = 0
 
-  constructor(keyId: KeyId, parts: RatesParts) {
+  constructor(keyId: KeyId, parts: KeyParts) {
     this.#keyId = keyId
     this.#parts = parts
   }
@@ -137,7 +98,7 @@ class KeyRates {
     if (this.#limits === limits && this.#planRpm === planRpm) return
     const before = this.#counters
     this.#counters = countersFor(limits, planRpm, before)
-    for (const counter of before) if (!this.#counters.includes(counter)) this.#giveBack(counter)
+    for (const counter of before) if (!this.#counters.includes(counter)) this.#end(counter)
     this.#limits = limits
     this.#planRpm = planRpm
   }
@@ -147,19 +108,53 @@ class KeyRates {
     return this.#spend(tokens, this.#parts.clock.monotonicMs()) ?? this.#takeFromStore(tokens)
   }
 
-  /** Returns chunks that were not used since the last beat, unless nobody else could use them. */
-  returnIdle(nowMs: number): void {
+  /**
+   * Returns chunks that were not used since the last beat, unless nobody else could use them. Returns whether to look again
+   * at the next beat.
+   */
+  returnIdle(nowMs: number): boolean {
     const spent = this.#spentSinceBeat
     this.#spentSinceBeat = false
-    if (this.#taking !== undefined || this.#waiting.size > 0) return
-    this.#forgotten = this.#counters.every(({ endsMs }) => nowMs >= endsMs + FORGET_MS)
-    if (spent || this.#parts.liveInstances() <= 1) return
-    for (const counter of this.#counters) this.#giveBack(counter)
+    if (this.#taking !== undefined || this.#waiting.size > 0) return true
+    const instances = this.#parts.heartbeat.liveInstances()
+    this.#forgotten = this.#counters.every(
+      ({ endsMs, share }) => nowMs >= endsMs + (share > 0 ? SHARE_KEPT_MS : FORGET_MS),
+    )
+    for (const counter of this.#counters)
+      if (counter.share > shareOf(counter.limit, instances) || (this.#forgotten && counter.share > 0))
+        this.#end(counter)
+    if (spent || instances <= 1) return spent
+    for (const counter of this.#counters) this.#giveBack(counter, counter.share)
+    return false
+  }
+
+  /** Ends its shares; one for each name, or all. */
+  endShares(name?: string): void {
+    for (const counter of this.#counters)
+      if (counter.share > 0 && (name === undefined || counter.shareName === name)) this.#end(counter)
+  }
+
+  /**
+   * The ledger may count its shares in another window than this process, or not at all: they end. What is unused of the
+   * window is only taken back by a ledger that is in that window.
+   */
+  doubt(fromMs: number): void {
+    this.#doubts++
+    for (const counter of this.#counters)
+      if (counter.share > 0 && counter.shareMs >= fromMs) this.#end(counter, 'unsure')
+  }
+
+  /** Resolves when what it returned has reached the store. */
+  async returned(): Promise<void> {
+    await this.#returning
   }
 
   #spend(tokens: TokenRequest, nowMs: number): RateVerdict | undefined {
     const counters = this.#counters
-    for (const counter of counters) if (lacks(counter, tokens, nowMs)) return undefined
+    for (const counter of counters) {
+      if (counter.share > 0 && nowMs >= counter.endsMs) this.#beginWindow(counter, nowMs)
+      if (lacks(counter, tokens, nowMs)) return undefined
+    }
     this.#spentSinceBeat = true
     let reserved: RateVerdict['tokens']
     for (const counter of counters) {
@@ -168,6 +163,20 @@ class KeyRates {
     }
     const admitted = verdict(tightest(counters), true, nowMs)
     return reserved === undefined ? admitted : { ...admitted, tokens: reserved }
+  }
+
+  /** In a window that surely runs the share can be used, once. */
+  #beginWindow(counter: Counter, nowMs: number): void {
+    const window = this.#parts.heartbeat.windowAt(counter.lengthMs, nowMs)
+    if (window === undefined || window.startsAt < counter.startsAt) return
+    if (window.startsAt > counter.startsAt) {
+      counter.free = counter.share
+      counter.used = counter.share
+      counter.emptyUntilMs = Number.NEGATIVE_INFINITY
+    }
+    counter.startsAt = window.startsAt
+    counter.endsAt = window.startsAt + counter.lengthMs
+    counter.endsMs = nowMs + window.lastsMs
   }
 
   #reserve(counter: Counter, most: number): RateVerdict['tokens'] {
@@ -222,49 +231,101 @@ class KeyRates {
   }
 
   async #refill(): Promise<void> {
-    const { store, clock, liveInstances } = this.#parts
+    const { store, clock, heartbeat, shares } = this.#parts
     // What this process gave back can be taken again.
     await this.#returning
     const askedMs = clock.monotonicMs()
-    const instances = liveInstances()
+    const doubts = this.#doubts
     const counters = this.#counters
     const asks = counters.flatMap((counter) => {
       const need = needOf(counter, this.#waiting)
-      if (need <= freeOf(counter, askedMs)) return []
-      return [{ counter, count: countToTake(counter, need, instances, askedMs) }]
+      return need <= freeOf(counter, askedMs) ? [] : [{ counter, ask: this.#askFor(counter, need, askedMs) }]
     })
     if (asks.length === 0) return
-    const got = await store.takeRates(
-      this.#keyId,
-      asks.map(({ counter: { rate, limit }, count }) => ({ rate, limit, count })),
-    )
-    for (const [at, { counter, count }] of asks.entries()) {
+    const got = await store
+      .takeRates(
+        this.#keyId,
+        asks.map(({ ask }) => ask),
+      )
+      .catch((error: unknown) => {
+        for (const { ask } of asks)
+          if (ask.share.size > 0)
+            shares.tellAgain({ keyId: this.#keyId, rate: ask.rate, share: ask.share.name })
+        throw error
+      })
+    for (const [at, { counter, ask }] of asks.entries()) {
       const given = got[at]
-      if (given !== undefined)
-        enter(counter, given, { requested: count, askedMs, shared: counters.length > 1 })
+      if (given === undefined) continue
+      const shared = counters.length > 1 || given.kept > counter.share + given.share
+      const agreed = heartbeat.agrees(given.now, askedMs)
+      enter(counter, given, { requested: ask.count, askedMs, shared, agreed })
+      if (ask.share.size > 0) this.#enterShare(counter, { name: ask.share.name, size: given.share, askedMs })
+    }
+    if (doubts !== this.#doubts) this.doubt(askedMs)
+  }
+
+  #askFor(counter: Counter, need: number, nowMs: number): RateAsk & { readonly share: object } {
+    const { instance, shares, heartbeat } = this.#parts
+    const instances = heartbeat.liveInstances()
+    const may = counter.rate !== 'tpm' && counter.share === 0 && nowMs >= counter.shareFromMs && shares.may
+    const size = may ? shareOf(counter.limit, instances) : 0
+    return {
+      rate: counter.rate,
+      limit: counter.limit,
+      count: Math.max(countToTake(counter, need - freeOf(counter, nowMs), instances, nowMs), size),
+      share: { name: size > 0 ? shares.newName() : '', instance, size },
     }
   }
 
-  #giveBack(counter: Counter): void {
-    const { free, startsAt } = counter
-    if (free <= 0 || this.#parts.clock.monotonicMs() >= counter.endsMs) return
-    counter.free = 0
-    counter.used -= free
+  /** If none was given, the next window is soon enough to ask again. */
+  #enterShare(counter: Counter, given: { name: string; size: number; askedMs: number }): void {
+    counter.shareFromMs = counter.endsMs
+    if (given.size === 0) return
+    counter.share = given.size
+    counter.shareName = given.name
+    counter.shareMs = given.askedMs
+    this.#parts.shares.add(given.name, this)
+    if (!this.#counters.includes(counter)) this.#end(counter)
+  }
+
+  /** Returns what is unused of the window, all but this. */
+  #giveBack(counter: Counter, but: number): void {
+    const count = counter.free - but
+    if (count <= 0 || this.#parts.clock.monotonicMs() >= counter.endsMs) return
+    counter.free = but
+    counter.used -= count
     counter.emptyUntilMs = Number.NEGATIVE_INFINITY
-    this.#return(counter, startsAt, free)
+    this.#return(counter, counter.startsAt, count)
+  }
+
+  /** Ends the share of a counter, if it has one, and returns what is unused of the window that runs. */
+  #end(counter: Counter, clock: 'sure' | 'unsure' = 'sure'): void {
+    const nowMs = this.#parts.clock.monotonicMs()
+    if (clock === 'sure' && counter.share > 0 && nowMs >= counter.endsMs) this.#beginWindow(counter, nowMs)
+    const { share, shareName, free, startsAt, endsMs } = counter
+    const unused = nowMs < endsMs ? free : 0
+    counter.free = 0
+    counter.share = 0
+    counter.used -= unused
+    counter.shareFromMs = endsMs
+    counter.endsMs = Number.NEGATIVE_INFINITY
+    counter.emptyUntilMs = Number.NEGATIVE_INFINITY
+    if (share > 0) this.#parts.shares.remove(shareName)
+    if (unused > 0 || share > 0) this.#return(counter, startsAt, unused, share > 0 ? shareName : undefined)
   }
 
   /** Single requests that were taken for a request which another window refused are returned at once. */
   #giveBackSingles(): void {
-    if (this.#counters.length === 1 || this.#waiting.size > 0) return
-    for (const counter of this.#counters) if (counter.single) this.#giveBack(counter)
+    if (this.#waiting.size > 0) return
+    for (const counter of this.#counters) if (counter.single) this.#giveBack(counter, counter.share)
   }
 
-  /** If the return gets lost, the tokens are merely not used in their window. */
-  #return({ rate }: Counter, windowStart: number, count: number): void {
-    const returned = this.#parts.store
-      .returnRate(this.#keyId, { rate, windowStart, count })
-      .catch(() => undefined)
+  /** If the return gets lost, the tokens are merely not used in their window; that a share ended is told again. */
+  #return({ rate }: Counter, windowStart: number, count: number, share?: string): void {
+    const { store, shares } = this.#parts
+    const returned = store
+      .returnRate(this.#keyId, { rate, windowStart, count, ...(share === undefined ? {} : { share }) })
+      .catch(() => share !== undefined && shares.tellAgain({ keyId: this.#keyId, rate, share }))
     const all = Promise.all([this.#returning, returned]).then(() => {
       if (this.#returning === all) this.#returning = undefined
     })
@@ -272,41 +333,11 @@ class KeyRates {
   }
 }
 
-/**
- * When a limit changes, what was taken under the old one stays in the store's count: there is less left, never more.
- */
-const countersFor = (
-  limits: RateLimits,
-  planRpm: number | undefined,
-  before: readonly Counter[],
-): readonly Counter[] =>
-  rateNames.flatMap((rate) => {
-    const limit = limits[rate] ?? (rate === 'rpm' ? planRpm : undefined)
-    if (limit === undefined) return []
-    return [before.find((one) => one.rate === rate && one.limit === limit) ?? newCounter(rate, limit)]
-  })
-
 const needOf = ({ rate }: Counter, waiting: ReadonlySet<TokenRequest>): number => {
   if (rate !== 'tpm') return waiting.size
   let sum = 0
   for (const { most } of waiting) sum += most
   return sum
-}
-
-/** Whether the store must be asked first. For tokens the least suffices once the store has no more. */
-const lacks = (counter: Counter, { least, most }: TokenRequest, nowMs: number): boolean => {
-  if (counter.rate !== 'tpm') return nowMs >= counter.endsMs || counter.free <= 0
-  if (most === 0) return false
-  return freeOf(counter, nowMs) < (nowMs < counter.emptyUntilMs ? least : most)
-}
-
-/** The window of requests with the fewest left; of equal ones, the longest. */
-const tightest = (counters: readonly Counter[]): Counter => {
-  let tight: Counter | undefined
-  for (const one of counters)
-    if (tight === undefined || (one.rate !== 'tpm' && remainingOf(one) <= remainingOf(tight))) tight = one
-  if (tight === undefined) throw new Error('a key without any rate is not counted')
-  return tight
 }
 
 const verdict = (counter: Counter, admitted: boolean, nowMs: number): RateVerdict => ({
@@ -346,12 +377,26 @@ export type Rates = {
   ): RateVerdict | Promise<RateVerdict>
   /** What is left, as far as this process knows; undefined without any limit. */
   left(keyId: KeyId, limits: RateLimits, planRpm: number | undefined): RateVerdict | undefined
-  /** Returns chunks that were not used since the last heartbeat, where another process may need them. */
-  returnIdle(): void
+  /**
+   * Takes in a heartbeat. Shares that were asked for from `doubtFromMs` on may be forgotten, or counted by another clock.
+   */
+  beaten(beat: {
+    readonly recalledShares: readonly string[]
+    readonly allShare: boolean
+    readonly doubtFromMs: number
+  }): void
+  /** Ends all shares and returns what is unused; resolves when the store knows. */
+  end(): Promise<void>
 }
 
-export const createRates = (parts: RatesParts): Rates => {
+export const createRates = (given: RatesParts): Rates => {
+  const shares = new Shares<KeyRates>(given)
+  const parts: KeyParts = { ...given, shares }
   const keys = new Map<KeyId, KeyRates>()
+  /** Those that were used since they were last found idle: only these are looked at with each heartbeat. */
+  const active = new Map<KeyId, KeyRates>()
+  let instances = 0
+  let lookedMs = Number.NEGATIVE_INFINITY
 
   const ratesOf = (keyId: KeyId): KeyRates => {
     let rates = keys.get(keyId)
@@ -359,7 +404,20 @@ export const createRates = (parts: RatesParts): Rates => {
       rates = new KeyRates(keyId, parts)
       keys.set(keyId, rates)
     }
+    active.set(keyId, rates)
     return rates
+  }
+  const returnIdle = (): void => {
+    const nowMs = given.clock.monotonicMs()
+    const live = given.heartbeat.liveInstances()
+    const all = live !== instances || nowMs >= lookedMs + LOOK_MS
+    if (all) lookedMs = nowMs
+    instances = live
+    for (const [keyId, rates] of all ? keys : active) {
+      if (rates.returnIdle(nowMs)) active.set(keyId, rates)
+      else active.delete(keyId)
+      if (rates.forgotten) keys.delete(keyId)
+    }
   }
 
   return {
@@ -369,13 +427,18 @@ export const createRates = (parts: RatesParts): Rates => {
       return rates.take(tokens)
     },
     left: (keyId, limits, planRpm) =>
-      leftOf(countersFor(limits, planRpm, keys.get(keyId)?.counters ?? []), parts.clock),
-    returnIdle: () => {
-      const nowMs = parts.clock.monotonicMs()
-      for (const [keyId, rates] of keys) {
-        rates.returnIdle(nowMs)
-        if (rates.forgotten) keys.delete(keyId)
-      }
+      leftOf(countersFor(limits, planRpm, keys.get(keyId)?.counters ?? []), given.clock),
+    beaten: ({ recalledShares, allShare, doubtFromMs }) => {
+      if (doubtFromMs < Number.POSITIVE_INFINITY) for (const rates of keys.values()) rates.doubt(doubtFromMs)
+      if (!allShare) for (const rates of shares.all()) rates.endShares()
+      shares.allKnow = allShare
+      for (const name of recalledShares) shares.of(name)?.endShares(name)
+      shares.tell()
+      returnIdle()
+    },
+    end: async () => {
+      for (const rates of shares.all()) rates.endShares()
+      await Promise.all([...keys.values()].map((rates) => rates.returned()))
     },
   }
 }

@@ -5,17 +5,18 @@
  * heartbeat, and puts back what is missing before it serves again: revocations first, because a revoked key must not work
  * again; then what was made, and the charges.
  */
+
+import type { Lately } from '../core/lately.ts'
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
-import type { Clock, Instant } from '../core/time.ts'
+import type { Clock } from '../core/time.ts'
 import type { Settle } from '../ledger/types.ts'
 import type { Meters } from '../metrics/meters.ts'
-import type { Beat, InstanceStore } from '../store/calls/instance-port.ts'
+import { type InstanceStore, isOlder } from '../store/calls/instance-port.ts'
 import { Violation } from '../store/engine/engine.ts'
 import { StoreFault } from '../store/faults.ts'
 import type { Store } from '../store/port.ts'
 import { isRevoked, type Key, type KeyId } from '../tenancy/key.ts'
-import type { Lately } from './lately.ts'
 import type { LeasePool } from './lease-pool.ts'
 import type { Writer } from './writer.ts'
 
@@ -76,10 +77,6 @@ export const beatsAfterLoss = (parts: WentBackParts): InstanceStore['beat'] => {
     }
   }
 }
-
-/** Whether the ledger does not have the last heartbeat that it acknowledged. */
-const isOlder = ({ before }: Beat, seen: Instant | undefined): boolean =>
-  before !== undefined && seen !== undefined && before < seen
 
 /** `goodMs`: what was acknowledged before it was acknowledged by the ledger that may be lost. */
 const putBack = async (parts: WentBackParts, goodMs: number): Promise<void> => {

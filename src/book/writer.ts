@@ -7,6 +7,8 @@
  * nothing. While the ledger does not answer, settlements of calls that are known to be open go to the outbox, so that
  * answers can end; the pump keeps sending them.
  */
+
+import { Lately } from '../core/lately.ts'
 import type { Log } from '../core/log.ts'
 import type { Nano } from '../core/money.ts'
 import type { Clock } from '../core/time.ts'
@@ -15,7 +17,6 @@ import type { Meters } from '../metrics/meters.ts'
 import { Violation } from '../store/engine/engine.ts'
 import type { LedgerStore } from '../store/ledger/ledger-port.ts'
 import { expireIntents, reportDoubt } from './expire-intents.ts'
-import { Lately } from './lately.ts'
 import {
   batchOf,
   type IntentEnds,

@@ -4,8 +4,8 @@
  * made twice. Settings are not among them: another process may have set others since.
  */
 
-import type { Lately } from '../book/lately.ts'
 import type { Act } from '../book/went-back.ts'
+import type { Lately } from '../core/lately.ts'
 import type { Clock } from '../core/time.ts'
 import type { Store } from '../store/port.ts'
 import type { KeyId } from '../tenancy/key.ts'

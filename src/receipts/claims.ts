@@ -2,15 +2,24 @@
  * What a receipt says: who called what, what it used, at which prices, what was charged, and which bytes it is about.
  * Never what was asked or answered, nor a label. The amount follows from the other claims (`recompute.ts`).
  */
-import { decimalFromNano, least, type Nano, nanoFromPicoUp, perMillionFromPico } from '../core/money.ts'
+import {
+  decimalFromNano,
+  least,
+  type Nano,
+  nanoFromPicoUp,
+  nanoFromSafePicoUp,
+  type Pico,
+  perMillionFromPico,
+} from '../core/money.ts'
 import type { Instant } from '../core/time.ts'
-import { type Usage, type UsageClass, usageClasses } from '../core/usage.ts'
+import type { Usage, UsageClass } from '../core/usage.ts'
 import { type AccountId, type ChargedCall, isCreditAccount, isPaymentAccount } from '../ledger/types.ts'
 import { type Terms, told } from '../tenancy/terms.ts'
 
+/** Members that are undefined are not there: they are not written. */
 export type Claims = {
   readonly aud: 'receipt'
-  readonly body_hash?: { readonly request: string; readonly response: string }
+  readonly body_hash?: { readonly request: string; readonly response: string } | undefined
   readonly cost: Cost
   /** Turnpike counted, because the vendor did not. */
   readonly estimated: boolean
@@ -18,7 +27,7 @@ export type Claims = {
   readonly iat: number
   readonly iss: string
   readonly jti: string
-  readonly model?: string
+  readonly model?: string | undefined
   readonly payment: Readonly<Record<string, string>>
   readonly request_id: string
   /** The key's id. */
@@ -28,23 +37,20 @@ export type Claims = {
 
 type Cost = {
   /** The difference between the amount and what the other claims give, with its reason. */
-  readonly adjustment?: string
+  readonly adjustment?: string | undefined
   readonly amount: string
   /** What was held for the call, which is never charged more. */
-  readonly authorized?: string
+  readonly authorized?: string | undefined
   readonly currency: 'USD'
-  readonly price_version?: string
+  readonly price_version?: string | undefined
   /** Who set the price, if it is not the issuer of the receipt: the reseller whose tenant called. */
-  readonly priced_by?: string
+  readonly priced_by?: string | undefined
   readonly prices_usd_per_million: Readonly<Record<string, string>>
-  readonly reason?: 'waived' | 'recovered' | 'corrected' | 'rounded'
+  readonly reason?: 'waived' | 'recovered' | 'corrected' | 'rounded' | undefined
 }
 
 /** How long a receipt may be used in a dispute. */
 export const RECEIPT_LIFE_SECONDS = 90 * 24 * 60 * 60
-
-/** Alphabetical, so that claims are already in canonical form and need no sorting. */
-const sortedClasses: readonly UsageClass[] = [...usageClasses].sort()
 
 /** When the call began, as far as that is known. */
 export const begunAt = ({ detail, at }: ChargedCall): Instant => detail?.startedAt ?? at
@@ -88,16 +94,14 @@ export const claimsOf = (issuer: string, call: ChargedCall): Claims => {
   const iat = Math.floor(settledAt / 1000)
   return {
     aud: 'receipt',
-    ...(facts === undefined
-      ? {}
-      : { body_hash: { request: facts.requestHash, response: facts.responseHash } }),
+    body_hash: facts === undefined ? undefined : { request: facts.requestHash, response: facts.responseHash },
     cost: costOf(call),
     estimated: detail?.estimated ?? true,
     exp: iat + RECEIPT_LIFE_SECONDS,
     iat,
     iss: issuer,
     jti: `rcp_${call.callId}`,
-    ...(detail === undefined ? {} : { model: detail.model }),
+    model: detail?.model,
     payment: sorted(facts?.payment ?? { mode: modeOf(call.payer) }),
     request_id: call.callId,
     sub: call.keyId,
@@ -114,44 +118,72 @@ const costOf = (call: ChargedCall, pricedBy?: string): Cost => {
   const adjustment = call.charged - computed
   const settled = pricedBy === undefined ? 'corrected' : 'rounded'
   return {
-    ...(adjustment === 0n ? {} : { adjustment: decimalFromNano(adjustment) }),
+    adjustment: adjustment === 0n ? undefined : decimalFromNano(adjustment),
     amount: decimalFromNano(call.charged),
-    ...(facts === undefined ? {} : { authorized: decimalFromNano(facts.authorized) }),
+    authorized: facts === undefined ? undefined : decimalFromNano(facts.authorized),
     currency: 'USD',
-    ...(call.detail === undefined ? {} : { price_version: call.detail.priceVersion }),
-    ...(pricedBy === undefined ? {} : { priced_by: pricedBy }),
+    price_version: call.detail?.priceVersion,
+    priced_by: pricedBy,
     prices_usd_per_million: pricesOf(call),
-    ...(adjustment === 0n ? {} : { reason: call.posted === 'as settled' ? settled : call.posted }),
+    reason: adjustment === 0n ? undefined : call.posted === 'as settled' ? settled : call.posted,
   }
 }
 
+/** The classes of a record in alphabetical order, so that claims are already in canonical form and need no sorting. */
+const classesOf = (record: Usage): readonly UsageClass[] => {
+  const names = Object.keys(record) as UsageClass[]
+  return names.length > 1 ? names.sort() : names
+}
+
 const computedOf = ({ detail }: ChargedCall): Nano => {
+  const usage = detail?.usage ?? {}
+  const prices = detail?.receipt?.prices ?? {}
+  const names = classesOf(prices)
+  let safe = 0
+  for (const name of names) safe += (usage[name] ?? 0) * (prices[name] ?? 0)
+  // A sum of floats that is safe is exact, and so is each of its parts.
+  if (safe <= Number.MAX_SAFE_INTEGER) return nanoFromSafePicoUp(safe)
   let pico = 0n
-  for (const name of usageClasses)
-    pico += BigInt(detail?.usage[name] ?? 0) * BigInt(detail?.receipt?.prices[name] ?? 0)
+  for (const name of names) pico += BigInt(usage[name] ?? 0) * BigInt(prices[name] ?? 0)
   return nanoFromPicoUp(pico)
 }
 
 const usedOf = (usage: Usage): Usage => {
   const used: { [Class in UsageClass]?: number } = {}
-  for (const name of sortedClasses) {
+  for (const name of classesOf(usage)) {
     const units = usage[name]
     if (units !== undefined && units > 0) used[name] = units
   }
   return used
 }
 
+/** The spellings of unit prices: there are few, and each call names some. */
+const spelled = new Map<Pico, string>()
+const SPELLED_MOST = 10_000
+
+const spelledOf = (price: Pico): string => {
+  const known = spelled.get(price)
+  if (known !== undefined) return known
+  if (spelled.size >= SPELLED_MOST) spelled.clear()
+  const text = perMillionFromPico(price)
+  spelled.set(price, text)
+  return text
+}
+
 const pricesOf = ({ detail }: ChargedCall): Record<string, string> => {
   const prices: Record<string, string> = {}
-  for (const name of sortedClasses) {
-    const price = detail?.receipt?.prices[name]
-    if (price !== undefined) prices[name] = perMillionFromPico(price)
+  const known = detail?.receipt?.prices ?? {}
+  for (const name of classesOf(known)) {
+    const price = known[name]
+    if (price !== undefined) prices[name] = spelledOf(price)
   }
   return prices
 }
 
-const sorted = (members: Readonly<Record<string, string>>): Readonly<Record<string, string>> =>
-  Object.fromEntries(Object.entries(members).sort(([a], [b]) => (a < b ? -1 : 1)))
+const sorted = (members: Readonly<Record<string, string>>): Readonly<Record<string, string>> => {
+  const entries = Object.entries(members)
+  return entries.length < 2 ? members : Object.fromEntries(entries.sort(([a], [b]) => (a < b ? -1 : 1)))
+}
 
 /** Takes a body piece by piece. */
 export type BodyHasher = { readonly update: (piece: Uint8Array) => void; readonly digest: () => string }
@@ -164,5 +196,4 @@ export const newBodyHasher = (): BodyHasher => {
   }
 }
 
-export const bodyHash = (body: Uint8Array): string =>
-  `sha256:${new Bun.CryptoHasher('sha256').update(body).digest('hex')}`
+export const bodyHash = (body: Uint8Array): string => `sha256:${Bun.SHA256.hash(body, 'hex')}`

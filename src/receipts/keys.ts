@@ -59,4 +59,5 @@ export const bytesOf = (text: string): Uint8Array | undefined => {
   return bytes.length > 0 && bytes.toString('base64url') === text ? bytes : undefined
 }
 
-export const base64url = (data: string | Uint8Array): string => Buffer.from(data).toString('base64url')
+export const base64url = (data: string | Uint8Array): string =>
+  (typeof data === 'string' ? Buffer.from(data) : data).toBase64({ alphabet: 'base64url', omitPadding: true })

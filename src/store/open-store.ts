@@ -18,6 +18,7 @@ import { failureStore } from './calls/failure-store.ts'
 import { expiredAnswers, idempotencyStore } from './calls/idempotency-store.ts'
 import { expiredInstances, instanceStore } from './calls/instance-store.ts'
 import { itemStore } from './calls/item-store.ts'
+import { endSilentShares } from './calls/rate-shares.ts'
 import { expiredWindows, rateStore } from './calls/rate-store.ts'
 import { receiptStore } from './calls/receipt-store.ts'
 import { expiredResponses, responseStore } from './calls/response-store.ts'
@@ -82,6 +83,7 @@ const choresOf = (engine: Engine): Chores => {
   return [
     () => endTrials(engine),
     () => forgetEarlySums(engine),
+    () => endSilentShares(engine),
     () =>
       deleteExpired(
         engine,

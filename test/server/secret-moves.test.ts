@@ -46,11 +46,11 @@ for (const engine of serverEngines) {
   test(`another process that notes it between two looks leaves no caller unknown, ${engine.name}`, async () => {
     const { server, token, call, stop } = await scene()
     const { keys } = server.store
-    const { keyByHash, rehash } = keys
+    const { keyByHash, callerByHash, rehash } = keys
     const [hash, hashBefore] = [present(token), old(token)]
     Object.assign(keys, {
-      keyByHash: async (...all: string[]) => {
-        const found = await keyByHash(...all)
+      callerByHash: async (...all: string[]) => {
+        const found = await callerByHash(...all)
         const key = all[0] === hash ? await keyByHash(hashBefore) : undefined
         if (key !== undefined) await rehash(key.id, { before: [hashBefore], hash, hashedBy: present.id })
         return found

@@ -253,7 +253,9 @@ const createScene = (stage: Stage, paying: boolean) => {
     if (key instanceof Refusal) return hit(key.code === 'service_unavailable' ? 'fenced by itself' : key.code)
     if (key === undefined) return fail('a key vanished')
     if (key.limits.rpm !== undefined) {
-      const rate = await process.book.takeRate(placeOf(key), key.limits, undefined, rates.tokens())
+      const taken = process.book.takeRate(placeOf(key), key.limits, undefined, rates.tokens())
+      if (!(taken instanceof Promise)) hit('rate: counted without asking')
+      const rate = await taken
       if (rate instanceof Refusal) return hit('rate not countable')
       if (!rate.admitted) return hit(`rate refused: ${rate.rate}`)
       rates.admitted({ ...key, id: rotations.firstOf(key) }, rate, () => process.dead)

@@ -5,7 +5,7 @@ export type Mutation = {
   readonly from: string
   readonly to: string
   /** The kind of histories to search; see `kinds` in run.ts. */
-  readonly kind?: 'calm' | 'clocks' | 'paid-again' | 'jobs'
+  readonly kind?: 'calm' | 'clocks' | 'paid-again' | 'jobs' | 'shares'
   /** A test of the real engine that must fail, for what virtual time cannot show. */
   readonly test?: string
 }
@@ -149,7 +149,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a full minute gives one more',
-    file: 'src/book/rates.ts',
+    file: 'src/admission/rate-counter.ts',
     from: 'counter.free = got.taken',
     to: 'counter.free = Math.max(1, got.taken)',
   },
@@ -167,8 +167,8 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'what was taken in one window is spent in the next',
-    file: 'src/book/rates.ts',
-    from: 'counter.free = got.taken + (sameWindow ? counter.free : 0)',
+    file: 'src/admission/rate-counter.ts',
+    from: 'counter.free = got.taken + (sameWindow ? counter.free : begun)',
     to: 'counter.free = got.taken + counter.free',
   },
   {
@@ -387,7 +387,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a rate window in the future is kept',
-    file: 'src/store/calls/rate-store.ts',
+    file: 'src/store/calls/rate-shares.ts',
     from: 'and rate_window.window_start <= ',
     to: 'and 0 <= ',
     kind: 'clocks',
@@ -726,8 +726,43 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'what a rate has left is kept from other processes',
     file: 'src/book/rates.ts',
-    from: 'liveInstances() <= 1',
-    to: 'liveInstances() <= 9',
+    from: 'spent || instances <= 1',
+    to: 'spent || instances <= 9',
+    test: 'src/book/rates.test.ts',
+  },
+  {
+    name: 'a window begins as if no process had a share',
+    file: 'src/store/calls/rate-shares.ts',
+    from: 'then rate_window.used else rate_window.kept end',
+    to: 'then rate_window.used else 0 end',
+    kind: 'shares',
+  },
+  {
+    name: 'a share counts anew whenever it is used up',
+    file: 'src/book/rates.ts',
+    from: 'if (window.startsAt > counter.startsAt) {',
+    to: 'if (window.startsAt >= counter.startsAt) {',
+    test: 'src/book/rates.test.ts',
+  },
+  {
+    name: 'a share outlives a clock that was set',
+    file: 'src/book/rates.ts',
+    from: 'if (doubtFromMs < Number.POSITIVE_INFINITY) for',
+    to: 'if (doubtFromMs < 0 && !allShare) for',
+    kind: 'shares',
+  },
+  {
+    name: 'a share that ends counts in no window',
+    file: 'src/store/calls/rate-shares.ts',
+    from: 'used = ${used}, kept = kept -',
+    to: 'used = 0, kept = kept -',
+    test: 'test/store/windows.test.ts',
+  },
+  {
+    name: 'a share is not missed by others',
+    file: 'src/store/calls/rate-store.ts',
+    from: 'got.taken < count && got.kept > 0',
+    to: 'got.taken < 0 && got.kept > 0',
     test: 'src/book/rates.test.ts',
   },
 ]

@@ -6,6 +6,7 @@ import { runJobs } from './jobs.ts'
 import type { Reached } from './law.ts'
 import { runCalm } from './liveness.ts'
 import { runPaidAgain } from './paid-again.ts'
+import { runShares } from './shares.ts'
 
 /** This many seeds are enough to prove something, and then only if they have reached all of these states. */
 const ENOUGH = 150
@@ -25,6 +26,11 @@ const mustReach = [
   'clocks: killed',
   'clocks: answered',
   'clocks: serves again',
+  'shares: counted without asking',
+  'shares: killed',
+  'shares: partition',
+  'shares: refused',
+  'shares: the clock is set forward',
   'jobs: answered',
   'jobs: accepted',
   'jobs: done',
@@ -143,6 +149,7 @@ const kinds: readonly {
   { name: 'clocks', each: 10, run: runClocks },
   { name: 'paid-again', each: 10, run: runPaidAgain },
   { name: 'jobs', each: 10, run: runJobs },
+  { name: 'shares', each: 10, run: runShares },
   { name: 'all else', each: 1, run: runHistory },
 ]
 if (only !== undefined && !kinds.some(({ name }) => name === only)) throw new Error(`no kind is ${only}`)

@@ -46,6 +46,8 @@ for (const engine of engines) {
         take: fc.nat({ max: 9 }),
         back: fc.nat({ max: 3 }),
         wait: fc.nat({ max: 30_000 }),
+        share: fc.option(fc.integer({ min: 1, max: 4 }), { nil: 0 }),
+        end: fc.boolean(),
       })
       let round = 0
       const property = fc.asyncProperty(
@@ -56,15 +58,29 @@ for (const engine of engines) {
           round += 1
           const key = `rated ${round}`
           const { lengthMs } = rateWindows[rate]
-          let [window, used] = [0, 0]
-          for (const { take, back, wait } of steps) {
+          let [window, used, kept] = [0, 0, 0]
+          const shares: { name: string; size: number }[] = []
+          for (const { take, back, wait, share: size, end } of steps) {
             now += (wait * lengthMs) / MINUTE
             const current = Math.floor(now / lengthMs) * lengthMs
-            if (current !== window) [window, used] = [current, 0]
-            const expected = Math.min(take, limit - used)
-            const [result] = await store.rates.takeRates(key, [{ rate, count: take, limit }])
-            expect(result).toEqual({ taken: expected, used: used + expected, windowStart: window, now })
+            // Each window begins as if all shares were used.
+            if (current !== window) [window, used] = [current, kept]
+            const count = Math.max(take, size)
+            const expected = Math.min(count, limit - used)
+            const name = crypto.randomUUID()
+            const ask = { rate, count, limit, share: { name, instance: 'p', size } }
+            const share = expected === count && kept + size <= Math.floor(limit / 2) ? size : 0
+            if (share > 0) shares.push({ name, size })
+            kept += share
             used += expected
+            expect(await store.rates.takeRates(key, [ask])).toEqual([
+              { taken: expected, used, kept, share, windowStart: window, now },
+            ])
+            const ended = end ? shares.shift() : undefined
+            kept -= ended?.size ?? 0
+            for (const _ of ['sent', 'sent again'])
+              if (ended !== undefined)
+                await store.rates.returnRate(key, { rate, windowStart: 0, count: 0, share: ended.name })
             const returned = Math.min(back, expected)
             await store.rates.returnRate(key, { rate, windowStart: window, count: returned })
             used -= returned
@@ -73,6 +89,39 @@ for (const engine of engines) {
         },
       )
       await fc.assert(property, { numRuns: engine.name === 'PostgreSQL' ? 15 : 60 })
+    })
+
+    const takeShare = async (key: string, name: string, instance: string, count = 2) => {
+      const share = { name, instance, size: 2 }
+      return (await store.rates.takeRates(key, [{ rate: 'rpm', count, limit: 10, share }]))[0]
+    }
+
+    test('the share of a silent process counts in the window in which it ends, and in no later one', async () => {
+      now = Math.ceil(now / MINUTE) * MINUTE
+      await store.instances.beat('dies', undefined)
+      expect(await takeShare('left', 'left 1', 'dies')).toMatchObject({ used: 2, kept: 2, share: 2 })
+      const reap = () => store.ledger.reap({ graceMs: 1_000, longestCallMs: 1_000 })
+      now += MINUTE
+      await store.instances.beat('dies', undefined)
+      await reap()
+      now += 3_001
+      // Nobody has asked in this window yet: what the dead process used of it is known to nobody.
+      await reap()
+      expect(await take('left', 0, 10)).toMatchObject({ used: 2, kept: 0 })
+      now += MINUTE
+      expect(await take('left', 0, 10)).toMatchObject({ used: 0, kept: 0 })
+    })
+
+    test('who finds too little recalls the shares of others, not its own', async () => {
+      const beat = async (instance: string) =>
+        (await store.instances.beat(instance, undefined)).recalledShares
+      await takeShare('short', 'short 1', 'one')
+      await takeShare('short', 'short 2', 'two')
+      expect([await beat('one'), await beat('two')]).toEqual([[], []])
+      expect(await takeShare('short', 'short 3', 'one', 9)).toMatchObject({ taken: 6, share: 0, kept: 4 })
+      expect([await beat('one'), await beat('two')]).toEqual([[], ['short 2']])
+      await store.rates.returnRate('short', { rate: 'rpm', windowStart: 0, count: 0, share: 'short 2' })
+      expect(await beat('two')).toEqual([])
     })
 
     const take = async (key: string, count: number, limit: number, rate: RateName = 'rpm') => {

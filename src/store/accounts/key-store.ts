@@ -28,6 +28,7 @@ import { rehashing } from './rehash.ts'
 import { limitsOfPlace, lockPlace } from './replace-key.ts'
 import { setCaps } from './set-caps.ts'
 import type { KeyChange, KeyChanged, KeyQuery, KeyStore } from './tenancy-port.ts'
+import { knownRulesOf } from './wallet-rules-row.ts'
 
 const MOST_LISTED = 1000
 
@@ -124,6 +125,24 @@ const REPLACE_MS = 60_000
 /** A list has a thousand tenants at most. */
 const MANY_MS = 60_000
 
+/** A key with all above it, itself first, and the rules of its wallet. */
+const callerText = (hashes: string): string =>
+  `select k.*, r.rules, r.version as rules_version from api_key h join key_line n on n.key_id = h.id
+     join api_key k on k.id = n.owner_id left join wallet_rules r on r.wallet_id = k.wallet_id
+   where h.hash in (${hashes}) order by n.depth`
+
+const callerOn = async (engine: Engine, hashes: readonly string[]): ReturnType<KeyStore['callerByHash']> => {
+  const places = hashes.map((_hash, at) => `$${at + 1}`).join()
+  const [own, ...above] = await once(engine, 'control', statement(callerText(places), ...hashes))
+  if (own === undefined) return undefined
+  const key = keyOf(own)
+  const rules =
+    own.rules === null
+      ? { walletId: key.walletId, rules: {}, version: 0 }
+      : knownRulesOf({ ...own, version: own.rules_version })
+  return { key, above: above.map(keyOf), rules }
+}
+
 export const keyStore = (engine: Engine): KeyStore => {
   const { dialect } = engine
   const find = async (column: 'id' | 'hash', ...values: readonly string[]): Promise<Key | undefined> => {
@@ -159,6 +178,7 @@ export const keyStore = (engine: Engine): KeyStore => {
     createChild: (child, by) => findingOther(() => createChildOn(engine, child, by)),
     key: (id) => find('id', id),
     keyByHash: (...hashes) => find('hash', ...hashes),
+    callerByHash: (...hashes) => callerOn(engine, hashes),
     ...rehashing(engine),
     list: async (query = {}) => (await once(engine, 'control', listed(query))).map(keyOf),
     countBelow: async (id) => {

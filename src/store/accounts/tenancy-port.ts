@@ -3,6 +3,7 @@ import type { Nano } from '../../core/money.ts'
 import type { Instant } from '../../core/time.ts'
 import type { Aliases, DisabledReason, Key, KeyId, WalletId } from '../../tenancy/key.ts'
 import type { Limits, LimitsChange, Spent } from '../../tenancy/limits.ts'
+import type { KnownRules } from '../../tenancy/wallet-rules.ts'
 import type { Actor } from '../people/event-port.ts'
 
 type Rehash = {
@@ -140,6 +141,10 @@ export type KeyStore = {
   createChild(key: NewKey & { readonly parentId: KeyId }, by: Actor): Promise<KeyMade | undefined>
   /** The key of one of the hashes. Also finds a deleted key, and says so; its version tells caches that they are out of date. */
   keyByHash(...hashes: readonly string[]): Promise<Key | undefined>
+  /** The same with all keys above it and the rules of its wallet: all that a call of a key needs to be known. */
+  callerByHash(
+    ...hashes: readonly string[]
+  ): Promise<{ readonly key: Key; readonly above: readonly Key[]; readonly rules: KnownRules } | undefined>
   /** Stores the hash under another secret. Nothing happens if that was done since, or the key is another one. */
   rehash(id: KeyId, it: Rehash): Promise<void>
   /** Existing keys that no process has seen since their server got this secret, newest first, and their number. */

@@ -17,10 +17,18 @@ export type Beat = {
   readonly subWallets: readonly SubWalletNews[]
   /** The instance's own leases that others wait for. */
   readonly recalled: readonly LeaseId[]
+  /** The names of its own shares of rates that others wait for. */
+  readonly recalledShares: readonly string[]
   readonly liveInstances: number
   /** Whether all of these keep leases; a process of a former version ends leases that live for long. */
   readonly allKeep: boolean
+  /** Whether all of these know shares of rates. */
+  readonly allShare: boolean
 }
+
+/** Whether the ledger does not have the last heartbeat that it acknowledged. */
+export const isOlder = ({ before }: Beat, seen: Instant | undefined): boolean =>
+  before !== undefined && seen !== undefined && before < seen
 
 /** The processes that serve: heartbeats that prove which key changes each process has seen. */
 export type InstanceStore = {

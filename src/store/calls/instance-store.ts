@@ -31,7 +31,7 @@ export const instanceStore = (engine: Engine): InstanceStore => {
   // A change dated by a clock that was hours ahead was committed before the clock was corrected, so an instance that
   // has seen anything since then has seen it.
   const seenUpTo = `case when cast($1 as bigint) > ${now} + ${AHEAD_MS} then seen else cast($1 as bigint) end`
-  const write = `insert into instance (id, beat_at, seen, nudge, keeps) values ($1, ${now}, $2, $3, 1)
+  const write = `insert into instance (id, beat_at, seen, nudge, keeps, shares) values ($1, ${now}, $2, $3, 1, 1)
     on conflict (id) do update set beat_at = excluded.beat_at, seen = excluded.seen, nudge = excluded.nudge
     returning beat_at, ${engine.name === 'postgres' ? 'coalesce((select i.beat_at from instance i where i.id = $1), 0)' : 'null'} as before`
   return {
@@ -43,20 +43,25 @@ export const instanceStore = (engine: Engine): InstanceStore => {
       const at = countOf(row, 'beat_at')
       // A time that was seen under a clock that was ahead is later than now.
       const since = Math.min(seen ?? at, at) - COMMIT_SLACK_MS
-      const [keys = [], leases = [], live = [], rules = [], subs = []] = await engine.batch('relaxed', [
-        statement('select * from api_key where changed_at > $1 order by changed_at', since),
-        statement(
-          // With the bare state PostgreSQL may choose the index of all open leases.
-          `select l.id from lease l where l.instance = $1 and l.recall = 1 and ${stateOf('l')} = 'open' order by l.id`,
-          instance,
-        ),
-        statement(
-          `select cast(count(*) as bigint) as live, cast(coalesce(sum(keeps), 0) as bigint) as keep
+      const [keys = [], leases = [], live = [], rules = [], subs = [], shares = []] = await engine.batch(
+        'relaxed',
+        [
+          statement('select * from api_key where changed_at > $1 order by changed_at', since),
+          statement(
+            // With the bare state PostgreSQL may choose the index of all open leases.
+            `select l.id from lease l where l.instance = $1 and l.recall = 1 and ${stateOf('l')} = 'open' order by l.id`,
+            instance,
+          ),
+          statement(
+            `select cast(count(*) as bigint) as live, cast(coalesce(sum(keeps), 0) as bigint) as keep,
+             cast(coalesce(sum(shares), 0) as bigint) as share
            from instance where beat_at > ${now} - ${LIVE_MS}`,
-        ),
-        statement('select * from wallet_rules where changed_at > $1 order by changed_at', since),
-        statement('select id, version from sub_wallet where changed_at > $1 order by changed_at', since),
-      ])
+          ),
+          statement('select * from wallet_rules where changed_at > $1 order by changed_at', since),
+          statement('select id, version from sub_wallet where changed_at > $1 order by changed_at', since),
+          statement('select name from rate_share where instance = $1 and recall = 1 order by name', instance),
+        ],
+      )
       return {
         at,
         before: row.before === null ? undefined : countOf(row, 'before'),
@@ -65,6 +70,8 @@ export const instanceStore = (engine: Engine): InstanceStore => {
         subWallets: subs.map((sub) => ({ id: textOf(sub, 'id'), version: countOf(sub, 'version') })),
         recalled: leases.map((lease) => textOf(lease, 'id')),
         liveInstances: countOf(onlyRow(live), 'live'),
+        recalledShares: shares.map((share) => textOf(share, 'name')),
+        allShare: countOf(onlyRow(live), 'live') === countOf(onlyRow(live), 'share'),
         allKeep: countOf(onlyRow(live), 'live') === countOf(onlyRow(live), 'keep'),
       }
     },

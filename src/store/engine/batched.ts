@@ -2,12 +2,29 @@
  * Many of the same in one transaction. What is asked while earlier batches are under way forms the next one: alone, nobody
  * waits; where many ask, they share the transaction, its locks and its way to the disk.
  */
-import { Busy, type Engine, type Lane, type Run, Violation } from './engine.ts'
+import {
+  Busy,
+  type Engine,
+  type Lane,
+  type Row,
+  type Run,
+  runOne,
+  type Statement,
+  statement,
+  Violation,
+} from './engine.ts'
 
-type Batching<Ask, Answer> = {
+/** Does all of them in the transaction, and answers in their order. */
+type Work<Ask, Answer> = { readonly work: (run: Run, asks: readonly Ask[]) => Promise<readonly Answer[]> }
+
+/** The same where no statement needs another's answer, so that all go in one round trip. */
+type AtOnce<Ask, Answer> = {
+  readonly statements: (asks: readonly Ask[]) => readonly Statement[]
+  readonly read: (rows: readonly (readonly Row[])[], asks: readonly Ask[]) => readonly Answer[]
+}
+
+type Batching<Ask, Answer> = (Work<Ask, Answer> | AtOnce<Ask, Answer>) & {
   readonly lane: Lane
-  /** Does all of them in the transaction, and answers in their order. */
-  readonly work: (run: Run, asks: readonly Ask[]) => Promise<readonly Answer[]>
   /** Only asks of one group share a transaction. */
   readonly group: (ask: Ask) => string
   /** No two asks of one name do. */
@@ -27,13 +44,19 @@ export const batched = <Ask, Answer>(
   engine: Engine,
   it: Batching<Ask, Answer>,
 ): ((ask: Ask) => Promise<Answer>) => {
-  const together = (asks: readonly Ask[]): Promise<readonly Answer[]> =>
-    engine.transaction(it.lane, async (run) => {
-      const waits = engine.dialect.locksRows && asks.length > 1
-      const briefly = waits ? run(`set local lock_timeout = ${LOCK_MS}`) : undefined
-      const [answers] = await Promise.all([it.work(run, asks), briefly])
-      return answers
-    })
+  const together = (asks: readonly Ask[]): Promise<readonly Answer[]> => {
+    const waits = engine.dialect.locksRows && asks.length > 1
+    const briefly = waits ? [statement(`set local lock_timeout = ${LOCK_MS}`)] : []
+    if ('work' in it)
+      return engine.transaction(it.lane, async (run) => {
+        const [answers] = await Promise.all([it.work(run, asks), ...briefly.map((one) => runOne(run, one))])
+        return answers
+      })
+    const { statements, read } = it
+    return engine
+      .batch(it.lane, [...briefly, ...statements(asks)])
+      .then((rows) => read(rows.slice(briefly.length), asks))
+  }
   let waiting: Waiting<Ask, Answer>[] = []
   let running = 0
   const takeBatch = (): readonly Waiting<Ask, Answer>[] => {

@@ -7,6 +7,7 @@ import people from '../migrations/0041-people.sql' with { type: 'text' }
 import reports from '../migrations/0041-reports.sql' with { type: 'text' }
 import postgres from '../migrations/0041-schema.postgres.sql' with { type: 'text' }
 import sqlite from '../migrations/0041-schema.sqlite.sql' with { type: 'text' }
+import rateShares from '../migrations/0042-rate-shares.sql' with { type: 'text' }
 import { type Engine, once, type Row, type Run, statement } from './engine.ts'
 import { countOf, textOf } from './row.ts'
 
@@ -39,7 +40,10 @@ const schema: Migration & { readonly lastStep: string } = {
 const LAST_WITH_STEPS = '469f87b'
 
 /** In order, numbered without gaps. A released migration is never edited: a new one follows it. */
-export const migrations: readonly Migration[] = [schema]
+export const migrations: readonly Migration[] = [
+  schema,
+  { version: 42, name: 'rate-shares', common: rateShares, own: {}, adds: true },
+]
 
 /** The number of the last of them. */
 export const newestOf = (known: readonly Migration[]): number => known.at(-1)?.version ?? 0
