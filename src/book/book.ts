@@ -70,7 +70,18 @@ const partsOf = (given: GivenParts) => {
     inTouch: () => heartbeat.fresh(),
   })
   const heard = new Lately<Key>()
-  const beat = beatsAfterLoss({ store, clock, log, writer, heard, acts, meters, leases: () => leases })
+  const told = new Set<string>()
+  const { beat, losses } = beatsAfterLoss({
+    store,
+    told,
+    clock,
+    log,
+    writer,
+    heard,
+    acts,
+    meters,
+    leases: () => leases,
+  })
   const heartbeat: Heartbeat = createHeartbeat({
     store: { ...store.instances, beat },
     clock,
@@ -102,7 +113,7 @@ const partsOf = (given: GivenParts) => {
     leases.beaten({ ...beat, unbroken })
     rates.returnIdle()
   }
-  return { ...given, nudge, keys, rules, heartbeat, touch, writer, gate, leases, holds, rates, learn }
+  return { ...given, nudge, losses, keys, rules, heartbeat, touch, writer, gate, leases, holds, rates, learn }
 }
 
 export const createBook = (given: GivenParts): Book => {

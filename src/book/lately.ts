@@ -1,3 +1,5 @@
+import type { CallId } from '../ledger/types.ts'
+
 /** What happened lately, oldest first: within the last minute, and no more than fits. */
 export class Lately<Value> {
   static readonly KEPT_MS = 60_000
@@ -24,5 +26,27 @@ export class Lately<Value> {
 
   all(nowMs: number): readonly { readonly value: Value; readonly atMs: number }[] {
     return this.#entries.slice(this.#from).filter(({ atMs }) => atMs >= nowMs - Lately.KEPT_MS)
+  }
+}
+
+/** Calls that lately ended without a charge, and were not opened again. */
+export class LatelyFree {
+  readonly #endedMs = new Map<CallId, number>()
+
+  add(call: CallId, atMs: number): void {
+    this.#endedMs.delete(call)
+    this.#endedMs.set(call, atMs)
+    for (const [first, endedMs] of this.#endedMs) {
+      if (this.#endedMs.size <= Lately.MOST && endedMs >= atMs - Lately.KEPT_MS) break
+      this.#endedMs.delete(first)
+    }
+  }
+
+  opened(call: CallId): void {
+    this.#endedMs.delete(call)
+  }
+
+  all(): readonly CallId[] {
+    return [...this.#endedMs.keys()]
   }
 }

@@ -39,61 +39,73 @@ type WentBackParts = {
   /** What this process made lately. */
   readonly acts: Lately<Act>
   readonly leases: () => LeasePool
+  /** Keys that are known to be lost. */
+  readonly told: Set<KeyId>
   readonly meters?: Pick<Meters, 'putBack'> | undefined
 }
 
-/** How many charges are looked up at once. */
-const LOOKUPS = 100
+/** How many are looked up at once. */
+const LOOKUPS = 1_000
 /** After as many heartbeats that could not put back what was lost, the process serves without it. */
 const TRIES = 20
 
 /** The heartbeats of a process that first puts back what the ledger has lost since the one before. */
-export const beatsAfterLoss = (parts: WentBackParts): InstanceStore['beat'] => {
-  const { store, clock, log } = parts
+export type BeatsAfterLoss = {
+  readonly beat: InstanceStore['beat']
+  /** How often another server took over, or the ledger was found to be older. */
+  readonly losses: () => number
+}
+
+export const beatsAfterLoss = (parts: WentBackParts): BeatsAfterLoss => {
+  const { store, log } = parts
+  let server: string | undefined
+  let losses = 0
   let failed = false
   let tries = 0
-  let goodMs = Number.NEGATIVE_INFINITY
   const putBackOrGoOn = async (): Promise<void> => {
     try {
-      await putBack(parts, goodMs)
+      await putBack(parts)
     } catch (error) {
       if (++tries < TRIES) throw error
       log.error('what the ledger had lost cannot be put back', { error: String(error) })
     }
     tries = 0
   }
-  return async (instance, seen, nudge) => {
-    const startedMs = clock.monotonicMs()
+  const beat: InstanceStore['beat'] = async (instance, seen, nudge) => {
     try {
       const beat = await store.instances.beat(instance, seen, nudge)
-      if (failed || isOlder(beat, seen)) await putBackOrGoOn()
+      const isLoss = isOlder(beat, seen) || (seen !== undefined && beat.server !== server)
+      server = beat.server
+      if (isLoss) losses++
+      if (failed || isLoss) await putBackOrGoOn()
       failed = false
-      goodMs = startedMs
       return beat
     } catch (error) {
       failed = true
       throw error
     }
   }
+  return { beat, losses: () => losses }
 }
 
 /** Whether the ledger does not have the last heartbeat that it acknowledged. */
 const isOlder = ({ before }: Beat, seen: Instant | undefined): boolean =>
   before !== undefined && seen !== undefined && before < seen
 
-/** `goodMs`: what was acknowledged before it was acknowledged by the ledger that may be lost. */
-const putBack = async (parts: WentBackParts, goodMs: number): Promise<void> => {
+const putBack = async (parts: WentBackParts): Promise<void> => {
   const { writer, log, meters } = parts
   const last = lastStates(parts)
   const revoked = await putKeysBack(parts, last)
   const acts = await doAgain(parts, last)
   // Those that were made again, as they were changed since.
-  const keys = revoked.put + (await putKeysBack(parts, revoked.missing, tellMissing(log))).put
-  const lost = await lostCharges(parts, goodMs)
+  const keys = revoked.put + (await putKeysBack(parts, revoked.missing, tellMissing(log, parts.told))).put
+  const lost = await lostCharges(parts)
+  // The former ledger had forgotten them; this one may take them for open, and would charge them some day.
+  for (const callId of writer.acknowledged.free.all()) writer.void(callId, () => undefined)
   if (keys + acts + lost.length === 0) return
   // What it lent is lost too: nobody knows what is left of any lease.
   parts.leases().giveUp()
-  const back = await Promise.all(lost.map((settle) => writer.resettle(settle)))
+  const back = await Promise.all(lost.map((settle) => chargeAgain(writer, settle)))
   const charges = back.filter((has) => has).length
   meters?.putBack(charges + keys + acts)
   log.error('the ledger went back: what it had acknowledged was missing and is put back', {
@@ -101,6 +113,16 @@ const putBack = async (parts: WentBackParts, goodMs: number): Promise<void> => {
     key_changes: keys,
     ops: acts,
   })
+}
+
+/**
+ * The lease may be smaller than it was, or have been charged otherwise. A call that is not open is charged late, under its
+ * limits or by the house.
+ */
+const chargeAgain = async (writer: Writer, settle: Settle): Promise<boolean> => {
+  if (await writer.resettle(settle)) return true
+  await new Promise<unknown>((done) => writer.void(settle.callId, done))
+  return writer.resettle(settle)
 }
 
 type States = ReadonlyMap<KeyId, Key>
@@ -113,8 +135,11 @@ const lastStates = ({ clock, heard }: WentBackParts): States => {
   return last
 }
 
-const tellMissing = (log: Log) => (key: KeyId) =>
-  log.error('a key that was made lately is lost with the former ledger', { key })
+/** Tells of each key once. */
+const tellMissing = (log: Log, told: Set<KeyId>) => (key: KeyId) => {
+  if (!told.has(key)) log.error('a key that was made lately is lost with the former ledger', { key })
+  told.add(key)
+}
 
 /**
  * Writes the states that the ledger lacks of keys that it has. The last version is the same for all processes, so whoever
@@ -125,14 +150,17 @@ const putKeysBack = async (
   states: States,
   onMissing: (key: KeyId) => void = () => undefined,
 ): Promise<{ readonly put: number; readonly missing: States }> => {
+  const kept = new Map<KeyId, Key>()
+  for (const lot of inLots([...states.keys()]))
+    for (const key of await keys.keysOf(lot)) kept.set(key.id, key)
   const missing = new Map<KeyId, Key>()
   let put = 0
   for (const [id, key] of states) {
-    const kept = await keys.key(id)
-    if (kept === undefined) {
+    const there = kept.get(id)
+    if (there === undefined) {
       missing.set(id, key)
       onMissing(id)
-    } else if (kept.version < key.version && (await keys.putBack(key)) !== undefined) put++
+    } else if (there.version < key.version && (await keys.putBack(key)) !== undefined) put++
   }
   return { put, missing }
 }
@@ -169,28 +197,22 @@ const doAgain = async ({ clock, acts, log }: WentBackParts, states: States): Pro
   return missing
 }
 
-/**
- * Charges that the ledger acknowledged and does not have. A standby has all up to some moment and nothing after it, so
- * of those before the last good heartbeat the first missing one is found by halving; later ones may be of either.
- */
-const lostCharges = async (
-  { store: { ledger }, clock, writer }: WentBackParts,
-  goodMs: number,
-): Promise<readonly Settle[]> => {
-  const all = writer.acknowledged.all(clock.monotonicMs())
-  const has = async (settle: Settle | undefined): Promise<boolean> =>
-    settle !== undefined && (await ledger.transfersOf(settle.callId)).length > 0
-  let [kept, end] = [0, all.filter(({ atMs }) => atMs < goodMs).length]
-  while (kept < end) {
-    const middle = (kept + end) >> 1
-    if (await has(all[middle]?.value)) kept = middle + 1
-    else end = middle
-  }
+/** Runs of what is asked for at once. */
+const inLots = <One>(all: readonly One[]): readonly (readonly One[])[] =>
+  Array.from({ length: Math.ceil(all.length / LOOKUPS) }, (_, lot) =>
+    all.slice(lot * LOOKUPS, (lot + 1) * LOOKUPS),
+  )
+
+/** Charges that the ledger acknowledged and does not have. */
+const lostCharges = async ({
+  store: { ledger },
+  clock,
+  writer,
+}: WentBackParts): Promise<readonly Settle[]> => {
   const lost: Settle[] = []
-  for (let from = kept; from < all.length; from += LOOKUPS) {
-    const some = all.slice(from, from + LOOKUPS).map(({ value }) => value)
-    const there = await Promise.all(some.map(has))
-    lost.push(...some.filter((_, at) => there[at] === false))
+  for (const lot of inLots(writer.acknowledged.charges.all(clock.monotonicMs()))) {
+    const there = await ledger.charged(lot.map(({ value }) => value.callId))
+    lost.push(...lot.flatMap(({ value }) => (there.has(value.callId) ? [] : [value])))
   }
   return lost
 }

@@ -10,6 +10,8 @@ export type Beat = {
   readonly at: Instant
   /** That of the instance's heartbeat before, 0 if the ledger has none; undefined where none can get lost. */
   readonly before: Instant | undefined
+  /** Names the database server that answered; undefined where there can be no other. */
+  readonly server: string | undefined
   /** Keys made or changed since `seen` and in the 10 s before it (or before `at`), read after that write. */
   readonly changed: readonly Key[]
   /** Wallet rules and sub-wallets changed in the same span. */

@@ -26,6 +26,10 @@ export const expiredInstances = (now: string): Expired => ({
     and not exists (select 1 from lease l where l.instance = x.id and l.state = 'open')`,
 })
 
+/** What the server knew of the process until now. No two servers have started in the same microsecond. */
+const WHO_ANSWERS = `coalesce((select i.beat_at from instance i where i.id = $1), 0) as before,
+  cast(pg_postmaster_start_time() as text) as server`
+
 export const instanceStore = (engine: Engine): InstanceStore => {
   const { now } = engine.dialect
   // A change dated by a clock that was hours ahead was committed before the clock was corrected, so an instance that
@@ -33,7 +37,7 @@ export const instanceStore = (engine: Engine): InstanceStore => {
   const seenUpTo = `case when cast($1 as bigint) > ${now} + ${AHEAD_MS} then seen else cast($1 as bigint) end`
   const write = `insert into instance (id, beat_at, seen, nudge, keeps) values ($1, ${now}, $2, $3, 1)
     on conflict (id) do update set beat_at = excluded.beat_at, seen = excluded.seen, nudge = excluded.nudge
-    returning beat_at, ${engine.name === 'postgres' ? 'coalesce((select i.beat_at from instance i where i.id = $1), 0)' : 'null'} as before`
+    returning beat_at, ${engine.name === 'postgres' ? WHO_ANSWERS : 'null as before, null as server'}`
   return {
     beat: async (instance, seen, nudge) => {
       // Two transactions: the reads must start after the heartbeat is committed, or they would prove nothing.
@@ -60,6 +64,7 @@ export const instanceStore = (engine: Engine): InstanceStore => {
       return {
         at,
         before: row.before === null ? undefined : countOf(row, 'before'),
+        server: maybeText(row, 'server'),
         changed: keys.map(keyOf),
         rules: rules.map(knownRulesOf),
         subWallets: subs.map((sub) => ({ id: textOf(sub, 'id'), version: countOf(sub, 'version') })),
