@@ -77,6 +77,7 @@ const SEEDS: Readonly<Record<Kind, number>> = {
   clocks: 60,
   'paid-again': 60,
   jobs: 60,
+  failover: 60,
 }
 
 /** Runs a test, which must fail; returns the line that names the failure. */

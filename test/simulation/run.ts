@@ -1,6 +1,7 @@
 /** Runs many histories and prints `N passed, N failed`. Options: --seeds N, --from N, --until-caught, --only <kind>. */
 import { noteNow } from '../now.ts'
 import { runClocks } from './clocks.ts'
+import { runFailover } from './failover.ts'
 import { runHistory } from './history.ts'
 import { runJobs } from './jobs.ts'
 import type { Reached } from './law.ts'
@@ -43,6 +44,18 @@ const mustReach = [
   'jobs: paid for, 202',
   'jobs: paid for and charged',
   'jobs: paid back whole',
+  'failover: answered',
+  'failover: voided',
+  'failover: key made',
+  'failover: paid in',
+  'failover: sub-wallet made',
+  'failover: revoked',
+  'failover: killed',
+  'failover: at once',
+  'failover: after an outage',
+  'failover: exact',
+  'failover: charged late',
+  'failover: written off',
   'paid again: answered',
   'paid again: guest answered',
   'paid again: comes again',
@@ -143,6 +156,7 @@ const kinds: readonly {
   { name: 'clocks', each: 10, run: runClocks },
   { name: 'paid-again', each: 10, run: runPaidAgain },
   { name: 'jobs', each: 10, run: runJobs },
+  { name: 'failover', each: 10, run: runFailover },
   { name: 'all else', each: 1, run: runHistory },
 ]
 if (only !== undefined && !kinds.some(({ name }) => name === only)) throw new Error(`no kind is ${only}`)
