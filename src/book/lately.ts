@@ -29,6 +29,28 @@ export class Lately<Value> {
   }
 }
 
+/** The last states that were heard of lately, by the ids of what has them; their versions only grow. */
+export class LatelyHeard<State extends { readonly version: number }> {
+  readonly #last = new Map<string, { readonly state: State; readonly atMs: number }>()
+
+  /** Whether it was new. */
+  hear(id: string, state: State, atMs: number): boolean {
+    if ((this.#last.get(id)?.state.version ?? 0) >= state.version) return false
+    this.#last.delete(id)
+    this.#last.set(id, { state, atMs })
+    for (const [first, its] of this.#last) {
+      if (this.#last.size <= Lately.MOST && its.atMs >= atMs - Lately.KEPT_MS) break
+      this.#last.delete(first)
+    }
+    return true
+  }
+
+  all(nowMs: number): ReadonlyMap<string, State> {
+    const kept = [...this.#last].filter(([, { atMs }]) => atMs >= nowMs - Lately.KEPT_MS)
+    return new Map(kept.map(([id, { state }]) => [id, state]))
+  }
+}
+
 /** Calls that lately ended without a charge, and were not opened again. */
 export class LatelyFree {
   readonly #endedMs = new Map<CallId, number>()

@@ -1,9 +1,9 @@
 /**
  * A ledger that went back. When the primary database is lost and a standby takes over that lagged behind it, the last
- * things that were acknowledged are missing: charges that callers were told, changes of keys, what people made. Each process
- * remembers for a while what it charged and made and which states of keys it heard of, notices the loss with its next
+ * things that were acknowledged are missing: charges that callers were told, changes of keys and of limits, what people made. Each process
+ * remembers for a while what it charged and made and which states of keys and limits it heard of, notices the loss with its next
  * heartbeat, and puts back what is missing before it serves again: revocations first, because a revoked key must not work
- * again; then what was made, and the charges.
+ * again; then what was made, limits, and the charges.
  */
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
@@ -17,6 +17,7 @@ import type { Store } from '../store/port.ts'
 import { isRevoked, type Key, type KeyId } from '../tenancy/key.ts'
 import type { Lately } from './lately.ts'
 import type { LeasePool } from './lease-pool.ts'
+import type { Heard } from './news.ts'
 import type { Writer } from './writer.ts'
 
 /** Something that a process did for people and acknowledged. */
@@ -30,12 +31,11 @@ export type Act = {
 }
 
 type WentBackParts = {
-  readonly store: Pick<Store, 'instances' | 'keys' | 'ledger'>
+  readonly store: Pick<Store, 'instances' | 'keys' | 'ledger' | 'subWallets' | 'wallets'>
   readonly clock: Clock
   readonly log: Log
   readonly writer: Writer
-  /** The states of keys that this process heard of lately: all that any process acknowledged. */
-  readonly heard: Lately<Key>
+  readonly heard: Heard
   /** What this process made lately. */
   readonly acts: Lately<Act>
   readonly leases: () => LeasePool
@@ -94,23 +94,25 @@ const isOlder = ({ before }: Beat, seen: Instant | undefined): boolean =>
 
 const putBack = async (parts: WentBackParts): Promise<void> => {
   const { writer, log, meters } = parts
-  const last = lastStates(parts)
+  const last = parts.heard.keys.all(parts.clock.monotonicMs())
   const revoked = await putKeysBack(parts, last)
   const acts = await doAgain(parts, last)
   // Those that were made again, as they were changed since.
   const keys = revoked.put + (await putKeysBack(parts, revoked.missing, tellMissing(log, parts.told))).put
+  const settings = await putSettingsBack(parts)
   const lost = await lostCharges(parts)
   // The former ledger had forgotten them; this one may take them for open, and would charge them some day.
   for (const callId of writer.acknowledged.free.all()) writer.void(callId, () => undefined)
-  if (keys + acts + lost.length === 0) return
+  if (keys + acts + settings + lost.length === 0) return
   // What it lent is lost too: nobody knows what is left of any lease.
   parts.leases().giveUp()
   const back = await Promise.all(lost.map((settle) => chargeAgain(writer, settle)))
   const charges = back.filter((has) => has).length
-  meters?.putBack(charges + keys + acts)
+  meters?.putBack(charges + keys + acts + settings)
   log.error('the ledger went back: what it had acknowledged was missing and is put back', {
     recovered: charges,
     key_changes: keys,
+    settings,
     ops: acts,
   })
 }
@@ -126,14 +128,6 @@ const chargeAgain = async (writer: Writer, settle: Settle): Promise<boolean> => 
 }
 
 type States = ReadonlyMap<KeyId, Key>
-
-/** The last state of each key that was heard of. All processes hear of each change before it is acknowledged. */
-const lastStates = ({ clock, heard }: WentBackParts): States => {
-  const last = new Map<KeyId, Key>()
-  for (const { value } of heard.all(clock.monotonicMs()))
-    if ((last.get(value.id)?.version ?? 0) <= value.version) last.set(value.id, value)
-  return last
-}
 
 /** Tells of each key once. */
 const tellMissing = (log: Log, told: Set<KeyId>) => (key: KeyId) => {
@@ -163,6 +157,19 @@ const putKeysBack = async (
     } else if (there.version < key.version && (await keys.putBack(key)) !== undefined) put++
   }
   return { put, missing }
+}
+
+/** The rules of wallets and the ceilings of sub-wallets; those of another process may be written by now. */
+const putSettingsBack = async ({
+  store: { wallets, subWallets },
+  clock,
+  heard,
+}: WentBackParts): Promise<number> => {
+  let put = 0
+  for (const known of heard.rules.all(clock.monotonicMs()).values())
+    if (await wallets.putRulesBack(known)) put++
+  for (const sub of heard.subs.all(clock.monotonicMs()).values()) if (await subWallets.putBack(sub)) put++
+  return put
 }
 
 /** Whether it was missing; one that collides with what is there was not. */

@@ -29,6 +29,7 @@ type Acknowledged = Known & {
 
 const WALLET = 'w'
 const SLOTS = 3
+const BUDGET = 1_000_000n
 const LOAD_MS = 24_000
 const REST_MS = 14_000
 /** Nobody takes a call for orphaned before its process has put back what it knows of it. */
@@ -63,6 +64,10 @@ const createScene = (stage: Stage, { journal, kills, shared }: Kind) => {
   const acknowledged: Acknowledged[] = []
   const charged: (Billed & Known)[] = []
   const free: (Pick<Billed, 'callId'> & Known)[] = []
+  const subs: string[] = []
+  /** For each setting the values that it may have. */
+  const settings = new Map<string, readonly (bigint | undefined)[]>()
+  const beingSet = new Set<string>()
   const lost: { readonly fromMs: number; toMs: number }[] = []
   const keys: string[] = ['k0', 'k1']
   /** Keys that somebody tried to revoke, and when that was acknowledged. */
@@ -173,7 +178,7 @@ const createScene = (stage: Stage, { journal, kills, shared }: Kind) => {
   const people = (): void => {
     if (world.now() > LOAD_MS) return
     const process = some()
-    const act = [makeKey, payIn, makeSub, revoke, revoke][pick(0, 4)]!
+    const act = [makeKey, payIn, makeSub, revoke, setBudget, setRules][pick(0, 5)]!
     const done = act(process).catch(() => hit('failover: an act failed'))
     guard(done)
     after(pick(50, 700), people)
@@ -201,15 +206,47 @@ const createScene = (stage: Stage, { journal, kills, shared }: Kind) => {
 
   const makeSub = async (process: Process): Promise<void> => {
     const id = `s${++made}`
-    const sub = { id, walletId: WALLET, label: id, budget: 1_000_000n }
+    const sub = { id, walletId: WALLET, label: id, budget: BUDGET }
     await process.store.subWallets.createSubWallet(sub, byTest)
-    const owner = { walletId: WALLET }
-    note(
-      'sub-wallet made',
-      process,
-      async () => (await ledger.store.subWallets.subWallet(owner, id)) !== undefined,
+    note('sub-wallet made', process, async () => (await subWallet(id)) !== undefined)
+    subs.push(id)
+  }
+
+  const subWallet = (id: string) => ledger.store.subWallets.subWallet({ walletId: WALLET }, id)
+
+  /** A value may be any that was tried since the last one that was acknowledged, or that one. */
+  const set = async (
+    name: string,
+    process: Process,
+    change: (to: bigint) => Promise<{ at: number } | undefined>,
+  ): Promise<void> => {
+    if (beingSet.has(name)) return
+    beingSet.add(name)
+    try {
+      const to = BigInt(++made) * 1_000_000_000n
+      settings.set(name, [...(settings.get(name) ?? [name === 'rules' ? undefined : BUDGET]), to])
+      const changed = await change(to)
+      if (changed === undefined) return
+      await process.book.untilKnown(changed.at)
+      hit('failover: a setting')
+      settings.set(name, [to])
+    } finally {
+      beingSet.delete(name)
+    }
+  }
+
+  const setBudget = async (process: Process): Promise<void> => {
+    const id = subs[pick(0, subs.length - 1)]
+    if (id === undefined) return
+    await set(id, process, (budget) =>
+      process.store.subWallets.changeSubWallet({ walletId: WALLET }, id, { budget }, byTest),
     )
   }
+
+  const setRules = (process: Process): Promise<void> =>
+    set('rules', process, (perCallMax) =>
+      process.store.wallets.changeWalletRules<never>(WALLET, { perCallMax }, byTest),
+    )
 
   const revoke = async (process: Process, id: string = keys[pick(0, keys.length - 1)]!): Promise<void> => {
     if (keys.length - asked.size < 2 || asked.has(id)) return
@@ -283,6 +320,7 @@ const createScene = (stage: Stage, { journal, kills, shared }: Kind) => {
     const mustBe = (it: Known) => it.atMs < untilMs && !nobodyKnew(it)
     for (const { what, isThere, ...its } of acknowledged)
       if (mustBe(its) && !(await isThere())) fail(`acknowledged and not there once: ${what}`)
+    await checkSettings()
     for (const [id, atMs] of revokedMs) {
       if (atMs >= untilMs) continue
       const key = await store.keys.key(id)
@@ -296,6 +334,16 @@ const createScene = (stage: Stage, { journal, kills, shared }: Kind) => {
       const outcome = await standing(store, call)
       if (!fine.includes(outcome)) fail(`answered, ${outcome}`)
       hit(`failover: ${outcome}`)
+    }
+  }
+
+  const checkSettings = async (): Promise<void> => {
+    for (const [name, values] of settings) {
+      const sub = name === 'rules' ? undefined : await subWallet(name)
+      // One that was lost with its maker has none.
+      if (name !== 'rules' && sub === undefined) continue
+      const { rules } = await ledger.store.wallets.walletRules(WALLET)
+      if (!values.includes(sub === undefined ? rules.perCallMax : sub.budget)) fail('a setting is an old one')
     }
   }
 

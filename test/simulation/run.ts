@@ -50,6 +50,7 @@ const mustReach = [
   'failover: paid in',
   'failover: sub-wallet made',
   'failover: revoked',
+  'failover: a setting',
   'failover: killed',
   'failover: at once',
   'failover: after an outage',

@@ -1,6 +1,7 @@
 /** Heartbeats of the processes that serve, with the proof of which key changes each has read. */
 
 import { keyOf } from '../accounts/key-row.ts'
+import { changedSubs, subNewsOf } from '../accounts/sub-wallet-store.ts'
 import { knownRulesOf } from '../accounts/wallet-rules-row.ts'
 import { AHEAD_MS } from '../engine/due.ts'
 import { type Engine, once, statement } from '../engine/engine.ts'
@@ -59,7 +60,7 @@ export const instanceStore = (engine: Engine): InstanceStore => {
            from instance where beat_at > ${now} - ${LIVE_MS}`,
         ),
         statement('select * from wallet_rules where changed_at > $1 order by changed_at', since),
-        statement('select id, version from sub_wallet where changed_at > $1 order by changed_at', since),
+        statement(changedSubs, since),
       ])
       return {
         at,
@@ -67,7 +68,7 @@ export const instanceStore = (engine: Engine): InstanceStore => {
         server: maybeText(row, 'server'),
         changed: keys.map(keyOf),
         rules: rules.map(knownRulesOf),
-        subWallets: subs.map((sub) => ({ id: textOf(sub, 'id'), version: countOf(sub, 'version') })),
+        subWallets: subs.map(subNewsOf),
         recalled: leases.map((lease) => textOf(lease, 'id')),
         liveInstances: countOf(onlyRow(live), 'live'),
         allKeep: countOf(onlyRow(live), 'live') === countOf(onlyRow(live), 'keep'),
