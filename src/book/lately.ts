@@ -1,3 +1,4 @@
+/** What a process remembers of the last minute, in case the ledger loses it. */
 import type { CallId } from '../ledger/types.ts'
 
 /** What happened lately, oldest first: within the last minute, and no more than fits. */

@@ -49,13 +49,13 @@ const LOOKUPS = 1_000
 /** After as many heartbeats that could not put back what was lost, the process serves without it. */
 const TRIES = 20
 
-/** The heartbeats of a process that first puts back what the ledger has lost since the one before. */
-export type BeatsAfterLoss = {
+type BeatsAfterLoss = {
   readonly beat: InstanceStore['beat']
   /** How often another server took over, or the ledger was found to be older. */
   readonly losses: () => number
 }
 
+/** The heartbeats of a process that first puts back what the ledger has lost since the one before. */
 export const beatsAfterLoss = (parts: WentBackParts): BeatsAfterLoss => {
   const { store, log } = parts
   let server: string | undefined

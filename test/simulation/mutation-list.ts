@@ -428,13 +428,6 @@ export const mutations: readonly Mutation[] = [
     kind: 'failover',
   },
   {
-    name: 'a charge that does not fit its former lease is lost',
-    file: 'src/book/went-back.ts',
-    from: 'return writer.resettle(settle)\n}',
-    to: 'return false\n}',
-    kind: 'failover',
-  },
-  {
     name: 'a call that a failover brought back stays open',
     file: 'src/book/went-back.ts',
     from: 'of writer.acknowledged.free.all())',
