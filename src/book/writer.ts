@@ -310,6 +310,7 @@ export class Writer {
   readonly #queue: OperationQueue
   readonly #outage: Outage
   readonly #inTouch: () => boolean
+  readonly #local: boolean
   readonly #pump: CommitPump
 
   constructor(parts: WriterParts) {
@@ -317,13 +318,14 @@ export class Writer {
     this.#clock = parts.clock
     this.#outage = new Outage(parts)
     this.#inTouch = parts.inTouch
-    const acknowledged = parts.local === true ? undefined : this.acknowledged
+    this.#local = parts.local === true
+    const acknowledged = this.#local ? undefined : this.acknowledged
     this.#pump = new CommitPump({ ...parts, outage: this.#outage, acknowledged })
   }
 
   /** A call whose intent was fenced, or did not become durable in time, must not answer and is to be voided. */
   intent(intent: Intent, ends: IntentEnds): void {
-    this.acknowledged.free.opened(intent.callId)
+    if (!this.#local) this.acknowledged.free.opened(intent.callId)
     this.#add({ kind: 'intent', intent, queuedMs: this.#clock.monotonicMs(), ends })
   }
 
