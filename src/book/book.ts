@@ -11,7 +11,6 @@ import type { Clock } from '../core/time.ts'
 import type { InstanceId } from '../ledger/types.ts'
 import type { Meters } from '../metrics/meters.ts'
 import type { Store } from '../store/port.ts'
-import type { Key } from '../tenancy/key.ts'
 import { AdmissionGate } from './admission-gate.ts'
 import { createCallers, createKnownKeys, createKnownRules } from './callers.ts'
 import type { Book, BookHealth } from './contract.ts'
@@ -19,7 +18,7 @@ import { drain } from './drain.ts'
 import { createHeartbeat, type Heartbeat, type Nudge } from './heartbeat.ts'
 import { createKeyChanges } from './key-changes.ts'
 import { LeasePool } from './lease-pool.ts'
-import { createNews } from './news.ts'
+import { createNews, newHeard } from './news.ts'
 import { OpenHolds } from './open-holds.ts'
 import { OperationQueue } from './operation-queue.ts'
 import type { Outbox } from './outbox.ts'
@@ -30,7 +29,10 @@ import { type Act, beatsAfterLoss } from './went-back.ts'
 import { Writer } from './writer.ts'
 
 type GivenParts = {
-  readonly store: Pick<Store, 'instances' | 'keys' | 'ledger' | 'rates' | 'tenants' | 'wallets'>
+  readonly store: Pick<
+    Store,
+    'instances' | 'keys' | 'ledger' | 'rates' | 'subWallets' | 'tenants' | 'wallets'
+  >
   readonly clock: Clock
   /** Name of this process; never used again after it ends. */
   readonly instance: InstanceId
@@ -69,8 +71,19 @@ const partsOf = (given: GivenParts) => {
     meters,
     inTouch: () => heartbeat.fresh(),
   })
-  const heard = new Lately<Key>()
-  const beat = beatsAfterLoss({ store, clock, log, writer, heard, acts, meters, leases: () => leases })
+  const heard = newHeard()
+  const told = new Set<string>()
+  const { beat, losses } = beatsAfterLoss({
+    store,
+    told,
+    clock,
+    log,
+    writer,
+    heard,
+    acts,
+    meters,
+    leases: () => leases,
+  })
   const heartbeat: Heartbeat = createHeartbeat({
     store: { ...store.instances, beat },
     clock,
@@ -102,7 +115,7 @@ const partsOf = (given: GivenParts) => {
     leases.beaten({ ...beat, unbroken })
     rates.beaten({ ...beat, doubtFromMs: unbroken ? forgotMs : Number.NEGATIVE_INFINITY })
   }
-  return { ...given, nudge, keys, rules, heartbeat, touch, writer, gate, leases, holds, rates, learn }
+  return { ...given, nudge, losses, keys, rules, heartbeat, touch, writer, gate, leases, holds, rates, learn }
 }
 
 export const createBook = (given: GivenParts): Book => {

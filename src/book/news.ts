@@ -3,10 +3,10 @@
  * one no longer allows, so the paths concerned give back their unused room.
  */
 
-import type { Lately } from '../core/lately.ts'
+import { LatelyHeard } from '../core/lately.ts'
 import type { Clock } from '../core/time.ts'
 import type { SubWalletNews } from '../store/accounts/sub-wallet-port.ts'
-import type { Key, KeyId } from '../tenancy/key.ts'
+import type { Key } from '../tenancy/key.ts'
 import type { KnownRules } from '../tenancy/wallet-rules.ts'
 import type { KnownKeys, RulesKnown } from './callers.ts'
 import type { LeasePool } from './lease-pool.ts'
@@ -22,44 +22,41 @@ type NewsParts = {
   readonly rules: RulesKnown
   readonly leases: LeasePool
   readonly clock: Clock
-  /** The states of keys that were heard lately. */
-  readonly heard: Lately<Key>
+  readonly heard: Heard
 }
 
-const SUBS_MAX = 100_000
-const KEYS_MAX = 100_000
+/** What this process heard of lately: all that any process acknowledged. */
+export type Heard = {
+  readonly keys: LatelyHeard<Key>
+  readonly rules: LatelyHeard<KnownRules>
+  readonly subs: LatelyHeard<SubWalletNews>
+}
+
+export const newHeard = (): Heard => ({
+  keys: new LatelyHeard(),
+  rules: new LatelyHeard(),
+  subs: new LatelyHeard(),
+})
 
 /** Takes in what was read, at once; resolves when the room that was given back has reached the ledger. */
 export type Learn = (news: News) => Promise<void>
 
 export const createNews = ({ keys, rules, leases, clock, heard }: NewsParts): Learn => {
-  const subVersions = new Map<string, number>()
-
-  /** Whether it was new; a key seen for the first time may be. */
-  const learnSub = ({ id, version }: SubWalletNews): boolean => {
-    if ((subVersions.get(id) ?? 0) >= version) return false
-    if (subVersions.size >= SUBS_MAX) subVersions.clear()
-    subVersions.set(id, version)
-    return true
-  }
-
-  const versions = new Map<KeyId, number>()
+  // A call may have read a state before the news of it came.
   const learnKey = (key: Key): boolean => {
-    // A call may have read the state before the news of it came.
-    if ((versions.get(key.id) ?? 0) < key.version) {
-      if (versions.size >= KEYS_MAX) versions.clear()
-      versions.set(key.id, key.version)
-      heard.add(key, clock.monotonicMs())
-    }
+    heard.keys.hear(key.id, key, clock.monotonicMs())
     return keys.learn(key)
   }
+  const learnRules = (known: KnownRules): boolean => {
+    heard.rules.hear(known.walletId, known, clock.monotonicMs())
+    return rules.learn(known)
+  }
+  const learnSub = (sub: SubWalletNews): boolean => heard.subs.hear(sub.id, sub, clock.monotonicMs())
 
   return async (news) => {
     const changed = {
       keys: new Set((news.keys ?? []).filter(learnKey).map(({ id }) => id)),
-      wallets: new Set(
-        (news.rules ?? []).filter((known) => rules.learn(known)).map(({ walletId }) => walletId),
-      ),
+      wallets: new Set((news.rules ?? []).filter(learnRules).map(({ walletId }) => walletId)),
       subs: new Set((news.subWallets ?? []).filter(learnSub).map(({ id }) => id)),
     }
     if (changed.keys.size + changed.wallets.size + changed.subs.size === 0) return

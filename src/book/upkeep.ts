@@ -21,7 +21,7 @@ type UpkeepParts = {
   readonly log: Log
   readonly longestCallMs?: number
   readonly gate: AdmissionGate
-  readonly heartbeat: Pick<Heartbeat, 'beatNow' | 'steady'>
+  readonly heartbeat: Pick<Heartbeat, 'beatNow' | 'fresh' | 'steady'>
   readonly holds: OpenHolds
   readonly touch: Touch
   readonly writer: Writer
@@ -35,7 +35,8 @@ export const reapForEver = async (parts: UpkeepParts): Promise<void> => {
     if (gate.draining) return
     // Read immediately before, so that the clock can hardly jump unnoticed in between.
     await heartbeat.beatNow()
-    if (!heartbeat.steady()) continue
+    // Out of touch it may not have put back yet what the ledger lost.
+    if (!heartbeat.fresh() || !heartbeat.steady()) continue
     const reaped = await store.ledger
       .reap({ graceMs: REAP_GRACE_MS, longestCallMs: parts.longestCallMs ?? LONGEST_CALL_MS })
       .catch(() => undefined)

@@ -8,7 +8,7 @@
  * answers can end; the pump keeps sending them.
  */
 
-import { Lately } from '../core/lately.ts'
+import { Lately, LatelyFree } from '../core/lately.ts'
 import type { Log } from '../core/log.ts'
 import type { Nano } from '../core/money.ts'
 import type { Clock } from '../core/time.ts'
@@ -141,7 +141,7 @@ type PumpParts = {
   readonly local?: boolean | undefined
   readonly queue: OperationQueue
   readonly outage: Outage
-  readonly acknowledged?: Lately<Settle> | undefined
+  readonly acknowledged?: Acknowledged | undefined
   readonly meters?: Pick<Meters, 'committed' | 'commitFailed'> | undefined
 }
 
@@ -248,12 +248,15 @@ const NO_EFFECT: CommitResult = {
   answeredElsewhere: new Set(),
 }
 
+/** What the ledger acknowledged lately. */
+type Acknowledged = { readonly charges: Lately<Settle>; readonly free: LatelyFree }
+
 type ConcludeParts = {
   readonly log: Log
   readonly clock: Clock
   readonly outbox: Outbox | undefined
   /** Undefined where the ledger is in this process, which cannot lose what it acknowledged. */
-  readonly acknowledged?: Lately<Settle> | undefined
+  readonly acknowledged?: Acknowledged | undefined
 }
 
 /** Reports to each operation of a batch how it ended. */
@@ -270,6 +273,7 @@ const conclude = (parts: ConcludeParts, operations: readonly Operation[], result
         concludeSettle(parts, operation, result)
         break
       case 'void':
+        parts.acknowledged?.free.add(operation.callId, parts.clock.monotonicMs())
         operation.done(result.chargedBefore.get(operation.callId) ?? 0n)
         break
       default:
@@ -287,7 +291,8 @@ const concludeSettle = (
   const mayAnswer = operation.safe || !result.answeredElsewhere.has(callId)
   const remaining = mayAnswer ? result.settled.get(callId) : undefined
   if (remaining !== undefined && charge > 0n)
-    acknowledged?.add(operation.settle, clock.monotonicMs(), answer?.answer.body.length)
+    acknowledged?.charges.add(operation.settle, clock.monotonicMs(), answer?.answer.body.length)
+  else if (remaining !== undefined) acknowledged?.free.add(callId, clock.monotonicMs())
   // A settlement that was answered and then refused is a bug. It stays in the outbox, so that somebody can investigate.
   if (remaining !== undefined || !operation.safe) outbox?.inLedger(callId)
   else log.error('the ledger refused a settlement of the journal', { call: callId, charged: charge })
@@ -301,12 +306,12 @@ type WriterParts = Omit<PumpParts, 'outage' | 'acknowledged'> & {
 }
 
 export class Writer {
-  /** The charges that the ledger acknowledged lately. */
-  readonly acknowledged = new Lately<Settle>()
+  readonly acknowledged: Acknowledged = { charges: new Lately(), free: new LatelyFree() }
   readonly #clock: Clock
   readonly #queue: OperationQueue
   readonly #outage: Outage
   readonly #inTouch: () => boolean
+  readonly #local: boolean
   readonly #pump: CommitPump
 
   constructor(parts: WriterParts) {
@@ -314,12 +319,14 @@ export class Writer {
     this.#clock = parts.clock
     this.#outage = new Outage(parts)
     this.#inTouch = parts.inTouch
-    const acknowledged = parts.local === true ? undefined : this.acknowledged
+    this.#local = parts.local === true
+    const acknowledged = this.#local ? undefined : this.acknowledged
     this.#pump = new CommitPump({ ...parts, outage: this.#outage, acknowledged })
   }
 
   /** A call whose intent was fenced, or did not become durable in time, must not answer and is to be voided. */
   intent(intent: Intent, ends: IntentEnds): void {
+    if (!this.#local) this.acknowledged.free.opened(intent.callId)
     this.#add({ kind: 'intent', intent, queuedMs: this.#clock.monotonicMs(), ends })
   }
 

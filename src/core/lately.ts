@@ -1,3 +1,6 @@
+/** What a process remembers of the last minute, in case the ledger loses it. */
+import type { CallId } from '../ledger/types.ts'
+
 /** What happened lately, oldest first: within the last minute, and no more than fits. */
 export class Lately<Value> {
   static readonly KEPT_MS = 60_000
@@ -24,5 +27,49 @@ export class Lately<Value> {
 
   all(nowMs: number): readonly { readonly value: Value; readonly atMs: number }[] {
     return this.#entries.slice(this.#from).filter(({ atMs }) => atMs >= nowMs - Lately.KEPT_MS)
+  }
+}
+
+/** The last states that were heard of lately, by the ids of what has them; their versions only grow. */
+export class LatelyHeard<State extends { readonly version: number }> {
+  readonly #last = new Map<string, { readonly state: State; readonly atMs: number }>()
+
+  /** Whether it was new. */
+  hear(id: string, state: State, atMs: number): boolean {
+    if ((this.#last.get(id)?.state.version ?? 0) >= state.version) return false
+    this.#last.delete(id)
+    this.#last.set(id, { state, atMs })
+    for (const [first, its] of this.#last) {
+      if (this.#last.size <= Lately.MOST && its.atMs >= atMs - Lately.KEPT_MS) break
+      this.#last.delete(first)
+    }
+    return true
+  }
+
+  all(nowMs: number): ReadonlyMap<string, State> {
+    const kept = [...this.#last].filter(([, { atMs }]) => atMs >= nowMs - Lately.KEPT_MS)
+    return new Map(kept.map(([id, { state }]) => [id, state]))
+  }
+}
+
+/** Calls that lately ended without a charge, and were not opened again. */
+export class LatelyFree {
+  readonly #endedMs = new Map<CallId, number>()
+
+  add(call: CallId, atMs: number): void {
+    this.#endedMs.delete(call)
+    this.#endedMs.set(call, atMs)
+    for (const [first, endedMs] of this.#endedMs) {
+      if (this.#endedMs.size <= Lately.MOST && endedMs >= atMs - Lately.KEPT_MS) break
+      this.#endedMs.delete(first)
+    }
+  }
+
+  opened(call: CallId): void {
+    this.#endedMs.delete(call)
+  }
+
+  all(): readonly CallId[] {
+    return [...this.#endedMs.keys()]
   }
 }

@@ -27,6 +27,7 @@ type Fields = {
   readonly kind?: string | undefined
   readonly recovered?: number | undefined
   readonly key_changes?: number | undefined
+  readonly settings?: number | undefined
   readonly torn?: number | undefined
   readonly instance?: string | undefined
   readonly payment?: string | undefined

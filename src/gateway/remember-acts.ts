@@ -1,7 +1,8 @@
 /**
  * What a process made lately for people: organisations, keys, sub-wallets, and money that came in or was moved. When a
  * standby that lagged takes over, they are done again, word for word. Each has an id or a reference of its own, so nothing is
- * made twice. Settings are not among them: another process may have set others since.
+ * made twice. Settings are not among them: another process may have set others since. Those with a version are put back by
+ * that (went-back.ts).
  */
 
 import type { Act } from '../book/went-back.ts'

@@ -158,6 +158,10 @@ test('what people made and paid is made again, once, but for a key that was revo
   await store.ledger.post(pay)
   const sub = { id: 'sub', walletId: 'made', label: 's', budget: 1_000_000_000n }
   await store.subWallets.createSubWallet(sub, byTest)
+  const wider = { budget: 2_000_000_000n }
+  await store.subWallets.changeSubWallet({ walletId: 'made' }, 'sub', wider, byTest)
+  const rules = { dailyLimit: 7_000_000_000n, perCallMax: 3_000_000_000n }
+  await store.wallets.changeWalletRules(server.wallet, rules, byTest)
   await newKey('made-key')
   await newKey('made-bound', { subWallet: 'sub' })
   await newKey('made-revoked')
@@ -173,7 +177,7 @@ test('what people made and paid is made again, once, but for a key that was revo
   )
   await until(() => toldBack().length > toldBefore)
   // The wallet, the payment, the sub-wallet and two keys.
-  expect(toldBack().at(-1)).toMatchObject({ ops: 5, recovered: 1, key_changes: 1 })
+  expect(toldBack().at(-1)).toMatchObject({ ops: 5, recovered: 1, key_changes: 1, settings: 2 })
   expect((await call(tokenOf('made-key'))).status).toBe(200)
   expect((await call(tokenOf('made-revoked'))).status).toBe(401)
   const there = await openStore({ url: database.url })
@@ -182,6 +186,8 @@ test('what people made and paid is made again, once, but for a key that was revo
     expect((await there.ledger.transfersOf('paid-before')).length).toBe(1)
     expect((await there.ledger.transfersOf(called.id)).length).toBe(1)
     expect((await there.keys.key('made-key'))?.label).toBe('renamed')
+    expect(await there.subWallets.subWallet({ walletId: 'made' }, 'sub')).toMatchObject(wider)
+    expect((await there.wallets.walletRules(server.wallet)).rules).toMatchObject(rules)
     expect((await there.keys.key('made-bound'))?.subWallet).toBe('sub')
     expect(await there.keys.key('made-revoked')).toBeUndefined()
     expect((await there.ledger.audit()).filter(({ ok }) => !ok)).toEqual([])

@@ -13,7 +13,7 @@ import type { Store } from '../../src/store/port.ts'
 import { type Key, placeOf } from '../../src/tenancy/key.ts'
 import { byTest } from '../by-test.ts'
 import { createDisk } from './disk.ts'
-import { emptyDetail as detail, type Reached } from './law.ts'
+import { type Billed, emptyDetail as detail, fine, type Reached, recover, standing } from './law.ts'
 import type { Link } from './network.ts'
 import { createPayments } from './payments.ts'
 import { startProcess } from './process.ts'
@@ -33,11 +33,8 @@ type Process = {
   /** Until when its journal could not be written. */
   unwritableMs: number
 }
-type Answered = {
-  readonly callId: string
-  readonly cost: bigint
+type Answered = Billed & {
   readonly keyId: string
-  readonly payer: string
   readonly newMonth: boolean
   readonly admittedMs: number
   readonly endedMs: number
@@ -590,29 +587,3 @@ const createScene = (stage: Stage, paying: boolean) => {
     finished: () => finished,
   }
 }
-
-/** With all processes gone, what they left is reaped. */
-const recover = async (store: Store): Promise<void> => {
-  for (let round = 0; round < 3; round++) await store.ledger.reap({ graceMs: 0, longestCallMs: 0 })
-}
-
-/**
- * The state of a call in the ledger. A recovered or late charge may be smaller, or the house's: the customer never pays
- * more.
- */
-const standing = async (
-  store: Store,
-  { callId, cost, payer }: Answered,
-): Promise<'exact' | 'recovered' | 'written off' | string> => {
-  const posted = await store.ledger.transfersOf(callId)
-  const [only] = posted
-  if (only === undefined) return 'not billed'
-  if (posted.length > 1) return 'billed twice'
-  if (only.amount > cost) return `billed ${only.amount} instead of ${cost}`
-  if (only.kind === 'writeoff') return 'written off'
-  if (only.debit !== payer) return `billed to ${only.debit} instead of ${payer}`
-  if (only.amount === cost) return only.note === 'late' ? 'charged late' : 'exact'
-  return only.note === 'recovered' ? 'recovered' : `billed ${only.amount} instead of ${cost}`
-}
-
-const fine = ['exact', 'recovered', 'written off', 'charged late']

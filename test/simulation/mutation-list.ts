@@ -5,7 +5,7 @@ export type Mutation = {
   readonly from: string
   readonly to: string
   /** The kind of histories to search; see `kinds` in run.ts. */
-  readonly kind?: 'calm' | 'clocks' | 'paid-again' | 'jobs' | 'shares'
+  readonly kind?: 'calm' | 'clocks' | 'paid-again' | 'jobs' | 'shares' | 'failover'
   /** A test of the real engine that must fail, for what virtual time cannot show. */
   readonly test?: string
 }
@@ -419,6 +419,76 @@ export const mutations: readonly Mutation[] = [
     from: 'key: own === undefined ? id',
     to: 'key: id !== undefined ? id',
     kind: 'paid-again',
+  },
+  {
+    name: 'a charge that a failover lost is not put back',
+    file: 'src/book/went-back.ts',
+    from: 'there.has(value.callId) ? [] : [value]',
+    to: 'there.has(value.callId) ? [] : []',
+    kind: 'failover',
+  },
+  {
+    name: 'a call that a failover brought back stays open',
+    file: 'src/book/went-back.ts',
+    from: 'of writer.acknowledged.free.all())',
+    to: 'of [] as string[])',
+    kind: 'failover',
+  },
+  {
+    name: 'a revocation that a failover lost is not put back',
+    file: 'src/book/went-back.ts',
+    from: 'there.version < key.version &&',
+    to: 'there.version > key.version &&',
+    kind: 'failover',
+  },
+  {
+    name: 'limits that a failover lost are not put back',
+    file: 'src/book/went-back.ts',
+    from: 'const settings = await putSettingsBack(parts)',
+    to: 'const settings = putSettingsBack.length * 0',
+    kind: 'failover',
+  },
+  {
+    name: 'what people did and a failover lost is not done again',
+    file: 'src/book/went-back.ts',
+    from: 'if (await doneAgain(act)) missing++',
+    to: 'missing++',
+    kind: 'failover',
+  },
+  {
+    name: 'a process serves before it has put back what was lost',
+    file: 'src/book/went-back.ts',
+    from: 'if (failed || isLoss) await putBackOrGoOn()',
+    to: 'if (failed || isLoss) void putBackOrGoOn()',
+    kind: 'failover',
+  },
+  {
+    name: 'what could not be put back is not tried again',
+    file: 'src/book/went-back.ts',
+    from: 'if (failed || isLoss)',
+    to: 'if (isLoss)',
+    kind: 'failover',
+  },
+  {
+    name: 'another server that answers at once is not noticed',
+    file: 'src/book/went-back.ts',
+    from: '(seen !== undefined && beat.server !== server)',
+    to: '(seen !== undefined && beat.server === undefined)',
+    kind: 'failover',
+  },
+  {
+    name: 'a key that was revoked since is made again',
+    file: 'src/book/went-back.ts',
+    from: 'if (act.keys.some(isRevokedSince)) continue',
+    to: '',
+    test: 'test/server/went-back.test.ts',
+  },
+  {
+    name: 'another ledger proves that a change is known',
+    file: 'src/book/key-changes.ts',
+    from: "if (losses() !== lossesBefore) throw new StoreFault('another server took over meanwhile')",
+    to: '',
+    kind: 'failover',
   },
   {
     name: 'a connection that dies in silence keeps its locks',

@@ -19,7 +19,11 @@ export type Link = {
   readonly reach?: (run: () => void) => void
 }
 
-export type Outage = { down: boolean }
+export type Outage = {
+  down: boolean
+  /** How often another server took over: what the former one has on its way gets lost. */
+  takeovers?: number
+}
 
 /** How long a process waits for a lost message. */
 const GIVE_UP_MS = 1_500
@@ -43,7 +47,7 @@ export type Connection = {
   readonly refused: (law: string) => void
 }
 
-const untroubled = { outage: { down: false }, arrived: () => undefined, settled: () => undefined }
+const untroubled = { outage: { down: false } as Outage, arrived: () => undefined, settled: () => undefined }
 
 /** The store as one process sees it: every method goes over the network. */
 export const overNetwork = (store: Store, world: World, connection: Connection): Store => {
@@ -60,15 +64,18 @@ export const overNetwork = (store: Store, world: World, connection: Connection):
         const loseAnswer = !reliable && random() < LOST_ANSWER
         const slow = link.slow || (!reliable && random() < SLOW_ANSWER)
         const back = slow ? pick(50, 600) : pick(1, 8)
+        const { takeovers } = outage
+        const answer = (run: () => void) =>
+          tell(back, () => (outage.takeovers === takeovers ? run() : reject(new StoreFault('it is gone'))))
         method(...args).then(
-          (answer) => {
+          (value) => {
             arrived()
             if (loseAnswer || link.partitioned) lost()
-            else tell(back, () => resolve(answer))
+            else answer(() => resolve(value))
           },
           (error: unknown) => {
             if (error instanceof Violation) refused(error.message)
-            tell(back, () => reject(error))
+            answer(() => reject(error))
           },
         )
       })

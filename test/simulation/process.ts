@@ -2,11 +2,14 @@
 import { createBook } from '../../src/book/book.ts'
 import type { Book } from '../../src/book/contract.ts'
 import type { Outbox } from '../../src/book/outbox.ts'
+import type { Act } from '../../src/book/went-back.ts'
+import { Lately } from '../../src/core/lately.ts'
 import { silentLog } from '../../src/core/log.ts'
 import type { Nano } from '../../src/core/money.ts'
 import type { Clock } from '../../src/core/time.ts'
 import { openGateway } from '../../src/gateway/open-gateway.ts'
 import type { Gateway } from '../../src/gateway/parts/gateway.ts'
+import { remembering } from '../../src/gateway/remember-acts.ts'
 import type { X402Options } from '../../src/payment/x402/offer.ts'
 import { callSettings } from '../../src/settings/calls.ts'
 import { readSettings } from '../../src/settings/setting.ts'
@@ -49,6 +52,7 @@ export const startProcess = (
   const clock = given ?? world.clock(alive)
   const { random } = world.draws(instance)
   const store = overNetwork(ledger, world, connection)
+  const acts = new Lately<Act>()
   const book = createBook({
     store,
     clock,
@@ -58,9 +62,11 @@ export const startProcess = (
     outbox: outbox?.(instance),
     longestCallMs,
     keptMost,
+    acts,
   })
   void book.start()
-  return { instance, alive, clock, random, store, book, longestCallMs }
+  const made = remembering(store, acts, clock)
+  return { instance, alive, clock, random, store: made, book, longestCallMs }
 }
 
 /** Nano-USD in a unit of the token. */

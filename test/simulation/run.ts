@@ -1,6 +1,7 @@
 /** Runs many histories and prints `N passed, N failed`. Options: --seeds N, --from N, --until-caught, --only <kind>. */
 import { noteNow } from '../now.ts'
 import { runClocks } from './clocks.ts'
+import { runFailover } from './failover.ts'
 import { runHistory } from './history.ts'
 import { runJobs } from './jobs.ts'
 import type { Reached } from './law.ts'
@@ -49,6 +50,19 @@ const mustReach = [
   'jobs: paid for, 202',
   'jobs: paid for and charged',
   'jobs: paid back whole',
+  'failover: answered',
+  'failover: voided',
+  'failover: key made',
+  'failover: paid in',
+  'failover: sub-wallet made',
+  'failover: revoked',
+  'failover: a setting',
+  'failover: killed',
+  'failover: at once',
+  'failover: after an outage',
+  'failover: exact',
+  'failover: charged late',
+  'failover: written off',
   'paid again: answered',
   'paid again: guest answered',
   'paid again: comes again',
@@ -124,7 +138,7 @@ const mustReach = [
 
 /** A state that so many seeds may miss, and a seed of 'all else' that reaches it: played where it was missed. */
 const reachedBy: Readonly<Record<string, number>> = {
-  'bill: recovered': 122,
+  'bill: recovered': 172,
   'hold: stop_at_remaining_usd': 870,
   'x402: insufficient_balance': 29,
 }
@@ -150,6 +164,7 @@ const kinds: readonly {
   { name: 'paid-again', each: 10, run: runPaidAgain },
   { name: 'jobs', each: 10, run: runJobs },
   { name: 'shares', each: 10, run: runShares },
+  { name: 'failover', each: 10, run: runFailover },
   { name: 'all else', each: 1, run: runHistory },
 ]
 if (only !== undefined && !kinds.some(({ name }) => name === only)) throw new Error(`no kind is ${only}`)

@@ -177,6 +177,12 @@ export const keyStore = (engine: Engine): KeyStore => {
       ),
     createChild: (child, by) => findingOther(() => createChildOn(engine, child, by)),
     key: (id) => find('id', id),
+    keysOf: async (ids) => {
+      const named = dialect.oneOf('k.id', `select e.value->>'k' from ${dialect.each('$1')} e`)
+      const text = `select k.* from api_key k where ${named}`
+      const asked = JSON.stringify(ids.map((k) => ({ k })))
+      return (await once(engine, 'control', statement(text, asked))).map(keyOf)
+    },
     keyByHash: (...hashes) => find('hash', ...hashes),
     callerByHash: (...hashes) => callerOn(engine, hashes),
     ...rehashing(engine),

@@ -15,8 +15,15 @@ export type SubWallet = {
   readonly createdAt: Instant
 }
 
-/** News of a sub-wallet: its ceiling may have changed. The version grows with every change. */
-export type SubWalletNews = { readonly id: string; readonly version: number }
+/** A sub-wallet as it was made or changed; the version grows with every change. */
+export type SubWalletNews = {
+  readonly id: string
+  readonly walletId: WalletId
+  readonly label: string
+  /** None once it is deleted. */
+  readonly budget: Nano | undefined
+  readonly version: number
+}
 
 export type NewSubWallet = {
   readonly id: string
@@ -62,4 +69,6 @@ export type SubWalletStore = {
   ): Promise<{ readonly sub: SubWallet; readonly at: Instant } | undefined>
   /** Nothing can be spent under it any more, not even by a key that is bound to it. */
   deleteSubWallet(viewer: SubViewer, id: string, by: Actor): Promise<{ readonly at: Instant } | undefined>
+  /** Writes a later state of one that the ledger has lost; returns whether it had an older one. */
+  putBack(sub: SubWalletNews): Promise<boolean>
 }

@@ -5,12 +5,12 @@ import { subScope } from '../../ledger/scopes.ts'
 import type { Key } from '../../tenancy/key.ts'
 import { clockOf } from '../engine/clock.ts'
 import { integer, nano, rowsOf, text } from '../engine/columns.ts'
-import { type Engine, once, type Run, statement, type Value } from '../engine/engine.ts'
-import { countOf, onlyRow } from '../engine/row.ts'
+import { type Engine, once, type Row, type Run, statement, type Value } from '../engine/engine.ts'
+import { countOf, nanoOf, onlyRow, textOf } from '../engine/row.ts'
 import { heldOnLeases, usedOnLeases } from '../ledger/sums.ts'
-import type { NewEvent } from '../people/event-port.ts'
+import { type NewEvent, theHouse } from '../people/event-port.ts'
 import { recordOfWallet } from '../people/event-store.ts'
-import type { NewSubWallet, SubViewer, SubWallet, SubWalletStore } from './sub-wallet-port.ts'
+import type { NewSubWallet, SubViewer, SubWallet, SubWalletNews, SubWalletStore } from './sub-wallet-port.ts'
 
 const MOST = 1_000
 /** How many one child key may make, so that a tenant does not use up its reseller's share. */
@@ -59,6 +59,18 @@ const subs = rowsOf({
 /** Whether calls of the key may name the sub-wallet. */
 export const mayUseSub = async (run: Run, key: Key, id: string): Promise<boolean> =>
   (await run(`select s.id from sub_wallet s where s.id = $4 and ${serving}`, [...params(key), id])).length > 0
+
+/** Those changed since `$1`, as they are; what is deleted has no ceiling. */
+export const changedSubs = `select s.*, b.lim from sub_wallet s join budget b on b.scope = 'sub:' || s.id
+  where s.changed_at > $1 order by s.changed_at`
+
+export const subNewsOf = (row: Row): SubWalletNews => ({
+  id: textOf(row, 'id'),
+  walletId: textOf(row, 'wallet_id'),
+  label: textOf(row, 'label'),
+  budget: row.deleted_at === null ? nanoOf(row, 'lim') : undefined,
+  version: countOf(row, 'version'),
+})
 
 /** Whether the creator already has as many as it may have: a child counts its own, an account's keys count together. */
 const hasAll = async (run: Run, { id, walletId, makerId = '' }: NewSubWallet): Promise<boolean> => {
@@ -174,5 +186,24 @@ export const subWalletStore = (engine: Engine): SubWalletStore => {
         },
         { by, what: 'sub_wallet.deleted' },
       ),
+    putBack: ({ id, walletId, label, budget, version }) =>
+      engine.transaction('control', async (run) => {
+        const [row] = await run(`select s.version from sub_wallet s where s.id = $1${lock('s')}`, [id])
+        if (row === undefined || countOf(row, 'version') >= version) return false
+        await run(
+          `update sub_wallet set label = $2, version = $3, changed_at = ${now},
+             deleted_at = case when $4 = 1 then coalesce(deleted_at, ${now}) end where id = $1`,
+          [id, label, version, budget === undefined ? 1 : 0],
+        )
+        await setCeiling(run, id, budget ?? 0n)
+        await recordOfWallet(run, engine.dialect, {
+          by: theHouse,
+          walletId,
+          what: 'sub_wallet.changed',
+          subject: id,
+          after: { label, budget_usd: decimalFromNano(budget ?? 0n) },
+        })
+        return true
+      }),
   }
 }

@@ -155,6 +155,8 @@ export type KeyStore = {
   /** Whether there are keys under none of these secrets, as far as it is known which secret made them. */
   hashedByStrangers(known: readonly [string, string]): Promise<boolean>
   key(id: KeyId): Promise<Key | undefined>
+  /** Those of them that there are. */
+  keysOf(ids: readonly KeyId[]): Promise<readonly Key[]>
   /** Newest first. */
   list(query?: KeyQuery): Promise<readonly Key[]>
   /** How many keys below it are not deleted. */

@@ -32,6 +32,8 @@ export type WalletRulesStore = {
     change: RulesChange | ((now: WalletRules, version: number) => RulesChange | Refused),
     by: Actor,
   ): Promise<{ readonly known: KnownRules; readonly at: Instant } | Refused>
+  /** Writes later rules of a wallet, which the ledger has lost; returns whether it had older ones. */
+  putRulesBack(known: KnownRules): Promise<boolean>
 }
 
 export type AlertStore = {

@@ -11,12 +11,12 @@ import {
   type WalletRules,
 } from '../../tenancy/wallet-rules.ts'
 import { clockOf } from '../engine/clock.ts'
-import { type Engine, once, type Run, statement } from '../engine/engine.ts'
+import { type Engine, once, type Row, type Run, type SqlDialect, statement } from '../engine/engine.ts'
 import { countOf, nanoOf, onlyRow } from '../engine/row.ts'
 import { setTopUpRule } from '../funding/stop-top-ups.ts'
 import { DAY_KEPT_MS } from '../ledger/spender.ts'
 import { heldOnLeases, usedOnLeases } from '../ledger/sums.ts'
-import type { Actor } from '../people/event-port.ts'
+import { type Actor, theHouse } from '../people/event-port.ts'
 import { recordOfWallet } from '../people/event-store.ts'
 import type { WalletRulesStore } from './wallet-rules-port.ts'
 import { knownRulesOf, textOfRules } from './wallet-rules-row.ts'
@@ -59,51 +59,86 @@ const changeOf = (requested: RulesChange, before: WalletRules, after: WalletRule
   }
 }
 
+/** Makes a wallet's row, if there is none, and locks it. */
+const lockRules = async (run: Run, { now, lock }: SqlDialect, id: string) => {
+  await run(
+    `insert into wallet_rules (wallet_id, rules, version, changed_at) values ($1, '{}', 0, ${now})
+     on conflict (wallet_id) do nothing`,
+    [id],
+  )
+  return onlyRow(
+    await run(`select r.*, ${now} as now from wallet_rules r where r.wallet_id = $1${lock('r')}`, [id]),
+  )
+}
+
+/** Writes rules over those in a locked row, with all that follows from them. */
+const writeRules = async (
+  run: Run,
+  dialect: SqlDialect,
+  row: Row,
+  { walletId: id, rules, version }: KnownRules,
+): Promise<void> => {
+  const { now } = dialect
+  const { rules: before } = knownRulesOf(row)
+  const limit = rules.dailyLimit ?? null
+  const rearm = rules.alertBelow !== before.alertBelow || rules.alertWebhookUrl !== before.alertWebhookUrl
+  await run(
+    `update wallet_rules set rules = $2, daily_limit = $3, alert_below = $4, version = $6,
+       changed_at = ${now}, alert_state = case when $5 = 1 then 'armed' else alert_state end where wallet_id = $1`,
+    [
+      id,
+      textOfRules(rules),
+      limit,
+      rules.alertWebhookUrl === undefined ? null : (rules.alertBelow ?? null),
+      rearm ? 1 : 0,
+      version,
+    ],
+  )
+  if (rules.dailyLimit !== before.dailyLimit)
+    await setDailyLimit(run, { wallet: id, limit, now: countOf(row, 'now') })
+}
+
 const change = async <Refused extends Refusal>(
   engine: Engine,
   id: string,
   wanted: RulesChange | ((now: WalletRules, version: number) => RulesChange | Refused),
   by: Actor,
-): Promise<KnownRules | Refused> => {
-  const { now, lock } = engine.dialect
-  return engine.transaction('control', async (run) => {
-    await run(
-      `insert into wallet_rules (wallet_id, rules, version, changed_at) values ($1, '{}', 0, ${now})
-       on conflict (wallet_id) do nothing`,
-      [id],
-    )
-    const row = onlyRow(
-      await run(`select r.*, ${now} as now from wallet_rules r where r.wallet_id = $1${lock('r')}`, [id]),
-    )
+): Promise<KnownRules | Refused> =>
+  engine.transaction('control', async (run) => {
+    const row = await lockRules(run, engine.dialect, id)
     const before = knownRulesOf(row)
     const requested = typeof wanted === 'function' ? wanted(before.rules, before.version) : wanted
     if (requested instanceof Refusal) return requested
     const rules = changedRules(before.rules, requested)
-    const limit = rules.dailyLimit ?? null
-    const rearm =
-      rules.alertBelow !== before.rules.alertBelow || rules.alertWebhookUrl !== before.rules.alertWebhookUrl
-    await run(
-      `update wallet_rules set rules = $2, daily_limit = $3, alert_below = $4, version = version + 1,
-         changed_at = ${now}, alert_state = case when $5 = 1 then 'armed' else alert_state end where wallet_id = $1`,
-      [
-        id,
-        textOfRules(rules),
-        limit,
-        rules.alertWebhookUrl === undefined ? null : (rules.alertBelow ?? null),
-        rearm ? 1 : 0,
-      ],
-    )
-    if (rules.dailyLimit !== before.rules.dailyLimit)
-      await setDailyLimit(run, { wallet: id, limit, now: countOf(row, 'now') })
+    const known = { walletId: id, rules, version: before.version + 1 }
+    await writeRules(run, engine.dialect, row, known)
     if (requested.autoTopUp !== undefined) await setTopUpRule(run, engine.dialect, id, rules.autoTopUp)
     await recordOfWallet(run, engine.dialect, {
       by,
       walletId: id,
       ...changeOf(requested, before.rules, rules),
     })
-    return { walletId: id, rules, version: before.version + 1 }
+    return known
   })
-}
+
+const putBack = (engine: Engine, known: KnownRules): Promise<boolean> =>
+  engine.transaction('control', async (run) => {
+    const { walletId, rules, version } = known
+    const [wallet] = await run('select id from account where id = $1', [walletId])
+    if (wallet === undefined) return false
+    const row = await lockRules(run, engine.dialect, walletId)
+    const before = knownRulesOf(row)
+    if (before.version >= version) return false
+    await writeRules(run, engine.dialect, row, known)
+    if (!Bun.deepEquals(rules.autoTopUp, before.rules.autoTopUp))
+      await setTopUpRule(run, engine.dialect, walletId, rules.autoTopUp)
+    await recordOfWallet(run, engine.dialect, {
+      by: theHouse,
+      walletId,
+      ...changeOf({}, before.rules, rules),
+    })
+    return true
+  })
 
 const spentTodayOn = async (engine: Engine, id: string) => {
   const day = dayOf(await clockOf(engine))
@@ -140,4 +175,5 @@ export const walletRulesStore = (engine: Engine): WalletRulesStore => ({
     const row = onlyRow(await once(engine, 'control', statement(`select ${engine.dialect.now} as now`)))
     return { known, at: countOf(row, 'now') }
   },
+  putRulesBack: (known) => putBack(engine, known),
 })

@@ -10,6 +10,8 @@ export type Beat = {
   readonly at: Instant
   /** That of the instance's heartbeat before, 0 if the ledger has none; undefined where none can get lost. */
   readonly before: Instant | undefined
+  /** Names the database server that answered; undefined where there can be no other. */
+  readonly server: string | undefined
   /** Keys made or changed since `seen` and in the 10 s before it (or before `at`), read after that write. */
   readonly changed: readonly Key[]
   /** Wallet rules and sub-wallets changed in the same span. */
@@ -26,9 +28,12 @@ export type Beat = {
   readonly allShare: boolean
 }
 
-/** Whether the ledger does not have the last heartbeat that it acknowledged. */
-export const isOlder = ({ before }: Beat, seen: Instant | undefined): boolean =>
-  before !== undefined && seen !== undefined && before < seen
+/** What the last heartbeat saw: the ledger's time, and which server answered. */
+type Last = { readonly seen: Instant | undefined; readonly server: string | undefined }
+
+/** Whether another server answers than did last, or one without the last heartbeat that it acknowledged. */
+export const isAnother = ({ before, server }: Beat, last: Last): boolean =>
+  last.seen !== undefined && (server !== last.server || (before !== undefined && before < last.seen))
 
 /** The processes that serve: heartbeats that prove which key changes each process has seen. */
 export type InstanceStore = {

@@ -1,6 +1,7 @@
 /** Heartbeats of the processes that serve, with the proof of which key changes each has read. */
 
 import { keyOf } from '../accounts/key-row.ts'
+import { changedSubs, subNewsOf } from '../accounts/sub-wallet-store.ts'
 import { knownRulesOf } from '../accounts/wallet-rules-row.ts'
 import { AHEAD_MS } from '../engine/due.ts'
 import { type Engine, once, statement } from '../engine/engine.ts'
@@ -26,6 +27,10 @@ export const expiredInstances = (now: string): Expired => ({
     and not exists (select 1 from lease l where l.instance = x.id and l.state = 'open')`,
 })
 
+/** What the server knew of the process until now. No two servers have started in the same microsecond. */
+const WHO_ANSWERS = `coalesce((select i.beat_at from instance i where i.id = $1), 0) as before,
+  cast(pg_postmaster_start_time() as text) as server`
+
 export const instanceStore = (engine: Engine): InstanceStore => {
   const { now } = engine.dialect
   // A change dated by a clock that was hours ahead was committed before the clock was corrected, so an instance that
@@ -33,7 +38,7 @@ export const instanceStore = (engine: Engine): InstanceStore => {
   const seenUpTo = `case when cast($1 as bigint) > ${now} + ${AHEAD_MS} then seen else cast($1 as bigint) end`
   const write = `insert into instance (id, beat_at, seen, nudge, keeps, shares) values ($1, ${now}, $2, $3, 1, 1)
     on conflict (id) do update set beat_at = excluded.beat_at, seen = excluded.seen, nudge = excluded.nudge
-    returning beat_at, ${engine.name === 'postgres' ? 'coalesce((select i.beat_at from instance i where i.id = $1), 0)' : 'null'} as before`
+    returning beat_at, ${engine.name === 'postgres' ? WHO_ANSWERS : 'null as before, null as server'}`
   return {
     beat: async (instance, seen, nudge) => {
       // Two transactions: the reads must start after the heartbeat is committed, or they would prove nothing.
@@ -58,16 +63,17 @@ export const instanceStore = (engine: Engine): InstanceStore => {
            from instance where beat_at > ${now} - ${LIVE_MS}`,
           ),
           statement('select * from wallet_rules where changed_at > $1 order by changed_at', since),
-          statement('select id, version from sub_wallet where changed_at > $1 order by changed_at', since),
+          statement(changedSubs, since),
           statement('select name from rate_share where instance = $1 and recall = 1 order by name', instance),
         ],
       )
       return {
         at,
         before: row.before === null ? undefined : countOf(row, 'before'),
+        server: maybeText(row, 'server'),
         changed: keys.map(keyOf),
         rules: rules.map(knownRulesOf),
-        subWallets: subs.map((sub) => ({ id: textOf(sub, 'id'), version: countOf(sub, 'version') })),
+        subWallets: subs.map(subNewsOf),
         recalled: leases.map((lease) => textOf(lease, 'id')),
         liveInstances: countOf(onlyRow(live), 'live'),
         recalledShares: shares.map((share) => textOf(share, 'name')),

@@ -1,20 +1,10 @@
 /** The laws of the ledger's sums: wallets, holds, caps, payments and invoices equal what was posted. */
-import { lessRefunds, postedInPeriod } from './sums.ts'
-
 /** A law that must hold over all rows at any instant, even under load. */
 export type Law = {
   readonly check: string
-  /** Selects one text per offence, in a column `offence`; what `present`, `posted`, `leased` and `scoped` are is said in audit.ts. */
+  /** Selects one text per offence, in a column `offence`; what `present`, `posted`, `leased`, `scoped`, `charged` and `counted` are is said in audit.ts. */
   readonly offences: string
 }
-
-/**
- * Usage less refunds. The kind is not a condition: with it SQLite would read all rows of that kind instead of those of
- * a few keys, and do so again for every counter.
- */
-const usageSum = (where: string): string =>
-  `coalesce((select cast(sum(case t.kind when 'usage' then t.amount when 'refund' then -t.amount else 0 end) as bigint)
-    from transfer t where ${where}), 0)`
 
 /** What the house granted a wallet under a reference. */
 const granted = (ref: string, wallet: string): string =>
@@ -49,20 +39,16 @@ export const laws: readonly Law[] = [
   {
     check: 'a budget is its usage',
     offences: `select b.scope || ' used ' || cast(b.used as text) as offence from scoped s join budget b on b.scope = s.scope
-      where (b.owner_id is not null or b.sub_id is not null) and b.used + s.used
-        <> case when b.sub_id is not null then ${usageSum('t.sub_id = b.sub_id')}
-           else ${usageSum(`${postedInPeriod}
-             and t.key_id in (select n.key_id from key_line n where n.owner_id = b.owner_id)`)} end`,
+      left join counted c on c.scope = b.scope
+      where (b.owner_id is not null or b.sub_id is not null) and b.used + s.used <> coalesce(c.amount, 0)`,
   },
   {
     check: 'a day of a wallet is its usage of that day',
     offences: `select b.scope || ' used ' || cast(b.used as text) as offence from scoped s
       join budget b on b.scope = s.scope
-      left join (select x.wallet_id, x.day, cast(sum(x.amount) as bigint) as amount from (
-          select k.wallet_id, t.day, ${lessRefunds} as amount
-          from transfer t join api_key k on k.id = t.key_id
-          where t.kind in ('usage', 'refund') and t.day is not null) x
-        group by x.wallet_id, x.day) u on u.wallet_id = b.wallet_id and u.day = b.day
+      left join (select k.wallet_id, x.day, cast(sum(x.amount) as bigint) as amount
+          from charged x join api_key k on k.id = x.key_id where x.day is not null group by k.wallet_id, x.day) u
+        on u.wallet_id = b.wallet_id and u.day = b.day
       where b.day is not null and b.owner_id is null
         and b.used + s.used <> coalesce(u.amount, 0)`,
   },

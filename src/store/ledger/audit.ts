@@ -7,6 +7,7 @@ import { invoiceLaws } from './audit-invoices.ts'
 import { type Law, laws } from './audit-laws.ts'
 import { recordLaws } from './audit-records.ts'
 import type { AuditRow } from './ledger-port.ts'
+import { lessRefunds } from './sums.ts'
 
 const lawOf = ({ check, offences }: Law, place: number): string =>
   `select ${place} as place, '${check}' as law, (select min(o.offence) from (${offences}) o) as offence`
@@ -14,7 +15,8 @@ const lawOf = ({ check, offences }: Law, place: number): string =>
 /**
  * One statement, so that all laws see one snapshot; its parameters are the present month and day. What was posted to each
  * account is summed once for all laws, and so is what leases hold and have used of each account and of each scope: there
- * are many leases, and each is read a fixed number of times.
+ * are many leases, and each is read a fixed number of times. Charges are summed by key, day and sub-wallet, and those sums
+ * by counter: each posting is read once, however many counters it is in.
  */
 const auditText = (
   dialect: SqlDialect,
@@ -26,7 +28,17 @@ const auditText = (
   scoped as materialized (select x.scope, cast(sum(x.granted) as bigint) as granted, cast(sum(x.used) as bigint) as used,
       cast(sum(x.calls) as bigint) as calls
     from (select s.scope, l.granted, l.used, l.calls from open_lease l join lease_scope s on s.lease_id = l.id
-      union all select b.scope, 0, 0, 0 from budget b) x group by x.scope)
+      union all select b.scope, 0, 0, 0 from budget b) x group by x.scope),
+  charged as materialized (select t.key_id, t.month, t.day, t.sub_id, cast(sum(${lessRefunds}) as bigint) as amount,
+      cast(sum(case t.kind when 'usage' then 1 else 0 end) as bigint) as calls
+    from transfer t where t.kind in ('usage', 'refund') group by t.key_id, t.month, t.day, t.sub_id),
+  counted as materialized (select b.scope, cast(sum(c.amount) as bigint) as amount, cast(sum(c.calls) as bigint) as calls
+    from budget b join key_line n on n.owner_id = b.owner_id join charged c on c.key_id = n.key_id
+      and (b.month is null or c.month = b.month) and (b.day is null or c.day = b.day)
+      and (b.week is null or c.day between substr(b.week, 1, 10) and substr(b.week, 12))
+    group by b.scope
+    union all select 'sub:' || c.sub_id, cast(sum(c.amount) as bigint), cast(sum(c.calls) as bigint) from charged c
+      where c.sub_id is not null group by c.sub_id)
   ${[...laws, ...invoiceLaws(dialect), ...recordLaws].map(lawOf).join(' union all ')} order by place`
 
 const rowOf = (check: string, offence: string | undefined): AuditRow => ({

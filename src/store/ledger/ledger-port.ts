@@ -2,6 +2,7 @@
 import type { Nano } from '../../core/money.ts'
 import type {
   AccountId,
+  CallId,
   CommitBatch,
   CommitResult,
   InstanceId,
@@ -63,4 +64,6 @@ export type LedgerStore = {
   balance(account: AccountId): Promise<Nano>
   /** Everything that was posted under a reference, such as a call's id. */
   transfersOf(ref: string): Promise<readonly Transfer[]>
+  /** Which of these calls the ledger has charged, or written off. */
+  charged(calls: readonly CallId[]): Promise<ReadonlySet<CallId>>
 }

@@ -12,7 +12,7 @@ import { givingBack } from './give-back.ts'
 import type { LedgerStore } from './ledger-port.ts'
 import { lendWithin } from './lend.ts'
 import { postOn } from './post.ts'
-import { balanceOf, transfersOf } from './postings.ts'
+import { balanceOf, chargedAmong, transfersOf } from './postings.ts'
 import { type Chores, reapingOn } from './reap.ts'
 import { ToldSums } from './told-sums.ts'
 
@@ -64,4 +64,5 @@ export const ledgerStore = (engine: Engine, chores: Chores): LedgerStore => ({
   audit: (what) => auditOn(engine, what),
   balance: (account) => balanceOf(engine, account),
   transfersOf: (ref) => transfersOf(engine, ref),
+  charged: (calls) => chargedAmong(engine, calls),
 })

@@ -1,9 +1,9 @@
 /** What was posted: balances of accounts, and everything under one reference. */
 import type { Nano } from '../../core/money.ts'
-import { type AccountId, type Transfer, transferKinds } from '../../ledger/types.ts'
+import { type AccountId, type CallId, type Transfer, transferKinds } from '../../ledger/types.ts'
 import { maybe, nano, oneOf, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, statement } from '../engine/engine.ts'
-import { nanoOf, onlyRow } from '../engine/row.ts'
+import { nanoOf, onlyRow, textOf } from '../engine/row.ts'
 
 const balanceText =
   'select coalesce(cast(sum(amount) as bigint), 0) as balance from posting where account_id = $1'
@@ -26,3 +26,14 @@ const transfersText = `select * from transfer
 
 export const transfersOf = async (engine: Engine, ref: string): Promise<readonly Transfer[]> =>
   (await once(engine, 'control', statement(transfersText, ref))).map(transfers.read)
+
+export const chargedAmong = async (
+  engine: Engine,
+  calls: readonly CallId[],
+): Promise<ReadonlySet<CallId>> => {
+  const { oneOf, each } = engine.dialect
+  const text = `select ref from transfer
+    where kind in ('usage', 'writeoff') and ${oneOf('ref', `select e.value->>'c' from ${each('$1')} e`)}`
+  const rows = await once(engine, 'control', statement(text, JSON.stringify(calls.map((c) => ({ c })))))
+  return new Set(rows.map((row) => textOf(row, 'ref')))
+}

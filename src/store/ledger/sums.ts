@@ -12,10 +12,6 @@ export const usedOnLeases = (where: string): string =>
 export const samePeriod =
   '(b.month is null or l.month = b.month) and (b.week is null or l.week = b.week) and (b.day is null or l.day = b.day)'
 
-/** The same of a posting `t`. */
-export const postedInPeriod = `(b.month is null or t.month = b.month) and (b.day is null or t.day = b.day)
-  and (b.week is null or t.day between substr(b.week, 1, 10) and substr(b.week, 12))`
-
 /** What open calls hold of leases `l`. */
 export const heldOnLeases = (where: string): string =>
   `coalesce((select cast(sum(f.hold) as bigint) from lease l join inflight f on f.lease_id = l.id

@@ -169,8 +169,13 @@ const copy = async ({ file, write }: Moving, table: Table): Promise<Digest> => {
   const digest = new Digest()
   let batch: string[] = []
   let letters = 0
+  let sent: Promise<unknown> = Promise.resolve()
+  // One is under way while the next is read.
   const send = async (): Promise<void> => {
-    if (batch.length > 0) await write(insert, [`[${batch.join(',')}]`])
+    await sent
+    if (batch.length > 0) sent = write(insert, [`[${batch.join(',')}]`])
+    // It is awaited before the next, or at the end.
+    sent.catch(() => undefined)
     batch = []
     letters = 0
   }
@@ -183,6 +188,7 @@ const copy = async ({ file, write }: Moving, table: Table): Promise<Digest> => {
       if (batch.length === BATCH_ROWS || letters > BATCH_LETTERS) await send()
     }
     await send()
+    await sent
   } catch (error) {
     throw new NotMoved(`the table ${table.name} cannot be copied: ${messageOf(error)}`, { cause: error })
   }
