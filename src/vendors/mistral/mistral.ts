@@ -1,5 +1,6 @@
 /** Mistral: speaks chat completions at its own address. Source: Mistral AI API docs, Chat Completion; usage comes with the last event unasked, and unknown members are refused, reasoning_content among them. */
 
+import { mistralBatches } from '../batches/openai-form.ts'
 import type { Vendor } from '../vendor.ts'
 import { mistralMedia } from './media.ts'
 
@@ -15,5 +16,7 @@ export const mistral = {
   reasoningBack: 'refused',
   catalogue: { prices: 'mistral', limits: 'mistral' },
   shortIds: true,
+  // Mistral AI, "Batch Inference": half. Nothing is said of cached input.
+  batches: { form: mistralBatches, cachedInput: () => 'as input' },
   media: mistralMedia,
 } satisfies Vendor
