@@ -43,7 +43,9 @@ export const keepParts = async (
   left: readonly BatchPart[],
 ): Promise<void> => {
   const { clock, log } = present.gateway
-  for (const one of left) it.parts.set(one.id, newPart(present.gateway, one))
+  // What the process before did not submit was no fault of the vendor's.
+  for (const one of left)
+    it.parts.set(one.id, newPart(present.gateway, one, one.ref === undefined ? 0 : PART_AGAIN_MS))
   for (; goesOn() && !it.lost && !it.over; await clock.sleep(LOOK_MS)) {
     // While one is submitted or read, this process does not leave.
     it.open++
@@ -56,9 +58,9 @@ export const keepParts = async (
   }
 }
 
-const newPart = ({ clock }: Gateway, part: BatchPart): Part => {
+const newPart = ({ clock }: Gateway, part: BatchPart, againMs: number): Part => {
   const sinceMs = clock.monotonicMs()
-  return { ...part, sinceMs, dueMs: sinceMs, missing: 0, reads: 0, cancelled: false }
+  return { ...part, sinceMs, dueMs: sinceMs, missing: 0, reads: 0, cancelled: false, againMs }
 }
 
 const look = async (gateway: Gateway, assets: Assets, it: Working): Promise<void> => {
@@ -98,7 +100,7 @@ const submitNext = async (gateway: Gateway, assets: Assets, it: Working, route: 
   const [at] = orderOf(place.deployments, offering.traffic, { nowMs, random })
   if (at === undefined) return false
   const { callsMost, bytesMost } = place.form
-  const part = newPart(gateway, { id: gateway.newCallId(), route, deployment: at.key })
+  const part = newPart(gateway, { id: gateway.newCallId(), route, deployment: at.key }, PART_AGAIN_MS)
   const taken = await store.batches.take(batch.id, {
     ...{ owner: instance, route, part: { ...part, bytesMost } },
     callIds: Array.from({ length: callsMost }, () => gateway.newCallId()),
@@ -143,7 +145,7 @@ const lose = async (gateway: Gateway, it: Working, part: Part): Promise<void> =>
   const lost = vendorDown(vendor, undefined)
   if (lines.length > 0)
     gateway.log.warn('lines of a batch have no result of their vendor', { call: part.id, ops: lines.length })
-  await Promise.all(lines.map((line) => it.endLine(endOf(lost, line, PART_AGAIN_MS))))
+  await Promise.all(lines.map((line) => it.endLine(endOf(lost, line, part.againMs))))
   await forget(gateway, it, part)
 }
 

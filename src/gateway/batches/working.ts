@@ -22,6 +22,8 @@ export type Part = BatchPart & {
   /** How often its results were read to the end, and lacked some. */
   reads: number
   cancelled: boolean
+  /** The pause before lines without a result are sent again; it doubles. */
+  readonly againMs: number
 }
 
 export type Working = {
