@@ -50,6 +50,8 @@ const play = async (store: Store, random: () => number, passes: (ms: number) => 
       route: ROUTES[pick(0, 1)] ?? '',
     })),
   )
+  if (onCap === 'run_what_fits')
+    await store.keys.changeKey('k', { spendCap: BigInt(pick(4, 20)) * CENT, byCreator: true }, byTest)
   const begun = await store.batches.begin(id)
   if (begun.outcome !== 'begun') {
     await store.batches.drop(id)
@@ -61,6 +63,8 @@ const play = async (store: Store, random: () => number, passes: (ms: number) => 
   /** All tries that any process knows of, also those that ended or were taken over. */
   const tries: Sent[] = []
   const ended = new Map<number, number>()
+  /** The lines that are sent, with what each may cost. */
+  const live = new Map<number, bigint>()
   let charged = 0n
   const jumps = [18 * HOUR, 6 * HOUR]
   const endOf = ({ n, callId, bound }: Sent): LineEnd => {
@@ -76,6 +80,7 @@ const play = async (store: Store, random: () => number, passes: (ms: number) => 
     const done = await store.batches.end(id, ends)
     for (const end of ends) {
       if (!done.has(end.callId)) continue
+      live.delete(end.n)
       if (end.state !== 'waiting') ended.set(end.n, (ended.get(end.n) ?? 0) + 1)
       if (end.state === 'succeeded') charged += least(end.settle.charge, bounds[end.n - 1] ?? 0n)
     }
@@ -83,10 +88,13 @@ const play = async (store: Store, random: () => number, passes: (ms: number) => 
   const take = async (): Promise<void> => {
     const route = ROUTES[pick(0, 1)] ?? ''
     const part = route === '' ? undefined : crypto.randomUUID()
+    const before = await store.batches.batchFor(id, 'k')
     const taken = await store.batches.take(id, {
       ...{ owner: owner(), route, callIds: Array.from({ length: pick(1, 6) }, () => crypto.randomUUID()) },
       ...(part === undefined ? {} : { part: { id: part, deployment: 'v#0', bytesMost: pick(1, 20) } }),
     })
+    if (before?.stop !== undefined) expect(taken?.lines ?? []).toEqual([])
+    for (const { n, bound } of taken?.lines ?? []) live.set(n, bound)
     tries.push(...(taken?.lines ?? []).map((line) => ({ ...line, part })))
   }
   const steps = [
@@ -127,12 +135,18 @@ const play = async (store: Store, random: () => number, passes: (ms: number) => 
   ]
   for (let step = 0; step < STEPS; step++) {
     await steps[pick(0, steps.length - 1)]?.()
+    // What lines did not use goes back at once.
+    const open = bounds.filter((_, at) => !ended.has(at + 1)).reduce((sum, bound) => sum + bound, 0n)
+    const held = (await store.wallets.wallet('w'))?.held ?? 0n
+    const sent = [...live.values()].reduce((sum, bound) => sum + bound, 0n)
+    if (sent > held) throw new Error(`lines of ${sent} are sent, and ${held} is held`)
+    if (onCap === 'refuse' && held > open) throw new Error(`${held} is held for lines of ${open}`)
     const broken = step % 4 === 0 ? await brokenLaws(store) : []
     if (broken.length > 0) throw new Error(JSON.stringify(broken))
   }
   // The end: nothing more is sent, and what was sent ends. Nothing is released before that.
   await store.batches.stop(id, 'cancelled')
-  const open = async () => {
+  const stillOpen = async () => {
     const rows = await Promise.all(
       (await store.batches.parts(id)).map((part) => store.batches.partLines(part.id)),
     )
@@ -140,7 +154,7 @@ const play = async (store: Store, random: () => number, passes: (ms: number) => 
   }
   passes(OWNER_MS + 1_000)
   await store.batches.tend('last', OWNER_MS)
-  const left = await open()
+  const left = await stillOpen()
   expect(await store.batches.release(id, 'last')).toBe(left.length === 0)
   for (const { n, callId } of left) await finish([{ n, callId, state: 'errored', result: '{}' }])
   expect(await store.batches.release(id, 'last')).toBe(true)
