@@ -745,13 +745,6 @@ export const mutations: readonly Mutation[] = [
     test: 'test/store/batch-model.test.ts',
   },
   {
-    name: 'a line of a batch keeps what it did not use',
-    file: 'src/store/batches/end-lines.ts',
-    from: 'const back = sumOf(ofLease) - (stays === undefined ? 0n : kept)',
-    to: 'const back = 0n * sumOf(ofLease) - 0n * (stays === undefined ? 0n : kept)',
-    test: 'test/store/batch-model.test.ts',
-  },
-  {
     name: 'a batch that was stopped sends lines again',
     file: 'src/store/batches/end-lines.ts',
     from: "if (end.state === 'waiting' && stop !== undefined) return 'stopped'",
