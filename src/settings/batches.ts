@@ -22,6 +22,13 @@ export const batchSettings = {
     meaning:
       'Lines of batches that a process has at vendors at once. They start only while calls are few enough (DISCOUNT_OPEN_MAX).',
   },
+  batchAtVendors: {
+    name: 'BATCH_AT_VENDORS',
+    is: onOff(),
+    fallback: 'on',
+    meaning:
+      "Whether lines go to their vendor's own batches, at the price of these, where vendor and model have them.",
+  },
   batchRates: {
     name: 'BATCH_RATES',
     is: onOff(),

@@ -2,6 +2,7 @@
 import type { Model, RequestStyle, UnitPrices } from '../core/model.ts'
 import type { VendorTraits } from '../dialects/dialect.ts'
 import type { VendorMedia } from '../media/product.ts'
+import type { VendorBatches } from './batches/vendor-batch.ts'
 
 /**
  * What happens to the bill when the caller hangs up in mid-stream.
@@ -54,6 +55,8 @@ export type Vendor = VendorTraits & {
   readonly shortIds?: boolean
   /** What the tools that it runs cost beside tokens, by its own name of the model; only then are these sold. */
   readonly hostedRatesOf?: (upstreamName: string) => UnitPrices | undefined
+  /** Its own batches, if they cost less than calls and need nothing but the vendor's key. */
+  readonly batches?: VendorBatches
   /** Its products that are not chat. */
   readonly media?: VendorMedia
   /** Its WebSocket at the address of responses, and how many minutes one may stay open. */

@@ -23,7 +23,8 @@ export const begunBatch = async (
     },
     9,
   )
-  const all = Array.from({ length: lines }, (_, n) => ({ n, customId: `${n}`, at: n, bytes: 1, bound: 5n }))
+  const line = { bytes: 1, bound: 5n, route: '' }
+  const all = Array.from({ length: lines }, (_, n) => ({ ...line, n, customId: `${n}`, at: n }))
   await batches.addLines(id, all)
   const { outcome } = await batches.begin(id)
   if (outcome !== 'begun') throw new Error(`the batch is ${outcome}`)

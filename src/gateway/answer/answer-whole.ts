@@ -14,11 +14,12 @@ import type { Task } from '../parts/task.ts'
 import { endUnheard } from './give-up.ts'
 import { type Charge, type LastBytes, settle } from './settle.ts'
 
-export const answerWhole = async (gateway: Gateway, task: Task): Promise<Answer> => {
+/** Asks and answers; `given` is an answer that its vendor gave already. */
+export const answerWhole = async (gateway: Gateway, task: Task, given?: WholeReply): Promise<Answer> => {
   const { trace } = task
   let reply: WholeReply
   try {
-    reply = (await askVendor(gateway, task, whole)).opened
+    reply = given ?? (await askVendor(gateway, task, whole)).opened
   } catch (thrown) {
     await endUnheard(gateway, task, thrown)
     throw thrown
@@ -46,7 +47,10 @@ export const answerWhole = async (gateway: Gateway, task: Task): Promise<Answer>
 }
 
 /** Reads the vendor's whole answer. Throws VendorFault, or the Refusal of a blocked prompt. */
-export const readWhole = async (exchange: Exchange, codec: CallCodec): Promise<WholeReply> => {
+export const readWhole = async (
+  exchange: Pick<Exchange, 'all' | 'headers'>,
+  codec: CallCodec,
+): Promise<WholeReply> => {
   const body = await exchange.all()
   const reply = codec.readWhole(body, exchange.headers)
   if (reply === undefined)

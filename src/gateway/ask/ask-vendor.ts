@@ -117,7 +117,14 @@ const following = (
   return [...order.slice(from), ...order.slice(0, from)].find((one) => !hopeless.includes(one))
 }
 
-const codecOf = ({ setup, model }: Deployment, gateway: Gateway, task: Task): CallCodec | Refusal => {
+type Encoded = Pick<Task, 'call' | 'key' | 'trace' | 'model' | 'outputBound'>
+
+/** How a call is asked of a deployment, and its answer read; a Refusal if its vendor cannot serve it. */
+export const codecOf = (
+  { setup, model }: Deployment,
+  gateway: Gateway,
+  task: Encoded,
+): CallCodec | Refusal => {
   const { call, key, trace } = task
   return codecFor({
     call,
@@ -140,7 +147,7 @@ const codecOf = ({ setup, model }: Deployment, gateway: Gateway, task: Task): Ca
 }
 
 /** An equal model at another vendor may have a lower output limit. */
-const boundFor = ({ outputBound, call }: Task, most: number): number | undefined => {
+const boundFor = ({ outputBound, call }: Encoded, most: number): number | undefined => {
   const bound = outputBound ?? call.maxOutput
   return bound !== undefined && bound > most ? most : call.boundRaised === true ? bound : outputBound
 }

@@ -62,7 +62,7 @@ const atLeast = (reported: Usage, output: number): MeteredUsage => {
 }
 
 /** The usage of what was delivered, when nobody else counted it. */
-export const estimateFor = (task: Task, delivered: Delivered): Usage =>
+export const estimateFor = (task: Pick<Task, 'model' | 'call'>, delivered: Delivered): Usage =>
   estimateUsage(task.model, task.call, inputBound(task.model, task.call.size), delivered)
 
 /** What is charged: never more than was held. */

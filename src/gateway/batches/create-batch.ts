@@ -98,14 +98,14 @@ const readLines = async (gateway: Gateway, it: NewRequest): Promise<Nano> => {
     if (seen.size >= options.batchLinesMax)
       throw refuse('request_too_large', `A batch may have at most ${options.batchLinesMax} lines.`)
     const trace = newTrace(it.trace.callId, turnMs)
-    const { customId, plan } = await planLine(gateway, it, { n, bytes, trace }).catch(atLine(n))
+    const { customId, plan, route } = await planLine(gateway, it, { n, bytes, trace }).catch(atLine(n))
     if (seen.has(customId))
       throw atLine(n)(
         invalid('custom_id', `'custom_id' ${JSON.stringify(customId)} is that of a line before it.`),
       )
     seen.add(customId)
     sum += plan.amount
-    lines.push({ n, customId, at, bytes: bytes.length, bound: plan.amount })
+    lines.push({ n, customId, at, bytes: bytes.length, bound: plan.amount, route })
     if (lines.length >= WRITTEN_TOGETHER) {
       await store.batches.addLines(it.id, lines)
       lines = []

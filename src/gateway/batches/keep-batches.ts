@@ -4,20 +4,20 @@
  * cannot end its line.
  */
 
-import { checkEnabled, unknownKey } from '../../admission/caller.ts'
 import type { Assets } from '../../assets/assets.ts'
 import { messageOf } from '../../core/message-of.ts'
-import { must, Refusal } from '../../core/refusal.ts'
-import { monthOf } from '../../core/time.ts'
-import type { Batch, LineEnd, TakenLines } from '../../store/batches/batch-port.ts'
+import { Refusal } from '../../core/refusal.ts'
+import type { LineEnd, TakenLines, TendedBatch } from '../../store/batches/batch-port.ts'
 import type { Key } from '../../tenancy/key.ts'
-import { usableLater } from '../enter/key-bounds.ts'
 import type { Gateway, Present } from '../parts/gateway.ts'
 import { OWNER_MS } from '../parts/jobs.ts'
 import { sendBatchWebhooks } from './batch-webhooks.ts'
 import { endBatch } from './end-batch.ts'
-import { type EndLine, newEnds } from './line-ends.ts'
+import { keepParts } from './keep-parts.ts'
+import { newEnds } from './line-ends.ts'
+import { placeOnRoute } from './part-place.ts'
 import { runLine } from './run-line.ts'
+import { keyOf, noteMoney, type Working } from './working.ts'
 
 const TICK_MS = 1_000
 /** How long a batch waits that has nothing to send, and before a step that failed is tried again. */
@@ -29,21 +29,6 @@ const TAKE_MOST = 16
 const TAKE_LEAST = 8
 /** A line whose process died is sent again; one that kills processes is not. */
 const TRIES = 3
-/** How long a batch waits for money that other calls hold before its waiting lines are given up. */
-const MONEY_MS = 60_000
-
-/** A batch that this process runs. */
-type Working = {
-  batch: Batch
-  /** It is no longer this process's. */
-  lost: boolean
-  open: number
-  readonly endLine: EndLine
-  /** Resolves when one of its lines has ended. */
-  ended: PromiseWithResolvers<void>
-  /** Since when there has been no money for its next line. */
-  shortMs: number | undefined
-}
 
 type Keeping = {
   readonly present: Present
@@ -100,19 +85,21 @@ const tend = async (keeping: Keeping): Promise<void> => {
 }
 
 /** Runs a batch to its end, or until it is another process's. */
-const work = async (keeping: Keeping, batch: Batch): Promise<void> => {
+const work = async (keeping: Keeping, batch: TendedBatch): Promise<void> => {
   const { gateway } = keeping.present
   const { clock, log } = gateway
   const it: Working = {
-    ...{ batch, lost: false, open: 0, shortMs: undefined },
+    ...{ batch, lost: false, over: false, open: 0, routes: [] },
     endLine: newEnds(gateway, batch.id),
     ended: Promise.withResolvers(),
+    shortMs: new Map(),
+    parts: new Map(),
   }
   keeping.working.set(batch.id, it)
   let adopted = false
   while (!it.lost && !(keeping.stopped && it.open === 0)) {
     try {
-      if (!adopted) await sendAgain(gateway, batch.id)
+      if (!adopted) await adopt(keeping, it)
       adopted = true
       if (await step(keeping, it)) break
     } catch (error) {
@@ -120,7 +107,19 @@ const work = async (keeping: Keeping, batch: Batch): Promise<void> => {
       await clock.sleep(AGAIN_MS)
     }
   }
+  it.over = true
   keeping.working.delete(batch.id)
+}
+
+/** Begins to go on with a batch, wherever the process before left it. */
+const adopt = async (keeping: Keeping, it: Working): Promise<void> => {
+  const { present, assets } = keeping
+  const { store } = present.gateway
+  const { id } = it.batch
+  it.routes = await store.batches.routes(id)
+  await sendAgain(present.gateway, id)
+  if (it.routes.some((route) => route !== ''))
+    void keepParts({ present, assets, goesOn: () => !keeping.stopped }, it, await store.batches.parts(id))
 }
 
 /** Lines whose process died wait again. Nothing was charged for them; what their vendors may bill is the house's loss. */
@@ -142,29 +141,42 @@ const sendAgain = async ({ store, log }: Gateway, id: string): Promise<void> => 
 /** Sends what may be sent, or waits. True when the batch has ended. */
 const step = async (keeping: Keeping, it: Working): Promise<boolean> => {
   const { gateway } = keeping.present
+  const most = roomFor(keeping)
+  let over = most > 0 && it.batch.waiting + it.batch.sent === 0
+  for (const route of most > 0 ? it.routes : []) {
+    if (placeOnRoute(gateway, route) !== undefined) continue
+    const taken = await sendOn(keeping, it, { route, most })
+    over = taken === undefined || taken.waiting + taken.sent === 0
+    if (over) break
+    if (taken !== undefined && taken.lines.length > 0) return false
+  }
+  if (over && (await finish(keeping, it))) return true
+  await Promise.race([gateway.clock.sleep(IDLE_MS), it.ended.promise])
+  return false
+}
+
+/** Sends the next lines that go this way. Undefined if the batch is not to be sent by this process. */
+const sendOn = async (
+  keeping: Keeping,
+  it: Working,
+  { route, most }: { readonly route: string; readonly most: number },
+): Promise<TakenLines | undefined> => {
+  const { gateway } = keeping.present
   const { store, clock, instance } = gateway
   const { batch } = it
-  const most = roomFor(keeping)
-  if (most > 0) {
-    const key = await keyOf(gateway, batch)
-    const stops = key instanceof Refusal
-    if (stops) await store.batches.stop(batch.id, key.code)
-    const callIds = Array.from({ length: stops ? 0 : most }, () => gateway.newCallId())
-    const taken = await store.batches.take(batch.id, { owner: instance, callIds })
-    if (!stops)
-      for (const line of taken?.lines ?? []) {
-        void send(keeping, it, { key, line })
-        // Calls that came meanwhile go before the next line.
-        await clock.turn()
-      }
-    if (taken?.refused !== undefined) await noMoney(gateway, it, taken)
-    else it.shortMs = undefined
-    if (taken === undefined || taken.waiting + taken.sent === 0) {
-      if (await finish(keeping, it)) return true
-    } else if (taken.lines.length > 0) return false
-  }
-  await Promise.race([clock.sleep(IDLE_MS), it.ended.promise])
-  return false
+  const key = await keyOf(gateway, batch)
+  const stops = key instanceof Refusal
+  if (stops) await store.batches.stop(batch.id, key.code)
+  const callIds = Array.from({ length: stops ? 0 : most }, () => gateway.newCallId())
+  const taken = await store.batches.take(batch.id, { owner: instance, callIds, route })
+  if (!stops)
+    for (const line of taken?.lines ?? []) {
+      void send(keeping, it, { key, line })
+      // Calls that came meanwhile go before the next line.
+      await clock.turn()
+    }
+  if (taken !== undefined) await noteMoney(gateway, it, route, taken)
+  return taken
 }
 
 /** How many lines may start now: behind all calls that somebody waits for, and several at a time. */
@@ -175,39 +187,6 @@ const roomFor = (keeping: Keeping): number => {
   if (openCalls >= options.discountOpenMax) return 0
   const room = options.batchLinesOpen - keeping.open
   return room < Math.min(TAKE_LEAST, keeping.open + room) ? 0 : Math.min(TAKE_MOST, room)
-}
-
-/** The key as it may be used now, or why it may not. */
-const keyOf = async (gateway: Gateway, { keyId, walletId }: Batch): Promise<Key | Refusal> => {
-  const { store, clock, book } = gateway
-  const key = await store.keys.key(keyId)
-  if (key === undefined || key.deleted) return unknownKey()
-  try {
-    const suspended = must(await book.rules(walletId)).suspended
-    const refusal = checkEnabled(key, monthOf(clock.now()))
-    if (refusal) return refusal
-    return suspended === undefined
-      ? await usableLater(gateway, key)
-      : new Refusal('account_suspended', suspended)
-  } catch (thrown) {
-    // While the ledger is away nobody knows.
-    if (thrown instanceof Refusal && thrown.code !== 'service_unavailable') return thrown
-    throw thrown
-  }
-}
-
-/** There is no money for the next line. It may come back: from lines that are open, or from other calls. */
-const noMoney = async (gateway: Gateway, it: Working, { refused, sent }: TakenLines): Promise<void> => {
-  const { clock } = gateway
-  const { outcome, held = 0n } = refused ?? {}
-  it.shortMs ??= clock.monotonicMs()
-  if (sent > 0) return
-  const gone = outcome === 'held' ? held <= 0n : outcome !== 'recall'
-  if (!gone && clock.monotonicMs() - it.shortMs < MONEY_MS) return
-  const codes = { disabled: 'key_disabled', unknown_key: 'invalid_api_key' } as Readonly<
-    Record<string, string>
-  >
-  await gateway.store.batches.stop(it.batch.id, codes[outcome ?? ''] ?? 'insufficient_credit')
 }
 
 type Sending = { readonly key: Key; readonly line: TakenLines['lines'][number] }

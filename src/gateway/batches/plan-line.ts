@@ -3,36 +3,48 @@ import { type Ceiling, lowerOf } from '../../admission/ceiling.ts'
 import type { Call } from '../../core/call.ts'
 import { bodyOf, type JsonBody, readJsonBody } from '../../core/json-body.ts'
 import type { Model } from '../../core/model.ts'
-import { invalid, must } from '../../core/refusal.ts'
+import { invalid, must, Refusal } from '../../core/refusal.ts'
 import type { AskedOfBatch, BatchForm } from '../../store/batches/batch-port.ts'
 import type { Key } from '../../tenancy/key.ts'
-import { readCall } from '../enter/incoming.ts'
+import { codecOf } from '../ask/ask-vendor.ts'
+import { boundSent, readCall } from '../enter/incoming.ts'
 import { rulesFor } from '../enter/rules.ts'
 import { type Plan, planCall } from '../hold/reserve.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { Trace } from '../parts/trace.ts'
 import { forms } from './forms.ts'
+import { partPlaceOf, routeOf } from './part-place.ts'
 
 type OfBatch = { readonly form: BatchForm; readonly asked: AskedOfBatch; readonly key: Key }
+
+type Line = {
+  readonly n: number
+  readonly bytes: Uint8Array
+  readonly trace: Trace
+  /** The way that it goes; absent while that is not decided. */
+  readonly route?: string
+  /** It was run already: what its key may do now does not matter. */
+  readonly answered?: boolean
+}
 
 export type PlannedLine = {
   readonly customId: string
   readonly body: JsonBody
   readonly call: Call
+  /** At its price in batches, if the vendor runs the line in one. */
   readonly model: Model
   readonly ceiling: Ceiling
   readonly plan: Plan
+  readonly outputBound: number | undefined
+  readonly route: string
 }
 
 /** Members that name what only a call of its own can have. */
 const alone = ['background', 'previous_response_id', 'conversation'] as const
 
 /** Reads and prices a line. Throws the Refusal of what is wrong. */
-export const planLine = async (
-  gateway: Gateway,
-  { form, asked, key }: OfBatch,
-  line: { readonly n: number; readonly bytes: Uint8Array; readonly trace: Trace },
-): Promise<PlannedLine> => {
+export const planLine = async (gateway: Gateway, it: OfBatch, line: Line): Promise<PlannedLine> => {
+  const { form, asked, key } = it
   const { readLine, decode } = forms[form]
   const { n, trace } = line
   const read = must(readLine(must(readJsonBody(line.bytes)).value, n, asked))
@@ -46,9 +58,22 @@ export const planLine = async (
     body,
   )
   if (call.stream) throw invalid('stream', "A line is answered whole: leave 'stream' out.")
-  const rules = rulesFor(gateway, key, model)
-  const { perCallMax } = must(rules instanceof Promise ? await rules : rules)
-  const ceiling = lowerOf(undefined, perCallMax)
-  const plan = must(planCall(gateway, { call, model, ceiling }, model.maxOutputTokens))
-  return { customId: read.customId, body, call, model, ceiling, plan }
+  const rules = line.answered === true ? {} : must(await rulesFor(gateway, key, model))
+  const ceiling = lowerOf(undefined, rules.perCallMax)
+  const planAs = (sold: Model, route: string): PlannedLine => {
+    const plan = must(planCall(gateway, { call, model: sold, ceiling }, sold.maxOutputTokens))
+    const lowered = call.kind === 'chat' && call.maxOutput === undefined && plan.output < sold.maxOutputTokens
+    const outputBound = boundSent(call, lowered ? plan.output : undefined, trace)
+    return { customId: read.customId, body, call, model: sold, ceiling, plan, outputBound, route }
+  }
+  const place = line.route === '' ? undefined : partPlaceOf(gateway, model)
+  const [at] = place?.deployments ?? []
+  if (place === undefined || at === undefined) return planAs(model, line.route ?? '')
+  const planned = planAs(place.model, line.route ?? '')
+  if (line.route !== undefined) return planned
+  // What the vendor's batches cannot express is run here.
+  const codec = codecOf(at, gateway, { ...planned, key, trace })
+  return codec instanceof Refusal || !place.form.takes(codec.path)
+    ? planAs(model, '')
+    : { ...planned, route: routeOf(model, codec.path) }
 }

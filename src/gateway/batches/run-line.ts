@@ -1,12 +1,17 @@
 /** One line of a batch: a call like any other, whose money is held by the batch and whose answer is a line of a file. */
 import type { Hold } from '../../book/contract.ts'
-import type { Refusal, RefusalCode } from '../../core/refusal.ts'
+import { must, type Refusal, type RefusalCode } from '../../core/refusal.ts'
 import { payingAccount } from '../../payment/funding.ts'
+import type { Deployment } from '../../routing/deployments.ts'
+import { judgeVendorError, vendorDown } from '../../routing/vendor-errors.ts'
 import type { Batch, LineEnd, SentLine } from '../../store/batches/batch-port.ts'
 import type { Key } from '../../tenancy/key.ts'
+import { VendorFault } from '../../transport/vendor-fault.ts'
+import type { PartResult } from '../../vendors/batches/vendor-batch.ts'
+import { answerWhole, readWhole } from '../answer/answer-whole.ts'
 import { refusalFor } from '../answer/refusal-for.ts'
+import { codecOf } from '../ask/ask-vendor.ts'
 import { answerTask } from '../call/answer-task.ts'
-import { boundSent } from '../enter/incoming.ts'
 import { takeCallTurn } from '../enter/key-turn.ts'
 import { correctingAtEnd } from '../enter/token-turn.ts'
 import type { Answer } from '../parts/answer.ts'
@@ -26,9 +31,26 @@ const PAUSE_MS = 2_000
 /** What may go better later. */
 const passing: readonly RefusalCode[] = ['rate_limit_exceeded', 'service_unavailable', 'upstream_error']
 
-type LineParts = { readonly batch: Batch; readonly key: Key; readonly line: SentLine }
+/** What a vendor's own batch says of a line that it ran, and with which of its keys it was sent. */
+type AnsweredLine = {
+  readonly result: Extract<PartResult, { readonly status: number }>
+  readonly at: Deployment
+}
 
-/** Runs the line. `ended` resolves once its end is durable; it is called once. */
+const encoder = new TextEncoder()
+
+type LineParts = {
+  readonly batch: Batch
+  readonly key: Key
+  readonly line: SentLine
+  /** Absent for a line that is run here. */
+  readonly answered?: AnsweredLine
+}
+
+/**
+ * Runs the line, or ends it as its vendor's batch says. `ended` resolves once its end is durable; it is called once. Rejects
+ * for a line that was answered and cannot end now.
+ */
 export const runLine = async (gateway: Gateway, it: LineParts, ended: EndLine): Promise<void> => {
   const { clock, watch } = gateway
   const { line, key } = it
@@ -47,7 +69,10 @@ export const runLine = async (gateway: Gateway, it: LineParts, ended: EndLine): 
     const refusal = refusalFor(gateway, trace, thrown)
     status = refusal.status
     trace.ended = refusal.code
-    if (!settled) await ended(endOf(refusal, { n, callId, tries }))
+    if (settled) return
+    // Its vendor bills it, so it is not sent again for a fault of ours.
+    if (it.answered !== undefined && !saysVendor(it.answered) && passing.includes(refusal.code)) throw refusal
+    await ended(endOf(refusal, { n, callId, tries }))
   } finally {
     letGo(gateway.capacity, trace)
     watch.meters?.called(trace, status, clock.monotonicMs())
@@ -55,16 +80,23 @@ export const runLine = async (gateway: Gateway, it: LineParts, ended: EndLine): 
 }
 
 /** A refusal ends the line, unless it may go better later. */
-const endOf = (refusal: Refusal, { n, callId, tries }: Pick<SentLine, 'n' | 'callId' | 'tries'>): LineEnd => {
+export const endOf = (
+  refusal: Refusal,
+  { n, callId, tries }: Pick<SentLine, 'n' | 'callId' | 'tries'>,
+  pauseMs = PAUSE_MS,
+): LineEnd => {
   const again = passing.includes(refusal.code) && tries < TRIES
   if (!again) return { n, callId, state: 'errored', result: keptRefusal(refusal) }
   const asked = Number(refusal.members.retry_after ?? 0) * 1000
-  return { n, callId, state: 'waiting', pauseMs: Math.max(asked, PAUSE_MS * 2 ** (tries - 1)) }
+  return { n, callId, state: 'waiting', pauseMs: Math.max(asked, pauseMs * 2 ** (tries - 1)) }
 }
+
+/** Whether the vendor refused the line. */
+const saysVendor = ({ result: { status } }: AnsweredLine): boolean => status < 200 || status >= 300
 
 const answerLine = async (
   gateway: Gateway,
-  { batch, key, line }: LineParts,
+  { batch, key, line, answered }: LineParts,
   trace: Trace,
   settle: EndLine,
 ): Promise<Answer> => {
@@ -74,20 +106,56 @@ const answerLine = async (
   const bytes = await assets?.uploads.part(batch.input, { first: line.at, last: line.at + line.bytes - 1 })
   if (bytes === undefined) throw fileGone()
   const { form, asked } = batch
-  const planned = await planLine(gateway, { form, asked, key }, { n: line.n, bytes, trace })
+  const { n, route } = line
+  const sent = { n, bytes, trace, route, answered: answered !== undefined }
+  const planned = await planLine(gateway, { form, asked, key }, sent)
   const task = taskOf(gateway, { batch, key, line, trace, planned }, settle)
+  if (answered !== undefined) return answerFrom(gateway, task, { n, answered }, settle)
   if (!options.batchRates) return answerTask(gateway, task)
   const { call, model } = planned
   const turn = await takeCallTurn(gateway, { key, call, model, trace })
   return answerTask(gateway, turn === undefined ? task : await correctingAtEnd(turn, () => task))
 }
 
+/** Charges the line for what its vendor's batch answered. */
+const answerFrom = async (
+  gateway: Gateway,
+  task: Task,
+  {
+    n,
+    answered: {
+      result: { status, body },
+      at,
+    },
+  }: { readonly n: number; readonly answered: AnsweredLine },
+  settle: EndLine,
+): Promise<Answer> => {
+  const { trace } = task
+  const { setup, secret, place } = at
+  const vendor = setup.vendor.id
+  const bytes = encoder.encode(JSON.stringify(body))
+  Object.assign(trace, { vendor, vendorKey: place })
+  if (status < 200 || status >= 300)
+    throw judgeVendorError({ status, retryAfter: null, body: bytes }, vendor, { secret: secret?.reveal() })
+      .refusal
+  const codec = must(codecOf(at, gateway, task))
+  try {
+    const reply = await readWhole({ all: async () => bytes, headers: new Headers() }, codec)
+    return await answerWhole(gateway, task, reply)
+  } catch (thrown) {
+    if (!(thrown instanceof VendorFault)) throw thrown
+    // Sent again it would be billed again.
+    const refusal = vendorDown(vendor, 200)
+    await settle({ n, callId: trace.callId, state: 'errored', result: keptRefusal(refusal) })
+    throw refusal
+  }
+}
+
 type TaskParts = LineParts & { readonly trace: Trace; readonly planned: PlannedLine }
 
 const taskOf = (gateway: Gateway, it: TaskParts, settle: EndLine): Task => {
   const { batch, key, line, trace, planned } = it
-  const { call, model, plan, ceiling, body } = planned
-  const lowered = call.kind === 'chat' && call.maxOutput === undefined && plan.output < model.maxOutputTokens
+  const { call, model, plan, ceiling, body, outputBound } = planned
   const { mode } = batch.asked
   return {
     key,
@@ -105,7 +173,7 @@ const taskOf = (gateway: Gateway, it: TaskParts, settle: EndLine): Task => {
     memory: undefined,
     signal: new AbortController().signal,
     hold: holdOf(line, settle),
-    outputBound: boundSent(call, lowered ? plan.output : undefined, trace),
+    outputBound,
     heldOutput: plan.output * call.choices,
     fullOutput: plan.output * call.choices,
     limit: ceiling,

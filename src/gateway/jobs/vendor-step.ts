@@ -33,7 +33,7 @@ const DOTS = /(?:^|[/\\])(?:\.|%2e){1,2}(?:[/\\]|$)/i
 
 type Step = {
   readonly deployment: Deployment
-  readonly shape: JobShape
+  readonly shape: Pick<JobShape, 'hosts'>
   /** The call's id, which also serves as the boundary of forms. */
   readonly id: string
   /** Who its answer is counted for. */
@@ -41,11 +41,15 @@ type Step = {
 }
 
 /** Sends it and reads the answer. Throws VendorFault, or the Refusal of an answer that finds no room. */
-export const askStep = async (
+export const askStep = async (gateway: Gateway, step: Step, outgoing: Outgoing): Promise<VendorAnswer> =>
+  readWhole(await beginStep(gateway, step, outgoing))
+
+/** Sends it; the answer is still to be read. Throws VendorFault. */
+export const beginStep = async (
   gateway: Gateway,
   { deployment, shape, id, byteOwner }: Step,
   outgoing: Outgoing,
-): Promise<VendorAnswer> => {
+): Promise<Exchange> => {
   const { setup, secret } = deployment
   const { method, path, headers, body } = encodeOutgoing(outgoing, id)
   const absolute = !path.startsWith('/')
@@ -55,7 +59,7 @@ export const askStep = async (
       mayBill: false,
     })
   const own = await authorized(setup, secret, { url, body })
-  const answer = await exchange({
+  return exchange({
     fetch: setup.fetch ?? fetch,
     url,
     method,
@@ -64,7 +68,6 @@ export const askStep = async (
     timeouts: gateway.options.timeouts,
     counting: new CountedAnswer(gateway.capacity, byteOwner),
   })
-  return readWhole(answer)
 }
 
 const decoder = new TextDecoder()

@@ -5,8 +5,8 @@
  */
 import type { Nano } from '../../core/money.ts'
 import { dayOf } from '../../core/time.ts'
-import { batchInstance, type CallId, type LoanRefused } from '../../ledger/types.ts'
-import { type Engine, type Row, type Run, runOne } from '../engine/engine.ts'
+import { batchInstance, type LoanRefused } from '../../ledger/types.ts'
+import { type Engine, type Run, runOne } from '../engine/engine.ts'
 import { countOf, nanoOf, textOf } from '../engine/row.ts'
 import { lockLimitsOf } from '../ledger/apply-lease.ts'
 import { json } from '../ledger/commit-at-once.ts'
@@ -16,6 +16,7 @@ import { lendOne } from '../ledger/lend.ts'
 import { closeLease } from '../payments/payment-row.ts'
 import type { BatchStore, SentLine, TakenLines } from './batch-port.ts'
 import { lineAt, lockBatch, type MoneyRow } from './batch-row.ts'
+import { sentLine } from './part-store.ts'
 
 /** How long the lease outlives the time of the batch, so that calls that were sent can end. */
 const AFTER_MS = 60 * 60_000
@@ -73,13 +74,15 @@ const heldFor = async (run: Run, batch: MoneyRow) => {
   return row === undefined ? undefined : { lease: leases.read(row), hold: nanoOf(row, 'hold') }
 }
 
-/** As many lines in their order as fit. */
-const fitting = (lines: readonly SentLine[], room: Nano): readonly SentLine[] => {
+/** As many lines in their order as fit; the first always has room for its bytes. */
+const fitting = (lines: readonly SentLine[], room: Nano, bytesMost = Infinity): readonly SentLine[] => {
   let left = room
+  let bytesLeft = bytesMost
   let count = 0
-  for (const { bound } of lines) {
-    if (bound > left) break
+  for (const { bound, bytes } of lines) {
+    if (bound > left || (count > 0 && bytes > bytesLeft)) break
     left -= bound
+    bytesLeft -= bytes
     count++
   }
   return lines.slice(0, count)
@@ -108,31 +111,21 @@ const borrowMore = async (
   return has + loan.grown
 }
 
-const lineOf = (row: Row, callId: CallId): SentLine => ({
-  n: countOf(row, 'n'),
-  customId: textOf(row, 'custom_id'),
-  at: countOf(row, 'at'),
-  bytes: countOf(row, 'bytes'),
-  bound: nanoOf(row, 'bound'),
-  tries: countOf(row, 'tries') + 1,
-  callId,
-})
-
 /** See BatchStore.take. */
 export const takeLines = (
   engine: Engine,
   id: string,
-  { owner, callIds }: Parameters<BatchStore['take']>[1],
+  { owner, callIds, route, part }: Parameters<BatchStore['take']>[1],
 ): Promise<TakenLines | undefined> =>
   engine.transaction('control', async (run) => {
     const { now } = engine.dialect
     const batch = await lockBatch(engine, run, id)
     if (batch === undefined || batch.owner !== owner || batch.state !== 'in_progress') return undefined
     const rows = await run(
-      `select * from batch_line where batch_id = $1 and state = 'waiting' and pause <= ${now} order by n limit $2`,
-      [id, callIds.length],
+      `select * from batch_line where batch_id = $1 and state = 'waiting' and route = $3 and pause <= ${now} order by n limit $2`,
+      [id, callIds.length, route],
     )
-    const next = rows.map((row, at) => lineOf(row, callIds[at] ?? ''))
+    const next = rows.map((row, at) => sentLine(row, callIds[at] ?? '', countOf(row, 'tries') + 1))
     const { waiting, sent } = batch
     const none = { lines: [], waiting, sent }
     const [first] = next
@@ -151,13 +144,23 @@ export const takeLines = (
     )
     // It was fenced in this very moment.
     if (locked.length === 0) return none
-    const lines = fitting(next, room)
-    await open(engine, run, id, lines)
+    const lines = fitting(next, room, part?.bytesMost)
+    if (part !== undefined)
+      await run(
+        `insert into batch_part (id, batch_id, route, deployment, created_at) values ($1, $2, $3, $4, ${now})`,
+        [part.id, id, route, part.deployment],
+      )
+    await open(engine, run, { id, part: part?.id }, lines)
     return { lines, waiting: waiting - lines.length, sent: sent + lines.length }
   })
 
 /** Opens the calls of lines, each with its part of what the batch holds. */
-const open = async ({ dialect: { each, now } }: Engine, run: Run, id: string, lines: readonly SentLine[]) => {
+const open = async (
+  { dialect: { each, now } }: Engine,
+  run: Run,
+  { id, part }: { readonly id: string; readonly part: string | undefined },
+  lines: readonly SentLine[],
+) => {
   const sum = lines.reduce((total, { bound }) => total + bound, 0n)
   const list = json(
     lines.map(({ n, callId, bound, tries }) => ({ b: id, n, c: callId, h: bound.toString(), t: tries })),
@@ -169,9 +172,9 @@ const open = async ({ dialect: { each, now } }: Engine, run: Run, id: string, li
     [list, id],
   )
   await run(
-    `update batch_line set state = 'sent', call_id = e.value->>'c', tries = cast(e.value->>'t' as bigint)
+    `update batch_line set state = 'sent', call_id = e.value->>'c', tries = cast(e.value->>'t' as bigint), part = $2
      from ${each('$1')} e where ${lineAt}`,
-    [list],
+    [list, part ?? null],
   )
   await run(
     `update batch set waiting = waiting - cast($2 as bigint), sent = sent + cast($2 as bigint), rest = rest - cast($3 as bigint)

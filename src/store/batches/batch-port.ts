@@ -67,6 +67,9 @@ export type Batch = BatchCounts & {
   readonly endedAt?: Instant
 }
 
+/** A batch, and when that was read: a time of the ledger. */
+export type TendedBatch = Batch & { readonly now: Instant }
+
 export type NewBatch = Pick<
   Batch,
   'id' | 'form' | 'keyId' | 'walletId' | 'payer' | 'onCap' | 'asked' | 'input'
@@ -86,6 +89,17 @@ export type NewLine = {
   readonly at: number
   readonly bytes: number
   readonly bound: Nano
+  /** How a vendor runs it in its own batch; empty if it is run here. */
+  readonly route: string
+}
+
+/** Lines of a batch that a vendor has in a batch of its own, under `ref` once that is known. */
+export type BatchPart = {
+  readonly id: string
+  readonly route: string
+  /** The vendor's key that it was submitted with. */
+  readonly deployment: string
+  readonly ref?: string
 }
 
 /** A line that is sent now, as the call `callId`. */
@@ -131,15 +145,32 @@ export type BatchStore = {
   /** Forgets a batch that has not begun. */
   drop(id: string): Promise<void>
   /** Keeps an owner's batches, takes those whose owner is silent, and returns both. Lines that waited too long expire. */
-  tend(owner: InstanceId, ownerMs: number): Promise<readonly Batch[]>
+  tend(owner: InstanceId, ownerMs: number): Promise<readonly TendedBatch[]>
   /** Leaves an owner's batches to others at once. */
   leave(owner: InstanceId): Promise<void>
   /** Opens the calls of the next lines under these ids. Undefined if the batch is no longer the owner's. */
   take(
     id: string,
-    it: { readonly owner: InstanceId; readonly callIds: readonly CallId[] },
+    it: {
+      readonly owner: InstanceId
+      readonly callIds: readonly CallId[]
+      /** Only lines that go this way. */
+      readonly route: string
+      /** The part that they are in, and the most bytes that it may have; absent for lines that are run here. */
+      readonly part?: Pick<BatchPart, 'id' | 'deployment'> & { readonly bytesMost: number }
+    },
   ): Promise<TakenLines | undefined>
-  /** Lines whose calls were opened and have not ended. */
+  /** The ways that its lines go. */
+  routes(id: string): Promise<readonly string[]>
+  /** Its parts that have not ended. */
+  parts(id: string): Promise<readonly BatchPart[]>
+  /** The vendor has named a part; false if it has ended. */
+  namePart(id: string, ref: string): Promise<boolean>
+  /** The lines of a part that have not ended. */
+  partLines(id: string): Promise<readonly SentLine[]>
+  /** Forgets a part, unless one of its lines has not ended. */
+  endPart(id: string): Promise<void>
+  /** Lines that are run here, whose calls were opened and have not ended. */
   sentLines(id: string): Promise<readonly Pick<SentLine, 'n' | 'callId' | 'tries'>[]>
   /** Ends tries: charge, detail and result in one transaction. Returns the calls that were ended. */
   end(id: string, ends: readonly LineEnd[]): Promise<ReadonlySet<CallId>>

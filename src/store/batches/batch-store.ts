@@ -8,6 +8,7 @@ import { beginBatch, releaseBatch, takeLines } from './batch-money.ts'
 import type { BatchStore, LineResult, NewBatch, NewLine } from './batch-port.ts'
 import { batchOf, batchRows, lockBatch } from './batch-row.ts'
 import { endLines } from './end-lines.ts'
+import { partStore } from './part-store.ts'
 
 /** Pauses between tries of a webhook, by their number, as for jobs. */
 const AGAIN_MS = [60_000, 300_000, 1_500_000, 7_500_000, 28_800_000]
@@ -42,18 +43,15 @@ const insertLines = (
   id: string,
   lines: readonly NewLine[],
 ): readonly Statement[] => {
-  const rows = lines.map(({ n, customId, at, bytes, bound }) => ({
-    n,
-    c: customId,
-    a: at,
-    b: bytes,
-    m: `${bound}`,
+  const rows = lines.map(({ n, customId, at, bytes, bound, route }) => ({
+    ...{ n, c: customId, a: at, b: bytes },
+    ...{ m: `${bound}`, r: route },
   }))
   const number = (member: string) => `cast(e.value->>'${member}' as bigint)`
   return [
     statement(
-      `insert into batch_line (batch_id, n, custom_id, at, bytes, bound, state)
-       select $2, ${number('n')}, e.value->>'c', ${number('a')}, ${number('b')}, ${number('m')}, 'waiting' from ${each('$1')} e`,
+      `insert into batch_line (batch_id, n, custom_id, at, bytes, bound, route, state)
+       select $2, ${number('n')}, e.value->>'c', ${number('a')}, ${number('b')}, ${number('m')}, e.value->>'r', 'waiting' from ${each('$1')} e`,
       JSON.stringify(rows),
       id,
     ),
@@ -84,7 +82,14 @@ const running = (
   engine: Engine,
 ): Omit<
   BatchStore,
-  'batchFor' | 'list' | 'cancel' | 'remove' | 'takeWebhooks' | 'webhookSent' | 'results'
+  | 'batchFor'
+  | 'list'
+  | 'cancel'
+  | 'remove'
+  | 'takeWebhooks'
+  | 'webhookSent'
+  | 'results'
+  | keyof ReturnType<typeof partStore>
 > => {
   const { now } = engine.dialect
   return {
@@ -120,7 +125,7 @@ const running = (
         if (isOver)
           await engine.transaction('control', (run) => stopWithin(engine, run, textOf(row, 'id'), 'expired'))
       }
-      return rows.map(batchOf)
+      return rows.map((row) => ({ ...batchOf(row), now: countOf(row, 'now') }))
     },
     leave: async (owner) => {
       await once(
@@ -131,7 +136,7 @@ const running = (
     },
     take: (id, it) => takeLines(engine, id, it),
     sentLines: async (id) => {
-      const sent = `select n, call_id, tries from batch_line where batch_id = $1 and state = 'sent' order by n`
+      const sent = `select n, call_id, tries from batch_line where batch_id = $1 and state = 'sent' and part is null order by n`
       const rows = await once(engine, 'control', statement(sent, id))
       return rows.map((row) => ({
         n: countOf(row, 'n'),
@@ -162,6 +167,7 @@ export const batchStore = (engine: Engine): BatchStore => {
     once(engine, 'control', statement(text, ...params))
   return {
     ...running(engine),
+    ...partStore(engine),
     results: async (id, after, most) => {
       const rows = await once(
         engine,

@@ -1,6 +1,7 @@
 /** Google's Gemini API: speaks generate-content; thoughts are reported and billed apart from the answer. Source: Gemini API reference. */
 
 import type { RequestStyle } from '../../core/model.ts'
+import { geminiBatches } from '../batches/gemini-form.ts'
 import type { Vendor } from '../vendor.ts'
 import { googleInteractions } from './interactions.ts'
 import { googleMedia } from './media.ts'
@@ -31,6 +32,13 @@ export const google = {
   cancel: 'stop',
   catalogue: { prices: 'google', limits: 'google', names: '^gem' },
   shortIds: true,
+  // Gemini API pricing, "Batch": half, and cached input as outside of batches. Names that are moved to another model, and
+  // models whose answers are not text, have no such price.
+  batches: {
+    form: geminiBatches,
+    cachedInput: (name) =>
+      /^gemini-\d/.test(name) && !/image|tts|live|audio/.test(name) ? 'whole' : undefined,
+  },
   // Gemini API pricing, "Grounding with Google Search": from Gemini 3 on 14 USD for 1,000 queries, in pico-USD for one, beyond those that are free. Before
   // that, prompts are billed and not queries.
   hostedRatesOf: (name) =>

@@ -2,6 +2,7 @@
 import type { VendorMedia } from '../../media/product.ts'
 import { usd } from '../../media/rate-card.ts'
 import { mostMs } from '../../media/sound-length.ts'
+import { groqBatches } from '../batches/openai-form.ts'
 import { EXAMPLE_SOUND, transcription, whisperInputs } from '../openai/transcription.ts'
 import type { Vendor } from '../vendor.ts'
 
@@ -40,6 +41,8 @@ export const groq = {
   cancel: 'stop',
   reasoningBack: 'refused',
   catalogue: { prices: 'groq', limits: 'groq' },
+  // GroqCloud, "Batch Processing": half, and nothing less for cached input.
+  batches: { form: groqBatches, cachedInput: () => 'as input' },
   usageAt: 'x_groq',
   media: groqMedia,
 } satisfies Vendor

@@ -4,6 +4,7 @@ import type { VendorMedia } from '../../media/product.ts'
 import { usd } from '../../media/rate-card.ts'
 import { countAt, listAt, member, objectOf, textAt } from '../../media/read-answer.ts'
 import type { Inputs, OnceShape } from '../../media/shape.ts'
+import { mistralBatches } from '../batches/openai-form.ts'
 import type { Vendor } from '../vendor.ts'
 
 /** The vendor's own limit on a document. */
@@ -85,5 +86,7 @@ export const mistral = {
   reasoningBack: 'refused',
   catalogue: { prices: 'mistral', limits: 'mistral' },
   shortIds: true,
+  // Mistral AI, "Batch Inference": half. Nothing is said of cached input.
+  batches: { form: mistralBatches, cachedInput: () => 'as input' },
   media: mistralMedia,
 } satisfies Vendor

@@ -3,6 +3,7 @@
  * public material named with each.
  */
 import type { RequestStyle, UnitPrices } from '../../core/model.ts'
+import type { CachedInput } from '../../pricing/batch-price.ts'
 
 type ModelFamily = { readonly names: RegExp; readonly style: RequestStyle }
 
@@ -36,3 +37,14 @@ const otherwise = /^gpt-4(?:o|\.1)-(?:mini|nano)|search|deep-research|audio|real
 /** What a search by the model's own tool costs, by OpenAI's name for the model, in pico-USD. */
 export const openaiHostedRates = (name: string): UnitPrices | undefined =>
   searching.test(name) && !otherwise.test(name) ? { web_search: 10_000_000_000 } : undefined
+
+/** OpenAI API pricing, "Batch": models with a price there, and those among them that list one for cached input too. */
+const batched = /^(?:gpt-(?:3\.5-turbo|4|[5-9])|o[134]|text-embedding-)/
+const notBatched = /chat-latest|codex|search|audio|realtime|transcribe|tts|image|instruct|-preview/
+const cachedInBatches = /^gpt-[5-9]/
+
+/** How cached input is billed in batches, by OpenAI's name for the model; undefined if it has no price there. */
+export const openaiBatchCached = (name: string): CachedInput | undefined => {
+  if (!batched.test(name) || notBatched.test(name)) return undefined
+  return cachedInBatches.test(name) ? 'half' : 'as input'
+}

@@ -3,9 +3,10 @@
  * Source: OpenAI API reference, Chat, Responses and Embeddings.
  */
 
+import { openaiBatches } from '../batches/openai-form.ts'
 import type { Vendor } from '../vendor.ts'
 import { openaiMedia } from './media.ts'
-import { openaiHostedRates, openaiRequestStyle } from './models.ts'
+import { openaiBatchCached, openaiHostedRates, openaiRequestStyle } from './models.ts'
 import { openaiSound } from './sound.ts'
 
 export const openai = {
@@ -24,6 +25,7 @@ export const openai = {
   standardTier: 'default',
   requestStyleOf: openaiRequestStyle,
   hostedRatesOf: openaiHostedRates,
+  batches: { form: openaiBatches, cachedInput: openaiBatchCached },
   // OpenAI guide, "WebSocket Mode".
   socket: { minutes: 60 },
   catalogue: { prices: 'openai', limits: 'openai' },

@@ -1,0 +1,43 @@
+/** Asks a vendor for a part of ours: by its name, or for its name if that was lost. */
+import type { Deployment } from '../../routing/deployments.ts'
+import type { Batch } from '../../store/batches/batch-port.ts'
+import type { EndedPart, VendorBatchForm } from '../../vendors/batches/vendor-batch.ts'
+import { askStep } from '../jobs/vendor-step.ts'
+import { countedFor } from '../parts/capacity.ts'
+import type { Gateway } from '../parts/gateway.ts'
+import type { Part, Working } from './working.ts'
+
+/** Before lines of a part that came to nothing are sent again; it doubles. A vendor's queue takes its time. */
+export const PART_AGAIN_MS = 5 * 60_000
+
+export type AskedPart = {
+  readonly form: VendorBatchForm
+  readonly at: Deployment
+  readonly it: Working
+  readonly part: Part
+}
+
+/** Whether lines that vendors have are to be given up. A batch whose money ran out has the money of those. */
+const givesUp = ({ stop }: Batch): boolean => stop !== undefined && stop !== 'insufficient_credit'
+
+/** `unknown`: the vendor does not know it now. `lost`: it cannot be found. Throws VendorFault. */
+export const askForPart = (
+  gateway: Gateway,
+  { form, at, it, part }: AskedPart,
+): Promise<'running' | 'unknown' | 'lost' | EndedPart> =>
+  countedFor(gateway.capacity, it.batch.keyId, async (byteOwner) => {
+    const step = { deployment: at, shape: {}, id: part.id, byteOwner }
+    if (part.ref === undefined) {
+      if (form.newest === undefined) return 'lost'
+      const ref = form.found?.(await askStep(gateway, step, form.newest), part.id)
+      if (ref === undefined) return 'unknown'
+      await gateway.store.batches.namePart(part.id, ref)
+      part.ref = ref
+    }
+    if (givesUp(it.batch) && !part.cancelled) {
+      await askStep(gateway, step, form.cancel(part.ref))
+      part.cancelled = true
+    }
+    const answer = await askStep(gateway, step, form.poll(part.ref))
+    return answer.status === 404 ? 'unknown' : (form.readPoll(answer, part.ref) ?? 'running')
+  })

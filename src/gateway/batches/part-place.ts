@@ -1,0 +1,38 @@
+/** Where a vendor's own batches take the lines of a model, and at what price. */
+import type { Model } from '../../core/model.ts'
+import { inBatches } from '../../pricing/batch-price.ts'
+import type { Deployment } from '../../routing/deployments.ts'
+import type { VendorBatchForm } from '../../vendors/batches/vendor-batch.ts'
+import { deploymentsFor } from '../ask/ask-vendor.ts'
+import type { Gateway } from '../parts/gateway.ts'
+
+type PartPlace = {
+  readonly form: VendorBatchForm
+  /** The model at its price in batches. */
+  readonly model: Model
+  /** Its vendor's keys, at least one. */
+  readonly deployments: readonly Deployment[]
+}
+
+/** Undefined if lines of the model are run here. */
+export const partPlaceOf = ({ offering, options }: Gateway, model: Model): PartPlace | undefined => {
+  if (!options.batchAtVendors || model.cheaper !== undefined) return undefined
+  const batches = offering.vendors.get(model.vendor)?.vendor.batches
+  const cached = batches?.cachedInput(model.upstreamName)
+  if (batches === undefined || cached === undefined) return undefined
+  const twin = inBatches(model, cached)
+  const deployments = deploymentsFor(offering, twin).filter((one) => one.model === twin)
+  return { form: batches.form, model: twin, deployments }
+}
+
+/** The way of lines that their vendor runs: the model and the path of each. */
+export const routeOf = (model: Model, path: string): string => `${model.id} ${path}`
+
+export const pathOn = (route: string): string => route.slice(route.indexOf(' ') + 1)
+
+/** The place of lines that go this way; undefined for lines that are run here. */
+export const placeOnRoute = (gateway: Gateway, route: string): PartPlace | undefined => {
+  const [name = ''] = route.split(' ')
+  const model = name === '' ? undefined : gateway.offering.catalogue.find(name)
+  return model === undefined ? undefined : partPlaceOf(gateway, model)
+}

@@ -1,0 +1,136 @@
+/** Writes lines as calls of their vendor and submits them in one part, once. */
+import type { Assets } from '../../assets/assets.ts'
+import { messageOf } from '../../core/message-of.ts'
+import { must, type Refusal } from '../../core/refusal.ts'
+import { requestedRestOf } from '../../routing/failed-attempt.ts'
+import { comeBackIn, judgeVendorError } from '../../routing/vendor-errors.ts'
+import type { SentLine } from '../../store/batches/batch-port.ts'
+import type { Key } from '../../tenancy/key.ts'
+import type { NewPart } from '../../vendors/batches/vendor-batch.ts'
+import { refusalFor } from '../answer/refusal-for.ts'
+import { codecOf } from '../ask/ask-vendor.ts'
+import { askStep } from '../jobs/vendor-step.ts'
+import { countedFor } from '../parts/capacity.ts'
+import type { Gateway } from '../parts/gateway.ts'
+import { newTrace } from '../parts/trace.ts'
+import { type AskedPart, PART_AGAIN_MS } from './ask-part.ts'
+import { pathOn } from './part-place.ts'
+import { planLine } from './plan-line.ts'
+import { fileGone } from './read-lines.ts'
+import { endOf } from './run-line.ts'
+
+const TURN_MS = 5
+/** A file before the batch, and the batch. */
+const STEPS_MOST = 2
+/** Lines are read from the file so many bytes at a time. */
+const READ_BYTES = 1024 * 1024
+
+type Submission = AskedPart & {
+  readonly assets: Assets
+  readonly key: Key
+  readonly lines: readonly SentLine[]
+}
+
+type Written = { readonly calls: NewPart['calls']; readonly headers: Readonly<Record<string, string>> }
+
+/** `ended`: no line of it is at the vendor. Else the vendor has it, or may have it. */
+export const submitPart = async (gateway: Gateway, of: Submission): Promise<'submitted' | 'ended'> => {
+  const { form, at, it, part } = of
+  const { calls, headers } = await written(gateway, of)
+  if (calls.length === 0) return 'ended'
+  const sent: NewPart = { id: part.id, path: pathOn(part.route), upstreamName: at.model.upstreamName, calls }
+  const refusal = await countedFor(gateway.capacity, it.batch.keyId, async (byteOwner) => {
+    const step = { deployment: at, shape: {}, id: part.id, byteOwner }
+    let outgoing = form.submit(sent)
+    for (let n = 0; n < STEPS_MOST; n++) {
+      const answer = await askStep(gateway, step, { ...outgoing, headers })
+      const read = form.readSubmitted(answer, sent)
+      if (typeof read === 'string') return named(gateway, of, read)
+      if (read !== undefined) outgoing = read.next
+      else if (answer.status >= 400 && answer.status < 500) return refusalIn(at, answer)
+      else break
+    }
+    // Whether the vendor has it will be asked.
+    return undefined
+  }).catch((error: unknown) => {
+    gateway.log.warn('a part of a batch may not have been submitted', {
+      call: part.id,
+      error: messageOf(error),
+    })
+    return undefined
+  })
+  if (refusal === undefined) return 'submitted'
+  const open = new Set(calls.map(({ id }) => id))
+  const refused = of.lines.filter(({ callId }) => open.has(callId))
+  await Promise.all(refused.map((line) => it.endLine(endOf(refusal, line, PART_AGAIN_MS))))
+  return 'ended'
+}
+
+/** The vendor has it under this name. If others gave it up meanwhile, it is cancelled there. */
+const named = async (
+  gateway: Gateway,
+  { form, at, it, part }: Submission,
+  ref: string,
+): Promise<undefined> => {
+  part.ref = ref
+  if (await gateway.store.batches.namePart(part.id, ref)) return
+  gateway.log.warn('a part of a batch was submitted too late', { call: part.id })
+  await countedFor(gateway.capacity, it.batch.keyId, (byteOwner) =>
+    askStep(gateway, { deployment: at, shape: {}, id: part.id, byteOwner }, form.cancel(ref)),
+  )
+}
+
+const refusalIn = (
+  { setup, secret }: AskedPart['at'],
+  { status, header, bytes }: Awaited<ReturnType<typeof askStep>>,
+): Refusal => {
+  const answer = { status, retryAfter: header('retry-after') ?? null, body: bytes }
+  const failed = judgeVendorError(answer, setup.vendor.id, { secret: secret?.reveal() })
+  return comeBackIn(failed.refusal, requestedRestOf(failed))
+}
+
+/** The lines as calls of their vendor. Those that cannot be sent now end. */
+const written = async (gateway: Gateway, of: Submission): Promise<Written> => {
+  const { clock } = gateway
+  const { assets, at, it, key, lines } = of
+  const { form, asked, input } = it.batch
+  const read = readerOf(assets, input)
+  const calls: { id: string; body: Uint8Array }[] = []
+  let headers = {}
+  let turnMs = clock.monotonicMs()
+  for (const line of lines) {
+    const { n, callId, route } = line
+    const trace = newTrace(callId, clock.monotonicMs())
+    try {
+      const planned = await planLine(
+        gateway,
+        { form, asked, key },
+        { n, bytes: await read(line), trace, route },
+      )
+      const codec = must(codecOf(at, gateway, { ...planned, key, trace }))
+      calls.push({ id: callId, body: codec.body })
+      headers = { ...headers, ...codec.headers }
+    } catch (thrown) {
+      await it.endLine(endOf(refusalFor(gateway, trace, thrown), line))
+    }
+    if (clock.monotonicMs() - turnMs < TURN_MS) continue
+    await clock.turn()
+    turnMs = clock.monotonicMs()
+  }
+  return { calls, headers }
+}
+
+/** Reads lines that lie one after the other, many at a time. */
+const readerOf = ({ uploads }: Assets, input: string) => {
+  let from = 0
+  let held = new Uint8Array()
+  return async ({ at, bytes }: SentLine): Promise<Uint8Array> => {
+    if (at < from || at + bytes > from + held.length) {
+      const read = await uploads.part(input, { first: at, last: at + Math.max(bytes, READ_BYTES) - 1 })
+      if (read === undefined) throw fileGone()
+      held = new Uint8Array(read)
+      from = at
+    }
+    return held.subarray(at - from, at - from + bytes)
+  }
+}

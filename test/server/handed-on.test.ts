@@ -1,0 +1,244 @@
+/**
+ * Batches that vendors run: each line is charged its usage at half price, once, whatever the vendor does with the results;
+ * nothing is held at the end; lines that were not run cost nothing.
+ */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { brokenLaws, serverEngines, stopSound } from '../store/engines.ts'
+import { until } from '../until.ts'
+import { chatLine } from './batch-rig.ts'
+import { completion, jsonOf } from './harness.ts'
+import { kinds, PART_LINE, type PartServer, partModels, startPartServer } from './part-rig.ts'
+
+describe.each(serverEngines)('on $name', ({ fresh }) => {
+  let database: { readonly url: string; readonly stop: () => Promise<void> }
+  let server: PartServer
+  let skewMs = 0
+
+  beforeAll(async () => {
+    database = await fresh()
+    server = await startPartServer({ url: database.url, now: () => Date.now() + skewMs })
+    server.answerWith(({ body }) => completion(`heard ${(body.messages as any)[0].content}`))
+  })
+  afterAll(() => stopSound(server, database))
+  afterEach(async () => {
+    await until(async () => (await server.store.wallets.wallet(server.wallet))?.held === 0n)
+    expect(await brokenLaws(server.store)).toEqual([])
+    for (const kind of kinds) {
+      Object.assign(server.vendors[kind].how, {
+        ...{ ends: true, ranBefore: 0, tells: (lines: string[]) => lines },
+        ...{ taken: () => undefined, before: () => undefined },
+      })
+      server.vendors[kind].held.length = 0
+    }
+  })
+
+  const charged = () => server.store.ledger.balance('revenue')
+  const linesOn = (kind: (typeof kinds)[number], count: number) =>
+    Array.from({ length: count }, (_, n) => chatLine(n, {}, partModels[kind]))
+  const begin = async (token: string, all: readonly unknown[], more: object = {}) => {
+    const input_file_id = await server.upload(token, all)
+    const asked = {
+      input_file_id,
+      endpoint: '/v1/chat/completions',
+      completion_window: '24h',
+      ...more,
+    } as const
+    return server.client(token).batches.create(asked)
+  }
+  const run = async (all: readonly unknown[], more?: object) => {
+    const { token } = await server.newKey()
+    const { id } = await begin(token, all, more)
+    const batch = await server.ended(token, id)
+    const results = await server.results(token, batch.output_file_id)
+    return { token, batch, results, errors: await server.results(token, batch.error_file_id) }
+  }
+
+  test('a batch of models of three vendors and one of ours is split and joined; receipts tell the half price', async () => {
+    const before = await charged()
+    const all = [
+      ...kinds.flatMap((kind) => linesOn(kind, 3)),
+      ...Array.from({ length: 3 }, (_, n) => chatLine(n)),
+    ].map((line, n) => ({ ...line, custom_id: `line-${n}` }))
+    const { token, batch, results } = await run(all)
+    expect(batch.request_counts).toEqual({ total: 12, completed: 12, failed: 0 })
+    expect([...results.keys()]).toEqual(all.map(({ custom_id }) => custom_id))
+    expect((await charged()) - before).toBe(9n * PART_LINE + 3n * 60_000n)
+    for (const kind of kinds) {
+      expect(server.vendors[kind].held.map(({ lines }) => lines.length)).toEqual([3])
+      // Nothing is asked of it but batches.
+      expect(server.vendors[kind].asked.filter((asked) => !/batch|\/files/i.test(asked))).toEqual([])
+    }
+    const { response, receipt } = results.get('line-4')
+    expect(response.body).toMatchObject({ object: 'chat.completion', usage: { cost: 0.0000405 } })
+    const known = await jsonOf(await server.get(`/v1/receipts/${response.request_id}`, token))
+    expect(known.claims).toMatchObject({
+      cost: { amount: '0.0000405' },
+      payment: { mode: 'wallet', batch: batch.id.slice('batch_'.length) },
+    })
+    expect(receipt.split('.')[1]).toBe(known.receipt.split('.')[1])
+  })
+
+  test.each(kinds)('%s reorders, repeats and invents results: each line is charged once', async (kind) => {
+    server.vendors[kind].how.tells = (lines) => {
+      const others = lines.map((line) => line.replace(/("(?:custom_id|key)":")[^"]+/, '$1nobody'))
+      return [...lines.toReversed(), 'no JSON', '[]', ...others, ...lines]
+    }
+    const before = await charged()
+    const { batch, results } = await run(linesOn(kind, 40))
+    expect(batch.request_counts).toEqual({ total: 40, completed: 40, failed: 0 })
+    expect((await charged()) - before).toBe(40n * PART_LINE)
+    for (const [id, { response }] of results)
+      expect(response.body.choices[0].message.content).toContain(`say ${id.slice(5)} `)
+  })
+
+  test.each(kinds)(
+    '%s refuses one line, and its answer to another cannot be read: neither is charged or sent again',
+    async (kind) => {
+      const before = await charged()
+      const all = linesOn(kind, 5)
+      const refused = chatLine(3, { messages: [{ role: 'user', content: 'FAIL 400' }] }, partModels[kind])
+      server.vendors[kind].how.tells = (lines) =>
+        lines.with(4, (lines[4] ?? '').replace(/"(choices|content|candidates)":/, '"none":'))
+      const { batch, errors } = await run(all.with(3, refused))
+      expect(batch.request_counts).toEqual({ total: 5, completed: 3, failed: 2 })
+      expect(errors.get('line-3').response.status_code).toBe(400)
+      expect(errors.get('line-4').response.status_code).toBe(503)
+      expect((await charged()) - before).toBe(3n * PART_LINE)
+      expect(server.vendors[kind].held).toHaveLength(1)
+    },
+  )
+
+  test.each(kinds)(
+    '%s loses lines: their results are read again, then they are sent again, and charged once',
+    async (kind) => {
+      const { how, held, asked } = server.vendors[kind]
+      let loses = true
+      how.tells = (lines) => (loses ? lines.slice(0, 6) : lines)
+      const [before, reads] = [await charged(), asked.length]
+      const { token } = await server.newKey()
+      const { id } = await begin(token, linesOn(kind, 10))
+      const own = id.slice('batch_'.length)
+      // Read three times without them, they are lost.
+      await until(async () => held.length === 1 && (await server.store.batches.parts(own)).length === 0)
+      loses = false
+      // They wait for some minutes before they are sent again.
+      skewMs += 6 * 60_000
+      const batch = await server.ended(token, id)
+      expect(batch.request_counts).toEqual({ total: 10, completed: 10, failed: 0 })
+      expect(held.map(({ lines }) => lines.length)).toEqual([10, 4])
+      expect(asked.length - reads).toBeGreaterThanOrEqual(4)
+      expect((await charged()) - before).toBe(10n * PART_LINE)
+    },
+  )
+
+  test.each(kinds)(
+    '%s never ends a batch, and its caller cancels it: what ran before is charged, the rest is told as cancelled',
+    async (kind) => {
+      const { how, held, asked } = server.vendors[kind]
+      Object.assign(how, { ends: false, ranBefore: 4 })
+      const before = await charged()
+      const { token } = await server.newKey()
+      const { id } = await begin(token, linesOn(kind, 10))
+      await until(() => held.length === 1)
+      expect((await server.client(token).batches.cancel(id)).status).toBe('cancelling')
+      const batch = await server.ended(token, id)
+      expect(batch).toMatchObject({
+        status: 'cancelled',
+        request_counts: { total: 10, completed: 4, failed: 6 },
+      })
+      const errors = await server.results(token, batch.error_file_id)
+      expect([...errors.values()].map(({ error }) => error.code)).toEqual(Array(6).fill('batch_cancelled'))
+      expect((await charged()) - before).toBe(4n * PART_LINE)
+      expect(asked.filter((one) => one.includes('cancel'))).not.toEqual([])
+    },
+  )
+
+  test('a vendor that does not even cancel: lines expire, and nothing is held or charged', async () => {
+    const { how, held } = server.vendors.openai
+    how.ends = false
+    how.before = (asked) =>
+      asked.endsWith('/cancel') ? Response.json({ error: { message: 'no' } }, { status: 400 }) : undefined
+    const before = await charged()
+    const { token } = await server.newKey()
+    const { id } = await begin(token, linesOn('openai', 5))
+    await until(() => held.length === 1)
+    skewMs += 24.7 * 3_600_000
+    const batch = await server.ended(token, id)
+    expect(batch).toMatchObject({ status: 'expired', request_counts: { total: 5, completed: 0, failed: 5 } })
+    expect((await server.results(token, batch.error_file_id)).get('line-0').error.code).toBe('batch_expired')
+    expect((await charged()) - before).toBe(0n)
+  })
+
+  test.each(kinds)(
+    '%s takes a batch, and its answer is lost: it is found by its name, or sent again',
+    async (kind) => {
+      const { how, held } = server.vendors[kind]
+      let lost = false
+      how.taken = () => {
+        if (lost) return undefined
+        lost = true
+        return Response.json({ error: { message: 'gone' } }, { status: 502 })
+      }
+      const before = await charged()
+      const { token } = await server.newKey()
+      const { id } = await begin(token, linesOn(kind, 3))
+      const own = id.slice('batch_'.length)
+      // Anthropic keeps no name of ours.
+      if (kind === 'anthropic') {
+        await until(async () => held.length === 1 && (await server.store.batches.parts(own)).length === 0)
+        skewMs += 6 * 60_000
+      }
+      expect((await server.ended(token, id)).request_counts).toEqual({ total: 3, completed: 3, failed: 0 })
+      expect(held).toHaveLength(kind === 'anthropic' ? 2 : 1)
+      expect((await charged()) - before).toBe(3n * PART_LINE)
+    },
+  )
+
+  test('a vendor that is busy is asked again after a pause, and one that refuses is not', async () => {
+    const { how, held } = server.vendors.anthropic
+    const refusing = (status: number) =>
+      Response.json({ type: 'error', error: { type: 'overloaded_error', message: 'No.' } }, { status })
+    how.before = (asked) => (held.length === 0 && asked.startsWith('POST') ? refusing(429) : undefined)
+    const { token } = await server.newKey()
+    const { id } = await begin(token, linesOn('anthropic', 3))
+    await until(async () => (await server.store.batches.parts(id.slice('batch_'.length))).length === 0)
+    how.before = () => undefined
+    skewMs += 6 * 60_000
+    expect((await server.ended(token, id)).request_counts).toMatchObject({ completed: 3 })
+    how.before = (asked) => (asked.startsWith('POST') ? refusing(400) : undefined)
+    const before = await charged()
+    const { errors } = await run(linesOn('anthropic', 3))
+    expect([...errors.values()].map(({ response }) => response.status_code)).toEqual([400, 400, 400])
+    expect((await charged()) - before).toBe(0n)
+  })
+
+  test('results that break off are read again; a key that is disabled meanwhile pays for what was sent', async () => {
+    const { how } = server.vendors.openai
+    how.ends = false
+    let reads = 0
+    how.before = (asked) => {
+      if (!asked.endsWith('/content') || ++reads > 2) return undefined
+      const half = new ReadableStream({
+        start: (controller) => {
+          const [held] = server.vendors.openai.held
+          controller.enqueue(new TextEncoder().encode(held?.results.join('\n').slice(0, 3_000)))
+          controller.error(new Error('cut'))
+        },
+      })
+      return new Response(half)
+    }
+    const before = await charged()
+    const { id: keyId, token } = await server.newKey()
+    const { id } = await begin(token, linesOn('openai', 30))
+    await until(() => server.vendors.openai.held.length === 1)
+    expect((await server.send('PUT', '/v1/key/wholesale/me/limits', { disabled: true }, token)).status).toBe(
+      200,
+    )
+    how.ends = true
+    const own = id.slice('batch_'.length)
+    await until(async () => (await server.store.batches.batchFor(own, keyId))?.state === 'ended')
+    expect(await server.store.batches.batchFor(own, keyId)).toMatchObject({ succeeded: 30, errored: 0 })
+    expect(reads).toBe(3)
+    expect((await charged()) - before).toBe(30n * PART_LINE)
+  })
+})

@@ -1,0 +1,52 @@
+/** A server that sells models of OpenAI, Anthropic and Google, whose vendors take batches; each strict and scripted. */
+import type { Model } from '../../src/core/model.ts'
+import { Secret } from '../../src/core/secret.ts'
+import { anthropic } from '../../src/vendors/anthropic.ts'
+import { google } from '../../src/vendors/google/google.ts'
+import { openai } from '../../src/vendors/openai/openai.ts'
+import type { Vendor } from '../../src/vendors/vendor.ts'
+import { type BatchVendor, batchVendor } from '../clients/vendors/batches.ts'
+import { type BatchServer, startBatchServer } from './batch-rig.ts'
+import { testModel } from './harness.ts'
+
+export const partModels = {
+  openai: 'openai/gpt-5-mini',
+  anthropic: 'anthropic/claude-sonnet-4-5',
+  google: 'google/gemini-2.5-flash',
+} as const
+type Kind = keyof typeof partModels
+export const kinds = ['openai', 'anthropic', 'google'] as const
+
+/** 11 tokens in and 7 out cost 11 × 1,000 and 7 × 10,000 nano-USD; in batches half. */
+export const PART_LINE = 40_500n
+
+const records: Readonly<Record<Kind, Vendor>> = { openai, anthropic, google }
+
+const sold = (id: string): Model => {
+  const [vendor = '', upstreamName = ''] = id.split('/')
+  const requestStyle = records[vendor as Kind].requestStyleOf?.(upstreamName)
+  return {
+    ...testModel(upstreamName),
+    ...{ id, vendor, upstreamName, maxOutputTokens: 32_000 },
+    ...(requestStyle === undefined ? {} : { requestStyle }),
+  }
+}
+
+export type PartServer = BatchServer & { readonly vendors: Readonly<Record<Kind, BatchVendor>> }
+
+export const startPartServer = async (setup: Parameters<typeof startBatchServer>[0]): Promise<PartServer> => {
+  const vendors = {
+    openai: batchVendor('openai'),
+    anthropic: batchVendor('anthropic'),
+    google: batchVendor('google'),
+  }
+  const more = kinds.map((id) => ({
+    vendor: records[id],
+    baseUrl: `http://${id}.invalid/v1`,
+    secrets: [new Secret('house-key')],
+    fetch: vendors[id].fetch,
+  }))
+  const models = [testModel('small'), ...Object.values(partModels).map(sold)]
+  const server = await startBatchServer({ ...setup, server: { ...setup?.server, models, more } })
+  return { ...server, vendors }
+}
