@@ -76,6 +76,7 @@ import { responsesStreamReader } from './responses/read-stream.ts'
 import { writeResponsesReply } from './responses/reply.ts'
 import { usageOfResponse } from './responses/usage.ts'
 import { responsesStreamWriter } from './responses/write-stream.ts'
+import { smallCallers } from './small-callers.ts'
 
 export const callerDialects: Readonly<Record<CallerDialectId, CallerDialect>> = {
   chat: {
@@ -114,6 +115,7 @@ export const callerDialects: Readonly<Record<CallerDialectId, CallerDialect>> = 
     refusal: refusalBody,
     unsupported: ['audio'],
   },
+  ...smallCallers,
   interactions: {
     readConversation: readInteractions,
     writeReply: writeInteractionsReply,

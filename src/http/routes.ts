@@ -16,8 +16,10 @@ import { interactionsRoutes } from './calls/interactions-routes.ts'
 import { mediaRoutes } from './calls/media-routes.ts'
 import { chatCompletions, embeddings, idempotentRun, messages, run } from './calls/model-calls.ts'
 import { getModel, listModels } from './calls/models.ts'
+import { ollamaRoutes } from './calls/ollama-routes.ts'
 import { responsesRoutes } from './calls/responses-routes.ts'
 import { runRoutes } from './calls/run-routes.ts'
+import { smallRoutes } from './calls/small-routes.ts'
 import { assetRoutes } from './files/asset-routes.ts'
 import { fileRoutes } from './files/file-routes.ts'
 import { mcpRoutes } from './mcp/mcp-routes.ts'
@@ -164,6 +166,8 @@ export const routes: readonly Route[] = [
   },
   ...runRoutes,
   ...mediaRoutes,
+  ...smallRoutes,
+  ...ollamaRoutes,
   ...assetRoutes,
   ...fileRoutes,
   ...batchRoutes,

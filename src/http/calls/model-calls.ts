@@ -100,7 +100,8 @@ class HttpIncoming implements Incoming {
   }
 }
 
-const endpoint =
+/** The handler of an address that calls models. */
+export const endpoint =
   (it: Endpoint): Handler =>
   (gateway, call) =>
     answerCall(gateway, call, it)

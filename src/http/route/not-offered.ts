@@ -79,7 +79,7 @@ const families: readonly NotOffered[] = [
     instead: 'turns of text go over the WebSocket /v1/responses; /v1/audio has speech and transcription',
   },
   {
-    at: ['completions', 'complete', 'generate'],
+    at: ['complete', 'generate'],
     what: 'Completion of a text',
     instead: 'use /v1/chat/completions',
   },
@@ -105,7 +105,7 @@ const families: readonly NotOffered[] = [
     instead: "give 'webhook' with POST /v1/run, or read the answer until it has ended",
   },
   {
-    at: ['decisions', 'safety', 'content_provenance_checks', 'classify', 'summarize'],
+    at: ['decisions', 'safety', 'content_provenance_checks', 'classify', 'summarize', 'systemone'],
     what: 'The judgement of a vendor',
     instead: 'ask a model for it with a JSON schema; /v1/moderations checks texts',
   },
@@ -121,9 +121,14 @@ const families: readonly NotOffered[] = [
     instead: 'POST /v1/responses/input_tokens counts them',
   },
   {
-    at: ['chat$', 'embed$', 'v2/audio', 'embed-jobs', 'check-api-key'],
+    at: ['chat$', 'embed$', 'v2/audio', 'v2/parse', 'embed-jobs', 'check-api-key'],
     what: "Cohere's address",
-    instead: 'use /v1/chat/completions, /v1/embeddings or /v2/rerank',
+    instead: 'use /v2/chat, /v2/embed, /v2/rerank or /v1/audio/transcriptions',
+  },
+  {
+    at: ['api/pull', 'api/push', 'api/create', 'api/copy', 'api/delete', 'api/blobs'],
+    what: "A model's file",
+    instead: 'models are at their vendors; GET /api/tags lists them',
   },
   {
     at: ['organization', 'organizations', 'projects', 'compliance'],
@@ -136,8 +141,8 @@ const known: ReadonlyMap<string, NotOffered> = new Map(
   families.flatMap((family) => family.at.map((at) => [at, family] as const)),
 )
 
-/** A version of an API, or the place of uploads, at the beginning of a path. */
-const VERSION = /^\/(?:v\d\w*\/|(?=upload\/))/
+/** A version of an API, or the place of uploads or of Ollama's interface, at the beginning of a path. */
+const VERSION = /^\/(?:v\d\w*\/|(?=(?:upload|api)\/))/
 
 /** The Refusal of what is not offered by name; undefined for any other address. */
 export const notOffered = (method: string, path: string): Refusal | undefined => {
