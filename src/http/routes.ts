@@ -20,6 +20,7 @@ import { ollamaRoutes } from './calls/ollama-routes.ts'
 import { responsesRoutes } from './calls/responses-routes.ts'
 import { runRoutes } from './calls/run-routes.ts'
 import { smallRoutes } from './calls/small-routes.ts'
+import { videoRoutes } from './calls/video-routes.ts'
 import { assetRoutes } from './files/asset-routes.ts'
 import { fileRoutes } from './files/file-routes.ts'
 import { mcpRoutes } from './mcp/mcp-routes.ts'
@@ -166,6 +167,7 @@ export const routes: readonly Route[] = [
   },
   ...runRoutes,
   ...mediaRoutes,
+  ...videoRoutes,
   ...smallRoutes,
   ...ollamaRoutes,
   ...assetRoutes,

@@ -7,7 +7,7 @@ import { type Refusal, refuse } from '../../core/refusal.ts'
 type NotOffered = {
   /**
    * Addresses below any version (`/v1`, `/v1beta`, `/v2`, …), or below the one they begin with, and all that is under them,
-   * unless they end in `$`; with a method, for that alone. One that begins with a colon is the end of an address.
+   * unless they end in `$`; with a method, for that alone. One that begins with a colon is the end of an address; a `*` stands for an id.
    */
   readonly at: readonly string[]
   readonly what: string
@@ -69,9 +69,9 @@ const families: readonly NotOffered[] = [
   },
   { at: ['uploads'], what: 'An upload in parts', instead: 'send the file whole to POST /v1/files' },
   {
-    at: ['videos'],
-    what: 'The address of films',
-    instead: 'POST /v1/run with a model that makes films, then GET /v1/run/{id}; GET /v1/models lists them',
+    at: ['videos/*/remix', 'videos/edits', 'videos/extensions', 'videos/characters'],
+    what: 'A change of a film, and a character',
+    instead: "POST /v1/videos makes a film of a prompt and an image ('input_reference')",
   },
   {
     at: ['realtime', 'live', 'auth_tokens'],
@@ -151,7 +151,7 @@ export const notOffered = (method: string, path: string): Refusal | undefined =>
   const two = parts.slice(0, 2).join('/')
   const [one = ''] = parts
   const whole = parts.length === 1 ? [`${one}$`] : []
-  const below = parts.length > 2 ? [`${method} ${two}/`] : []
+  const below = parts.length > 2 ? [`${method} ${two}/`, `${one}/*/${parts[2]}`] : []
   const versioned = path.split('/').slice(1, 3).join('/')
   const verb = path.slice(path.lastIndexOf(':'))
   const all = [versioned, verb, ...below, `${method} ${two}`, two, ...whole, `${method} ${one}`, one]
