@@ -23,6 +23,7 @@ import { smallRoutes } from './calls/small-routes.ts'
 import { videoRoutes } from './calls/video-routes.ts'
 import { assetRoutes } from './files/asset-routes.ts'
 import { fileRoutes } from './files/file-routes.ts'
+import { googleFileRoutes } from './files/google-file-routes.ts'
 import { mcpRoutes } from './mcp/mcp-routes.ts'
 import { statusRoutes } from './operate/status-routes.ts'
 import { consoleRoutes } from './pages/console-routes.ts'
@@ -95,6 +96,7 @@ export const routes: readonly Route[] = [
   ...conversationRoutes,
   ...interactionsRoutes,
   ...geminiBatchRoutes,
+  ...googleFileRoutes,
   ...[
     ...['/v1beta/models/*rest', '/v1beta/*rest', '/v1/models/*rest'].map(
       (path) => [path, geminiCall] as const,

@@ -36,6 +36,8 @@ type Endpoint = {
   readonly recalls?: KeptForm
   /** Its body may also be a form with a file. */
   readonly form?: true
+  /** The body with what it names. */
+  readonly fill?: (gateway: Gateway, call: HttpCall, body: Uint8Array) => Promise<Uint8Array>
 }
 
 /** Runs one model call. */
@@ -91,8 +93,10 @@ class HttpIncoming implements Incoming {
   }
 
   readBody(): Promise<Uint8Array> {
-    const read = this.#endpoint.form === true ? readFormOrJson : readBody
-    return read(this.#gateway, this.#call, this.#gateway.options.bodyBytesMax)
+    const { form, fill } = this.#endpoint
+    const read = form === true ? readFormOrJson : readBody
+    const body = read(this.#gateway, this.#call, this.#gateway.options.bodyBytesMax)
+    return fill === undefined ? body : body.then((bytes) => fill(this.#gateway, this.#call, bytes))
   }
 
   #header(name: string): string | undefined {

@@ -111,9 +111,15 @@ const families: readonly NotOffered[] = [
   },
   { at: ['cachedContents'], what: 'A stored context', instead: `it is billed by its time: ${WITH_CALL}` },
   {
-    at: ['upload', 'files:register', 'v1beta/files', 'v1alpha/files'],
-    what: "Google's upload of files",
-    instead: `${WITH_CALL} ('inlineData'); inputs of products name files of POST /v1/files`,
+    at: [
+      'upload/*/fileSearchStores',
+      ':uploadToFileSearchStore',
+      'upload/*/environments',
+      'files:register',
+      'v1alpha/files',
+    ],
+    what: 'This place of files',
+    instead: 'upload them to /upload/v1beta/files, and name their address in the call',
   },
   {
     at: ['tokenize', 'detokenize'],
@@ -165,7 +171,3 @@ export const notOffered = (method: string, path: string): Refusal | undefined =>
     )
   )
 }
-
-/** The Refusal for clients of Google, whose files have the address that OpenAI's have. */
-export const googleFiles = (path: string): Refusal =>
-  refuse('not_offered', `Google's files (${path}) are not offered here: ${WITH_CALL} ('inlineData').`)
