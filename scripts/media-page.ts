@@ -80,7 +80,8 @@ const FIRST_CALLS = [
   '',
   'Google’s client keeps files by `client.files`: `upload` in parts, `get`, `list` and `delete`, under `/v1beta` and `/v1`. Vendors do',
   'not know them, so a call that names one (`fileData.fileUri`) is sent with its content, and may be as large as any body',
-  '(`BODY_BYTES_MAX`). Anthropic’s client has files in its own shape at `/v1/files`.',
+  '(`BODY_BYTES_MAX`). Anthropic’s client has files in its own shape at `/v1/files`, and OpenAI’s',
+  '`client.uploads` sends one in parts, which are kept for an hour.',
   '',
 ] as const
 

@@ -24,6 +24,7 @@ import { videoRoutes } from './calls/video-routes.ts'
 import { assetRoutes } from './files/asset-routes.ts'
 import { fileRoutes } from './files/file-routes.ts'
 import { googleFileRoutes } from './files/google-file-routes.ts'
+import { uploadRoutes } from './files/upload-routes.ts'
 import { mcpRoutes } from './mcp/mcp-routes.ts'
 import { statusRoutes } from './operate/status-routes.ts'
 import { consoleRoutes } from './pages/console-routes.ts'
@@ -174,6 +175,7 @@ export const routes: readonly Route[] = [
   ...ollamaRoutes,
   ...assetRoutes,
   ...fileRoutes,
+  ...uploadRoutes,
   ...batchRoutes,
   ...productRoutes,
   {

@@ -5,7 +5,8 @@ import type { Upload } from '../../store/calls/asset-port.ts'
 import type { Key } from '../../tenancy/key.ts'
 import { uploadsOf } from './files.ts'
 
-const PART_LIFE_MS = 3_600_000
+/** How long a part waits for the others. */
+export const PART_LIFE_MS = 3_600_000
 /** More than any client sends of a file that may be kept here. */
 const PARTS_MAX = 10_000
 /** So much of a part is in memory at once. */

@@ -24,7 +24,7 @@ import type { HttpCall } from '../route/route.ts'
 import { sendAsset } from './assets.ts'
 
 /** The form's other fields. */
-const FORM_BYTES = 64 * 1024
+export const FORM_BYTES = 64 * 1024
 const FIELD_MAX = 1_024
 const NAME_MAX = 255
 
@@ -208,28 +208,31 @@ const named = async (gateway: Gateway, call: HttpCall): Promise<Upload> => {
 const styleOf = (call: HttpCall): CredentialStyle => (isOfMessages(call) ? 'messages' : 'bearer')
 
 /** A file as its caller's client reads it. Sources: OpenAI API reference, "Files"; Anthropic API reference, "Files". */
-const shown = (call: HttpCall, { id, bytes, createdAt, expiresAt, name, purpose, mediaType }: Upload) =>
-  isOfMessages(call)
-    ? {
-        id: shownFileId(id),
-        type: 'file' as const,
-        filename: name,
-        mime_type: mediaType,
-        size_bytes: bytes,
-        created_at: new Date(createdAt).toISOString(),
-        expires_at: new Date(expiresAt).toISOString(),
-        downloadable: true,
-      }
-    : {
-        id: shownFileId(id),
-        object: 'file' as const,
-        bytes,
-        created_at: Math.floor(createdAt / 1000),
-        expires_at: Math.floor(expiresAt / 1000),
-        filename: name,
-        purpose,
-        status: 'processed' as const,
-      }
+const shown = (call: HttpCall, upload: Upload) =>
+  isOfMessages(call) ? messagesFile(upload) : openaiFile(upload)
+
+const messagesFile = ({ id, bytes, createdAt, expiresAt, name, mediaType }: Upload) => ({
+  id: shownFileId(id),
+  type: 'file' as const,
+  filename: name,
+  mime_type: mediaType,
+  size_bytes: bytes,
+  created_at: new Date(createdAt).toISOString(),
+  expires_at: new Date(expiresAt).toISOString(),
+  downloadable: true,
+})
+
+/** A file as OpenAI's clients read it. */
+export const openaiFile = ({ id, bytes, createdAt, expiresAt, name, purpose }: Upload) => ({
+  id: shownFileId(id),
+  object: 'file' as const,
+  bytes,
+  created_at: Math.floor(createdAt / 1000),
+  expires_at: Math.floor(expiresAt / 1000),
+  filename: name,
+  purpose,
+  status: 'processed' as const,
+})
 
 /** Where files are kept. Throws the Refusal where they are not. */
 export const uploadsOf = ({ assets }: Gateway): Uploads => {

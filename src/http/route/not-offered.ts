@@ -67,7 +67,6 @@ const families: readonly NotOffered[] = [
     what: 'A batch of embeddings in this form',
     instead: 'use /v1/batches with the endpoint /v1/embeddings, or :batchEmbedContents',
   },
-  { at: ['uploads'], what: 'An upload in parts', instead: 'send the file whole to POST /v1/files' },
   {
     at: ['videos/*/remix', 'videos/edits', 'videos/extensions', 'videos/characters'],
     what: 'A change of a film, and a character',
