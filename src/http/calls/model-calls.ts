@@ -93,10 +93,17 @@ class HttpIncoming implements Incoming {
   }
 
   readBody(): Promise<Uint8Array> {
-    const { form, fill } = this.#endpoint
-    const read = form === true ? readFormOrJson : readBody
-    const body = read(this.#gateway, this.#call, this.#gateway.options.bodyBytesMax)
-    return fill === undefined ? body : body.then((bytes) => fill(this.#gateway, this.#call, bytes))
+    const { fill } = this.#endpoint
+    return fill === undefined ? this.#read() : this.#filled(fill)
+  }
+
+  #read(): Promise<Uint8Array> {
+    const read = this.#endpoint.form === true ? readFormOrJson : readBody
+    return read(this.#gateway, this.#call, this.#gateway.options.bodyBytesMax)
+  }
+
+  async #filled(fill: NonNullable<Endpoint['fill']>): Promise<Uint8Array> {
+    return fill(this.#gateway, this.#call, await this.#read())
   }
 
   #header(name: string): string | undefined {
