@@ -74,6 +74,15 @@ const FIRST_CALLS = [
   '`operations.getVideosOperation`. There the models of every vendor are `<vendor>/<model>`, a film is its address (`video.uri`,',
   'signed, so it needs no key), and inputs that the model does not take are refused. `config.numberOfVideos` may be 1.',
   '',
+  'OpenAI’s client makes films by `client.videos`: `create` (`input_reference`, `seconds` and `size` are written as each model’s own',
+  'inputs), `retrieve`, `list`, `downloadContent` and `delete`. A film is a run, with the same id; its prompt and size are not kept.',
+  '`delete` stops one that is being made, or ends the bytes of one that was made. `remix`, `edit`, `extend` and characters are a 400.',
+  '',
+  'Google’s client keeps files by `client.files`: `upload` in parts, `get`, `list` and `delete`, under `/v1beta` and `/v1`. Vendors do',
+  'not know them, so a call that names one (`fileData.fileUri`) is sent with its content, and may be as large as any body',
+  '(`BODY_BYTES_MAX`). Anthropic’s client has files in its own shape at `/v1/files`, and OpenAI’s',
+  '`client.uploads` sends one in parts, which are kept for an hour.',
+  '',
 ] as const
 
 type Rows = (heads: readonly string[], rows: readonly (readonly string[])[]) => string

@@ -24,7 +24,16 @@ export type InputSize = {
 }
 
 /** The API style a call came in. */
-type DialectId = 'chat' | 'messages' | 'gemini' | 'responses' | 'interactions' | 'embeddings'
+type DialectId =
+  | 'chat'
+  | 'messages'
+  | 'gemini'
+  | 'responses'
+  | 'interactions'
+  | 'completions'
+  | 'cohere'
+  | 'ollama'
+  | 'embeddings'
 
 /**
  * The form in which results other than chat are returned: the vendor's body (`run`), a single address (`image_url`),
@@ -116,4 +125,6 @@ export type Call = {
   readonly betas?: readonly string[]
   /** The caller wants the stream as one JSON list instead of events (Gemini without `alt=sse`). */
   readonly listed?: boolean
+  /** The media type of the stream, if it is none of events. */
+  readonly streamType?: 'application/x-ndjson'
 }

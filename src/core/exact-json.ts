@@ -28,10 +28,12 @@ export const parseExact = (text: string): Json | undefined => {
 const OWN = new Set([
   'args',
   'arguments',
+  'format',
   'input',
   'inputSchema',
   'input_schema',
   'json',
+  'json_schema',
   'parameters',
   'parametersJsonSchema',
   'response',

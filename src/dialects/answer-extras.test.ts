@@ -75,7 +75,8 @@ const streamText = (
 const streamed = (vendor: WrittenId, events: readonly object[]): readonly CallerAnswer[] =>
   callerIds.map((caller) => {
     const bytes = streamText(caller, vendor, events)
-    const pattern = caller === 'gemini' ? /"_not_carried":"(.*?)"/ : /^: x-not-carried: (.*)$/m
+    const pattern =
+      caller === 'gemini' || caller === 'ollama' ? /"_not_carried":"(.*?)"/ : /^: x-not-carried: (.*)$/m
     const names = pattern.exec(new TextDecoder().decode(bytes))?.[1]
     return { caller, seen: clients[caller].stream(bytes), notCarried: names?.split(', ') ?? [] }
   })
@@ -170,6 +171,10 @@ const cases: readonly (readonly [string, () => readonly CallerAnswer[], string])
 
 test.each(cases)('%s: every caller gets its source', (_what, ask, title) => {
   for (const { caller, seen, notCarried } of ask()) {
+    if (caller === 'ollama') {
+      expect([seen.text, seen.cited, notCarried]).toEqual([text, [], ['citations']])
+      continue
+    }
     expect([caller, seen.text, notCarried]).toEqual([caller, text, []])
     expect(seen.cited.map((one) => [one.url, one.title ?? url])).toEqual([[url, title]])
     // Messages put citations on whole blocks of text.
@@ -185,7 +190,10 @@ test('sources that a vendor lists beside its answer are sources of all of it, se
     ...streamed('chat', [chunk({ content: text }, null, beside), chunk({}, 'stop', beside)]),
   ]
   for (const { caller, seen } of answers)
-    expect([caller, seen.cited]).toEqual([caller, [{ url, title: 'Lake', said: text }]])
+    expect([caller, seen.cited]).toEqual([
+      caller,
+      caller === 'ollama' ? [] : [{ url, title: 'Lake', said: text }],
+    ])
 })
 
 test('a source without an address is named as not carried', () => {
@@ -236,7 +244,7 @@ test('sound reaches the callers that know sound, and is named to the others', ()
     ...streamed('gemini', [candidate([sound('AAAA')]), candidate([sound('BBBB')], { finishReason: 'STOP' })]),
   ]
   for (const { caller, seen, notCarried } of answers) {
-    const knows = caller !== 'messages' && caller !== 'responses'
+    const knows = !['messages', 'responses', 'cohere', 'ollama'].includes(caller)
     expect([caller, seen.sound, seen.images]).toEqual([caller, knows ? 'AAAABBBB' : '', []])
     expect(notCarried).toEqual(knows ? [] : ['audio'])
   }

@@ -260,7 +260,12 @@ const unsupportedParts = (
   { choices }: Pick<Reply, 'choices'>,
   unsupported: readonly string[],
 ): readonly string[] =>
-  choices.flatMap(({ parts }) => parts.map(({ type }) => type)).filter((type) => unsupported.includes(type))
+  choices
+    .flatMap(({ parts, citations = [] }) => [
+      ...parts.map(({ type }) => type),
+      ...citations.map(() => 'citations'),
+    ])
+    .filter((type) => unsupported.includes(type))
 
 const written = (
   reply: Omit<Reply, 'usage'>,

@@ -32,10 +32,10 @@ export type CallerDialect = {
   /** Whether an answer continues a last turn of the model. */
   readonly supportsPrefill?: boolean
   /** What an answer may contain that this dialect cannot express to its callers. */
-  readonly unsupported?: readonly Part['type'][]
+  readonly unsupported?: readonly (Part['type'] | 'citations')[]
 }
 
-export type CallerDialectId = 'chat' | 'messages' | 'gemini' | 'responses' | 'interactions'
+export type CallerDialectId = Exclude<VendorDialectId, 'converse'> | 'completions' | 'cohere' | 'ollama'
 
 export type VendorDialectId = 'chat' | 'messages' | 'gemini' | 'converse' | 'responses' | 'interactions'
 

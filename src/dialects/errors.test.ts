@@ -12,13 +12,16 @@ const codes = Object.keys(refusalTable) as RefusalCode[]
 test.each(codes)('%s in every dialect', (code) => {
   const { status } = refusalTable[code]
   const refusal = refuse(code, 'no', { members: { param: 'model' } })
-  const [chat, messages, gemini, responses, interactions] = callerIds.map(
+  const [chat, messages, gemini, responses, interactions, cohere, ollama] = callerIds.map(
     (caller) => callerDialects[caller].refusal(refusal, 'req-1') as any,
   )
   const spec = { message: 'no', type: refusalTable[code].type, code, param: 'model', request_id: 'req-1' }
   expect(chat).toEqual({ error: spec })
   expect(responses).toEqual({ error: spec })
   expect(interactions).toEqual({ error: spec })
+  expect(cohere).toEqual({ id: 'req-1', ...spec })
+  const { message, ...members } = spec
+  expect(ollama).toEqual({ error: message, ...members })
   // The client libraries choose their error class by these words.
   const types: Record<number, string> = {
     400: 'invalid_request_error',
@@ -76,6 +79,8 @@ test.each(callerIds)('%s: an error in mid-stream, after some text and before any
       messages: { ...error, type: 'api_error' },
       gemini: { code: 503, status: 'UNAVAILABLE', message: error.message },
       interactions: { code: 'upstream_error', message: error.message },
+      cohere: { finish_reason: 'ERROR', error: error.message, details: { code: 'upstream_error' } },
+      ollama: { error: error.message, code: 'upstream_error' },
       responses: { type: 'error', code: 'upstream_error', message: error.message, param: null },
     }
     expect(seen.error).toMatchObject(shapes[caller])

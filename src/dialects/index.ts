@@ -75,6 +75,7 @@ import { responsesStreamReader } from './responses/read-stream.ts'
 import { writeResponsesReply } from './responses/reply.ts'
 import { usageOfResponse } from './responses/usage.ts'
 import { responsesStreamWriter } from './responses/write-stream.ts'
+import { smallCallers } from './small-callers.ts'
 
 export const callerDialects: Readonly<Record<CallerDialectId, CallerDialect>> = {
   chat: {
@@ -113,6 +114,7 @@ export const callerDialects: Readonly<Record<CallerDialectId, CallerDialect>> = 
     refusal: refusalBody,
     unsupported: ['audio'],
   },
+  ...smallCallers,
   interactions: {
     readConversation: readInteractions,
     writeReply: writeInteractionsReply,

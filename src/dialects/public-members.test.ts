@@ -7,13 +7,16 @@ import { expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { type CallerId, callerIds } from '../../test/dialects/clients.ts'
 import { codecOf } from '../../test/dialects/codecs.ts'
-import { type PublicSchema, publicDialects } from '../../test/dialects/public-members.ts'
+import { publicDialects } from '../../test/dialects/public-members.ts'
+import type { PublicSchema } from '../../test/dialects/public-schema.ts'
 import { bodyOf, isObject, type Json, type JsonObject } from '../core/json-body.ts'
 import { Refusal } from '../core/refusal.ts'
 import { decodeChatCall } from './chat/call.ts'
+import { decodeCohereCall } from './cohere/call.ts'
 import { decodeGeminiCall } from './gemini/call.ts'
 import { decodeInteractionsCall } from './interactions/call.ts'
 import { decodeMessagesCall } from './messages/call.ts'
+import { decodeOllamaChat } from './ollama/call.ts'
 import { decodeResponsesCall } from './responses/call.ts'
 
 const decoders = {
@@ -21,6 +24,8 @@ const decoders = {
   messages: decodeMessagesCall,
   responses: decodeResponsesCall,
   interactions: decodeInteractionsCall,
+  cohere: decodeCohereCall,
+  ollama: decodeOllamaChat,
   gemini: (body: ReturnType<typeof bodyOf>) =>
     decodeGeminiCall(body, { modelName: 'a/b', stream: false, listed: false }),
 } as const
@@ -50,8 +55,14 @@ const declaredIn = ({ file, name }: PublicSchema): readonly string[] => {
   )
   expect([name, start >= 0]).toEqual([name, true])
   const end = lines.findIndex((line, index) => index > start && line.startsWith('}'))
-  return lines.slice(start, end).flatMap((line) => /^ {4}'?([\w-]+)'?\??:/.exec(line)?.[1] ?? [])
+  return lines
+    .slice(start, end)
+    .flatMap((line) => /^ {4}'?([\w-]+)'?\??:/.exec(line)?.[1] ?? [])
+    .map((name) => (file.startsWith('cohere') ? snakeCase(name) : name))
 }
+
+/** Cohere's library spells names otherwise than its requests. */
+const snakeCase = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 const cases = callerIds.flatMap((caller) =>
   publicDialects[caller].schemas.map((schema) => [caller, schema.name, schema] as const),

@@ -37,7 +37,8 @@ const streamSeen = (
 ): readonly (readonly [string, ClientView])[] =>
   callerIds.map((caller) => {
     const read = toolsInOrder(vendorDialects[vendor].streamReader(() => `new_${++ids}`, traits))
-    const relay = translatedRelay(read, callerDialects[caller].streamWriter(context(), false))
+    const dialect = callerDialects[caller]
+    const relay = translatedRelay(read, dialect.streamWriter(context(), false), dialect)
     const out = events.map((event) => {
       const data = JSON.stringify(event)
       return relay.follow({ data, bytes: new TextEncoder().encode(data) }) ?? new Uint8Array()
@@ -135,6 +136,8 @@ test('an answer that calls a tool ends for it, whatever the vendor says', () => 
     gemini: 'STOP',
     responses: 'completed',
     interactions: 'requires_action',
+    cohere: 'TOOL_CALL',
+    ollama: 'stop',
   }
   for (const [caller, seen] of wholeSeen('chat', chatAnswer({ content: null, tool_calls }))) {
     expect([caller, seen.finish]).toEqual([caller, finishes[caller as 'chat']])
@@ -201,14 +204,21 @@ test('pictures reach every caller', () => {
   const answer = {
     candidates: [{ content: { parts: [{ text: 'see' }, { inlineData }] }, finishReason: 'STOP' }],
   }
-  for (const [, seen] of [...wholeSeen('gemini', answer), ...streamSeen('gemini', [answer])])
-    expect([seen.text, seen.images]).toEqual(['see', ['data:image/png;base64,AAAA']])
+  for (const [caller, seen] of [...wholeSeen('gemini', answer), ...streamSeen('gemini', [answer])])
+    expect([caller, seen.text, seen.images]).toEqual([
+      caller,
+      'see',
+      caller === 'cohere' ? [] : ['data:image/png;base64,AAAA'],
+    ])
   const images = [{ type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }]
-  for (const [, seen] of [
+  for (const [caller, seen] of [
     ...wholeSeen('chat', chatAnswer({ content: 'see', images })),
     ...streamSeen('chat', [chatDelta({ content: 'see' }), chatDelta({ images }, 'stop')]),
   ])
-    expect([seen.text, seen.images]).toEqual(['see', ['data:image/png;base64,AAAA']])
+    expect([seen.text, seen.images]).toEqual([
+      'see',
+      caller === 'cohere' ? [] : ['data:image/png;base64,AAAA'],
+    ])
 })
 
 test.each([
@@ -218,7 +228,9 @@ test.each([
   ['MODEL_ARMOR', 'content_filter', 'refusal', 'SAFETY', 'content_filter'],
   ['OTHER', 'stop', 'end_turn', 'STOP', 'completed'],
 ])('a candidate that ends with %s and has no parts', (finishReason, chat, messages, gemini, responses) => {
-  const expected = [chat, messages, gemini, responses, chat === 'stop' ? 'completed' : 'incomplete']
+  const cohere = { stop: 'COMPLETE', length: 'MAX_TOKENS', content_filter: 'ERROR' }[chat]
+  const google = chat === 'stop' ? 'completed' : 'incomplete'
+  const expected = [chat, messages, gemini, responses, google, cohere, chat]
   const answer = { candidates: [{ content: { role: 'model' }, finishReason }] }
   expect(wholeSeen('gemini', answer).map(([, seen]) => seen.finish)).toEqual(expected)
   expect(streamSeen('gemini', [answer]).map(([, seen]) => seen.finish)).toEqual(expected)
@@ -306,6 +318,8 @@ test('responses: places of sources are counted in the whole text', () => {
     responses: ['bc', 'fg'],
     interactions: ['bc', 'fg'],
     messages: ['abcd', 'efgh'],
+    cohere: ['bc', 'fg'],
+    ollama: [],
   }
   for (const [caller, seen] of [...wholeSeen('responses', whole), ...streamSeen('responses', events)])
     expect([caller, seen.cited.map(({ said }) => said)]).toEqual([caller, quotes[caller as 'chat']])

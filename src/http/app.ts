@@ -90,6 +90,8 @@ const styles: readonly (readonly [path: RegExp, style: Style])[] = [
   [/^\/v1\/messages\//, { dialect: 'messages' }],
   [/^\/v1(?:beta)?\/interactions(?:\/|$)/, { dialect: 'interactions' }],
   [/^(?:\/upload)?\/v1beta\//, { dialect: 'gemini' }],
+  [/^\/v2\//, { dialect: 'cohere' }],
+  [/^\/api\/(?:pull|push|create|copy|delete|blobs)(?:\/|$)/, { dialect: 'ollama' }],
 ]
 
 /** The style where no route answers: that of another method of the address, else of the addresses around it. */

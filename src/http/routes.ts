@@ -16,10 +16,15 @@ import { interactionsRoutes } from './calls/interactions-routes.ts'
 import { mediaRoutes } from './calls/media-routes.ts'
 import { chatCompletions, embeddings, idempotentRun, messages, run } from './calls/model-calls.ts'
 import { getModel, listModels } from './calls/models.ts'
+import { ollamaRoutes } from './calls/ollama-routes.ts'
 import { responsesRoutes } from './calls/responses-routes.ts'
 import { runRoutes } from './calls/run-routes.ts'
+import { smallRoutes } from './calls/small-routes.ts'
+import { videoRoutes } from './calls/video-routes.ts'
 import { assetRoutes } from './files/asset-routes.ts'
 import { fileRoutes } from './files/file-routes.ts'
+import { googleFileRoutes } from './files/google-file-routes.ts'
+import { uploadRoutes } from './files/upload-routes.ts'
 import { mcpRoutes } from './mcp/mcp-routes.ts'
 import { statusRoutes } from './operate/status-routes.ts'
 import { consoleRoutes } from './pages/console-routes.ts'
@@ -92,6 +97,7 @@ export const routes: readonly Route[] = [
   ...conversationRoutes,
   ...interactionsRoutes,
   ...geminiBatchRoutes,
+  ...googleFileRoutes,
   ...[
     ...['/v1beta/models/*rest', '/v1beta/*rest', '/v1/models/*rest'].map(
       (path) => [path, geminiCall] as const,
@@ -164,8 +170,12 @@ export const routes: readonly Route[] = [
   },
   ...runRoutes,
   ...mediaRoutes,
+  ...videoRoutes,
+  ...smallRoutes,
+  ...ollamaRoutes,
   ...assetRoutes,
   ...fileRoutes,
+  ...uploadRoutes,
   ...batchRoutes,
   ...productRoutes,
   {

@@ -34,6 +34,8 @@ const LOCAL: readonly (readonly [RegExp, string])[] = [
   [/^files\.(?:registerFiles|download)$/, 'needs an account of Google'],
   [/^tunings\.|^fileSearchStores\./, 'part of what is refused: training, and stores that are searched'],
   [/^(?:v2\.parse|batches|embedJobs|datasets|connectors|finetuning)\b/, 'refused with all of its resource'],
+  [/^ollama\.abort$/, 'sends nothing'],
+  [/^ollama\.(?:webSearch|webFetch)$/, 'is sent to ollama.com, wherever the client points'],
   [/organization\./, "the administration of a vendor's account, which is refused"],
 ]
 
@@ -66,7 +68,9 @@ const outcomeOf = async ({ name, sent }: ClientMethod): Promise<Outcome> => {
   if (name.startsWith('vectorStores.') && !text.includes('not_offered'))
     return { here: 'refused', how: 'after the upload, as all of the resource' }
   if (!text.includes('not_offered')) return { here: 'works', how: '' }
-  const { error } = JSON.parse(text)
+  const read = JSON.parse(text)
+  // Cohere's errors and Ollama's are no object inside another.
+  const error = typeof read.error === 'object' ? read.error : { message: read.error, ...read }
   expect([response.status, error.code === 400 ? error.details[0].reason : error.code]).toEqual([
     400,
     'not_offered',
@@ -86,7 +90,7 @@ test('every method is answered, or refused by name', async () => {
   expect(await Bun.file(page).text()).toBe(found)
 })
 
-test('all four clients are there with their resources', () => {
+test('all five clients are there with their resources', () => {
   const names = new Set(all.map(({ client, name }) => `${client} ${name}`))
   for (const one of [
     'openai chat.completions.create',
@@ -96,6 +100,7 @@ test('all four clients are there with their resources', () => {
     '@google/genai interactions.create',
     '@google/genai caches.create',
     'cohere-ai v2.chat',
+    'ollama ollama.chat',
   ])
     expect([one, names.has(one)]).toEqual([one, true])
   expect(all.length).toBeGreaterThan(800)

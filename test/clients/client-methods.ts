@@ -5,6 +5,7 @@
 import Anthropic from '@anthropic-ai/sdk'
 import { GoogleGenAI } from '@google/genai'
 import { CohereClient } from 'cohere-ai'
+import { Ollama } from 'ollama'
 import OpenAI from 'openai'
 
 export type SentRequest = {
@@ -100,7 +101,7 @@ const tries = (resource: string): readonly (readonly unknown[])[] => [
 
 /** Methods that clients have for themselves. */
 const PRIVATE =
-  /Internal$|^getClient$|^maybe|^processParams|^initAfc|^processAfc|Uri$|^formatDestination$|^isCallableTool$|^createInlined|WithContinuation$|^resolveClient$|^withRawResponse$/
+  /Internal$|^getClient$|^maybe|^processParams|^initAfc|^processAfc|Uri$|^formatDestination$|^isCallableTool$|^createInlined|WithContinuation$|^resolveClient$|^withRawResponse$|^processStreamableRequest$|^fileExists$|^encodeImage$/
 
 /** Members of clients that are no resources. */
 const INNER = /^_|client$|^apiClient$|options|fetch|headers|logger|auth$|factory|modelsModule|^middleware$/i
@@ -170,6 +171,8 @@ const clients = (): Readonly<Record<string, object>> => {
       fetch: noting as typeof fetch,
       maxRetries: 0,
     }),
+    // Its methods are its own, in no resource.
+    ollama: { ollama: new Ollama({ host: address, fetch: noting as typeof fetch }) },
   }
 }
 

@@ -3,10 +3,12 @@ import { expect } from 'bun:test'
 import { sessionsPage } from '../agents/results.ts'
 import { aiSdkDrivers } from './drivers/ai-sdk.ts'
 import { anthropicDrivers } from './drivers/anthropic.ts'
+import { cohereDrivers } from './drivers/cohere.ts'
 import type { Client, Driver, Feature } from './drivers/driver.ts'
 import { googleDrivers } from './drivers/google.ts'
 import { googleInteractionsDrivers } from './drivers/google-interactions.ts'
 import { langchainDrivers } from './drivers/langchain.ts'
+import { ollamaDrivers } from './drivers/ollama.ts'
 import { openaiDrivers } from './drivers/openai.ts'
 import { modelOf, type VendorId, vendorIds } from './harness.ts'
 import { officialMethodsPart } from './official-methods.ts'
@@ -17,6 +19,8 @@ export const drivers: readonly Driver[] = [
   ...anthropicDrivers,
   ...googleDrivers,
   ...googleInteractionsDrivers,
+  ...cohereDrivers,
+  ...ollamaDrivers,
   ...aiSdkDrivers,
   ...langchainDrivers,
 ]

@@ -3,66 +3,21 @@
  * reference: it throws on an event out of place.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { parseJson } from '../../src/core/json-body.ts'
-import { eventSplitter } from '../../src/transport/event-stream.ts'
+import { argsOf, type ClientView, eventsIn, must, nothing } from './client-view.ts'
+import { cohereStream, cohereWhole, ollamaStream, ollamaWhole } from './small-clients.ts'
 
-export type CallerId = 'chat' | 'messages' | 'gemini' | 'responses' | 'interactions'
-export const callerIds: readonly CallerId[] = ['chat', 'messages', 'gemini', 'responses', 'interactions']
+export type { ClientView } from './client-view.ts'
 
-export type ClientView = {
-  text: string
-  thinking: string
-  refusal: string
-  readonly tools: { readonly id: string; readonly name: string; readonly args: unknown }[]
-  readonly images: string[]
-  /** Sound, in base64. */
-  sound: string
-  /** The source, and the text that cites it. */
-  readonly cited: { readonly url: string; readonly title: string; readonly said: string }[]
-  finish: string | undefined
-  usage: any
-  error: any
-  /** The client saw the vendor's end of the stream. */
-  ended: boolean
-  /** What the client puts into its next request. */
-  readonly turn: any[]
-}
-
-const nothing = (): ClientView => ({
-  text: '',
-  thinking: '',
-  refusal: '',
-  tools: [],
-  images: [],
-  sound: '',
-  cited: [],
-  finish: undefined,
-  usage: undefined,
-  error: undefined,
-  ended: false,
-  turn: [],
-})
-
-const must = (condition: unknown, what: string): void => {
-  if (!condition) throw new Error(`a client would not understand: ${what}`)
-}
-
-const argsOf = (text: string): unknown => {
-  const value = parseJson(text)
-  must(typeof value === 'object' && value !== null, `arguments ${text}`)
-  return value
-}
-
-/** Events of a stream: their name and data. */
-const eventsIn = (bytes: Uint8Array): { name: string | undefined; data: string }[] => {
-  const splitter = eventSplitter()
-  const decoder = new TextDecoder()
-  const events = splitter.feed(bytes)
-  must(splitter.remainder() === undefined, 'an unfinished event')
-  return events
-    .filter(({ data }) => data !== '')
-    .map(({ bytes: own, data }) => ({ name: /^event: (.*)$/m.exec(decoder.decode(own))?.[1], data }))
-}
+export type CallerId = 'chat' | 'messages' | 'gemini' | 'responses' | 'interactions' | 'cohere' | 'ollama'
+export const callerIds: readonly CallerId[] = [
+  'chat',
+  'messages',
+  'gemini',
+  'responses',
+  'interactions',
+  'cohere',
+  'ollama',
+]
 
 /** An annotation of OpenAI's dialects, which counts characters. */
 const see = (
@@ -587,6 +542,36 @@ export const clients: Readonly<Record<CallerId, Client>> = {
       ],
     }),
   },
+  cohere: {
+    whole: cohereWhole,
+    stream: cohereStream,
+    next: (request, seen, results, say) => ({
+      ...request,
+      messages: [
+        ...request.messages,
+        ...seen.turn,
+        ...results.map((data, at) => ({
+          role: 'tool',
+          tool_call_id: seen.tools[at]?.id,
+          content: [{ type: 'document', document: { data } }],
+        })),
+        ...(say === undefined ? [] : [{ role: 'user', content: say }]),
+      ],
+    }),
+  },
+  ollama: {
+    whole: ollamaWhole,
+    stream: ollamaStream,
+    next: (request, seen, results, say) => ({
+      ...request,
+      messages: [
+        ...request.messages,
+        ...seen.turn,
+        ...results.map((content, at) => ({ role: 'tool', tool_name: seen.tools[at]?.name, content })),
+        ...(say === undefined ? [] : [{ role: 'user', content: say }]),
+      ],
+    }),
+  },
 }
 
 /** A first request of each dialect that says one thing. */
@@ -597,4 +582,6 @@ export const firstRequest = (dialect: CallerId, say: string): any =>
     gemini: { contents: [{ role: 'user', parts: [{ text: say }] }] },
     responses: { model: 'a/b', input: [{ role: 'user', content: say }] },
     interactions: { model: 'a/b', input: [{ type: 'user_input', content: [{ type: 'text', text: say }] }] },
+    cohere: { model: 'a/b', messages: [{ role: 'user', content: say }] },
+    ollama: { model: 'a/b', messages: [{ role: 'user', content: say }] },
   })[dialect]

@@ -6,22 +6,8 @@
  * Sources: the declarations of openai, @anthropic-ai/sdk and @google/genai in the versions of package.json.
  */
 import type { CallerId } from './clients.ts'
-
-export type PublicSchema = {
-  /** The declaration in the library: an interface or a class. */
-  readonly name: string
-  readonly file: string
-  /** The place of such an object in the request. */
-  readonly at: string
-  readonly samples: Readonly<Record<string, unknown>>
-}
-
-export type PublicDialect = {
-  readonly request: object
-  readonly schemas: readonly PublicSchema[]
-  /** Members that mean something to this server itself, by path. */
-  readonly own: readonly string[]
-}
+import type { PublicDialect } from './public-schema.ts'
+import { cohere, ollama } from './small-members.ts'
 
 const picture = 'data:image/png;base64,AAAA'
 const object = { type: 'object' }
@@ -625,4 +611,6 @@ export const publicDialects: Readonly<Record<CallerId, PublicDialect>> = {
   responses,
   gemini,
   interactions,
+  cohere,
+  ollama,
 }

@@ -30,6 +30,14 @@ const made = ({ method, path, headers, body }: Sent): Request | undefined => {
   }
 }
 
+const isJson = (line: string): boolean => {
+  try {
+    return JSON.parse(line) !== undefined
+  } catch {
+    return false
+  }
+}
+
 /** What is wrong with an answer, if anything is. */
 const wrongWith = ({ method }: Sent, response: Response, text: string): string | undefined => {
   if (response.status === 500) return `is a 500: ${text.slice(0, 300)}`
@@ -39,6 +47,8 @@ const wrongWith = ({ method }: Sent, response: Response, text: string): string |
   const type = response.headers.get('content-type') ?? ''
   if (response.ok && type.startsWith('text/event-stream'))
     return /^(?:data|event|:)/.test(text) ? undefined : 'is no stream of events'
+  if (response.ok && type === 'application/x-ndjson')
+    return text.split('\n').slice(0, -1).every(isJson) ? undefined : 'is no stream of lines'
   // Pages for people, and what crawlers read.
   if (response.ok && /^(?:text\/(?:html|plain)|application\/xml)/.test(type)) return undefined
   let value: unknown
@@ -49,7 +59,7 @@ const wrongWith = ({ method }: Sent, response: Response, text: string): string |
   }
   if (response.ok) return undefined
   const body: unknown = Array.isArray(value) ? value[0] : value
-  return body !== null && typeof body === 'object' && 'error' in body
+  return body !== null && typeof body === 'object' && ('error' in body || 'message' in body)
     ? undefined
     : 'is no error of the reference'
 }

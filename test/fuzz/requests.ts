@@ -38,6 +38,16 @@ const callBody = (dialect: keyof typeof hostileBodies, choose: Choose): Json => 
 
 /** A good body for the routes that make or change something, by the end of their path. */
 const bodies: Readonly<Record<string, (known: Known, choose: Choose) => Json>> = {
+  '/v1/completions': (_known, choose) => ({ model: choose.one(chatModels), prompt: 'x', n: 1, stream: true }),
+  '/api/generate': (_known, choose) => ({ model: choose.one(chatModels), prompt: 'x', images: ['AAAA'] }),
+  '/v2/embed': (_known, choose) => ({
+    model: choose.one(embedders),
+    texts: ['x', 'y'],
+    embedding_types: ['float', 'base64'],
+  }),
+  '/api/embed': (_known, choose) => ({ model: choose.one(embedders), input: ['x'], dimensions: 8 }),
+  '/api/embeddings': (_known, choose) => ({ model: choose.one(embedders), prompt: 'x' }),
+  '/api/show': (_known, choose) => ({ model: choose.one(chatModels) }),
   '/v1/key/wholesale': (known, choose) => ({
     label: 'x',
     spend_cap_usd: choose.one([1, 0.00001, null]),
@@ -84,7 +94,9 @@ const dialectOf = (path: string): keyof typeof hostileBodies | undefined => {
   if (path.includes('messages')) return 'messages'
   if (path.includes('responses')) return 'responses'
   if (path.endsWith('/interactions')) return 'interactions'
-  if (path.includes('embeddings')) return 'embeddings'
+  if (path === '/v2/chat') return 'cohere'
+  if (path === '/api/chat') return 'ollama'
+  if (path.includes('/v1/embeddings')) return 'embeddings'
   return path.endsWith('*rest') ? 'gemini' : undefined
 }
 
@@ -175,6 +187,10 @@ export const goodCall = (choose: Choose): { readonly path: string; readonly body
       path: `/v1beta/models/${model}:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
       body: { contents: [{ role: 'user', parts: [{ text: 'hi' }] }] },
     },
+    { path: '/v1/completions', body: { model, prompt: 'hi', stream, max_tokens: 20 } },
+    { path: '/v2/chat', body: { model, messages: hi, stream, max_tokens: 20 } },
+    { path: '/api/chat', body: { model, messages: hi, stream, options: { num_predict: 20 } } },
+    { path: '/api/generate', body: { model, prompt: 'hi', stream, options: { num_predict: 20 } } },
     { path: '/v1/run', body: { model, inputs: { messages: hi, max_tokens: 20 } } },
     embedding,
     embedding,

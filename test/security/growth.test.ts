@@ -45,6 +45,8 @@ const paths = {
   gemini: (model: string) => `/v1beta/models/${model}:generateContent`,
   responses: () => '/v1/responses',
   interactions: () => '/v1beta/interactions',
+  cohere: () => '/v2/chat',
+  ollama: () => '/api/chat',
   embeddings: () => '/v1/embeddings',
 } as const
 

@@ -235,4 +235,53 @@ const embeddings: Readonly<Record<string, Family>> = {
 }
 
 /** The bodies of each dialect, with many of something. */
-export const hostileBodies = { chat, messages, gemini, responses, interactions, embeddings } as const
+const cohere: Readonly<Record<string, Family>> = {
+  'many calls at once, answered in the opposite order': (n) => ({
+    messages: [
+      { role: 'user', content: 'x' },
+      { role: 'assistant', tool_plan: 'x', tool_calls: times(n, call) },
+      ...times(n, (at) => ({
+        role: 'tool',
+        tool_call_id: `call_${n - 1 - at}`,
+        content: [{ type: 'document', document: { data: { a: 1 } } }],
+      })),
+    ],
+    tools: [fn('f')],
+  }),
+  contents: (n) => say(times(n, () => text)),
+  'tools with names of one beginning': (n) =>
+    say('x', { strict_tools: true, tools: times(n, (at) => fn(`${'a'.repeat(70)}${at}`)) }),
+}
+
+const ollamaCall = (name: string) => ({ function: { name, arguments: {} } })
+
+const ollama: Readonly<Record<string, Family>> = {
+  'many calls at once, answered in the opposite order': (n) => ({
+    messages: [
+      { role: 'user', content: 'x' },
+      { role: 'assistant', content: '', tool_calls: times(n, (at) => ollamaCall(`f${at}`)) },
+      ...times(n, (at) => ({ role: 'tool', tool_name: `f${n - 1 - at}`, content: 'x' })),
+    ],
+    tools: [fn('f')],
+  }),
+  'many calls of one tool, answered without its name': (n) => ({
+    messages: [
+      { role: 'user', content: 'x' },
+      { role: 'assistant', content: '', tool_calls: times(n, () => ollamaCall('f')) },
+      ...times(n, () => ({ role: 'tool', content: 'x' })),
+    ],
+    tools: [fn('f')],
+  }),
+  pictures: (n) => ({ messages: [{ role: 'user', content: 'x', images: times(n, () => 'iVBORw0KGgo=') }] }),
+}
+
+export const hostileBodies = {
+  chat,
+  messages,
+  gemini,
+  responses,
+  interactions,
+  cohere,
+  ollama,
+  embeddings,
+} as const

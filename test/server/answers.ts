@@ -81,11 +81,11 @@ export const misfitOf = (route: Route, status: number, value: unknown): string |
 }
 
 /** What is wrong with the events of a stream; events of errors have the shape of the errors of errors.md. */
-export const misfitOfEvents = ({ event }: Route, text: string): string | undefined => {
+export const misfitOfEvents = ({ event, eventType }: Route, text: string): string | undefined => {
   if (event === undefined) return 'a stream is not declared'
   for (const line of text.split('\n')) {
-    const value = line.startsWith('data: ') ? parseJson(line.slice(6)) : undefined
-    if (!isObject(value) || isObject(value.error)) continue
+    const value = parseJson(line.startsWith('data: ') ? line.slice(6) : eventType === undefined ? '' : line)
+    if (!isObject(value) || isObject(value.error) || typeof value.error === 'string') continue
     const wrong = misfit(event, value)
     if (wrong !== undefined) return `${wrong} in ${line}`
   }
@@ -113,7 +113,8 @@ export const fitting = async (request: Request, response: Response): Promise<Res
   const type = response.headers.get('content-type') ?? ''
   const matched = match(request.method, splitUrl(request.url).path)
   if (matched instanceof Refusal) return response
-  if (type.startsWith('text/event-stream')) return fittingStream(matched.route, response)
+  if (/^(?:text\/event-stream|application\/x-ndjson)/.test(type))
+    return fittingStream(matched.route, response)
   // HEAD has the headers of GET alone.
   if (!type.startsWith('application/json') || (request.method === 'HEAD' && response.ok)) return response
   let bytes: ArrayBuffer

@@ -151,7 +151,7 @@ test('the same for generate-content and for the addresses of an account', async 
   const sent = async (method: string, path: string) =>
     (await jsonOf(await server.fetch(new Request(`http://turnpike.test${path}`, { method })))).error
   expect((await sent('POST', '/v1beta/cachedContents')).details[0].reason).toBe('not_offered')
-  expect((await sent('POST', '/upload/v1beta/files')).details[0].reason).toBe('not_offered')
+  expect((await sent('POST', '/upload/v1beta/fileSearchStores/x')).details[0].reason).toBe('not_offered')
   expect((await sent('POST', '/v1beta/nothing')).status).toBe('NOT_FOUND')
   expect((await sent('GET', '/v1beta1/publishers/x')).code).toBe(405)
   expect(await sent('DELETE', '/api/wallet/rules')).toBe('method_not_allowed')

@@ -1,4 +1,4 @@
-/** Law: one answer of a vendor costs the same in all five styles of callers, whole and streamed. */
+/** Law: one answer of a vendor costs the same in all eight styles of callers, whole and streamed. */
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { Usage } from '../../src/core/usage.ts'
@@ -8,6 +8,7 @@ import { billed, context, type SharedDialectId, stepsOf, streamOf } from '../dia
 import { startTestServer, streaming, testModel } from './harness.ts'
 
 const speaking: readonly SharedDialectId[] = ['chat', 'messages', 'gemini', 'responses', 'interactions']
+const asking = [...speaking, 'completions', 'cohere', 'ollama'] as const
 
 /** Each class has a price of its own, and so has the call. */
 const price = {
@@ -40,6 +41,12 @@ const askAs = (model: string, stream: boolean) =>
     interactions: [
       '/v1beta/interactions',
       { model, stream, generation_config: { max_output_tokens: 2_000 }, input: 'hi' },
+    ],
+    completions: ['/v1/completions', { model, stream, max_tokens: 2_000, prompt: 'hi' }],
+    cohere: ['/v2/chat', { model, stream, max_tokens: 2_000, messages: [{ role: 'user', content: 'hi' }] }],
+    ollama: [
+      '/api/chat',
+      { model, stream, options: { num_predict: 2_000 }, messages: [{ role: 'user', content: 'hi' }] },
     ],
   }) as const
 
@@ -103,7 +110,7 @@ const costsOf = async (speaks: SharedDialectId) => {
   const paid = async (model: string, { whole, events }: Answer) => {
     const costs: Record<string, bigint> = {}
     for (const stream of [false, true])
-      for (const style of speaking) {
+      for (const style of asking) {
         const [path, body] = askAs(model, stream)[style]
         server.answerWith(() => (stream ? streaming([events]) : Response.json(whole)))
         const before = await server.balance()
@@ -117,7 +124,7 @@ const costsOf = async (speaks: SharedDialectId) => {
 }
 
 const allOf = (cost: bigint) =>
-  Object.fromEntries([...speaking, ...speaking.map((one) => `${one}, streamed`)].map((one) => [one, cost]))
+  Object.fromEntries([...asking, ...asking.map((one) => `${one}, streamed`)].map((one) => [one, cost]))
 
 test.each(speaking)(
   'law: an answer of a vendor that speaks %s costs the same in all styles',

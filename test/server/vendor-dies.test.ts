@@ -214,6 +214,8 @@ const requestOf = (caller: CallerId, stream: boolean): { path: string; body: any
     gemini: { path: `/v1beta/models/mock/small:${method}`, body: gemini },
     responses: { path: '/v1/responses', body: { ...body, stream } },
     interactions: { path: '/v1beta/interactions', body: { ...body, stream } },
+    cohere: { path: '/v2/chat', body: { ...body, stream } },
+    ollama: { path: '/api/chat', body: { ...body, stream } },
   }[caller]
 }
 
@@ -226,7 +228,8 @@ const ask = async (server: TestServer, caller: CallerId, stream: boolean) => {
   await until(() => server.openCalls() === 0, 1)
   const charged = before - (await server.balance())
   const text = new TextDecoder().decode(bytes)
-  const streams = response.headers.get('content-type')?.startsWith('text/event-stream') === true
+  const streams =
+    response.headers.get('content-type')?.match(/^(?:text\/event-stream|application\/x-ndjson)/) != null
   const seen: ClientView | undefined = streams
     ? clients[caller].stream(bytes)
     : response.status === 200
@@ -241,6 +244,7 @@ const inputEstimate = (body: object): number => Math.ceil(Buffer.byteLength(JSON
 /** An error of the caller's dialect: its code and its type or status. */
 const shapeOf = (caller: CallerId, text: string): readonly unknown[] => {
   const { type, error, ...rest } = JSON.parse(text)
+  if (caller === 'cohere' || caller === 'ollama') return [type, rest.code, typeof rest.request_id]
   if (caller === 'messages') return [type, error.type, error.code, typeof rest.request_id]
   if (caller === 'gemini') return [error.code, error.status, error.details[0].reason]
   return [error.type, error.code, typeof error.request_id]
@@ -251,6 +255,8 @@ const down: Readonly<Record<CallerId, readonly unknown[]>> = {
   gemini: [503, 'UNAVAILABLE', 'upstream_error'],
   responses: ['service_unavailable', 'upstream_error', 'string'],
   interactions: ['service_unavailable', 'upstream_error', 'string'],
+  cohere: ['service_unavailable', 'upstream_error', 'string'],
+  ollama: ['service_unavailable', 'upstream_error', 'string'],
 }
 
 /** An error that the caller sees inside a stream. */
@@ -259,13 +265,17 @@ const midStream = (caller: CallerId, error: any): readonly unknown[] =>
     ? [error.type, error.code]
     : caller === 'gemini'
       ? [error.status, error.details[0].reason]
-      : [error.code]
+      : caller === 'cohere'
+        ? [error.finish_reason, error.details.code]
+        : [error.code]
 const broken: Readonly<Record<CallerId, readonly unknown[]>> = {
   chat: ['upstream_error'],
   messages: ['api_error', 'upstream_error'],
   gemini: ['UNAVAILABLE', 'upstream_error'],
   responses: ['upstream_error'],
   interactions: ['upstream_error'],
+  cohere: ['ERROR', 'upstream_error'],
+  ollama: ['upstream_error'],
 }
 
 const pairs = vendorIds.flatMap((vendor) => callerIds.map((caller) => ({ vendor, caller })))

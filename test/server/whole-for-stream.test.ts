@@ -52,6 +52,8 @@ const request = (caller: CallerId, stream: boolean, listed = false): readonly [s
     gemini: [`/v1beta/models/mock/small:${action}`, firstRequest('gemini', 'hi')],
     responses: ['/v1/responses', body],
     interactions: ['/v1beta/interactions', body],
+    cohere: ['/v2/chat', body],
+    ollama: ['/api/chat', body],
   }[caller] as [string, object]
 }
 

@@ -33,7 +33,8 @@ import {
 /** The most tokens that the vendor adds around tools. */
 const TOOLS_TEMPLATE = 1_000
 
-const countTool = (_tool: JsonObject, found: Findings): void => {
+/** Counts what the vendor adds around tools. */
+export const countTool = (_tool: JsonObject, found: Findings): void => {
   found.template = TOOLS_TEMPLATE
 }
 

@@ -146,7 +146,7 @@ export const geminiStreamWriter = (context: WriterContext, framing: Framing): St
 }
 
 /** What of the answer was not carried, in the last event, because this dialect's streams have no comments. */
-const notCarriedMember = (notCarried: readonly string[]): JsonObject =>
+export const notCarriedMember = (notCarried: readonly string[]): JsonObject =>
   notCarried.length === 0 ? {} : { _not_carried: notCarried.join(', ') }
 
 /**

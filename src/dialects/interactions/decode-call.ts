@@ -75,7 +75,9 @@ const notMade = (body: InteractionsRequest, formats: readonly JsonObject[]): rea
   ...formats.flatMap(({ type, schema: _schema, mime_type: _mime, ...more }) => {
     if (type === undefined) return []
     const known = type === 'text' || type === 'image' || type === 'audio'
-    return known ? Object.keys(more).map((name) => `response_format.${name}`) : [`response_format ${type}`]
+    return known
+      ? Object.keys(more).map((name) => `response_format.${name}`)
+      : [`response_format ${textOf(type) ?? 'type'}`]
   }),
 ]
 

@@ -21,7 +21,7 @@ const isInput = (item: Json): boolean =>
   typeof item === 'string' ? item !== '' : Array.isArray(item) && item.length > 0 && item.every(isToken)
 
 /** A text, a list of texts, a list of tokens, or a list of lists of tokens. */
-const input: Shape<string | readonly Json[]> = {
+export const input: Shape<string | readonly Json[]> = {
   check: (value) => {
     if (typeof value === 'string')
       return value === '' ? new Wrong((name) => `'${name}' must not be empty.`) : undefined
@@ -43,6 +43,13 @@ const input: Shape<string | readonly Json[]> = {
       { type: 'array', minItems: 1 },
     ],
   },
+}
+
+/** A vector as 32-bit floats in base64, in little-endian order. */
+export const base64Of = (vector: readonly number[]): string => {
+  const bytes = new DataView(new ArrayBuffer(vector.length * 4))
+  for (const [index, value] of vector.entries()) bytes.setFloat32(index * 4, value, true)
+  return Buffer.from(bytes.buffer).toString('base64')
 }
 
 /** What a caller of any dialect asks for, as far as vendors with a form of their own take it. */

@@ -16,9 +16,10 @@ import { addChatBill } from '../chat/pass-reply.ts'
 import type { Sides } from '../codec.ts'
 import type { EmbeddingsStyle, VendorTraits } from '../dialect.ts'
 import { embeddedContents, writeEmbeddings } from '../gemini/embeddings.ts'
-import { embeddingsRequest, type TextsToEmbed } from '../request/embeddings.ts'
+import { base64Of, embeddingsRequest, type TextsToEmbed } from '../request/embeddings.ts'
 import { listOf, numberOf, objectOf, objectsOf, present, textOf } from '../request/json-members.ts'
 import { ignoredIn } from '../request/request.ts'
+import { smallEmbeddings } from '../small-embeddings.ts'
 import { refuseUnsupported } from './vendor-call.ts'
 
 type Vectors = { readonly vectors: readonly Json[]; readonly tokens: number | undefined }
@@ -190,20 +191,12 @@ const usageOf = (tokens: number | undefined): Usage | undefined =>
 const isVector = (value: Json): value is readonly number[] =>
   Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'number')
 
-/** Callers may ask for 32-bit floats in base64, in little-endian order. */
-const written = (vector: readonly number[], base64: boolean): Json => {
-  if (!base64) return vector
-  const bytes = new DataView(new ArrayBuffer(vector.length * 4))
-  for (const [index, value] of vector.entries()) bytes.setFloat32(index * 4, value, true)
-  return Buffer.from(bytes.buffer).toString('base64')
-}
-
 /** The answer in the form that callers of chat completions know. */
 const writeList = (call: Call, vectors: readonly (readonly number[])[], billed: Billed): Uint8Array => {
   const data = vectors.map((vector, index) => ({
     object: 'embedding',
     index,
-    embedding: written(vector, call.body.value.encoding_format === 'base64'),
+    embedding: call.body.value.encoding_format === 'base64' ? base64Of(vector) : vector,
   }))
   const used = inputTokens(billed.usage)
   const usage = { prompt_tokens: used, total_tokens: used }
@@ -221,12 +214,17 @@ type Elsewhere = {
 }
 
 /** A call for embeddings in the form that its vendor takes, and the answer in the form of its caller. */
-export const embeddingsElsewhere = ({ call, target: { model }, traits }: Sides): Elsewhere | Refusal => {
+export const embeddingsElsewhere = ({
+  call,
+  target: { model },
+  traits,
+  context,
+}: Sides): Elsewhere | Refusal => {
   const style = traits.embeds === undefined ? chat : styles[traits.embeds]
   const [texts, write] =
     call.dialect === 'gemini'
       ? ([embeddedContents(call), writeEmbeddings] as const)
-      : ([textsToEmbed(call.body.value), writeList] as const)
+      : (smallEmbeddings(call) ?? ([textsToEmbed(call.body.value), writeList] as const))
   if (texts instanceof Refusal) return texts
   const body = style.write(texts, model)
   if (body instanceof Refusal) return body
@@ -238,7 +236,10 @@ export const embeddingsElsewhere = ({ call, target: { model }, traits }: Sides):
     read: (value, headers) => {
       const { vectors, tokens } = style.read(value, headers, traits)
       if (vectors.length !== texts.texts.length || !vectors.every(isVector)) return undefined
-      return { usage: usageOf(tokens), addBill: (billed) => write(call, vectors, billed) }
+      return {
+        usage: usageOf(tokens),
+        addBill: (billed) => write(call, vectors, billed, context().requestId),
+      }
     },
   }
 }

@@ -245,6 +245,15 @@ const namedWhenLost: readonly (readonly [...RequestCase, readonly string[]])[] =
     ['safety_settings', 'tools code_execution', 'input google_search_call'],
   ],
   [
+    'interactions',
+    ['chat', 'messages'],
+    'a format whose kind is no text',
+    interactions([{ type: 'user_input', content: [{ type: 'text', text: 'x' }] }], {
+      response_format: { type: { toString: 1 } },
+    }),
+    ['response_format type'],
+  ],
+  [
     'responses',
     ['chat', 'messages', 'gemini'],
     'hosted tools',

@@ -29,7 +29,8 @@ export const translatedRelay = (
     note(progress, piece)
     if (piece.type === 'usage') usage = piece.usage
     if (piece.type === 'not_carried') notCarried.add(piece.name)
-    if (unsupported.includes(piece.type)) notCarried.add(piece.type)
+    const kind = piece.type === 'citation' ? 'citations' : piece.type
+    if (unsupported.includes(kind)) notCarried.add(kind)
     const wrong = wrongArguments(piece)
     if (wrong !== undefined) progress.error = { message: wrong }
     const text = wrong === undefined ? writer.write(piece) : ''

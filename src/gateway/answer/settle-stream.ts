@@ -16,7 +16,8 @@ import { type Charge, settle } from './settle.ts'
 
 /** The headers of a streamed answer. */
 export const headersOf = ({ call }: Task) => ({
-  'content-type': call.listed === true ? 'application/json' : 'text/event-stream; charset=utf-8',
+  'content-type':
+    call.listed === true ? 'application/json' : (call.streamType ?? 'text/event-stream; charset=utf-8'),
   'cache-control': 'no-cache',
 })
 

@@ -233,10 +233,11 @@ const judged = (
   return noted(gateway, deployment, judgeVendorError(answer, vendor, { secret, sent: sentIn(task) }))
 }
 
+const OF_OPENAI: ReadonlySet<Task['call']['dialect']> = new Set(['chat', 'responses', 'embeddings'])
+
 /** The request, if it has the names of OpenAI's errors. Input that was completed here has other places for its caller. */
 const sentIn = ({ call, memory }: Task): JsonObject | undefined => {
-  if (call.dialect === 'messages' || call.dialect === 'gemini' || call.dialect === 'interactions')
-    return undefined
+  if (!OF_OPENAI.has(call.dialect)) return undefined
   const { outline } = call.body
   return memory === undefined ? outline : { ...outline, input: '' }
 }

@@ -119,8 +119,8 @@ const join = async (running: RunningCall, fingerprint: string, trace: Trace): Pr
 }
 
 /** Answers that are not text are stored in base64. */
-const bytesOf = ({ headers, body }: StoredAnswer): Uint8Array =>
-  /^(?:application\/json|text\/)/.test(headers['content-type'] ?? '')
+export const bytesOf = ({ headers, body }: Pick<StoredAnswer, 'headers' | 'body'>): Uint8Array =>
+  /^(?:application\/(?:json|x-ndjson)|text\/)/.test(headers['content-type'] ?? '')
     ? new TextEncoder().encode(body)
     : Buffer.from(body, 'base64')
 

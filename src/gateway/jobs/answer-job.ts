@@ -15,6 +15,7 @@ import type { Run, RunFacts } from '../../store/calls/run-port.ts'
 import { StoreFault } from '../../store/faults.ts'
 import { giveUp } from '../answer/give-up.ts'
 import { storageRefusal } from '../answer/store-outputs.ts'
+import { bytesOf } from '../enter/once-only.ts'
 import { jobShapeOf, RunExists } from '../hold/job-hold.ts'
 import type { Answer } from '../parts/answer.ts'
 import type { Gateway } from '../parts/gateway.ts'
@@ -276,9 +277,7 @@ const keptAnswer = async (
 ): Promise<Answer | undefined> => {
   const kept = await store.idempotency.kept(ref, callId)
   if (kept === undefined) return undefined
-  const isText = /^(?:application\/json|text\/)/.test(kept.headers['content-type'] ?? '')
-  const body = isText ? new TextEncoder().encode(kept.body) : Buffer.from(kept.body, 'base64')
-  return { status: kept.status, headers: kept.headers, body }
+  return { status: kept.status, headers: kept.headers, body: bytesOf(kept) }
 }
 
 export const cancelRun = async (gateway: Gateway, id: string): Promise<void> => {

@@ -14,6 +14,7 @@ import type { Gateway } from '../../gateway/parts/gateway.ts'
 import { geminiListing } from '../../products/model-listing.ts'
 import { json } from '../answer/reply.ts'
 import { createGeminiBatch } from '../batches/gemini-batches.ts'
+import { withFiles } from '../files/files-in-call.ts'
 import { callerOf } from '../request/caller.ts'
 import { readBody } from '../request/read-body.ts'
 import type { Handler, HttpCall } from '../route/route.ts'
@@ -88,6 +89,7 @@ const methodCall = (gateway: Gateway, call: HttpCall, path: string): Promise<Ans
     decode: (body, modelNamed) =>
       decoded(body, { modelName, method, stream, listed }, modelNamed(modelName)?.product),
     credential: 'gemini',
+    fill: withFiles,
   })
 }
 
@@ -110,7 +112,7 @@ const countGeminiTokens = async (gateway: Gateway, call: HttpCall, modelName: st
   const body = readWeighed(
     gateway.capacity,
     call.trace,
-    await readBody(gateway, call, gateway.options.bodyBytesMax),
+    await withFiles(gateway, call, await readBody(gateway, call, gateway.options.bodyBytesMax)),
   )
   const inner = body.value.generateContentRequest
   const read = decodeGeminiCall(isObject(inner) ? bodyOf(inner) : body, {

@@ -36,6 +36,8 @@ type Endpoint = {
   readonly recalls?: KeptForm
   /** Its body may also be a form with a file. */
   readonly form?: true
+  /** The body with what it names. */
+  readonly fill?: (gateway: Gateway, call: HttpCall, body: Uint8Array) => Promise<Uint8Array>
 }
 
 /** Runs one model call. */
@@ -91,8 +93,17 @@ class HttpIncoming implements Incoming {
   }
 
   readBody(): Promise<Uint8Array> {
+    const { fill } = this.#endpoint
+    return fill === undefined ? this.#read() : this.#filled(fill)
+  }
+
+  #read(): Promise<Uint8Array> {
     const read = this.#endpoint.form === true ? readFormOrJson : readBody
     return read(this.#gateway, this.#call, this.#gateway.options.bodyBytesMax)
+  }
+
+  async #filled(fill: NonNullable<Endpoint['fill']>): Promise<Uint8Array> {
+    return fill(this.#gateway, this.#call, await this.#read())
   }
 
   #header(name: string): string | undefined {
@@ -100,7 +111,8 @@ class HttpIncoming implements Incoming {
   }
 }
 
-const endpoint =
+/** The handler of an address that calls models. */
+export const endpoint =
   (it: Endpoint): Handler =>
   (gateway, call) =>
     answerCall(gateway, call, it)

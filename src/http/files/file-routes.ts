@@ -1,9 +1,9 @@
 /** Routes of files that callers upload as inputs of products. */
 
-import { googleFiles } from '../route/not-offered.ts'
 import type { Route } from '../route/route.ts'
 import { fileAnswer, fileBytes, fileDeleted, fileList, fileUpload } from '../schema/files.ts'
 import { createFile, deleteFile, getFile, getFileContent, listFiles } from './files.ts'
+import { googleAt } from './google-file-routes.ts'
 
 const routes: readonly Route[] = [
   {
@@ -53,13 +53,8 @@ const routes: readonly Route[] = [
   },
 ]
 
-/** Only clients of Google send this header, and their files are others. */
-const notGoogles = (route: Route): Route => ({
-  ...route,
-  handler: (gateway, call) => {
-    if (call.request.headers.has('x-goog-api-key')) throw googleFiles(route.path)
-    return route.handler(gateway, call)
-  },
+/** Clients of Google have files of their own shape at some of these addresses. */
+export const fileRoutes: readonly Route[] = routes.map((route) => {
+  const google = googleAt[`${route.method} ${route.path}`]
+  return google === undefined ? route : { ...route, google }
 })
-
-export const fileRoutes: readonly Route[] = routes.map(notGoogles)

@@ -24,7 +24,7 @@ import type { HttpCall } from '../route/route.ts'
 import { sendAsset } from './assets.ts'
 
 /** The form's other fields. */
-const FORM_BYTES = 64 * 1024
+export const FORM_BYTES = 64 * 1024
 const FIELD_MAX = 1_024
 const NAME_MAX = 255
 
@@ -38,16 +38,31 @@ export const createFile = async (gateway: Gateway, call: HttpCall): Promise<Answ
   if (full !== undefined) throw full
   const boundary = boundaryOf(request.headers.get('content-type'))
   const bytes = bodyPieces(gateway, call, uploads.bytesMax + (boundary === undefined ? 0 : FORM_BYTES))
+  return stored(gateway, call, async () => {
+    try {
+      const sent = boundary === undefined ? rawFile(call, bytes) : await formFile(bytes, boundary)
+      const pieces = counted(sent.pieces, uploads.bytesMax)
+      return json(
+        shown(call, await uploads.take({ keyId: key.id, requestId: trace.callId, ...sent, pieces })),
+      )
+    } finally {
+      await bytes.return(undefined)
+    }
+  })
+}
+
+/** The answer of what stores a file. Throws the Refusal of a file that cannot be stored. */
+export const stored = async (
+  gateway: Gateway,
+  { trace }: HttpCall,
+  work: () => Promise<Answer>,
+): Promise<Answer> => {
   try {
-    const sent = boundary === undefined ? rawFile(call, bytes) : await formFile(bytes, boundary)
-    const pieces = counted(sent.pieces, uploads.bytesMax)
-    return json(shown(call, await uploads.take({ keyId: key.id, requestId: trace.callId, ...sent, pieces })))
+    return await work()
   } catch (thrown) {
     if (!(thrown instanceof AssetFault)) throw thrown
     gateway.log.warn('a file could not be stored', { call: trace.callId, error: thrown.message })
     throw unavailable('The file could not be stored.')
-  } finally {
-    await bytes.return(undefined)
   }
 }
 
@@ -93,7 +108,7 @@ const rawFile = ({ query, request }: HttpCall, pieces: AsyncGenerator<Uint8Array
 const SECONDS_MIN = 3_600
 
 /** The file's metadata. Throws the Refusal of what is wrong. */
-const noteOf = (fields: ReadonlyMap<string, string>, filename: string) => {
+export const noteOf = (fields: ReadonlyMap<string, string>, filename: string) => {
   const purpose = fields.get('purpose') ?? 'user_data'
   if (!/^[a-z][a-z_-]{0,39}$/.test(purpose))
     throw invalid('purpose', "'purpose' must be a word such as vision or user_data.")
@@ -112,7 +127,10 @@ const noteOf = (fields: ReadonlyMap<string, string>, filename: string) => {
 }
 
 /** Throws the refusal of a file that is empty or too large. */
-async function* counted(pieces: AsyncGenerator<Uint8Array>, bytesMax: number): AsyncGenerator<Uint8Array> {
+export async function* counted(
+  pieces: AsyncGenerator<Uint8Array>,
+  bytesMax: number,
+): AsyncGenerator<Uint8Array> {
   let bytes = 0
   for await (const piece of pieces) {
     bytes += piece.length
@@ -190,33 +208,38 @@ const named = async (gateway: Gateway, call: HttpCall): Promise<Upload> => {
 const styleOf = (call: HttpCall): CredentialStyle => (isOfMessages(call) ? 'messages' : 'bearer')
 
 /** A file as its caller's client reads it. Sources: OpenAI API reference, "Files"; Anthropic API reference, "Files". */
-const shown = (call: HttpCall, { id, bytes, createdAt, expiresAt, name, purpose, mediaType }: Upload) =>
-  isOfMessages(call)
-    ? {
-        id: shownFileId(id),
-        type: 'file' as const,
-        filename: name,
-        mime_type: mediaType,
-        size_bytes: bytes,
-        created_at: new Date(createdAt).toISOString(),
-        expires_at: new Date(expiresAt).toISOString(),
-        downloadable: true,
-      }
-    : {
-        id: shownFileId(id),
-        object: 'file' as const,
-        bytes,
-        created_at: Math.floor(createdAt / 1000),
-        expires_at: Math.floor(expiresAt / 1000),
-        filename: name,
-        purpose,
-        status: 'processed' as const,
-      }
+const shown = (call: HttpCall, upload: Upload) =>
+  isOfMessages(call) ? messagesFile(upload) : openaiFile(upload)
 
-const uploadsOf = ({ assets }: Gateway): Uploads => {
+const messagesFile = ({ id, bytes, createdAt, expiresAt, name, mediaType }: Upload) => ({
+  id: shownFileId(id),
+  type: 'file' as const,
+  filename: name,
+  mime_type: mediaType,
+  size_bytes: bytes,
+  created_at: new Date(createdAt).toISOString(),
+  expires_at: new Date(expiresAt).toISOString(),
+  downloadable: true,
+})
+
+/** A file as OpenAI's clients read it. */
+export const openaiFile = ({ id, bytes, createdAt, expiresAt, name, purpose }: Upload) => ({
+  id: shownFileId(id),
+  object: 'file' as const,
+  bytes,
+  created_at: Math.floor(createdAt / 1000),
+  expires_at: Math.floor(expiresAt / 1000),
+  filename: name,
+  purpose,
+  status: 'processed' as const,
+})
+
+/** Where files are kept. Throws the Refusal where they are not. */
+export const uploadsOf = ({ assets }: Gateway): Uploads => {
   if (assets === undefined) throw unavailable('Files cannot be kept here.')
   return assets.uploads
 }
 
-const noFile = (): Refusal =>
+/** The 404 of a file that the caller does not have. */
+export const noFile = (): Refusal =>
   refuse('not_found', 'There is no file of this id, it has expired, or it is not yours.')

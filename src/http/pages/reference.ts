@@ -44,7 +44,9 @@ const operationOf = (route: Route): object => {
     description: 'OK',
     content: {
       [route.answerType ?? 'application/json']: { schema: refTo(route.answer, route) },
-      ...(event === undefined ? {} : { 'text/event-stream': { schema: refTo(event, route) } }),
+      ...(event === undefined
+        ? {}
+        : { [route.eventType ?? 'text/event-stream']: { schema: refTo(event, route) } }),
     },
   }
   return {

@@ -73,7 +73,7 @@ const partsOf = (bytes: Uint8Array, boundary: string): number => {
 }
 
 /** Parts that are images; sounds are in `file`. */
-const PICTURES: readonly string[] = ['image', 'image[]', 'mask']
+const PICTURES: readonly string[] = ['image', 'image[]', 'mask', 'input_reference']
 
 const TAKEN = {
   picture: 'a PNG, JPEG or WebP',

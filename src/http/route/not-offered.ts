@@ -7,7 +7,7 @@ import { type Refusal, refuse } from '../../core/refusal.ts'
 type NotOffered = {
   /**
    * Addresses below any version (`/v1`, `/v1beta`, `/v2`, …), or below the one they begin with, and all that is under them,
-   * unless they end in `$`; with a method, for that alone. One that begins with a colon is the end of an address.
+   * unless they end in `$`; with a method, for that alone. One that begins with a colon is the end of an address; a `*` stands for an id.
    */
   readonly at: readonly string[]
   readonly what: string
@@ -67,11 +67,10 @@ const families: readonly NotOffered[] = [
     what: 'A batch of embeddings in this form',
     instead: 'use /v1/batches with the endpoint /v1/embeddings, or :batchEmbedContents',
   },
-  { at: ['uploads'], what: 'An upload in parts', instead: 'send the file whole to POST /v1/files' },
   {
-    at: ['videos'],
-    what: 'The address of films',
-    instead: 'POST /v1/run with a model that makes films, then GET /v1/run/{id}; GET /v1/models lists them',
+    at: ['videos/*/remix', 'videos/edits', 'videos/extensions', 'videos/characters'],
+    what: 'A change of a film, and a character',
+    instead: "POST /v1/videos makes a film of a prompt and an image ('input_reference')",
   },
   {
     at: ['realtime', 'live', 'auth_tokens'],
@@ -79,7 +78,7 @@ const families: readonly NotOffered[] = [
     instead: 'turns of text go over the WebSocket /v1/responses; /v1/audio has speech and transcription',
   },
   {
-    at: ['completions', 'complete', 'generate'],
+    at: ['complete', 'generate'],
     what: 'Completion of a text',
     instead: 'use /v1/chat/completions',
   },
@@ -105,15 +104,21 @@ const families: readonly NotOffered[] = [
     instead: "give 'webhook' with POST /v1/run, or read the answer until it has ended",
   },
   {
-    at: ['decisions', 'safety', 'content_provenance_checks', 'classify', 'summarize'],
+    at: ['decisions', 'safety', 'content_provenance_checks', 'classify', 'summarize', 'systemone'],
     what: 'The judgement of a vendor',
     instead: 'ask a model for it with a JSON schema; /v1/moderations checks texts',
   },
   { at: ['cachedContents'], what: 'A stored context', instead: `it is billed by its time: ${WITH_CALL}` },
   {
-    at: ['upload', 'files:register', 'v1beta/files', 'v1alpha/files'],
-    what: "Google's upload of files",
-    instead: `${WITH_CALL} ('inlineData'); inputs of products name files of POST /v1/files`,
+    at: [
+      'upload/*/fileSearchStores',
+      ':uploadToFileSearchStore',
+      'upload/*/environments',
+      'files:register',
+      'v1alpha/files',
+    ],
+    what: 'This place of files',
+    instead: 'upload them to /upload/v1beta/files, and name their address in the call',
   },
   {
     at: ['tokenize', 'detokenize'],
@@ -121,9 +126,14 @@ const families: readonly NotOffered[] = [
     instead: 'POST /v1/responses/input_tokens counts them',
   },
   {
-    at: ['chat$', 'embed$', 'v2/audio', 'embed-jobs', 'check-api-key'],
+    at: ['chat$', 'embed$', 'v2/audio', 'v2/parse', 'embed-jobs', 'check-api-key'],
     what: "Cohere's address",
-    instead: 'use /v1/chat/completions, /v1/embeddings or /v2/rerank',
+    instead: 'use /v2/chat, /v2/embed, /v2/rerank or /v1/audio/transcriptions',
+  },
+  {
+    at: ['api/pull', 'api/push', 'api/create', 'api/copy', 'api/delete', 'api/blobs'],
+    what: "A model's file",
+    instead: 'models are at their vendors; GET /api/tags lists them',
   },
   {
     at: ['organization', 'organizations', 'projects', 'compliance'],
@@ -136,8 +146,8 @@ const known: ReadonlyMap<string, NotOffered> = new Map(
   families.flatMap((family) => family.at.map((at) => [at, family] as const)),
 )
 
-/** A version of an API, or the place of uploads, at the beginning of a path. */
-const VERSION = /^\/(?:v\d\w*\/|(?=upload\/))/
+/** A version of an API, or the place of uploads or of Ollama's interface, at the beginning of a path. */
+const VERSION = /^\/(?:v\d\w*\/|(?=(?:upload|api)\/))/
 
 /** The Refusal of what is not offered by name; undefined for any other address. */
 export const notOffered = (method: string, path: string): Refusal | undefined => {
@@ -146,7 +156,7 @@ export const notOffered = (method: string, path: string): Refusal | undefined =>
   const two = parts.slice(0, 2).join('/')
   const [one = ''] = parts
   const whole = parts.length === 1 ? [`${one}$`] : []
-  const below = parts.length > 2 ? [`${method} ${two}/`] : []
+  const below = parts.length > 2 ? [`${method} ${two}/`, `${one}/*/${parts[2]}`] : []
   const versioned = path.split('/').slice(1, 3).join('/')
   const verb = path.slice(path.lastIndexOf(':'))
   const all = [versioned, verb, ...below, `${method} ${two}`, two, ...whole, `${method} ${one}`, one]
@@ -160,7 +170,3 @@ export const notOffered = (method: string, path: string): Refusal | undefined =>
     )
   )
 }
-
-/** The Refusal for clients of Google, whose files have the address that OpenAI's have. */
-export const googleFiles = (path: string): Refusal =>
-  refuse('not_offered', `Google's files (${path}) are not offered here: ${WITH_CALL} ('inlineData').`)

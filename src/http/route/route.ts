@@ -30,7 +30,7 @@ export type Route = {
    */
   readonly auth: 'bearer' | 'session' | 'machine' | 'none'
   /** The API style of the address: its errors have that style's shape. */
-  readonly dialect?: 'messages' | 'gemini' | 'interactions'
+  readonly dialect?: 'messages' | 'gemini' | 'interactions' | 'cohere' | 'ollama'
   /** A helper endpoint of the specification: in its errors, `error` is a string. */
   readonly helper?: true
   /** It only runs model calls, which an overloaded process turns away. */
@@ -43,6 +43,8 @@ export type Route = {
   readonly answerType?: string
   /** The schema of each event, if the answer may be a stream. */
   readonly event?: z.ZodType
+  /** The media type of such a stream, if it is not `text/event-stream`. */
+  readonly eventType?: string
   /** The schema of a 402 or 503 that is not an error body. */
   readonly instead?: z.ZodType
   /** Statuses of successful answers; only 200 by default. */

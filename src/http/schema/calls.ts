@@ -15,18 +15,18 @@ import { mediaRun, runShown } from './media.ts'
 const some = z.looseObject({})
 
 /** A body that its dialect describes and reads. */
-const readByDialect = (id: string, { schema }: { readonly schema?: object }) =>
+export const readByDialect = (id: string, { schema }: { readonly schema?: object }) =>
   z.unknown().meta({ ...schema, id })
 
 /** What Turnpike adds to an answer's usage. */
-const bill = {
+export const bill = {
   cost: z.number().describe('USD').optional(),
   cost_details: z.record(z.string(), z.number()).describe('USD by usage class').optional(),
   estimated: z.boolean().describe('Turnpike counted, because the vendor did not').optional(),
   max_tokens_lowered: z.int().describe('The bound that was affordable, in place of a larger one').optional(),
 }
 /** The last members of a whole answer, present if they are known. */
-const balance = {
+export const balance = {
   _balance_warning: z.boolean().optional(),
   _remaining_credits: z.number().optional(),
 }

@@ -43,6 +43,14 @@ const geminiErrorBody = z
   })
   .meta({ id: 'GenerateContentError' })
 
+const cohereErrorBody = z
+  .looseObject({ id: requestId, message: z.string(), type: z.string(), code: z.string() })
+  .meta({ id: 'CohereError' })
+
+const ollamaErrorBody = z
+  .looseObject({ error: z.string(), type: z.string(), code: z.string(), request_id: requestId })
+  .meta({ id: 'OllamaError' })
+
 const helperErrorBody = z
   .looseObject({ error: z.string(), code: z.string(), message: z.string(), request_id: requestId })
   .meta({ id: 'HelperError' })
@@ -67,10 +75,17 @@ export const paymentRequired = z
   })
   .meta({ id: 'PaymentRequired' })
 
+const styles = {
+  messages: messagesErrorBody,
+  gemini: geminiErrorBody,
+  interactions: errorBody,
+  cohere: cohereErrorBody,
+  ollama: ollamaErrorBody,
+} as const
+
 /** The errors of a route: in the style of its address, with what it may answer in place of one. */
 export const errorSchemasOf = ({ helper, dialect, instead }: Route): readonly z.ZodType[] => {
-  const style =
-    dialect === 'messages' ? messagesErrorBody : dialect === 'gemini' ? geminiErrorBody : errorBody
+  const style = dialect === undefined ? errorBody : styles[dialect]
   return [helper === true ? helperErrorBody : style, ...(instead === undefined ? [] : [instead])]
 }
 

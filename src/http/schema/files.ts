@@ -1,7 +1,7 @@
 /** Files that callers upload, in the shape of OpenAI or Anthropic. Sources: both API references, "Files". */
 import { z } from 'zod'
 
-const file = z.object({
+export const openaiFile = z.object({
   id: z.string().describe('What inputs of products name: file-…'),
   object: z.literal('file'),
   bytes: z.int(),
@@ -25,7 +25,7 @@ const messagesFile = z
   })
   .describe('For clients that send `anthropic-version`')
 
-const anyFile = z.union([file, messagesFile])
+const anyFile = z.union([openaiFile, messagesFile])
 
 export const fileAnswer = anyFile.meta({ id: 'File' })
 

@@ -1,0 +1,70 @@
+/** Files that come in parts: each part is a file of its own for an hour, and the last request joins them. */
+
+import type { Gateway } from '../../gateway/parts/gateway.ts'
+import type { Upload } from '../../store/calls/asset-port.ts'
+import type { Key } from '../../tenancy/key.ts'
+import { uploadsOf } from './files.ts'
+
+/** How long a part waits for the others. */
+export const PART_LIFE_MS = 3_600_000
+/** More than any client sends of a file that may be kept here. */
+const PARTS_MAX = 10_000
+/** So much of a part is in memory at once. */
+const PIECE_BYTES = 1024 ** 2
+
+/** The purpose under which the parts of one upload are kept. */
+const purposeOf = (session: string): string => `part_${session}`
+
+type Part = { readonly session: string; readonly offset: number; readonly pieces: AsyncGenerator<Uint8Array> }
+
+/** Keeps a part. */
+export const keepPart = (
+  gateway: Gateway,
+  { id: keyId }: Key,
+  requestId: string,
+  it: Part,
+): Promise<Upload> =>
+  uploadsOf(gateway).take({
+    keyId,
+    requestId,
+    pieces: it.pieces,
+    note: async () => ({
+      purpose: purposeOf(it.session),
+      name: String(it.offset).padStart(16, '0'),
+      lifeMs: PART_LIFE_MS,
+    }),
+  })
+
+/** The parts of an upload that the key has sent, in their order. */
+export const partsOf = async (
+  gateway: Gateway,
+  { id: keyId }: Key,
+  session: string,
+): Promise<readonly Upload[]> => {
+  const found = await uploadsOf(gateway).list({
+    keyId,
+    purpose: purposeOf(session),
+    after: undefined,
+    newestFirst: false,
+    limit: PARTS_MAX,
+  })
+  return found.filter((one) => one.keyId === keyId).toSorted((a, b) => (a.name < b.name ? -1 : 1))
+}
+
+/** Their bytes, one after the other. */
+export async function* bytesOfParts(gateway: Gateway, parts: readonly Upload[]): AsyncGenerator<Uint8Array> {
+  for (const { id, bytes } of parts)
+    for (let first = 0; first < bytes; first += PIECE_BYTES) {
+      const piece = await uploadsOf(gateway).part(id, {
+        first,
+        last: Math.min(first + PIECE_BYTES, bytes) - 1,
+      })
+      if (piece === undefined) return
+      yield piece
+    }
+}
+
+/** Ends the parts, once they are joined or not wanted. */
+export const endParts = async (gateway: Gateway, parts: readonly Upload[]): Promise<void> => {
+  for (const { id, keyId } of parts) await gateway.assets?.end(id, keyId)
+}
