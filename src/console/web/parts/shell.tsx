@@ -30,6 +30,7 @@ const places: readonly Place[] = [
   { to: '/keys', name: 'Keys', acts: ['read', 'read_own'] },
   { to: '/calls', name: 'Calls', acts: ['read', 'read_own'] },
   { to: '/batches', name: 'Batches', acts: ['read', 'read_own'] },
+  { to: '/latency', name: 'Latency', acts: ['read', 'read_own'] },
   { to: '/usage', name: 'Usage', acts: ['read', 'read_own'] },
   { to: '/tenants', name: 'Tenants', acts: ['tenants', 'statements'] },
   { to: '/wallet', name: 'Wallet', acts: ['wallet_read'] },
