@@ -95,9 +95,9 @@ const attemptsBy = (by: By, line: CallLine): readonly Attempt[] =>
     : [callIn(line, by === 'key' ? line.keyId : ((line.detail ?? line.failure)?.model ?? ''))]
 
 /** How many parts a span has at most, and how many of the newest calls of each are read. */
-const [PARTS, EACH] = [24, 150]
+const [PARTS, EACH] = [24, 100]
 /** With more keys than these, each look takes so long that there are fewer parts. */
-const [KEYS, PARTS_OF_MANY] = [1_000, 6]
+const [KEYS, PARTS_OF_MANY] = [1_000, 4]
 const PART_LEAST_MS = 60_000
 
 type Asked = { readonly from?: Instant | undefined; readonly to?: Instant | undefined }

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { act, queries, showing } from '../parts/api.ts'
 import { DataTable } from '../parts/data-table.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { DialogForm } from '../parts/dialog-form.tsx'
+import { Form } from '../parts/form.tsx'
 import { countText, shortId } from '../parts/format.ts'
 import { type Account, AccountActs, type Act } from '../parts/money/account-acts.tsx'
 import { Code, Copy, Empty, Failed, Money, PageHead, Panel, State } from '../parts/ui.tsx'
@@ -26,7 +26,7 @@ const NewAccount = () => {
       <Button onClick={() => setOpened(true)}>New account</Button>
       <Dialog opened={opened} onClose={() => setOpened(false)} title="New account">
         {create.data === undefined ? (
-          <DialogForm save={create} verb="Create">
+          <Form save={create} verb="Create">
             <TextInput
               label="Organisation"
               required
@@ -41,7 +41,7 @@ const NewAccount = () => {
               value={email}
               onChange={(event) => setEmail(event.currentTarget.value)}
             />
-          </DialogForm>
+          </Form>
         ) : (
           <Stack>
             <Text size="sm">{create.data.told}</Text>

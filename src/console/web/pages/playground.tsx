@@ -105,7 +105,7 @@ const Composer = ({
             Stop
           </Button>
         ) : (
-          <Button type="submit" disabled={text.trim() === ''}>
+          <Button type="submit">
             Send
           </Button>
         )}

@@ -1,14 +1,14 @@
 /** A new key: its form, and then its value, shown once, with ready programs. */
-import { Alert, Button, Group, Stack, Tabs, Text, TextInput } from '@mantine/core'
+import { Alert, Button, Group, Stack, Tabs, Text } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { act, queries, type Shown, showing } from '../api.ts'
 import { Dialog } from '../dialog.tsx'
-import { DialogForm } from '../dialog-form.tsx'
+import { Form } from '../form.tsx'
 import { Code } from '../ui.tsx'
-import { LimitsForm, limitsOf, noLimits } from './limits-form.tsx'
+import { useMay } from '../use-may.ts'
+import { bodyOf, KeyFields, noTexts } from './key-fields.tsx'
 import { snippetsFor } from './snippets.ts'
-import { SubChoice } from './sub-choice.tsx'
 
 export type NewKeyShown = Shown<'POST /keys'>
 
@@ -51,35 +51,22 @@ export const ShownOnce = ({ made, onClose }: { made: NewKeyShown; onClose: () =>
 }
 
 const KeyForm = ({ onMade }: { onMade: (made: NewKeyShown) => void }) => {
-  const [label, setLabel] = useState('')
-  const [limits, setLimits] = useState(noLimits)
-  const [sub, setSub] = useState('')
-  const read = limitsOf(limits)
+  const [texts, setTexts] = useState(noTexts)
+  const body = bodyOf(texts)
   const create = useMutation({
-    mutationFn: () => act('POST /keys', { label, ...read, ...(sub === '' ? {} : { sub_wallet: sub }) }),
+    mutationFn: () => act('POST /keys', { ...body, sub_wallet: body?.sub_wallet ?? undefined }),
     onSuccess: async (made) => {
       onMade(made)
       await queries.invalidateQueries()
     },
   })
   return (
-    <DialogForm save={create} verb="Create key" ready={label.trim() !== '' && read !== undefined}>
-      <TextInput
-        label="Label"
-        description="Who or what uses the key"
-        placeholder="support agent"
-        required
-        maxLength={200}
-        data-autofocus
-        value={label}
-        onChange={(event) => setLabel(event.currentTarget.value)}
-      />
-      <LimitsForm value={limits} onChange={(edit) => setLimits({ ...limits, ...edit })} />
-      <SubChoice value={sub} onChange={setSub} />
+    <Form save={create} verb="Create key" ready={body !== undefined}>
+      <KeyFields texts={texts} edit={(more) => setTexts({ ...texts, ...more })} mayManage={useMay('keys')} />
       <Text size="xs" c="dimmed">
         Caps hold to the nano-dollar, on every process. All of this can be changed later.
       </Text>
-    </DialogForm>
+    </Form>
   )
 }
 

@@ -6,14 +6,14 @@ import { act, queries, type Shown, showing } from '../api.ts'
 import { Confirm } from '../confirm.tsx'
 import { DataTable } from '../data-table.tsx'
 import { Dialog } from '../dialog.tsx'
-import { DialogForm } from '../dialog-form.tsx'
+import { Form } from '../form.tsx'
 import { AMOUNT_HINT, typedUsd } from '../format.ts'
 import { CapBar, Copy, Empty, Failed, Loading, Money, Panel } from '../ui.tsx'
 import { differing } from '../use-edits.ts'
 
 type SubWalletShown = Shown<'PUT /sub-wallets/:sub_wallet'>
 
-const Form = ({ sub, onDone }: { sub: SubWalletShown | undefined; onDone: () => void }) => {
+const SubForm = ({ sub, onDone }: { sub: SubWalletShown | undefined; onDone: () => void }) => {
   const [label, setLabel] = useState(sub?.label ?? '')
   const [text, setText] = useState(sub?.budget_usd ?? '')
   const budget = typedUsd(text)
@@ -35,7 +35,7 @@ const Form = ({ sub, onDone }: { sub: SubWalletShown | undefined; onDone: () => 
   })
   const right = label.trim() !== '' && typeof budget === 'number' && budget > 0 && budget <= 10_000
   return (
-    <DialogForm save={save} verb={sub === undefined ? 'Create' : 'Save'} ready={right}>
+    <Form save={save} verb={sub === undefined ? 'Create' : 'Save'} ready={right}>
       <TextInput
         label="Name"
         required
@@ -53,7 +53,7 @@ const Form = ({ sub, onDone }: { sub: SubWalletShown | undefined; onDone: () => 
         onChange={(event) => setText(event.currentTarget.value)}
         error={text !== '' && typeof budget !== 'number' ? AMOUNT_HINT : undefined}
       />
-    </DialogForm>
+    </Form>
   )
 }
 
@@ -151,7 +151,7 @@ export const SubWallets = ({ mayChange }: { mayChange: boolean }) => {
         title={form?.sub === undefined ? 'New sub-wallet' : `Change ${form.sub.label}`}
         onClose={() => setForm(undefined)}
       >
-        {form !== undefined && <Form sub={form.sub} onDone={() => setForm(undefined)} />}
+        {form !== undefined && <SubForm sub={form.sub} onDone={() => setForm(undefined)} />}
       </Dialog>
       <Confirm
         opened={deleting !== undefined}

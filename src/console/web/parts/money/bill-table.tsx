@@ -7,7 +7,7 @@ import { act, queries, type Shown, showing } from '../api.ts'
 import { downloadFile } from '../csv.ts'
 import { DataTable } from '../data-table.tsx'
 import { Dialog } from '../dialog.tsx'
-import { DialogForm } from '../dialog-form.tsx'
+import { Form } from '../form.tsx'
 import { monthText } from '../months.ts'
 import { Failed, State } from '../ui.tsx'
 import { Unread } from '../unread.tsx'
@@ -95,7 +95,7 @@ const Credit = ({ bill, onDone }: { bill: string; onDone: () => void }) => {
     },
   })
   return (
-    <DialogForm save={credit} verb="Write credit note" danger>
+    <Form save={credit} verb="Write credit note" danger>
       <Text size="sm">
         A credit note with a number of its own takes the whole invoice back. After that you can close the
         tenant’s month again. Neither can be undone.
@@ -107,7 +107,7 @@ const Credit = ({ bill, onDone }: { bill: string; onDone: () => void }) => {
         value={reason}
         onChange={(event) => setReason(event.currentTarget.value)}
       />
-    </DialogForm>
+    </Form>
   )
 }
 
