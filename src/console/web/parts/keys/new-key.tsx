@@ -1,10 +1,11 @@
 /** A new key: its form, and then its value, shown once, with ready programs. */
-import { Alert, Button, Group, Stack, Tabs, Text } from '@mantine/core'
+import { Alert, Button, Group, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { act, queries, type Shown, showing } from '../api.ts'
 import { Dialog } from '../dialog.tsx'
 import { Form } from '../form.tsx'
+import { CodeTabs } from '../play/code-tabs.tsx'
 import { Code } from '../ui.tsx'
 import { useMay } from '../use-may.ts'
 import { bodyOf, KeyFields, noTexts } from './key-fields.tsx'
@@ -29,20 +30,7 @@ export const ShownOnce = ({ made, onClose }: { made: NewKeyShown; onClose: () =>
         It is shown only this once: nobody, not even we, can read it again.
       </Alert>
       <Code text={made.key} name={`key ${made.label}`} />
-      <Tabs defaultValue="curl" keepMounted={false}>
-        <Tabs.List>
-          {snippets.map(({ name }) => (
-            <Tabs.Tab key={name} value={name}>
-              {name}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
-        {snippets.map(({ name, text }) => (
-          <Tabs.Panel key={name} value={name} pt="sm">
-            <Code text={text} name={`program for ${name}`} />
-          </Tabs.Panel>
-        ))}
-      </Tabs>
+      <CodeTabs programs={snippets} />
       <Group justify="flex-end">
         <Button onClick={onClose}>I have copied it</Button>
       </Group>
