@@ -51,6 +51,20 @@ const operators: readonly Place[] = [
   { to: '/setup', name: 'Setup' },
 ]
 
+/** The pages that everybody sees, which lead back here. */
+const publicPages = { '/products': 'Products', '/quickstart': 'Quickstarts', '/reference': 'API reference' }
+
+const Outside = () => (
+  <Box mb="md" component="section" aria-label="Documentation">
+    <Text size="xs" fw={600} c="dimmed" px="sm" mb={4}>
+      Documentation
+    </Text>
+    {Object.entries(publicPages).map(([href, name]) => (
+      <NavLink key={href} href={href} label={name} variant="subtle" style={{ borderRadius: 8 }} />
+    ))}
+  </Box>
+)
+
 const Places = ({
   title,
   list,
@@ -229,6 +243,7 @@ const Frame = ({ session }: { session: SessionShown }) => {
           {session.person?.operator === true && (
             <Places title="Operator" list={operators} acts={session.acts} />
           )}
+          <Outside />
         </Box>
       </AppShell.Navbar>
       <Shortcuts
