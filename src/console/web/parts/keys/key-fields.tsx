@@ -4,7 +4,7 @@ import { LimitsForm, limitsOf, textsOf as limitTextsOf, noLimits } from './limit
 import { SubChoice } from './sub-choice.tsx'
 
 /** What is typed: the limits by their members, and the others. */
-export type KeyTexts = Readonly<Record<string, string>>
+type KeyTexts = Readonly<Record<string, string>>
 
 export const noTexts: KeyTexts = { ...noLimits, label: '', sub: '', aliases: '', manages: '' }
 

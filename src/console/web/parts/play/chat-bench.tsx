@@ -41,6 +41,27 @@ const Answered = ({ model, answer }: { model: string; answer: Answer }) => {
   )
 }
 
+const RoundShown = ({ round, models }: { round: Round; models: readonly string[] }) => {
+  const few = Math.min(2, models.length)
+  return (
+    <Stack gap="sm">
+      <Card withBorder padding="sm" radius="md" ml="xl">
+        <Text size="xs" fw={600} c="dimmed" mb={4}>
+          You
+        </Text>
+        <Text size="sm" className="message">
+          {[round.text, ...round.files.map(({ name }) => `[${name}]`)].join(' ').trim()}
+        </Text>
+      </Card>
+      <SimpleGrid cols={{ base: 1, sm: few, lg: models.length === 3 ? 3 : few }}>
+        {models.map((model) => (
+          <Answered key={model} model={model} answer={round.answers[model] ?? noAnswer} />
+        ))}
+      </SimpleGrid>
+    </Stack>
+  )
+}
+
 /** The conversation: sent to all models at once, each of which goes on with its own answers. */
 const useRounds = (models: readonly string[]) => {
   const [rounds, setRounds] = useState<readonly Round[]>([])
@@ -104,28 +125,8 @@ export const ChatBench = ({ models }: { models: readonly string[] }) => {
             Your conversation exists only in this page. Each answer shows what it cost.
           </Text>
         )}
-        {rounds.map(({ id, text, files, answers }) => (
-          <Stack gap="sm" key={id}>
-            <Card withBorder padding="sm" radius="md" ml="xl">
-              <Text size="xs" fw={600} c="dimmed" mb={4}>
-                You
-              </Text>
-              <Text size="sm" className="message">
-                {[text, ...files.map(({ name }) => `[${name}]`)].join(' ').trim()}
-              </Text>
-            </Card>
-            <SimpleGrid
-              cols={{
-                base: 1,
-                sm: Math.min(2, models.length),
-                lg: models.length === 3 ? 3 : Math.min(2, models.length),
-              }}
-            >
-              {models.map((model) => (
-                <Answered key={model} model={model} answer={answers[model] ?? noAnswer} />
-              ))}
-            </SimpleGrid>
-          </Stack>
+        {rounds.map((round) => (
+          <RoundShown key={round.id} round={round} models={models} />
         ))}
       </Stack>
       {error !== undefined && (

@@ -11,6 +11,42 @@ const readFile = (file: File): Promise<Attached> =>
     reader.readAsDataURL(file)
   })
 
+type Change = (next: (before: readonly Attached[]) => readonly Attached[]) => void
+
+const Files = ({ files, change }: { files: readonly Attached[]; change: Change }) => {
+  const attach = async (chosen: readonly File[]) => {
+    const read = await Promise.all(chosen.map(readFile))
+    // One of the same name takes the place of the other.
+    change((before) => [...before.filter(({ name }) => !read.some((one) => one.name === name)), ...read])
+  }
+  return (
+    <Group gap="xs">
+      <FileButton
+        multiple
+        onChange={(chosen) => void attach(chosen)}
+        inputProps={{ 'aria-label': 'Pictures and files' }}
+      >
+        {(props) => (
+          <Button variant="default" size="xs" {...props}>
+            Attach
+          </Button>
+        )}
+      </FileButton>
+      {files.map(({ name }) => (
+        <Button
+          key={name}
+          size="compact-xs"
+          variant="default"
+          aria-label={`Remove ${name}`}
+          onClick={() => change((before) => before.filter((one) => one.name !== name))}
+        >
+          {name} ×
+        </Button>
+      ))}
+    </Group>
+  )
+}
+
 export const Composer = ({
   onSend,
   pending,
@@ -32,11 +68,6 @@ export const Composer = ({
     setText('')
     setFiles([])
   }
-  const attach = async (chosen: readonly File[]) => {
-    const read = await Promise.all(chosen.map(readFile))
-    // One of the same name takes the place of the other.
-    setFiles((before) => [...before.filter(({ name }) => !read.some((one) => one.name === name)), ...read])
-  }
   return (
     <form onSubmit={send}>
       <Stack gap="xs">
@@ -56,30 +87,7 @@ export const Composer = ({
           </Text>
         )}
         <Group justify="space-between" gap="xs">
-          <Group gap="xs">
-            <FileButton
-              multiple
-              onChange={(chosen) => void attach(chosen)}
-              inputProps={{ 'aria-label': 'Pictures and files' }}
-            >
-              {(props) => (
-                <Button variant="default" size="xs" {...props}>
-                  Attach
-                </Button>
-              )}
-            </FileButton>
-            {files.map(({ name }) => (
-              <Button
-                key={name}
-                size="compact-xs"
-                variant="default"
-                aria-label={`Remove ${name}`}
-                onClick={() => setFiles(files.filter((one) => one.name !== name))}
-              >
-                {name} ×
-              </Button>
-            ))}
-          </Group>
+          <Files files={files} change={setFiles} />
           {pending ? (
             <Button variant="default" onClick={onStop}>
               Stop

@@ -2,7 +2,7 @@
 import { gatewayAddress } from '../api.ts'
 import type { ChatBody } from './programs.ts'
 
-export type ToolCall = { readonly id: string; readonly name: string; readonly arguments: string }
+type ToolCall = { readonly id: string; readonly name: string; readonly arguments: string }
 
 /** What is known of an answer. */
 export type Answer = {
