@@ -19,7 +19,8 @@ const choicesOf = (models: Models) =>
     items: models.filter((model) => model.category === category).map(({ id }) => id),
   }))
 
-const MODELS_MOST = 4
+/** The fields for models, the first of which may be any. */
+const places = ['Model', 'Beside it', 'And beside it', 'And beside that']
 
 /** The models in the address that are sold, one of the others if there is none. */
 const chosenOf = (models: Models, text = ''): Models => {
@@ -28,7 +29,7 @@ const chosenOf = (models: Models, text = ''): Models => {
     models.find(({ id }) => id === 'local/echo-1') ??
     models.find(({ category }) => category === 'chat') ??
     models[0]
-  return named.length === 0 ? (usual === undefined ? [] : [usual]) : named.slice(0, MODELS_MOST)
+  return named.length === 0 ? (usual === undefined ? [] : [usual]) : named.slice(0, places.length)
 }
 
 /** The first model may be any; those beside it chat, as it does. */
@@ -41,12 +42,13 @@ const Chosen = ({ models, chosen }: { models: Models; chosen: Models }) => {
   const more = chats.find(({ id }) => !ids.includes(id))
   return (
     <Group align="flex-end" gap="xs">
-      {ids.map((id, at) => (
-        <Group key={id} align="flex-end" gap={4} wrap="nowrap">
+      {places.slice(0, ids.length).map((label, at) => (
+        // The same field stays when another model is chosen in it, with the focus in it.
+        <Group key={label} align="flex-end" gap={4} wrap="nowrap">
           <NativeSelect
-            label={at === 0 ? 'Model' : `Beside it ${at}`}
+            label={label}
             data={choicesOf(at === 0 ? models : chats)}
-            value={id}
+            value={ids[at] ?? ''}
             onChange={(event) => {
               const { value } = event.currentTarget
               const isChat = chats.some((one) => one.id === value)
@@ -58,15 +60,15 @@ const Chosen = ({ models, chosen }: { models: Models; chosen: Models }) => {
             <Button
               variant="default"
               px="sm"
-              aria-label={`Remove ${id}`}
-              onClick={() => show(ids.filter((one) => one !== id))}
+              aria-label={`Remove ${ids[at]}`}
+              onClick={() => show(ids.filter((_, n) => n !== at))}
             >
               ×
             </Button>
           )}
         </Group>
       ))}
-      {chosen[0]?.category === 'chat' && more !== undefined && ids.length < MODELS_MOST && (
+      {chosen[0]?.category === 'chat' && more !== undefined && ids.length < places.length && (
         <Button variant="default" onClick={() => show([...ids, more.id])}>
           Compare
         </Button>
