@@ -1,6 +1,7 @@
 /**
- * `bun bench/console.ts [--calls N] [--keys N] [--days N] [--file path]`: the console on a large ledger. Makes 5 million calls of
- * 10,000 keys in a month (or so many days) in a file of SQLite (once; `--file` keeps it), and tells how long each report takes
+ * `bun bench/console.ts [--calls N] [--failures N] [--keys N] [--days N] [--file path] [--only text]`: the console on a large
+ * ledger. Makes 5 million calls of 10,000 keys in a month (or so many days), and a million that were refused or failed, in a file of
+ * SQLite (once; `--file` keeps it), and tells how long each report, or each with that text in its address, takes
  * and when the overview can be used. Ends with 1 where a report takes more than 200 ms or the overview more than a second.
  */
 import { existsSync, rmSync } from 'node:fs'
@@ -11,7 +12,7 @@ import { parseArgs } from 'node:util'
 import { openStore } from '../src/store/open-store.ts'
 import { openBrowser } from '../test/browser/open-browser.ts'
 import { listenConsole } from '../test/browser/rig.ts'
-import { fillLedger, fillOn, ORG } from './large-ledger.ts'
+import { fillFailures, fillLedger, fillOn, ORG } from './large-ledger.ts'
 
 const REPORT_MS = 200
 const OVERVIEW_MS = 1_000
@@ -23,6 +24,8 @@ const { values } = parseArgs({
     keys: { type: 'string', default: '10000' },
     days: { type: 'string', default: '30' },
     file: { type: 'string' },
+    failures: { type: 'string', default: '1000000' },
+    only: { type: 'string', default: '' },
     'no-browser': { type: 'boolean', default: false },
   },
 })
@@ -46,7 +49,8 @@ if (made) {
   const start = performance.now()
   await (await openStore({ url: `sqlite:${file}` })).close()
   fillLedger(file, { ...size, until: Date.now() })
-  say(`${values.calls} calls of ${values.keys} keys made in ${since(start)}`)
+  fillFailures(file, { count: Number(values.failures), days: size.days, until: Date.now() })
+  say(`${values.calls} calls and ${values.failures} failures of ${values.keys} keys made in ${since(start)}`)
 }
 
 /**
@@ -82,8 +86,15 @@ try {
     '/keys/key_000000',
     '/calls?limit=50',
     `/calls?limit=50&before=${lastCall}`,
+    '/calls?limit=50&status=not_ok',
+    '/calls?limit=50&code=402',
+    '/calls?limit=50&code=rate_limit_exceeded&key=key_000003',
     '/calls?limit=50&key=key_000000',
     '/calls?limit=50&key=key_009998',
+    '/latency',
+    '/latency?by=key',
+    '/latency?key=key_000000',
+    '/operator/latency?by=vendor',
     '/usage?group_by=day,model',
     '/usage?group_by=hour,model',
     '/usage?group_by=model',
@@ -112,7 +123,7 @@ try {
   ]
   // It also prints processor time, which stays the same on a busy machine.
   say('\nreport | first ms | median ms | processor ms\n--- | ---: | ---: | ---:')
-  for (const path of reports) {
+  for (const path of reports.filter((one) => one.includes(values.only))) {
     const took: number[] = []
     const used: number[] = []
     for (let n = 0; n < TIMES; n++) {

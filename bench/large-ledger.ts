@@ -159,6 +159,50 @@ export const fillLedger = (
   database.close()
 }
 
+/** How calls fail in a large ledger, with the status of each code. */
+const failures = [
+  ['insufficient_balance', 402],
+  ['rate_limit_exceeded', 429],
+  ['invalid_parameter', 400],
+  ['service_unavailable', 503],
+] as const
+
+/** Refused and failed calls of the same keys, spread over the days, with their counters. */
+export const fillFailures = (
+  path: string,
+  { count, days, until }: { count: number; days: number; until: number },
+): void => {
+  const database = new Database(path)
+  database.run('pragma synchronous = off')
+  const from = until - days * DAY
+  const of = (at: 0 | 1, quote: string) =>
+    `case i % ${failures.length} ${failures.map((one, n) => `when ${n} then ${quote}${one[at]}${quote}`).join(' ')} end`
+  database.transaction(() => {
+    database.run(
+      `create temp table wrong as
+       with recursive n(i) as (select 0 union all select i + 1 from n where i < ${count - 1})
+       select i, ${from} + cast(i * ${(days * DAY) / count} as integer) as at, ${of(0, "'")} as code, ${of(1, '')} as status,
+         (i * 7919) % (select count(*) from api_key) as slot from n`,
+    )
+    database.run(
+      'create temp table numbered as select id, org_id, row_number() over (order by rowid) - 1 as slot from api_key',
+    )
+    database.run('create index temp.numbered_slot on numbered (slot)')
+    database.run(
+      `insert into failed_call (call_id, org_id, key_id, at, model, vendor, code, status, detail)
+       select printf('%08x-%04x-7000-9000-%012x', w.at / 65536, w.at % 65536, w.i), k.org_id, k.id, w.at, '${models[1][0]}',
+         case when w.status = 503 then '${models[1][1]}' end, w.code, w.status, '{"tookMs":4,"endpoint":"/v1/chat/completions"}'
+       from wrong w join numbered k on k.slot = w.slot order by 1`,
+    )
+    database.run(
+      `insert into failed_day (slot, org_id, key_id, day, code, calls)
+       select key_id || ' ' || at / ${DAY} * ${DAY} || ' ' || code, org_id, key_id, at / ${DAY} * ${DAY}, code, count(*)
+       from failed_call group by 1`,
+    )
+  })()
+  database.close()
+}
+
 /**
  * Calls of the last minutes in a file that was filled before, at its rate: a ledger in use has some that no sum
  * includes yet.

@@ -26,6 +26,7 @@ export const commands: Readonly<Record<string, LoadCommand>> = {
   secret: async () => (await import('./commands/secret-commands.ts')).secretCommands,
   migrate: async () => (await import('./commands/migrate-command.ts')).migrateCommand,
   calls: async () => (await import('./commands/calls-command.ts')).callsCommand,
+  latency: async () => (await import('./commands/latency-command.ts')).latencyCommand,
   batch: async () => (await import('./commands/batch-commands.ts')).batchCommands,
   usage: async () => (await import('./commands/report-commands.ts')).usageCommand,
   audit: async () => (await import('./commands/report-commands.ts')).auditCommand,

@@ -24,6 +24,7 @@ import { organisationCreate, organisationList, organisationSuspend } from '../co
 import { memberChange, memberInvite, memberList, memberRemove } from '../control/people/members.ts'
 import { batchCancel, batchGet, batchList } from '../control/reports/batches.ts'
 import { CALLS_MOST, callGet, callList } from '../control/reports/calls.ts'
+import { callLatency } from '../control/reports/latency.ts'
 import { callReceipt, receiptCheck } from '../control/reports/receipts.ts'
 import { ROWS_MOST, usageReport } from '../control/reports/usage.ts'
 import { subWalletChange, subWalletCreate, subWalletDelete, subWalletList } from '../control/sub-wallets.ts'
@@ -81,6 +82,7 @@ export const actRows = {
   'GET /calls': { act: callList },
   'GET /calls.csv': asSheet(callList, callsSheet, { limit: CALLS_MOST }),
   'GET /calls/:call': { act: callGet },
+  'GET /latency': { act: callLatency },
   'GET /calls/:call/receipt': { act: callReceipt },
   'GET /batches': { act: batchList },
   'GET /batches/:batch': { act: batchGet },
@@ -136,6 +138,7 @@ export const actRows = {
   'GET /operator/events': { act: eventList, house },
   'GET /operator/system': { act: systemGet, house },
   'GET /operator/vendors': { act: vendorList, house },
+  'GET /operator/latency': { act: callLatency, house },
   'GET /operator/setup': { act: setupGet, house },
   'POST /operator/audit': { act: auditRun, house, without: ['all'] },
 } as const satisfies Readonly<Record<string, Row>>

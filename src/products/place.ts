@@ -11,6 +11,8 @@ export type Place = {
   readonly trial: { readonly usd: string; readonly days: number } | undefined
   /** Where people get a key. */
   readonly signUpUrl: string | undefined
+  /** There is a console for people. */
+  readonly console: boolean
   /** Wallets can be funded by card. */
   readonly cards: boolean
   /** Whole answers of the run interface, as JSON Schema. */

@@ -54,8 +54,8 @@ test('first start, link, key, the shown program, and its call on the page with t
     await page.keyboard.type('5')
     await page.keyboard.press('Enter')
     await page.getByText('Copy the key now').waitFor()
-    await page.getByRole('tab', { name: 'openai' }).click()
-    const program = (await page.getByLabel('program for openai', { exact: true }).textContent()) ?? ''
+    await page.getByRole('tab', { name: 'TypeScript' }).click()
+    const program = (await page.getByLabel('program for TypeScript', { exact: true }).textContent()) ?? ''
     const said = await runSnippet(program)
     const cost = said.split(' ').at(-1) ?? ''
     expect(Number(cost)).toBeGreaterThan(0)

@@ -1,11 +1,13 @@
 /** Keys by hand: made by keyboard alone, rotated while both work, and hidden from people they do not belong to. */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { limitList } from '../../src/tenancy/limits.ts'
 import { byTest } from '../by-test.ts'
 import { chat, jsonOf } from '../server/harness.ts'
 import { tabTo } from './keyboard.ts'
 import { openBrowser, type TestBrowser } from './open-browser.ts'
 import { type ListeningConsole, listenConsole } from './rig.ts'
+import { settled } from './settled.ts'
 
 let browser: TestBrowser
 let it: ListeningConsole
@@ -137,6 +139,91 @@ test('a key that is asked for twice in a moment is made once, and shown until th
   await page.keyboard.press('Escape')
   await page.getByRole('button', { name: 'I have copied it' }).click()
   await page.getByRole('dialog').waitFor({ state: 'detached' })
+})
+
+test('every member of a key can be set when it is made, and changed on its page', async () => {
+  const { page, errors } = await browser.newPage(size)
+  await it.enter(page, 'all@example.com', 'owner')
+  await it.store.subWallets.createSubWallet(
+    { id: 'sub_all', walletId: it.wallet, label: 'Research', budget: 5_000_000_000n },
+    byTest,
+  )
+  const owner = await it.visit('all2@example.com', 'owner')
+  const typed: Readonly<Record<string, readonly [string, unknown]>> = {
+    spend_cap_usd: ['9', '9'],
+    monthly_cap_usd: ['8', '8'],
+    weekly_cap_usd: ['7.5', '7.5'],
+    daily_cap_usd: ['6', '6'],
+    stop_at_remaining_usd: ['0.25', '0.25'],
+    rpm_limit: ['60', 60],
+    rph_limit: ['600', 600],
+    rpd_limit: ['6000', 6_000],
+    tpm_limit: ['90000', 90_000],
+    expires_at: ['2031-01-02T03:04:05Z', '2031-01-02T03:04:05.000Z'],
+    allowed_models: ['mock/*, mock/embed', ['mock/*', 'mock/embed']],
+    allowed_addresses: ['10.0.0.0/8', ['10.0.0.0/8']],
+  }
+  const rows = limitList.map(([, row]) => row)
+  expect(rows.map(({ member }) => member).sort()).toEqual(Object.keys(typed).sort())
+  const fill = async (text: (member: string) => string) => {
+    for (const { member, label } of rows) await page.getByLabel(label, { exact: true }).fill(text(member))
+  }
+  await page.goto(`${it.address}/console/keys?new=key`)
+  await page.getByLabel('Label').fill('everything')
+  await fill((member) => typed[member]?.[0] ?? '')
+  await page.getByLabel('Sub-wallet').selectOption('sub_all')
+  await page.getByLabel('Own names for models').fill('fast = mock/small\nmy model = mock/small')
+  await page.getByLabel('May manage').check()
+  await page.getByRole('button', { name: 'Create key' }).last().click()
+  await page.getByText('Copy the key now').waitFor()
+  const [made] = (await jsonOf(await owner.ask('GET', '/keys?search=everything'))).data
+  expect(made).toMatchObject({
+    ...Object.fromEntries(Object.entries(typed).map(([member, [, value]]) => [member, value])),
+    sub_wallet: 'sub_all',
+    aliases: { fast: 'mock/small', 'my model': 'mock/small' },
+    can_manage: true,
+  })
+  await page.goto(`${it.address}/console/keys/${made.id}`)
+  await fill(() => '')
+  await page.getByLabel('Sub-wallet').selectOption('')
+  await page.getByLabel('Own names for models').fill('')
+  await page.getByLabel('May manage').uncheck()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved. The new limits apply').waitFor()
+  const empty = await jsonOf(await owner.ask('GET', `/keys/${made.id}`))
+  expect(empty).toMatchObject({
+    ...Object.fromEntries(Object.keys(typed).map((member) => [member, null])),
+    ...{ label: 'everything', sub_wallet: null, aliases: null, can_manage: false },
+  })
+  expect(errors).toEqual([])
+})
+
+test('a form that cannot be sent yet says what is missing, and leads there', async () => {
+  const { page } = await browser.newPage(size)
+  await it.enter(page, 'hints@example.com', 'owner')
+  await page.goto(`${it.address}/console/rules`)
+  await page.getByLabel('Maximum per day, in USD').fill('lots')
+  await page.getByRole('button', { name: 'Save rules' }).click()
+  await page.getByRole('alert').filter({ hasText: 'First correct what is marked above' }).waitFor()
+  expect(await page.locator('input:focus').inputValue()).toBe('lots')
+  await page.getByLabel('Maximum per day, in USD').fill('12')
+  await page.getByRole('button', { name: 'Save rules' }).click()
+  await page.getByText('Saved. The rules apply').waitFor()
+  // No button of any page is grey before somebody has typed.
+  for (const path of [
+    '',
+    'keys?new=key',
+    'rules',
+    'wallet',
+    'settings',
+    'tenants?new=tenants',
+    'team',
+    'playground',
+  ]) {
+    await page.goto(`${it.address}/console/${path}`)
+    await settled(page)
+    expect([path, await page.locator('button:disabled').allTextContents()]).toEqual([path, []])
+  }
 })
 
 test('a viewer is offered neither a key nor the playground', async () => {

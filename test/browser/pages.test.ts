@@ -41,6 +41,7 @@ const pages: Record<string, string> = {
   keys: '/keys',
   'new-key': '/keys?new=key',
   calls: '/calls',
+  latency: '/latency',
   batches: '/batches',
   usage: '/usage',
   tenants: '/tenants',

@@ -3,6 +3,7 @@
  * theirs.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import readQr from 'jsqr'
 import type { BrowserContext, Page } from 'playwright-core'
 import { Secret } from '../../src/core/secret.ts'
 import { type Issuer, startIssuer } from '../console/issuer.ts'
@@ -103,6 +104,36 @@ test('somebody who was invited opens the link, sets a password, makes a key, and
   expect(errors).toEqual([])
 })
 
+/** What the QR code on the page says, as a third party reads its pixels. */
+const shownQr = async (page: Page): Promise<string> => {
+  const drawn = (await page.evaluate(`(async () => {
+    const svg = document.querySelector('svg[aria-label^="QR code"]')
+    const size = svg.viewBox.baseVal.width * 5
+    const image = new Image()
+    image.src = 'data:image/svg+xml,' + encodeURIComponent(new XMLSerializer().serializeToString(svg))
+    await image.decode()
+    const canvas = Object.assign(document.createElement('canvas'), { width: size, height: size })
+    const context = canvas.getContext('2d')
+    context.fillStyle = '#fff'
+    context.fillRect(0, 0, size, size)
+    context.drawImage(image, 0, 0)
+    return { size, pixels: [...context.getImageData(0, 0, size, size).data] }
+  })()`)) as { size: number; pixels: number[] }
+  return readQr(Uint8ClampedArray.from(drawn.pixels), drawn.size, drawn.size)?.data ?? 'none'
+}
+
+test('at an IP address the page says why there can be no passkey there', async () => {
+  const { page, errors } = await browser.newPage(size)
+  await page.goto(`${it.address}/console/sign-in`)
+  await page.getByText('this page was opened at an IP address (127.0.0.1)').waitFor()
+  expect(await page.getByRole('button', { name: 'Use a passkey' }).count()).toBe(0)
+  await it.enter(page, 'address@example.com', 'owner')
+  await page.goto(`${it.address}/console/settings`)
+  await page.getByText('Open the console by its name').waitFor()
+  expect(await page.getByRole('button', { name: 'Add a passkey' }).count()).toBe(0)
+  expect(errors.filter((error) => !error.includes('401'))).toEqual([])
+})
+
 test('a second factor is set up, is asked for with a link, and is turned off by a code', async () => {
   const { page, errors } = await browser.newPage(size)
   const email = 'codes@example.com'
@@ -114,6 +145,12 @@ test('a second factor is set up, is asked for with a link, and is turned off by 
   await page.getByRole('textbox', { name: 'Your password' }).fill('a password of mine')
   await page.getByRole('button', { name: 'Set up a second factor' }).click()
   const secret = (await page.getByLabel('secret for the app', { exact: true }).textContent()) ?? ''
+  const uri = new URL(await shownQr(page))
+  expect([uri.protocol, uri.host, uri.searchParams.get('secret')]).toEqual([
+    'otpauth:',
+    'totp',
+    secret.trim(),
+  ])
   const backup = (await page.getByLabel('backup codes', { exact: true }).textContent()) ?? ''
   await page.getByLabel('The code it shows now').fill(codeOf(secret.trim()))
   await page.getByRole('button', { name: 'Turn on' }).click()

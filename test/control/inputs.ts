@@ -121,6 +121,7 @@ const examples: Readonly<Record<string, Example>> = {
   'bill.paid': ofBill({ paid: true, paid_on: '2026-11-01' }),
   'usage.report': async ({ called }) => ({ key: called.key, group_by: 'key,model', sort: 'cost' }),
   'call.list': async ({ called }) => ({ key: called.key }),
+  'call.latency': async ({ called }) => ({ key: called.key, by: 'key' }),
   'batch.list': async (scene) => {
     await ofBatch(scene)
     return { limit: 1 }

@@ -12,6 +12,7 @@ type Answer = {
     readonly text?: string
     readonly uri?: string
     readonly mimeType?: string
+    readonly data?: string
   }[]
   readonly structuredContent?: any
   readonly isError?: boolean
@@ -34,7 +35,8 @@ export type McpClient = {
     args: Record<string, unknown>,
     more?: {
       readonly meta?: Record<string, unknown>
-      readonly onprogress?: (it: { progress: number }) => void
+      readonly onprogress?: (it: { progress: number; total?: number }) => void
+      readonly signal?: AbortSignal
     },
   ): Promise<Answer>
   close(): Promise<void>
@@ -71,10 +73,10 @@ const newest =
     return {
       version: () => client.getNegotiatedProtocolVersion(),
       tools: () => toolsOf(client as never),
-      call: async (name, args, { meta, onprogress } = {}) =>
+      call: async (name, args, { meta, ...options } = {}) =>
         (await client.callTool(
           { name, arguments: args, ...(meta === undefined ? {} : { _meta: meta }) } as never,
-          onprogress === undefined ? {} : { onprogress },
+          options as never,
         )) as Answer,
       close: () => client.close(),
     }
@@ -87,11 +89,11 @@ const first: Open = async (url, headers = {}) => {
   return {
     version: () => transport.protocolVersion,
     tools: () => toolsOf(client as never),
-    call: async (name, args, { meta, onprogress } = {}) =>
+    call: async (name, args, { meta, ...options } = {}) =>
       (await client.callTool(
         { name, arguments: args, ...(meta === undefined ? {} : { _meta: meta }) },
         undefined,
-        onprogress === undefined ? {} : { onprogress },
+        options as never,
       )) as Answer,
     close: () => client.close(),
   }

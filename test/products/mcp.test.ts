@@ -107,10 +107,13 @@ describe.each(clients)('%s', (_name, version, open) => {
       )
     const answer = await again()
     expect(answer.isError ?? false).toBe(false)
-    const [link] = answer.content
+    const [link, inline] = answer.content
     expect([link?.type, link?.mimeType]).toEqual(['resource_link', 'image/png'])
     const picture = await server.fetchUrl(link?.uri ?? '')
     expect([picture.status, picture.headers.get('content-type')]).toEqual([200, 'image/png'])
+    // An agent that cannot open the address has the picture itself.
+    expect([inline?.type, inline?.mimeType]).toEqual(['image', 'image/png'])
+    expect(Buffer.from(inline?.data ?? '', 'base64')).toEqual(Buffer.from(await picture.bytes()))
     expect(answer.structuredContent.outputs[0].url).toBe(link?.uri)
     expect(answer._meta?.['turnpike/cost_usd']).toBe('0.00001')
     const receipt = answer._meta?.['turnpike/receipt']
@@ -118,6 +121,19 @@ describe.each(clients)('%s', (_name, version, open) => {
     expect(verdict.valid).toBe(true)
     expect((await again()).structuredContent).toEqual(answer.structuredContent)
     expect(before - (await server.balance())).toBe(10_000n)
+    await client.close()
+  })
+
+  test('a sound is in the result, and what is too large has only its address', async () => {
+    const { token } = await server.newKey()
+    const client = await open(urlOf(), bearer(token))
+    await client.tools()
+    const said = await client.call('local_speech-1', { text: 'The sea rises twice a day.' })
+    expect(said.content.map(({ type }) => type)).toEqual(['resource_link', 'audio'])
+    const sound = await server.fetchUrl(said.content[0]?.uri ?? '')
+    expect(Buffer.from(said.content[1]?.data ?? '', 'base64')).toEqual(Buffer.from(await sound.bytes()))
+    const long = await client.call('local_speech-1', { text: 'The sea rises twice a day. '.repeat(40) })
+    expect(long.content.map(({ type }) => type)).toEqual(['resource_link'])
     await client.close()
   })
 
@@ -174,7 +190,14 @@ describe.each(clients)('%s', (_name, version, open) => {
     const { token } = await server.newKey()
     const client = await open(urlOf(), bearer(token))
     const seen: number[] = []
-    await client.call('local_qr-1', { text: 'hi' }, { onprogress: ({ progress }) => seen.push(progress) })
+    const totals = new Set<number | undefined>()
+    const onprogress = ({ progress, total }: { progress: number; total?: number }) => {
+      seen.push(progress)
+      totals.add(total)
+    }
+    await client.call('local_qr-1', { text: 'hi' }, { onprogress })
+    // After so many seconds every call is answered.
+    expect([...totals]).toEqual([server.gateway.options.timeouts.totalMs / 1_000])
     expect(seen[0]).toBe(0)
     expect(seen).toEqual([...seen].sort((a, b) => a - b))
     await client.close()
@@ -251,6 +274,60 @@ const send = (body: string | object, headers: Record<string, string> = {}, base 
       body: typeof body === 'string' ? body : JSON.stringify(body),
     }),
   )
+
+test('a job that its caller gives up is cancelled where that is free, and goes on where it may come back for it', async () => {
+  const patient = await startAssetServer({
+    server: {
+      options: { runWaitMs: 600_000 },
+      models: [...localModels, ...records.map((record) => modelOf('local', record))],
+      more: [
+        { vendor: { ...local, media: mediaHere }, baseUrl: local.baseUrl, secrets: [], fetch: localFetch },
+      ],
+    },
+  })
+  const here = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    idleTimeout: 0,
+    fetch: (request) => patient.fetch(request),
+  })
+  const [, , open] = clients[0] ?? []
+  const { token } = await patient.newKey()
+  const client = await open?.(`http://127.0.0.1:${here.port}/mcp`, bearer(token))
+  await client?.tools()
+  const before = await patient.balance()
+  const jobs = patient.gateway.memory.jobs.open
+  /** Begins a job, gives it up once it runs, and returns its id. */
+  const givenUp = async (meta: Record<string, string>): Promise<string> => {
+    const known = new Set(jobs.keys())
+    const giving = new AbortController()
+    const called = client?.call(
+      'local_slow-1',
+      { prompt: 'a hill', seconds: 500 },
+      { meta, signal: giving.signal },
+    )
+    called?.catch(() => undefined)
+    const begun = () => [...jobs.keys()].find((id) => !known.has(id))
+    await until(() => begun() !== undefined)
+    const id = begun() ?? ''
+    giving.abort()
+    expect(
+      await called?.then(
+        () => 'answered',
+        () => 'given up',
+      ),
+    ).toBe('given up')
+    return id
+  }
+  const stateOf = async (id: string) => (await patient.store.runs.run(id))?.state
+  const kept = await givenUp({ 'turnpike/idempotency_key': crypto.randomUUID() })
+  const free = await givenUp({})
+  await until(async () => (await stateOf(free)) === 'cancelled')
+  expect([await stateOf(kept), await patient.balance()]).toEqual(['running', before])
+  await client?.close()
+  await here.stop(true)
+  await patient.stop()
+})
 
 test('pages of others may not ask; what is no message is an error of the protocol', async () => {
   const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }

@@ -6,6 +6,7 @@ import type { Product } from '../../src/core/model.ts'
 import { routes } from '../../src/http/routes.ts'
 import { recipes } from '../../src/products/recipes/index.ts'
 import { openBrowser, type TestBrowser } from '../browser/open-browser.ts'
+import { startConsole } from '../console/rig.ts'
 import { jsonOf, testModel } from '../server/harness.ts'
 import { openShop, type Shop } from './shop.ts'
 
@@ -78,6 +79,8 @@ const fixed = [
   '/quickstart',
   '/reference',
   '/reference/errors',
+  '/search?q=image%20%22%3E%3Cb%3E',
+  '/search?q=key',
   '/products/mock/hostile',
   '/products/local/echo-1',
   '/products/local/hash-embed-1',
@@ -115,12 +118,39 @@ test('each link of a page to this server leads somewhere', async () => {
     const text = await (await get(path)).text()
     for (const [, link = ''] of text.matchAll(/href="([^"]+)"/g)) {
       const url = new URL(link.replaceAll('&amp;', '&'), 'http://turnpike.test/')
+      // What a browser keeps for itself.
+      url.hash = ''
       if (url.origin !== 'http://turnpike.test' || seen.has(url.href)) continue
       seen.set(url.href, (await shop.fetch(new Request(url.href))).status)
     }
   }
   expect([...seen].filter(([, status]) => status !== 200)).toEqual([])
   expect(seen.size).toBeGreaterThan(100)
+})
+
+test('a search finds products, quickstarts, endpoints and errors, and says where there is nothing', async () => {
+  const linksOf = async (q: string): Promise<readonly string[]> => {
+    const text = await (await get(`/search?q=${encodeURIComponent(q)}`)).text()
+    const [, main = ''] = text.split('<main>')
+    return [...main.matchAll(/href="([^"]+)"/g)].map(([, link = '']) => link)
+  }
+  expect(await linksOf('echo')).toContain('/products/local/echo-1')
+  expect(await linksOf('LangChain')).toContain('/quickstart/langchain')
+  expect(await linksOf('chat completions')).toContain('/reference/post/v1/chat/completions')
+  expect(await linksOf('insufficient_balance')).toContain('/reference/errors#insufficient_balance')
+  expect(await linksOf('')).toEqual([])
+  expect(await (await get('/search?q=zzzz')).text()).toContain('Nothing has these words.')
+  expect((await get('/search?words=a')).status).toBe(400)
+})
+
+test('where there is a console, pages lead to it, and where there is none, they do not', async () => {
+  expect(await (await get('/')).text()).not.toContain('href="/console"')
+  const it = await startConsole({ models: [hostile, testModel('small')] })
+  const textOf = async (path: string) =>
+    (await it.fetch(new Request(`http://turnpike.test${path}`, { headers: { accept: 'text/html' } }))).text()
+  expect(await textOf('/reference')).toContain('<a href="/console">Console</a>')
+  expect(await textOf('/products/mock/small')).toContain('href="/console/playground?model=mock%2Fsmall"')
+  await it.stop()
 })
 
 test('who asks for no page is told in text what this is', async () => {
@@ -168,9 +198,9 @@ describe('in a browser', () => {
   test('its own policy lets its style stand', async () => {
     const { page, errors, context } = await browser.newPage()
     await page.goto(`http://127.0.0.1:${listening.port}/products`)
-    const width = await page.evaluate('getComputedStyle(document.body).maxWidth')
+    const width = await page.evaluate('getComputedStyle(document.querySelector("main")).maxWidth')
     await context.close()
-    expect([width, errors]).toEqual(['960px', []])
+    expect([width, errors]).toEqual(['1120px', []])
   })
 })
 

@@ -89,3 +89,21 @@ test.each(['openai', 'anthropic-sdk', 'google-genai', 'ai-sdk', 'langchain'])(
     expect(out.toLowerCase()).toContain('hello')
   },
 )
+
+const python = Bun.which('python3')
+
+test.skipIf(python === null)('the Python of a quickstart runs as its page says', async () => {
+  const program = (await blocksOf('openai')).get('Python') ?? ''
+  const child = Bun.spawn([python ?? '', '-c', program], {
+    env: { PATH: process.env.PATH ?? '', TURNPIKE_KEY: key },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [out, errors, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
+  expect([code, code === 0 ? '' : errors]).toEqual([0, ''])
+  expect(out.toLowerCase()).toContain('hello')
+})

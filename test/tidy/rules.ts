@@ -169,7 +169,9 @@ export const bans: readonly Ban[] = [
     // Recipes hold programs of users as texts.
     where: (source) =>
       inSource(source) &&
-      !/^src\/(?:products\/recipes\/|console\/web\/parts\/keys\/snippets)/.test(source.path),
+      !/^src\/(?:products\/recipes\/|console\/web\/parts\/(?:keys\/snippets|play\/programs))/.test(
+        source.path,
+      ),
     why: 'no console: the log has known fields only',
   },
   { pattern: /\benum \w+ \{/, where: inSource, why: 'no enums: types must be erasable' },

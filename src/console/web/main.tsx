@@ -71,6 +71,10 @@ const tree = base.addChildren([
       lazyRouteComponent(() => import('./pages/calls/calls.tsx'), 'Calls'),
     ),
     below(
+      '/latency',
+      lazyRouteComponent(() => import('./pages/calls/latency.tsx'), 'LatencyPage'),
+    ),
+    below(
       '/batches',
       lazyRouteComponent(() => import('./pages/calls/batches.tsx'), 'Batches'),
     ),

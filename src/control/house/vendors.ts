@@ -3,6 +3,7 @@ import { z } from 'zod'
 import type { CallLine } from '../../store/reports/call-port.ts'
 import type { VendorSetup } from '../../vendors/setup.ts'
 import { act } from '../act.ts'
+import { attemptsIn, figures, figuresOf } from '../reports/latency.ts'
 import { type Server, serverOf } from './system.ts'
 
 const vendors = z
@@ -12,10 +13,8 @@ const vendors = z
         id: z.string(),
         name: z.string(),
         keys: z.array(z.string()).describe('By their last four letters'),
+        ...figures,
         calls: z.int().describe('Attempts at it, of the newest calls for which vendors were asked'),
-        failed: z.int().describe('Of those, how many the vendor failed'),
-        first_byte_ms: z.int().nullable().describe('Their median'),
-        took_ms: z.int().nullable().describe('Their median'),
         failing: z.array(
           z.object({ key: z.string(), model: z.string().nullable(), failures: z.int(), seconds: z.int() }),
         ),
@@ -28,11 +27,6 @@ const vendors = z
 
 /** How many calls a vendor is judged by. */
 const NEWEST = 500
-
-const median = (values: readonly number[]): number | null => {
-  const sorted = [...values].sort((a, b) => a - b)
-  return sorted.length === 0 ? null : Math.round(sorted[Math.trunc(sorted.length / 2)] ?? 0)
-}
 
 /**
  * What is failing at a vendor in this process, until its next success: a key with all its models, or one model at a
@@ -59,25 +53,13 @@ export const failingOf = (
   })
 }
 
-/** How attempts end that are the vendor's failures, and not the call's or its caller's. */
-const FAILURES: readonly string[] = ['failed', 'may_bill', 'busy', 'key_refused']
-
 const shownVendor = (server: Server, setup: VendorSetup, newest: readonly CallLine[]) => {
   const { vendor, secrets } = setup
-  const details = newest.flatMap(({ detail }) => (detail?.vendor === vendor.id ? [detail] : []))
-  const tries = newest.flatMap(({ detail, failure }) =>
-    (detail?.tries ?? failure?.detail.tries ?? []).filter((one) => one.vendor === vendor.id),
-  )
-  const broken = details.filter((detail) => detail.ended === 'vendor_failed').length
-  const ended = details.filter((detail) => detail.ended === 'ok')
   return {
     id: vendor.id,
     name: vendor.name,
     keys: secrets.map((secret) => `…${secret.reveal().slice(-4)}`),
-    calls: details.length + tries.length,
-    failed: broken + tries.filter(({ outcome }) => FAILURES.includes(outcome)).length,
-    first_byte_ms: median(ended.map(({ firstByteMs }) => firstByteMs)),
-    took_ms: median(ended.map(({ tookMs }) => tookMs)),
+    ...figuresOf(newest.flatMap(attemptsIn).filter(({ of }) => of === vendor.id)),
     failing: failingOf(server, setup),
   }
 }

@@ -128,9 +128,12 @@ const shownRow =
 
 type Asked = { readonly from?: Instant | undefined; readonly to?: Instant | undefined }
 
-/** The span that is asked for: up to now and for thirty days, unless it is said. */
+/**
+ * The span that is asked for: up to now, and from thirty days before on, unless it is said. It begins with a whole day: that
+ * is read from sums, where half a day of many calls would be read from the ledger.
+ */
 const spanOf = (now: Instant, asked: Asked, groupBy: readonly UsageGroup[]) => {
-  const { to = now + 1, from = Math.min(to, now) - SPAN_MS } = asked
+  const { to = now + 1, from = Math.floor((Math.min(to, now) - SPAN_MS) / DAY_MS) * DAY_MS } = asked
   if (asked.from !== undefined && asked.to !== undefined && from > to)
     throw invalid('from', "'from' must not be after 'to'.")
   if (groupBy.includes('month') && to - from > MONTHS_MOST_MS)

@@ -24,6 +24,7 @@ import type { Keep } from '../parts/recording.ts'
 import type { Task } from '../parts/task.ts'
 import type { Trace } from '../parts/trace.ts'
 import { awaitRun, endedOrLeft, staying } from './await-run.ts'
+import { cancelRun, isFreeToCancel } from './cancel-run.ts'
 import { deliver } from './end-job.ts'
 import { askNow } from './keep-jobs.ts'
 import { shownOperation } from './shown-operation.ts'
@@ -250,9 +251,8 @@ const leftWithVendor = ({ id }: Run): Refusal =>
  * call where this one ends; if not, they are told where the result will be.
  */
 const tooLong = async (gateway: Gateway, run: Run): Promise<Refusal> => {
-  const { id, model } = run
-  const free = jobShapeOf(gateway.offering, model)
-  const ends = free?.cancel !== undefined && free.onCancel === 'free'
+  const { id } = run
+  const ends = isFreeToCancel(gateway, run)
   if (ends) await cancelRun(gateway, id)
   else if (isLeftWithVendor(gateway, run)) return leftWithVendor(run)
   if (ends && gateway.memory.jobs.left)
@@ -278,11 +278,6 @@ const keptAnswer = async (
   const kept = await store.idempotency.kept(ref, callId)
   if (kept === undefined) return undefined
   return { status: kept.status, headers: kept.headers, body: bytesOf(kept) }
-}
-
-export const cancelRun = async (gateway: Gateway, id: string): Promise<void> => {
-  await gateway.store.runs.askCancel(id)
-  askNow(gateway, id, { cancel: true })
 }
 
 /**

@@ -48,6 +48,7 @@ import { personLink, personList, personOperator, personRemove } from '../../cont
 import { keyPut } from '../../control/put-key.ts'
 import { batchCancel, batchGet, batchList } from '../../control/reports/batches.ts'
 import { callCharge, callGet, callList } from '../../control/reports/calls.ts'
+import { callLatency } from '../../control/reports/latency.ts'
 import {
   callReceipt,
   receiptCheck,
@@ -114,6 +115,7 @@ const table: readonly (Omit<ActRow, 'path' | 'method'> & { readonly at: string }
   { at: 'GET /keys/:key/usage', act: keyUsage },
   { at: 'GET /usage', act: usageReport },
   { at: 'GET /calls', act: callList },
+  { at: 'GET /latency', act: callLatency },
   { at: 'GET /calls/:call', act: callGet },
   { at: 'GET /calls/:call/receipt', act: callReceipt },
   { at: 'GET /calls/:call/charge', act: callCharge },

@@ -1,7 +1,7 @@
 /** Runs over HTTP: a job's state, its cancellation, and where vendors report that it may have ended. */
 import { invalid, must, type Refusal, refuse } from '../../core/refusal.ts'
-import { cancelRun } from '../../gateway/jobs/answer-job.ts'
 import { awaitRun } from '../../gateway/jobs/await-run.ts'
+import { cancelRun } from '../../gateway/jobs/cancel-run.ts'
 import { deliveredAnswer, isRunToken, shownRun, shownStates } from '../../gateway/jobs/shown-run.ts'
 import { wakeBy } from '../../gateway/jobs/wake-hook.ts'
 import type { Answer } from '../../gateway/parts/answer.ts'

@@ -10,6 +10,7 @@ import { metaTools } from '../../products/meta-tools.ts'
 import { afterTurn } from '../answer/after-turn.ts'
 import { shelfHere } from '../pages/place.ts'
 import type { McpCall } from './context.ts'
+import { inlineOf } from './inline.ts'
 import { type CallRequest, contentOf, type Params, type ToolResult } from './result.ts'
 import { runTool } from './run-tool.ts'
 import { searchTool } from './search-tool.ts'
@@ -98,10 +99,11 @@ const decoder = new TextDecoder()
 
 /** The address's answer; keys and refusals are the same. */
 const atRoute = async (
-  { gateway, call, routes }: McpCall,
+  it: McpCall,
   method: 'GET' | 'DELETE',
   { id, token }: { readonly id: string; readonly token: string | undefined },
 ): Promise<ToolResult> => {
+  const { gateway, call, routes } = it
   const route = routes.find((one) => one.method === method && one.path === PATH)
   if (route === undefined) throw new Error(`there is no route for ${method} ${PATH}`)
   const { body } = await route.handler(gateway, {
@@ -111,5 +113,5 @@ const atRoute = async (
   })
   const value = body instanceof Uint8Array ? parseJson(decoder.decode(body)) : undefined
   const content = isObject(value) ? value : {}
-  return { structuredContent: content, content: contentOf(content) }
+  return { structuredContent: content, content: [...contentOf(content), ...(await inlineOf(it, content))] }
 }

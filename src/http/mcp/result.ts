@@ -1,8 +1,9 @@
 /** Results of tools, in the protocol's form. */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
 
-type Content =
+export type Content =
   | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image' | 'audio'; readonly data: string; readonly mimeType: string }
   | {
       readonly type: 'resource_link'
       readonly uri: string
@@ -33,7 +34,7 @@ export type CallRequest = {
   readonly _meta?: { readonly progressToken?: string | number | undefined } | undefined
   readonly notify: (notification: {
     method: 'notifications/progress'
-    params: { progressToken: string | number; progress: number; message?: string }
+    params: { progressToken: string | number; progress: number; total: number; message?: string }
   }) => Promise<void>
 }
 

@@ -4,10 +4,14 @@ import { invalid } from '../../core/refusal.ts'
 import type { Clock } from '../../core/time.ts'
 import { runCall } from '../../gateway/call/run-call.ts'
 import type { Incoming } from '../../gateway/enter/incoming.ts'
+import { jobShapeOf } from '../../gateway/hold/job-hold.ts'
+import { cancelIfFree } from '../../gateway/jobs/cancel-run.ts'
 import type { Answer } from '../../gateway/parts/answer.ts'
+import type { Gateway } from '../../gateway/parts/gateway.ts'
 import { decodeRun } from '../calls/media-calls.ts'
 import { originOfCall } from '../request/origin.ts'
 import type { McpCall } from './context.ts'
+import { inlineOf } from './inline.ts'
 import { paymentDue, paymentIn, settlementIn } from './payment.ts'
 import { type CallRequest, contentOf, type ToolResult } from './result.ts'
 
@@ -74,10 +78,40 @@ const runsOn = ({ id, status }: JsonObject): ToolResult['content'] => [
   },
 ]
 
+/** After how many seconds the call is answered, if only by saying that its job runs on. */
+const mostSeconds = ({ offering, options }: Gateway, { model }: Run): number => {
+  const { runWaitMs, timeouts } = options
+  const isJob = jobShapeOf(offering, model) !== undefined
+  return Math.ceil((isJob ? Math.min(runWaitMs, timeouts.totalMs) : timeouts.totalMs) / 1_000)
+}
+
+/**
+ * Ends the job of a call that its caller gives up, where that is free. One with an Idempotency-Key goes on: its caller
+ * may have lost the connection alone, and comes back for it.
+ */
+const endingWith = async <T>(
+  gateway: Gateway,
+  { signal, idempotencyKey }: Incoming,
+  id: string,
+  work: () => Promise<T>,
+): Promise<T> => {
+  const end = () => void cancelIfFree(gateway, id)
+  if (idempotencyKey !== undefined) return work()
+  signal.addEventListener('abort', end, { once: true })
+  try {
+    return await work()
+  } finally {
+    signal.removeEventListener('abort', end)
+    // It was given up before there was a job.
+    if (signal.aborted) end()
+  }
+}
+
 export const runTool = async (it: McpCall, req: CallRequest, run: Run): Promise<ToolResult> => {
   const { gateway, call } = it
-  const answer = await tellingProgress(gateway.clock, req, () =>
-    runCall(gateway, incomingOf(it, req, run), call.trace),
+  const incoming = incomingOf(it, req, run)
+  const answer = await tellingProgress(gateway.clock, req, mostSeconds(gateway, run), () =>
+    endingWith(gateway, incoming, call.trace.callId, () => runCall(gateway, incoming, call.trace)),
   )
   if (answer.status === 402) return paymentDue(answer.headers['payment-required'], req.envelope)
   const body = parseJson(decoder.decode(await wholeOf(answer)))
@@ -85,7 +119,7 @@ export const runTool = async (it: McpCall, req: CallRequest, run: Run): Promise<
   const { 'x-cost-usd': cost, 'x-receipt': receipt } = answer.headers
   return {
     structuredContent: result,
-    content: answer.status === 202 ? runsOn(result) : contentOf(result),
+    content: answer.status === 202 ? runsOn(result) : [...contentOf(result), ...(await inlineOf(it, result))],
     _meta: {
       'turnpike/run_id': call.trace.callId,
       ...(cost === undefined ? {} : { 'turnpike/cost_usd': cost }),
@@ -97,10 +131,14 @@ export const runTool = async (it: McpCall, req: CallRequest, run: Run): Promise<
 
 const EVERY_MS = 1_000
 
-/** Reports once at the start and then every second how many seconds the work has taken, until it ends. */
+/**
+ * Reports once at the start and then every second how many seconds the work has taken, until it ends; `total` are those
+ * after which it is answered in any case.
+ */
 const tellingProgress = async <T>(
   clock: Clock,
   { _meta, notify, signal }: CallRequest,
+  total: number,
   work: () => Promise<T>,
 ): Promise<T> => {
   const token = _meta?.progressToken
@@ -109,7 +147,12 @@ const tellingProgress = async <T>(
   const tell = (progress: number) =>
     notify({
       method: 'notifications/progress',
-      params: { progressToken: token, progress, message: 'The product is at work.' },
+      params: {
+        progressToken: token,
+        progress: Math.min(progress, total),
+        total,
+        message: 'The product is at work.',
+      },
     }).catch(() => undefined)
   const telling = async (): Promise<void> => {
     for (let seconds = 1; !over && !signal.aborted; seconds++) {

@@ -48,9 +48,10 @@ export const getQuickstarts: Handler = async (gateway, call) =>
 export const getQuickstart: Handler = async (gateway, call) => {
   const recipe = recipeNamed(call.params.client ?? '')
   if (recipe === undefined) throw refuse('not_found', 'There is no such quickstart; /quickstart lists them.')
+  const model = modelHere(gateway.offering.catalogue, recipe)
   return publicPage(
     call,
-    quickstartPage(recipe, modelHere(gateway.offering.catalogue, recipe), placeOf(gateway, call)),
+    quickstartPage(recipe, model, gateway.offering.catalogue.find(model), placeOf(gateway, call)),
   )
 }
 

@@ -77,6 +77,7 @@ export const placeOf = (gateway: Gateway, { request }: HttpCall): Place => {
             days: Math.round(trial.lifeMs / HOUR_MS / HOURS_A_DAY),
           },
     signUpUrl,
+    console: gateway.console !== undefined,
     cards: stripe !== undefined,
     answers: answersOf,
   }

@@ -1,16 +1,20 @@
 /** The API reference, served by the server that it describes. */
 import type { JsonObject } from '../../core/json-body.ts'
-import { refuse } from '../../core/refusal.ts'
+import { must, refuse } from '../../core/refusal.ts'
 import { refusalTable } from '../../core/refusal-table.ts'
 import { takeGuestTurn } from '../../gateway/paid/guest-turn.ts'
 import { endpointPage, errorsPage, referencePage } from '../../products/pages/reference-pages.ts'
+import { searchPage } from '../../products/pages/search-page.ts'
 import { helperTable } from '../answer/helper-refusal.ts'
 import { publicPage, publicReply } from '../answer/public-reply.ts'
 import { originOfCall } from '../request/origin.ts'
+import { readQuery } from '../request/query.ts'
 import type { Handler, Route } from '../route/route.ts'
 import { openApiDocument, page } from '../schema/products.ts'
-import { placeOf } from './place.ts'
+import { placeOf, shelfHere } from './place.ts'
 import { referenceOf } from './reference.ts'
+
+const WORDS_MOST = 200
 
 type Rows = Parameters<typeof errorsPage>[0]
 
@@ -54,6 +58,14 @@ export const referenceRoutes = (all: () => readonly Route[]): readonly Route[] =
     if (text === undefined) throw refuse('not_found', 'There is no such endpoint; /reference lists them.')
     return publicPage(call, text)
   }
+  const getSearch: Handler = async (gateway, call) => {
+    const query = must(readQuery(call.query, ['q']))
+    const searched = { shelf: shelfHere(gateway), document: document(), errors: rows().errors }
+    return publicPage(
+      call,
+      searchPage(searched, (query.get('q') ?? '').slice(0, WORDS_MOST), placeOf(gateway, call)),
+    )
+  }
   const open = { method: 'GET', auth: 'none' } as const
   const asPage = { ...open, answer: page, answerType: 'text/html' } as const
   return [
@@ -65,6 +77,13 @@ export const referenceRoutes = (all: () => readonly Route[]): readonly Route[] =
       handler: getDocument,
     },
     { ...asPage, path: '/reference', summary: 'This reference, for people.', handler: getReference },
+    {
+      ...asPage,
+      path: '/search',
+      summary: 'Products, quickstarts, endpoints and errors that have some words.',
+      query: ['q'],
+      handler: getSearch,
+    },
     { ...asPage, path: '/reference/errors', summary: 'Every error, for people.', handler: getErrors },
     { ...asPage, path: '/reference/*rest', summary: 'One endpoint, for people.', handler: getEndpoint },
   ]

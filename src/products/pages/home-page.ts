@@ -18,13 +18,14 @@ const ways = [
   ['/api/status', 'whether the service is well'],
 ] as const
 
-export const homePage = ({ base }: Place): string =>
+export const homePage = (place: Place): string =>
   pageOf({
     title: 'Turnpike',
     description: WHAT,
-    url: `${base}/`,
+    place,
+    path: '/',
     main: html`<p>${WHAT}</p>
-<p>Clients are given the address <code>${base}/v1</code>; those of Anthropic and Google take <code>${base}</code>.</p>
+<p>Clients are given the address <code>${place.base}/v1</code>; those of Anthropic and Google take <code>${place.base}</code>.</p>
 <ul>
 ${ways.map(([address, what]) => html`<li><a href="${address}">${address}</a>: ${what}</li>`)}
 </ul>`,

@@ -29,7 +29,8 @@ export const fundingPage = (place: Place): string =>
   pageOf({
     title: 'Keys and funding',
     description: 'How a key is had, and how calls are paid for.',
-    url: `${place.base}/funding`,
+    place,
+    path: '/funding',
     main: html`<h2 id="trial">Trial</h2>
 ${trialText(place)}
 <h2 id="key">A key of your own</h2>

@@ -33,7 +33,7 @@ ${it.names.map((one) => (one === it.chosen ? html`<option value="${one}" selecte
 const searchForm = ({
   shelf,
   wanted,
-}: Part): Html => html`<form action="/products" method="get" role="search">
+}: Part): Html => html`<form action="/products" method="get" role="search" aria-label="Products">
 <p><label for="q">Words</label>
 <input id="q" name="q" type="search" maxlength="200" autocomplete="off" value="${wanted.q}"></p>
 ${chooser('category', 'Category', { names: shelf.categories.map(([one]) => one), chosen: wanted.category })}
@@ -54,7 +54,8 @@ export const listPage = (part: Part, place: Place): string => {
   return pageOf({
     title: 'Products',
     description: `${total} models and tools behind one address and one key.`,
-    url: `${place.base}/products`,
+    place,
+    path: '/products',
     json: `${place.base}/products.json`,
     main: html`<p>${total} products, each behind one address and one key. Programs read <a href="/products.json">products.json</a>.</p>
 ${searchForm(part)}

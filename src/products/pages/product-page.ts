@@ -42,7 +42,8 @@ export const productPage = (shelf: Shelf, item: Item, place: Place): string => {
   return pageOf({
     title: name,
     description: `${description} ${priceText(one.pricing)}.`,
-    url: humanUrl(item, place),
+    place,
+    path: humanUrl(item, place).slice(place.base.length),
     json,
     main: html`<p>${description}</p>
 <ul>
@@ -67,6 +68,7 @@ ${code('Python', python)}
 ${code('TypeScript', typescript)}
 <h3>Go</h3>
 ${code('Go', go)}
+${place.console ? html`<p><a href="/console/playground?model=${encodeURIComponent(model.id)}">Run it in the playground</a>, if you have an account.</p>` : html``}
 ${keySection(place)}`,
   })
 }

@@ -1,4 +1,6 @@
 /** A page for each client: its recipe, filled in with this server's address. The same text as `turnpike connect`. */
+import type { Model } from '../../core/model.ts'
+import { programsOf } from '../example.ts'
 import type { Place } from '../place.ts'
 import { recipes } from '../recipes/index.ts'
 import type { Recipe } from '../recipes/recipe.ts'
@@ -11,11 +13,12 @@ const KEY = 'sk-…'
 
 export const recipeNamed = (name: string): Recipe | undefined => recipes.find((one) => one.name === name)
 
-export const quickstartsPage = ({ base }: Place): string =>
+export const quickstartsPage = (place: Place): string =>
   pageOf({
     title: 'Quickstarts',
     description: 'How clients and coding agents are pointed at this server.',
-    url: `${base}/quickstart`,
+    place,
+    path: '/quickstart',
     main: html`<p>Each client needs this server's address and a key.</p>
 ${table(
   'Clients',
@@ -27,14 +30,20 @@ ${table(
 )}`,
   })
 
-/** `model` is a model that is sold here. */
-export const quickstartPage = (recipe: Recipe, model: string, place: Place): string => {
+/** `model` is a model that is sold here; without one there is no program for it. */
+export const quickstartPage = (
+  recipe: Recipe,
+  model: string,
+  sold: Model | undefined,
+  place: Place,
+): string => {
   const { name, title, install, calls, notes = [] } = recipe
   const { variables, files = [], first } = recipe.fill({ address: place.base, key: KEY, model })
   return pageOf({
     title,
     description: `How ${title} is pointed at this server.`,
-    url: `${place.base}/quickstart/${name}`,
+    place,
+    path: `/quickstart/${name}`,
     main: html`<p>It calls <code>${calls}</code>. Install it:</p>
 ${code('Install', install)}
 <h2 id="address">Address and key</h2>
@@ -42,6 +51,7 @@ ${variables.length === 0 ? html`` : code('Variables', variables.join('\n'))}
 ${files.map(({ path, text }) => html`<p>Put this into <code>${path}</code>:</p>\n${code(path, text)}`)}
 <h2 id="first">A first session</h2>
 ${code('First session', first)}
+${sold === undefined ? html`` : html`<h2 id="python">The same model in Python</h2>\n${code('Python', programsOf(sold, place).python)}`}
 ${notes.map((note) => html`<p>${marked(note)}</p>`)}
 ${keySection(place)}`,
   })

@@ -14,22 +14,25 @@ const text = (value: Json | undefined): string => (typeof value === 'string' ? v
 
 type Operation = { readonly method: string; readonly path: string; readonly it: JsonObject }
 
-const operationsOf = (document: JsonObject): readonly Operation[] =>
+/** Every endpoint of the reference. */
+export const operationsOf = (document: JsonObject): readonly Operation[] =>
   Object.entries(objectAt(document, 'paths')).flatMap(([path, methods]) =>
     Object.entries(objectAt(methods)).map(([method, it]) => ({ method, path, it: objectAt(it) })),
   )
 
-const pathTo = ({ method, path }: Operation): string =>
+/** The address of an endpoint's page. */
+export const pathTo = ({ method, path }: Operation): string =>
   `/reference/${method}${path.split('/').map(encodeURIComponent).join('/')}`
 
 /** All endpoints on one page. */
-export const referencePage = (document: JsonObject, { base }: Place): string =>
+export const referencePage = (document: JsonObject, place: Place): string =>
   pageOf({
     title: 'API reference',
     description: 'Every endpoint of this server.',
-    url: `${base}/reference`,
-    json: `${base}/openapi.json`,
-    main: html`<p>Every endpoint of this server, at <code>${base}</code>. Programs read <a href="/openapi.json">openapi.json</a>. Errors are on <a href="/reference/errors">a page of their own</a>.</p>
+    place,
+    path: '/reference',
+    json: `${place.base}/openapi.json`,
+    main: html`<p>Every endpoint of this server, at <code>${place.base}</code>. Programs read <a href="/openapi.json">openapi.json</a>. Errors are on <a href="/reference/errors">a page of their own</a>.</p>
 ${table(
   'Endpoints',
   ['Method', 'Path', 'What it does'],
@@ -67,7 +70,7 @@ const parameterTable = (parameters: Json | undefined): Html =>
     : html`<p>It has no parameters.</p>`
 
 /** The page of an endpoint, by its method in lower case and its path; undefined if there is none. */
-export const endpointPage = (document: JsonObject, address: string, { base }: Place): string | undefined => {
+export const endpointPage = (document: JsonObject, address: string, place: Place): string | undefined => {
   const found = operationsOf(document).find(({ method, path }) => `${method}${path}` === address)
   if (found === undefined) return undefined
   const { method, path, it } = found
@@ -76,11 +79,12 @@ export const endpointPage = (document: JsonObject, address: string, { base }: Pl
   return pageOf({
     title: `${method.toUpperCase()} ${path}`,
     description: text(it.summary),
-    url: base + pathTo(found),
-    json: `${base}/openapi.json`,
+    place,
+    path: pathTo(found),
+    json: `${place.base}/openapi.json`,
     main: html`<p>${text(it.summary)}</p>
 <p>${open ? 'It needs no key.' : html`It needs a key: <code>Authorization: Bearer sk-…</code>`}</p>
-${code('Address', `${method.toUpperCase()} ${base}${path}`)}
+${code('Address', `${method.toUpperCase()} ${place.base}${path}`)}
 <h2 id="parameters">Parameters</h2>
 ${parameterTable(it.parameters)}
 <h2 id="body">Body</h2>
@@ -91,7 +95,7 @@ ${answers.flatMap(([status, one]) => schemaTables(document, `Status ${status}`, 
   })
 }
 
-type ErrorRow = {
+export type ErrorRow = {
   readonly code: string
   readonly status: number
   readonly meaning: string
@@ -103,12 +107,13 @@ type ErrorRow = {
 /** Every error, by its code. */
 export const errorsPage = (
   { errors, helpers }: { readonly errors: readonly ErrorRow[]; readonly helpers: readonly ErrorRow[] },
-  { base }: Place,
+  place: Place,
 ): string =>
   pageOf({
     title: 'Errors',
     description: 'Every error of this server, with its HTTP status.',
-    url: `${base}/reference/errors`,
+    place,
+    path: '/reference/errors',
     main: html`<p>The body of an error is <code>{"error": {"message", "type", "code", "request_id"}}</code> with further members by code.</p>
 ${table(
   'Errors by code',

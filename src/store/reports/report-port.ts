@@ -208,6 +208,8 @@ export type ReportStore = {
   ): Promise<{ readonly replaces?: KeyAround; readonly replacedBy?: KeyAround }>
   /** Charged, refused and failed calls. */
   calls(query: CallQuery): Promise<CallPage>
+  /** How many keys calls of this scope can be of: a look at calls costs a step for each. */
+  keysIn(scope: Scope): Promise<number>
   /** Those that have begun, newest first. */
   batches(query: BatchQuery): Promise<readonly BatchLine[]>
   /** The most first. Exact, also where rows were not kept. */

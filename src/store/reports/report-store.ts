@@ -3,7 +3,7 @@
 import { DAY_MS } from '../../core/time.ts'
 import { integer, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, statement, type Value } from '../engine/engine.ts'
-import { textOf } from '../engine/row.ts'
+import { countOf, onlyRow, textOf } from '../engine/row.ts'
 import { accountLines, walletsOnly } from './account-lines.ts'
 import { batchLines } from './batch-lines.ts'
 import { type Bind, orgsTest, scopeTests } from './call-lines.ts'
@@ -51,6 +51,20 @@ export const reportStore = (engine: Engine): ReportStore => ({
   keys: (query) => keyLines(engine, query),
   keysAround: (query) => keysAround(engine, query),
   calls: (query) => callPage(engine, query),
+  keysIn: async (scope) => {
+    const params: Value[] = []
+    const tests = scopeTests(scope, (value) => `$${params.push(value)}`)
+    const rows = await once(
+      engine,
+      'reading',
+      statement(
+        `select count(*) as n from api_key k left join key_note o on o.key_id = k.id
+         where ${['1 = 1', ...tests].join(' and ')}`,
+        ...params,
+      ),
+    )
+    return countOf(onlyRow(rows), 'n')
+  },
   batches: (query) => batchLines(engine, query),
   failures: (query) => failureLines(engine, query),
   usage: (query) => usageLines(engine, query),

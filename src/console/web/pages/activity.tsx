@@ -1,11 +1,12 @@
 /** What people and commands did in the organisation, newest first. */
-import { Button, Group, Table, Text } from '@mantine/core'
+import { Button, Group, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { limitList } from '../../../tenancy/limits.ts'
 import { type Shown, showing } from '../parts/api.ts'
+import { DataTable } from '../parts/data-table.tsx'
 import { shortId } from '../parts/format.ts'
-import { Copy, Empty, PageHead, Panel, TableBox, When } from '../parts/ui.tsx'
+import { Copy, Empty, PageHead, Panel, When } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 
 const words: Readonly<Record<string, string>> = {
@@ -64,52 +65,50 @@ const changeText = (values: Record<string, unknown> | null): string =>
   values === null ? '' : Object.entries(values).map(memberText).join(', ')
 
 const EventTable = ({ rows }: { rows: Shown<'GET /events'>['data'] }) => (
-  <TableBox wide>
-    <Table verticalSpacing={6} aria-label="Activity" className="settings">
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th>When</Table.Th>
-          <Table.Th>Who</Table.Th>
-          <Table.Th>What</Table.Th>
-          <Table.Th>Before</Table.Th>
-          <Table.Th>After</Table.Th>
-          <Table.Th>Of</Table.Th>
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {rows.map((event) => (
-          <Table.Tr key={event.id}>
-            <Table.Td>
-              <When at={event.at} />
-            </Table.Td>
-            <Table.Td>
-              <Text size="sm">
-                {event.actor}
-                {event.operator ? ' (operator)' : ''}
-              </Text>
-              {event.address !== null && (
-                <Text size="xs" c="dimmed">
-                  {event.address}
-                </Text>
-              )}
-            </Table.Td>
-            <Table.Td>{words[event.what] ?? event.what}</Table.Td>
-            <Table.Td maw={200} className="label">
-              <Text size="xs" c="dimmed">
-                {changeText(event.before)}
-              </Text>
-            </Table.Td>
-            <Table.Td maw={200} className="label">
-              <Text size="xs">{changeText(event.after)}</Text>
-            </Table.Td>
-            <Table.Td>
-              <Copy text={event.subject} shown={shortId(event.subject)} name="id" />
-            </Table.Td>
-          </Table.Tr>
-        ))}
-      </Table.Tbody>
-    </Table>
-  </TableBox>
+  <DataTable
+    label="Activity"
+    rows={rows}
+    keyOf={({ id }) => id}
+    wide
+    className="settings"
+    columns={[
+      { head: 'When', cell: ({ at }) => <When at={at} /> },
+      {
+        head: 'Who',
+        cell: ({ actor, operator, address }) => (
+          <>
+            <Text size="sm">
+              {actor}
+              {operator ? ' (operator)' : ''}
+            </Text>
+            <Text size="xs" c="dimmed">
+              {address}
+            </Text>
+          </>
+        ),
+      },
+      { head: 'What', cell: ({ what }) => words[what] ?? what },
+      {
+        head: 'Before',
+        className: 'label',
+        cell: ({ before }) => (
+          <Text size="xs" c="dimmed" maw={200}>
+            {changeText(before)}
+          </Text>
+        ),
+      },
+      {
+        head: 'After',
+        className: 'label',
+        cell: ({ after }) => (
+          <Text size="xs" maw={200}>
+            {changeText(after)}
+          </Text>
+        ),
+      },
+      { head: 'Of', cell: ({ subject }) => <Copy text={subject} shown={shortId(subject)} name="id" /> },
+    ]}
+  />
 )
 
 export const Activity = () => {

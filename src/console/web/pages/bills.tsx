@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { act, queries, type Shown, showing } from '../parts/api.ts'
 import { downloadFile } from '../parts/csv.ts'
 import { Dialog } from '../parts/dialog.tsx'
-import { DialogForm } from '../parts/dialog-form.tsx'
+import { Form } from '../parts/form.tsx'
 import { BillTable } from '../parts/money/bill-table.tsx'
 import { BillerForm } from '../parts/money/biller-form.tsx'
 import { monthChoice, monthText, recentMonths } from '../parts/months.ts'
@@ -32,7 +32,7 @@ const CloseMonth = ({ onClosed }: { onClosed: (closed: Closed) => void }) => {
     },
   })
   return (
-    <DialogForm save={close} verb="Write invoices">
+    <Form save={close} verb="Write invoices">
       <Text size="sm">
         Every tenant with use in the month gets an invoice under the next number. It stays as it is then,
         whatever changes later. Those that are there already stay.
@@ -43,7 +43,7 @@ const CloseMonth = ({ onClosed }: { onClosed: (closed: Closed) => void }) => {
         value={month}
         onChange={(event) => setMonth(event.currentTarget.value)}
       />
-    </DialogForm>
+    </Form>
   )
 }
 
@@ -172,7 +172,7 @@ export const Bills = () => {
             <Button variant="default" onClick={() => show({ open: 'biller' })}>
               Who bills
             </Button>
-            <Button disabled={biller.profile === null} onClick={() => show({ open: 'close' })}>
+            <Button onClick={() => show({ open: biller.profile === null ? 'biller' : 'close' })}>
               Close a month
             </Button>
           </>

@@ -1,15 +1,15 @@
 /** One key: what it spent against its caps, its limits, and disable, enable, rotate, delete. */
-import { Alert, Anchor, Button, Checkbox, Group, SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
+import { Alert, Anchor, Button, Checkbox, Group, SimpleGrid, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { act, queries, type Shown, showing } from '../parts/api.ts'
 import { Confirm } from '../parts/confirm.tsx'
 import { Dialog } from '../parts/dialog.tsx'
+import { Form } from '../parts/form.tsx'
 import { countText } from '../parts/format.ts'
-import { LimitsForm, limitsOf, textsOf } from '../parts/keys/limits-form.tsx'
+import { bodyOf, KeyFields, textsOf } from '../parts/keys/key-fields.tsx'
 import { type NewKeyShown, ShownOnce } from '../parts/keys/new-key.tsx'
-import { SubChoice } from '../parts/keys/sub-choice.tsx'
 import { AllCalls, CallTable } from '../parts/money/call-table.tsx'
 import { useOneAtATime } from '../parts/one-at-a-time.ts'
 import { CapBar, Copy, Failed, Figure, PageHead, Panel, State, When } from '../parts/ui.tsx'
@@ -19,55 +19,22 @@ import { useMay } from '../parts/use-may.ts'
 
 type KeyRow = Shown<'GET /keys/:key'>
 
-const changesOf = (texts: Readonly<Record<string, string>>) => ({
-  ...limitsOf(texts),
-  sub_wallet: texts.sub === undefined || texts.sub === '' ? null : texts.sub,
-})
-
 const Edit = ({ row }: { row: KeyRow }) => {
-  const stored: Readonly<Record<string, string>> = {
-    label: row.label,
-    sub: row.sub_wallet ?? '',
-    ...textsOf(row),
-  }
+  const stored = textsOf(row)
   const { texts, edit, save } = useEdits(stored, (sent) =>
-    act('PUT /keys/:key', {
-      key: row.id,
-      ...differing({ label: sent.label }, stored),
-      ...differing(changesOf(sent), changesOf(stored)),
-    }),
+    act('PUT /keys/:key', { key: row.id, ...differing(bodyOf(sent) ?? {}, bodyOf(stored)) }),
   )
-  const read = limitsOf(texts)
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    if (read !== undefined) save.mutate(texts)
-  }
   return (
     <Panel title="Limits">
-      <form onSubmit={submit}>
-        <Stack>
-          <TextInput
-            label="Label"
-            required
-            maxLength={200}
-            value={texts.label ?? ''}
-            onChange={(event) => edit({ label: event.currentTarget.value })}
-          />
-          <LimitsForm value={texts} onChange={edit} />
-          <SubChoice value={texts.sub ?? ''} onChange={(sub) => edit({ sub })} />
-          <Failed error={save.error} />
-          <Group>
-            <Button type="submit" loading={save.isPending} disabled={read === undefined}>
-              Save
-            </Button>
-            {save.isSuccess && (
-              <Text size="sm" role="status">
-                Saved. The new limits apply on every process.
-              </Text>
-            )}
-          </Group>
-        </Stack>
-      </form>
+      <Form
+        save={save}
+        verb="Save"
+        ready={bodyOf(texts) !== undefined}
+        place="page"
+        done="Saved. The new limits apply on every process."
+      >
+        <KeyFields texts={texts} edit={edit} mayManage={useMay('keys')} />
+      </Form>
     </Panel>
   )
 }

@@ -1,8 +1,8 @@
 /** The rules for all calls of the organisation, and its sub-wallets. */
-import { Button, Group, SimpleGrid, Stack, Text, Textarea, TextInput } from '@mantine/core'
+import { SimpleGrid, Stack, Textarea, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
-import type { FormEvent } from 'react'
 import { act, type Shown, showing } from '../parts/api.ts'
+import { Form } from '../parts/form.tsx'
 import { AMOUNT_HINT, typedUsd } from '../parts/format.ts'
 import { SubWallets } from '../parts/keys/sub-wallets.tsx'
 import { labelled } from '../parts/labelled.ts'
@@ -82,59 +82,47 @@ const RulesForm = ({ rules, mayChange }: { rules: RulesShown; mayChange: boolean
     readOnly: !mayChange,
     onChange: (event: { currentTarget: { value: string } }) => edit({ [name]: event.currentTarget.value }),
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    if (body !== undefined) save.mutate(texts)
-  }
   return (
-    <form onSubmit={submit}>
-      <Stack>
-        <SimpleGrid cols={{ base: 1, xs: 2 }}>
-          {fields.map(([name, label, description]) => (
-            <TextInput
-              key={name}
-              label={label}
-              description={description}
-              placeholder="none"
-              inputMode="decimal"
-              error={typedUsd(texts[name]) === null ? AMOUNT_HINT : undefined}
-              {...field(name)}
-            />
-          ))}
+    <Form
+      save={{ ...save, error: labelled(save.error, labels) }}
+      verb="Save rules"
+      ready={body !== undefined}
+      place="page"
+      done="Saved. The rules apply on every process."
+      hidden={!mayChange}
+    >
+      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        {fields.map(([name, label, description]) => (
           <TextInput
-            label={WARNINGS}
-            description="An https address on a public server"
-            placeholder="https://…"
-            {...field('url')}
+            key={name}
+            label={label}
+            description={description}
+            placeholder="none"
+            inputMode="decimal"
+            error={typedUsd(texts[name]) === null ? AMOUNT_HINT : undefined}
+            {...field(name)}
           />
-          {lists.map(([name, label, description]) => (
-            <Textarea
-              key={name}
-              label={label}
-              description={aboutOf(name, description, rules)}
-              autosize
-              minRows={3}
-              maxRows={8}
-              className="mono-input"
-              {...field(name)}
-            />
-          ))}
-        </SimpleGrid>
-        <Failed error={labelled(save.error, labels)} />
-        {mayChange && (
-          <Group>
-            <Button type="submit" loading={save.isPending} disabled={body === undefined}>
-              Save rules
-            </Button>
-            {save.isSuccess && (
-              <Text size="sm" role="status">
-                Saved. The rules apply on every process.
-              </Text>
-            )}
-          </Group>
-        )}
-      </Stack>
-    </form>
+        ))}
+        <TextInput
+          label={WARNINGS}
+          description="An https address on a public server"
+          placeholder="https://…"
+          {...field('url')}
+        />
+        {lists.map(([name, label, description]) => (
+          <Textarea
+            key={name}
+            label={label}
+            description={aboutOf(name, description, rules)}
+            autosize
+            minRows={3}
+            maxRows={8}
+            className="mono-input"
+            {...field(name)}
+          />
+        ))}
+      </SimpleGrid>
+    </Form>
   )
 }
 

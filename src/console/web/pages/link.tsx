@@ -50,7 +50,7 @@ export const Link = () => {
             />
             {asksCode && <CodeInput value={code} onChange={setCode} />}
             {!needsCode(signIn.error) && <Failed error={signIn.error} />}
-            <Button type="submit" loading={signIn.isPending} disabled={token === ''}>
+            <Button type="submit" loading={signIn.isPending}>
               Sign in
             </Button>
           </Stack>

@@ -1,10 +1,11 @@
 /** What is sold: models with their prices, searched and filtered. */
-import { Group, NativeSelect, Stack, Table, Text, TextInput } from '@mantine/core'
+import { Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Shown, showing } from '../parts/api.ts'
+import { DataTable } from '../parts/data-table.tsx'
 import { shortCount } from '../parts/format.ts'
-import { Copy, Empty, PageHead, Panel, TableBox, When } from '../parts/ui.tsx'
+import { Copy, Empty, PageHead, Panel, When } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 
 type Model = Shown<'GET /models'>['data'][number]
@@ -29,48 +30,44 @@ const Prices = ({ prices, unit }: Pick<Model, 'prices' | 'unit'>) => (
 )
 
 const ModelTable = ({ rows }: { rows: readonly Model[] }) => (
-  <TableBox>
-    <Table verticalSpacing="xs" aria-label="Models">
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th>Model</Table.Th>
-          <Table.Th>Category</Table.Th>
-          <Table.Th className="right">Context</Table.Th>
-          <Table.Th>USD per million units</Table.Th>
-          <Table.Th>Capabilities</Table.Th>
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {rows.map((model) => (
-          <Table.Tr key={model.id}>
-            <Table.Td>
-              <Copy text={model.id} name="name of the model" />
-            </Table.Td>
-            <Table.Td>{model.category}</Table.Td>
-            <Table.Td className="right number">
-              {model.context_length === 0 ? '—' : shortCount(model.context_length)}
-            </Table.Td>
-            <Table.Td>
-              <Prices prices={model.prices} unit={model.unit} />
-              {model.coming !== null && (
-                <>
-                  <Text size="xs" c="dimmed" mt={4}>
-                    from <When at={model.coming.from} />
-                  </Text>
-                  <Prices prices={model.coming.prices} unit={model.unit} />
-                </>
-              )}
-            </Table.Td>
-            <Table.Td maw={260}>
-              <Text size="xs" c="dimmed">
-                {model.capabilities.join(', ').replaceAll('_', ' ')}
-              </Text>
-            </Table.Td>
-          </Table.Tr>
-        ))}
-      </Table.Tbody>
-    </Table>
-  </TableBox>
+  <DataTable
+    label="Models"
+    rows={rows}
+    keyOf={({ id }) => id}
+    columns={[
+      { head: 'Model', cell: ({ id }) => <Copy text={id} name="name of the model" /> },
+      { head: 'Category', cell: ({ category }) => category },
+      {
+        head: 'Context',
+        figure: true,
+        cell: ({ context_length: most }) => (most === 0 ? '—' : shortCount(most)),
+      },
+      {
+        head: 'USD per million units',
+        cell: ({ prices, coming, unit }) => (
+          <>
+            <Prices prices={prices} unit={unit} />
+            {coming !== null && (
+              <>
+                <Text size="xs" c="dimmed" mt={4}>
+                  from <When at={coming.from} />
+                </Text>
+                <Prices prices={coming.prices} unit={unit} />
+              </>
+            )}
+          </>
+        ),
+      },
+      {
+        head: 'Capabilities',
+        cell: ({ capabilities }) => (
+          <Text size="xs" c="dimmed" maw={260}>
+            {capabilities.join(', ').replaceAll('_', ' ')}
+          </Text>
+        ),
+      },
+    ]}
+  />
 )
 
 export const Models = () => {

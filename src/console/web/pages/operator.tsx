@@ -1,13 +1,14 @@
 /** For operators: all accounts, searched by name or member, and what can be done to each. */
-import { Button, Group, Stack, Table, Text, TextInput } from '@mantine/core'
+import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { act, queries, showing } from '../parts/api.ts'
+import { DataTable } from '../parts/data-table.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { DialogForm } from '../parts/dialog-form.tsx'
+import { Form } from '../parts/form.tsx'
 import { countText, shortId } from '../parts/format.ts'
 import { type Account, AccountActs, type Act } from '../parts/money/account-acts.tsx'
-import { Code, Copy, Empty, Failed, Money, PageHead, Panel, State, TableBox } from '../parts/ui.tsx'
+import { Code, Copy, Empty, Failed, Money, PageHead, Panel, State } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 import { useChoose } from '../parts/use-session.ts'
 import { useView } from '../parts/use-view.ts'
@@ -25,7 +26,7 @@ const NewAccount = () => {
       <Button onClick={() => setOpened(true)}>New account</Button>
       <Dialog opened={opened} onClose={() => setOpened(false)} title="New account">
         {create.data === undefined ? (
-          <DialogForm save={create} verb="Create">
+          <Form save={create} verb="Create">
             <TextInput
               label="Organisation"
               required
@@ -40,7 +41,7 @@ const NewAccount = () => {
               value={email}
               onChange={(event) => setEmail(event.currentTarget.value)}
             />
-          </DialogForm>
+          </Form>
         ) : (
           <Stack>
             <Text size="sm">{create.data.told}</Text>
@@ -57,74 +58,71 @@ type Acts = {
   readonly onActFor: (account: Account) => void
 }
 
-const Row = ({ account, onAct, onActFor }: Acts & { account: Account }) => (
-  <Table.Tr>
-    <Table.Td className="label">
-      {account.name}
-      <Text size="xs" c="dimmed">
-        <Copy text={account.id} shown={shortId(account.id)} name="id" />
-      </Text>
-    </Table.Td>
-    <Table.Td>
-      <span title={account.suspended ?? undefined}>
-        <State of={account.suspended === null ? 'active' : 'suspended'} />
-      </span>
-    </Table.Td>
-    <Table.Td className="right">
-      <Money usd={account.balance_usd} />
-      {account.credit_limit_usd !== null && (
-        <Text size="xs" c="dimmed">
-          and <Money usd={account.credit_limit_usd} /> credit
-        </Text>
-      )}
-    </Table.Td>
-    <Table.Td className="right">
-      <Money usd={account.spent_30d_usd} />
-    </Table.Td>
-    <Table.Td className="right number">{countText(account.keys)}</Table.Td>
-    <Table.Td className="right number">{countText(account.members)}</Table.Td>
-    <Table.Td>
-      <Group gap={4} wrap="nowrap" justify="flex-end">
-        <Button size="compact-xs" variant="default" onClick={() => onAct('credit', account)}>
-          Give credit
-        </Button>
-        <Button size="compact-xs" variant="default" onClick={() => onAct('line', account)}>
-          Credit line
-        </Button>
-        <Button size="compact-xs" variant="default" onClick={() => onAct('suspend', account)}>
-          {account.suspended === null ? 'Suspend' : 'Resume'}
-        </Button>
-        <Button size="compact-xs" variant="default" onClick={() => onActFor(account)}>
-          Act for
-        </Button>
-      </Group>
-    </Table.Td>
-  </Table.Tr>
-)
-
-const AccountTable = ({ rows, ...acts }: Acts & { rows: readonly Account[] }) => (
-  <TableBox wide>
-    <Table verticalSpacing="sm" aria-label="Accounts">
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th>Organisation</Table.Th>
-          <Table.Th>State</Table.Th>
-          <Table.Th className="right">Balance</Table.Th>
-          <Table.Th className="right">Spent, 30 days</Table.Th>
-          <Table.Th className="right">Keys</Table.Th>
-          <Table.Th className="right">People</Table.Th>
-          <Table.Th>
-            <span className="hide">Actions</span>
-          </Table.Th>
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {rows.map((account) => (
-          <Row key={account.wallet} account={account} {...acts} />
-        ))}
-      </Table.Tbody>
-    </Table>
-  </TableBox>
+const AccountTable = ({ rows, onAct, onActFor }: Acts & { rows: readonly Account[] }) => (
+  <DataTable
+    label="Accounts"
+    rows={rows}
+    keyOf={({ wallet }) => wallet}
+    wide
+    columns={[
+      {
+        head: 'Organisation',
+        className: 'label',
+        cell: ({ name, id }) => (
+          <>
+            {name}
+            <Text size="xs" c="dimmed">
+              <Copy text={id} shown={shortId(id)} name="id" />
+            </Text>
+          </>
+        ),
+      },
+      {
+        head: 'State',
+        cell: ({ suspended }) => (
+          <span title={suspended ?? undefined}>
+            <State of={suspended === null ? 'active' : 'suspended'} />
+          </span>
+        ),
+      },
+      {
+        head: 'Balance',
+        figure: true,
+        cell: ({ balance_usd: balance, credit_limit_usd: credit }) => (
+          <>
+            <Money usd={balance} />
+            {credit !== null && (
+              <Text size="xs" c="dimmed">
+                and <Money usd={credit} /> credit
+              </Text>
+            )}
+          </>
+        ),
+      },
+      { head: 'Spent, 30 days', figure: true, cell: (account) => <Money usd={account.spent_30d_usd} /> },
+      { head: 'Keys', figure: true, cell: (account) => countText(account.keys) },
+      { head: 'People', figure: true, cell: (account) => countText(account.members) },
+      {
+        head: '',
+        cell: (account) => (
+          <Group gap={4} wrap="nowrap" justify="flex-end">
+            {(
+              [
+                ['Give credit', () => onAct('credit', account)],
+                ['Credit line', () => onAct('line', account)],
+                [account.suspended === null ? 'Suspend' : 'Resume', () => onAct('suspend', account)],
+                ['Act for', () => onActFor(account)],
+              ] as const
+            ).map(([name, does]) => (
+              <Button key={name} size="compact-xs" variant="default" onClick={does}>
+                {name}
+              </Button>
+            ))}
+          </Group>
+        ),
+      },
+    ]}
+  />
 )
 
 const Found = ({

@@ -1,10 +1,11 @@
 /** The overview: what is left, what is spent, on what, and what needs attention. */
-import { Anchor, Button, Group, List, SimpleGrid, Stack, Table, Text } from '@mantine/core'
+import { Anchor, Button, Group, List, SimpleGrid, Stack, Text } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import type { OverviewShown } from '../../schema/reports.ts'
 import { reading } from '../parts/api.ts'
 import { StackedBars } from '../parts/chart.tsx'
+import { DataTable } from '../parts/data-table.tsx'
 import { countText } from '../parts/format.ts'
 import { Empty, Failed, Figure, Loading, Money, PageHead, Panel } from '../parts/ui.tsx'
 import { useMay } from '../parts/use-may.ts'
@@ -67,30 +68,23 @@ const Busiest = ({ keys }: { keys: OverviewShown['keys'] }) => (
         No calls in the last seven days.
       </Text>
     ) : (
-      <Table verticalSpacing="xs">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Key</Table.Th>
-            <Table.Th className="right">Calls</Table.Th>
-            <Table.Th className="right">Cost</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {keys.map(({ id, label, cost_usd, requests }) => (
-            <Table.Tr key={id}>
-              <Table.Td>
-                <Anchor component={Link} to={`/keys/${id}`} size="sm">
-                  {label}
-                </Anchor>
-              </Table.Td>
-              <Table.Td className="right number">{countText(requests)}</Table.Td>
-              <Table.Td className="right">
-                <Money usd={cost_usd} />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
+      <DataTable
+        label="Busiest keys"
+        rows={keys}
+        keyOf={({ id }) => id}
+        columns={[
+          {
+            head: 'Key',
+            cell: ({ id, label }) => (
+              <Anchor component={Link} to={`/keys/${id}`} size="sm">
+                {label}
+              </Anchor>
+            ),
+          },
+          { head: 'Calls', figure: true, cell: ({ requests }) => countText(requests) },
+          { head: 'Cost', figure: true, cell: ({ cost_usd }) => <Money usd={cost_usd} /> },
+        ]}
+      />
     )}
   </Panel>
 )
@@ -177,7 +171,7 @@ export const Overview = () => {
               bars={data.by_day.map(({ day, model, cost_usd }) => ({
                 slot: day,
                 group: model,
-                usd: cost_usd,
+                value: cost_usd,
               }))}
               about="Spending of the last thirty days, by day and model"
             />

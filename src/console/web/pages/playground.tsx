@@ -1,149 +1,14 @@
 /**
- * The playground: chats, and any other model through a form of its inputs, with a short-lived capped key; each answer
- * shows its cost.
+ * The playground: a chat with one model or several side by side, and any other model through a form of its inputs, with a
+ * short-lived capped key; each answer shows its cost.
  */
-import { Button, Card, Group, NativeSelect, Stack, Text, Textarea } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { Button, Group, NativeSelect, Stack } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { type FormEvent, type KeyboardEvent, useRef, useState } from 'react'
 import { type Shown, showing } from '../parts/api.ts'
-import { CallCost } from '../parts/money/call-cost.tsx'
-import { playKey } from '../parts/play/play.ts'
+import { ChatBench } from '../parts/play/chat-bench.tsx'
 import { RunPanel } from '../parts/play/run-panel.tsx'
-import { streamChat, type Turn } from '../parts/play/stream-chat.ts'
 import { Empty, Failed, Loading, PageHead, Panel } from '../parts/ui.tsx'
-
-type Message = Turn & { readonly id: number; readonly requestId?: string }
-
-const Bubble = ({ message }: { message: Message }) => (
-  <Card
-    withBorder
-    padding="sm"
-    radius="md"
-    ml={message.role === 'user' ? 'xl' : 0}
-    mr={message.role === 'user' ? 0 : 'xl'}
-  >
-    <Text size="xs" fw={600} c="dimmed" mb={4}>
-      {message.role === 'user' ? 'You' : 'Model'}
-    </Text>
-    <Text size="sm" className="message">
-      {message.content === '' ? '…' : message.content}
-    </Text>
-    {message.requestId !== undefined && message.requestId !== '' && <CallCost id={message.requestId} />}
-  </Card>
-)
-
-/** The chat and its message box. */
-const useChat = (model: string) => {
-  const [messages, setMessages] = useState<readonly Message[]>([])
-  const abort = useRef<AbortController>(undefined)
-  const send = useMutation({
-    mutationFn: async (content: string) => {
-      const key = await playKey()
-      abort.current = new AbortController()
-      const id = messages.length
-      const turns = [
-        ...messages.map(({ role, content: said }) => ({ role, content: said })),
-        { role: 'user' as const, content },
-      ]
-      setMessages([
-        ...messages,
-        { id, role: 'user', content },
-        { id: id + 1, role: 'assistant', content: '' },
-      ])
-      const change = (alter: (message: Message) => Message) =>
-        setMessages((all) => all.map((message) => (message.id === id + 1 ? alter(message) : message)))
-      const result = await streamChat({ key, model, turns, signal: abort.current.signal }, (piece) =>
-        change((message) => ({ ...message, content: message.content + piece })),
-      )
-      change((message) => ({ ...message, requestId: result.requestId }))
-    },
-  })
-  return { messages, send, stop: () => abort.current?.abort(), clear: () => setMessages([]) }
-}
-
-const Composer = ({
-  onSend,
-  pending,
-  onStop,
-}: {
-  onSend: (text: string) => void
-  pending: boolean
-  onStop: () => void
-}) => {
-  const [text, setText] = useState('')
-  const send = () => {
-    if (text.trim() === '' || pending) return
-    onSend(text)
-    setText('')
-  }
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    send()
-  }
-  const press = (event: KeyboardEvent) => {
-    if (event.key !== 'Enter' || event.shiftKey) return
-    event.preventDefault()
-    send()
-  }
-  return (
-    <form onSubmit={submit}>
-      <Group align="flex-end" wrap="nowrap">
-        <Textarea
-          aria-label="Message"
-          placeholder="Write a message; Enter sends it, Shift+Enter starts a new line"
-          autosize
-          minRows={2}
-          maxRows={8}
-          flex={1}
-          value={text}
-          onChange={(event) => setText(event.currentTarget.value)}
-          onKeyDown={press}
-        />
-        {pending ? (
-          <Button variant="default" onClick={onStop}>
-            Stop
-          </Button>
-        ) : (
-          <Button type="submit" disabled={text.trim() === ''}>
-            Send
-          </Button>
-        )}
-      </Group>
-    </form>
-  )
-}
-
-const Chat = ({ model }: { model: string }) => {
-  const { messages, send, stop, clear } = useChat(model)
-  return (
-    <Stack>
-      <Stack gap="sm" aria-live="polite">
-        {messages.length === 0 && (
-          <Text c="dimmed" size="sm" py="lg" ta="center">
-            Your conversation exists only in this page. Each answer shows what it cost.
-          </Text>
-        )}
-        {messages.map((message) => (
-          <Bubble key={message.id} message={message} />
-        ))}
-      </Stack>
-      {send.error !== null && (
-        <Text size="sm" role="alert">
-          {send.error.message}
-        </Text>
-      )}
-      <Composer onSend={(text) => send.mutate(text)} pending={send.isPending} onStop={stop} />
-      {messages.length > 0 && (
-        <Group>
-          <Button size="xs" variant="default" onClick={clear}>
-            Clear
-          </Button>
-        </Group>
-      )}
-    </Stack>
-  )
-}
 
 type Models = Shown<'GET /models'>['data']
 
@@ -154,31 +19,78 @@ const choicesOf = (models: Models) =>
     items: models.filter((model) => model.category === category).map(({ id }) => id),
   }))
 
-const Bench = ({ models }: { models: Models }) => {
-  const query: { model?: string } = useSearch({ strict: false })
-  const navigate = useNavigate()
-  const chosen =
-    models.find(({ id }) => id === query.model) ??
+/** The fields for models, the first of which may be any. */
+const places = ['Model', 'Beside it', 'And beside it', 'And beside that']
+
+/** The models in the address that are sold, one of the others if there is none. */
+const chosenOf = (models: Models, text = ''): Models => {
+  const named = [...new Set(text.split(','))].flatMap((id) => models.find((one) => one.id === id) ?? [])
+  const usual =
     models.find(({ id }) => id === 'local/echo-1') ??
     models.find(({ category }) => category === 'chat') ??
     models[0]
-  if (chosen === undefined) return <Empty title="Nothing is sold here">This server has no model.</Empty>
+  return named.length === 0 ? (usual === undefined ? [] : [usual]) : named.slice(0, places.length)
+}
+
+/** The first model may be any; those beside it chat, as it does. */
+const Chosen = ({ models, chosen }: { models: Models; chosen: Models }) => {
+  const navigate = useNavigate()
+  const ids = chosen.map(({ id }) => id)
+  const show = (all: readonly string[]) =>
+    void navigate({ to: '/playground', search: { model: all.join(',') }, replace: true })
+  const chats = models.filter(({ category }) => category === 'chat')
+  const more = chats.find(({ id }) => !ids.includes(id))
+  return (
+    <Group align="flex-end" gap="xs">
+      {places.slice(0, ids.length).map((label, at) => (
+        // The same field stays when another model is chosen in it, with the focus in it.
+        <Group key={label} align="flex-end" gap={4} wrap="nowrap">
+          <NativeSelect
+            label={label}
+            data={choicesOf(at === 0 ? models : chats)}
+            value={ids[at] ?? ''}
+            onChange={(event) => {
+              const { value } = event.currentTarget
+              const isChat = chats.some((one) => one.id === value)
+              show(isChat ? ids.map((one, n) => (n === at ? value : one)) : [value])
+            }}
+            maw={320}
+          />
+          {at > 0 && (
+            <Button
+              variant="default"
+              px="sm"
+              aria-label={`Remove ${ids[at]}`}
+              onClick={() => show(ids.filter((_, n) => n !== at))}
+            >
+              ×
+            </Button>
+          )}
+        </Group>
+      ))}
+      {chosen[0]?.category === 'chat' && more !== undefined && ids.length < places.length && (
+        <Button variant="default" onClick={() => show([...ids, more.id])}>
+          Compare
+        </Button>
+      )}
+    </Group>
+  )
+}
+
+const Bench = ({ models }: { models: Models }) => {
+  const query: { model?: string } = useSearch({ strict: false })
+  const chosen = chosenOf(models, query.model)
+  const [first] = chosen
+  if (first === undefined) return <Empty title="Nothing is sold here">This server has no model.</Empty>
+  const ids = chosen.map(({ id }) => id)
   return (
     <Panel>
       <Stack>
-        <NativeSelect
-          label="Model"
-          data={choicesOf(models)}
-          value={chosen.id}
-          onChange={(event) =>
-            void navigate({ to: '/playground', search: { model: event.currentTarget.value }, replace: true })
-          }
-          maw={420}
-        />
-        {chosen.category === 'chat' ? (
-          <Chat key={chosen.id} model={chosen.id} />
+        <Chosen models={models} chosen={chosen} />
+        {first.category === 'chat' ? (
+          <ChatBench key={ids.join()} models={ids} />
         ) : (
-          <RunPanel key={chosen.id} model={chosen.id} />
+          <RunPanel key={first.id} model={first.id} />
         )}
       </Stack>
     </Panel>

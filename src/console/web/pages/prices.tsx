@@ -1,12 +1,12 @@
 /** For operators: what is sold, at which price, and how that price came about. */
-import { Stack, Table, Text, TextInput } from '@mantine/core'
+import { Stack, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Shown, showing } from '../parts/api.ts'
+import { DataTable } from '../parts/data-table.tsx'
 import { shortUsd } from '../parts/format.ts'
-import { Empty, PageHead, Panel, TableBox } from '../parts/ui.tsx'
+import { Empty, PageHead, Panel } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
-import { Windowed } from '../parts/windowed.tsx'
 
 type ListedModel = Shown<'GET /models'>['data'][number]
 
@@ -21,53 +21,53 @@ const marginOf = (markup: string): string => {
 const beforeMarkup = (price: string, markup: string): string =>
   shortUsd((Number(price) / Number(markup)).toFixed(9))
 
-const Row = ({ model, setup }: { model: ListedModel; setup: Shown<'GET /operator/setup'> }) => {
-  const prices = Object.entries(model.prices)
-  const own = setup.overridden.includes(model.id)
-  return (
-    <Table.Tr>
-      <Table.Td>
-        {model.id}
-        <Text size="xs" c="dimmed">
-          {[model.category.replaceAll('_', ' '), ...model.aliases].join(', ')}
-        </Text>
-      </Table.Td>
-      <Table.Td className="number">
-        {prices.map(([name, price]) => (
-          <Text size="sm" key={name} title={`${price} USD`}>
-            {shortUsd(price)} {name.replaceAll('_', ' ')}
-          </Text>
-        ))}
-        {prices.length === 0 && <Text size="sm">by its inputs</Text>}
-      </Table.Td>
-      <Table.Td className="number">
-        {prices.map(([name, price]) => (
-          <Text size="sm" key={name} c="dimmed">
-            {beforeMarkup(price, setup.markup)}
-          </Text>
-        ))}
-      </Table.Td>
-      <Table.Td>{own ? 'yours (turnpike.yaml)' : 'price table'}</Table.Td>
-    </Table.Tr>
-  )
-}
-
 const Found = ({ found, setup }: { found: readonly ListedModel[]; setup: Shown<'GET /operator/setup'> }) => (
-  <TableBox>
-    <Windowed
-      label="Models and prices"
-      rows={found}
-      head={
-        <Table.Tr>
-          <Table.Th>Model</Table.Th>
-          <Table.Th>Sold, per million</Table.Th>
-          <Table.Th>Before markup</Table.Th>
-          <Table.Th>Price from</Table.Th>
-        </Table.Tr>
-      }
-      row={(model) => <Row key={model.id} model={model} setup={setup} />}
-    />
-  </TableBox>
+  <DataTable
+    label="Models and prices"
+    rows={found}
+    keyOf={({ id }) => id}
+    columns={[
+      {
+        head: 'Model',
+        cell: ({ id, category, aliases }) => (
+          <>
+            {id}
+            <Text size="xs" c="dimmed">
+              {[category.replaceAll('_', ' '), ...aliases].join(', ')}
+            </Text>
+          </>
+        ),
+      },
+      {
+        head: 'Sold, per million',
+        className: 'number',
+        cell: ({ prices }) =>
+          Object.keys(prices).length === 0 ? (
+            <Text size="sm">by its inputs</Text>
+          ) : (
+            Object.entries(prices).map(([name, price]) => (
+              <Text size="sm" key={name} title={`${price} USD`}>
+                {shortUsd(price)} {name.replaceAll('_', ' ')}
+              </Text>
+            ))
+          ),
+      },
+      {
+        head: 'Before markup',
+        className: 'number',
+        cell: ({ prices }) =>
+          Object.entries(prices).map(([name, price]) => (
+            <Text size="sm" key={name} c="dimmed">
+              {beforeMarkup(price, setup.markup)}
+            </Text>
+          )),
+      },
+      {
+        head: 'Price from',
+        cell: ({ id }) => (setup.overridden.includes(id) ? 'yours (turnpike.yaml)' : 'price table'),
+      },
+    ]}
+  />
 )
 
 export const Prices = () => {

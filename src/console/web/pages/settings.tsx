@@ -1,11 +1,14 @@
 /** A person's own settings: password, second factor, sessions. */
-import { Button, Group, PasswordInput, Stack, Table, Text, TextInput } from '@mantine/core'
+import { Box, Button, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import type { SessionShown, SessionsShown } from '../../schema/session.ts'
 import { ask, queries, reading, sessionQuery } from '../parts/api.ts'
+import { DataTable } from '../parts/data-table.tsx'
+import { Form } from '../parts/form.tsx'
 import { Passkeys } from '../parts/sign-in/passkey-panel.tsx'
-import { Code, Failed, Loading, PageHead, Panel, TableBox, When } from '../parts/ui.tsx'
+import { QrCode } from '../parts/sign-in/qr-code.tsx'
+import { Code, Failed, Loading, PageHead, Panel, When } from '../parts/ui.tsx'
 
 const Password = () => {
   const [current, setCurrent] = useState('')
@@ -18,14 +21,10 @@ const Password = () => {
       return queries.invalidateQueries()
     },
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    change.mutate()
-  }
   return (
     <Panel title="Password">
-      <form onSubmit={submit}>
-        <Stack maw={380}>
+      <Box maw={380}>
+        <Form save={change} verb="Change password" place="page" done="Changed.">
           <PasswordInput
             label="Present password"
             required
@@ -42,22 +41,23 @@ const Password = () => {
             value={password}
             onChange={(event) => setPassword(event.currentTarget.value)}
           />
-          <Failed error={change.error} />
-          <Group>
-            <Button type="submit" loading={change.isPending}>
-              Change password
-            </Button>
-            {change.isSuccess && (
-              <Text size="sm" role="status">
-                Changed.
-              </Text>
-            )}
-          </Group>
-        </Stack>
-      </form>
+        </Form>
+      </Box>
     </Panel>
   )
 }
+
+const OwnPassword = ({ value, onChange }: { value: string; onChange: (value: string) => void }) => (
+  <PasswordInput
+    label="Your password"
+    required
+    autoComplete="current-password"
+    value={value}
+    onChange={(event) => onChange(event.currentTarget.value)}
+  />
+)
+
+const CODE = { required: true, autoComplete: 'one-time-code' } as const
 
 type Started = { readonly uri: string; readonly backup_codes: readonly string[] }
 
@@ -71,47 +71,36 @@ const TotpStart = () => {
   })
   if (start.data === undefined)
     return (
-      <Stack maw={380}>
-        <Text size="sm" c="dimmed">
-          A code of an authenticator app, asked for beside the password.
-        </Text>
-        <PasswordInput
-          label="Your password"
-          autoComplete="current-password"
-          value={password}
-          onChange={(event) => setPassword(event.currentTarget.value)}
-        />
-        <Failed error={start.error} />
-        <Group>
-          <Button disabled={password === ''} loading={start.isPending} onClick={() => start.mutate()}>
-            Set up a second factor
-          </Button>
-        </Group>
-      </Stack>
+      <Box maw={380}>
+        <Form save={start} verb="Set up a second factor" place="page">
+          <Text size="sm" c="dimmed">
+            A code of an authenticator app, asked for beside the password.
+          </Text>
+          <OwnPassword value={password} onChange={setPassword} />
+        </Form>
+      </Box>
     )
   return (
-    <Stack>
+    <Form save={confirm} verb="Turn on" place="page">
       <Text size="sm">
-        Add this to your authenticator app, and keep the backup codes where you can find them without your
+        Scan this with your authenticator app, and keep the backup codes where you can find them without your
         phone:
       </Text>
+      <QrCode text={start.data.uri} name="QR code for the authenticator app" />
+      <Text size="sm">Or type the secret into it:</Text>
       <Code text={new URL(start.data.uri).searchParams.get('secret') ?? ''} name="secret for the app" />
       <Code text={start.data.backup_codes.join('\n')} name="backup codes" />
       <TextInput
         label="The code it shows now"
         maw={200}
         inputMode="numeric"
-        autoComplete="one-time-code"
+        pattern="\d{6}"
+        title="Six digits"
+        {...CODE}
         value={code}
         onChange={(event) => setCode(event.currentTarget.value)}
       />
-      <Failed error={confirm.error} />
-      <Group>
-        <Button disabled={code.length !== 6} loading={confirm.isPending} onClick={() => confirm.mutate()}>
-          Turn on
-        </Button>
-      </Group>
-    </Stack>
+    </Form>
   )
 }
 
@@ -123,32 +112,19 @@ const TotpEnd = () => {
     onSuccess: () => queries.invalidateQueries(),
   })
   return (
-    <Stack maw={380}>
-      <Text size="sm">Signing in by password needs a code of your authenticator app.</Text>
-      <PasswordInput
-        label="Your password"
-        autoComplete="current-password"
-        value={password}
-        onChange={(event) => setPassword(event.currentTarget.value)}
-      />
-      <TextInput
-        label="A code of the app, or a backup code"
-        autoComplete="one-time-code"
-        value={code}
-        onChange={(event) => setCode(event.currentTarget.value)}
-      />
-      <Failed error={end.error} />
-      <Group>
-        <Button
-          variant="default"
-          disabled={password === '' || code.length < 6}
-          loading={end.isPending}
-          onClick={() => end.mutate()}
-        >
-          Turn off
-        </Button>
-      </Group>
-    </Stack>
+    <Box maw={380}>
+      <Form save={end} verb="Turn off" place="page" variant="default">
+        <Text size="sm">Signing in by password needs a code of your authenticator app.</Text>
+        <OwnPassword value={password} onChange={setPassword} />
+        <TextInput
+          label="A code of the app, or a backup code"
+          minLength={6}
+          {...CODE}
+          value={code}
+          onChange={(event) => setCode(event.currentTarget.value)}
+        />
+      </Form>
+    </Box>
   )
 }
 
@@ -191,33 +167,31 @@ const Sessions = () => {
       }
     >
       <Failed error={error ?? end.error} />
-      <TableBox>
-        <Table aria-label="Sessions">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>Since</Table.Th>
-              <Table.Th>From</Table.Th>
-              <Table.Th>Browser</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {data?.data.map(({ id, current, address, agent, since }) => (
-              <Table.Tr key={id}>
-                <Table.Td>
-                  <When at={since} />
-                  {current ? ' (this one)' : ''}
-                </Table.Td>
-                <Table.Td>{address}</Table.Td>
-                <Table.Td maw={420}>
-                  <Text size="xs" c="dimmed" lineClamp={1}>
-                    {agent}
-                  </Text>
-                </Table.Td>
-              </Table.Tr>
-            ))}
-          </Table.Tbody>
-        </Table>
-      </TableBox>
+      <DataTable
+        label="Sessions"
+        rows={data?.data ?? []}
+        keyOf={({ id }) => id}
+        columns={[
+          {
+            head: 'Since',
+            cell: ({ since, current }) => (
+              <>
+                <When at={since} />
+                {current ? ' (this one)' : ''}
+              </>
+            ),
+          },
+          { head: 'From', cell: ({ address }) => address },
+          {
+            head: 'Browser',
+            cell: ({ agent }) => (
+              <Text size="xs" c="dimmed" lineClamp={1} maw={420}>
+                {agent}
+              </Text>
+            ),
+          },
+        ]}
+      />
     </Panel>
   )
 }

@@ -1,10 +1,11 @@
 /** For operators: what the server was started with, and where each value came from. Read-only. */
-import { SimpleGrid, Stack, Table, Text, TextInput } from '@mantine/core'
+import { SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Shown, showing } from '../parts/api.ts'
+import { DataTable } from '../parts/data-table.tsx'
 import { countText } from '../parts/format.ts'
-import { Empty, Figure, Money, PageHead, Panel, TableBox } from '../parts/ui.tsx'
+import { Empty, Figure, Money, PageHead, Panel } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 
 type Setting = Shown<'GET /operator/setup'>['settings'][number]
@@ -15,36 +16,33 @@ const writtenOf = ({ value, secret, from }: Setting): string =>
   secret && from !== 'unset' ? 'hidden' : (value ?? '—')
 
 const SettingTable = ({ rows }: { rows: readonly Setting[] }) => (
-  <TableBox wide>
-    <Table verticalSpacing={6} aria-label="Settings" className="settings">
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th>Setting</Table.Th>
-          <Table.Th>Value</Table.Th>
-          <Table.Th>From</Table.Th>
-          <Table.Th>Meaning</Table.Th>
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {rows.map((row) => (
-          <Table.Tr key={row.name}>
-            <Table.Td className="mono">{row.name}</Table.Td>
-            <Table.Td className="mono">{writtenOf(row)}</Table.Td>
-            <Table.Td>
-              <Text size="sm" fw={row.from === 'environment' ? 650 : 400}>
-                {sources[row.from]}
-              </Text>
-            </Table.Td>
-            <Table.Td>
-              <Text size="sm" c="dimmed" title={row.allowed}>
-                {row.meaning}
-              </Text>
-            </Table.Td>
-          </Table.Tr>
-        ))}
-      </Table.Tbody>
-    </Table>
-  </TableBox>
+  <DataTable
+    label="Settings"
+    rows={rows}
+    keyOf={({ name }) => name}
+    wide
+    className="settings"
+    columns={[
+      { head: 'Setting', className: 'mono', cell: ({ name }) => name },
+      { head: 'Value', className: 'mono', cell: writtenOf },
+      {
+        head: 'From',
+        cell: ({ from }) => (
+          <Text size="sm" fw={from === 'environment' ? 650 : 400}>
+            {sources[from]}
+          </Text>
+        ),
+      },
+      {
+        head: 'Meaning',
+        cell: ({ allowed, meaning }) => (
+          <Text size="sm" c="dimmed" title={allowed}>
+            {meaning}
+          </Text>
+        ),
+      },
+    ]}
+  />
 )
 
 const Gifts = ({ data: { trials, referrals } }: { data: Shown<'GET /operator/setup'> }) => (

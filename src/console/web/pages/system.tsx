@@ -2,6 +2,7 @@
 import { Button, SimpleGrid, Stack, Table, Text } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { act, type Shown, showing } from '../parts/api.ts'
+import { DataTable } from '../parts/data-table.tsx'
 import { countText } from '../parts/format.ts'
 import { Failed, Figure, Money, PageHead, Panel, State, TableBox, When } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
@@ -51,39 +52,26 @@ const Audit = ({ books }: { books: Shown<'GET /operator/system'>['books'] }) => 
 
 const Processes = ({ data }: { data: Shown<'GET /operator/system'> }) => (
   <Panel title="Processes">
-    <TableBox>
-      <Table aria-label="Processes">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Process</Table.Th>
-            <Table.Th>Last heartbeat</Table.Th>
-            <Table.Th className="right">Open calls</Table.Th>
-            <Table.Th className="right">Held</Table.Th>
-            <Table.Th className="right">Leases</Table.Th>
-            <Table.Th className="right">Lent</Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {data.processes.map((one) => (
-            <Table.Tr key={one.id}>
-              <Table.Td className="mono">
-                {one.id}
-                {one.id === data.instance ? ' (answers this page)' : ''}
-              </Table.Td>
-              <Table.Td>{one.beat_at === null ? 'has left' : <When at={one.beat_at} ago />}</Table.Td>
-              <Table.Td className="right number">{countText(one.open_calls)}</Table.Td>
-              <Table.Td className="right">
-                <Money usd={one.held_usd} />
-              </Table.Td>
-              <Table.Td className="right number">{countText(one.leases)}</Table.Td>
-              <Table.Td className="right">
-                <Money usd={one.lent_usd} />
-              </Table.Td>
-            </Table.Tr>
-          ))}
-        </Table.Tbody>
-      </Table>
-    </TableBox>
+    <DataTable
+      label="Processes"
+      rows={data.processes}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          head: 'Process',
+          className: 'mono',
+          cell: ({ id }) => `${id}${id === data.instance ? ' (answers this page)' : ''}`,
+        },
+        {
+          head: 'Last heartbeat',
+          cell: ({ beat_at: at }) => (at === null ? 'has left' : <When at={at} ago />),
+        },
+        { head: 'Open calls', figure: true, cell: (one) => countText(one.open_calls) },
+        { head: 'Held', figure: true, cell: (one) => <Money usd={one.held_usd} /> },
+        { head: 'Leases', figure: true, cell: (one) => countText(one.leases) },
+        { head: 'Lent', figure: true, cell: (one) => <Money usd={one.lent_usd} /> },
+      ]}
+    />
     <Text size="xs" c="dimmed" mt="sm">
       Lent is what a process may charge before it asks the ledger again; held is what its open calls may still
       cost.

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { act, queries, type Shown, sessionQuery, showing } from '../parts/api.ts'
 import { Confirm } from '../parts/confirm.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { DialogForm } from '../parts/dialog-form.tsx'
+import { Form } from '../parts/form.tsx'
 import { Code, Failed, PageHead, Panel, TableBox, When } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 import { useMay } from '../parts/use-may.ts'
@@ -29,7 +29,7 @@ const InviteForm = ({ onDone }: { onDone: (invited: Shown<'POST /team'>) => void
     },
   })
   return (
-    <DialogForm save={invite} verb="Invite">
+    <Form save={invite} verb="Invite">
       <TextInput
         label="E-mail address"
         type="email"
@@ -44,7 +44,7 @@ const InviteForm = ({ onDone }: { onDone: (invited: Shown<'POST /team'>) => void
         value={role}
         onChange={(event) => setRole(event.currentTarget.value)}
       />
-    </DialogForm>
+    </Form>
   )
 }
 

@@ -94,6 +94,8 @@ const ListForm = ({ text, setText, onMade }: ListProps) => {
     },
   })
   const send = useOneAtATime(create)
+  const [isHinted, setHinted] = useState(false)
+  const ready = tenants.length > 0 && wrong.length === 0 && tenants.length <= MOST
   return (
     <Stack>
       <Textarea
@@ -114,6 +116,11 @@ const ListForm = ({ text, setText, onMade }: ListProps) => {
         </Alert>
       )}
       <Failed error={create.error} />
+      {isHinted && !ready && (
+        <Text size="sm" role="alert">
+          {tenants.length === 0 ? 'Write at least one tenant above.' : 'First correct what is said above.'}
+        </Text>
+      )}
       <Group justify="space-between">
         <FileButton accept=".csv,text/csv,text/plain" onChange={(file) => void file?.text().then(setText)}>
           {(props) => (
@@ -122,11 +129,7 @@ const ListForm = ({ text, setText, onMade }: ListProps) => {
             </Button>
           )}
         </FileButton>
-        <Button
-          loading={create.isPending}
-          disabled={tenants.length === 0 || wrong.length > 0 || tenants.length > MOST}
-          onClick={send}
-        >
+        <Button loading={create.isPending} onClick={() => (ready ? send() : setHinted(true))}>
           {tenants.length === 0
             ? 'Create tenants'
             : `Create ${tenants.length} ${tenants.length === 1 ? 'tenant' : 'tenants'}`}

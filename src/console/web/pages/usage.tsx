@@ -1,10 +1,12 @@
 /** Use over time: a chart and a table for the view in the page's address, and the same as CSV. */
-import { Anchor, Button, Group, NativeSelect, Stack, Table, Text, TextInput } from '@mantine/core'
+import { Anchor, Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import type { ReactNode } from 'react'
 import { act, queryOf, type Shown } from '../parts/api.ts'
 import { StackedBars } from '../parts/chart.tsx'
+import { type Column, DataTable } from '../parts/data-table.tsx'
 import { countText, percentText } from '../parts/format.ts'
-import { Empty, Failed, Loading, Money, PageHead, Panel, TableBox } from '../parts/ui.tsx'
+import { Empty, Failed, Loading, Money, PageHead, Panel } from '../parts/ui.tsx'
 import {
   DAY,
   dayOf,
@@ -18,7 +20,6 @@ import {
   viewOf,
 } from '../parts/usage-view.ts'
 import { useView } from '../parts/use-view.ts'
-import { Windowed } from '../parts/windowed.tsx'
 
 type Use = Shown<'GET /usage'>
 type Row = Use['rows'][number]
@@ -114,82 +115,63 @@ const FromCache = ({ of }: { of: Row | Use['total'] }) => (
   </span>
 )
 
+const Name = ({ view, row, show }: { view: View; row: Row; show: Show }) => {
+  const name = nameOf(view, row)
+  if (name === '') return 'recovered calls'
+  if (unlimited.includes(view.by)) return name
+  const only = { [view.by]: row[view.by] ?? '', by: view.by === 'key' ? 'model' : 'key' } as const
+  return (
+    <Anchor
+      component="button"
+      type="button"
+      size="sm"
+      ta="left"
+      title="Show only this"
+      onClick={() => show(only)}
+    >
+      {name}
+    </Anchor>
+  )
+}
+
+/** Columns whose cells in rows and in the total are made alike. */
+const summed = (total: Use['total']): readonly Column<Row>[] => {
+  const column = (
+    head: string,
+    cell: (of: Row | Use['total']) => ReactNode,
+    title?: string,
+  ): Column<Row> => ({
+    ...{ head, cell, figure: true, foot: cell(total) },
+    ...(title === undefined ? {} : { title }),
+  })
+  return [
+    column('Calls', (of) => countText(of.requests)),
+    column('Input units', (of) => countText(of.input_tokens)),
+    column('Output units', (of) => countText(of.output_tokens)),
+    column('From cache', (of) => <FromCache of={of} />, 'Of the input, what vendors read from their caches'),
+    column(
+      'Cache saved',
+      (of) => <Money usd={of.cache_saved_usd} />,
+      'What that input would have cost without caches, less what it cost',
+    ),
+    column('Cost', (of) => <Money usd={of.cost_usd} />),
+  ]
+}
+
 const Totals = ({ answered: { view, table: use }, show }: { answered: Answered; show: Show }) => (
-  <TableBox>
-    <Windowed
+  <>
+    <DataTable
       label="Use by group"
       rows={use.rows}
-      head={
-        <Table.Tr>
-          <Table.Th>{groupNames[view.by]}</Table.Th>
-          <Table.Th className="right">Calls</Table.Th>
-          <Table.Th className="right">Input units</Table.Th>
-          <Table.Th className="right">Output units</Table.Th>
-          <Table.Th className="right" title="Of the input, what vendors read from their caches">
-            From cache
-          </Table.Th>
-          <Table.Th
-            className="right"
-            title="What that input would have cost without caches, less what it cost"
-          >
-            Cache saved
-          </Table.Th>
-          <Table.Th className="right">Cost</Table.Th>
-        </Table.Tr>
-      }
-      row={(row) => (
-        <Table.Tr key={row[view.by] ?? ''}>
-          <Table.Td>
-            {nameOf(view, row) === '' ? (
-              'recovered calls'
-            ) : unlimited.includes(view.by) ? (
-              nameOf(view, row)
-            ) : (
-              <Anchor
-                component="button"
-                type="button"
-                size="sm"
-                ta="left"
-                title="Show only this"
-                onClick={() =>
-                  show({ [view.by]: row[view.by] ?? '', by: view.by === 'key' ? 'model' : 'key' })
-                }
-              >
-                {nameOf(view, row)}
-              </Anchor>
-            )}
-          </Table.Td>
-          <Table.Td className="right number">{countText(row.requests)}</Table.Td>
-          <Table.Td className="right number">{countText(row.input_tokens)}</Table.Td>
-          <Table.Td className="right number">{countText(row.output_tokens)}</Table.Td>
-          <Table.Td className="right number">
-            <FromCache of={row} />
-          </Table.Td>
-          <Table.Td className="right">
-            <Money usd={row.cache_saved_usd} />
-          </Table.Td>
-          <Table.Td className="right">
-            <Money usd={row.cost_usd} />
-          </Table.Td>
-        </Table.Tr>
-      )}
-      foot={
-        <Table.Tr>
-          <Table.Th>Total</Table.Th>
-          <Table.Th className="right number">{countText(use.total.requests)}</Table.Th>
-          <Table.Th className="right number">{countText(use.total.input_tokens)}</Table.Th>
-          <Table.Th className="right number">{countText(use.total.output_tokens)}</Table.Th>
-          <Table.Th className="right number">
-            <FromCache of={use.total} />
-          </Table.Th>
-          <Table.Th className="right">
-            <Money usd={use.total.cache_saved_usd} />
-          </Table.Th>
-          <Table.Th className="right">
-            <Money usd={use.total.cost_usd} strong />
-          </Table.Th>
-        </Table.Tr>
-      }
+      keyOf={(row) => row[view.by] ?? ''}
+      columns={[
+        {
+          head: groupNames[view.by],
+          cell: (row) => <Name view={view} row={row} show={show} />,
+          foot: 'Total',
+        },
+        ...summed(use.total),
+      ]}
     />
     {use.has_more && (
       <Group gap="xs" mt="xs" className="no-print">
@@ -203,7 +185,7 @@ const Totals = ({ answered: { view, table: use }, show }: { answered: Answered; 
         )}
       </Group>
     )}
-  </TableBox>
+  </>
 )
 
 const Report = ({ view, show }: { view: View; show: Show }) => {
@@ -224,7 +206,7 @@ const Report = ({ view, show }: { view: View; show: Show }) => {
   const bars = data.chart.rows.map((row) => ({
     slot: row[slot] ?? '',
     group: nameOf(data.view, row),
-    usd: row.cost_usd,
+    value: row.cost_usd,
   }))
   return (
     <Stack>

@@ -49,7 +49,7 @@ const Shown = ({ use, seller = use.organisation }: { use: TenantUseShown; seller
       <Panel title="By day">
         <StackedBars
           slots={daysOf(use.month)}
-          bars={use.days.map(({ day, billed_usd }) => ({ slot: day, group: 'use', usd: billed_usd }))}
+          bars={use.days.map(({ day, billed_usd }) => ({ slot: day, group: 'use', value: billed_usd }))}
           legend={false}
           about={`Use by day in ${monthText(use.month)}; the amounts by model are in the table.`}
         />

@@ -7,7 +7,6 @@ import {
   Button,
   Card,
   Group,
-  NavLink,
   Stack,
   Text,
   useComputedColorScheme,
@@ -19,81 +18,11 @@ import { Outlet, useLocation, useNavigate } from '@tanstack/react-router'
 import { Activity, lazy, Suspense, useEffect, useState } from 'react'
 import type { SessionShown } from '../../schema/session.ts'
 import { sessionQuery } from './api.ts'
-import type { Place } from './place.ts'
+import { about, Outside, operators, Places, places } from './places.tsx'
 import { Shortcuts } from './shortcuts.tsx'
 import { Interrupted, ownerOf } from './sign-in/entered.ts'
 import { Failed, Loading } from './ui.tsx'
 import { useChoose, useSignOut } from './use-session.ts'
-
-const places: readonly Place[] = [
-  { to: '/', name: 'Overview', acts: ['read', 'read_own'] },
-  { to: '/keys', name: 'Keys', acts: ['read', 'read_own'] },
-  { to: '/calls', name: 'Calls', acts: ['read', 'read_own'] },
-  { to: '/batches', name: 'Batches', acts: ['read', 'read_own'] },
-  { to: '/usage', name: 'Usage', acts: ['read', 'read_own'] },
-  { to: '/tenants', name: 'Tenants', acts: ['tenants', 'statements'] },
-  { to: '/wallet', name: 'Wallet', acts: ['wallet_read'] },
-  { to: '/rules', name: 'Rules', acts: ['wallet_read'] },
-  { to: '/playground', name: 'Playground', acts: ['play'] },
-  { to: '/models', name: 'Models' },
-]
-const about: readonly Place[] = [
-  { to: '/team', name: 'Team', acts: ['team_read'] },
-  { to: '/activity', name: 'Activity', acts: ['events'] },
-  { to: '/settings', name: 'Settings' },
-]
-const operators: readonly Place[] = [
-  { to: '/operator', name: 'Accounts' },
-  { to: '/vendors', name: 'Vendors' },
-  { to: '/prices', name: 'Models and prices' },
-  { to: '/system', name: 'System' },
-  { to: '/setup', name: 'Setup' },
-]
-
-const Places = ({
-  title,
-  list,
-  acts,
-}: {
-  title?: string
-  list: readonly Place[]
-  acts: readonly string[]
-}) => {
-  const { pathname } = useLocation()
-  const navigate = useNavigate()
-  const shown = list.filter(
-    (place) => place.acts === undefined || place.acts.some((act) => acts.includes(act)),
-  )
-  return (
-    <Box mb="md">
-      {title !== undefined && (
-        <Text size="xs" fw={600} c="dimmed" px="sm" mb={4}>
-          {title}
-        </Text>
-      )}
-      {shown.map(({ to, name }) => {
-        const active = to === '/' ? pathname === '/' : pathname === to || pathname.startsWith(`${to}/`)
-        return (
-          <NavLink
-            key={to}
-            href={`/console${to === '/' ? '' : to}`}
-            label={name}
-            active={active}
-            variant="subtle"
-            className="place"
-            aria-current={active ? 'page' : undefined}
-            fw={active ? 650 : 450}
-            style={{ borderRadius: 8 }}
-            onClick={(event) => {
-              event.preventDefault()
-              void navigate({ to })
-            }}
-          />
-        )
-      })}
-    </Box>
-  )
-}
 
 /** A native disclosure, because the library's menu would be a tenth of the first load. */
 const PersonMenu = ({ session }: { session: SessionShown }) => {
@@ -228,6 +157,7 @@ const Frame = ({ session }: { session: SessionShown }) => {
           {session.person?.operator === true && (
             <Places title="Operator" list={operators} acts={session.acts} />
           )}
+          <Outside />
         </Box>
       </AppShell.Navbar>
       <Shortcuts

@@ -3,7 +3,7 @@ import { Table, Text } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { Dialog } from './dialog.tsx'
-import type { Place } from './place.ts'
+import type { Place } from './places.tsx'
 
 /** The letter that opens a page after `g`: the first letter of its name that no earlier page has. */
 const lettersOf = (places: readonly Place[]): ReadonlyMap<string, Place> => {

@@ -5,6 +5,7 @@
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { queries } from './api.ts'
+import type { Sendable } from './one-at-a-time.ts'
 
 type Texts = Readonly<Record<string, string>>
 
@@ -26,7 +27,10 @@ export const useEdits = <Stored extends Texts>(stored: Stored, send: (texts: Sto
     },
   })
   const edit = (more: Partial<Stored>) => setEdits((before) => ({ ...before, ...more }))
-  return { texts: { ...stored, ...edits } as Stored, edit, save }
+  const texts = { ...stored, ...edits } as Stored
+  const { isPending, isSuccess, error } = save
+  const mutate: Sendable['mutate'] = (_nothing, then) => save.mutate(texts, then)
+  return { texts, edit, save: { isPending, isSuccess, error, mutate } }
 }
 
 /** The members of a body that differ from those of another. */

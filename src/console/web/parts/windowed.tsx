@@ -57,16 +57,23 @@ export const Windowed = <Row,>({
   head,
   row,
   foot,
+  className,
 }: {
   label: string
   rows: readonly Row[]
   head: ReactNode
   row: (row: Row, at: number) => ReactNode
   foot?: ReactNode
+  className?: string
 }) => {
   const { body, height, span } = useSpan(rows.length)
   return (
-    <Table verticalSpacing={6} aria-label={label} aria-rowcount={rows.length + 1}>
+    <Table
+      verticalSpacing={6}
+      aria-label={label}
+      aria-rowcount={rows.length + 1}
+      {...(className === undefined ? {} : { className })}
+    >
       <Table.Thead>{head}</Table.Thead>
       <Table.Tbody ref={body}>
         <Space height={span.from * height} />

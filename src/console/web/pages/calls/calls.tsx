@@ -2,6 +2,7 @@
 import { Box, Button, Group, NativeSelect, Switch, Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { queryOf } from '../../parts/api.ts'
+import { Field } from '../../parts/field.tsx'
 import { CallList } from '../../parts/money/call-table.tsx'
 import { PageHead, Panel } from '../../parts/ui.tsx'
 import { DAY, dayOf } from '../../parts/usage-view.ts'
@@ -34,30 +35,6 @@ const askedBy = ({ before: _before, call: _call, ...query }: Query): Query => {
     from: from === '' ? undefined : from,
     to: to === '' ? undefined : dayOf(Date.parse(to) + DAY),
   }
-}
-
-type FieldProps = {
-  readonly label: string
-  readonly placeholder?: string
-  readonly value: string | undefined
-  readonly width: number
-  readonly onChange: (value: string) => void
-}
-
-/** A filter that counts once it is left or Enter is pressed: half a name finds nothing. */
-const Field = ({ label, placeholder = 'any', value = '', width, onChange }: FieldProps) => {
-  const [typed, setTyped] = useState(value)
-  return (
-    <TextInput
-      label={label}
-      placeholder={placeholder}
-      w={width}
-      value={typed}
-      onChange={(event) => setTyped(event.currentTarget.value)}
-      onBlur={() => typed.trim() !== value && onChange(typed.trim())}
-      onKeyDown={(event) => event.key === 'Enter' && onChange(typed.trim())}
-    />
-  )
 }
 
 const Filters = ({ query, show }: { query: Query; show: (change: Query) => void }) => {

@@ -1,14 +1,15 @@
 /** A new key: its form, and then its value, shown once, with ready programs. */
-import { Alert, Button, Group, Stack, Tabs, Text, TextInput } from '@mantine/core'
+import { Alert, Button, Group, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { act, queries, type Shown, showing } from '../api.ts'
 import { Dialog } from '../dialog.tsx'
-import { DialogForm } from '../dialog-form.tsx'
+import { Form } from '../form.tsx'
+import { CodeTabs } from '../play/code-tabs.tsx'
 import { Code } from '../ui.tsx'
-import { LimitsForm, limitsOf, noLimits } from './limits-form.tsx'
+import { useMay } from '../use-may.ts'
+import { bodyOf, KeyFields, noTexts } from './key-fields.tsx'
 import { snippetsFor } from './snippets.ts'
-import { SubChoice } from './sub-choice.tsx'
 
 export type NewKeyShown = Shown<'POST /keys'>
 
@@ -29,20 +30,7 @@ export const ShownOnce = ({ made, onClose }: { made: NewKeyShown; onClose: () =>
         It is shown only this once: nobody, not even we, can read it again.
       </Alert>
       <Code text={made.key} name={`key ${made.label}`} />
-      <Tabs defaultValue="curl" keepMounted={false}>
-        <Tabs.List>
-          {snippets.map(({ name }) => (
-            <Tabs.Tab key={name} value={name}>
-              {name}
-            </Tabs.Tab>
-          ))}
-        </Tabs.List>
-        {snippets.map(({ name, text }) => (
-          <Tabs.Panel key={name} value={name} pt="sm">
-            <Code text={text} name={`program for ${name}`} />
-          </Tabs.Panel>
-        ))}
-      </Tabs>
+      <CodeTabs programs={snippets} />
       <Group justify="flex-end">
         <Button onClick={onClose}>I have copied it</Button>
       </Group>
@@ -51,35 +39,22 @@ export const ShownOnce = ({ made, onClose }: { made: NewKeyShown; onClose: () =>
 }
 
 const KeyForm = ({ onMade }: { onMade: (made: NewKeyShown) => void }) => {
-  const [label, setLabel] = useState('')
-  const [limits, setLimits] = useState(noLimits)
-  const [sub, setSub] = useState('')
-  const read = limitsOf(limits)
+  const [texts, setTexts] = useState(noTexts)
+  const body = bodyOf(texts)
   const create = useMutation({
-    mutationFn: () => act('POST /keys', { label, ...read, ...(sub === '' ? {} : { sub_wallet: sub }) }),
+    mutationFn: () => act('POST /keys', { ...body, sub_wallet: body?.sub_wallet ?? undefined }),
     onSuccess: async (made) => {
       onMade(made)
       await queries.invalidateQueries()
     },
   })
   return (
-    <DialogForm save={create} verb="Create key" ready={label.trim() !== '' && read !== undefined}>
-      <TextInput
-        label="Label"
-        description="Who or what uses the key"
-        placeholder="support agent"
-        required
-        maxLength={200}
-        data-autofocus
-        value={label}
-        onChange={(event) => setLabel(event.currentTarget.value)}
-      />
-      <LimitsForm value={limits} onChange={(edit) => setLimits({ ...limits, ...edit })} />
-      <SubChoice value={sub} onChange={setSub} />
+    <Form save={create} verb="Create key" ready={body !== undefined}>
+      <KeyFields texts={texts} edit={(more) => setTexts({ ...texts, ...more })} mayManage={useMay('keys')} />
       <Text size="xs" c="dimmed">
         Caps hold to the nano-dollar, on every process. All of this can be changed later.
       </Text>
-    </DialogForm>
+    </Form>
   )
 }
 

@@ -1,26 +1,10 @@
 /** Ready snippets for a new key: paste one to make the first call. */
 
-type Snippet = { readonly name: string; readonly text: string }
+import { type Program, programsFor } from '../play/programs.ts'
 
 /** Snippets that call `model` with `key` at the gateway's address. */
-export const snippetsFor = (origin: string, key: string, model: string): readonly Snippet[] => [
-  {
-    name: 'curl',
-    text: `curl ${origin}/v1/chat/completions \\
-  -H 'Authorization: Bearer ${key}' \\
-  -H 'Content-Type: application/json' \\
-  -d '{"model":"${model}","messages":[{"role":"user","content":"Hello"}]}'`,
-  },
-  {
-    name: 'openai',
-    text: `import OpenAI from 'openai'
-
-const client = new OpenAI({ baseURL: '${origin}/v1', apiKey: '${key}' })
-const { data, response } = await client.chat.completions
-  .create({ model: '${model}', messages: [{ role: 'user', content: 'Hello' }] })
-  .withResponse()
-console.log(data.choices[0].message.content, response.headers.get('x-cost-usd'))`,
-  },
+export const snippetsFor = (origin: string, key: string, model: string): readonly Program[] => [
+  ...programsFor(origin, key, { model, messages: [{ role: 'user', content: 'Hello' }] }),
   {
     name: 'anthropic',
     text: `import Anthropic from '@anthropic-ai/sdk'

@@ -1,18 +1,19 @@
 /** Sub-wallets: named ceilings on the wallet's money, created, changed and deleted. */
-import { Button, Group, Table, TextInput } from '@mantine/core'
+import { Button, Group, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { act, queries, type Shown, showing } from '../api.ts'
 import { Confirm } from '../confirm.tsx'
+import { DataTable } from '../data-table.tsx'
 import { Dialog } from '../dialog.tsx'
-import { DialogForm } from '../dialog-form.tsx'
+import { Form } from '../form.tsx'
 import { AMOUNT_HINT, typedUsd } from '../format.ts'
-import { CapBar, Copy, Empty, Failed, Loading, Money, Panel, TableBox } from '../ui.tsx'
+import { CapBar, Copy, Empty, Failed, Loading, Money, Panel } from '../ui.tsx'
 import { differing } from '../use-edits.ts'
 
 type SubWalletShown = Shown<'PUT /sub-wallets/:sub_wallet'>
 
-const Form = ({ sub, onDone }: { sub: SubWalletShown | undefined; onDone: () => void }) => {
+const SubForm = ({ sub, onDone }: { sub: SubWalletShown | undefined; onDone: () => void }) => {
   const [label, setLabel] = useState(sub?.label ?? '')
   const [text, setText] = useState(sub?.budget_usd ?? '')
   const budget = typedUsd(text)
@@ -34,7 +35,7 @@ const Form = ({ sub, onDone }: { sub: SubWalletShown | undefined; onDone: () => 
   })
   const right = label.trim() !== '' && typeof budget === 'number' && budget > 0 && budget <= 10_000
   return (
-    <DialogForm save={save} verb={sub === undefined ? 'Create' : 'Save'} ready={right}>
+    <Form save={save} verb={sub === undefined ? 'Create' : 'Save'} ready={right}>
       <TextInput
         label="Name"
         required
@@ -52,50 +53,9 @@ const Form = ({ sub, onDone }: { sub: SubWalletShown | undefined; onDone: () => 
         onChange={(event) => setText(event.currentTarget.value)}
         error={text !== '' && typeof budget !== 'number' ? AMOUNT_HINT : undefined}
       />
-    </DialogForm>
+    </Form>
   )
 }
-
-const Row = ({
-  sub,
-  mayChange,
-  onEdit,
-  onDelete,
-}: {
-  sub: SubWalletShown
-  mayChange: boolean
-  onEdit: () => void
-  onDelete: () => void
-}) => (
-  <Table.Tr>
-    <Table.Td>{sub.label === '' ? 'without a name' : sub.label}</Table.Td>
-    <Table.Td>
-      <Copy
-        text={sub.id}
-        shown={`${sub.id.slice(0, 10)}…${sub.id.slice(-4)}`}
-        name="id for the header X-Sub-Wallet"
-      />
-    </Table.Td>
-    <Table.Td>
-      <CapBar used={sub.spent_usd} cap={sub.budget_usd} label={`Ceiling of ${sub.label}`} />
-    </Table.Td>
-    <Table.Td className="right">
-      <Money usd={sub.remaining_usd} />
-    </Table.Td>
-    <Table.Td>
-      {mayChange && (
-        <Group gap="xs" wrap="nowrap" justify="flex-end">
-          <Button size="compact-sm" variant="default" onClick={onEdit}>
-            Change
-          </Button>
-          <Button size="compact-sm" variant="default" onClick={onDelete}>
-            Delete
-          </Button>
-        </Group>
-      )}
-    </Table.Td>
-  </Table.Tr>
-)
 
 const Found = ({
   rows,
@@ -108,32 +68,44 @@ const Found = ({
   onEdit: (sub: SubWalletShown) => void
   onDelete: (sub: SubWalletShown) => void
 }) => (
-  <TableBox>
-    <Table verticalSpacing="sm" aria-label="Sub-wallets">
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th>Name</Table.Th>
-          <Table.Th>Id</Table.Th>
-          <Table.Th>Spent</Table.Th>
-          <Table.Th className="right">Left</Table.Th>
-          <Table.Th>
-            <span className="hide">Actions</span>
-          </Table.Th>
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {rows.map((sub) => (
-          <Row
-            key={sub.id}
-            sub={sub}
-            mayChange={mayChange}
-            onEdit={() => onEdit(sub)}
-            onDelete={() => onDelete(sub)}
+  <DataTable
+    label="Sub-wallets"
+    rows={rows}
+    keyOf={({ id }) => id}
+    columns={[
+      { head: 'Name', cell: ({ label }) => (label === '' ? 'without a name' : label) },
+      {
+        head: 'Id',
+        cell: ({ id }) => (
+          <Copy
+            text={id}
+            shown={`${id.slice(0, 10)}…${id.slice(-4)}`}
+            name="id for the header X-Sub-Wallet"
           />
-        ))}
-      </Table.Tbody>
-    </Table>
-  </TableBox>
+        ),
+      },
+      {
+        head: 'Spent',
+        cell: ({ spent_usd: spent, budget_usd: budget, label }) => (
+          <CapBar used={spent} cap={budget} label={`Ceiling of ${label}`} />
+        ),
+      },
+      { head: 'Left', figure: true, cell: (sub) => <Money usd={sub.remaining_usd} /> },
+      mayChange && {
+        head: '',
+        cell: (sub) => (
+          <Group gap="xs" wrap="nowrap" justify="flex-end">
+            <Button size="compact-sm" variant="default" onClick={() => onEdit(sub)}>
+              Change
+            </Button>
+            <Button size="compact-sm" variant="default" onClick={() => onDelete(sub)}>
+              Delete
+            </Button>
+          </Group>
+        ),
+      },
+    ]}
+  />
 )
 
 export const SubWallets = ({ mayChange }: { mayChange: boolean }) => {
@@ -179,7 +151,7 @@ export const SubWallets = ({ mayChange }: { mayChange: boolean }) => {
         title={form?.sub === undefined ? 'New sub-wallet' : `Change ${form.sub.label}`}
         onClose={() => setForm(undefined)}
       >
-        {form !== undefined && <Form sub={form.sub} onDone={() => setForm(undefined)} />}
+        {form !== undefined && <SubForm sub={form.sub} onDone={() => setForm(undefined)} />}
       </Dialog>
       <Confirm
         opened={deleting !== undefined}

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { act, queries } from '../api.ts'
 import { Confirm } from '../confirm.tsx'
 import { Dialog } from '../dialog.tsx'
-import { DialogForm } from '../dialog-form.tsx'
+import { Form } from '../form.tsx'
 import { AMOUNT_HINT, typedUsd } from '../format.ts'
 import { Failed } from '../ui.tsx'
 
@@ -37,7 +37,7 @@ const Limits = ({ rows, onDone }: { rows: readonly Chosen[]; onDone: () => void 
   })
   const ready = monthly !== undefined && perMinute !== undefined && Object.keys(body).length > 0
   return (
-    <DialogForm save={save} verb={`Set for ${rows.length}`} ready={ready}>
+    <Form save={save} verb={`Set for ${rows.length}`} ready={ready}>
       <Text size="sm">An empty field changes nothing; “none” removes the limit.</Text>
       <TextInput
         label="Monthly cap in USD"
@@ -51,7 +51,7 @@ const Limits = ({ rows, onDone }: { rows: readonly Chosen[]; onDone: () => void 
         value={rate}
         onChange={(event) => setRate(event.currentTarget.value)}
       />
-    </DialogForm>
+    </Form>
   )
 }
 

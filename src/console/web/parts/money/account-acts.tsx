@@ -4,7 +4,7 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { act, queries, type Shown } from '../api.ts'
 import { Dialog } from '../dialog.tsx'
-import { DialogForm } from '../dialog-form.tsx'
+import { Form } from '../form.tsx'
 import { AMOUNT_HINT, typedUsd } from '../format.ts'
 
 export type Account = Shown<'GET /operator/accounts'>['data'][number]
@@ -29,7 +29,7 @@ const CreditForm = ({ account, onDone }: FormProps) => {
     onSuccess: after(onDone),
   })
   return (
-    <DialogForm save={give} verb="Give credit" ready={amount !== null && amount !== undefined}>
+    <Form save={give} verb="Give credit" ready={amount !== null && amount !== undefined}>
       <TextInput
         label="Amount in USD"
         inputMode="decimal"
@@ -46,7 +46,7 @@ const CreditForm = ({ account, onDone }: FormProps) => {
         value={note}
         onChange={(event) => setNote(event.currentTarget.value)}
       />
-    </DialogForm>
+    </Form>
   )
 }
 
@@ -65,7 +65,7 @@ const LineForm = ({ account, onDone }: FormProps) => {
     onSuccess: after(onDone),
   })
   return (
-    <DialogForm save={put} verb="Grant" ready={right}>
+    <Form save={put} verb="Grant" ready={right}>
       <TextInput
         label="Limit in USD"
         description="What may be owed; 0 withdraws the line, and what is owed stays owed"
@@ -82,7 +82,7 @@ const LineForm = ({ account, onDone }: FormProps) => {
         value={days}
         onChange={(event) => setDays(event.currentTarget.value)}
       />
-    </DialogForm>
+    </Form>
   )
 }
 
@@ -98,7 +98,7 @@ const SuspendForm = ({ account, onDone }: FormProps) => {
     onSuccess: after(onDone),
   })
   return (
-    <DialogForm
+    <Form
       save={put}
       verb={isOff ? 'Lift the suspension' : 'Suspend'}
       danger={!isOff}
@@ -119,7 +119,7 @@ const SuspendForm = ({ account, onDone }: FormProps) => {
           onChange={(event) => setReason(event.currentTarget.value)}
         />
       )}
-    </DialogForm>
+    </Form>
   )
 }
 

@@ -5,10 +5,11 @@ import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { act, queries, type Shown, showing } from '../api.ts'
 import { downloadFile } from '../csv.ts'
+import { DataTable } from '../data-table.tsx'
 import { Dialog } from '../dialog.tsx'
-import { DialogForm } from '../dialog-form.tsx'
+import { Form } from '../form.tsx'
 import { monthText } from '../months.ts'
-import { Failed, State, TableBox } from '../ui.tsx'
+import { Failed, State } from '../ui.tsx'
 import { Unread } from '../unread.tsx'
 import { useMay } from '../use-may.ts'
 
@@ -37,40 +38,25 @@ export const BillRows = <Row extends BillCells>({
   tenant?: (row: Row) => React.ReactNode
   acts: (row: Row) => React.ReactNode
 }) => (
-  <TableBox>
-    <Table verticalSpacing="xs" aria-label="Invoices">
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th>Number</Table.Th>
-          {tenant !== undefined && <Table.Th>Tenant</Table.Th>}
-          <Table.Th>Month</Table.Th>
-          <Table.Th>Status</Table.Th>
-          <Table.Th className="right">Total</Table.Th>
-          <Table.Th>Date</Table.Th>
-          <Table.Th>Due</Table.Th>
-          <Table.Th>
-            <span className="hide">Actions</span>
-          </Table.Th>
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {rows.map((row) => (
-          <Table.Tr key={row.id}>
-            <Table.Td className="one-line">{row.number}</Table.Td>
-            {tenant !== undefined && <Table.Td className="label">{tenant(row)}</Table.Td>}
-            <Table.Td className="one-line">{monthText(row.month)}</Table.Td>
-            <Table.Td>
-              <State of={stateOf(row)} />
-            </Table.Td>
-            <Table.Td className="right number one-line">{amountText(row)}</Table.Td>
-            <Table.Td className="one-line">{row.issued_at.slice(0, 10)}</Table.Td>
-            <Table.Td className="one-line">{row.kind === 'invoice' ? row.due_at.slice(0, 10) : ''}</Table.Td>
-            <Table.Td className="right">{acts(row)}</Table.Td>
-          </Table.Tr>
-        ))}
-      </Table.Tbody>
-    </Table>
-  </TableBox>
+  <DataTable
+    label="Invoices"
+    rows={rows}
+    keyOf={({ id }) => id}
+    columns={[
+      { head: 'Number', className: 'one-line', cell: ({ number }) => number },
+      tenant !== undefined && { head: 'Tenant', className: 'label', cell: tenant },
+      { head: 'Month', className: 'one-line', cell: ({ month }) => monthText(month) },
+      { head: 'Status', cell: (row) => <State of={stateOf(row)} /> },
+      { head: 'Total', figure: true, className: 'one-line', cell: amountText },
+      { head: 'Date', className: 'one-line', cell: (row) => row.issued_at.slice(0, 10) },
+      {
+        head: 'Due',
+        className: 'one-line',
+        cell: (row) => (row.kind === 'invoice' ? row.due_at.slice(0, 10) : ''),
+      },
+      { head: '', className: 'right', cell: acts },
+    ]}
+  />
 )
 
 /** The lines of a bill with its taxes and its total. */
@@ -109,7 +95,7 @@ const Credit = ({ bill, onDone }: { bill: string; onDone: () => void }) => {
     },
   })
   return (
-    <DialogForm save={credit} verb="Write credit note" danger>
+    <Form save={credit} verb="Write credit note" danger>
       <Text size="sm">
         A credit note with a number of its own takes the whole invoice back. After that you can close the
         tenant’s month again. Neither can be undone.
@@ -121,7 +107,7 @@ const Credit = ({ bill, onDone }: { bill: string; onDone: () => void }) => {
         value={reason}
         onChange={(event) => setReason(event.currentTarget.value)}
       />
-    </DialogForm>
+    </Form>
   )
 }
 

@@ -3,7 +3,7 @@ import { Alert, Button, FileButton, Group, Image, SimpleGrid, Text, Textarea, Te
 import { useState } from 'react'
 import { act, type Shown } from '../api.ts'
 import { logoAddress } from '../csv.ts'
-import { DialogForm } from '../dialog-form.tsx'
+import { Form } from '../form.tsx'
 import { useEdits } from '../use-edits.ts'
 import { filled, PartyFields, partyTexts } from './party-fields.tsx'
 
@@ -95,13 +95,8 @@ export const BillerForm = ({ profile, onDone }: { profile: Profile; onDone: () =
     value: texts[name],
     onChange: (event: { currentTarget: { value: string } }) => edit({ [name]: event.currentTarget.value }),
   })
-  const send = {
-    isPending: save.isPending,
-    error: save.error,
-    mutate: (_nothing: undefined, then: { readonly onSettled: () => void }) => save.mutate(texts, then),
-  }
   return (
-    <DialogForm save={send} verb="Save">
+    <Form save={save} verb="Save">
       <Alert variant="outline" color="gray">
         Invoices that are closed already stay as they are.
       </Alert>
@@ -129,6 +124,6 @@ export const BillerForm = ({ profile, onDone }: { profile: Profile; onDone: () =
           'Consultant, client, account of revenue, account of debtors; may be empty',
         )}
       />
-    </DialogForm>
+    </Form>
   )
 }

@@ -1,56 +1,17 @@
 /** The credit line, its invoices, and paying them. */
-import { Button, Group, Stack, Table, Text } from '@mantine/core'
+import { Button, Group, Stack, Text } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { act, queries, type Shown } from '../api.ts'
 import { Confirm } from '../confirm.tsx'
-import { CapBar, Copy, Failed, Money, Panel, State, TableBox, When } from '../ui.tsx'
+import { DataTable } from '../data-table.tsx'
+import { CapBar, Copy, Failed, Money, Panel, State, When } from '../ui.tsx'
 
 type WalletShown = Shown<'GET /wallet'>
 type Invoice = WalletShown['invoices'][number]
 type Method = 'wallet' | 'stripe'
 
 const isDue = ({ status }: Invoice): boolean => status === 'open' || status === 'past_due'
-
-const Row = ({
-  invoice,
-  onPay,
-  byCard,
-}: {
-  invoice: Invoice
-  onPay: ((by: Method) => void) | undefined
-  byCard: boolean
-}) => (
-  <Table.Tr>
-    <Table.Td>{invoice.month}</Table.Td>
-    <Table.Td>
-      <Copy text={invoice.id} name="invoice" />
-    </Table.Td>
-    <Table.Td className="right">
-      <Money usd={invoice.total_usd} />
-    </Table.Td>
-    <Table.Td>
-      <State of={invoice.status} />
-    </Table.Td>
-    <Table.Td>
-      <When at={invoice.paid_at ?? invoice.due_at} />
-    </Table.Td>
-    <Table.Td>
-      {onPay !== undefined && isDue(invoice) && (
-        <Group gap="xs" wrap="nowrap" justify="flex-end">
-          <Button size="compact-sm" variant="default" onClick={() => onPay('wallet')}>
-            Pay from wallet
-          </Button>
-          {byCard && (
-            <Button size="compact-sm" variant="default" onClick={() => onPay('stripe')}>
-              Pay by card
-            </Button>
-          )}
-        </Group>
-      )}
-    </Table.Td>
-  </Table.Tr>
-)
 
 const InvoiceTable = ({
   data,
@@ -59,32 +20,35 @@ const InvoiceTable = ({
   data: WalletShown
   onPay: ((invoice: Invoice, by: Method) => void) | undefined
 }) => (
-  <TableBox>
-    <Table aria-label="Invoices">
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th>Month</Table.Th>
-          <Table.Th>Invoice</Table.Th>
-          <Table.Th className="right">Total</Table.Th>
-          <Table.Th>Status</Table.Th>
-          <Table.Th>Due or paid</Table.Th>
-          <Table.Th>
-            <span className="hide">Actions</span>
-          </Table.Th>
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {data.invoices.map((invoice) => (
-          <Row
-            key={invoice.id}
-            invoice={invoice}
-            byCard={data.card}
-            onPay={onPay === undefined ? undefined : (by) => onPay(invoice, by)}
-          />
-        ))}
-      </Table.Tbody>
-    </Table>
-  </TableBox>
+  <DataTable
+    label="Invoices"
+    rows={data.invoices}
+    keyOf={({ id }) => id}
+    columns={[
+      { head: 'Month', cell: ({ month }) => month },
+      { head: 'Invoice', cell: ({ id }) => <Copy text={id} name="invoice" /> },
+      { head: 'Total', figure: true, cell: ({ total_usd }) => <Money usd={total_usd} /> },
+      { head: 'Status', cell: ({ status }) => <State of={status} /> },
+      { head: 'Due or paid', cell: (invoice) => <When at={invoice.paid_at ?? invoice.due_at} /> },
+      {
+        head: '',
+        cell: (invoice) =>
+          onPay !== undefined &&
+          isDue(invoice) && (
+            <Group gap="xs" wrap="nowrap" justify="flex-end">
+              <Button size="compact-sm" variant="default" onClick={() => onPay(invoice, 'wallet')}>
+                Pay from wallet
+              </Button>
+              {data.card && (
+                <Button size="compact-sm" variant="default" onClick={() => onPay(invoice, 'stripe')}>
+                  Pay by card
+                </Button>
+              )}
+            </Group>
+          ),
+      },
+    ]}
+  />
 )
 
 export const Credit = ({ data, mayPay }: { data: WalletShown; mayPay: boolean }) => {

@@ -1,10 +1,11 @@
 /** The movements of the wallet, newest first, each with the balance after it; page by page. */
-import { Button, Group, Table, Text } from '@mantine/core'
+import { Button, Group, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Shown, showing } from '../api.ts'
+import { type Column, DataTable } from '../data-table.tsx'
 import { dayText } from '../format.ts'
-import { Copy, Empty, Failed, Loading, Money, TableBox, When } from '../ui.tsx'
+import { Copy, Empty, Failed, Loading, Money, When } from '../ui.tsx'
 
 const kinds: Readonly<Record<string, string>> = {
   usage: 'Calls of the day',
@@ -17,30 +18,32 @@ const kinds: Readonly<Record<string, string>> = {
 
 type Movement = Shown<'GET /wallet/movements'>['data'][number]
 
-const Row = ({ moved: { at, kind, ref, note, amount_usd, balance_usd } }: { moved: Movement }) => (
-  <Table.Tr>
-    <Table.Td>{kind === 'usage' ? `${dayText(at.slice(0, 10))} (UTC)` : <When at={at} />}</Table.Td>
-    <Table.Td>
-      {kind === 'topup' && amount_usd.startsWith('-') ? 'Invoice paid' : (kinds[kind] ?? kind)}
-      {note !== null && (
+const columns: readonly Column<Movement>[] = [
+  {
+    head: 'When',
+    cell: ({ kind, at }) => (kind === 'usage' ? `${dayText(at.slice(0, 10))} (UTC)` : <When at={at} />),
+  },
+  {
+    head: 'What',
+    cell: ({ kind, amount_usd: amount, note }) => (
+      <>
+        {kind === 'topup' && amount.startsWith('-') ? 'Invoice paid' : (kinds[kind] ?? kind)}
         <Text size="xs" c="dimmed">
           {note}
         </Text>
-      )}
-    </Table.Td>
-    <Table.Td maw={220}>
-      {kind !== 'usage' && (
+      </>
+    ),
+  },
+  {
+    head: 'Reference',
+    cell: ({ kind, ref }) =>
+      kind !== 'usage' && (
         <Copy text={ref} shown={ref.length > 24 ? `${ref.slice(0, 22)}…` : ref} name="reference" />
-      )}
-    </Table.Td>
-    <Table.Td className="right">
-      <Money usd={amount_usd} />
-    </Table.Td>
-    <Table.Td className="right">
-      <Money usd={balance_usd} />
-    </Table.Td>
-  </Table.Tr>
-)
+      ),
+  },
+  { head: 'Amount', figure: true, cell: ({ amount_usd }) => <Money usd={amount_usd} /> },
+  { head: 'Balance', figure: true, cell: ({ balance_usd }) => <Money usd={balance_usd} /> },
+]
 
 export const Movements = () => {
   const [pages, setPages] = useState<readonly string[]>([])
@@ -60,24 +63,12 @@ export const Movements = () => {
   const { next } = data
   return (
     <>
-      <TableBox>
-        <Table verticalSpacing={6} aria-label="Movements">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th>When</Table.Th>
-              <Table.Th>What</Table.Th>
-              <Table.Th>Reference</Table.Th>
-              <Table.Th className="right">Amount</Table.Th>
-              <Table.Th className="right">Balance</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {data.data.map((moved) => (
-              <Row key={`${moved.kind} ${moved.ref}`} moved={moved} />
-            ))}
-          </Table.Tbody>
-        </Table>
-      </TableBox>
+      <DataTable
+        label="Movements"
+        rows={data.data}
+        keyOf={({ kind, ref }) => `${kind} ${ref}`}
+        columns={columns}
+      />
       <Group justify="center" mt="md">
         {pages.length > 0 && (
           <Button variant="default" size="xs" onClick={() => setPages(pages.slice(0, -1))}>

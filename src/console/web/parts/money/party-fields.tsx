@@ -1,7 +1,8 @@
 /** Whom an invoice is from or to: the fields that both sides have, and the form of a tenant's own. */
-import { Button, Group, SimpleGrid, Stack, Text, Textarea, TextInput } from '@mantine/core'
+import { SimpleGrid, Textarea, TextInput } from '@mantine/core'
 import { act, type Shown } from '../api.ts'
-import { Failed, Panel } from '../ui.tsx'
+import { Form } from '../form.tsx'
+import { Panel } from '../ui.tsx'
 import { useEdits } from '../use-edits.ts'
 
 type PartyTexts = {
@@ -67,34 +68,16 @@ export const TenantBilling = ({
   )
   return (
     <Panel title="Invoices are written to">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault()
-          save.mutate(texts)
-        }}
-      >
-        <Stack>
-          <PartyFields texts={texts} edit={edit} />
-          <TextInput
-            label="Account in your books"
-            description="Only for DATEV"
-            inputMode="numeric"
-            value={texts.account}
-            onChange={(event) => edit({ account: event.currentTarget.value })}
-          />
-          <Failed error={save.error} />
-          <Group>
-            <Button type="submit" loading={save.isPending}>
-              Save
-            </Button>
-            {save.isSuccess && (
-              <Text size="sm" role="status">
-                Saved.
-              </Text>
-            )}
-          </Group>
-        </Stack>
-      </form>
+      <Form save={save} verb="Save" place="page" done="Saved.">
+        <PartyFields texts={texts} edit={edit} />
+        <TextInput
+          label="Account in your books"
+          description="Only for DATEV"
+          inputMode="numeric"
+          value={texts.account}
+          onChange={(event) => edit({ account: event.currentTarget.value })}
+        />
+      </Form>
     </Panel>
   )
 }

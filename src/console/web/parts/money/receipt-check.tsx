@@ -1,9 +1,10 @@
 /** Checks a pasted receipt with the server: whether it is ours, and what it states. */
-import { Button, Group, Stack, Table, Text, Textarea } from '@mantine/core'
+import { Table, Textarea } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { act } from '../api.ts'
-import { Failed, Panel, State, TableBox } from '../ui.tsx'
+import { Form } from '../form.tsx'
+import { Panel, State, TableBox } from '../ui.tsx'
 
 const errors: Readonly<Record<string, string>> = {
   malformed_jwt: 'This is not a receipt. It begins with “ey” and has two dots in it.',
@@ -37,37 +38,28 @@ export const ReceiptCheck = () => {
   const check = useMutation({
     mutationFn: () => act('POST /receipts/check', { receipt: text.trim() }),
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    if (text.trim() !== '') check.mutate()
-  }
   return (
     <Panel title="Check a receipt">
-      <form onSubmit={submit}>
-        <Stack gap="sm">
-          <Textarea
-            label="Receipt"
-            description="The X-Receipt of an answer, or what GET /v1/receipts gave."
-            autosize
-            minRows={2}
-            maxRows={6}
-            value={text}
-            onChange={(event) => setText(event.currentTarget.value)}
-          />
-          <Group>
-            <Button type="submit" variant="default" loading={check.isPending} disabled={text.trim() === ''}>
-              Check
-            </Button>
-            {check.data !== undefined && (
-              <Text size="sm" role="status">
-                {check.data.valid ? <State of="valid" /> : errors[check.data.error ?? '']}
-              </Text>
-            )}
-          </Group>
-          <Failed error={check.error} />
-          {check.data?.claims !== undefined && <Claims claims={check.data.claims} />}
-        </Stack>
-      </form>
+      <Form
+        save={check}
+        verb="Check"
+        ready={text.trim() !== ''}
+        hint="Paste a receipt first."
+        place="page"
+        variant="default"
+        done={check.data?.valid ? <State of="valid" /> : errors[check.data?.error ?? '']}
+      >
+        <Textarea
+          label="Receipt"
+          description="The X-Receipt of an answer, or what GET /v1/receipts gave."
+          autosize
+          minRows={2}
+          maxRows={6}
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+        />
+      </Form>
+      {check.data?.claims !== undefined && <Claims claims={check.data.claims} />}
     </Panel>
   )
 }

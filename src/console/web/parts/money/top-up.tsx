@@ -2,12 +2,13 @@
 import { Button, Group, Stack, Switch, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { act, queries, type Shown, showing } from '../api.ts'
 import { Confirm } from '../confirm.tsx'
+import { Form } from '../form.tsx'
 import { typedUsd } from '../format.ts'
 import { labelled } from '../labelled.ts'
-import { Failed, Money, Panel, When } from '../ui.tsx'
+import { Money, Panel, When } from '../ui.tsx'
 import { differing, useEdits } from '../use-edits.ts'
 
 type WalletShown = Shown<'GET /wallet'>
@@ -28,53 +29,48 @@ export const TopUp = ({ data }: { data: WalletShown }) => {
     mutationFn: () => act('POST /wallet/top-up', { amount_usd: amount, save_payment_method: save }),
     onSuccess: ({ url }) => location.assign(url),
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    if (isPayable(amount)) open.mutate()
-  }
   return (
     <Panel title="Top up by card">
-      <form onSubmit={submit}>
-        <Stack gap="sm">
-          <Group align="flex-start" gap="xs">
-            <TextInput
-              label="Amount in USD"
-              inputMode="decimal"
-              w={150}
-              value={text}
-              onChange={(event) => setText(event.currentTarget.value)}
-              error={isPayable(amount) ? undefined : PAYABLE}
-            />
-            <Group gap="xs" mt={25}>
-              {['10', '50', '200'].map((choice) => (
-                <Button key={choice} variant="default" onClick={() => setText(choice)}>
-                  ${choice}
-                </Button>
-              ))}
-            </Group>
+      <Form
+        save={open}
+        verb="Pay by card"
+        ready={isPayable(amount)}
+        place="page"
+        more={
+          <Text size="xs" c="dimmed">
+            You pay at Stripe and come back here.
+          </Text>
+        }
+      >
+        <Group align="flex-start" gap="xs">
+          <TextInput
+            label="Amount in USD"
+            inputMode="decimal"
+            w={150}
+            value={text}
+            onChange={(event) => setText(event.currentTarget.value)}
+            error={isPayable(amount) ? undefined : PAYABLE}
+          />
+          <Group gap="xs" mt={25}>
+            {['10', '50', '200'].map((choice) => (
+              <Button key={choice} variant="default" onClick={() => setText(choice)}>
+                ${choice}
+              </Button>
+            ))}
           </Group>
-          {data.auto_top_up_daily_usd !== null && data.auto_top_up_daily_usd !== '0' && (
-            <Switch
-              label={
-                data.top_ups.card_saved
-                  ? 'Replace the saved card by this one'
-                  : 'Save the card for automatic top-ups'
-              }
-              checked={save}
-              onChange={(event) => setSave(event.currentTarget.checked)}
-            />
-          )}
-          <Group>
-            <Button type="submit" loading={open.isPending} disabled={!isPayable(amount)}>
-              Pay by card
-            </Button>
-            <Text size="xs" c="dimmed">
-              You pay at Stripe and come back here.
-            </Text>
-          </Group>
-          <Failed error={open.error} />
-        </Stack>
-      </form>
+        </Group>
+        {data.auto_top_up_daily_usd !== null && data.auto_top_up_daily_usd !== '0' && (
+          <Switch
+            label={
+              data.top_ups.card_saved
+                ? 'Replace the saved card by this one'
+                : 'Save the card for automatic top-ups'
+            }
+            checked={save}
+            onChange={(event) => setSave(event.currentTarget.checked)}
+          />
+        )}
+      </Form>
     </Panel>
   )
 }
@@ -182,52 +178,47 @@ const RuleForm = ({ rule }: { rule: Rule }) => {
   const [under, each, most] = [typedUsd(texts.below), typedUsd(texts.amount), typedUsd(texts.month)]
   const tooLittle = typeof most === 'number' && typeof each === 'number' && most < each
   const right = typeof under === 'number' && isPayable(each) && most !== null && !tooLittle
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    if (right) save.mutate(texts)
-  }
   return (
-    <form onSubmit={submit}>
-      <Stack gap="sm">
-        <Group align="flex-start">
-          <TextInput
-            label={labels['auto_top_up.below_usd']}
-            inputMode="decimal"
-            w={190}
-            value={texts.below}
-            onChange={(event) => edit({ below: event.currentTarget.value })}
-          />
-          <TextInput
-            label={labels['auto_top_up.amount_usd']}
-            inputMode="decimal"
-            w={150}
-            value={texts.amount}
-            onChange={(event) => edit({ amount: event.currentTarget.value })}
-            error={isPayable(each) ? undefined : PAYABLE}
-          />
-          <TextInput
-            label={labels['auto_top_up.monthly_max_usd']}
-            inputMode="decimal"
-            error={tooLittle ? 'At least as much as one charge' : undefined}
-            placeholder="no limit"
-            w={180}
-            value={texts.month}
-            onChange={(event) => edit({ month: event.currentTarget.value })}
-          />
-        </Group>
-        <Failed error={labelled(save.error ?? off.error, labels)} />
-        <Group>
-          <Button type="submit" loading={save.isPending} disabled={!right || off.isPending}>
-            {rule === null ? 'Turn on' : 'Save rule'}
+    <Form
+      save={{ ...save, error: labelled(save.error ?? off.error, labels) }}
+      verb={rule === null ? 'Turn on' : 'Save rule'}
+      ready={right}
+      place="page"
+      more={
+        rule !== null && (
+          <Button variant="default" loading={off.isPending} onClick={() => off.mutate()}>
+            Turn off
           </Button>
-          {rule !== null && (
-            <Button variant="default" onClick={() => off.mutate()} disabled={save.isPending || off.isPending}>
-              Turn off
-            </Button>
-          )}
-        </Group>
-      </Stack>
-    </form>
+        )
+      }
+    >
+      <Group align="flex-start">
+        <TextInput
+          label={labels['auto_top_up.below_usd']}
+          inputMode="decimal"
+          w={190}
+          value={texts.below}
+          onChange={(event) => edit({ below: event.currentTarget.value })}
+        />
+        <TextInput
+          label={labels['auto_top_up.amount_usd']}
+          inputMode="decimal"
+          w={150}
+          value={texts.amount}
+          onChange={(event) => edit({ amount: event.currentTarget.value })}
+          error={isPayable(each) ? undefined : PAYABLE}
+        />
+        <TextInput
+          label={labels['auto_top_up.monthly_max_usd']}
+          inputMode="decimal"
+          error={tooLittle ? 'At least as much as one charge' : undefined}
+          placeholder="no limit"
+          w={180}
+          value={texts.month}
+          onChange={(event) => edit({ month: event.currentTarget.value })}
+        />
+      </Group>
+    </Form>
   )
 }
 

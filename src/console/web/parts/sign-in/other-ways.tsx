@@ -2,13 +2,21 @@
 import { Anchor, Button, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
+import { useState } from 'react'
 import { ask, sessionQuery } from '../api.ts'
 import { Failed } from '../ui.tsx'
 import { useEntered } from './entered.ts'
-import { isGivenUp, knowsPasskeys, signInByPasskey } from './passkey.ts'
+import { isGivenUp, noPasskeysHere, signInByPasskey } from './passkey.ts'
 
 const ByPasskey = () => {
   const signIn = useMutation({ mutationFn: signInByPasskey, onSuccess: useEntered() })
+  const why = noPasskeysHere()
+  if (why !== undefined)
+    return (
+      <Text size="sm" c="dimmed">
+        {why}
+      </Text>
+    )
   return (
     <>
       <Button variant="default" loading={signIn.isPending} onClick={() => signIn.mutate()}>
@@ -62,6 +70,7 @@ const ByCompany = ({ name }: { name: string }) => {
 /** For people who have no password, or have forgotten it. */
 const ByLink = ({ email, mail }: { email: string; mail: boolean }) => {
   const link = useMutation({ mutationFn: () => ask('POST', '/session/ask-link', { email }) })
+  const [asks, setAsks] = useState(false)
   if (!mail)
     return (
       <Text size="sm" c="dimmed">
@@ -73,12 +82,16 @@ const ByLink = ({ email, mail }: { email: string; mail: boolean }) => {
     <>
       <Button
         variant="default"
-        disabled={email === ''}
         loading={link.isPending}
-        onClick={() => link.mutate()}
+        onClick={() => (email === '' ? setAsks(true) : link.mutate())}
       >
         Mail me a link instead
       </Button>
+      {asks && email === '' && (
+        <Text size="sm" role="alert">
+          Write your e-mail address above first.
+        </Text>
+      )}
       {link.isSuccess && (
         <Text size="sm" role="status">
           If {email} has an account, a link is on its way. It works once, for a quarter of an hour.
@@ -94,7 +107,7 @@ export const OtherWays = ({ email }: { email: string }) => {
   if (session === undefined) return null
   return (
     <Stack>
-      {knowsPasskeys() && <ByPasskey />}
+      <ByPasskey />
       {session.company !== null && <ByCompany name={session.company} />}
       <ByLink email={email} mail={session.mail} />
       {session.sign_up === 'open' && session.mail && (

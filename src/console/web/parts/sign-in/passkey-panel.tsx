@@ -1,11 +1,12 @@
 /** The person's passkeys: created here, named, removed. */
 import { Box, Button, Group, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import type { PasskeysShown } from '../../../schema/passkeys.ts'
 import { ask, queries, reading } from '../api.ts'
+import { Form } from '../form.tsx'
 import { Failed, Panel, When } from '../ui.tsx'
-import { addPasskey, isGivenUp, knowsPasskeys } from './passkey.ts'
+import { addPasskey, isGivenUp, noPasskeysHere } from './passkey.ts'
 
 const Listed = ({ data }: { data: PasskeysShown['data'] }) => {
   const remove = useMutation({
@@ -50,13 +51,15 @@ const Add = () => {
       return queries.invalidateQueries()
     },
   })
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    add.mutate()
-  }
+  const gaveUp = isGivenUp(add.error)
   return (
-    <form onSubmit={submit}>
-      <Stack maw={380}>
+    <Box maw={380}>
+      <Form
+        save={{ ...add, error: gaveUp ? null : add.error }}
+        verb="Add a passkey"
+        place="page"
+        variant="default"
+      >
         <TextInput
           label="Name of the passkey"
           description="Such as the device that keeps it"
@@ -65,24 +68,18 @@ const Add = () => {
           value={name}
           onChange={(event) => setName(event.currentTarget.value)}
         />
-        {isGivenUp(add.error) ? (
+        {gaveUp && (
           <Text size="sm" role="status">
             No passkey was made. Try again, or use another device.
           </Text>
-        ) : (
-          <Failed error={add.error} />
         )}
-        <Group>
-          <Button type="submit" variant="default" loading={add.isPending} disabled={name.trim() === ''}>
-            Add a passkey
-          </Button>
-        </Group>
-      </Stack>
-    </form>
+      </Form>
+    </Box>
   )
 }
 
 export const Passkeys = () => {
+  const why = noPasskeysHere()
   const { data, error } = useQuery(reading<PasskeysShown>('/session/passkeys'))
   return (
     <Panel title="Passkeys">
@@ -92,11 +89,7 @@ export const Passkeys = () => {
         </Text>
         <Failed error={error} />
         {data !== undefined && data.data.length > 0 && <Listed data={data.data} />}
-        {knowsPasskeys() ? (
-          <Add />
-        ) : (
-          <Text size="sm">This browser knows no passkeys, or the page is not reached by https.</Text>
-        )}
+        {why === undefined ? <Add /> : <Text size="sm">{why}</Text>}
       </Stack>
     </Panel>
   )

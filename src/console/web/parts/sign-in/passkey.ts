@@ -2,10 +2,17 @@
 import type { PasskeyBegun } from '../../../schema/passkeys.ts'
 import { ask } from '../api.ts'
 
-/** Whether this browser supports passkeys in JSON form. */
-export const knowsPasskeys = (): boolean =>
-  typeof PublicKeyCredential === 'function' &&
-  typeof PublicKeyCredential.parseRequestOptionsFromJSON === 'function'
+/** Why there can be no passkeys on this page; undefined if there can. */
+export const noPasskeysHere = (): string | undefined => {
+  const { hostname } = location
+  if (/^[\d.]+$|:/.test(hostname))
+    return `A passkey belongs to a name, and this page was opened at an IP address (${hostname}). Open the console by its name to use one${isSecureContext ? ', such as localhost on this machine' : ', over https'}.`
+  if (!isSecureContext) return 'Passkeys need https: open the console at an address that begins with it.'
+  const known =
+    typeof PublicKeyCredential === 'function' &&
+    typeof PublicKeyCredential.parseRequestOptionsFromJSON === 'function'
+  return known ? undefined : 'This browser knows no passkeys.'
+}
 
 const answerOf = (credential: Credential | null): unknown => {
   if (credential instanceof PublicKeyCredential) return credential.toJSON()

@@ -1,0 +1,86 @@
+/** A form: its fields, what went wrong, the button that sends it, and what is missing if it cannot be sent yet. */
+import { Button, Group, Stack, Text } from '@mantine/core'
+import { type FormEvent, type ReactNode, useState } from 'react'
+import { type Sendable, useOneAtATime } from './one-at-a-time.ts'
+import { Failed } from './ui.tsx'
+
+type Props = {
+  /** The request to send, as a mutation without variables. */
+  readonly save: Sendable & {
+    readonly isPending: boolean
+    readonly isSuccess?: boolean
+    readonly error: unknown
+  }
+  readonly verb: string
+  /** Whether the entries can be sent. */
+  readonly ready?: boolean
+  /** What to do until they can: a grey button would not say it. */
+  readonly hint?: string
+  readonly danger?: boolean
+  /** In a dialog the buttons stand at its right. */
+  readonly place?: 'dialog' | 'page'
+  readonly variant?: 'default'
+  /** Said once it was sent. */
+  readonly done?: ReactNode
+  /** For who may look and not change. */
+  readonly hidden?: boolean
+  /** Beside the button. */
+  readonly more?: ReactNode
+  readonly children: ReactNode
+}
+
+export const Form = ({
+  save,
+  verb,
+  ready = true,
+  hint = 'First correct what is marked above.',
+  danger = false,
+  place = 'dialog',
+  variant,
+  done,
+  more,
+  hidden = false,
+  children,
+}: Props) => {
+  const send = useOneAtATime(save)
+  const [isHinted, setHinted] = useState(false)
+  const submit = (event: FormEvent<HTMLFormElement>) => {
+    event.preventDefault()
+    setHinted(!ready)
+    if (ready) send()
+    else event.currentTarget.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
+  }
+  return (
+    <form onSubmit={submit}>
+      <Stack>
+        {children}
+        <Failed error={save.error} />
+        {isHinted && !ready && (
+          <Text size="sm" role="alert">
+            {hint}
+          </Text>
+        )}
+        <Group
+          {...(hidden ? { display: 'none' } : {})}
+          justify={place === 'dialog' ? 'flex-end' : 'flex-start'}
+          gap="xs"
+        >
+          <Button
+            type="submit"
+            loading={save.isPending}
+            {...(danger ? { color: 'red.8' } : {})}
+            {...(variant === undefined ? {} : { variant })}
+          >
+            {verb}
+          </Button>
+          {more}
+          {save.isSuccess === true && done !== undefined && (
+            <Text size="sm" role="status">
+              {done}
+            </Text>
+          )}
+        </Group>
+      </Stack>
+    </form>
+  )
+}

@@ -1,0 +1,90 @@
+/** The navigation: which pages there are, who sees them, and the public ones beside them. */
+import { Box, NavLink, Text } from '@mantine/core'
+import { useLocation, useNavigate } from '@tanstack/react-router'
+
+export type Place = { readonly to: string; readonly name: string; readonly acts?: readonly string[] }
+
+export const places: readonly Place[] = [
+  { to: '/', name: 'Overview', acts: ['read', 'read_own'] },
+  { to: '/keys', name: 'Keys', acts: ['read', 'read_own'] },
+  { to: '/calls', name: 'Calls', acts: ['read', 'read_own'] },
+  { to: '/batches', name: 'Batches', acts: ['read', 'read_own'] },
+  { to: '/latency', name: 'Latency', acts: ['read', 'read_own'] },
+  { to: '/usage', name: 'Usage', acts: ['read', 'read_own'] },
+  { to: '/tenants', name: 'Tenants', acts: ['tenants', 'statements'] },
+  { to: '/wallet', name: 'Wallet', acts: ['wallet_read'] },
+  { to: '/rules', name: 'Rules', acts: ['wallet_read'] },
+  { to: '/playground', name: 'Playground', acts: ['play'] },
+  { to: '/models', name: 'Models' },
+]
+export const about: readonly Place[] = [
+  { to: '/team', name: 'Team', acts: ['team_read'] },
+  { to: '/activity', name: 'Activity', acts: ['events'] },
+  { to: '/settings', name: 'Settings' },
+]
+export const operators: readonly Place[] = [
+  { to: '/operator', name: 'Accounts' },
+  { to: '/vendors', name: 'Vendors' },
+  { to: '/prices', name: 'Models and prices' },
+  { to: '/system', name: 'System' },
+  { to: '/setup', name: 'Setup' },
+]
+
+/** The pages that everybody sees, which lead back here. */
+const publicPages = { '/products': 'Products', '/quickstart': 'Quickstarts', '/reference': 'API reference' }
+
+export const Outside = () => (
+  <Box mb="md" component="section" aria-label="Documentation">
+    <Text size="xs" fw={600} c="dimmed" px="sm" mb={4}>
+      Documentation
+    </Text>
+    {Object.entries(publicPages).map(([href, name]) => (
+      <NavLink key={href} href={href} label={name} variant="subtle" style={{ borderRadius: 8 }} />
+    ))}
+  </Box>
+)
+
+export const Places = ({
+  title,
+  list,
+  acts,
+}: {
+  title?: string
+  list: readonly Place[]
+  acts: readonly string[]
+}) => {
+  const { pathname } = useLocation()
+  const navigate = useNavigate()
+  const shown = list.filter(
+    (place) => place.acts === undefined || place.acts.some((act) => acts.includes(act)),
+  )
+  return (
+    <Box mb="md">
+      {title !== undefined && (
+        <Text size="xs" fw={600} c="dimmed" px="sm" mb={4}>
+          {title}
+        </Text>
+      )}
+      {shown.map(({ to, name }) => {
+        const active = to === '/' ? pathname === '/' : pathname === to || pathname.startsWith(`${to}/`)
+        return (
+          <NavLink
+            key={to}
+            href={`/console${to === '/' ? '' : to}`}
+            label={name}
+            active={active}
+            variant="subtle"
+            className="place"
+            aria-current={active ? 'page' : undefined}
+            fw={active ? 650 : 450}
+            style={{ borderRadius: 8 }}
+            onClick={(event) => {
+              event.preventDefault()
+              void navigate({ to })
+            }}
+          />
+        )
+      })}
+    </Box>
+  )
+}

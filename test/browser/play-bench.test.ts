@@ -1,0 +1,148 @@
+/** The developer's bench: models side by side with their cost and times, what goes with a question, and its program. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { resolve } from 'node:path'
+import type { JsonObject } from '../../src/core/json-body.ts'
+import { completion, jsonOf, streamEvents, streaming, testModel } from '../server/harness.ts'
+import { openBrowser, type TestBrowser } from './open-browser.ts'
+import { type ListeningConsole, listenConsole } from './rig.ts'
+
+let browser: TestBrowser
+let it: ListeningConsole
+const asked: JsonObject[] = []
+beforeAll(async () => {
+  browser = await openBrowser()
+  const capabilities = ['streaming', 'function_calling', 'vision'] as const
+  it = await listenConsole({
+    models: ['small', 'spare', 'third'].map((name) => testModel(name, { capabilities })),
+  })
+  it.answerWith(({ body }) => {
+    asked.push(body)
+    if (body.stream !== true) return completion('whole')
+    if (body.tools !== undefined && JSON.stringify(body.messages).includes('"tool"') === false)
+      return streaming([...callEvents, 'data: [DONE]\n\n'])
+    return streaming(streamEvents([`${body.model} says `, 'hello']))
+  })
+})
+afterAll(async () => {
+  await browser.close()
+  await it.stop()
+})
+
+const toolDelta = (delta: object, finish: string | null = null) =>
+  `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'small', choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`
+const callEvents = [
+  toolDelta({
+    role: 'assistant',
+    tool_calls: [
+      { index: 0, id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{"ci' } },
+    ],
+  }),
+  toolDelta({ tool_calls: [{ index: 0, function: { arguments: 'ty":"Rome"}' } }] }),
+  toolDelta({}, 'tool_calls'),
+]
+
+const PICTURE =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+test('three models answer side by side with parameters, a picture and a tool; the shown program asks the same', async () => {
+  const { page, errors } = await browser.newPage({ viewport: { width: 1440, height: 1000 } })
+  await it.enter(page, 'dev@example.com', 'owner')
+  await page.goto(`${it.address}/console/playground?model=mock/small`)
+  await page.getByRole('button', { name: 'Compare' }).click()
+  await page.getByRole('button', { name: 'Compare' }).click()
+  expect(new URL(page.url()).searchParams.get('model')).toBe('mock/small,mock/spare,mock/third')
+  await page.getByText('System prompt, parameters, tools').click()
+  await page.getByLabel('System prompt').fill('Be brief.')
+  await page.getByLabel('Temperature').fill('warm')
+  const message = page.getByLabel('Message')
+  await message.fill('Hello')
+  await page.getByRole('button', { name: 'Send' }).click()
+  await page.getByRole('alert').filter({ hasText: 'First correct what is marked above' }).waitFor()
+  await page.getByLabel('Temperature').fill('0.25')
+  await page.getByLabel('Most tokens').fill('40')
+  await page.getByLabel('Pictures and files').setInputFiles({
+    ...{ name: 'dot.png', mimeType: 'image/png', buffer: Buffer.from(PICTURE, 'base64') },
+  })
+  await page.getByRole('button', { name: 'Remove dot.png' }).waitFor()
+  await message.fill('What is this?')
+  await page.keyboard.press('Enter')
+  const names = ['small', 'spare', 'third']
+  for (const name of names) {
+    const answer = page.getByRole('region', { name: `Answer of mock/${name}` })
+    await answer.getByText(`${name} says hello`).waitFor()
+    await answer.getByText(/First token after \d+ ms, all of it after \d+ ms/).waitFor()
+    await answer.getByText(/\$0\.0.* request/).waitFor()
+  }
+  const url = `data:image/png;base64,${PICTURE}`
+  expect(asked.map(({ model }) => model).sort()).toEqual(names)
+  for (const body of asked)
+    expect(body).toMatchObject({
+      temperature: 0.25,
+      max_tokens: 40,
+      messages: [
+        { role: 'system', content: 'Be brief.' },
+        {
+          role: 'user',
+          content: [
+            { type: 'text', text: 'What is this?' },
+            { type: 'image_url', image_url: { url } },
+          ],
+        },
+      ],
+    })
+  // The costs beside the answers are those of the ledger.
+  const { data } = await jsonOf(await (await it.visit('dev2@example.com', 'owner')).ask('GET', '/calls'))
+  const titles = (await page.evaluate(
+    `[...document.querySelectorAll('section [title$=" USD"]')].map((one) => one.title)`,
+  )) as string[]
+  expect(titles.sort()).toEqual(data.map(({ cost_usd: cost }: { cost_usd: string }) => `${cost} USD`).sort())
+
+  // The shown program of the first model, run by the official client, asks what the page asked.
+  await page.getByRole('button', { name: 'Show code' }).click()
+  expect(await page.getByRole('tab').allTextContents()).toEqual(['Python', 'TypeScript', 'curl', 'Go'])
+  await page.getByRole('tab', { name: 'TypeScript' }).click()
+  const program = (await page.getByLabel('program for TypeScript', { exact: true }).textContent()) ?? ''
+  const { token } = await it.newKey()
+  const child = Bun.spawn([process.execPath, '-e', program.replace('<your key>', token)], {
+    cwd: resolve(import.meta.dir, '../..'),
+  })
+  expect((await new Response(child.stdout).text()).split(' ')[0]).toBe('whole')
+  const { stream: _s, stream_options: _o, ...shown } = asked.find(({ model }) => model === 'small') ?? {}
+  expect(asked.at(-1)).toEqual(shown)
+  await page.getByRole('button', { name: 'Close' }).click()
+
+  // A call of a tool is shown, and the next message is its result.
+  asked.length = 0
+  await page.getByRole('button', { name: 'Clear' }).click()
+  await page.getByRole('button', { name: 'Remove mock/third' }).click()
+  await page.getByRole('button', { name: 'Remove mock/spare' }).click()
+  await page.getByText('System prompt, parameters, tools').click()
+  const tools = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object' } } }]
+  await page.getByLabel('Tools').fill(JSON.stringify(tools))
+  await message.fill('The weather in Rome?')
+  await page.keyboard.press('Enter')
+  await page.getByText('weather({"city":"Rome"})').waitFor()
+  await page.getByText(/First token after/).waitFor()
+  await message.fill('sunny')
+  await page.keyboard.press('Enter')
+  await page.getByText('small says hello').waitFor()
+  const call = { id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{"city":"Rome"}' } }
+  expect(asked.at(-1)?.messages).toMatchObject([
+    { role: 'user', content: 'The weather in Rome?' },
+    { role: 'assistant', tool_calls: [call] },
+    { role: 'tool', tool_call_id: 'call_1', content: 'sunny' },
+  ])
+  expect(errors).toEqual([])
+})
+
+test('a model that cannot be asked says why, and those beside it answer', async () => {
+  const { page } = await browser.newPage({ viewport: { width: 1440, height: 1000 } })
+  await it.enter(page, 'dev@example.com', 'owner')
+  const owner = await it.visit('rules@example.com', 'owner')
+  expect((await owner.ask('PUT', '/rules', { blocked_models: ['mock/spare'] })).status).toBe(200)
+  await page.goto(`${it.address}/console/playground?model=mock/small,mock/spare`)
+  await page.getByLabel('Message').fill('Hello')
+  await page.keyboard.press('Enter')
+  await page.getByRole('region', { name: 'Answer of mock/spare' }).getByRole('alert').waitFor()
+  await page.getByRole('region', { name: 'Answer of mock/small' }).getByText('small says hello').waitFor()
+})
