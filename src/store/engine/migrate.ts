@@ -54,6 +54,7 @@ import failedCalls from '../migrations/0038-failed-calls.sql' with { type: 'text
 import billers from '../migrations/0039-billers.sql' with { type: 'text' }
 import bills from '../migrations/0040-bills.sql' with { type: 'text' }
 import batches from '../migrations/0041-batches.sql' with { type: 'text' }
+import logins from '../migrations/0042-logins.sql' with { type: 'text' }
 import { type Engine, once, type Row, type Run, statement } from './engine.ts'
 import { countOf, textOf } from './row.ts'
 
@@ -146,6 +147,7 @@ export const migrations: readonly Migration[] = [
   { version: 39, name: 'billers', common: billers, own: {}, adds: true },
   { version: 40, name: 'bills', common: bills, own: {}, adds: true },
   { version: 41, name: 'batches', common: batches, own: {}, adds: true },
+  { version: 42, name: 'logins', common: logins, own: {}, adds: true },
 ]
 
 /** The text of a migration as an engine runs it. */
