@@ -76,5 +76,5 @@ export const inOrder: readonly Part[] = [
     mustFail: true,
   }),
   inCi(onDatabase(tests('upgrade', 'test/upgrade'))),
-  inCi(onProgram(tests('agents', 'test/agents'))),
+  inCi(onProgram(onDatabase(tests('agents', 'test/agents')))),
 ]

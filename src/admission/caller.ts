@@ -32,6 +32,16 @@ export const unknownKey = (): Refusal =>
 const wrongKey = (message: string): Refusal =>
   refuse('invalid_api_key', message, { headers: { 'www-authenticate': 'Bearer error="invalid_token"' } })
 
+/**
+ * The 401 of an access token that has ended. Clients of the gateway protocol ask for a sign-in at once when they are told
+ * not to retry, and else after minutes.
+ */
+export const signInEnded = (): Refusal =>
+  refuse('invalid_api_key', 'The sign-in of this agent has ended; sign in again.', {
+    members: { reason: 'sign_in_ended' },
+    headers: { 'www-authenticate': 'Bearer error="invalid_token"', 'x-should-retry': 'false' },
+  })
+
 /** The 401 of a trial's key whose time is over. */
 export const trialEnded = (signUpUrl: string | undefined): Refusal =>
   refuse('invalid_api_key', `The trial has ended. ${signUpAt(signUpUrl)}`, {

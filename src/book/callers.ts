@@ -240,7 +240,7 @@ type CallersParts = {
 /** Callers, as fresh as the heartbeat proves. */
 type Callers = Pick<
   Book,
-  'caller' | 'makersOf' | 'rules' | 'terms' | 'termsOf' | 'rateLeft' | 'takeRate' | 'whyFenced'
+  'caller' | 'callerById' | 'makersOf' | 'rules' | 'terms' | 'termsOf' | 'rateLeft' | 'takeRate' | 'whyFenced'
 >
 
 export const createCallers = (parts: CallersParts): Callers => {
@@ -256,6 +256,13 @@ export const createCallers = (parts: CallersParts): Callers => {
   const callerFresh = async (hash: string, others?: readonly string[]) => {
     await gate.untilFresh()
     return callerNow(hash, others)
+  }
+  const callerById = async (id: KeyId) => {
+    if (!heartbeat.fresh()) await gate.untilFresh()
+    const refusal = gate.refusesNew()
+    if (refusal) return refusal
+    const key = keys.get(id) ?? (await read(keys.reread(id)))
+    return key === undefined || key instanceof Refusal || isKnown(key, clock.now()) ? key : undefined
   }
   const makersRead = async (above: readonly KeyId[]) => {
     try {
@@ -284,6 +291,7 @@ export const createCallers = (parts: CallersParts): Callers => {
       const now = callerNow(hash, others)
       return now instanceof Refusal && !heartbeat.fresh() ? callerFresh(hash, others) : now
     },
+    callerById,
     makersOf,
     rules: (walletId) => {
       const known = rules.of(walletId)

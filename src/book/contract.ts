@@ -128,6 +128,8 @@ export type Book = {
    * provably fresh.
    */
   caller(hash: string, others?: readonly string[]): Soon<Key | undefined | Refusal>
+  /** The same by the key's id, for a credential that names it. */
+  callerById(id: KeyId): Promise<Key | undefined | Refusal>
   /** A key was stored under this hash: it is looked up again, even if it was unknown a moment ago. */
   lookAgain(hash: string): void
   /** Whether a hash without a key is that of an ended trial. */

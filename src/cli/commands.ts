@@ -10,6 +10,7 @@ export const commands: Readonly<Record<string, LoadCommand>> = {
   serve: async () => (await import('./serve/serve-command.ts')).serveCommand,
   config: async () => (await import('./commands/config-commands.ts')).configCommands,
   connect: async () => (await import('./commands/connect-command.ts')).connectCommand,
+  login: async () => (await import('./commands/login-command.ts')).loginCommand,
   ready: async () => (await import('./commands/ready-command.ts')).readyCommand,
   top: async () => (await import('./commands/top-command.ts')).topCommand,
   key: async () => (await import('./commands/key-commands.ts')).keyCommands,

@@ -21,6 +21,15 @@ import { creditGrant, walletCredit } from '../control/money/money.ts'
 import { rulesChange, rulesGet } from '../control/money/rules.ts'
 import { walletGet, walletMovements } from '../control/money/wallet.ts'
 import { organisationCreate, organisationList, organisationSuspend } from '../control/organisations.ts'
+import {
+  agentSettingsGet,
+  agentSettingsPut,
+  loginApprove,
+  loginDeny,
+  loginEnd,
+  loginGet,
+  loginList,
+} from '../control/people/logins.ts'
 import { memberChange, memberInvite, memberList, memberRemove } from '../control/people/members.ts'
 import { batchCancel, batchGet, batchList } from '../control/reports/batches.ts'
 import { CALLS_MOST, callGet, callList } from '../control/reports/calls.ts'
@@ -129,6 +138,13 @@ export const actRows = {
   'POST /team': { act: memberInvite, made: true, fresh, without: ['name', 'operator'] },
   'PUT /team/:person': { act: memberChange, fresh },
   'DELETE /team/:person': { act: memberRemove, fresh },
+  'GET /logins': { act: loginList },
+  'DELETE /logins/:login': { act: loginEnd },
+  'GET /logins/asked/:user_code': { act: loginGet },
+  'POST /logins/asked/:user_code/approve': { act: loginApprove, made: true },
+  'POST /logins/asked/:user_code/deny': { act: loginDeny },
+  'GET /agent-settings': { act: agentSettingsGet },
+  'PUT /agent-settings': { act: agentSettingsPut },
   'GET /events': { act: eventList },
   'GET /operator/accounts': { act: organisationList, house },
   'POST /operator/accounts': { act: organisationCreate, house, fresh, made: true },

@@ -5,6 +5,9 @@ import type { KeyLine, KeyLineQuery } from '../store/reports/report-port.ts'
 import type { Acting } from './act.ts'
 import { may, orgsOf, reaches } from './who.ts'
 
+/** What the ids begin with of keys that people's agents sign in to: their limits are the person's, set by others. */
+export const AGENTS = 'key_agents_'
+
 export const noSuchKey = ({ who: { reach } }: Acting): Refusal =>
   reach.of === 'key'
     ? refuse(
@@ -53,5 +56,7 @@ export const keyNamed = async (acting: Acting, name: string, right: 'read' | 'ke
 export const usable = async (acting: Acting, name: string): Promise<KeyLine> => {
   const line = await keyNamed(acting, name, 'keys')
   if (line.key.deleted) throw noSuchKey(acting)
+  if (line.key.id.startsWith(AGENTS) && acting.who.reach.of !== 'key' && !may(acting.who, 'keys'))
+    throw refuse('forbidden', 'Your agents sign in to this key; only an admin changes it.')
   return line
 }

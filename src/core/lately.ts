@@ -1,5 +1,4 @@
 /** What a process remembers of the last minute, in case the ledger loses it. */
-import type { CallId } from '../ledger/types.ts'
 
 /** What happened lately, oldest first: within the last minute, and no more than fits. */
 export class Lately<Value> {
@@ -54,9 +53,9 @@ export class LatelyHeard<State extends { readonly version: number }> {
 
 /** Calls that lately ended without a charge, and were not opened again. */
 export class LatelyFree {
-  readonly #endedMs = new Map<CallId, number>()
+  readonly #endedMs = new Map<string, number>()
 
-  add(call: CallId, atMs: number): void {
+  add(call: string, atMs: number): void {
     this.#endedMs.delete(call)
     this.#endedMs.set(call, atMs)
     for (const [first, endedMs] of this.#endedMs) {
@@ -65,11 +64,11 @@ export class LatelyFree {
     }
   }
 
-  opened(call: CallId): void {
+  opened(call: string): void {
     this.#endedMs.delete(call)
   }
 
-  all(): readonly CallId[] {
+  all(): readonly string[] {
     return [...this.#endedMs.keys()]
   }
 }

@@ -7,6 +7,7 @@ import { configRoutes } from './account/config.ts'
 import { controlRoutes } from './account/control.ts'
 import { fundingRoutes } from './account/funding-routes.ts'
 import { getJwks } from './account/receipts.ts'
+import { agentRoutes } from './agents/agent-routes.ts'
 import { batchRoutes } from './batches/batch-routes.ts'
 import { geminiBatchRoutes } from './batches/gemini-batch-routes.ts'
 import { conversationRoutes } from './calls/conversation-routes.ts'
@@ -233,6 +234,7 @@ export const routes: readonly Route[] = [
   ...configRoutes,
   ...accountActRoutes,
   ...accountRoutes,
+  ...agentRoutes,
   ...mcpRoutes(() => routes),
   ...consoleRoutes,
   ...referenceRoutes(() => routes),

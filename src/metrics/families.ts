@@ -132,6 +132,9 @@ export const countedFamilies = {
     "Events that came to the address of Stripe's webhook, by what came of them.",
     ['outcome'],
   ),
+  agentTelemetry: counter('agent_telemetry', 'Requests with telemetry that signed-in agents sent.', [
+    'signal',
+  ]),
   gate: histogram(
     'gate_wait_seconds',
     'How long answers waited for the ledger: for the intent before the first byte, for the charge before the last.',

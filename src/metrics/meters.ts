@@ -43,6 +43,8 @@ export type Meters = {
   webhookSent(kind: 'alert' | 'job' | 'batch', accepted: boolean): void
   /** An event came to the address of Stripe's webhook; refused ones may be anybody's. */
   stripeEvent(taken: boolean): void
+  /** An agent sent telemetry of its own. */
+  agentTold(signal: string): void
   gateWaited(gate: 'intent' | 'settle', ms: number): void
   committed(operations: number, fromMs: number, toMs: number): void
   /** The begin and end of the last commit. */
@@ -118,6 +120,7 @@ export const newMeters = (registry = newRegistry()): Meters => {
     webhookSent: (kind, accepted) =>
       registry.counter('webhooks', [kind, accepted ? 'accepted' : 'failed']).value++,
     stripeEvent: (taken) => registry.counter('stripeEvents', [taken ? 'taken' : 'refused']).value++,
+    agentTold: (signal) => registry.counter('agentTelemetry', [signal]).value++,
     gateWaited: (gate, ms) => observe(gates[gate], shortBounds, ms / SECOND_MS),
     committed: (operations, fromMs, toMs) => {
       observe(batch, countedFamilies.batch.bounds, operations)

@@ -34,6 +34,12 @@ export const consoleSettings = {
     fallback: 'turnpike@localhost',
     meaning: 'Sender of that mail.',
   },
+  agentTelemetryUrl: {
+    name: 'AGENT_TELEMETRY_URL',
+    is: matching(/^https?:\/\/\S+$/, 'an address such as https://collector.example.com:4318'),
+    meaning:
+      'Where the telemetry of signed-in agents (OTLP over HTTP) is passed on to; without it, it is counted and dropped.',
+  },
   oidcIssuer: {
     name: 'OIDC_ISSUER',
     is: matching(/^https:\/\/\S+$|^http:\/\/(127\.0\.0\.1|localhost)(:\d+)?(\/\S*)?$/, 'an https address'),

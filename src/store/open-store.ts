@@ -45,6 +45,7 @@ import { MOVED_TO } from './move/tables.ts'
 import { paymentStore } from './payments/payment-store.ts'
 import { eventStore } from './people/event-store.ts'
 import { forgetStore } from './people/forget-store.ts'
+import { expiredLogins, loginStore } from './people/login-store.ts'
 import { machineStore } from './people/machine-store.ts'
 import { memberStore } from './people/member-store.ts'
 import { peopleRows } from './people/people-rows.ts'
@@ -79,6 +80,7 @@ const choresOf = (engine: Engine): Chores => {
     expiredInstances,
     expiredBudgets,
     expiredWindows,
+    expiredLogins,
   ]
   return [
     () => endTrials(engine),
@@ -115,6 +117,7 @@ const portsOn = (engine: Engine): Ports => ({
   members: guarded(memberStore(engine)),
   events: guarded(eventStore(engine)),
   machines: guarded(machineStore(engine)),
+  logins: guarded(loginStore(engine)),
   forget: guarded(forgetStore(engine)),
   reports: guarded(reportStore(engine)),
   tenants: guarded(tenantStore(engine)),

@@ -28,6 +28,7 @@ import type { LedgerStore } from './ledger/ledger-port.ts'
 import type { PaymentStore } from './payments/payment-port.ts'
 import type { EventStore } from './people/event-port.ts'
 import type { ForgetStore } from './people/forget-port.ts'
+import type { LoginStore } from './people/login-port.ts'
 import type { MachineStore } from './people/machine-port.ts'
 import type { MemberStore, PeopleRows } from './people/people-port.ts'
 import type { PruneStore } from './prune/prune-port.ts'
@@ -58,6 +59,7 @@ export type Ports = {
   readonly members: MemberStore
   readonly events: EventStore
   readonly machines: MachineStore
+  readonly logins: LoginStore
   readonly forget: ForgetStore
   readonly reports: ReportStore
   readonly tenants: TenantStore

@@ -56,6 +56,8 @@ export type Key = {
   /** For `monthly_cap`: the month in which the cap was reached; the key is enabled again in the next. */
   readonly disabledMonth?: Month
   readonly deleted: boolean
+  /** Of a key that agents sign in to: the ids of sign-ins that were ended while an access token was valid. */
+  readonly endedLogins?: readonly string[]
   /** Set for the key of an anonymous trial: when the trial ends. */
   readonly trialUntil?: Instant
   readonly createdAt: Instant

@@ -76,6 +76,18 @@ const ofBatch: Example = async ({ it: { store, wallet }, child }) => ({
   batch: await begunBatch(store, { keyId: await child(), wallet }),
 })
 
+/** A sign-in of an agent, as if a person had approved it. */
+const ofLogin: Example = async ({ it: { store }, child, member }) => {
+  const id = crypto.randomUUID().replaceAll('-', '')
+  const userCode = id.replaceAll(/\d/g, 'z').slice(0, 8)
+  const ask = { id, deviceHash: id, userCode, surface: 'law', address: 'law', lifeMs: 60_000 }
+  await store.logins.askLogin(ask)
+  const approved = { personId: await member(), orgId: organisation, keyId: await child() }
+  await store.logins.approveLogin(userCode, approved, byTest)
+  await store.logins.pollLogin({ deviceHashes: [id], refreshHash: id, everyMs: 0, lifeMs: 60_000 })
+  return { organisation, login: id }
+}
+
 /** By the act's name; an act without an example takes what its schema calls for no members. */
 const examples: Readonly<Record<string, Example>> = {
   'key.list': async () => ({ limit: 2 }),
@@ -188,6 +200,10 @@ const examples: Readonly<Record<string, Example>> = {
   'person.operator': ofPerson({ operator: false }),
   'person.link': ofPerson(),
   'person.remove': ofPerson(),
+  'login.list': ofOrg(),
+  'login.end': ofLogin,
+  'agent_settings.get': ofOrg(),
+  'agent_settings.put': async () => ({ organisation, settings: { note: crypto.randomUUID() } }),
   'event.list': ofOrg({ limit: 1 }),
   'model.inputs': async ({ it }) => ({ model: it.gateway.offering.catalogue.list()[0]?.id ?? '' }),
   'machine.create': async () => ({ label: 'made', rights: ['keys'], organisations: [organisation] }),
@@ -252,6 +268,7 @@ export const changesOf = (act: AnyAct, runs: number): readonly Change[] => {
     'sub_wallet',
     'call',
     'batch',
+    'login',
     'kid',
   ].filter((name) => Object.hasOwn(act.input, name))
   return [
@@ -289,5 +306,14 @@ export const changesOf = (act: AnyAct, runs: number): readonly Change[] => {
 /**
  * Only a month that ends makes an invoice: test/console/money.test.ts and test/server/mpp.test.ts pay them. What tenants are
  * billed and mailed needs their use and a mail server: test/console/bills.test.ts, bill-mail.test.ts.
+ * Agents sign in as people alone: test/console/agent-sign-in.test.ts.
  */
-export const apart: readonly string[] = ['invoice.pay', 'invoice.settle', 'bill.close', 'bill.mail']
+export const apart: readonly string[] = [
+  'invoice.pay',
+  'invoice.settle',
+  'bill.close',
+  'bill.mail',
+  'login.get',
+  'login.approve',
+  'login.deny',
+]

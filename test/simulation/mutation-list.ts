@@ -471,9 +471,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'another server that answers at once is not noticed',
-    file: 'src/book/went-back.ts',
-    from: '(seen !== undefined && beat.server !== server)',
-    to: '(seen !== undefined && beat.server === undefined)',
+    file: 'src/store/calls/instance-port.ts',
+    from: '(server !== last.server || (before',
+    to: '((before',
     kind: 'failover',
   },
   {
@@ -824,6 +824,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a share that ends counts in no window',
     file: 'src/store/calls/rate-shares.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is a piece of a template
     from: 'used = ${used}, kept = kept -',
     to: 'used = 0, kept = kept -',
     test: 'test/store/windows.test.ts',

@@ -44,6 +44,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'mcp',
     'pages',
     'account',
+    'agents',
     'calls',
     'batches',
     'files',

@@ -119,6 +119,14 @@ const tree = base.addChildren([
       lazyRouteComponent(() => import('./pages/team.tsx'), 'Team'),
     ),
     below(
+      '/agents',
+      lazyRouteComponent(() => import('./pages/agents/agents.tsx'), 'Agents'),
+    ),
+    below(
+      '/device',
+      lazyRouteComponent(() => import('./pages/agents/device.tsx'), 'Device'),
+    ),
+    below(
       '/activity',
       lazyRouteComponent(() => import('./pages/activity.tsx'), 'Activity'),
     ),

@@ -1,5 +1,5 @@
 /** A call before it is admitted, however it is paid for: the request, the caller, and what it asks for. */
-import { bearerToken, checkEnabled, trialEnded, unknownKey } from '../../admission/caller.ts'
+import { bearerToken, checkEnabled, signInEnded, trialEnded, unknownKey } from '../../admission/caller.ts'
 import { type Ceiling, readCeiling } from '../../admission/ceiling.ts'
 import type { Soon } from '../../book/contract.ts'
 import type { Call } from '../../core/call.ts'
@@ -23,6 +23,7 @@ import { addNotCarried } from '../parts/not-carried.ts'
 import type { OnSocket } from '../parts/socket-memory.ts'
 import type { Memory, Task } from '../parts/task.ts'
 import type { Trace } from '../parts/trace.ts'
+import { ACCESS, keyFor, readAccessToken } from './access-token.ts'
 import { finderFor } from './aliases.ts'
 import { compactsForNobody, withSummaries } from './compaction.ts'
 import { usableHere } from './key-bounds.ts'
@@ -164,8 +165,16 @@ const enabled = (key: Key, clock: Gateway['clock']): Key => {
 /** The caller with this credential, disabled or not: a disabled key may still see and change its own limits. */
 export const ownerOf = (gateway: Gateway, authorization: string | null, trace: Trace): Soon<Key> => {
   const token = must(bearerToken(authorization))
+  if (token.startsWith(ACCESS)) return ownerByAccess(gateway, token, trace)
   const hash = gateway.hash(token)
   return whenKnown(gateway.book.caller(hash), ownerFound, gateway, { token, hash, trace })
+}
+
+/** The caller with the access token of a sign-in. */
+const ownerByAccess = async (gateway: Gateway, token: string, trace: Trace): Promise<Key> => {
+  const access = must(readAccessToken(gateway.hash, token, gateway.clock.now()))
+  const key = must(await gateway.book.callerById(access.keyId))
+  return calls(gateway, must(keyFor(access, key) ?? signInEnded()), trace)
 }
 
 type Credential = { readonly token: string; readonly hash: string; readonly trace: Trace }

@@ -4,7 +4,16 @@ import type { Gateway } from '../parts/gateway.ts'
 import { addRateHeaders, type Trace } from '../parts/trace.ts'
 
 /** Kinds are counted separately, so that a flood of one leaves the others alone. */
-type GuestKind = 'quote' | 'payment' | 'trial' | 'claim' | 'list' | 'tools' | 'reference'
+type GuestKind =
+  | 'quote'
+  | 'payment'
+  | 'trial'
+  | 'claim'
+  | 'list'
+  | 'tools'
+  | 'reference'
+  | 'sign-in'
+  | 'token'
 
 /**
  * Counts the request before any work is done for it, or throws the 429. Returns a function that takes it out of the

@@ -43,6 +43,7 @@ import {
   organisationSuspend,
 } from '../../control/organisations.ts'
 import { organisationForget } from '../../control/people/forget.ts'
+import { agentSettingsGet, agentSettingsPut, loginEnd, loginList } from '../../control/people/logins.ts'
 import { memberChange, memberInvite, memberList, memberRemove } from '../../control/people/members.ts'
 import { personLink, personList, personOperator, personRemove } from '../../control/people/persons.ts'
 import { keyPut } from '../../control/put-key.ts'
@@ -173,6 +174,10 @@ const table: readonly (Omit<ActRow, 'path' | 'method'> & { readonly at: string }
   { at: 'POST /organisations/:organisation/people', act: memberInvite, statuses: made },
   { at: 'PUT /organisations/:organisation/people/:person', act: memberChange },
   { at: 'DELETE /organisations/:organisation/people/:person', act: memberRemove },
+  { at: 'GET /organisations/:organisation/logins', act: loginList },
+  { at: 'DELETE /organisations/:organisation/logins/:login', act: loginEnd },
+  { at: 'GET /organisations/:organisation/agent-settings', act: agentSettingsGet },
+  { at: 'PUT /organisations/:organisation/agent-settings', act: agentSettingsPut },
   { at: 'GET /people', act: personList },
   { at: 'PUT /people/:person/operator', act: personOperator },
   { at: 'POST /people/:person/links', act: personLink, statuses: made },

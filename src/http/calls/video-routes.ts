@@ -1,7 +1,7 @@
 /** The addresses of films as clients of OpenAI know them: each film is a run. Source of the format: OpenAI API reference, "Videos". */
 import { isObject, parseJson } from '../../core/json-body.ts'
 import { invalid, must, refuse } from '../../core/refusal.ts'
-import { cancelRun } from '../../gateway/jobs/answer-job.ts'
+import { cancelRun } from '../../gateway/jobs/cancel-run.ts'
 import { deliveredAnswer, errorOf, shownRun } from '../../gateway/jobs/shown-run.ts'
 import type { Answer } from '../../gateway/parts/answer.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'

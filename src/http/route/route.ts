@@ -45,7 +45,7 @@ export type Route = {
   readonly event?: z.ZodType
   /** The media type of such a stream, if it is not `text/event-stream`. */
   readonly eventType?: string
-  /** The schema of a 402 or 503 that is not an error body. */
+  /** The schema of a refusal that is not an error body of ours. */
   readonly instead?: z.ZodType
   /** Statuses of successful answers; only 200 by default. */
   readonly statuses?: readonly (101 | 200 | 201 | 202 | 204 | 302)[]

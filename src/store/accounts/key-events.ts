@@ -8,7 +8,7 @@ import type { KeyChanged } from './tenancy-port.ts'
 type KeyView = Readonly<Record<string, string | number | boolean>>
 
 /** Amounts as decimal texts of USD; absent limits are left out. */
-const shown = ({ label, limits, disabledReason, canManage, subWallet, deleted }: Key): KeyView =>
+const shown = ({ label, limits, disabledReason, canManage, subWallet, deleted, endedLogins }: Key): KeyView =>
   Object.fromEntries(
     Object.entries({
       label,
@@ -27,6 +27,7 @@ const shown = ({ label, limits, disabledReason, canManage, subWallet, deleted }:
       canManage,
       subWallet,
       deleted,
+      signedOut: endedLogins?.at(-1),
     }).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   )
 

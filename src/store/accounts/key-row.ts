@@ -64,6 +64,7 @@ const keys = rowsOf({
   disabledBefore: maybe(oneOf('disabled_before', ['self'])),
   trialUntil: maybe(integer('trial_until')),
   aliases: maybe(json('aliases', aliasesOf)),
+  endedLogins: maybe(json('ended_logins', textsOf)),
 })
 /** Only of keys in whose line one was rotated. */
 const parents = rowsOf({ parents: maybe(json('parents', textsOf)) })
@@ -88,8 +89,8 @@ export const writeKey = (run: Run, now: string, key: Key): Promise<readonly Row[
   const [reason, together] = blockColumns(key.disabledReason, key.disabledBy)
   return run(
     `update api_key set disabled_reason = $2, disabled_month = $3, label = $4, version = $5, deleted = $6,
-       can_manage = $7, disabled_by = $8, disabled_before = $9, aliases = $10, sub_id = $11,
-       ${assigned(limitColumns, 12)}, ${assigned(grantedColumns, 12 + limitColumns.length)}, changed_at = ${now}
+       can_manage = $7, disabled_by = $8, disabled_before = $9, aliases = $10, sub_id = $11, ended_logins = $12,
+       ${assigned(limitColumns, 13)}, ${assigned(grantedColumns, 13 + limitColumns.length)}, changed_at = ${now}
      where id = $1`,
     [
       key.id,
@@ -103,11 +104,15 @@ export const writeKey = (run: Run, now: string, key: Key): Promise<readonly Row[
       key.disabledBefore ?? null,
       aliasesText(key.aliases),
       key.subWallet ?? null,
+      key.endedLogins === undefined ? null : JSON.stringify(key.endedLogins),
       ...limitValues(key.limits),
       ...limitValues(key.granted),
     ],
   )
 }
+
+/** Access tokens last an hour, in which nobody ends more sign-ins than this. */
+const ENDED_MAX = 100
 
 /** An absent member keeps the value, null removes it. */
 const pick = <T>(now: T | undefined, next: T | null | undefined): T | undefined =>
@@ -122,6 +127,9 @@ export const changedKey = (key: Key, change: KeyChange, month: Month): Key => {
   return {
     ...rest,
     ...block,
+    ...(change.endLogin === undefined
+      ? {}
+      : { endedLogins: [...(key.endedLogins ?? []), change.endLogin].slice(-ENDED_MAX) }),
     ...compact({ aliases: pick(aliases, change.aliases), subWallet: pick(subWallet, change.subWallet) }),
     limits,
     granted: change.byCreator ? limitsAfter(key.granted, change) : key.granted,

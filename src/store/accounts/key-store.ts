@@ -143,6 +143,14 @@ const callerOn = async (engine: Engine, hashes: readonly string[]): ReturnType<K
   return { key, above: above.map(keyOf), rules }
 }
 
+const keysOn = async (engine: Engine, ids: readonly KeyId[]): Promise<readonly Key[]> => {
+  const named = engine.dialect.oneOf('k.id', `select e.value->>'k' from ${engine.dialect.each('$1')} e`)
+  const asked = JSON.stringify(ids.map((k) => ({ k })))
+  return (await once(engine, 'control', statement(`select k.* from api_key k where ${named}`, asked))).map(
+    keyOf,
+  )
+}
+
 export const keyStore = (engine: Engine): KeyStore => {
   const { dialect } = engine
   const find = async (column: 'id' | 'hash', ...values: readonly string[]): Promise<Key | undefined> => {
@@ -177,12 +185,7 @@ export const keyStore = (engine: Engine): KeyStore => {
       ),
     createChild: (child, by) => findingOther(() => createChildOn(engine, child, by)),
     key: (id) => find('id', id),
-    keysOf: async (ids) => {
-      const named = dialect.oneOf('k.id', `select e.value->>'k' from ${dialect.each('$1')} e`)
-      const text = `select k.* from api_key k where ${named}`
-      const asked = JSON.stringify(ids.map((k) => ({ k })))
-      return (await once(engine, 'control', statement(text, asked))).map(keyOf)
-    },
+    keysOf: (ids) => keysOn(engine, ids),
     keyByHash: (...hashes) => find('hash', ...hashes),
     callerByHash: (...hashes) => callerOn(engine, hashes),
     ...rehashing(engine),

@@ -42,6 +42,8 @@ export type KeyChange = LimitsChange & {
   readonly canManage?: boolean
   /** The sub-wallet that it and all keys below it are bound to from now on; null releases them. */
   readonly subWallet?: string | null
+  /** A sign-in of an agent that ends. */
+  readonly endLogin?: string
   /** Replaces all aliases that the key had. */
   readonly aliases?: Aliases | null
   /** Disabling a key disables all keys below it; enabling it enables those again. */

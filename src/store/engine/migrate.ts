@@ -9,6 +9,7 @@ import postgres from '../migrations/0041-schema.postgres.sql' with { type: 'text
 import sqlite from '../migrations/0041-schema.sqlite.sql' with { type: 'text' }
 import rateShares from '../migrations/0042-rate-shares.sql' with { type: 'text' }
 import batchParts from '../migrations/0043-batch-parts.sql' with { type: 'text' }
+import logins from '../migrations/0044-logins.sql' with { type: 'text' }
 import { type Engine, once, type Row, type Run, statement } from './engine.ts'
 import { countOf, textOf } from './row.ts'
 
@@ -45,6 +46,7 @@ export const migrations: readonly Migration[] = [
   schema,
   { version: 42, name: 'rate-shares', common: rateShares, own: {}, adds: true },
   { version: 43, name: 'batch-parts', common: batchParts, own: {}, adds: true },
+  { version: 44, name: 'logins', common: logins, own: {}, adds: true },
 ]
 
 /** The number of the last of them. */

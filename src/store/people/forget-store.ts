@@ -47,6 +47,7 @@ const removePerson = async (run: Run, id: string, email: string): Promise<Forgot
   ]
   const links = await endLinks(run, email)
   await run(`update tenant_link set made_by = 'removed person' where made_by in ($1, $2)`, [id, email])
+  await run('delete from login where person_id = $1', [id])
   const people = await changed(run, 'delete from person where id = $1', id)
   return { people, sessions, credentials, links, events: await forgetInEvents(run, id, email) }
 }
@@ -97,6 +98,7 @@ const removals = (dialect: SqlDialect): Readonly<Record<string, string>> => ({
   tenant_links: 'delete from tenant_link where org_id = $1',
   bills: 'delete from bill where org_id = $1',
   logos: 'delete from biller_logo where org_id = $1',
+  agent_settings: 'delete from agent_settings where org_id = $1',
   tenant_billing: 'delete from tenant_billing where org_id = $1',
   biller: 'delete from biller where org_id = $1',
   notes: `update key_note set reference = null where key_id in ${ofKeys} and reference is not null`,

@@ -6,6 +6,8 @@ const DEPTH_MAX = 16
 const ITEMS_MAX = 100
 /** How many letters of the caller's text an example contains. */
 const TEXT_MAX = 1_000
+/** How many texts as long as each would use up what is left of their half. */
+const TEXTS = 8
 /** Letters in all examples of a call: a small schema can ask for more values than memory holds. */
 const LETTERS_MAX = 16_384
 
@@ -25,7 +27,7 @@ type At = { readonly text: string; readonly left: Allowance; readonly depth: num
 
 const exampleOf = (schema: Json | undefined, at: At): Json => {
   const { text, left } = at
-  if (!isObject(schema) || at.depth > DEPTH_MAX) return take(left, text)
+  if (!isObject(schema) || at.depth > DEPTH_MAX) return takeText(left, text)
   if (schema.const !== undefined) return take(left, schema.const)
   if (Array.isArray(schema.enum) && schema.enum.length > 0) return take(left, schema.enum[0] ?? null)
   const choice = [schema.anyOf, schema.oneOf, schema.allOf].find(
@@ -50,7 +52,7 @@ const exampleOf = (schema: Json | undefined, at: At): Json => {
     case 'null':
       return take(left, null)
     default:
-      return isObject(schema.properties) ? exampleObject(schema, below) : take(left, text)
+      return isObject(schema.properties) ? exampleObject(schema, below) : takeText(left, text)
   }
 }
 
@@ -70,6 +72,10 @@ const take = (left: Allowance, value: Json): Json => {
   spend(left, typeof value === 'string' ? value.length + 2 : JSON.stringify(value).length)
   return value
 }
+
+/** Texts become shorter where many are asked for: agents send tools with hundreds of members. */
+const takeText = (left: Allowance, text: string): Json =>
+  take(left, text.slice(0, Math.max(0, Math.trunc((left.letters - LETTERS_MAX / 2) / TEXTS))))
 
 const spend = (left: Allowance, letters: number): void => {
   left.letters -= letters

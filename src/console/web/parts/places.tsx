@@ -19,6 +19,7 @@ export const places: readonly Place[] = [
 ]
 export const about: readonly Place[] = [
   { to: '/team', name: 'Team', acts: ['team_read'] },
+  { to: '/agents', name: 'Agents', acts: ['keys', 'keys_own'] },
   { to: '/activity', name: 'Activity', acts: ['events'] },
   { to: '/settings', name: 'Settings' },
 ]
