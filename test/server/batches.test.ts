@@ -75,6 +75,17 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
     const payment = { mode: 'wallet', batch: batch.id.slice('batch_'.length) }
     expect(receipt.claims).toMatchObject({ cost: { amount: '0.00006' }, payment })
     expect(line.receipt.split('.')[1]).toBe(receipt.receipt.split('.')[1])
+    const calls: { id: string; cost_usd: number }[] = []
+    for (let path: string | undefined = `/v1/calls?batch=${batch.id}&limit=300`; path !== undefined; ) {
+      const page: any = await jsonOf(await server.get(path, token))
+      calls.push(...page.data)
+      path = page.next === null ? undefined : `/v1/calls?batch=${batch.id}&limit=300&before=${page.next}`
+    }
+    expect(new Set(calls.map(({ id }) => id))).toEqual(
+      new Set([...results.values()].map(({ response }) => response.request_id)),
+    )
+    expect(calls.every(({ cost_usd }) => cost_usd === 0.00006)).toBe(true)
+    expect((await server.get(`/v1/calls?batch=${batch.id}`, (await server.newKey()).token)).status).toBe(404)
   })
 
   test('each endpoint, and models of several kinds in one batch', async () => {

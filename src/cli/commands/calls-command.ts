@@ -19,6 +19,7 @@ const filters = {
   from: 'from this day or moment on',
   to: 'before this day or moment',
   id: 'with this request id',
+  batch: 'of lines of this batch',
   before: 'before this place: next of a page, or a request id',
 } as const
 

@@ -58,8 +58,12 @@ const shown = (batch: BatchLine): z.output<typeof batchShown> => ({
 /** The id in the ledger; each form writes its own word before it. */
 const idOf = (shownId: string): string => shownId.replace(/^(?:msg)?batch_/, '')
 
-/** The batch of that id, if it is of a key that may be seen (`read`) or changed (`keys`). Throws the 404. */
-const batchNamed = async (acting: Acting, named: string, right: 'read' | 'keys'): Promise<BatchLine> => {
+/** The batch of that id, as any form shows it, if it is of a key that may be seen (`read`) or changed (`keys`). Throws the 404. */
+export const batchNamed = async (
+  acting: Acting,
+  named: string,
+  right: 'read' | 'keys',
+): Promise<BatchLine> => {
   const { orgs, madeBy, below } = keyScope(acting, right)
   const [found] = await acting.control.store.reports.batches({
     orgs,

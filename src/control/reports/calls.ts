@@ -13,6 +13,7 @@ import { type Acting, act } from '../act.ts'
 import { count, instant, isoOf, name } from '../read.ts'
 import { time, usd } from '../shown-key.ts'
 import { orgsOf, reachesAll } from '../who.ts'
+import { batchNamed } from './batches.ts'
 import { scopeMembers, scopeOf } from './scope.ts'
 
 const tried = z.object({
@@ -138,6 +139,7 @@ export const callList = act({
     from: instant(' (in an address, its + is written %2B)').describe('Charged or refused from then on'),
     to: instant(' (in an address, its + is written %2B)').describe('And before then'),
     id: text.describe('Only the call with this request id'),
+    batch: text.describe('Only calls of lines of this batch'),
     model: text,
     vendor: text.describe('Also calls of which an attempt at it failed'),
     status: text.describe(
@@ -162,7 +164,7 @@ export const callList = act({
     })
     .meta({ id: 'CallList' }),
   does: async (acting, asked) => {
-    const { before, limit = USUAL, from, to, id, model, vendor, status, code, ...more } = asked
+    const { before, limit = USUAL, from, to, id, batch, model, vendor, status, code, ...more } = asked
     const { cost_from_usd: costFrom, cost_to_usd: costTo, ...scope } = more
     if (from !== undefined && to !== undefined && from > to)
       throw invalid('from', "'from' must not be after 'to'.")
@@ -170,6 +172,7 @@ export const callList = act({
       ...(await scopeOf(acting, scope)),
       ...(before === undefined ? {} : { before: placeIn(before) }),
       ...(id === undefined ? {} : { id }),
+      ...(batch === undefined ? {} : { batch: (await batchNamed(acting, batch, 'read')).id }),
       ...{ from, to, only: { model, vendor, status, code, costFrom, costTo } },
       most: limit,
       ...(limit > MANY && acting.who.reach.of !== 'key' ? { searchMs: LONG_MS } : {}),

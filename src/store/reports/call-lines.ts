@@ -189,20 +189,23 @@ export const ofEach = (
 const LATE_MS = 86_400_000
 
 /**
- * One call by its id, or the newest calls of all organisations: ids grow with time, so they are read backwards from the
+ * One call by its id, those of a batch, or the newest calls of all organisations: ids grow with time, so they are read backwards from the
  * last. A cross join keeps SQLite from going by key, which would read all calls in order to sort them.
  */
 export const ofAll = (engine: Engine, source: Source, look: Look): Statement => {
   const params: Value[] = []
   const bind: Bind = (value) => `$${params.push(value)}`
   const { table, ref, test } = source
-  const { place, from, id, most } = look
+  const { place, from, id, batch, most } = look
   const tests = [
     test,
     ...scopeTests(look, bind),
     ...(place === undefined ? [] : [`t.${ref} < ${bind(place.id)}`]),
     ...(from === undefined ? [] : [`t.${ref} >= ${bind(leastId(from - LATE_MS))}`]),
     ...(id === undefined ? [] : [`t.${ref} = ${bind(id)}`]),
+    ...(batch === undefined
+      ? []
+      : [`t.${ref} in (select b.call_id from batch_line b where b.batch_id = ${bind(batch)})`]),
   ]
   const newest = `(select t.* from ${table} t cross join api_key k left join key_note o on o.key_id = k.id
     where k.id = t.key_id and ${tests.join(' and ')} order by t.${ref} desc limit ${bind(most)}) n`

@@ -120,7 +120,7 @@ export const callPage = async (engine: Engine, query: CallQuery): Promise<CallPa
   const { only = {}, most, from = 0, to = Number.POSITIVE_INFINITY, searchMs = SEARCH_MS } = query
   const some =
     query.orgs !== 'all' || (query.keyId ?? query.tree ?? query.madeBy ?? query.tenant) !== undefined
-  const byKey = query.id === undefined && some
+  const byKey = query.id === undefined && query.batch === undefined && some
   const start = await startOf(engine, query, byKey)
   if (start === null) return { lines: [] }
   const filters = Object.values(only).some((value) => value !== undefined)

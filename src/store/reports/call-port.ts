@@ -54,6 +54,8 @@ export type CallQuery = Scope & {
   /** Only calls before this place, or before the call with this id. */
   readonly before?: CallPlace | CallId
   readonly id?: CallId
+  /** Only calls of this batch's lines. */
+  readonly batch?: string
   /** Charged, or failed, from then on and before then. */
   readonly from?: Instant | undefined
   readonly to?: Instant | undefined

@@ -58,7 +58,15 @@ const Row = ({ batch, acts }: { batch: Batch; acts: React.ReactNode }) => (
       <Lines batch={batch} />
     </Table.Td>
     <Table.Td className="right">
-      <Money usd={batch.cost_usd} />
+      <Anchor
+        component={Link}
+        to="/calls"
+        search={{ batch: batch.id } as never}
+        size="sm"
+        aria-label={`Calls of ${batch.id}`}
+      >
+        <Money usd={batch.cost_usd} />
+      </Anchor>
     </Table.Td>
     <Table.Td className="right">{batch.status === 'in_progress' && acts}</Table.Td>
   </Table.Tr>

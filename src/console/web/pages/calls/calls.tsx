@@ -21,7 +21,7 @@ const outcomes = {
 } as const
 
 /** Filters that other pages set; each has a button that removes it. */
-const fromElsewhere = { key: 'key', tenant: 'tenant' } as const
+const fromElsewhere = { key: 'key', tenant: 'tenant', batch: 'batch' } as const
 
 /** An address may say anything. */
 const dayIn = (text = ''): string => (Number.isNaN(Date.parse(text)) ? '' : text)
@@ -29,7 +29,18 @@ const dayIn = (text = ''): string => (Number.isNaN(Date.parse(text)) ? '' : text
 /** What the server is asked: the last day counts in full. */
 const askedBy = ({ before: _before, call: _call, ...query }: Query): Query => {
   const [from, to] = [dayIn(query.from), dayIn(query.to)]
-  const names = ['key', 'tenant', 'own', 'id', 'status', 'code', 'model', 'vendor', 'cost_from_usd'] as const
+  const names = [
+    'key',
+    'tenant',
+    'batch',
+    'own',
+    'id',
+    'status',
+    'code',
+    'model',
+    'vendor',
+    'cost_from_usd',
+  ] as const
   return {
     ...Object.fromEntries(names.map((name) => [name, query[name] === '' ? undefined : query[name]])),
     from: from === '' ? undefined : from,
