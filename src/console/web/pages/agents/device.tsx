@@ -35,7 +35,8 @@ const Asked = ({ code, asked }: { code: string; asked: Shown<'GET /logins/asked/
   const { data: session } = useQuery(sessionQuery)
   const navigate = useNavigate()
   const input = { user_code: code }
-  const onSuccess = () => queries.invalidateQueries()
+  // The request itself is over, and would be found no more.
+  const onSuccess = () => queries.invalidateQueries({ queryKey: showing('GET /logins').queryKey })
   const approve = useMutation({
     mutationFn: () => act('POST /logins/asked/:user_code/approve', input),
     onSuccess,
