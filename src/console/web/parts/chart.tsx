@@ -25,6 +25,8 @@ const WIDE = 1080
 const LEFT = 68
 /** The least width of a bar with its gap, and the width of a label, in pixels. */
 const [STEP_LEAST, LABEL] = [4, 90]
+/** Half of the longest label: the last one ends where the chart does. */
+const LABEL_HALF = 28
 /** Above this, hours are told by their day. */
 const DAYS_MS = 2 * 86_400_000
 
@@ -104,7 +106,7 @@ const Slots = ({ slots, width, x }: Pick<Scale, 'x'> & { slots: readonly string[
   return slots.map(
     (slot, at) =>
       at % every === 0 && (
-        <text key={slot} x={x(at)} y={HEIGHT - 10} textAnchor="middle">
+        <text key={slot} x={Math.min(x(at), width - LABEL_HALF)} y={HEIGHT - 10} textAnchor="middle">
           {slot.length > 10 && !isLong ? slot.slice(11, 16) : slotText(slot.slice(0, 10))}
         </text>
       ),
