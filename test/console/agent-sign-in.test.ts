@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { newAccessToken } from '../../src/gateway/enter/access-token.ts'
 import { chat, completion, jsonOf } from '../server/harness.ts'
 import { serverEngines } from '../store/engines.ts'
-import { ORIGIN, somebody, startConsoleOn, type TestConsole, type Visitor } from './rig.ts'
+import { ORIGIN, somebody, startConsole, startConsoleOn, type TestConsole, type Visitor } from './rig.ts'
 
 const DEVICE = 'urn:ietf:params:oauth:grant-type:device_code'
 
@@ -90,6 +90,17 @@ for (const engine of serverEngines)
       expect(ended.headers.get('x-should-retry')).toBe('false')
       const next: Tokens = await jsonOf(await refresh(tokens.refresh_token))
       expect(await call(next.access_token)).toMatchObject({ status: 200 })
+    })
+
+    test('whoever asks too often is told to slow down, in the words that agents know', async () => {
+      const one = await startConsole({ options: { guestRpm: 1 } })
+      const ask = () =>
+        one.fetch(
+          new Request(`${ORIGIN}/oauth/token`, { method: 'POST', body: new URLSearchParams({ a: '1' }) }),
+        )
+      expect(await errorOf(await ask())).toEqual([400, 'invalid_request'])
+      expect(await errorOf(await ask())).toEqual([429, 'slow_down'])
+      await one.stop()
     })
 
     test('what nobody approved gives no token', async () => {

@@ -157,10 +157,21 @@ const byRefresh = async (gateway: Gateway, call: HttpCall, refreshToken: string)
   return json({ access_token: token, ...more })
 }
 
+/** Counts an ask for a token; whoever asks too often is told so in the words that clients slow down for. */
+const isTooSoon = (gateway: Gateway, call: HttpCall): boolean => {
+  try {
+    takeGuestTurn(gateway, 'token', originOfCall(gateway, call), call.trace)
+    return false
+  } catch (thrown) {
+    if (thrown instanceof Refusal && thrown.code === 'rate_limit_exceeded') return true
+    throw thrown
+  }
+}
+
 /** Tokens for an approved request, or for a refresh token. Clients do not say who they are: there is nothing to prove. */
 export const giveToken: Handler = async (gateway, call) => {
   originFor(gateway, call)
-  takeGuestTurn(gateway, 'token', originOfCall(gateway, call), call.trace)
+  if (isTooSoon(gateway, call)) return refused('slow_down', 429)
   const form = await readForm(gateway, call)
   const grant = form.get('grant_type')
   const [device, refresh] = [form.get('device_code'), form.get('refresh_token')]
