@@ -56,6 +56,8 @@ const pages: Record<string, string> = {
   playground: '/playground',
   models: '/models',
   team: '/team',
+  agents: '/agents',
+  device: '/device',
   activity: '/activity',
   settings: '/settings',
   operator: '/operator',

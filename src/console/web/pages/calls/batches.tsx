@@ -63,7 +63,7 @@ const Row = ({ batch, acts }: { batch: Batch; acts: React.ReactNode }) => (
         to="/calls"
         search={{ batch: batch.id } as never}
         size="sm"
-        aria-label={`Calls of ${batch.id}`}
+        title={`Calls of ${batch.id}`}
       >
         <Money usd={batch.cost_usd} />
       </Anchor>
