@@ -154,6 +154,8 @@ for (const engine of serverEngines)
       expect((await owner.ask('PUT', `/keys/${above[0].id}`, cap)).status).toBe(200)
       for (const { access_token: token } of [first, second, third])
         expect([402, 403]).toContain((await call(token)).status)
+      // Who has reached a cap is told so, and stays signed in.
+      expect((await refresh(first.refresh_token)).status).toBe(200)
     })
 
     test('an agent that signs out, and a person who is removed, stop at once', async () => {

@@ -8,12 +8,13 @@ import { personById } from '../../control/people/new-person.ts'
 import { Refusal, refuse } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
 import { ACCESS, type Access, newAccessToken, readAccessToken } from '../../gateway/enter/access-token.ts'
-import { whoCalls } from '../../gateway/enter/incoming.ts'
+import { ownerOf } from '../../gateway/enter/incoming.ts'
 import { takeGuestTurn } from '../../gateway/paid/guest-turn.ts'
 import type { Answer } from '../../gateway/parts/answer.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
 import { theHouse } from '../../store/people/event-port.ts'
 import type { SignedIn } from '../../store/people/login-port.ts'
+import { isBlocked } from '../../tenancy/key.ts'
 import { json } from '../answer/reply.ts'
 import { originOfCall } from '../request/origin.ts'
 import { readBody } from '../request/read-body.ts'
@@ -149,7 +150,8 @@ const byRefresh = async (gateway: Gateway, call: HttpCall, refreshToken: string)
   if (login === undefined) return signInIsOver()
   const { access_token: token, ...more } = await tokensOf(gateway, login, refreshToken)
   try {
-    await whoCalls(gateway, `Bearer ${token}`, call.trace)
+    // A key that has reached a cap is disabled too, but its agent stays signed in, and is told of the cap when it calls.
+    if (isBlocked(await ownerOf(gateway, `Bearer ${token}`, call.trace))) return signInIsOver()
   } catch (thrown) {
     if (thrown instanceof Refusal && thrown.status < 500) return signInIsOver()
     throw thrown
