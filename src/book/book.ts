@@ -110,10 +110,13 @@ const partsOf = (given: GivenParts) => {
   const holds = new OpenHolds({ gate, heartbeat, keys, leases, touch, writer, log })
   const rates = createRates({ store: store.rates, clock, instance, heartbeat, draining })
   const learn = createNews({ keys, rules, leases, clock, heard })
+  let lossesSeen = 0
   const onBeat: Parameters<typeof createHeartbeat>[0]['onBeat'] = (beat, { unbroken, forgotMs }): void => {
+    const isSound = unbroken && losses() === lossesSeen
+    lossesSeen = losses()
     void learn({ keys: beat.changed, rules: beat.rules, subWallets: beat.subWallets })
     leases.beaten({ ...beat, unbroken })
-    rates.beaten({ ...beat, doubtFromMs: unbroken ? forgotMs : Number.NEGATIVE_INFINITY })
+    rates.beaten({ ...beat, doubtFromMs: isSound ? forgotMs : Number.NEGATIVE_INFINITY })
   }
   return { ...given, nudge, losses, keys, rules, heartbeat, touch, writer, gate, leases, holds, rates, learn }
 }

@@ -7,7 +7,7 @@ import type { Log } from '../core/log.ts'
 import type { Clock, Instant } from '../core/time.ts'
 import type { InstanceId } from '../ledger/types.ts'
 import type { Meters } from '../metrics/meters.ts'
-import { type Beat, type InstanceStore, isAnother } from '../store/calls/instance-port.ts'
+import type { Beat, InstanceStore } from '../store/calls/instance-port.ts'
 
 /** How long knowledge counts as fresh, both for each process and for those who wait until no process can know less. */
 const FRESH_MS = 2_000
@@ -127,7 +127,6 @@ export const createHeartbeat = (parts: HeartbeatParts): Heartbeat => {
   let told: Told | undefined
   let seen: Instant | undefined
   let seenAskedMs = 0
-  let server: string | undefined
   let steadyFromMs = Number.NEGATIVE_INFINITY
   let live = 1
   let answeredMs = clock.monotonicMs()
@@ -140,15 +139,9 @@ export const createHeartbeat = (parts: HeartbeatParts): Heartbeat => {
   const isUnbroken = (at: Instant): boolean =>
     seen === undefined ||
     (!jumped(at) && at >= seen && at - seen < BROKEN_MS && clock.monotonicMs() - seenAskedMs < BROKEN_MS)
-  /** After one that failed another ledger may answer, which never had what came after the last one that succeeded. */
-  const forgotFrom = (read: Beat): number => {
-    if (isAnother(read, { seen, server })) return Number.NEGATIVE_INFINITY
-    return failed ? seenAskedMs : Number.POSITIVE_INFINITY
-  }
-  const noteClock = ({ at, ...read }: Beat, startedMs: number): void => {
+  const noteClock = (at: Instant, startedMs: number): void => {
     if (jumped(at)) steadyFromMs = clock.monotonicMs() + SETTLING_MS
     seen = at
-    server = read.server
     seenAskedMs = startedMs
   }
 
@@ -172,9 +165,11 @@ export const createHeartbeat = (parts: HeartbeatParts): Heartbeat => {
     try {
       const read = await store.beat(instance, seen, nudge?.address)
       noteBack()
-      parts.onBeat(read, { unbroken: isUnbroken(read.at), forgotMs: forgotFrom(read) })
+      // After one that failed another ledger may answer, which never had what came after the last one that succeeded.
+      const forgotMs = failed ? seenAskedMs : Number.POSITIVE_INFINITY
+      parts.onBeat(read, { unbroken: isUnbroken(read.at), forgotMs })
       failed = false
-      noteClock(read, startedMs)
+      noteClock(read.at, startedMs)
       live = Math.max(1, read.liveInstances)
       answeredMs = startedMs
       freshUntilMs = startedMs + FRESH_MS - FRESH_MARGIN_MS

@@ -9,10 +9,10 @@
 import type { Lately } from '../core/lately.ts'
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
-import type { Clock } from '../core/time.ts'
+import type { Clock, Instant } from '../core/time.ts'
 import type { Settle } from '../ledger/types.ts'
 import type { Meters } from '../metrics/meters.ts'
-import { type InstanceStore, isAnother } from '../store/calls/instance-port.ts'
+import type { Beat, InstanceStore } from '../store/calls/instance-port.ts'
 import { Violation } from '../store/engine/engine.ts'
 import { StoreFault } from '../store/faults.ts'
 import type { Store } from '../store/port.ts'
@@ -55,6 +55,13 @@ type BeatsAfterLoss = {
   /** How often another server took over, or the ledger was found to be older. */
   readonly losses: () => number
 }
+
+/** What the last heartbeat saw: the ledger's time, and which server answered. */
+type Last = { readonly seen: Instant | undefined; readonly server: string | undefined }
+
+/** Whether another server answers than did last, or one without the last heartbeat that it acknowledged. */
+const isAnother = ({ before, server }: Beat, last: Last): boolean =>
+  last.seen !== undefined && (server !== last.server || (before !== undefined && before < last.seen))
 
 /** The heartbeats of a process that first puts back what the ledger has lost since the one before. */
 export const beatsAfterLoss = (parts: WentBackParts): BeatsAfterLoss => {

@@ -471,7 +471,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'another server that answers at once is not noticed',
-    file: 'src/store/calls/instance-port.ts',
+    file: 'src/book/went-back.ts',
     from: '(server !== last.server || (before',
     to: '((before',
     kind: 'failover',

@@ -28,13 +28,6 @@ export type Beat = {
   readonly allShare: boolean
 }
 
-/** What the last heartbeat saw: the ledger's time, and which server answered. */
-type Last = { readonly seen: Instant | undefined; readonly server: string | undefined }
-
-/** Whether another server answers than did last, or one without the last heartbeat that it acknowledged. */
-export const isAnother = ({ before, server }: Beat, last: Last): boolean =>
-  last.seen !== undefined && (server !== last.server || (before !== undefined && before < last.seen))
-
 /** The processes that serve: heartbeats that prove which key changes each process has seen. */
 export type InstanceStore = {
   /**
