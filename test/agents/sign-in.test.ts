@@ -94,6 +94,7 @@ test('claude-code signs in by /login, works, and stops with its cap and with its
   let code = ''
   /** Of its calls so far. */
   const statuses: number[] = []
+  let revoked = 0
   const listening = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
@@ -105,6 +106,7 @@ test('claude-code signs in by /login, works, and stops with its cap and with its
       if (pathname === '/oauth/device_authorization')
         code = /"user_code":"([A-Z-]+)"/.exec(await answer.clone().text())?.[1] ?? ''
       if (pathname === '/v1/messages') statuses.push(answer.status)
+      if (pathname === '/oauth/revoke') revoked++
       return answer
     },
   })
@@ -167,6 +169,9 @@ test('claude-code signs in by /login, works, and stops with its cap and with its
   expect((await owner.ask('DELETE', `/team/${person.personId}`)).status).toBe(200)
   await say('word-4')
   await until(() => statuses.includes(403))
+  // It ends its access token and its refresh token.
+  await say('/logout')
+  await until(() => revoked === 2)
   await agent.end()
   await listening.stop(true)
   await console.stop()
