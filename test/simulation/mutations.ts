@@ -78,7 +78,7 @@ const SEEDS: Readonly<Record<Kind, number>> = {
   'paid-again': 60,
   jobs: 60,
   shares: 60,
-  failover: 60,
+  failover: 200,
 }
 
 /** Runs a test, which must fail; returns the line that names the failure. */
