@@ -268,4 +268,36 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
     expect([(await to(one.token)).status, (await to(two.token)).status]).toEqual([200, 429])
     await small.stop()
   })
+
+  test('parts of an upload count in what a key keeps, and are no files before they are joined', async () => {
+    const ask = async (path: string, body: object) =>
+      jsonOf(await server.send('POST', `/v1/uploads${path}`, body, key.token))
+    const whole = Buffer.alloc(4_900_000, 1)
+    const said = { filename: 'a.jsonl', purpose: 'user_data', mime_type: 'text/plain' }
+    const { id } = await ask('', { ...said, bytes: whole.length })
+    const part = () => send(formOf([['data', whole, 'a']]), { path: `/v1/uploads/${id}/parts` })
+    const parts: string[] = []
+    for (let at = 0; at < 3; at++) parts.push((await jsonOf(await part())).id)
+    const full = await part()
+    expect([full.status, (await jsonOf(full)).error.code]).toEqual([429, 'rate_limit_exceeded'])
+    const listed = async (path: string) => jsonOf(await server.get(path, key.token))
+    expect((await listed('/v1/files')).data).toEqual([])
+    const google = await server.fetch(
+      new Request('http://turnpike.test/v1beta/files', { headers: { 'x-goog-api-key': key.token } }),
+    )
+    expect(await jsonOf(google)).toEqual({ files: [] })
+    expect((await ask(`/${id}/cancel`, {})).status).toBe('cancelled')
+    const [one, two] = [await ask('', { ...said, bytes: 3 }), Buffer.from('abc')]
+    const sent = await send(formOf([['data', two, 'a']]), { path: `/v1/uploads/${one.id}/parts` })
+    const done = await ask(`/${one.id}/complete`, { part_ids: [(await jsonOf(sent)).id] })
+    expect(done).toMatchObject({ status: 'completed', file: { bytes: 3, filename: 'a.jsonl' } })
+    expect((await listed('/v1/files')).data).toEqual([done.file])
+    const wrong = await send(
+      formOf([
+        ['purpose', 'part_of'],
+        ['file', two, 'a'],
+      ]),
+    )
+    expect([wrong.status, (await jsonOf(wrong)).error.param]).toEqual([400, 'purpose'])
+  })
 })

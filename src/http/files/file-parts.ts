@@ -1,7 +1,7 @@
 /** Files that come in parts: each part is a file of its own for an hour, and the last request joins them. */
 
 import type { Gateway } from '../../gateway/parts/gateway.ts'
-import type { Upload } from '../../store/calls/asset-port.ts'
+import { PART_PURPOSE, type Upload } from '../../store/calls/asset-port.ts'
 import type { Key } from '../../tenancy/key.ts'
 import { uploadsOf } from './files.ts'
 
@@ -12,28 +12,25 @@ const PARTS_MAX = 10_000
 /** So much of a part is in memory at once. */
 const PIECE_BYTES = 1024 ** 2
 
-/** The purpose under which the parts of one upload are kept. */
-const purposeOf = (session: string): string => `part_${session}`
+/** The purpose under which the parts of one upload are kept, and listed. */
+const purposeOf = (session: string): string => `${PART_PURPOSE}${session}`
 
 type Part = { readonly session: string; readonly offset: number; readonly pieces: AsyncGenerator<Uint8Array> }
 
-/** Keeps a part. */
-export const keepPart = (
+/** Keeps a part. Throws the Refusal while there is no room for more files of the key: parts have bytes as files have. */
+export const keepPart = async (
   gateway: Gateway,
   { id: keyId }: Key,
   requestId: string,
   it: Part,
-): Promise<Upload> =>
-  uploadsOf(gateway).take({
-    keyId,
-    requestId,
-    pieces: it.pieces,
-    note: async () => ({
-      purpose: purposeOf(it.session),
-      name: String(it.offset).padStart(16, '0'),
-      lifeMs: PART_LIFE_MS,
-    }),
-  })
+): Promise<Upload> => {
+  const uploads = uploadsOf(gateway)
+  const full = await uploads.full(keyId)
+  if (full !== undefined) throw full
+  const [purpose, name] = [purposeOf(it.session), String(it.offset).padStart(16, '0')]
+  const note = async () => ({ purpose, name, lifeMs: PART_LIFE_MS })
+  return uploads.take({ keyId, requestId, pieces: it.pieces, note })
+}
 
 /** The parts of an upload that the key has sent, in their order. */
 export const partsOf = async (

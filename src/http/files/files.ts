@@ -11,7 +11,7 @@ import { takeTurn } from '../../gateway/enter/key-turn.ts'
 import type { Answer } from '../../gateway/parts/answer.ts'
 import { takePlace } from '../../gateway/parts/capacity.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
-import type { Upload } from '../../store/calls/asset-port.ts'
+import { PART_PURPOSE, type Upload } from '../../store/calls/asset-port.ts'
 import { json } from '../answer/reply.ts'
 import { bodyPieces } from '../request/body-pieces.ts'
 import { anyCallerOf, callerOf } from '../request/caller.ts'
@@ -110,7 +110,7 @@ const SECONDS_MIN = 3_600
 /** The file's metadata. Throws the Refusal of what is wrong. */
 export const noteOf = (fields: ReadonlyMap<string, string>, filename: string) => {
   const purpose = fields.get('purpose') ?? 'user_data'
-  if (!/^[a-z][a-z_-]{0,39}$/.test(purpose))
+  if (!/^[a-z][a-z_-]{0,39}$/.test(purpose) || purpose.startsWith(PART_PURPOSE))
     throw invalid('purpose', "'purpose' must be a word such as vision or user_data.")
   const seconds = fields.get('expires_after[seconds]')
   if (seconds !== undefined && !(Number(seconds) >= SECONDS_MIN))

@@ -35,12 +35,16 @@ export type WholeAsset = NewAsset & AssetBytes & { readonly body: Uint8Array }
 /** What callers say about their own file. */
 export type UploadNote = { readonly purpose: string; readonly name: string }
 
+/** How the purpose of a part of a file begins: until the parts are joined, none of them is a file that is listed. */
+export const PART_PURPOSE = 'part_'
+
 /** A file that a caller uploaded, to be named as an input. */
 export type Upload = Asset & UploadNote
 
 /** Which uploads to list: those of a key and of keys below it. */
 export type UploadQuery = {
   readonly keyId: KeyId
+  /** Undefined: files of all purposes, and no parts of files. */
   readonly purpose: string | undefined
   /** The last one of the previous page. */
   readonly after: AssetId | undefined

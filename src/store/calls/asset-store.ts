@@ -2,7 +2,7 @@
 import { integer, maybe, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, type Row, type Statement, statement, Violation } from '../engine/engine.ts'
 import { countOf, maybeBytes, onlyRow, textOf } from '../engine/row.ts'
-import type { Asset, AssetStore } from './asset-port.ts'
+import { type Asset, type AssetStore, PART_PURPOSE } from './asset-port.ts'
 
 const columns = {
   id: text('id'),
@@ -145,7 +145,7 @@ const uploadsOf = (engine: Engine): Pick<AssetStore, 'uploadFor' | 'uploads' | '
       const [direction, side] = newestFirst ? ['desc', '<'] : ['asc', '>']
       const page = `select ${UPLOAD} from asset
         where key_id in (select n.key_id from key_line n where n.owner_id = $1) and ${lives}
-          and ($2 = '' or purpose = $2)
+          and (purpose = $2 or ($2 = '' and substr(purpose, 1, ${PART_PURPOSE.length}) <> '${PART_PURPOSE}'))
           and ($3 = '' or (created_at, id) ${side} (select a.created_at, a.id from asset a where a.id = $3))
         order by created_at ${direction}, id ${direction} limit $4`
       const rows = await once(engine, 'control', statement(page, keyId, purpose ?? '', after ?? '', limit))
