@@ -19,8 +19,9 @@ export const cohereStreamWriter = ({ requestId }: WriterContext): StreamWriter =
   let [begun, blocks, calls, sources] = [false, 0, 0, 0]
   /** What is open, to be closed before something else begins. */
   let open: 'text' | 'thinking' | 'tool' | undefined
-  /** The text so far, and where its last block begins. */
-  let [text, blockFrom] = ['', 0]
+  /** The text so far; which block its last stretch is, and where that begins. */
+  let text = ''
+  let stretch = { at: 0, from: 0 }
   let finish: Finish = 'stop'
 
   const start = (id: string): string => {
@@ -42,15 +43,14 @@ export const cohereStreamWriter = ({ requestId }: WriterContext): StreamWriter =
     if (open !== type) {
       before = close() + inMessage('content-start', blocks, { content: { type, [type]: '' } })
       open = type
-      blockFrom = text.length
+      if (type === 'text') stretch = { at: blocks, from: text.length }
     }
     if (type === 'text') text += said
     return before + inMessage('content-delta', blocks, { content: { [type]: said } })
   }
   const cite = (citation: Extract<Piece, { type: 'citation' }>['citation']): string => {
-    const at = open === 'text' ? blocks : Math.max(blocks - 1, 0)
     const index = sources++
-    const citations = citationOf(citation, text, { at, from: blockFrom })
+    const citations = citationOf(citation, text, stretch)
     return inMessage('citation-start', index, { citations }) + event('citation-end', { index })
   }
   const write = (piece: Piece): string => {
