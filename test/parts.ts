@@ -43,8 +43,8 @@ const simulation = (from: number, seeds: number): Part =>
  * a fair sample of both (`npm run simulation` runs 2,000, `npm run mutations` all).
  */
 export const beside: readonly Part[] = [
-  yielding(simulation(1, 60)),
-  yielding(onDatabase(script('mutations', 'test/simulation/mutations.ts', '--one-of', isCi ? '6' : '12'))),
+  yielding(simulation(1, isCi ? 60 : 30)),
+  yielding(onDatabase(script('mutations', 'test/simulation/mutations.ts', '--one-of', isCi ? '6' : '24'))),
 ]
 
 /**
@@ -75,6 +75,7 @@ export const inOrder: readonly Part[] = [
     ...script('chaos of a mutant', 'test/chaos/run.ts', '--seconds', '4', '--mutate', 'answerfirst'),
     mustFail: true,
   }),
+  inCi(onProgram(onDatabase(shared(2, 'operations', 'test/operations')))),
   inCi(onDatabase(tests('upgrade', 'test/upgrade'))),
   inCi(onProgram(onDatabase(tests('agents', 'test/agents')))),
 ]
