@@ -29,7 +29,8 @@ const takes = (
 ): boolean => {
   const { detail, failure, amount } = line
   const outcome = outcomeOf(line)
-  const asked = [detail?.vendor, failure?.vendor, ...(failure?.detail.tries ?? []).map((one) => one.vendor)]
+  const tries = detail?.tries ?? failure?.detail.tries ?? []
+  const asked = [detail?.vendor, failure?.vendor, ...tries.map((one) => one.vendor)]
   return (
     (model === undefined || (detail ?? failure)?.model === model) &&
     (vendor === undefined || asked.includes(vendor)) &&
