@@ -15,7 +15,11 @@ const whole = (name: string): Unit => ({
   full: (value) => `${countText(Number(value))} ${name}`,
   axis: (value) => shortCount(value),
 })
-export const units = { usd, calls: whole('calls'), ms: whole('ms') }
+const ms: Unit = {
+  ...whole('ms'),
+  axis: (value) => (value < 1_000 ? `${value} ms` : `${countText(value / 1_000)} s`),
+}
+export const units = { usd, calls: whole('calls'), ms }
 
 const colours = ['#0b7568', '#5b6ee1', '#c2571a', '#a23b87', '#5a8f29', '#7a828c']
 const GROUPS_MOST = colours.length - 1
