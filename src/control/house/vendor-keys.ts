@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { invalid, refuse } from '../../core/refusal.ts'
 import { Secret } from '../../core/secret.ts'
 import { tryKey } from '../../gateway/ask/try-key.ts'
+import type { NewEvent } from '../../store/people/event-port.ts'
 import { HOUSE } from '../../store/people/machine-port.ts'
 import type { VendorSetup } from '../../vendors/setup.ts'
 import { type Acting, act } from '../act.ts'
@@ -42,15 +43,29 @@ const setupFor = (acting: Acting, id: string): VendorSetup => {
   return setup
 }
 
-/** Reads the configuration again; takes the change back if it cannot be used. */
-const applied = async (acting: Acting, undo: () => void): Promise<readonly string[]> => {
+type Told = Pick<NewEvent, 'what' | 'subject' | 'before' | 'after'>
+
+/**
+ * Reads the configuration again and notes the event. The change is taken back if the one cannot be used or the other
+ * cannot be written.
+ */
+const applied = async (acting: Acting, told: Told, undo: () => void): Promise<readonly string[]> => {
   const { outcome, errors, changes } = await applyConfig(acting)
-  if (outcome === 'applied') return changes
-  undo()
-  throw invalid(
-    'key',
-    `The configuration cannot be used with it, so nothing has changed: ${errors.join('; ')}`,
-  )
+  if (outcome !== 'applied') {
+    undo()
+    throw invalid(
+      'key',
+      `The configuration cannot be used with it, so nothing has changed: ${errors.join('; ')}`,
+    )
+  }
+  try {
+    await acting.control.store.events.record({ actor: acting.who.actor, orgId: HOUSE, ...told })
+  } catch (error) {
+    undo()
+    await applyConfig(acting)
+    throw error
+  }
+  return changes
 }
 
 export const vendorKeyAdd = act({
@@ -80,10 +95,9 @@ export const vendorKeyAdd = act({
       )
     const keys = keysOf(acting)
     keys.add(keyVariable, key)
-    const changes = await applied(acting, () => keys.remove(keyVariable, key))
     const after = { key: shownAs(key), tested: outcome === 'taken' }
-    const event = { actor: acting.who.actor, orgId: HOUSE, what: 'vendor.key_added', subject: id, after }
-    await acting.control.store.events.record(event)
+    const told = { what: 'vendor.key_added', subject: id, after }
+    const changes = await applied(acting, told, () => keys.remove(keyVariable, key))
     return { vendor: id, ...after, changes: [...changes] }
   },
 })
@@ -109,12 +123,11 @@ export const vendorKeyRemove = act({
         'not_found',
         `No key of ${vendor.name} that ends so was added here; others are in the settings.`,
       )
-    const changes = await applied(acting, () => {
+    const before = { key: shownAs(first) }
+    const told = { what: 'vendor.key_removed', subject: id, before }
+    const changes = await applied(acting, told, () => {
       for (const one of removed) keys.add(vendor.keyVariable, one)
     })
-    const before = { key: shownAs(first) }
-    const event = { actor: acting.who.actor, orgId: HOUSE, what: 'vendor.key_removed', subject: id, before }
-    await acting.control.store.events.record(event)
     return { vendor: id, ...before, changes: [...changes] }
   },
 })

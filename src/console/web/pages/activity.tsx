@@ -32,6 +32,8 @@ const words: Readonly<Record<string, string>> = {
   'wallet.checkout_opened': 'opened a top-up',
   'wallet.card_removed': 'removed the saved card',
   'wallet.rules_changed': 'changed the rules',
+  'vendor.key_added': 'added a key of a vendor',
+  'vendor.key_removed': 'removed a key of a vendor',
   'credit_line.granted': 'set the credit line',
   'wallet.renamed': 'renamed the organisation',
   'invoice.paid': 'paid an invoice',

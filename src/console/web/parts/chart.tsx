@@ -68,11 +68,11 @@ const stack = (bars: readonly Bar[], slot: string, groups: readonly string[]): r
     })
 }
 
-/** A round number at or above the highest bar. */
+/** A round number at or above the highest bar, whose half is one too. */
 const roundUp = (value: number): number => {
   if (value <= 0) return 1
   const unit = 10 ** Math.floor(Math.log10(value))
-  return [1, 2, 2.5, 5, 10].map((times) => times * unit).find((limit) => limit >= value) ?? value
+  return [1, 2, 4, 6, 8, 10].map((times) => times * unit).find((limit) => limit >= value) ?? value
 }
 
 const nameText = (name: string | undefined): string => (name === '' ? 'recovered calls' : (name ?? ''))
