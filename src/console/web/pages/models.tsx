@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { type Shown, showing } from '../parts/api.ts'
 import { DataTable } from '../parts/data-table.tsx'
 import { shortCount } from '../parts/format.ts'
-import { PriceLines } from '../parts/price-lines.tsx'
+import { PriceLines } from '../parts/money/price-lines.tsx'
 import { Copy, Empty, PageHead, Panel, When } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 

@@ -1,7 +1,7 @@
 /** Prices as people compare them: tokens by the million, everything else by one, or by a handful that has a name. */
 import { Text } from '@mantine/core'
-import { pricedBy } from '../../../pricing/unit.ts'
-import { shortUsd } from './format.ts'
+import { pricedBy } from '../../../../pricing/unit.ts'
+import { shortUsd } from '../format.ts'
 
 export const PriceLines = ({
   prices,
