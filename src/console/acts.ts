@@ -13,6 +13,7 @@ import { bodySchema, inputFrom, membersOf, type Sources, written } from '../cont
 import { eventList } from '../control/house/events.ts'
 import { modelInputs, modelList } from '../control/house/models.ts'
 import { auditRun, setupGet, systemGet } from '../control/house/system.ts'
+import { vendorKeyAdd, vendorKeyRemove } from '../control/house/vendor-keys.ts'
 import { vendorList } from '../control/house/vendors.ts'
 import { keyCreate, keyGet, keyList } from '../control/keys.ts'
 import { cardForget, checkoutGet, checkoutOpen, topUpChange } from '../control/money/checkouts.ts'
@@ -154,6 +155,8 @@ export const actRows = {
   'GET /operator/events': { act: eventList, house },
   'GET /operator/system': { act: systemGet, house },
   'GET /operator/vendors': { act: vendorList, house },
+  'POST /operator/vendors/:vendor/keys': { act: vendorKeyAdd, house, fresh, made: true },
+  'DELETE /operator/vendors/:vendor/keys/:key': { act: vendorKeyRemove, house, fresh },
   'GET /operator/latency': { act: callLatency, house },
   'GET /operator/setup': { act: setupGet, house },
   'POST /operator/audit': { act: auditRun, house, without: ['all'] },

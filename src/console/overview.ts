@@ -92,7 +92,7 @@ const readOverview = async (here: Within) => {
     wallets.wallet(await walletHere(here)),
     reports.usage({ ...spent, groupBy: ['day'] }),
     reports.usage({ ...span, groupBy: ['day', 'model'] }),
-    reports.usage({ ...span, from: today - 6 * DAY_MS, groupBy: ['key'], most: 5 }),
+    reports.usage({ ...span, from: today - 6 * DAY_MS, groupBy: ['key'], byCost: true, most: 5 }),
     reports.keys({ ...ofKeys, nearCap: true, most: ATTENTION_MOST }),
     reports.keys({ ...ofKeys, most: 1 }),
     reports.failures({ ...scope, from: today, codes: ALARMING, most: ATTENTION_MOST / 2 }),

@@ -15,6 +15,13 @@ const handfuls: { readonly [Class in UsageClass]?: readonly [count: number, name
   cost: [1_000_000_000, "USD of the vendor's bill"],
 }
 
+/** How many units of a class its price is told for, and their name: a million tokens of that name, or a handful. */
+export const pricedBy = (name: string): readonly [count: number, words: string] => {
+  const one = name as UsageClass
+  const [count, words] = handfuls[one] ?? [1, name.replaceAll('_', ' ')]
+  return inTokens.has(one) ? [1_000_000, words] : [count, `/ ${words}`]
+}
+
 /** `token`, or the class that calls are counted in, such as `image`. */
 export const unitOf = ({ rates }: Price): UsageClass | 'token' => {
   const priced = usageClasses.filter((one) => rates[one] !== undefined)

@@ -41,6 +41,13 @@ export const serverSettings = {
     meaning:
       'With `require` a PostgreSQL without a synchronous standby is refused at the start; that it is lost later is told in the log, the status and the metrics. With `any` an acknowledged charge may be lost with the primary, and each process puts back what it remembers: postgres.md.',
   },
+  vendorKeys: {
+    name: 'VENDOR_KEYS',
+    is: pathOrOff(),
+    fallback: './data/vendor-keys',
+    meaning:
+      'Folder of the keys of vendors that operators add while the server runs, which its owner alone can read; processes on several machines need one that they share. Backups leave it out. With `off` keys are only those of the environment, of files and of turnpike.yaml.',
+  },
   journal: {
     name: 'JOURNAL',
     is: pathOrOff(),

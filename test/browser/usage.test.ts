@@ -215,6 +215,7 @@ test('whatever is turned, rows and bars are those of the view that they name, an
   await added('month', 'model', 'Model')
   const [model = ''] = (await shownOn(page)).names
   await page.getByLabel('Model', { exact: true }).fill(model)
+  await page.getByLabel('Model', { exact: true }).press('Enter')
   await until(async () => (await shownOn(page)).names.join() === model)
   expect((await added('month', 'model', 'Model')) < all).toBe(true)
   await page.getByLabel('Model', { exact: true }).fill('')

@@ -91,4 +91,16 @@ for (const engine of serverEngines)
       expect(lines.map((line) => line.split(',')[1])).toEqual(data.map(({ id }: { id: string }) => id))
       expect(lines[0]).toContain("'=1+1")
     })
+
+    test('the busiest keys are those that cost most, in their order', async () => {
+      it.answerWith(() => completion('hello'))
+      for (let busy = 1; busy <= 7; busy++) {
+        const { token } = await it.newKey({}, { label: `${busy} calls` })
+        for (let calls = busy; calls > 0; calls--) expect(await ask(token)).toBe(200)
+      }
+      const { keys } = await jsonOf(await owner.ask('GET', '/overview'))
+      expect(keys.map(({ label }: { label: string }) => label)).toEqual(
+        [7, 6, 5, 4, 3].map((n) => `${n} calls`),
+      )
+    })
   })

@@ -119,6 +119,18 @@ for (const engine of serverEngines)
       expect(none.total).toMatchObject({ calls: 0, failure_rate: null, took_p50_ms: null })
     })
 
+    test('by their beginnings the newest are the same, found among those of all organisations or key by key', async () => {
+      const { reports } = it.store
+      const to = Date.now() + 1
+      const newest = async (most: number, byStart: boolean) => {
+        const { lines, next } = await reports.calls({ orgs: ['org_test'], to, most, byStart })
+        return [lines.map(({ id }) => id).sort(), next !== undefined]
+      }
+      for (const most of [10, 47, 48, 400])
+        expect(await newest(most, true)).toEqual(await newest(most, false))
+      expect((await reports.calls({ orgs: ['org_other'], to, most: 10, byStart: true })).lines).toEqual([])
+    })
+
     test('a span that ends before it begins is refused, and others see nothing', async () => {
       const wrong = await owner.ask('GET', '/latency?from=2026-11-20&to=2026-11-20')
       expect([wrong.status, (await jsonOf(wrong)).error.param]).toEqual([400, 'from'])

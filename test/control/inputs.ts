@@ -150,6 +150,12 @@ const examples: Readonly<Record<string, Example>> = {
     await store.receipts.addReceiptKey({ number, kid, publicKey: kid, sealed: kid }, 9e9, byTest)
     return { kid }
   },
+  'vendor.key_add': async () => ({ vendor: 'mock', key: `${crypto.randomUUID()}-key`, untested: true }),
+  'vendor.key_remove': async ({ it }) => {
+    const key = `${crypto.randomUUID()}-key`
+    it.gateway.config?.keys?.add('MOCK_API_KEY', key)
+    return { vendor: 'mock', key: key.slice(-4) }
+  },
   'tenant.margins_get': ofOrg(),
   'organisation.get': ofOrg(),
   'organisation.put': async ({ it }) => {

@@ -71,6 +71,8 @@ const ofAll: readonly string[] = [
   'person.operator',
   'system.get',
   'vendor.list',
+  'vendor.key_add',
+  'vendor.key_remove',
   'setup.get',
   'audit.run',
   'config.get',

@@ -25,6 +25,9 @@ export type TestActor = {
 
 export type Scene = Awaited<ReturnType<typeof startScene>>
 
+/** Keys of vendors that were added, of whatever vendor. */
+const added = new Set<string>()
+
 /** A configuration that is good, and changes the markup when it is read again. */
 const config: ConfigControl = {
   status: () => ({ version: 'v', appliedAt: Date.now(), reloads: 0, needsRestart: [] }),
@@ -34,6 +37,12 @@ const config: ConfigControl = {
     return [{ process: 'one', status: config.status(), ...(action === 'status' ? {} : { reloaded }) }]
   },
   settings: {},
+  keys: {
+    offSetup: () => undefined,
+    added: () => [...added].map((key) => key.slice(-4)),
+    add: (_, key) => void added.add(key),
+    remove: (_, end) => [...added].filter((key) => key.endsWith(end) && added.delete(key)),
+  },
 }
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` })

@@ -3,7 +3,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { CallShown } from '../../src/control/reports/calls.ts'
 import { serverEngines, stopSound } from '../store/engines.ts'
 import { until } from '../until.ts'
-import { chat, completion, jsonOf, startTestServer, type TestServer, testModel, USD } from './harness.ts'
+import {
+  chat,
+  completion,
+  jsonOf,
+  mockSetup,
+  startTestServer,
+  type TestServer,
+  testModel,
+  USD,
+} from './harness.ts'
 
 type Shown = Omit<CallShown, 'cost_usd'> & { readonly cost_usd: number }
 type Page = { readonly data: readonly Shown[]; readonly has_more: boolean; readonly next: string | null }
@@ -19,8 +28,14 @@ for (const engine of serverEngines)
       database = await engine.fresh()
       server = await startTestServer({
         url: database.url,
-        models: [testModel('small'), testModel('spare')],
-        failover: { 'mock/small': ['mock/spare'] },
+        models: [
+          testModel('small'),
+          testModel('spare'),
+          testModel('far'),
+          testModel('near', { id: 'other/near', vendor: 'other' }),
+        ],
+        failover: { 'mock/small': ['mock/spare'], 'mock/far': ['other/near'] },
+        more: [mockSetup({ id: 'other' }, async () => completion('from the other'))],
         options: { failuresPerDay: 20 },
       })
     })
@@ -100,6 +115,19 @@ for (const engine of serverEngines)
       expect(data[1]).toMatchObject({ status: 'failed', vendor: 'mock' })
       expect(data[1]?.attempts.length).toBeGreaterThan(1)
       expect(new Set(data[1]?.attempts.map((one) => one.http_status))).toEqual(new Set([500]))
+      answers()
+    })
+
+    test('a call that another vendor answered is found by both', async () => {
+      server.answerWith(() => new Response('{}', { status: 500 }))
+      const { token } = await server.newKey()
+      const { id, status } = await ask(token, { ...chat({ max_tokens: 5 }), model: 'mock/far' })
+      expect(status).toBe(200)
+      const found = async (vendor: string) =>
+        (await list(token, `?vendor=${vendor}`)).data.map((call) => [call.id, call.vendor, call.status])
+      expect(await found('mock')).toEqual([[id, 'other', 'ok']])
+      expect(await found('other')).toEqual([[id, 'other', 'ok']])
+      expect(await found('third')).toEqual([])
       answers()
     })
 

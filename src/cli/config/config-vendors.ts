@@ -44,6 +44,14 @@ export const vendorSetups = (file: ConfigFile, environment: Environment): readon
   return all.map((setup) => ({ ...setup, vendor: { ...setup.vendor, cacheMarks: false } }))
 }
 
+/** A built-in vendor as it would be with one key; undefined if there is none, or a key is not enough. Throws BadSetting. */
+export const offSetup = (id: string, file: ConfigFile, environment: Environment): VendorSetup | undefined => {
+  const vendor = vendors.find((one) => one.id === id)
+  if (vendor === undefined || isCloudVendor(id) || vendor.alsoNeeds !== undefined) return undefined
+  const baseUrl = addressOf(vendor, file.vendors?.[id]?.base_url, environment)
+  return baseUrl === '' ? undefined : { vendor, baseUrl, secrets: [] }
+}
+
 type Keys = Pick<VendorSetup, 'secrets' | 'weights' | 'priorities'>
 
 /** The keys of a vendor from the file and the variable, each once. */

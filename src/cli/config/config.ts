@@ -17,6 +17,7 @@ import { fileOf } from '../../store/ledger-file.ts'
 import { machineMemory } from '../../transport/machine-memory.ts'
 import { vendors } from '../../vendors/index.ts'
 import type { VendorSetup } from '../../vendors/setup.ts'
+import { withAddedKeys } from './added-keys.ts'
 import { type AssetsConfig, assetsConfigOf } from './assets-config.ts'
 import { strayAddresses } from './base-urls.ts'
 import { type ConfigFile, readConfigFile } from './config-file.ts'
@@ -75,7 +76,8 @@ export type Config = Omit<ValuesOf<typeof serverSettings>, 'journal'> &
 
 /** Reads and checks everything; `file` replaces the one that TURNPIKE_CONFIG names. Throws BadSetting. */
 export const readConfig = (given: Environment, file?: ConfigFile): Config => {
-  const { environment, check } = withSecretFiles(given)
+  const { environment: filled, check } = withSecretFiles(given)
+  const environment = withAddedKeys(filled)
   const smaller = smallerBounds(environment)
   const { set, read } = together({
     files: check,

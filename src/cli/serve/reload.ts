@@ -15,11 +15,14 @@ import type {
   Offering,
   Reloaded,
   Setup,
+  VendorKeys,
 } from '../../gateway/parts/gateway.ts'
 import type { Environment } from '../../settings/bad-setting.ts'
+import { addedKeys, addKey, keyFolderOf, removeKeys } from '../config/added-keys.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { dropsBetween } from '../config/config-drops.ts'
 import { changesBetween, fingerprintOf, type Summary, summaryOf } from '../config/config-summary.ts'
+import { offSetup } from '../config/config-vendors.ts'
 import { type OpenCatalogue, openCatalogue } from '../config/open-catalogue.ts'
 import type { KeyHash } from '../config/parts.ts'
 import { secretFiles } from '../config/secret-files.ts'
@@ -117,6 +120,7 @@ export const newReloading = (start: Start): Reloading => {
     const reloaded = action === 'status' ? undefined : await inTurn('command', action === 'check')
     return { process: `${process.pid}`, status, reloaded }
   }
+  const folder = keyFolderOf(start.environment)
   const askAll = start.shared ? askAllConfigs(own) : async (action: ConfigAction) => [await own(action)]
   return {
     control: {
@@ -128,16 +132,27 @@ export const newReloading = (start: Start): Reloading => {
           fingerprintOf(hash, value.reveal()),
         ]),
       ),
+      keys: folder === undefined ? undefined : keysIn(folder, start.environment, () => now.config),
     },
     begin: (sells) => {
       changeOffering = sells
       process.on('SIGHUP', () => void inTurn('signal', false))
       if (!start.config.configWatch) return () => undefined
-      const files = [start.config.configFile, ...secretFiles(start.environment).map(({ path }) => path)]
+      const secrets = secretFiles(start.environment).map(({ path }) => path)
+      const files = [start.config.configFile, ...secrets, ...(folder === undefined ? [] : [folder])]
       return watchFiles(files, clock, () => inTurn('file', false))
     },
   }
 }
+
+/** The keys of the folder, for vendors of the configuration as it is. */
+const keysIn = (folder: string, environment: Environment, config: () => Config): VendorKeys => ({
+  offSetup: (id) => offSetup(id, config().file, environment),
+  added: (variable) =>
+    addedKeys(folder).flatMap((one) => (one.variable === variable ? [one.key.slice(-4)] : [])),
+  add: (variable, key) => addKey(folder, variable, key),
+  remove: (variable, end) => removeKeys(folder, variable, end),
+})
 
 /** Nobody has asked for it, so it may be an accident. */
 const heldBack = (drops: readonly string[]): string =>

@@ -53,6 +53,10 @@ const reportsOf = async (acting: Acting, action: ConfigAction) => {
   return { settings: config.settings, reports }
 }
 
+/** Reads it again in all processes; one answer for all, a refusal if one of them refuses. */
+export const applyConfig = async (acting: Acting, action: 'check' | 'apply' = 'apply') =>
+  together((await reportsOf(acting, action)).reports)
+
 export const configGet = act({
   name: 'config.get',
   summary: 'The state of the configuration in each process.',
@@ -101,7 +105,7 @@ export const configApply = act({
   input: { dry_run: flag() },
   shows: configReloaded,
   does: async (acting, { dry_run: dryRun = false }) => {
-    const done = together((await reportsOf(acting, dryRun ? 'check' : 'apply')).reports)
+    const done = await applyConfig(acting, dryRun ? 'check' : 'apply')
     if (done.outcome !== 'applied') {
       acting.unchanged?.()
       return done

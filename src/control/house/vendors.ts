@@ -13,6 +13,9 @@ const vendors = z
         id: z.string(),
         name: z.string(),
         keys: z.array(z.string()).describe('By their last four letters'),
+        added: z
+          .array(z.string())
+          .describe('Those of the keys that were added here, which can be removed here'),
         ...figures,
         calls: z.int().describe('Attempts at it, of the newest calls for which vendors were asked'),
         failing: z.array(
@@ -59,6 +62,7 @@ const shownVendor = (server: Server, setup: VendorSetup, newest: readonly CallLi
     id: vendor.id,
     name: vendor.name,
     keys: secrets.map((secret) => `…${secret.reveal().slice(-4)}`),
+    added: (server.config?.keys?.added(vendor.keyVariable) ?? []).map((end) => `…${end}`),
     ...figuresOf(newest.flatMap(attemptsIn).filter(({ of }) => of === vendor.id)),
     failing: failingOf(server, setup),
   }

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { invalid } from '../../core/refusal.ts'
-import { DAY_MS, type Instant } from '../../core/time.ts'
+import { DAY_MS, HOUR_MS, type Instant } from '../../core/time.ts'
 import { outcomeOf } from '../../store/reports/call-page.ts'
 import type { CallLine, Scope } from '../../store/reports/call-port.ts'
 import { type Acting, act } from '../act.ts'
@@ -98,14 +98,20 @@ const attemptsBy = (by: By, line: CallLine): readonly Attempt[] =>
 const [PARTS, EACH] = [24, 100]
 /** With more keys than these, each look takes so long that there are fewer parts. */
 const [KEYS, PARTS_OF_MANY] = [1_000, 4]
-const PART_LEAST_MS = 60_000
+/** How many minutes a part may be long: those of a clock, and then whole days. */
+const MINUTES = [1, 2, 3, 5, 10, 15, 20, 30, 60, 120, 180, 240, 360, 480, 720, 1_440]
 
 type Asked = { readonly from?: Instant | undefined; readonly to?: Instant | undefined }
 
-/** The parts of the span, whole minutes long but for the last. */
-const partsOf = (most: number, now: Instant, { to = now + 1, from = Math.min(to, now) - DAY_MS }: Asked) => {
+/** A day before the end of that hour, so that the parts of a day are its hours. */
+const dayBefore = (to: Instant): Instant => Math.ceil(to / HOUR_MS) * HOUR_MS - DAY_MS
+
+/** The parts of the span, as long as a clock has names for, but for the last. */
+const partsOf = (most: number, now: Instant, { to = now + 1, from = dayBefore(to) }: Asked) => {
   if (from >= to) throw invalid('from', "'from' must be before 'to'.")
-  const length = Math.max(1, Math.ceil((to - from) / most / PART_LEAST_MS)) * PART_LEAST_MS
+  const least = (to - from) / most
+  const length =
+    MINUTES.map((count) => count * 60_000).find((one) => one >= least) ?? Math.ceil(least / DAY_MS) * DAY_MS
   const count = Math.ceil((to - from) / length)
   return Array.from({ length: count }, (_, at) => ({
     from: from + at * length,
@@ -123,9 +129,11 @@ const readParts = async (
 ) => {
   const parts: { from: Instant; whole: boolean; lines: readonly CallLine[] }[] = []
   const isAll = scope.orgs === 'all' && Object.keys(scope).length === 1
-  const most = !isAll && (await store.reports.keysIn(scope)) > KEYS ? PARTS_OF_MANY : PARTS
+  const byStart = !isAll && (await store.reports.keysIn(scope)) > KEYS
+  const most = byStart ? PARTS_OF_MANY : PARTS
   for (const part of partsOf(most, clock.now(), { from, to })) {
-    const { lines, next } = await store.reports.calls({ ...scope, ...part, only, most: EACH, searchMs: 0 })
+    const asked = { ...scope, ...part, only, most: EACH, searchMs: 0, byStart }
+    const { lines, next } = await store.reports.calls(asked)
     parts.push({ from: part.from, whole: next === undefined, lines })
   }
   return parts
@@ -142,7 +150,7 @@ export const callLatency = act({
   changes: false,
   input: {
     ...scopeMembers,
-    from: moment.describe('Calls from then on; a day ago if absent'),
+    from: moment.describe('Calls from then on; if absent, from the last 24 hours that have begun'),
     to: moment.describe('And before then'),
     model: text,
     vendor: text.describe('Only calls for which this vendor was asked'),

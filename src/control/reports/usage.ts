@@ -129,8 +129,8 @@ const shownRow =
 type Asked = { readonly from?: Instant | undefined; readonly to?: Instant | undefined }
 
 /**
- * The span that is asked for: up to now, and from thirty days before on, unless it is said. It begins with a whole day: that
- * is read from sums, where half a day of many calls would be read from the ledger.
+ * The span that is asked for: up to now, and from thirty days before on, unless it is said. It begins with a whole day, and
+ * reads up to the end of today: that is read from sums, where half a day of many calls would be read from the ledger.
  */
 const spanOf = (now: Instant, asked: Asked, groupBy: readonly UsageGroup[]) => {
   const { to = now + 1, from = Math.floor((Math.min(to, now) - SPAN_MS) / DAY_MS) * DAY_MS } = asked
@@ -138,7 +138,8 @@ const spanOf = (now: Instant, asked: Asked, groupBy: readonly UsageGroup[]) => {
     throw invalid('from', "'from' must not be after 'to'.")
   if (groupBy.includes('month') && to - from > MONTHS_MOST_MS)
     throw invalid('from', "'from' and 'to' may be ten years apart at most, by month.")
-  return { from, to }
+  const today = Math.ceil((now + 1) / DAY_MS) * DAY_MS
+  return { from, to, until: asked.to ?? Math.max(to, today) }
 }
 
 /** The unit of time of a report of the most expensive keys. */
@@ -193,7 +194,8 @@ export const usageReport = act({
     const span = spanOf(clock.now(), { from, to }, groupBy)
     const query = {
       ...(await scopeOf(acting, named)),
-      ...span,
+      from: span.from,
+      to: span.until,
       only: {
         ...(model === undefined ? {} : { model }),
         ...(vendor === undefined ? {} : { vendor }),

@@ -115,6 +115,19 @@ export type ConfigControl = {
   ask(action: ConfigAction): Promise<readonly ConfigReport[]>
   /** Settings that are only read at a start: the fingerprint of each value, by name. */
   readonly settings: Readonly<Record<string, string>>
+  /** Absent if none are kept. */
+  readonly keys?: VendorKeys | undefined
+}
+
+/** Keys of vendors that are added while the server runs; they count once the configuration is read again. */
+export type VendorKeys = {
+  /** A vendor that is off as it would be with a key; undefined if there is none, or it needs more than that. */
+  offSetup(id: string): VendorSetup | undefined
+  /** The last four letters of those of a variable. */
+  added(variable: string): readonly string[]
+  add(variable: string, key: string): void
+  /** Removes those that end so, and tells them. */
+  remove(variable: string, end: string): readonly string[]
 }
 
 /** The operator's setup as the console shows it. */

@@ -13,6 +13,7 @@ import { configApply, configGet } from '../../control/house/config.ts'
 import { eventList } from '../../control/house/events.ts'
 import { modelInputs, modelList } from '../../control/house/models.ts'
 import { auditRun, rollUp, setupGet, systemGet } from '../../control/house/system.ts'
+import { vendorKeyAdd, vendorKeyRemove } from '../../control/house/vendor-keys.ts'
 import { vendorList } from '../../control/house/vendors.ts'
 import { keyCreate, keyGet, keyList, keyUsage } from '../../control/keys.ts'
 import {
@@ -187,6 +188,8 @@ const table: readonly (Omit<ActRow, 'path' | 'method'> & { readonly at: string }
   { at: 'GET /model-inputs', act: modelInputs },
   { at: 'GET /system', act: systemGet },
   { at: 'GET /vendors', act: vendorList },
+  { at: 'POST /vendors/:vendor/keys', act: vendorKeyAdd, statuses: made },
+  { at: 'DELETE /vendors/:vendor/keys/:key', act: vendorKeyRemove },
   { at: 'GET /setup', act: setupGet },
   { at: 'POST /audit', act: auditRun },
   { at: 'POST /roll-up', act: rollUp },

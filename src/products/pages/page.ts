@@ -28,7 +28,7 @@ const STYLE = [
   'form{display:flex;flex-wrap:wrap;gap:.75rem;align-items:end}',
   'form p{margin:0}',
   'label{display:block;font-weight:600;font-size:.9rem}',
-  'input,select,button{font:inherit;padding:.35rem .7rem;border:1px solid var(--line);border-radius:.5rem;background:var(--page);color:var(--ink)}',
+  'input,select,button{font:inherit;box-sizing:border-box;height:2.4rem;padding:.35rem .7rem;border:1px solid var(--line);border-radius:.5rem;background:var(--page);color:var(--ink)}',
   'button{background:var(--pine);border-color:var(--pine);color:var(--on);font-weight:600}',
 ].join('\n')
 

@@ -1,7 +1,7 @@
 /** The API reference for people: the content of openapi.json, with a page for each endpoint and one for all errors. */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
 import type { Place } from '../place.ts'
-import { code, type Html, html, table } from './html.ts'
+import { code, type Html, html, marked, table } from './html.ts'
 import { pageOf } from './page.ts'
 import { schemaTable } from './schema-table.ts'
 
@@ -39,7 +39,7 @@ ${table(
   operationsOf(document).map((one) => [
     one.method.toUpperCase(),
     html`<a href="${pathTo(one)}">${one.path}</a>`,
-    text(one.it.summary),
+    marked(text(one.it.summary)),
   ]),
 )}`,
   })

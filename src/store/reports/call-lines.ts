@@ -97,7 +97,11 @@ export const scopeTests = (
 const UNION_MOST = 200
 
 /** One look: the newest calls of a source before a place. */
-export type Look = CallQuery & { readonly place: CallPlace | undefined }
+export type Look = CallQuery & {
+  readonly place: CallPlace | undefined
+  /** Only among so many of the newest calls of all organisations. */
+  readonly among?: number
+}
 
 const shown = (engine: Engine, { ref, shows }: Source, from: string, order: string): string => {
   const [columns, joined] = shows(engine)
@@ -196,10 +200,9 @@ export const ofAll = (engine: Engine, source: Source, look: Look): Statement => 
   const params: Value[] = []
   const bind: Bind = (value) => `$${params.push(value)}`
   const { table, ref, test } = source
-  const { place, from, id, batch, most } = look
+  const { place, from, id, batch, most, among } = look
   const tests = [
     test,
-    ...scopeTests(look, bind),
     ...(place === undefined ? [] : [`t.${ref} < ${bind(place.id)}`]),
     ...(from === undefined ? [] : [`t.${ref} >= ${bind(leastId(from - LATE_MS))}`]),
     ...(id === undefined ? [] : [`t.${ref} = ${bind(id)}`]),
@@ -207,7 +210,15 @@ export const ofAll = (engine: Engine, source: Source, look: Look): Statement => 
       ? []
       : [`t.${ref} in (select b.call_id from batch_line b where b.batch_id = ${bind(batch)})`]),
   ]
-  const newest = `(select t.* from ${table} t cross join api_key k left join key_note o on o.key_id = k.id
-    where k.id = t.key_id and ${tests.join(' and ')} order by t.${ref} desc limit ${bind(most)}) n`
+  const whose = ['k.id = t.key_id', ...scopeTests(look, bind)]
+  const [rows, where] =
+    among === undefined
+      ? [`${table} t`, [...whose, ...tests]]
+      : [
+          `(select t.* from ${table} t where ${tests.join(' and ')} order by t.${ref} desc limit ${bind(among)}) t`,
+          whose,
+        ]
+  const newest = `(select t.* from ${rows} cross join api_key k left join key_note o on o.key_id = k.id
+    where ${where.join(' and ')} order by t.${ref} desc limit ${bind(most)}) n`
   return statement(shown(engine, source, newest, `n.${ref} desc`), ...params)
 }

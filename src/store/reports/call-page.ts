@@ -29,7 +29,8 @@ const takes = (
 ): boolean => {
   const { detail, failure, amount } = line
   const outcome = outcomeOf(line)
-  const asked = [detail?.vendor, failure?.vendor, ...(failure?.detail.tries ?? []).map((one) => one.vendor)]
+  const tries = detail?.tries ?? failure?.detail.tries ?? []
+  const asked = [detail?.vendor, failure?.vendor, ...tries.map((one) => one.vendor)]
   return (
     (model === undefined || (detail ?? failure)?.model === model) &&
     (vendor === undefined || asked.includes(vendor)) &&
@@ -92,6 +93,21 @@ const lookOnce = async (
   return lines.sort(order).slice(0, look.most)
 }
 
+/** How many calls of all organisations are looked through for those of one. */
+const RECENT = 2_000
+
+/** The newest calls in the order of their beginnings, if there are enough among the newest of all; else by their keys. */
+const lookByStart = async (
+  engine: Engine,
+  sources: readonly Source[],
+  look: Look,
+): Promise<readonly CallLine[]> => {
+  const { place: end } = look
+  const place = end?.id === '' ? { ...end, id: leastId(end.at) } : end
+  const found = await lookOnce(engine, sources, { ...look, place, among: RECENT }, false)
+  return found.length === look.most ? found : lookOnce(engine, sources, look, true)
+}
+
 /** The looks at each source by key or organisation, without sources in which none has a call. */
 const keyed = async (engine: Engine, sources: readonly Source[], look: Look) => {
   const byKey = sources.filter((source) => wholeOrgs(source, look) === undefined)
@@ -130,7 +146,11 @@ export const callPage = async (engine: Engine, query: CallQuery): Promise<CallPa
   const lines: CallLine[] = []
   for (let place: CallPlace | undefined = start; ; ) {
     const fromMs = performance.now()
-    const found = await lookOnce(engine, sources, { ...query, place, most: atOnce }, byKey)
+    const look = { ...query, place, most: atOnce }
+    const found =
+      byKey && query.byStart === true
+        ? await lookByStart(engine, sources, look)
+        : await lookOnce(engine, sources, look, byKey)
     for (const line of found) {
       if (line.at < from || line.at >= to || !takes(only, line)) continue
       const last = lines.at(-1)

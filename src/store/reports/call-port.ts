@@ -61,6 +61,8 @@ export type CallQuery = Scope & {
   readonly to?: Instant | undefined
   readonly only?: CallFilter
   readonly most: number
+  /** The newest by when they began rather than ended, for organisations with many keys: the newest of all are looked through first. */
+  readonly byStart?: boolean
   /** How long to look for calls that the filter takes; a first look is always made. */
   readonly searchMs?: number
 }

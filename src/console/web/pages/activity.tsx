@@ -32,8 +32,17 @@ const words: Readonly<Record<string, string>> = {
   'wallet.checkout_opened': 'opened a top-up',
   'wallet.card_removed': 'removed the saved card',
   'wallet.rules_changed': 'changed the rules',
+  'vendor.key_added': 'added a key of a vendor',
+  'vendor.key_removed': 'removed a key of a vendor',
   'credit_line.granted': 'set the credit line',
+  'wallet.renamed': 'renamed the organisation',
   'invoice.paid': 'paid an invoice',
+  'biller.put': 'changed who bills',
+  'tenant.billing': 'changed whom an invoice is written to',
+  'bill.closed': 'made an invoice',
+  'bill.mailed': 'mailed an invoice',
+  'bill.paid': 'noted the payment of an invoice',
+  'bill.credited': 'took an invoice back',
   'sub_wallet.created': 'made a sub-wallet',
   'sub_wallet.changed': 'changed a sub-wallet',
   'sub_wallet.deleted': 'deleted a sub-wallet',
@@ -51,6 +60,14 @@ const caps: ReadonlySet<string> = new Set(
 )
 const isMoney = (name: string): boolean => caps.has(name) || name.endsWith('_usd')
 
+/** Lists and records without their signs; ids as short as elsewhere. */
+const valueText = (value: unknown): string => {
+  if (Array.isArray(value)) return value.map(valueText).join(', ')
+  if (typeof value === 'object' && value !== null) return Object.values(value).map(valueText).join(' ')
+  const text = String(value)
+  return /^[a-z]+_[0-9a-f]{32}$/.test(text) ? shortId(text) : text
+}
+
 const memberText = ([name, value]: [string, unknown]): string => {
   const plain = (name === 'rpm' ? 'requests per minute' : name)
     .replace('_usd', '')
@@ -61,7 +78,7 @@ const memberText = ([name, value]: [string, unknown]): string => {
   if (name === 'disabled') return value === false ? 'enabled' : 'disabled'
   if (value === true) return plain
   if (value === false) return `not ${plain}`
-  return isMoney(name) ? `${plain} $${String(value)}` : `${plain} ${String(value)}`
+  return isMoney(name) ? `${plain} $${String(value)}` : `${plain} ${valueText(value)}`
 }
 
 const changeText = (values: Record<string, unknown> | null): string =>
@@ -90,7 +107,7 @@ const EventTable = ({ rows }: { rows: Shown<'GET /events'>['data'] }) => (
           </>
         ),
       },
-      { head: 'What', cell: ({ what }) => words[what] ?? what },
+      { head: 'What', cell: ({ what }) => words[what] ?? what.replaceAll(/[._]/g, ' ') },
       {
         head: 'Before',
         className: 'label',

@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { type Shown, showing } from '../parts/api.ts'
 import { DataTable } from '../parts/data-table.tsx'
 import { shortCount } from '../parts/format.ts'
+import { PriceLines } from '../parts/money/price-lines.tsx'
 import { Copy, Empty, PageHead, Panel, When } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 
@@ -12,21 +13,14 @@ type Model = Shown<'GET /models'>['data'][number]
 const MOST = 200
 
 const Prices = ({ prices, unit }: Pick<Model, 'prices' | 'unit'>) => (
-  <Text size="xs" className="number">
-    {Object.entries(prices).map(([name, price]) => (
-      <span key={name} style={{ display: 'block' }}>
-        ${price}{' '}
-        <Text span inherit c="dimmed">
-          {name.replaceAll('_', ' ')}
-        </Text>
-      </span>
-    ))}
+  <>
+    <PriceLines prices={prices} />
     {Object.keys(prices).length === 0 && (
-      <Text span inherit c="dimmed">
+      <Text size="xs" c="dimmed">
         free, by {unit}
       </Text>
     )}
-  </Text>
+  </>
 )
 
 const ModelTable = ({ rows }: { rows: readonly Model[] }) => (
@@ -43,7 +37,7 @@ const ModelTable = ({ rows }: { rows: readonly Model[] }) => (
         cell: ({ context_length: most }) => (most === 0 ? '—' : shortCount(most)),
       },
       {
-        head: 'USD per million units',
+        head: 'Price; tokens by the million',
         cell: ({ prices, coming, unit }) => (
           <>
             <Prices prices={prices} unit={unit} />

@@ -72,6 +72,7 @@ const Busiest = ({ keys }: { keys: OverviewShown['keys'] }) => (
         label="Busiest keys"
         rows={keys}
         keyOf={({ id }) => id}
+        className="facts"
         columns={[
           {
             head: 'Key',

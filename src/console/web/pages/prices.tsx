@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Shown, showing } from '../parts/api.ts'
 import { DataTable } from '../parts/data-table.tsx'
-import { shortUsd } from '../parts/format.ts'
+import { PriceLines } from '../parts/money/price-lines.tsx'
 import { Empty, PageHead, Panel } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 
@@ -16,10 +16,6 @@ const marginOf = (markup: string): string => {
     ? 'at the vendors’ own prices'
     : `at the vendors’ prices plus ${more.toFixed(2).replace(/\.?0+$/, '')} %`
 }
-
-/** The vendor's own price, which is ours without the markup. */
-const beforeMarkup = (price: string, markup: string): string =>
-  shortUsd((Number(price) / Number(markup)).toFixed(9))
 
 const Found = ({ found, setup }: { found: readonly ListedModel[]; setup: Shown<'GET /operator/setup'> }) => (
   <DataTable
@@ -39,28 +35,13 @@ const Found = ({ found, setup }: { found: readonly ListedModel[]; setup: Shown<'
         ),
       },
       {
-        head: 'Sold, per million',
-        className: 'number',
+        head: 'Sold; tokens by the million',
         cell: ({ prices }) =>
-          Object.keys(prices).length === 0 ? (
-            <Text size="sm">by its inputs</Text>
-          ) : (
-            Object.entries(prices).map(([name, price]) => (
-              <Text size="sm" key={name} title={`${price} USD`}>
-                {shortUsd(price)} {name.replaceAll('_', ' ')}
-              </Text>
-            ))
-          ),
+          Object.keys(prices).length === 0 ? 'by its inputs' : <PriceLines prices={prices} />,
       },
       {
         head: 'Before markup',
-        className: 'number',
-        cell: ({ prices }) =>
-          Object.entries(prices).map(([name, price]) => (
-            <Text size="sm" key={name} c="dimmed">
-              {beforeMarkup(price, setup.markup)}
-            </Text>
-          )),
+        cell: ({ prices }) => <PriceLines prices={prices} factor={1 / Number(setup.markup)} named={false} />,
       },
       {
         head: 'Price from',

@@ -23,8 +23,8 @@ const SettingTable = ({ rows }: { rows: readonly Setting[] }) => (
     wide
     className="settings"
     columns={[
-      { head: 'Setting', className: 'mono', cell: ({ name }) => name },
-      { head: 'Value', className: 'mono', cell: writtenOf },
+      { head: 'Setting', className: 'mono one-line', cell: ({ name }) => name },
+      { head: 'Value', className: 'mono label', cell: writtenOf },
       {
         head: 'From',
         cell: ({ from }) => (
@@ -37,7 +37,7 @@ const SettingTable = ({ rows }: { rows: readonly Setting[] }) => (
         head: 'Meaning',
         cell: ({ allowed, meaning }) => (
           <Text size="sm" c="dimmed" title={allowed}>
-            {meaning}
+            {meaning.split('`').map((part, at) => (at % 2 === 1 ? <code key={part}>{part}</code> : part))}
           </Text>
         ),
       },

@@ -1,12 +1,13 @@
 /** The people of the organisation: who they are, what they may do, and inviting more. */
-import { Alert, Button, NativeSelect, Stack, Table, Text, TextInput } from '@mantine/core'
+import { Alert, Button, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { act, queries, type Shown, sessionQuery, showing } from '../parts/api.ts'
-import { Confirm } from '../parts/confirm.tsx'
+import { Asked } from '../parts/confirm.tsx'
+import { DataTable } from '../parts/data-table.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Form } from '../parts/form.tsx'
-import { Code, Failed, PageHead, Panel, TableBox, When } from '../parts/ui.tsx'
+import { Code, Failed, PageHead, Panel, When } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 import { useMay } from '../parts/use-may.ts'
 
@@ -63,76 +64,44 @@ const Invited = ({ invited }: { invited: Shown<'POST /team'> }) => (
   </Stack>
 )
 
-const Member = ({
-  member,
-  mayChange,
-  me,
-}: {
-  member: Shown<'GET /team'>['data'][number]
-  mayChange: boolean
-  me: string | undefined
-}) => {
+type Member = Shown<'GET /team'>['data'][number]
+
+const RoleOf = ({ member: { id, email, role } }: { member: Member }) => {
   const change = useMutation({
-    mutationFn: (role: string) => act('PUT /team/:person', { person: member.id, role }),
-    onSuccess: () => queries.invalidateQueries(),
-  })
-  const [asks, setAsks] = useState(false)
-  const remove = useMutation({
-    mutationFn: () => act('DELETE /team/:person', { person: member.id }),
+    mutationFn: (to: string) => act('PUT /team/:person', { person: id, role: to }),
     onSuccess: () => queries.invalidateQueries(),
   })
   return (
-    <Table.Tr>
-      <Table.Td>
-        {member.name}
-        <Text size="xs" c="dimmed">
-          {member.email}
-          {member.id === me ? ' (you)' : ''}
-        </Text>
-      </Table.Td>
-      <Table.Td>
-        {mayChange ? (
-          <NativeSelect
-            aria-label={`Role of ${member.email}`}
-            size="xs"
-            data={roleTexts}
-            value={member.role}
-            onChange={(event) => change.mutate(event.currentTarget.value)}
-          />
-        ) : (
-          member.role
-        )}
-        <Failed error={change.error} />
-      </Table.Td>
-      <Table.Td>
-        <When at={member.since} />
-      </Table.Td>
-      <Table.Td>
-        <Confirm
-          opened={asks}
-          title={`Remove ${member.email}?`}
-          verb="Remove person"
-          pending={remove.isPending}
-          error={remove.error}
-          onYes={() => remove.mutate()}
-          onClose={() => setAsks(false)}
-        >
-          They see nothing of the organisation from then on, and the keys that they made for it are disabled.
-          Enable those that shall go on. Keys of tenants go on by themselves.
-        </Confirm>
-        {mayChange && member.id !== me && (
-          <Button size="compact-xs" variant="default" onClick={() => setAsks(true)}>
-            Remove
-          </Button>
-        )}
-      </Table.Td>
-    </Table.Tr>
+    <>
+      <NativeSelect
+        aria-label={`Role of ${email}`}
+        size="xs"
+        data={roleTexts}
+        value={role}
+        onChange={(event) => change.mutate(event.currentTarget.value)}
+      />
+      <Failed error={change.error} />
+    </>
+  )
+}
+
+const Removal = ({ member: { id, email } }: { member: Member }) => {
+  const remove = useMutation({
+    mutationFn: () => act('DELETE /team/:person', { person: id }),
+    onSuccess: () => queries.invalidateQueries(),
+  })
+  return (
+    <Asked verb="Remove" title={`Remove ${email}?`} yes="Remove person" does={remove}>
+      They see nothing of the organisation from then on, and the keys that they made for it are disabled.
+      Enable those that shall go on. Keys of tenants go on by themselves.
+    </Asked>
   )
 }
 
 export const Team = () => {
   const { data, error } = useQuery(showing('GET /team'))
   const { data: session } = useQuery(sessionQuery)
+  const me = session?.person?.id
   const mayChange = useMay('team')
   const [opened, setOpened] = useState(false)
   const [invited, setInvited] = useState<Shown<'POST /team'>>()
@@ -147,25 +116,33 @@ export const Team = () => {
         {data.may_invite && <Button onClick={() => setOpened(true)}>Invite</Button>}
       </PageHead>
       <Panel>
-        <TableBox>
-          <Table verticalSpacing="sm" aria-label="People">
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th>Person</Table.Th>
-                <Table.Th>Role</Table.Th>
-                <Table.Th>Since</Table.Th>
-                <Table.Th>
-                  <span className="hide">Actions</span>
-                </Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {data.data.map((member) => (
-                <Member key={member.id} member={member} mayChange={mayChange} me={session?.person?.id} />
-              ))}
-            </Table.Tbody>
-          </Table>
-        </TableBox>
+        <DataTable
+          label="People"
+          rows={data.data}
+          keyOf={({ id }) => id}
+          columns={[
+            {
+              head: 'Person',
+              className: 'label',
+              cell: ({ id, name, email }) => (
+                <>
+                  {name}
+                  <Text size="xs" c="dimmed">
+                    {email}
+                    {id === me ? ' (you)' : ''}
+                  </Text>
+                </>
+              ),
+            },
+            { head: 'Role', cell: (member) => (mayChange ? <RoleOf member={member} /> : member.role) },
+            { head: 'Since', cell: ({ since }) => <When at={since} /> },
+            mayChange && {
+              head: '',
+              className: 'right',
+              cell: (member) => member.id !== me && <Removal member={member} />,
+            },
+          ]}
+        />
       </Panel>
       <Dialog opened={opened} onClose={close} title="Invite somebody">
         {invited === undefined ? <InviteForm onDone={setInvited} /> : <Invited invited={invited} />}

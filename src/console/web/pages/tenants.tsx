@@ -204,10 +204,7 @@ export const Tenants = () => {
   const search = query.search ?? ''
   return (
     <>
-      <PageHead
-        title="Tenants"
-        about="One child key for each of your customers. Open one to suspend it: that holds on every process before the page says so."
-      >
+      <PageHead title="Tenants" about="One child key for each of your customers.">
         <Button component={Link} variant="default" to="/statement">
           Statements
         </Button>

@@ -1,10 +1,11 @@
 /** Use over time: a chart and a table for the view in the page's address, and the same as CSV. */
-import { Anchor, Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
+import { Anchor, Button, Group, Stack, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { act, queryOf, type Shown } from '../parts/api.ts'
 import { StackedBars } from '../parts/chart.tsx'
 import { type Column, DataTable } from '../parts/data-table.tsx'
+import { Choice, DayField, Field } from '../parts/field.tsx'
 import { countText, percentText } from '../parts/format.ts'
 import { Empty, Failed, Loading, Money, PageHead, Panel } from '../parts/ui.tsx'
 import {
@@ -13,7 +14,6 @@ import {
   everyName,
   filterOf,
   groupNames,
-  isGroup,
   slotNames,
   unlimited,
   type View,
@@ -69,39 +69,17 @@ type Show = (change: Partial<View>) => void
 
 const Filters = ({ view, show }: { view: View; show: Show }) => (
   <Group align="flex-end" gap="sm" className="no-print">
-    <TextInput
-      label="From (UTC)"
-      type="date"
-      value={view.from}
-      onChange={(event) => show({ from: event.currentTarget.value })}
-    />
-    <TextInput
-      label="To"
-      type="date"
-      value={view.to}
-      onChange={(event) => show({ to: event.currentTarget.value })}
-    />
-    <NativeSelect
-      label="Group by"
-      value={view.by}
-      data={Object.entries(groupNames).map(([value, label]) => ({ value, label }))}
-      onChange={(event) => isGroup(event.currentTarget.value) && show({ by: event.currentTarget.value })}
-    />
-    <NativeSelect
-      label="Per"
-      value={view.slot}
-      data={Object.entries(slotNames).map(([value, label]) => ({ value, label }))}
-      onChange={(event) => {
-        const { value } = event.currentTarget
-        show({ slot: value === 'hour' || value === 'month' ? value : 'day' })
-      }}
-    />
-    <TextInput
+    <DayField label="From (UTC)" value={view.from} onChange={(from) => show({ from })} />
+    <DayField label="To" value={view.to} onChange={(to) => show({ to })} />
+    <Choice label="Group by" names={groupNames} value={view.by} onChange={(by) => show({ by })} />
+    <Choice label="Per" names={slotNames} value={view.slot} onChange={(slot) => show({ slot })} />
+    <Field
+      key={view.model}
       label="Model"
       placeholder="all"
-      w={170}
+      width={170}
       value={view.model}
-      onChange={(event) => show({ model: event.currentTarget.value })}
+      onChange={(model) => show({ model })}
     />
   </Group>
 )

@@ -1,14 +1,19 @@
 /** For operators: the vendors, their keys, what fails, and how the newest calls went. */
-import { Stack, Text } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
-import { type Shown, showing } from '../parts/api.ts'
+import { Button, Checkbox, Group, NativeSelect, PasswordInput, Stack, Text } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { act, queries, type Shown, showing } from '../parts/api.ts'
+import { Asked } from '../parts/confirm.tsx'
 import { DataTable } from '../parts/data-table.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { Form } from '../parts/form.tsx'
 import { countText } from '../parts/format.ts'
-import { figureColumns, LatencyReport } from '../parts/latency.tsx'
+import { failedColumn, LatencyReport } from '../parts/latency.tsx'
 import { PageHead, Panel, State } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 
-type Vendor = Shown<'GET /operator/vendors'>['data'][number]
+type VendorList = Shown<'GET /operator/vendors'>
+type Vendor = VendorList['data'][number]
 
 const Health = ({ failing }: { failing: Vendor['failing'] }) =>
   failing.length === 0 ? (
@@ -24,7 +29,88 @@ const Health = ({ failing }: { failing: Vendor['failing'] }) =>
     </Stack>
   )
 
-const VendorTable = ({ data }: { data: Shown<'GET /operator/vendors'> }) => (
+const Removal = ({ vendor, end }: { vendor: Vendor; end: string }) => {
+  const remove = useMutation({
+    mutationFn: () =>
+      act('DELETE /operator/vendors/:vendor/keys/:key', { vendor: vendor.id, key: end.slice(-4) }),
+    onSuccess: () => queries.invalidateQueries(),
+  })
+  return (
+    <Asked
+      verb="Remove"
+      name={`Remove the key ${end} of ${vendor.name}`}
+      title={`Remove the key ${end} of ${vendor.name}?`}
+      yes="Remove the key"
+      does={remove}
+    >
+      No new call uses it from then on. Calls that run end as they are. It stays valid at the vendor.
+    </Asked>
+  )
+}
+
+const Keys = ({ vendor }: { vendor: Vendor }) => {
+  const { keys, added } = vendor
+  if (keys.length === 0) return 'none needed'
+  return (
+    <Stack gap={4}>
+      {[...new Set(keys)].map((end) => (
+        <Group key={end} gap="xs" wrap="nowrap">
+          <span className="mono">{end}</span>
+          {added.includes(end) && <Removal vendor={vendor} end={end} />}
+        </Group>
+      ))}
+    </Stack>
+  )
+}
+
+/** A key for a vendor that is on or off; it is tried there first. */
+const NewKey = ({ data, onDone }: { data: VendorList; onDone: () => void }) => {
+  const names = [
+    ...data.data.map(({ id, name }) => ({ value: id, label: name })),
+    ...data.off.map(({ id }) => id),
+  ]
+  const [vendor, setVendor] = useState('')
+  const [key, setKey] = useState('')
+  const [untested, setUntested] = useState(false)
+  const add = useMutation({
+    mutationFn: () => act('POST /operator/vendors/:vendor/keys', { vendor, key: key.trim(), untested }),
+    onSuccess: async () => {
+      await queries.invalidateQueries()
+      onDone()
+    },
+  })
+  return (
+    <Form
+      save={add}
+      verb="Try and add"
+      ready={vendor !== '' && key.trim() !== ''}
+      hint="Choose the vendor, and paste its key."
+    >
+      <NativeSelect
+        label="Vendor"
+        required
+        data={[{ value: '', label: 'Choose' }, ...names]}
+        value={vendor}
+        onChange={(event) => setVendor(event.currentTarget.value)}
+      />
+      <PasswordInput
+        label="Key"
+        description="It is tried at the vendor, which costs nothing, and then in use on all processes."
+        required
+        autoComplete="off"
+        value={key}
+        onChange={(event) => setKey(event.currentTarget.value)}
+      />
+      <Checkbox
+        label="Add it also if the vendor does not say whether it takes it"
+        checked={untested}
+        onChange={(event) => setUntested(event.currentTarget.checked)}
+      />
+    </Form>
+  )
+}
+
+const VendorTable = ({ data }: { data: VendorList }) => (
   <DataTable
     label="Vendors"
     rows={data.data}
@@ -43,8 +129,7 @@ const VendorTable = ({ data }: { data: Shown<'GET /operator/vendors'> }) => (
       },
       {
         head: 'Keys, by their last four letters',
-        className: 'mono',
-        cell: ({ keys }) => (keys.length === 0 ? 'none needed' : keys.join(', ')),
+        cell: (vendor) => <Keys vendor={vendor} />,
       },
       { head: 'Health', cell: ({ failing }) => <Health failing={failing} /> },
       {
@@ -53,15 +138,15 @@ const VendorTable = ({ data }: { data: Shown<'GET /operator/vendors'> }) => (
         figure: true,
         cell: ({ calls }) => countText(calls),
       },
-      ...figureColumns(),
+      failedColumn,
     ]}
   />
 )
 
-const Off = ({ off }: { off: Shown<'GET /operator/vendors'>['off'] }) => (
+const Off = ({ off }: { off: VendorList['off'] }) => (
   <Panel title="Off">
     <Text size="sm" mb="sm" c="dimmed">
-      To turn one on, set its variable and restart.
+      To turn one on, add a key of it here, or set its variable and restart.
     </Text>
     <DataTable
       label="Vendors that are off"
@@ -84,13 +169,19 @@ const LastDay = () => {
 
 export const Vendors = () => {
   const { data, error } = useQuery(showing('GET /operator/vendors', {}, 5_000))
+  const [adds, setAdds] = useState(false)
   if (data === undefined) return <Unread error={error} />
   return (
     <>
       <PageHead
         title="Vendors"
-        about={`Health is that of the process that answered this page. Attempts are those of the newest ${countText(data.of_calls)} calls of all organisations for which vendors were asked, answered or not; times are those of the answered ones.`}
-      />
+        about={`Health is that of the process that answered this page. Attempts are those of the newest ${countText(data.of_calls)} calls of all organisations for which vendors were asked, answered or not.`}
+      >
+        <Button onClick={() => setAdds(true)}>Add a key</Button>
+      </PageHead>
+      <Dialog opened={adds} onClose={() => setAdds(false)} title="A key of a vendor">
+        <NewKey data={data} onDone={() => setAdds(false)} />
+      </Dialog>
       <Stack>
         <Panel title="On">
           <VendorTable data={data} />

@@ -15,7 +15,11 @@ const whole = (name: string): Unit => ({
   full: (value) => `${countText(Number(value))} ${name}`,
   axis: (value) => shortCount(value),
 })
-export const units = { usd, calls: whole('calls'), ms: whole('ms') }
+const ms: Unit = {
+  ...whole('ms'),
+  axis: (value) => (value < 1_000 ? `${value} ms` : `${countText(value / 1_000)} s`),
+}
+export const units = { usd, calls: whole('calls'), ms }
 
 const colours = ['#0b7568', '#5b6ee1', '#c2571a', '#a23b87', '#5a8f29', '#7a828c']
 const GROUPS_MOST = colours.length - 1
@@ -64,11 +68,11 @@ const stack = (bars: readonly Bar[], slot: string, groups: readonly string[]): r
     })
 }
 
-/** A round number at or above the highest bar. */
+/** A round number at or above the highest bar, whose half is one too. */
 const roundUp = (value: number): number => {
   if (value <= 0) return 1
   const unit = 10 ** Math.floor(Math.log10(value))
-  return [1, 2, 2.5, 5, 10].map((times) => times * unit).find((limit) => limit >= value) ?? value
+  return [1, 2, 4, 6, 8, 10].map((times) => times * unit).find((limit) => limit >= value) ?? value
 }
 
 const nameText = (name: string | undefined): string => (name === '' ? 'recovered calls' : (name ?? ''))

@@ -14,7 +14,11 @@ export type Column<Row> = {
   readonly figure?: true
   readonly className?: string
   readonly foot?: ReactNode
+  /** Left out on a narrow screen. */
+  readonly wideOnly?: true
 }
+
+const visible = <Row,>({ wideOnly }: Column<Row>) => (wideOnly === true ? { visibleFrom: 'sm' } : {})
 
 const classOf = <Row,>({ figure, className = '' }: Column<Row>): string =>
   figure === true ? `right number ${className}` : className
@@ -29,7 +33,12 @@ const Heads = <Row,>({
 }) => (
   <Table.Tr>
     {columns.map((column) => (
-      <Table.Th key={column.head} className={column.figure ? 'right number' : ''} title={column.title}>
+      <Table.Th
+        key={column.head}
+        className={column.figure ? 'right number' : ''}
+        title={column.title}
+        {...visible(column)}
+      >
         {children(column)}
       </Table.Th>
     ))}
@@ -43,6 +52,7 @@ export const DataTable = <Row,>({
   keyOf,
   wide = false,
   className,
+  rowClass,
 }: {
   label: string
   rows: readonly Row[]
@@ -51,6 +61,7 @@ export const DataTable = <Row,>({
   keyOf: (row: Row) => string
   wide?: boolean
   className?: string
+  rowClass?: (row: Row) => string | undefined
 }) => {
   const columns = given.filter((column) => column !== false)
   const hasFoot = columns.some(({ foot }) => foot !== undefined)
@@ -66,9 +77,9 @@ export const DataTable = <Row,>({
           </Heads>
         }
         row={(row) => (
-          <Table.Tr key={keyOf(row)}>
+          <Table.Tr key={keyOf(row)} className={rowClass?.(row)}>
             {columns.map((column) => (
-              <Table.Td key={column.head} className={classOf(column)}>
+              <Table.Td key={column.head} className={classOf(column)} {...visible(column)}>
                 {column.cell(row)}
               </Table.Td>
             ))}

@@ -1,5 +1,5 @@
-/** A field of a filter. */
-import { TextInput } from '@mantine/core'
+/** The fields of filters: what is typed, one of some names, a day. */
+import { NativeSelect, TextInput } from '@mantine/core'
 import { useState } from 'react'
 
 type FieldProps = {
@@ -25,3 +25,53 @@ export const Field = ({ label, placeholder = 'any', value = '', width, onChange 
     />
   )
 }
+
+/** The name that a text is, or the usual one: an address may say anything. */
+export const known = <Names extends object>(
+  names: Names,
+  text: string | undefined,
+  usual: keyof Names & string,
+): keyof Names & string =>
+  text !== undefined && Object.hasOwn(names, text) ? (text as keyof Names & string) : usual
+
+/** One of some names, each with its words. */
+export const Choice = <Names extends Readonly<Record<string, string>>>({
+  label,
+  names,
+  value,
+  onChange,
+}: {
+  label: string
+  names: Names
+  value: keyof Names & string
+  onChange: (value: keyof Names & string) => void
+}) => (
+  <NativeSelect
+    label={label}
+    value={value}
+    data={Object.entries(names).map(([name, words]) => ({ value: name, label: words }))}
+    onChange={(event) => onChange(known(names, event.currentTarget.value, value))}
+  />
+)
+
+/** The day that an address says; an address may say anything. */
+export const dayIn = (text = ''): string => (Number.isNaN(Date.parse(text)) ? '' : text)
+
+/** A day in UTC; empty for none. */
+export const DayField = ({
+  label,
+  value,
+  onChange,
+}: {
+  label: string
+  value: string
+  onChange: (day: string) => void
+}) => (
+  <TextInput
+    label={label}
+    type="date"
+    w={142}
+    value={value}
+    onChange={(event) => onChange(event.currentTarget.value)}
+  />
+)

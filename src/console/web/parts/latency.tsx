@@ -23,15 +23,19 @@ const Rate = ({ of: { calls, failed } }: { of: Pick<Figures, 'calls' | 'failed'>
   )
 }
 
-/** Columns of figures, for a table whose rows have them; with their total if it is given. */
-export const figureColumns = (total?: Figures): readonly Column<Figures>[] => {
-  const column = (head: string, cell: (of: Figures) => ReactNode, title?: string): Column<Figures> => ({
-    ...{ head, cell, figure: true },
-    ...(total === undefined ? {} : { foot: cell(total) }),
-    ...(title === undefined ? {} : { title }),
+export const failedColumn: Column<Pick<Figures, 'calls' | 'failed'>> = {
+  head: 'Failed',
+  title: 'By a vendor or by this server',
+  figure: true,
+  cell: (of) => <Rate of={of} />,
+}
+
+/** Columns of times with their total. */
+const timeColumns = (total: Figures): readonly Column<Figures>[] => {
+  const column = (head: string, cell: (of: Figures) => ReactNode, title: string): Column<Figures> => ({
+    ...{ head, cell, title, figure: true, foot: cell(total) },
   })
   return [
-    column('Failed', (of) => <Rate of={of} />, 'By a vendor or by this server'),
     column(
       'First byte',
       (of) => msText(of.first_byte_p50_ms),
@@ -125,7 +129,8 @@ export const LatencyReport = ({
               cell: ({ refused }) => countText(refused),
               foot: countText(total.refused),
             },
-            ...figureColumns(total),
+            { ...failedColumn, foot: <Rate of={total} /> },
+            ...timeColumns(total),
           ]}
         />
         {parts.some(({ whole }) => !whole) && (

@@ -40,7 +40,14 @@ export const Outside = () => (
       Documentation
     </Text>
     {Object.entries(publicPages).map(([href, name]) => (
-      <NavLink key={href} href={href} label={name} variant="subtle" style={{ borderRadius: 8 }} />
+      <NavLink
+        key={href}
+        href={href}
+        label={name}
+        variant="subtle"
+        className="place"
+        style={{ borderRadius: 8 }}
+      />
     ))}
   </Box>
 )

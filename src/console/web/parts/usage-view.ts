@@ -1,4 +1,5 @@
 /** The view of the usage page, as its address says it. */
+import { dayIn, known } from './field.tsx'
 import type { Query } from './use-view.ts'
 
 export const DAY = 86_400_000
@@ -18,9 +19,6 @@ type Group_ = keyof typeof groupNames
 export const everyName = { key: 'All keys', vendor: 'All vendors', status: 'Any status' } as const
 export const slotNames = { day: 'Day', hour: 'Hour', month: 'Month' } as const
 
-export const isGroup = (text: string | undefined): text is Group_ =>
-  text !== undefined && Object.hasOwn(groupNames, text)
-
 export type View = {
   from: string
   to: string
@@ -34,17 +32,13 @@ export type View = {
   rows: 'all' | ''
 }
 
-/** An address may say anything. */
-const dayIn = (text = ''): string | undefined => (Number.isNaN(Date.parse(text)) ? undefined : text)
-
 export const viewOf = (query: Query): View => {
   const tomorrow = (Math.trunc(Date.now() / DAY) + 1) * DAY
-  const by = isGroup(query.by) ? query.by : 'model'
   return {
-    from: dayIn(query.from) ?? dayOf(tomorrow - 30 * DAY),
-    to: dayIn(query.to) ?? dayOf(tomorrow - DAY),
-    by,
-    slot: query.slot === 'hour' || query.slot === 'month' ? query.slot : 'day',
+    from: dayIn(query.from) || dayOf(tomorrow - 30 * DAY),
+    to: dayIn(query.to) || dayOf(tomorrow - DAY),
+    by: known(groupNames, query.by, 'model'),
+    slot: known(slotNames, query.slot, 'day'),
     model: query.model ?? '',
     vendor: query.vendor ?? '',
     status: query.status ?? '',

@@ -1,53 +1,26 @@
 /** Agents that people signed in, how to sign one in, and what the organisation tells them. */
-import { Button, Stack, Table, Text, Textarea } from '@mantine/core'
+import { Stack, Text, Textarea } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { act, queries, type Shown, showing } from '../../parts/api.ts'
-import { Confirm } from '../../parts/confirm.tsx'
-import { Code, Empty, Failed, PageHead, Panel, TableBox, When } from '../../parts/ui.tsx'
+import { Asked } from '../../parts/confirm.tsx'
+import { DataTable } from '../../parts/data-table.tsx'
+import { Form } from '../../parts/form.tsx'
+import { Code, Empty, PageHead, Panel, When } from '../../parts/ui.tsx'
 import { Unread } from '../../parts/unread.tsx'
 import { useMay } from '../../parts/use-may.ts'
 
 type Login = Shown<'GET /logins'>['data'][number]
 
-const Row = ({ login, email }: { login: Login; email: string }) => {
-  const [asks, setAsks] = useState(false)
+const SignOut = ({ login: { id, surface } }: { login: Login }) => {
   const end = useMutation({
-    mutationFn: () => act('DELETE /logins/:login', { login: login.id }),
+    mutationFn: () => act('DELETE /logins/:login', { login: id }),
     onSuccess: () => queries.invalidateQueries(),
   })
   return (
-    <Table.Tr>
-      <Table.Td>
-        {login.surface}
-        <Text size="xs" c="dimmed">
-          {login.address}
-        </Text>
-      </Table.Td>
-      <Table.Td>{email}</Table.Td>
-      <Table.Td>
-        <When at={login.since} />
-      </Table.Td>
-      <Table.Td>
-        <When at={login.ends_at} />
-      </Table.Td>
-      <Table.Td>
-        <Confirm
-          opened={asks}
-          title={`Sign ${login.surface} out?`}
-          verb="Sign out"
-          pending={end.isPending}
-          error={end.error}
-          onYes={() => end.mutate()}
-          onClose={() => setAsks(false)}
-        >
-          Its next request is refused, and it asks its person to sign in again.
-        </Confirm>
-        <Button size="compact-xs" variant="default" onClick={() => setAsks(true)}>
-          Sign out
-        </Button>
-      </Table.Td>
-    </Table.Tr>
+    <Asked verb="Sign out" title={`Sign ${surface} out?`} yes="Sign out" does={end}>
+      Its next request is refused, and it asks its person to sign in again.
+    </Asked>
   )
 }
 
@@ -58,27 +31,42 @@ const Logins = () => {
   if (data.data.length === 0) return <Empty title="No agent is signed in">Sign one in as below.</Empty>
   const emailOf = (id: string) => team?.data.find((member) => member.id === id)?.email ?? 'somebody who left'
   return (
-    <TableBox>
-      <Table verticalSpacing="sm" aria-label="Signed-in agents">
-        <Table.Thead>
-          <Table.Tr>
-            <Table.Th>Agent</Table.Th>
-            <Table.Th>Person</Table.Th>
-            <Table.Th>Since</Table.Th>
-            <Table.Th>Until</Table.Th>
-            <Table.Th>
-              <span className="hide">Actions</span>
-            </Table.Th>
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {data.data.map((login) => (
-            <Row key={login.id} login={login} email={emailOf(login.person)} />
-          ))}
-        </Table.Tbody>
-      </Table>
-    </TableBox>
+    <DataTable
+      label="Signed-in agents"
+      rows={data.data}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          head: 'Agent',
+          cell: ({ surface, address }) => (
+            <>
+              {surface}
+              <Text size="xs" c="dimmed">
+                {address}
+              </Text>
+            </>
+          ),
+        },
+        { head: 'Person', cell: ({ person }) => emailOf(person) },
+        { head: 'Since', cell: ({ since }) => <When at={since} /> },
+        { head: 'Until', cell: ({ ends_at: until }) => <When at={until} /> },
+        { head: '', className: 'right', cell: (login) => <SignOut login={login} /> },
+      ]}
+    />
   )
+}
+
+/** Why the text is no settings; undefined if it is. */
+const wrongWith = (text: string): string | undefined => {
+  if (text.trim() === '') return undefined
+  try {
+    const value: unknown = JSON.parse(text)
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? undefined
+      : 'This must be a JSON object, in braces.'
+  } catch (error) {
+    return `This is not valid JSON: ${error instanceof Error ? error.message : 'it cannot be read'}.`
+  }
 }
 
 const SettingsForm = ({ settings }: Shown<'GET /agent-settings'>) => {
@@ -88,8 +76,9 @@ const SettingsForm = ({ settings }: Shown<'GET /agent-settings'>) => {
       act('PUT /agent-settings', { settings: text.trim() === '' ? null : JSON.parse(text) }),
     onSuccess: () => queries.invalidateQueries(),
   })
+  const wrong = wrongWith(text)
   return (
-    <Stack>
+    <Form save={save} verb="Save" place="page" ready={wrong === undefined} done="Saved.">
       <Textarea
         label="Settings of agents"
         description="What managed-settings.json of Claude Code would hold. Agents take a change within an hour; empty for none."
@@ -98,15 +87,10 @@ const SettingsForm = ({ settings }: Shown<'GET /agent-settings'>) => {
         maxRows={20}
         placeholder='{"permissions": {"deny": ["WebFetch"]}}'
         value={text}
+        error={wrong}
         onChange={(event) => setText(event.currentTarget.value)}
       />
-      <Failed error={save.error} />
-      <div>
-        <Button loading={save.isPending} onClick={() => save.mutate()}>
-          Save
-        </Button>
-      </div>
-    </Stack>
+    </Form>
   )
 }
 

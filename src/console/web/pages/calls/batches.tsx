@@ -1,12 +1,12 @@
 /** Batches of the keys in reach, live: how far each is, what it cost, and its cancelling. The address describes the view. */
-import { Anchor, Button, Progress, Table, Text } from '@mantine/core'
+import { Anchor, Button, Progress, Text } from '@mantine/core'
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
 import { act, queries, type Shown, showing } from '../../parts/api.ts'
-import { Confirm } from '../../parts/confirm.tsx'
+import { Asked } from '../../parts/confirm.tsx'
+import { DataTable } from '../../parts/data-table.tsx'
 import { countText } from '../../parts/format.ts'
-import { Empty, Money, PageHead, Panel, State, TableBox, When } from '../../parts/ui.tsx'
+import { Empty, Money, PageHead, Panel, State, When } from '../../parts/ui.tsx'
 import { Unread } from '../../parts/unread.tsx'
 import { useMay } from '../../parts/use-may.ts'
 import { useView } from '../../parts/use-view.ts'
@@ -41,78 +41,68 @@ const Lines = ({ batch: { id, lines } }: { batch: Batch }) => {
   )
 }
 
-const Row = ({ batch, acts }: { batch: Batch; acts: React.ReactNode }) => (
-  <Table.Tr>
-    <Table.Td className="one-line" title={batch.id}>
-      <When at={batch.created_at} />
-    </Table.Td>
-    <Table.Td className="label">
-      <Anchor component={Link} to={`/keys/${batch.key.id}`} size="sm">
-        {batch.key.label || batch.key.prefix}
-      </Anchor>
-    </Table.Td>
-    <Table.Td title={batch.stopped_by ?? undefined}>
-      <State of={batch.status} />
-    </Table.Td>
-    <Table.Td>
-      <Lines batch={batch} />
-    </Table.Td>
-    <Table.Td className="right">
-      <Anchor
-        component={Link}
-        to="/calls"
-        search={{ batch: batch.id } as never}
-        size="sm"
-        title={`Calls of ${batch.id}`}
-      >
-        <Money usd={batch.cost_usd} />
-      </Anchor>
-    </Table.Td>
-    <Table.Td className="right">{batch.status === 'in_progress' && acts}</Table.Td>
-  </Table.Tr>
+/** Leads to what it was charged for. */
+const Cost = ({ batch: { id, cost_usd } }: { batch: Batch }) => (
+  <Anchor component={Link} to="/calls" search={{ batch: id } as never} size="sm" title={`Calls of ${id}`}>
+    <Money usd={cost_usd} />
+  </Anchor>
 )
+
+const Cancel = ({ batch: { id } }: { batch: Batch }) => {
+  const cancel = useMutation({
+    mutationFn: () => act('POST /batches/:batch/cancel', { batch: id }),
+    onSuccess: () => queries.invalidateQueries(),
+  })
+  return (
+    <Asked verb="Cancel" name={`Cancel ${id}`} title="Cancel the batch?" yes="Cancel the batch" does={cancel}>
+      Lines that were sent end and are charged. The others are never sent and cost nothing.
+    </Asked>
+  )
+}
 
 const BatchTable = ({ rows }: { rows: readonly Batch[] }) => {
   const mayChange = useMay('keys', 'keys_own')
-  const [asked, setAsked] = useState<string>()
-  const cancel = useMutation({
-    mutationFn: () => act('POST /batches/:batch/cancel', { batch: asked }),
-    onSuccess: async () => {
-      setAsked(undefined)
-      await queries.invalidateQueries()
-    },
-  })
-  const button = ({ id }: Batch) => (
-    <Button size="compact-sm" variant="default" onClick={() => setAsked(id)} aria-label={`Cancel ${id}`}>
-      Cancel
-    </Button>
-  )
   return (
-    <TableBox>
-      <Table verticalSpacing="xs" aria-label="Batches">
-        <Table.Thead>
-          <Table.Tr>
-            {['Made', 'Key', 'Status', 'Lines', 'Cost', 'Actions'].map((name) => (
-              <Table.Th key={name} className={name === 'Cost' ? 'right' : ''}>
-                {name}
-              </Table.Th>
-            ))}
-          </Table.Tr>
-        </Table.Thead>
-        <Table.Tbody>
-          {rows.map((one) => (
-            <Row key={one.id} batch={one} acts={mayChange && button(one)} />
-          ))}
-        </Table.Tbody>
-      </Table>
-      <Confirm
-        {...{ opened: asked !== undefined, title: 'Cancel the batch?', verb: 'Cancel the batch' }}
-        {...{ pending: cancel.isPending, error: cancel.error, onYes: cancel.mutate }}
-        onClose={() => setAsked(undefined)}
-      >
-        Lines that were sent end and are charged. The others are never sent and cost nothing.
-      </Confirm>
-    </TableBox>
+    <DataTable
+      label="Batches"
+      rows={rows}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          head: 'Made',
+          className: 'one-line',
+          cell: ({ id, created_at }) => (
+            <span title={id}>
+              <When at={created_at} />
+            </span>
+          ),
+        },
+        {
+          head: 'Key',
+          className: 'label',
+          cell: ({ key }) => (
+            <Anchor component={Link} to={`/keys/${key.id}`} size="sm">
+              {key.label || key.prefix}
+            </Anchor>
+          ),
+        },
+        {
+          head: 'Status',
+          cell: ({ status, stopped_by: why }) => (
+            <span title={why ?? undefined}>
+              <State of={status} />
+            </span>
+          ),
+        },
+        { head: 'Lines', cell: (batch) => <Lines batch={batch} /> },
+        { head: 'Cost', figure: true, cell: (batch) => <Cost batch={batch} /> },
+        {
+          head: '',
+          className: 'right',
+          cell: (batch) => mayChange && batch.status === 'in_progress' && <Cancel batch={batch} />,
+        },
+      ]}
+    />
   )
 }
 

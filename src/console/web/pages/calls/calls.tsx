@@ -1,8 +1,8 @@
 /** All calls of the organisation, live, however they ended: filtered by what the page's address says, as a file too. */
-import { Box, Button, Group, NativeSelect, Switch, Text, TextInput } from '@mantine/core'
+import { Box, Button, Group, Switch, Text } from '@mantine/core'
 import { useState } from 'react'
 import { queryOf } from '../../parts/api.ts'
-import { Field } from '../../parts/field.tsx'
+import { Choice, DayField, dayIn, Field, known } from '../../parts/field.tsx'
 import { CallList } from '../../parts/money/call-table.tsx'
 import { PageHead, Panel } from '../../parts/ui.tsx'
 import { DAY, dayOf } from '../../parts/usage-view.ts'
@@ -22,9 +22,6 @@ const outcomes = {
 
 /** Filters that other pages set; each has a button that removes it. */
 const fromElsewhere = { key: 'key', tenant: 'tenant', batch: 'batch' } as const
-
-/** An address may say anything. */
-const dayIn = (text = ''): string => (Number.isNaN(Date.parse(text)) ? '' : text)
 
 /** What the server is asked: the last day counts in full. */
 const askedBy = ({ before: _before, call: _call, ...query }: Query): Query => {
@@ -58,22 +55,16 @@ const Filters = ({ query, show }: { query: Query; show: (change: Query) => void 
     />
   )
   const day = (name: 'from' | 'to', label: string) => (
-    <TextInput
-      label={label}
-      type="date"
-      w={142}
-      value={dayIn(query[name])}
-      onChange={(event) => show({ [name]: event.currentTarget.value })}
-    />
+    <DayField label={label} value={dayIn(query[name])} onChange={(value) => show({ [name]: value })} />
   )
   return (
     <Group align="flex-end" gap="xs">
       {field('id', 'Request id', 150, 'X-Request-Id')}
-      <NativeSelect
+      <Choice
         label="Outcome"
-        value={query.status ?? ''}
-        data={Object.entries(outcomes).map(([value, label]) => ({ value, label }))}
-        onChange={(event) => show({ status: event.currentTarget.value })}
+        names={outcomes}
+        value={known(outcomes, query.status, '')}
+        onChange={(status) => show({ status })}
       />
       {field('code', 'Code', 95, 'e.g. 402')}
       {field('model', 'Model', 150)}

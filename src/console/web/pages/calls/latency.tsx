@@ -1,8 +1,8 @@
 /** How fast calls were answered, and how many failed: over the time and by the group that the page's address says. */
-import { Anchor, Group, NativeSelect, Stack } from '@mantine/core'
+import { Anchor, Group, Stack } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { showing } from '../../parts/api.ts'
-import { Field } from '../../parts/field.tsx'
+import { Choice, Field, known } from '../../parts/field.tsx'
 import { LatencyReport } from '../../parts/latency.tsx'
 import { PageHead } from '../../parts/ui.tsx'
 import { Unread } from '../../parts/unread.tsx'
@@ -18,27 +18,21 @@ const bys = { model: 'Model', vendor: 'Vendor', key: 'Key' } as const
 const HOUR = 3_600_000
 const LIVE_MS = 30_000
 
-const known = <Names extends object>(names: Names, text: string | undefined, usual: keyof Names & string) =>
-  text !== undefined && Object.hasOwn(names, text) ? (text as keyof Names & string) : usual
-
-const options = (names: Readonly<Record<string, string>>) =>
-  Object.entries(names).map(([value, label]) => ({ value, label }))
-
 type Props = { readonly query: Query; readonly show: (change: Query) => void }
 
 const Filters = ({ query, show }: Props) => (
   <Group align="flex-end" gap="sm">
-    <NativeSelect
+    <Choice
       label="Time"
+      names={spans}
       value={known(spans, query.hours, '24')}
-      data={options(spans)}
-      onChange={(event) => show({ hours: event.currentTarget.value })}
+      onChange={(hours) => show({ hours })}
     />
-    <NativeSelect
+    <Choice
       label="Group by"
+      names={bys}
       value={known(bys, query.by, 'model')}
-      data={options(bys)}
-      onChange={(event) => show({ by: event.currentTarget.value })}
+      onChange={(by) => show({ by })}
     />
     {(['model', 'vendor', 'key'] as const).map((name) => (
       <Field
@@ -56,8 +50,9 @@ const Filters = ({ query, show }: Props) => (
 const Report = ({ query, show }: Props) => {
   const [hours, by] = [known(spans, query.hours, '24'), known(bys, query.by, 'model')]
   const { model, vendor, key } = query
-  // To the minute, so that the same view is asked for once.
-  const from = new Date(Math.trunc(Date.now() / 60_000) * 60_000 - Number(hours) * HOUR).toISOString()
+  // Up to the end of this hour, or these minutes, so that the parts begin at whole ones and the same view is asked for once.
+  const step = hours === '1' ? HOUR / 12 : HOUR
+  const from = new Date(Math.ceil(Date.now() / step) * step - Number(hours) * HOUR).toISOString()
   const { data, error } = useQuery({
     ...showing('GET /latency', { by, from, model, vendor, key }, LIVE_MS),
     placeholderData: keepPreviousData,

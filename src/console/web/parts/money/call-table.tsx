@@ -1,11 +1,12 @@
 /** Calls as they happen, however they ended, newest first; older ones page by page. Never any content. */
-import { Anchor, Button, Group, Table, Text } from '@mantine/core'
+import { Anchor, Button, Group, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { type Shown, showing } from '../api.ts'
+import { DataTable } from '../data-table.tsx'
 import { clockText, countText, timeText } from '../format.ts'
-import { Empty, Failed, Loading, Money, State, TableBox, When } from '../ui.tsx'
+import { Empty, Failed, Loading, Money, State, When } from '../ui.tsx'
 import { CallDialog } from './call-dialog.tsx'
 import { reasonOf, seconds } from './call-words.ts'
 
@@ -40,64 +41,36 @@ const Outcome = ({ call }: { call: CallShown }) => (
   </>
 )
 
-const Row = ({ call, withKey, open }: { call: CallShown; withKey: boolean; open: () => void }) => (
-  <Table.Tr className={Date.now() - Date.parse(call.at) < 5_000 ? 'new-row' : undefined}>
-    <Table.Td className="number">
-      {isToday(call.at) ? (
-        <time dateTime={call.at} title={call.at}>
-          {clockText(call.at)}
-        </time>
-      ) : (
-        <When at={call.at} />
-      )}
-    </Table.Td>
-    <Table.Td>
-      <Outcome call={call} />
-    </Table.Td>
-    {withKey && (
-      <Table.Td>
-        <Text size="sm" truncate maw={160} title={call.key.label}>
-          <Anchor component={Link} to={`/keys/${call.key.id}`} inherit>
-            {call.key.label || call.key.prefix}
-          </Anchor>
-        </Text>
-      </Table.Td>
-    )}
-    <Table.Td>
-      <Text size="sm" truncate maw={210} title={call.model ?? undefined}>
-        {call.model ?? (call.code === null ? 'recovered after a crash' : '—')}
-      </Text>
-    </Table.Td>
-    <Table.Td visibleFrom="sm">
+const Cost = ({ call: { code, cost_usd, refunded_usd: back } }: { call: CallShown }) => (
+  <>
+    {code === null ? <Money usd={cost_usd} /> : '—'}
+    {back !== '0' && (
       <Text size="xs" c="dimmed">
-        {tokensOf(call.tokens)}
-        {call.estimated ? ' (estimated)' : ''}
+        <Money usd={back} /> back
       </Text>
-    </Table.Td>
-    <Table.Td className="right">
-      {call.code === null ? <Money usd={call.cost_usd} /> : '—'}
-      {call.refunded_usd !== '0' && (
-        <Text size="xs" c="dimmed">
-          <Money usd={call.refunded_usd} /> back
-        </Text>
-      )}
-    </Table.Td>
-    <Table.Td className="right number" visibleFrom="sm">
-      {seconds(call.took_ms)}
-      {call.first_byte_ms !== null && (
-        <Text size="xs" c="dimmed" title="To the first byte of the answer">
-          {seconds(call.first_byte_ms)}
-        </Text>
-      )}
-    </Table.Td>
-    <Table.Td>
-      <Anchor component="button" type="button" size="sm" className="mono" title={call.id} onClick={open}>
-        <span className="hide">Details of call </span>
-        {`${call.id.slice(0, 4)}…${call.id.slice(-6)}`}
-      </Anchor>
-    </Table.Td>
-  </Table.Tr>
+    )}
+  </>
 )
+
+const Took = ({ call: { took_ms, first_byte_ms: first } }: { call: CallShown }) => (
+  <>
+    {seconds(took_ms)}
+    {first !== null && (
+      <Text size="xs" c="dimmed" title="To the first byte of the answer">
+        {seconds(first)}
+      </Text>
+    )}
+  </>
+)
+
+const At = ({ at }: { at: string }) =>
+  isToday(at) ? (
+    <time dateTime={at} title={at}>
+      {clockText(at)}
+    </time>
+  ) : (
+    <When at={at} />
+  )
 
 const Rows = ({
   calls,
@@ -108,29 +81,69 @@ const Rows = ({
   withKey: boolean
   open: (id: string) => void
 }) => (
-  <TableBox wide>
-    <Table verticalSpacing={6} aria-label="Calls">
-      <Table.Thead>
-        <Table.Tr>
-          <Table.Th>Time</Table.Th>
-          <Table.Th>Outcome</Table.Th>
-          {withKey && <Table.Th>Key</Table.Th>}
-          <Table.Th>Model</Table.Th>
-          <Table.Th visibleFrom="sm">Units</Table.Th>
-          <Table.Th className="right">Cost</Table.Th>
-          <Table.Th className="right" visibleFrom="sm" title="Below it: to the first byte of the answer">
-            Took
-          </Table.Th>
-          <Table.Th>Request</Table.Th>
-        </Table.Tr>
-      </Table.Thead>
-      <Table.Tbody>
-        {calls.map((call) => (
-          <Row key={`${call.id} ${call.at}`} call={call} withKey={withKey} open={() => open(call.id)} />
-        ))}
-      </Table.Tbody>
-    </Table>
-  </TableBox>
+  <DataTable
+    label="Calls"
+    rows={calls}
+    keyOf={({ id, at }) => `${id} ${at}`}
+    rowClass={({ at }) => (Date.now() - Date.parse(at) < 5_000 ? 'new-row' : undefined)}
+    wide
+    columns={[
+      { head: 'Time', className: 'number', cell: ({ at }) => <At at={at} /> },
+      { head: 'Outcome', cell: (call) => <Outcome call={call} /> },
+      withKey && {
+        head: 'Key',
+        cell: ({ key }) => (
+          <Text size="sm" truncate maw={160} title={key.label}>
+            <Anchor component={Link} to={`/keys/${key.id}`} inherit>
+              {key.label || key.prefix}
+            </Anchor>
+          </Text>
+        ),
+      },
+      {
+        head: 'Model',
+        cell: ({ model, code }) => (
+          <Text size="sm" truncate maw={210} title={model ?? undefined}>
+            {model ?? (code === null ? 'recovered after a crash' : '—')}
+          </Text>
+        ),
+      },
+      {
+        head: 'Units',
+        wideOnly: true,
+        cell: ({ tokens, estimated }) => (
+          <Text size="xs" c="dimmed">
+            {tokensOf(tokens)}
+            {estimated ? ' (estimated)' : ''}
+          </Text>
+        ),
+      },
+      { head: 'Cost', figure: true, cell: (call) => <Cost call={call} /> },
+      {
+        head: 'Took',
+        title: 'Below it: to the first byte of the answer',
+        figure: true,
+        wideOnly: true,
+        cell: (call) => <Took call={call} />,
+      },
+      {
+        head: 'Request',
+        cell: ({ id }) => (
+          <Anchor
+            component="button"
+            type="button"
+            size="sm"
+            className="mono"
+            title={id}
+            onClick={() => open(id)}
+          >
+            <span className="hide">Details of call </span>
+            {`${id.slice(0, 4)}…${id.slice(-6)}`}
+          </Anchor>
+        ),
+      },
+    ]}
+  />
 )
 
 type Props = {
