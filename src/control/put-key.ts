@@ -28,9 +28,10 @@ const has = (key: Key, label: string, { canManage, disabled, aliases, ...limits 
   (disabled ?? key.disabledReason !== undefined) === (key.disabledReason !== undefined)
 
 /** Throws the refusal of a value that a key has already. */
-const checkNew = async ({ control }: Acting, sha256: string): Promise<void> => {
+const checkNew = async ({ control }: Acting, id: string, sha256: string): Promise<void> => {
   const other = await control.store.keys.keyByHash(importedHash(sha256))
-  if (other !== undefined)
+  // Somebody else may have made this one at the same moment.
+  if (other !== undefined && other.id !== id)
     throw invalid('value_sha256', "'value_sha256' is that of another key; every key has a value of its own.")
 }
 
@@ -98,7 +99,7 @@ export const keyPut = act({
       if (disabled === true)
         throw invalid('disabled', "'disabled' is for keys that there are; make the key, then disable it.")
       const valued = sha256 === undefined ? undefined : { sha256, prefix }
-      if (valued !== undefined) await checkNew(acting, valued.sha256)
+      if (valued !== undefined) await checkNew(acting, id, valued.sha256)
       const made = await makeKey(acting, { id, label, limits, sub, wallet, parent, known: valued, brought })
       // Somebody else may have made it at the same moment: then it is given these limits.
       if (made.key.found !== true)

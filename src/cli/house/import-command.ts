@@ -123,7 +123,7 @@ const importing = ({ reads }: Source, options: Options): Promise<void> =>
     try {
       await make(control, imported, options, making)
     } catch (thrown) {
-      const after = `${making.changes.length} changes were made before; run it again, it goes on after them`
+      const after = 'what was made before stays; run it again, it goes on after that'
       throw new Failed(`${thrown instanceof Refusal ? thrown.message : messageOf(thrown)}\n  ${after}`)
     }
     const shown = { dry_run: dryRun, keys: imported.keys, ...making }
