@@ -17,8 +17,6 @@ export type Imported = {
   readonly told: readonly string[]
   /** The keys that callers have. */
   readonly keys: number
-  /** The values of those that get new ones, by the ids of keys: theirs are known to nobody but their callers. */
-  readonly values?: Readonly<Record<string, string>>
 }
 
 export const sha256 = (text: string | Uint8Array): string => createHash('sha256').update(text).digest('hex')

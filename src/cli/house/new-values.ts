@@ -34,6 +34,8 @@ export const withValues = async (
     })
     return [org, { ...organisation, keys: Object.fromEntries(keys) }]
   })
-  if (added.length > 0) await keepOnce(file, added)
+  // A line that was broken off ends here.
+  const before = lines.at(-1) === '' || lines.length === 0 ? [] : ['']
+  if (added.length > 0) await keepOnce(file, [...before, ...added])
   return { ...imported, organisations: Object.fromEntries(valued) }
 }
