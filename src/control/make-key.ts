@@ -9,7 +9,7 @@ import { readIdempotencyKey } from '../gateway/enter/once-only.ts'
 import { newId, newToken, prefixOf } from '../gateway/parts/new-token.ts'
 import type { KeyMade, KeyNote, NewKey, ReferenceTaken } from '../store/accounts/tenancy-port.ts'
 import type { Key } from '../tenancy/key.ts'
-import { limitsAfter } from '../tenancy/limits.ts'
+import { limitsAfter, type Spent } from '../tenancy/limits.ts'
 import type { LimitsBody } from '../tenancy/limits-body.ts'
 import { checkWithin } from '../tenancy/rights.ts'
 import { termsOf } from '../tenancy/terms.ts'
@@ -36,6 +36,8 @@ type Wanted = {
   readonly attempt?: string | undefined
   /** What is known of a value that was made elsewhere. */
   readonly known?: KnownValue | undefined
+  /** What it spent elsewhere. */
+  readonly brought?: Spent | undefined
   /** The key whose place it takes, and the tenant of that one. */
   readonly replaces?: { readonly key: Key; readonly tenantId: string }
 }
@@ -132,7 +134,7 @@ const drawn = async (
   wanted: Wanted,
   parent: { readonly id: string } | undefined,
 ) => {
-  const { label, limits, sub, reference, replaces } = wanted
+  const { label, limits, sub, reference, replaces, brought } = wanted
   const { aliases, canManage } = limits
   const { token, ...identity } = await identityOf(acting, wanted)
   const { actor } = acting.who
@@ -147,6 +149,7 @@ const drawn = async (
     ...(sub === undefined ? {} : { subWallet: sub }),
     ...(canManage === undefined ? {} : { canManage }),
     ...(aliases == null ? {} : { aliases }),
+    ...(brought === undefined ? {} : { brought }),
   }
   const note: KeyNote = {
     ...(actor.kind === 'person' || actor.kind === 'machine' ? { madeBy: actor.id } : {}),

@@ -2,13 +2,13 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { text } from '../core/body.ts'
+import { amount, text } from '../core/body.ts'
 import { invalid } from '../core/refusal.ts'
 import { storable } from '../core/storable.ts'
 import { importedHash } from '../gateway/enter/key-by-token.ts'
 import type { Key } from '../tenancy/key.ts'
 import { sameLimit } from '../tenancy/limit-values.ts'
-import { limitList } from '../tenancy/limits.ts'
+import { capList, limitList, type Spent } from '../tenancy/limits.ts'
 import { keyLabel, type LimitsBody, limitMembers, saysWhat, toLimits } from '../tenancy/limits-body.ts'
 import { type Acting, act } from './act.ts'
 import { changedSince, keyChange } from './change-key.ts'
@@ -28,11 +28,20 @@ const has = (key: Key, label: string, { canManage, disabled, aliases, ...limits 
   (disabled ?? key.disabledReason !== undefined) === (key.disabledReason !== undefined)
 
 /** Throws the refusal of a value that a key has already. */
-const checkNew = async ({ control }: Acting, sha256: string): Promise<void> => {
+const checkNew = async ({ control }: Acting, id: string, sha256: string): Promise<void> => {
   const other = await control.store.keys.keyByHash(importedHash(sha256))
-  if (other !== undefined)
+  // Somebody else may have made this one at the same moment.
+  if (other !== undefined && other.id !== id)
     throw invalid('value_sha256', "'value_sha256' is that of another key; every key has a value of its own.")
 }
+
+/** What each cap counts of it, by its member. */
+const spentBefore = Object.fromEntries(
+  capList.map(({ cap }) => [
+    cap.shown,
+    amount('must be a number of USD from 0 to 1000000000').optional().describe(cap.since),
+  ]),
+)
 
 const ID = /^key_[\w-]{1,60}$/
 
@@ -61,6 +70,18 @@ export const keyPut = act({
     value_prefix: text(1, 10, 'must have 1 to 10 characters')
       .optional()
       .describe('How lists show such a value'),
+    spent_before: z
+      .strictObject(spentBefore)
+      .transform(
+        (amounts) =>
+          Object.fromEntries(
+            capList.map(({ cap: { shown, spent } }) => [spent, amounts[shown] ?? 0n]),
+          ) as Spent,
+      )
+      .optional()
+      .describe(
+        'What another gateway charged such a value, if the key is made now; its caps count it, and no report or bill does',
+      ),
     ...limitMembers,
   },
   check: saysWhat,
@@ -70,7 +91,7 @@ export const keyPut = act({
     .meta({ id: 'KeyPut' }),
   does: async (acting, { key: id, ...wanted }) => {
     const { label, wallet, parent, sub_wallet: sub, if_version: version, ...more } = wanted
-    const { value_sha256: sha256, value_prefix: prefix = 'sk-…', ...rest } = more
+    const { value_sha256: sha256, value_prefix: prefix = 'sk-…', spent_before: brought, ...rest } = more
     const known = await acting.control.store.keys.key(id)
     if (known === undefined) {
       if (version !== undefined) throw changedSince()
@@ -78,8 +99,8 @@ export const keyPut = act({
       if (disabled === true)
         throw invalid('disabled', "'disabled' is for keys that there are; make the key, then disable it.")
       const valued = sha256 === undefined ? undefined : { sha256, prefix }
-      if (valued !== undefined) await checkNew(acting, valued.sha256)
-      const made = await makeKey(acting, { id, label, limits, sub, wallet, parent, known: valued })
+      if (valued !== undefined) await checkNew(acting, id, valued.sha256)
+      const made = await makeKey(acting, { id, label, limits, sub, wallet, parent, known: valued, brought })
       // Somebody else may have made it at the same moment: then it is given these limits.
       if (made.key.found !== true)
         return { ...(await showOne(acting, id)), key: valued === undefined ? made.token : null }

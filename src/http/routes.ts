@@ -10,6 +10,7 @@ import { getJwks } from './account/receipts.ts'
 import { agentRoutes } from './agents/agent-routes.ts'
 import { batchRoutes } from './batches/batch-routes.ts'
 import { geminiBatchRoutes } from './batches/gemini-batch-routes.ts'
+import { callRoute } from './calls/call-route.ts'
 import { conversationRoutes } from './calls/conversation-routes.ts'
 import { countMessagesTokens } from './calls/count-tokens.ts'
 import { geminiCall, getGeminiModel, listGeminiModels, publisherCall } from './calls/gemini-calls.ts'
@@ -57,30 +58,23 @@ import { keySet } from './schema/receipts.ts'
 
 export const routes: readonly Route[] = [
   {
-    method: 'POST',
+    ...callRoute,
     path: '/v1/chat/completions',
     summary: 'A chat completion, whole or as a stream.',
-    auth: 'bearer',
     body: chatRequest,
     answer: chatCompletion,
     event: chatChunk,
-    instead: paymentRequired,
-    headers: callHeaders,
-    runs: true,
     handler: chatCompletions,
   },
   {
-    method: 'POST',
+    ...callRoute,
     path: '/v1/messages',
     summary: 'A message in the messages style, whole or as a stream.',
-    auth: 'bearer',
     dialect: 'messages',
     body: messagesRequest,
     answer: message,
     event: messageEvent,
-    instead: paymentRequired,
     headers: [...callHeaders, 'x-api-key', 'anthropic-beta'],
-    runs: true,
     handler: messages,
   },
   {
@@ -144,29 +138,22 @@ export const routes: readonly Route[] = [
     handler: getGeminiModel,
   },
   {
-    method: 'POST',
+    ...callRoute,
     path: '/v1/embeddings',
     summary: 'Embeddings of one or more inputs.',
-    auth: 'bearer',
     body: embeddingsRequest,
     answer: embeddingsAnswer,
-    instead: paymentRequired,
-    headers: callHeaders,
-    runs: true,
     handler: embeddings,
   },
   {
-    method: 'POST',
+    ...callRoute,
     path: '/v1/run',
     summary: 'Runs any model: its name and its inputs.',
-    auth: 'bearer',
     body: runRequest,
     answer: runAnswer,
     event: chatChunk,
-    instead: paymentRequired,
     statuses: [200, 202],
     headers: [...callHeaders, 'Prefer'],
-    runs: true,
     handler: run,
   },
   ...runRoutes,

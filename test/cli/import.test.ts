@@ -1,18 +1,17 @@
-/** `turnpike import litellm`: a database as LiteLLM's proxy has it; its keys' values call here, under the limits they had. */
+/** `turnpike import`: databases as other gateways have them; their keys' values call here, under the limits they had. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import Anthropic from '@anthropic-ai/sdk'
 import { SQL } from 'bun'
-import OpenAI from 'openai'
 import { untouchedPostgres } from '../postgres.ts'
-import { endPrograms, runProgram, startProgram } from '../program.ts'
+import { until } from '../until.ts'
+import { MODEL, openImports, sha256 } from './import-rig.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'turnpike-import-'))
-const settings = { DATABASE_URL: `sqlite:${folder}/ledger.db`, CONSOLE: 'off' }
-const MODEL = 'local/echo-1'
+/** Keys of a house; the large one that docs/moving.md tells of had 10,000. */
+const MANY = Number(process.env.IMPORT_KEYS ?? 400)
 
-let address: string
+let it: Awaited<ReturnType<typeof openImports>>
 let theirs: Awaited<ReturnType<typeof untouchedPostgres>>
 
 /** The columns that LiteLLM's published schema has, as its migrations make them. */
@@ -34,7 +33,6 @@ const schema = [
      team_id text, organization_id text, budget_id text, blocked boolean, allowed_routes text[] default '{}', ${limits})`,
 ]
 
-const sha256 = (text: string) => new Bun.CryptoHasher('sha256').update(text).digest('hex')
 const values = {
   app: 'sk-aaaaaaaaaaaaaaaaaaaaaa',
   spent: 'sk-bbbbbbbbbbbbbbbbbbbbbb',
@@ -119,52 +117,22 @@ beforeAll(async () => {
         [row],
       )
   await sql.close()
-  ;({ address } = await startProgram(folder, settings))
+  it = await openImports()
 })
 afterAll(async () => {
-  await endPrograms()
+  await it.stop()
   await theirs.stop()
-  rmSync(folder, { recursive: true })
 })
 
-const importing = async (from: string, ...args: string[]) => {
-  const { code, out, errors } = await runProgram(
-    folder,
-    settings,
-    'import',
-    'litellm',
-    '--from',
-    from,
-    '--json',
-    ...args,
-  )
-  expect([code, errors]).toEqual([0, ''])
-  return JSON.parse(out)
-}
 const made = ({ changes }: { changes: readonly { what: string; how: string }[] }) =>
   changes.filter(({ how }) => how === 'create').map(({ what }) => what)
-/** All keys, also those below others, by id and label. */
-const keysShown = async () => {
-  const { out } = await runProgram(folder, settings, 'key', 'list', '--json')
-  const all: readonly any[] = JSON.parse(out)
-  return (name: string) => all.find(({ id, label }) => id === name || label === name)
-}
-const call = (value: string, model: string = MODEL) =>
-  new OpenAI({ apiKey: value, baseURL: `${address}/v1`, maxRetries: 0 }).chat.completions
-    .create({ model, messages: [{ role: 'user', content: 'hi' }], max_tokens: 5 })
-    .then(
-      ({ object }) => object as string,
-      ({ status }) => status as number,
-    )
-
 test('keys of LiteLLM call with the values that they have, within what was left of their budgets', async () => {
-  const dry = await importing(theirs.url, '--dry-run')
+  const [dry, first] = await it.asDocumented('litellm', { '--from': theirs.url })
   expect(made(dry).length).toBeGreaterThan(5)
-  const first = await importing(theirs.url, '--fund', '20')
   expect(made(first)).toEqual(made(dry))
   expect(JSON.stringify(first)).not.toContain('"key":"sk-')
   const answers = Object.fromEntries(
-    await Promise.all(Object.entries(values).map(async ([name, value]) => [name, await call(value)])),
+    await Promise.all(Object.entries(values).map(async ([name, value]) => [name, await it.call(value)])),
   )
   expect(answers).toEqual({
     app: 'chat.completion',
@@ -176,26 +144,29 @@ test('keys of LiteLLM call with the values that they have, within what was left 
     elsewhere: 403,
     ofBlockedTeam: 403,
   })
-  expect([await call(values.app, 'fast'), await call(values.ofUser, 'mine')]).toEqual(
+  expect([await it.call(values.app, 'fast'), await it.call(values.ofUser, 'mine')]).toEqual(
     Array(2).fill('chat.completion'),
   )
-  const shown = await keysShown()
+  const shown = await it.keysShown()
   expect(shown('app')).toMatchObject({
     label: 'app',
     prefix: 'sk-...aaaa',
-    spend_cap_usd: 3.75,
+    spend_cap_usd: 5,
     rpm_limit: null,
     allowed_models: [MODEL],
   })
   expect(shown('free')).toMatchObject({ spend_cap_usd: 0.3, allowed_models: null })
   expect(shown('key_team_t1')).toMatchObject({ monthly_cap_usd: 50, rpm_limit: 50 })
-  expect(shown('key_organisation_o1')).toMatchObject({ spend_cap_usd: 1 })
-  expect(shown('key_user_u1')).toMatchObject({ spend_cap_usd: 7.5 })
+  expect(shown('key_organisation_o1')).toMatchObject({ spend_cap_usd: 100 })
+  expect(shown('key_user_u1')).toMatchObject({ spend_cap_usd: 10 })
+  const spent = ['spent', 'key_team_t1', 'key_organisation_o1', 'key_user_u1'].map(
+    (name) => shown(name).spent_usd,
+  )
+  expect(spent.map((usd) => Math.floor(usd * 10) / 10)).toEqual([1.5, 3, 99, 2.5])
   expect(first.told).toEqual([
-    'team Red: 3 USD of this 30d were spent; monthly_cap_usd counts from now on',
     'key app: not sold here, or not allowed above it: gpt-of-nobody',
     'key expired: left out, it expired at 2020-01-01T00:00:00',
-    'user ann@example.com: a budget per 14d has no place here; the 7.5 USD that are left became its spend_cap_usd',
+    'user ann@example.com: a budget per 14d has no place here; it became its spend_cap_usd',
     'user ann@example.com: max_parallel_requests 3 has no place here',
     'key elsewhere: not sold here, or not allowed above it: gpt-of-nobody',
     'key elsewhere: none of its models is sold here, so it is disabled',
@@ -206,20 +177,53 @@ test('keys of LiteLLM call with the values that they have, within what was left 
 })
 
 test('a second run changes nothing, nor does a file with the same tables', async () => {
-  const file = join(folder, 'litellm.json')
+  const file = join(it.folder, 'litellm.json')
   writeFileSync(file, JSON.stringify(rows))
   for (const from of [theirs.url, file]) {
-    const again = await importing(from, '--fund', '20')
+    const again = await it.importing('litellm', from, '--fund', '100')
     expect(again.changes).toEqual([])
   }
-  const { out } = await runProgram(folder, settings, 'wallet', 'show', 'wal_litellm_o1', '--json')
-  expect(JSON.parse(out).balance_usd).toBeLessThanOrEqual(20)
+  const { out } = await it.run('wallet', 'show', 'wal_litellm_o1', '--json')
+  expect(JSON.parse(out).balance_usd).toBeLessThanOrEqual(100)
+})
+
+test('all keys come with what they spent, also after a kill in the middle, and official clients call with their values', async () => {
+  const valueAt = (at: number) => `sk-of-many-people-${at}`
+  const tokens = Array.from({ length: MANY }, (_one, at) =>
+    key(valueAt(at), `many ${at}`, {
+      max_budget: 10,
+      spend: at / 1_000,
+      budget_duration: at % 2 ? '30d' : null,
+    }),
+  )
+  const sql = new SQL(theirs.url, { max: 1 })
+  await sql`insert into "LiteLLM_VerificationToken" (token, key_name, key_alias, max_budget, spend, budget_duration)
+    select token, key_name, key_alias, max_budget, spend, budget_duration
+    from json_populate_recordset(null::"LiteLLM_VerificationToken", ${tokens}::json)`
+  await sql.close()
+  const killed = it.begin('litellm', theirs.url)
+  await until(async () => (await it.keysShown())('many 3') !== undefined)
+  killed.kill('SIGKILL')
+  await killed.exited
+  const { changes } = await it.importing('litellm', theirs.url, '--fund', '100')
+  expect(changes.length).toBeLessThan(MANY)
+  expect((await it.importing('litellm', theirs.url, '--fund', '100')).changes).toEqual([])
+  const shown = await it.keysShown()
+  const spent = tokens.map(({ key_alias }) => shown(key_alias).spent_usd)
+  expect(spent).toEqual(tokens.map((_token, at) => at / 1_000))
+  expect([shown('many 5').spent_this_month_usd, shown('many 6').spent_this_month_usd]).toEqual([0.005, 0])
+  expect([await it.call(valueAt(0)), await it.call(valueAt(MANY - 1))]).toEqual(
+    Array(2).fill('chat.completion'),
+  )
+  const anthropic = new Anthropic({ apiKey: valueAt(7), baseURL: it.address, maxRetries: 0 })
+  const message = { model: MODEL, max_tokens: 5, messages: [{ role: 'user' as const, content: 'hi' }] }
+  expect((await anthropic.messages.create(message)).type).toBe('message')
 })
 
 test('what cannot be read is said in one line', async () => {
-  const file = join(folder, 'wrong.json')
+  const file = join(it.folder, 'wrong.json')
   const failed = async (from: string) => {
-    const { code, errors } = await runProgram(folder, settings, 'import', 'litellm', '--from', from)
+    const { code, errors } = await it.run('import', 'litellm', '--from', from)
     return [code, errors]
   }
   writeFileSync(file, '{"users": []}')
@@ -229,5 +233,5 @@ test('what cannot be read is said in one line', async () => {
   ])
   writeFileSync(file, '{"LiteLLM_VerificationToken": [{"token": 5}]}')
   expect((await failed(file))[1]).toContain('LiteLLM_VerificationToken, row 0, token')
-  expect((await failed(join(folder, 'none.json')))[1]).toContain('none.json cannot be read')
+  expect((await failed(join(it.folder, 'none.json')))[1]).toContain('none.json cannot be read')
 })

@@ -86,6 +86,10 @@ for (const engine of serverEngines)
         const id = newId()
         const answers = await Promise.all([server, other].map((at) => put(id, { rpm_limit: 9 }, { at })))
         expect(answers.map(({ status }) => status)).toEqual([200, 200])
+        const value_sha256 = new Bun.CryptoHasher('sha256').update(crypto.randomUUID()).digest('hex')
+        const valued = newId()
+        const known = [server, other, server].map((at) => put(valued, { value_sha256 }, { at }))
+        expect((await Promise.all(known)).map(({ status }) => status)).toEqual([200, 200, 200])
         const made = (await Promise.all(answers.map(jsonOf)))
           .map(({ key }) => key)
           .filter((key) => key !== null)
@@ -118,6 +122,35 @@ for (const engine of serverEngines)
         const answer = await put(newId(), wrong)
         expect([answer.status, (await jsonOf(answer)).error.param]).toEqual([400, 'value_sha256'])
       }
+    })
+
+    test('what was spent elsewhere counts against each cap, goes on in a rotated key, and the audit knows it', async () => {
+      server.answerWith(() => completion('x'))
+      const [above, id, full] = [newId(), newId(), newId()]
+      const spent_before = { spent_usd: '7.5', spent_this_month_usd: 2.25 }
+      const left = { spend_cap_usd: 8.5, monthly_cap_usd: 3, weekly_cap_usd: 1 }
+      await put(above, { spend_cap_usd: 10, spent_before: { spent_usd: 9 } })
+      const made = await jsonOf(await put(id, { ...left, parent: above, spent_before }))
+      const shown = { spent_usd: '7.5', spent_this_month_usd: '2.25', spent_this_week_usd: '0' }
+      expect(made).toMatchObject({ ...shown, spent_today_usd: '0' })
+      const used = async () =>
+        (await jsonOf(await put(id, { ...left, parent: above, spent_before }))).spent_usd
+      expect([(await server.post('/v1/chat/completions', chat(), {}, made.key)).status]).toEqual([200])
+      await until(async () => (await used()) === '7.50006')
+      // More than its cap, and exactly it.
+      for (const spent_today_usd of ['1.5', 1]) {
+        const { key } = await jsonOf(
+          await put(newId(), { daily_cap_usd: 1, spent_before: { spent_today_usd } }),
+        )
+        expect((await server.post('/v1/chat/completions', chat(), {}, key)).status).toBe(402)
+      }
+      const rotated = await jsonOf(await machine.ask('POST', `/keys/${id}/rotate`))
+      expect(rotated).toMatchObject({ spent_usd: '7.50006', spent_this_month_usd: '2.25006' })
+      const [event] = (await server.store.events.list({ most: 500 })).filter(({ subject }) => subject === id)
+      expect(event?.after).toMatchObject({ spent: '7.5', spentThisMonth: '2.25' })
+      const wrong = await put(full, { spent_before: { spent_usd: -1 } })
+      expect([wrong.status, (await jsonOf(wrong)).error.param]).toEqual([400, 'spent_before.spent_usd'])
+      expect((await server.store.ledger.audit()).filter(({ ok }) => !ok)).toEqual([])
     })
 
     test('two changes of one version: one is made, the other is refused and leaves no event', async () => {

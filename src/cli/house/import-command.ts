@@ -1,49 +1,110 @@
-/** `turnpike import litellm --from <address or file>`: keys go on working with the values that their callers have. */
+/**
+ * `turnpike import litellm|one-api|openrouter --from <address or file>`: keys go on working with the values that their
+ * callers have, where those are known there.
+ */
 import type { Command } from 'commander'
-import type { Control } from '../../control/act.ts'
+import { type Control, perform } from '../../control/act.ts'
 import { walletFund } from '../../control/money/money.ts'
+import { whoIsCommand } from '../../control/who.ts'
 import { messageOf } from '../../core/message-of.ts'
+import { decimalFromNano } from '../../core/money.ts'
 import { Refusal } from '../../core/refusal.ts'
 import { checkSecret } from '../commands/secret-commands.ts'
-import { controlOf, performAs } from '../run/control.ts'
+import { controlOf } from '../run/control.ts'
 import { Failed, harmless, print, withDatabase } from '../run/run-command.ts'
 import { applyOrganisation, type Change } from './apply.ts'
-import { houseFrom, type Imported } from './litellm.ts'
-import { readLiteLlm } from './litellm-rows.ts'
+import type { Imported } from './imported.ts'
+import { fromLiteLlm } from './litellm.ts'
+import { withValues } from './new-values.ts'
+import { fromOneApi } from './one-api.ts'
+import { fromOpenRouter } from './openrouter.ts'
+import type { ModelsSold } from './sold-models.ts'
 
-type Options = { from: string; fund?: string; dryRun?: boolean; json?: boolean }
+type Options = { from: string; fund?: string; keysTo?: string; dryRun?: boolean; json?: boolean }
+
+type Source = {
+  readonly description: string
+  readonly from: string
+  /** Reads what is there; `now` in milliseconds. Throws what cannot be read. */
+  readonly reads: (from: string, sold: ModelsSold, now: number) => Promise<Imported>
+  /** It knows no values of keys. */
+  readonly valueless?: true
+}
+
+const sources: Readonly<Record<string, Source>> = {
+  litellm: {
+    description: "from LiteLLM's proxy; the values of its keys go on working",
+    from: 'postgres://… of its database, or a JSON file with its tables',
+    reads: fromLiteLlm,
+  },
+  'one-api': {
+    description: 'from One-API or New API, with what users have left; the values of their keys go on working',
+    from: 'mysql://… or postgres://… of its database, its file of SQLite, or a JSON file with its tables',
+    reads: fromOneApi,
+  },
+  openrouter: {
+    description: 'from OpenRouter; its keys get new values, in a file that only you can read',
+    from: 'a JSON file with what GET https://openrouter.ai/api/v1/keys answers',
+    reads: (from, _sold, now) => fromOpenRouter(from, now),
+    valueless: true,
+  },
+}
 
 /** Keys that are made between two signs of progress. */
 const PART = 500
 
-/** Makes the organisations with their keys, in parts; what is made is noted in `changes` as it is made. */
+/** Gives a wallet money, once however often it is imported; what it was given before stays. */
+const fund = async (control: Control, id: string, amount: string, told: string[]): Promise<void> => {
+  const input = { organisation: id, amount_usd: amount, ref: `import of ${id}` }
+  try {
+    await perform(control, whoIsCommand('import'), walletFund, () => input)
+  } catch (thrown) {
+    if (!(thrown instanceof Refusal)) throw thrown
+    if (thrown.code !== 'idempotency_key_reused')
+      throw new Failed(thrown.message.replaceAll("'amount_usd'", '--fund'))
+    told.push(`${id}: its wallet was given another amount before, and is not given ${amount} USD`)
+  }
+}
+
+type Making = { readonly changes: Change[]; readonly told: string[] }
+
+/** Makes the organisations with their keys, in parts; what is made and told is noted as it happens. */
 const make = async (
   control: Control,
   { organisations, keys }: Imported,
-  { fund, dryRun = false }: Options,
-  changes: Change[],
+  { fund: each, dryRun = false }: Options,
+  { changes, told }: Making,
 ): Promise<void> => {
   for (const [id, organisation] of Object.entries(organisations)) {
     const all = Object.entries(organisation.keys)
-    for (let at = 0; at < all.length; at += PART) {
+    // An organisation without keys is made too.
+    for (let at = 0; at === 0 || at < all.length; at += PART) {
       const part = { name: organisation.name, keys: Object.fromEntries(all.slice(at, at + PART)) }
       changes.push(...(await applyOrganisation({ control, dryRun }, id, part)))
       if (process.stderr.isTTY) process.stderr.write(`\r${changes.length} changes, for ${keys} keys `)
     }
-    if (fund === undefined || dryRun) continue
-    const funds = { organisation: id, amount_usd: fund, ref: `import of ${id}` }
-    await performAs('import', control, walletFund, funds)
+    const { balance = 0n } = organisation
+    const amount = each ?? (balance > 0n ? decimalFromNano(balance) : undefined)
+    if (amount !== undefined && !dryRun) await fund(control, id, amount, told)
   }
 }
 
-const summary = (changes: readonly Change[], { told, keys }: Imported, { fund, dryRun }: Options): string => {
+const summary = (
+  { organisations, keys }: Imported,
+  { changes, told }: Making,
+  { fund: each, dryRun }: Options,
+): string => {
   const count = (what: Change['what'], how: Change['how']) =>
     changes.filter((change) => change.what === what && change.how === how).length
   const made = `${count('organisation', 'create')} organisations and ${count('key', 'create')} keys`
+  const balance = Object.values(organisations).reduce((sum, one) => sum + (one.balance ?? 0n), 0n)
   return [
     `${made} ${dryRun === true ? 'would be made' : 'were made'}, ${count('key', 'change')} changed, for ${keys} keys there`,
     ...told,
-    ...(fund === undefined
+    ...(balance > 0n
+      ? [`their wallets have ${decimalFromNano(balance)} USD there, which is given once`]
+      : []),
+    ...(each === undefined && balance === 0n
       ? ["new wallets are empty: give them money with --fund or 'turnpike wallet fund'"]
       : []),
   ]
@@ -51,33 +112,39 @@ const summary = (changes: readonly Change[], { told, keys }: Imported, { fund, d
     .join('')
 }
 
-const litellm = (options: Options): Promise<void> =>
+const importing = ({ reads }: Source, options: Options): Promise<void> =>
   withDatabase(async (database) => {
-    const rows = await readLiteLlm(options.from)
-    if (options.dryRun !== true) await checkSecret(database)
+    const { from, keysTo, dryRun = false } = options
+    if (!dryRun) await checkSecret(database)
     const control = await controlOf(database, true)
-    const imported = houseFrom(rows, control.offering.catalogue, control.clock.now())
-    const changes: Change[] = []
+    const read = await reads(from, control.offering.catalogue, control.clock.now())
+    const imported = keysTo === undefined || dryRun ? read : await withValues(control, read, keysTo)
+    const making: Making = { changes: [], told: [...imported.told] }
     try {
-      await make(control, imported, options, changes)
+      await make(control, imported, options, making)
     } catch (thrown) {
-      const after = `${changes.length} changes were made before; run it again, it goes on after them`
+      const after = 'what was made before stays; run it again, it goes on after that'
       throw new Failed(`${thrown instanceof Refusal ? thrown.message : messageOf(thrown)}\n  ${after}`)
     }
-    const { told, keys } = imported
-    const shown = { dry_run: options.dryRun === true, keys, changes, told }
-    print(options.json, shown, summary(changes, imported, options))
+    const shown = { dry_run: dryRun, keys: imported.keys, ...making }
+    print(options.json, shown, summary(imported, making, options))
   })
 
 export const importCommand = (program: Command): void => {
-  program
+  const group = program
     .command('import')
     .description('bring organisations, teams and keys from another gateway; a second run changes nothing')
-    .command('litellm')
-    .description("from LiteLLM's proxy; the values of its keys go on working")
-    .requiredOption('--from <place>', 'postgres://… of its database, or a JSON file with its tables')
-    .option('--fund <usd>', 'what each wallet is given, once however often it is imported')
-    .option('--dry-run', 'only tell what would be made, and what has no place here')
-    .option('--json', 'for programs')
-    .action(litellm)
+  for (const [name, source] of Object.entries(sources)) {
+    const command = group
+      .command(name)
+      .description(source.description)
+      .requiredOption('--from <place>', source.from)
+      .option('--fund <usd>', 'what each wallet is given, once however often it is imported')
+    if (source.valueless)
+      command.requiredOption('--keys-to <file>', 'where the new values of keys are added, a line each')
+    command
+      .option('--dry-run', 'only tell what would be made, and what has no place here')
+      .option('--json', 'for programs')
+      .action((options: Options) => importing(source, options))
+  }
 }

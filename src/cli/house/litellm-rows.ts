@@ -3,13 +3,9 @@
  * here need be there; older versions lack some columns and tables.
  * Source: the `schema.prisma` that LiteLLM publishes.
  */
-import { readFile } from 'node:fs/promises'
 import { z } from 'zod'
-import { messageOf } from '../../core/message-of.ts'
-import { readTables } from '../../store/elsewhere/read-tables.ts'
-import { Failed } from '../run/run-command.ts'
+import { maybe, type RowsOf, readRows } from './read-rows.ts'
 
-const maybe = <Type extends z.ZodType>(type: Type) => type.nullish().transform((it) => it ?? undefined)
 const text = maybe(z.string())
 const number = maybe(z.coerce.number())
 const texts = maybe(z.array(z.string()))
@@ -17,7 +13,9 @@ const object = maybe(z.record(z.string(), z.unknown()))
 
 const budgeted = {
   max_budget: number,
+  soft_budget: number,
   budget_duration: text,
+  budget_reset_at: text,
   spend: number,
   tpm_limit: number,
   rpm_limit: number,
@@ -82,38 +80,13 @@ const tables = {
   LiteLLM_EndUserTable: z.object({ user_id: z.string(), budget_id: text }),
   LiteLLM_TagTable: z.object({ tag_name: z.string(), budget_id: text }),
 } as const
-type Tables = typeof tables
-const names = Object.keys(tables) as (keyof Tables)[]
 
-export type LiteLlmRows = { readonly [Name in keyof Tables]: readonly z.output<Tables[Name]>[] }
+export type LiteLlmRows = RowsOf<typeof tables>
 /** What may have a budget, of its own or by name. */
 export type Budgeted = Omit<LiteLlmRows['LiteLLM_BudgetTable'][number], 'budget_id'> & {
   readonly budget_id?: string | undefined
 }
 
-/**
- * All rows, from the address of a PostgreSQL (`postgres://…`) or the path of a JSON file. Throws what cannot be read, with
- * the table, the row and the column.
- */
-export const readLiteLlm = async (from: string): Promise<LiteLlmRows> => {
-  const isDatabase = /^postgres(?:ql)?:\/\//.test(from)
-  const where = isDatabase ? 'the database' : from
-  const cannot = (why: unknown): Failed => new Failed(`${where} cannot be read: ${messageOf(why)}`)
-  let all: Record<string, unknown>
-  try {
-    all = isDatabase ? await readTables(from, names) : JSON.parse(await readFile(from, 'utf8'))
-  } catch (cause) {
-    throw cannot(cause)
-  }
-  if (!Array.isArray(all.LiteLLM_VerificationToken))
-    throw new Failed(
-      `${where} has no table LiteLLM_VerificationToken; is it the database of LiteLLM's proxy?`,
-    )
-  const read = names.map((name) => {
-    const rows = z.array(tables[name]).safeParse(all[name] ?? [])
-    if (rows.success) return [name, rows.data]
-    const [issue] = rows.error.issues
-    throw cannot(`${name}, row ${String(issue?.path[0])}, ${String(issue?.path[1])}: ${issue?.message}`)
-  })
-  return Object.fromEntries(read)
-}
+/** All rows, from the address of a PostgreSQL (`postgres://…`) or the path of a JSON file. */
+export const readLiteLlm = (from: string): Promise<LiteLlmRows> =>
+  readRows(from, tables, { needed: 'LiteLLM_VerificationToken', of: "LiteLLM's proxy" })

@@ -2,42 +2,38 @@
  * LiteLLM's organisations, teams, users and keys as a house: each organisation has a wallet, and who has a budget becomes a
  * key above the keys that it binds, whose value nobody has. What has no place here is told; nothing becomes wider.
  */
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import type { JsonObject } from '../../core/json-body.ts'
-import { capList, limitRows } from '../../tenancy/limits.ts'
-import { periodOf, remainingOf } from './litellm-budget.ts'
-import { type ModelsSold, modelsIn } from './litellm-models.ts'
-import type { Budgeted, LiteLlmRows } from './litellm-rows.ts'
+import {
+  type Budget,
+  type Imported,
+  type ImportedOrganisation,
+  idOf,
+  labelFrom,
+  membersOf,
+  RATE_MOST,
+  sha256,
+} from './imported.ts'
+import { budgetOf, instantOf, spentOf, within } from './litellm-budget.ts'
+import { type Budgeted, type LiteLlmRows, readLiteLlm } from './litellm-rows.ts'
+import { type ModelsSold, modelsIn } from './sold-models.ts'
 
 type Body = { -readonly [Name in keyof JsonObject]: JsonObject[Name] }
-type Organisation = { readonly name: string; readonly keys: Record<string, JsonObject> }
-
-/** What is to be made, by the ids of organisations; and what was left out or changed, a line each. */
-export type Imported = {
-  readonly organisations: Readonly<Record<string, Organisation>>
-  readonly told: readonly string[]
-  readonly keys: number
-}
-
-const sha256 = (text: string | Uint8Array): string => createHash('sha256').update(text).digest('hex')
-
-/** An id of ours for one of theirs, which may be anything. */
-const idOf = (kind: 'key' | 'org', what: string, theirs: string): string =>
-  `${kind}_${what}_${/^[\w-]{1,40}$/.test(theirs) ? theirs : sha256(theirs).slice(0, 32)}`
 
 /** The value in LiteLLM's documents, which everybody knows. */
 const EVERYBODYS = sha256('sk-1234')
 /** The team of the keys by which LiteLLM's own pages are signed in. */
 const PAGES = 'litellm-dashboard'
 const NO_ORGANISATION = 'org_litellm'
-const RATE_MOST = 1_000_000_000
 
-/** What can bind keys: its limits as a body, and where it is. */
-type Holder = { readonly id: string; readonly org: string; readonly body: Body }
+/** What binds: limits as a body, and a budget. */
+type Limits = { readonly body: Body; readonly budget: Budget | undefined }
+/** What can bind keys, and where it is. */
+type Holder = Limits & { readonly id: string; readonly org: string }
 
 class Import {
   readonly told: string[] = []
-  readonly organisations: Record<string, Organisation> = {}
+  readonly organisations: Record<string, ImportedOrganisation> = {}
   keys = 0
   readonly #rows: LiteLlmRows
   readonly #sold: ModelsSold
@@ -65,30 +61,21 @@ class Import {
   }
 
   /** The limits of a row, no wider than those above it; what has no place is told. */
-  #limits(who: string, row: Budgeted, above: Holder | undefined): Body {
+  #limits(who: string, row: Budgeted, above: Holder | undefined): Limits {
     const tell = (what: string): void => void this.told.push(`${who}: ${what}`)
-    const budget = this.#find('LiteLLM_BudgetTable', 'budget_id', row.budget_id)
+    const named = this.#find('LiteLLM_BudgetTable', 'budget_id', row.budget_id)
     const body: Body = {}
-    const most = row.max_budget ?? budget?.max_budget
-    if (most !== undefined) {
-      const duration = row.budget_duration ?? budget?.budget_duration
-      const period = periodOf(duration)
-      const left = remainingOf(most, row.spend ?? 0)
-      body[period ?? limitRows.spendCap.member] = period === undefined ? left : remainingOf(most, 0)
-      if (period !== undefined && (row.spend ?? 0) > 0)
-        tell(`${row.spend} USD of this ${duration} were spent; ${period} counts from now on`)
-      else if (period === undefined && duration !== undefined)
-        tell(
-          `a budget per ${duration} has no place here; the ${left} USD that are left became its ${limitRows.spendCap.member}`,
-        )
-    }
+    const budget = within(budgetOf(row, named, this.#now, tell), above?.budget, tell)
     for (const rate of ['rpm_limit', 'tpm_limit'] as const) {
-      const limit = row[rate] ?? budget?.[rate]
-      if (limit !== undefined && limit > 0) body[rate] = Math.min(limit, RATE_MOST)
-      else if (limit !== undefined) body.disabled = true
+      const limit = row[rate] ?? named?.[rate]
+      if (limit !== undefined && limit <= 0) body.disabled = true
+      else if (limit !== undefined && !(limit > Number(above?.body[rate])))
+        body[rate] = Math.min(limit, RATE_MOST)
     }
-    const parallel = row.max_parallel_requests ?? budget?.max_parallel_requests
-    if (parallel !== undefined) tell(`max_parallel_requests ${parallel} has no place here`)
+    for (const name of ['soft_budget', 'max_parallel_requests'] as const) {
+      const value = row[name] ?? named?.[name]
+      if (value !== undefined) tell(`${name} ${value} has no place here`)
+    }
     if (Object.keys(row.model_max_budget ?? {}).length > 0)
       tell('budgets of single models have no place here')
     const { allowed, unknown } = modelsIn(row.models ?? [], this.#sold, above?.body.allowed_models)
@@ -97,9 +84,7 @@ class Import {
       tell('none of its models is sold here, so it is disabled')
       body.disabled = true
     } else if (allowed !== undefined) body.allowed_models = allowed
-    for (const name of [...capList.map(({ member }) => member), 'rpm_limit', 'tpm_limit'])
-      if (Number(body[name]) > Number(above?.body[name])) delete body[name]
-    return body
+    return { body, budget }
   }
 
   #organisation(theirs: string | undefined): string {
@@ -126,18 +111,20 @@ class Import {
     const name = `${kind} ${theirs}`
     if (this.#holders.has(name)) return this.#holders.get(name)
     const { above, label, org, row } = it
-    const body = this.#limits(`${kind} ${label}`, row, above)
+    const limits = this.#limits(`${kind} ${label}`, row, above)
     const id = idOf('key', kind, theirs)
-    const holder = Object.keys(body).length === 0 ? above : { id, org, body }
+    const binds = limits.budget !== undefined || Object.keys(limits.body).length > 0
+    const holder = binds ? { id, org, ...limits } : above
     this.#holders.set(name, holder)
     if (holder !== undefined && holder !== above)
       this.#put(holder, above, {
-        label: `${kind} ${label}`,
+        label: labelFrom(`${kind} ${label}`),
         // Nobody has this value.
         value_sha256: sha256(randomBytes(32)),
         // A rate that it lacks would be the plan's, and bind the keys below.
         rpm_limit: RATE_MOST,
-        ...body,
+        ...membersOf(limits.budget, spentOf(row, this.#now)),
+        ...limits.body,
       })
     return holder
   }
@@ -195,7 +182,7 @@ class Import {
     const expires = row.expires === undefined ? undefined : instantOf(row.expires)
     if (expires !== undefined && expires <= this.#now) return void skip(`it expired at ${row.expires}`)
     const { org, above, aliases, blocked } = this.#above(row)
-    const body = this.#limits(who, row, above)
+    const { body, budget } = this.#limits(who, row, above)
     for (const name of ['permissions', 'allowed_routes', 'policies', 'object_permission_id'] as const)
       if (Object.keys(row[name] ?? {}).length > 0) this.told.push(`${who}: ${name} has no place here`)
     const named = Object.entries({ ...aliases, ...row.aliases }).flatMap(([alias, model]) => {
@@ -206,11 +193,12 @@ class Import {
     })
     this.keys++
     this.#put({ id: idOf('key', 'litellm', row.token.slice(0, 40)), org }, above, {
-      label: label.slice(0, 200),
+      label: labelFrom(label),
       value_sha256: row.token,
       value_prefix: (row.key_name ?? 'sk-…').slice(0, 10),
       ...(named.length === 0 ? {} : { aliases: Object.fromEntries(named) }),
       ...(expires === undefined ? {} : { expires_at: new Date(expires).toISOString() }),
+      ...membersOf(budget, spentOf(row, this.#now)),
       ...body,
       ...(row.blocked === true || blocked || body.disabled === true || above?.body.disabled === true
         ? { disabled: true }
@@ -240,13 +228,14 @@ class Import {
   }
 }
 
-/** Their moments are of UTC, and do not say so. */
-const instantOf = (text: string): number => Date.parse(/[Zz]|[+-]\d\d:?\d\d$/.test(text) ? text : `${text}Z`)
-
 /** The house that their rows make; `now` in milliseconds. */
-export const houseFrom = (rows: LiteLlmRows, sold: ModelsSold, now: number): Imported => {
+const houseFrom = (rows: LiteLlmRows, sold: ModelsSold, now: number): Imported => {
   const all = new Import(rows, sold, now)
   for (const row of rows.LiteLLM_VerificationToken) all.key(row)
   all.rest()
   return all
 }
+
+/** Reads the PostgreSQL of LiteLLM's proxy, or a JSON file with its tables. */
+export const fromLiteLlm = async (from: string, sold: ModelsSold, now: number): Promise<Imported> =>
+  houseFrom(await readLiteLlm(from), sold, now)

@@ -21,6 +21,7 @@ import { modelWarnings, type OpenCatalogue, openCatalogue } from '../config/open
 import { addressAt } from '../config/own-address.ts'
 import { awaitStore, openHash, openOutbox } from '../config/parts.ts'
 import { strayNames } from '../config/stray-names.ts'
+import { keepOnce, onceFile, whyNotKept } from '../run/shown-once.ts'
 import { warnOfClock } from './clock-check.ts'
 import { keepCollecting } from './collect.ts'
 import { firstLink, preparePages } from './console-start.ts'
@@ -28,7 +29,6 @@ import { greeting, headline, onceLines, shown } from './greeting.ts'
 import { logTo } from './log-to.ts'
 import { readyToAsk, warnOfFiles } from './open-files.ts'
 import { newReloading } from './reload.ts'
-import { keepOnce, onceFile, whyNotKept } from './shown-once.ts'
 import { standbyFor, startExport, startWatch, tracesOf, watchedBy } from './watch.ts'
 
 /**

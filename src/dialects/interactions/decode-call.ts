@@ -31,6 +31,7 @@ import { ignoredIn } from '../request/request.ts'
 import { unknownParts } from '../request/unknown-content.ts'
 import { typeNamed } from '../translate/media.ts'
 import { splitId } from '../translate/signatures.ts'
+import { joinAnswers } from '../translate/turns.ts'
 import { itemsOf } from './kept.ts'
 import { thoughtOf } from './read-reply.ts'
 import { contentTypes, type InteractionsRequest, interactionsRequest, mediaTypeIn } from './request.ts'
@@ -44,7 +45,10 @@ export const readInteractions = (body: InteractionsRequest): Conversation => {
   const formats = oneOrMore(body.response_format)
   const choice = choiceOf(config.tool_choice)
   return present({
-    turns: [...(system ? [said('system', [{ type: 'text', text: system }])] : []), ...turnsOf(steps)],
+    turns: [
+      ...(system ? [said('system', [{ type: 'text', text: system }])] : []),
+      ...joinAnswers(steps.map(turnOf)),
+    ],
     tools: tools.filter(({ type }) => type === 'function').map(toolOf),
     toolChoice: choice,
     format: formatOf(formats, body.response_mime_type),
@@ -106,23 +110,6 @@ const unknownContentOf = (steps: readonly JsonObject[]): readonly UnknownContent
       ...(Array.isArray(result) ? unknownParts(result, `input[${at}].result`, isPart) : []),
     ]),
   ]
-}
-
-/** One answer of the model is several steps: thoughts, texts, calls. */
-const turnsOf = (steps: readonly JsonObject[]): readonly Turn[] => {
-  const turns: Turn[] = []
-  /** The parts of the last turn, if it is the assistant's. */
-  let answer: Part[] | undefined
-  for (const step of steps) {
-    const { role, parts } = turnOf(step)
-    if (role === 'assistant' && answer !== undefined) for (const part of parts) answer.push(part)
-    else if (parts.length > 0) {
-      const own = [...parts]
-      turns.push({ role, parts: own })
-      answer = role === 'assistant' ? own : undefined
-    }
-  }
-  return turns
 }
 
 const turnOf = (step: JsonObject): Turn => {

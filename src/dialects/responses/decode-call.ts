@@ -18,6 +18,7 @@ import { ignoredIn } from '../request/request.ts'
 import { unknownIn, unknownParts } from '../request/unknown-content.ts'
 import { mediaAt } from '../translate/media.ts'
 import { splitId } from '../translate/signatures.ts'
+import { joinAnswers } from '../translate/turns.ts'
 import { FOREIGN_COMPACTION } from './compaction.ts'
 import { THOUGHTS } from './pass-call.ts'
 import { type ResponsesRequest, responsesRequest } from './request.ts'
@@ -128,20 +129,7 @@ const reasoningOf = (value: Json | undefined) => {
 
 const turnsOf = (input: Json | undefined): readonly Turn[] => {
   if (typeof input === 'string') return [{ role: 'user', parts: [{ type: 'text', text: input }] }]
-  const turns: Turn[] = []
-  /** The parts of the last turn, if it is the assistant's. */
-  let said: Part[] | undefined
-  for (const item of objectsOf(input)) {
-    const { role, parts } = turnOf(item)
-    // One answer of the model comes back as several items: thoughts, text, calls.
-    if (role === 'assistant' && said !== undefined) for (const part of parts) said.push(part)
-    else if (parts.length > 0) {
-      const own = [...parts]
-      turns.push({ role, parts: own })
-      said = role === 'assistant' ? own : undefined
-    }
-  }
-  return turns
+  return joinAnswers(objectsOf(input).map(turnOf))
 }
 
 const turnOf = (item: JsonObject): Turn => {

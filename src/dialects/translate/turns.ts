@@ -28,6 +28,22 @@ export const arrange = (it: Conversation): Arranged => {
   return { system, turns: turns.map(resultsFirst).filter(({ parts }) => parts.length > 0), moved }
 }
 
+/** One answer of the model comes back as several items (thoughts, text, calls): those in a row become one turn. */
+export const joinAnswers = (items: readonly Turn[]): readonly Turn[] => {
+  const turns: Turn[] = []
+  /** The parts of the last turn, if it is the assistant's. */
+  let answer: Part[] | undefined
+  for (const { role, parts } of items) {
+    if (role === 'assistant' && answer !== undefined) for (const part of parts) answer.push(part)
+    else if (parts.length > 0) {
+      const own = [...parts]
+      turns.push({ role, parts: own })
+      answer = role === 'assistant' ? own : undefined
+    }
+  }
+  return turns
+}
+
 const resultsFirst = (turn: { role: 'user' | 'assistant'; parts: Part[] }): Turn => {
   if (turn.role === 'assistant') return turn
   const results = turn.parts.filter((part) => part.type === 'tool_result')

@@ -1,7 +1,5 @@
 /** The addresses of products that are not chat, in the styles of known clients; POST /v1/run takes them all. */
-import { callHeaders } from '../request/call-headers.ts'
 import type { Route } from '../route/route.ts'
-import { paymentRequired } from '../schema/errors.ts'
 import {
   editsRequest,
   imageAnswer,
@@ -18,6 +16,7 @@ import {
   transcriptionAnswer,
   transcriptionRequest,
 } from '../schema/media.ts'
+import { callRoute } from './call-route.ts'
 import {
   editImages,
   generateImage,
@@ -29,17 +28,9 @@ import {
   translation,
 } from './model-calls.ts'
 
-const call = {
-  method: 'POST',
-  auth: 'bearer',
-  instead: paymentRequired,
-  headers: callHeaders,
-  runs: true,
-} as const
-
 export const mediaRoutes: readonly Route[] = [
   {
-    ...call,
+    ...callRoute,
     path: '/v1/image/generate',
     summary: 'Makes an image, and returns its address.',
     body: imageRequest,
@@ -47,7 +38,7 @@ export const mediaRoutes: readonly Route[] = [
     handler: generateImage,
   },
   {
-    ...call,
+    ...callRoute,
     path: '/v1/images/generations',
     summary: "Makes images, in the style of OpenAI's clients, whole or as a stream.",
     body: imagesRequest,
@@ -56,7 +47,7 @@ export const mediaRoutes: readonly Route[] = [
     handler: generateImages,
   },
   {
-    ...call,
+    ...callRoute,
     path: '/v1/images/edits',
     summary: 'Makes images from images; the body is a form, or JSON.',
     body: editsRequest,
@@ -65,7 +56,7 @@ export const mediaRoutes: readonly Route[] = [
     handler: editImages,
   },
   {
-    ...call,
+    ...callRoute,
     path: '/v1/audio/speech',
     summary: "Speaks a text, in the style of OpenAI's clients.",
     body: speechRequest,
@@ -74,7 +65,7 @@ export const mediaRoutes: readonly Route[] = [
     handler: speech,
   },
   {
-    ...call,
+    ...callRoute,
     path: '/v1/audio/transcriptions',
     summary: 'Transcribes a recording; the body is a form, or JSON.',
     body: transcriptionRequest,
@@ -82,7 +73,7 @@ export const mediaRoutes: readonly Route[] = [
     handler: transcription,
   },
   {
-    ...call,
+    ...callRoute,
     path: '/v1/audio/translations',
     summary: 'Translates the speech in a recording to English; the body is a form, or JSON.',
     body: transcriptionRequest,
@@ -90,7 +81,7 @@ export const mediaRoutes: readonly Route[] = [
     handler: translation,
   },
   {
-    ...call,
+    ...callRoute,
     path: '/v1/rerank',
     summary: 'Orders documents by how well they answer a query.',
     body: rerankRequest,
@@ -98,7 +89,7 @@ export const mediaRoutes: readonly Route[] = [
     handler: rerank,
   },
   {
-    ...call,
+    ...callRoute,
     path: '/v2/rerank',
     summary: "The same at the address of Cohere's client.",
     body: rerankRequest,
@@ -106,7 +97,7 @@ export const mediaRoutes: readonly Route[] = [
     handler: rerank,
   },
   {
-    ...call,
+    ...callRoute,
     path: '/v1/moderations',
     summary: 'Says whether texts or images are harmful; free.',
     body: moderationRequest,

@@ -5,11 +5,9 @@ import { decodeOllamaEmbed, decodeOllamaEmbeddings } from '../../dialects/small-
 import { modelFor, modelsFor } from '../../gateway/enter/rules.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
 import { json } from '../answer/reply.ts'
-import { callHeaders } from '../request/call-headers.ts'
 import { callerOf } from '../request/caller.ts'
 import { withBody } from '../request/with-body.ts'
 import type { Handler, HttpCall, Route } from '../route/route.ts'
-import { paymentRequired } from '../schema/errors.ts'
 import {
   ollamaAnswer,
   ollamaChatRequest,
@@ -22,6 +20,7 @@ import {
   ollamaShowRequest,
   ollamaVersion,
 } from '../schema/small-calls.ts'
+import { callRoute } from './call-route.ts'
 import { endpoint } from './model-calls.ts'
 
 /** Models here are no files, and vendors do not say when they were made. */
@@ -86,13 +85,7 @@ const showModel = async (
 const VERSION = '0.12.0'
 
 const shared = { auth: 'bearer', dialect: 'ollama' } as const
-const call = {
-  ...shared,
-  method: 'POST',
-  instead: paymentRequired,
-  headers: callHeaders,
-  runs: true,
-} as const
+const call = { ...callRoute, ...shared } as const
 
 export const ollamaRoutes: readonly Route[] = [
   {

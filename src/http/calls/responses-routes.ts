@@ -1,5 +1,4 @@
 /** The addresses of the responses style: a response over HTTP or a socket, its tokens counted, and what is kept. */
-import { callHeaders } from '../request/call-headers.ts'
 import { needsUpgrade } from '../request/needs-upgrade.ts'
 import type { Route } from '../route/route.ts'
 import {
@@ -11,7 +10,7 @@ import {
   responseEvent,
   responsesRequest,
 } from '../schema/calls.ts'
-import { paymentRequired } from '../schema/errors.ts'
+import { callRoute } from './call-route.ts'
 import { countResponsesTokens } from './count-tokens.ts'
 import { listQuery } from './item-lists.ts'
 import {
@@ -25,28 +24,20 @@ import { compaction, responses } from './model-calls.ts'
 
 export const responsesRoutes: readonly Route[] = [
   {
-    method: 'POST',
+    ...callRoute,
     path: '/v1/responses',
     summary: 'A response in the responses style, whole or as a stream; kept only if RESPONSES_STORE says so.',
-    auth: 'bearer',
     body: responsesRequest,
     answer: response,
     event: responseEvent,
-    instead: paymentRequired,
-    headers: callHeaders,
-    runs: true,
     handler: responses,
   },
   {
-    method: 'POST',
+    ...callRoute,
     path: '/v1/responses/compact',
     summary: 'Replaces a conversation by what its user said and a sealed summary; charged as a call.',
-    auth: 'bearer',
     body: responsesRequest,
     answer: compactedResponse,
-    instead: paymentRequired,
-    headers: callHeaders,
-    runs: true,
     handler: compaction,
   },
   {

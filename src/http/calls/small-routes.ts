@@ -2,9 +2,7 @@
 import { decodeCohereCall } from '../../dialects/cohere/call.ts'
 import { decodeCompletionsCall } from '../../dialects/completions/call.ts'
 import { decodeCohereEmbed } from '../../dialects/small-embeddings.ts'
-import { callHeaders } from '../request/call-headers.ts'
 import type { Route } from '../route/route.ts'
-import { paymentRequired } from '../schema/errors.ts'
 import {
   cohereAnswer,
   cohereEmbeddings,
@@ -15,19 +13,12 @@ import {
   completionChunk,
   completionsRequest,
 } from '../schema/small-calls.ts'
+import { callRoute } from './call-route.ts'
 import { endpoint } from './model-calls.ts'
-
-const call = {
-  method: 'POST',
-  auth: 'bearer',
-  instead: paymentRequired,
-  headers: callHeaders,
-  runs: true,
-} as const
 
 export const smallRoutes: readonly Route[] = [
   {
-    ...call,
+    ...callRoute,
     path: '/v1/completions',
     summary: 'Goes on from a text, whole or as a stream: the older form of chat completions.',
     body: completionsRequest,
@@ -36,7 +27,7 @@ export const smallRoutes: readonly Route[] = [
     handler: endpoint({ name: 'completions', decode: decodeCompletionsCall }),
   },
   {
-    ...call,
+    ...callRoute,
     path: '/v2/chat',
     summary: "A chat in the style of Cohere's clients, whole or as a stream.",
     dialect: 'cohere',
@@ -46,7 +37,7 @@ export const smallRoutes: readonly Route[] = [
     handler: endpoint({ name: 'cohere', decode: decodeCohereCall }),
   },
   {
-    ...call,
+    ...callRoute,
     path: '/v2/embed',
     summary: "Embeddings in the style of Cohere's clients.",
     dialect: 'cohere',

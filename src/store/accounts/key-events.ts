@@ -1,7 +1,8 @@
 /** What is recorded about a change of a key: who made it, and what it changed. */
+import { decimalFromNano } from '../../core/money.ts'
 import type { Key } from '../../tenancy/key.ts'
 import { limitText } from '../../tenancy/limit-values.ts'
-import { limitList } from '../../tenancy/limits.ts'
+import { capList, limitList, type Spent } from '../../tenancy/limits.ts'
 import type { Actor, NewEvent } from '../people/event-port.ts'
 import type { KeyChanged } from './tenancy-port.ts'
 
@@ -35,12 +36,17 @@ const shown = ({ label, limits, disabledReason, canManage, subWallet, deleted, e
 const differing = (one: KeyView, other: KeyView): KeyView =>
   Object.fromEntries(Object.entries(one).filter(([name, value]) => other[name] !== value))
 
-export const keyCreated = (key: Key, actor: Actor): NewEvent => ({
+export const keyCreated = (key: Key, actor: Actor, brought?: Spent): NewEvent => ({
   actor,
   orgId: key.orgId,
   what: 'key.created',
   subject: key.id,
-  after: Object.fromEntries(Object.entries(shown(key)).filter(([, value]) => value !== false)),
+  after: Object.fromEntries([
+    ...Object.entries(shown(key)).filter(([, value]) => value !== false),
+    ...capList.flatMap(({ cap: { spent } }) =>
+      brought === undefined || brought[spent] === 0n ? [] : [[spent, decimalFromNano(brought[spent])]],
+    ),
+  ]),
 })
 
 export const keyChanged = (

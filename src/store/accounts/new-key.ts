@@ -6,6 +6,7 @@ import { type Engine, type Run, type SqlDialect, Violation } from '../engine/eng
 import { onlyRow, textOf } from '../engine/row.ts'
 import type { Actor } from '../people/event-port.ts'
 import { recordIn } from '../people/event-store.ts'
+import { bring } from './brought.ts'
 import { keyCreated } from './key-events.ts'
 import { aliasesText, grantedColumns, keyOf, limitColumns, limitValues } from './key-row.ts'
 import { lockReplaced, putAbove, takePlace } from './replace-key.ts'
@@ -154,6 +155,7 @@ export const insertOnce = async (
   await insertKey(run, dialect, key)
   if (old !== undefined && newest !== undefined) await takePlace(run, { old, newest, made: id })
   const made = keyOf(onlyRow(await read()))
+  if (key.brought !== undefined) await bring(run, dialect, made, key.brought)
   if (newest !== undefined) await putAbove(run, dialect, newest, made)
   if (madeBy !== undefined || reference !== undefined)
     await run('insert into key_note (key_id, made_by, reference, tenant_id) values ($1, $2, $3, $4)', [
@@ -162,7 +164,7 @@ export const insertOnce = async (
       reference ?? null,
       tenantId ?? null,
     ])
-  await recordIn(run, dialect, keyCreated(made, by))
+  await recordIn(run, dialect, keyCreated(made, by, key.brought))
   return made
 }
 

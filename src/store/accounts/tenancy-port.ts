@@ -28,6 +28,8 @@ export type NewKey = {
   readonly label: string
   readonly prefix: string
   readonly limits: Limits
+  /** What another gateway charged it before, in the present periods: its caps count that. */
+  readonly brought?: Spent
   /** If absent, the first key of a wallet may manage it, and no other key may. */
   readonly canManage?: boolean
   readonly aliases?: Aliases

@@ -40,7 +40,7 @@ export const laws: readonly Law[] = [
     check: 'a budget is its usage',
     offences: `select b.scope || ' used ' || cast(b.used as text) as offence from scoped s join budget b on b.scope = s.scope
       left join counted c on c.scope = b.scope
-      where (b.owner_id is not null or b.sub_id is not null) and b.used + s.used <> coalesce(c.amount, 0)`,
+      where (b.owner_id is not null or b.sub_id is not null) and b.used + s.used <> b.brought + coalesce(c.amount, 0)`,
   },
   {
     check: 'a day of a wallet is its usage of that day',

@@ -14,7 +14,8 @@ const counters: readonly Law[] = [
     offences: `${broken(
       'b.scope',
       'budget b',
-      `case when b.sub_id is not null then b.scope = 'sub:' || b.sub_id and b.owner_id is null and b.month is null
+      `(b.brought = 0 or b.owner_id is not null) and
+        case when b.sub_id is not null then b.scope = 'sub:' || b.sub_id and b.owner_id is null and b.month is null
           and b.week is null and b.day is null and exists (select 1 from sub_wallet s where s.id = b.sub_id and s.wallet_id = b.wallet_id)
         when b.owner_id is null then b.scope = 'day:' || b.wallet_id || ':' || b.day and b.month is null
           and b.week is null and b.keep_until is not null

@@ -89,18 +89,21 @@ export const scopesUnder = ({ key, day, sub }: SpendingKey): readonly string[] =
 const keptUntil = (now: Instant, period: 'day' | 'week'): Instant =>
   nextDayStart(now) + (period === 'week' ? 6 * DAY_MS : 0) + KEY_DAY_KEPT_MS
 
+/** The counters of a key's caps at this instant, in the form in which they are made, each with its cap. */
+export const countersOfKey = ({ id, walletId, limits }: Key, now: Instant) =>
+  capPeriods(dayOf(now)).map(({ cap, column, period }) => ({
+    cap,
+    s: keyScope(id, period),
+    o: id,
+    w: walletId,
+    l: limits[cap]?.toString(),
+    ...(column === undefined ? {} : { [column]: period }),
+    ...(column === 'day' || column === 'week' ? { k: keptUntil(now, column) } : {}),
+  }))
+
 /** The counters that it needs, in the form in which missing ones are made. */
 export const countersOf = ({ key, makers, day, now }: SpendingKey) => [
-  ...[key, ...makers].flatMap(({ id, walletId, limits }) =>
-    capPeriods(day).map(({ cap, column, period }) => ({
-      s: keyScope(id, period),
-      o: id,
-      w: walletId,
-      l: limits[cap]?.toString(),
-      ...(column === undefined ? {} : { [column]: period }),
-      ...(column === 'day' || column === 'week' ? { k: keptUntil(now, column) } : {}),
-    })),
-  ),
+  ...[key, ...makers].flatMap((one) => countersOfKey(one, now)),
   { s: dayScope(key.walletId, day), day, w: key.walletId, k: nextDayStart(now) + DAY_KEPT_MS },
 ]
 

@@ -2,16 +2,16 @@
  * AssemblyAI's transcripts. Sources: npm assemblyai 4.41.5; assemblyai.com/docs, "Transcript". The sound is uploaded
  * first, then its transcript is requested. Times of words are in milliseconds.
  */
-import { z } from 'zod'
 import { isObject, type JsonObject } from '../../core/json-body.ts'
 import type { MediaModel, VendorMedia } from '../../media/product.ts'
 import { usd } from '../../media/rate-card.ts'
 import { listAt, msOf, numberAt, objectOf, spokenIn, textAt } from '../../media/read-answer.ts'
 import { addressAt, failed, segmentOf } from '../../media/read-job.ts'
 import type { JobShape, VendorAnswer, Verdict } from '../../media/shape.ts'
-import { bytesAt, soundInput } from '../../media/sound-input.ts'
+import { bytesAt } from '../../media/sound-input.ts'
 import { mostMs } from '../../media/sound-length.ts'
 import { segmentsOf } from '../../media/transcript.ts'
+import { listenInputs } from '../listen-inputs.ts'
 import { noChat } from '../no-chat.ts'
 import { EXAMPLE_SOUND } from '../openai/transcription.ts'
 import type { Vendor } from '../vendor.ts'
@@ -108,14 +108,7 @@ const model = (name: string, title: string, description: string, hour: string): 
   category: 'transcription',
   title,
   description,
-  inputs: z.strictObject({
-    file: soundInput,
-    language: z
-      .string()
-      .regex(/^[a-z]{2,3}$/)
-      .optional(),
-    timestamps: z.enum(['segment', 'word']).default('segment'),
-  }),
+  inputs: listenInputs,
   example: { file: EXAMPLE_SOUND },
   shape,
   card: {

@@ -14,9 +14,10 @@ import {
   textAt,
 } from '../../media/read-answer.ts'
 import type { Inputs, OnceShape, VendorAnswer } from '../../media/shape.ts'
-import { bytesAt, fileNameFor, soundInput } from '../../media/sound-input.ts'
+import { bytesAt, fileNameFor } from '../../media/sound-input.ts'
 import { mostMs } from '../../media/sound-length.ts'
 import { segmentsOf } from '../../media/transcript.ts'
+import { listenInputs } from '../listen-inputs.ts'
 import { noChat } from '../no-chat.ts'
 import { EXAMPLE_SOUND } from '../openai/transcription.ts'
 import type { Vendor } from '../vendor.ts'
@@ -155,14 +156,7 @@ const scribe: UnpricedModel = {
   category: 'transcription',
   title: 'Scribe v2',
   description: 'Writes down what is said in a recording, with times.',
-  inputs: z.strictObject({
-    file: soundInput,
-    language: z
-      .string()
-      .regex(/^[a-z]{2,3}$/)
-      .optional(),
-    timestamps: z.enum(['segment', 'word']).default('segment'),
-  }),
+  inputs: listenInputs,
   example: { file: EXAMPLE_SOUND },
   shape: listen,
   most: { audio_ms: ({ file }) => mostMs(String(file)) + 1000 },

@@ -1,4 +1,4 @@
-/** LiteLLM's lists of models as patterns of ours. */
+/** Lists of models of another gateway as patterns of ours. */
 import type { Json } from '../../core/json-body.ts'
 import type { Model } from '../../core/model.ts'
 import { isListed, modelIds } from '../../tenancy/model-patterns.ts'
@@ -8,7 +8,7 @@ export type ModelsSold = {
   readonly list: () => readonly Model[]
 }
 
-/** Words of theirs for all models, or all that a team has. */
+/** LiteLLM's words for all models, or all that a team has. */
 const ALL = new Set(['*', 'all-proxy-models', 'all-team-models'])
 const NONE = 'no-default-models'
 
