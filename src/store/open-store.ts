@@ -10,6 +10,7 @@ import { subWalletStore } from './accounts/sub-wallet-store.ts'
 import { endTrials, trialStore } from './accounts/trial-store.ts'
 import { walletRulesStore } from './accounts/wallet-rules-store.ts'
 import { walletStore } from './accounts/wallet-store.ts'
+import { alertBook, expiredAlerts } from './alerts/alert-store.ts'
 import { batchStore, expiredBatches, expiredBatchLines } from './batches/batch-store.ts'
 import { assetStore } from './calls/asset-store.ts'
 import { backgroundStore } from './calls/background-store.ts'
@@ -81,6 +82,7 @@ const choresOf = (engine: Engine): Chores => {
     expiredBudgets,
     expiredWindows,
     expiredLogins,
+    expiredAlerts,
   ]
   return [
     () => endTrials(engine),
@@ -89,7 +91,7 @@ const choresOf = (engine: Engine): Chores => {
     () =>
       deleteExpired(
         engine,
-        expired.map((rows) => rows(engine.dialect.now)),
+        expired.flatMap((rows) => rows(engine.dialect.now)),
       ),
   ]
 }
@@ -109,6 +111,7 @@ const portsOn = (engine: Engine): Ports => ({
   keys: guarded(keyStore(engine)),
   wallets: guarded({ ...walletStore(engine), ...walletRulesStore(engine), ...alertStore(engine) }),
   subWallets: guarded(subWalletStore(engine)),
+  alerts: guarded(alertBook(engine)),
   community: guarded({ ...trialStore(engine), ...referralStore(engine), ...reviewStore(engine) }),
   credit: guarded(creditStore(engine)),
   funding: guarded({ ...checkoutStore(engine), ...withdrawStore(engine), ...topUpStore(engine) }),

@@ -11,6 +11,7 @@ import type { ReferralStore, ReviewStore, TrialStore } from './accounts/communit
 import type { SubWalletStore } from './accounts/sub-wallet-port.ts'
 import type { KeyStore, WalletStore } from './accounts/tenancy-port.ts'
 import type { AlertStore, WalletRulesStore } from './accounts/wallet-rules-port.ts'
+import type { AlertBook } from './alerts/alert-port.ts'
 import type { BatchStore } from './batches/batch-port.ts'
 import type { AssetStore } from './calls/asset-port.ts'
 import type { BackgroundStore } from './calls/background-port.ts'
@@ -51,6 +52,7 @@ export type Ports = {
   readonly keys: KeyStore
   readonly wallets: WalletStore & WalletRulesStore & AlertStore
   readonly subWallets: SubWalletStore
+  readonly alerts: AlertBook
   readonly community: TrialStore & ReferralStore & ReviewStore
   readonly credit: CreditStore
   readonly funding: CheckoutStore & WithdrawStore & TopUpStore

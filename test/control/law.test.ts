@@ -33,7 +33,7 @@ const passing = new Set(
 
 const common = (value: unknown): string =>
   JSON.stringify(value, (name, one) => (passing.has(name) ? undefined : one))
-    .replaceAll(/\b(key|mac|org|wal|sub|chk|bill|batch)_[\w-]+/g, '$1')
+    .replaceAll(/\b(key|mac|org|wal|sub|chk|bill|batch|alert|chan)_[\w-]+/g, '$1')
     .replaceAll(/\b(sk|tm|tl)-[\w-]+/g, '$1')
     .replaceAll(/\bL-\d{4,}/g, 'number')
     .replaceAll(/[\da-f]{8}-[\da-f-]{27}/g, 'id')
