@@ -26,6 +26,7 @@ import { keepBackground } from './jobs/keep-background.ts'
 import { keepJobs } from './jobs/keep-jobs.ts'
 import { keepAlerting } from './jobs/wallet-alerts.ts'
 import { type Kept, keepPruning } from './keep-pruning.ts'
+import { keepSealing } from './keep-sealing.ts'
 import {
   createGateway,
   type Gateway,
@@ -36,7 +37,7 @@ import {
   type Watch,
   withOffering,
 } from './parts/gateway.ts'
-import { openReceiptKeys } from './parts/receipt-keys.ts'
+import { openReceiptKeys, type ReceiptKeys } from './parts/receipt-keys.ts'
 import { watchBooks } from './parts/watch-books.ts'
 import { watchHouse } from './parts/watch-house.ts'
 import { remembering } from './remember-acts.ts'
@@ -125,6 +126,7 @@ export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => 
         kept: { months: it.options.keepDetails, failureDays: it.options.keepFailuresDays },
         meters: it.watch?.meters,
         ...{ console: it.console, webhooks: it.webhooks ?? systemPublicParts },
+        keys: gateway.receipts?.keys,
       })
     : nothing
   return {
@@ -182,6 +184,7 @@ type ChoreParts = Pick<GatewayParts, 'store' | 'log' | 'hash' | 'clock' | 'rando
   readonly meters: Meters | undefined
   readonly console: GatewayParts['console']
   readonly webhooks: PublicParts
+  readonly keys: ReceiptKeys | undefined
 }
 
 /** The background work: invoices, alerts, top-ups, pruning. Returns how to stop it. */
@@ -192,6 +195,7 @@ const startChores = (parts: ChoreParts): (() => void) => {
     keepAlerting({ store: store.wallets, clock, log, hash, webhooks, meters }, random),
     keepWatching(parts, random),
     keepPruning({ store: store.prune, clock, log, kept }),
+    keepSealing({ store: store.chain, clock, log, keys: parts.keys }, random),
     ...(assets === undefined ? [] : [keepSweeping({ assets, clock, log })]),
     ...(stripe === undefined
       ? []

@@ -44,6 +44,7 @@ import type { Chores } from './ledger/reap.ts'
 import { firstMonths } from './months/keep-months.ts'
 import { MOVED_TO } from './move/tables.ts'
 import { paymentStore } from './payments/payment-store.ts'
+import { chainStore } from './people/chain-store.ts'
 import { eventStore } from './people/event-store.ts'
 import { forgetStore } from './people/forget-store.ts'
 import { expiredLogins, loginStore } from './people/login-store.ts'
@@ -119,6 +120,7 @@ const portsOn = (engine: Engine): Ports => ({
   people: guarded(peopleRows(engine)),
   members: guarded(memberStore(engine)),
   events: guarded(eventStore(engine)),
+  chain: guarded(chainStore(engine)),
   machines: guarded(machineStore(engine)),
   logins: guarded(loginStore(engine)),
   forget: guarded(forgetStore(engine)),

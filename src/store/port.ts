@@ -27,6 +27,7 @@ import type { CheckoutStore, CreditStore, WithdrawStore } from './funding/fundin
 import type { TopUpStore } from './funding/top-up-port.ts'
 import type { LedgerStore } from './ledger/ledger-port.ts'
 import type { PaymentStore } from './payments/payment-port.ts'
+import type { ChainStore } from './people/chain-store.ts'
 import type { EventStore } from './people/event-port.ts'
 import type { ForgetStore } from './people/forget-port.ts'
 import type { LoginStore } from './people/login-port.ts'
@@ -60,6 +61,7 @@ export type Ports = {
   readonly people: PeopleRows
   readonly members: MemberStore
   readonly events: EventStore
+  readonly chain: ChainStore
   readonly machines: MachineStore
   readonly logins: LoginStore
   readonly forget: ForgetStore

@@ -77,6 +77,8 @@ const ofAll: readonly string[] = [
   'config.apply',
   'receipt_key.rotate',
   'receipt_key.revoke',
+  'event.chain',
+  'event.audit',
 ]
 
 /** How many things an act changes, if not one: an organisation, and its owner. */

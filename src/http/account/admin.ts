@@ -18,6 +18,7 @@ import { billExport, billMail, billPdf } from '../../control/bills/files.ts'
 import { billerGet, billerPut, tenantBillingGet, tenantBillingPut } from '../../control/bills/parties.ts'
 import { keyChange, keyDelete, keyRotate } from '../../control/change-key.ts'
 import { configApply, configGet } from '../../control/house/config.ts'
+import { eventAudit, eventChain } from '../../control/house/event-chain.ts'
 import { eventList } from '../../control/house/events.ts'
 import { modelInputs, modelList } from '../../control/house/models.ts'
 import { auditRun, rollUp, setupGet, systemGet } from '../../control/house/system.ts'
@@ -191,6 +192,8 @@ const table: readonly (Omit<ActRow, 'path' | 'method'> & { readonly at: string }
   { at: 'POST /people/:person/links', act: personLink, statuses: made },
   { at: 'DELETE /people/:person', act: personRemove },
   { at: 'GET /events', act: eventList },
+  { at: 'GET /event-chain', act: eventChain },
+  { at: 'POST /audit/events', act: eventAudit },
   { at: 'GET /organisations/:organisation/alerts', act: alertList },
   { at: 'POST /organisations/:organisation/alerts', act: alertCreate, statuses: made },
   { at: 'PUT /organisations/:organisation/alerts/:alert', act: alertChange },

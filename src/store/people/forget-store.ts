@@ -22,17 +22,17 @@ const endLinks = (run: Run, email: string) =>
 const forgetInEvents = async (run: Run, id: string, email: string): Promise<number> =>
   (await changed(
     run,
-    `update event set actor_name = 'removed person', address = null where actor_id = $1 and actor_kind = 'person'`,
+    `update event set actor_name = 'removed person', address = null, salt = null where actor_id = $1 and actor_kind = 'person'`,
     id,
   )) +
   (await changed(
     run,
-    'update event set before = null, after = null where subject = $1 and coalesce(before, after) is not null',
+    'update event set before = null, after = null, salt = null where subject = $1 and coalesce(before, after) is not null',
     id,
   )) +
   (await changed(
     run,
-    `update event set before = replace(before, $1, 'removed'), after = replace(after, $1, 'removed')
+    `update event set before = replace(before, $1, 'removed'), after = replace(after, $1, 'removed'), salt = null
      where ${names('before')} or ${names('after')}`,
     email,
   ))
@@ -116,7 +116,7 @@ const removals = (dialect: SqlDialect): Readonly<Record<string, string>> => ({
     where state in ('credited', 'declined', 'stopped') and wallet_id in ${ofWallets}`,
   wallets: `update account set name = 'removed' where org_id = $1`,
   events: `update event set actor_name = case actor_kind when 'person' then 'removed person' else actor_name end,
-    address = null, before = null, after = null where org_id = $1`,
+    address = null, before = null, after = null, salt = null where org_id = $1`,
 })
 
 const forgetCustomerOn = (
