@@ -3,6 +3,14 @@
  * this table.
  */
 import { type Act, type AnyAct, perform, type Shape } from '../control/act.ts'
+import {
+  channelCreate,
+  channelDelete,
+  channelList,
+  channelTest,
+  deliveryList,
+} from '../control/alerts/channels.ts'
+import { alertChange, alertCreate, alertDelete, alertList } from '../control/alerts/rules.ts'
 import { billCredit, billGet, billList, billPaid } from '../control/bills/bills.ts'
 import { billClose } from '../control/bills/close.ts'
 import { billExport, billMail, billPdf } from '../control/bills/files.ts'
@@ -48,6 +56,7 @@ import {
   tenantUnlink,
 } from '../control/tenants/tenants.ts'
 import type { JsonObject } from '../core/json-body.ts'
+import { HOUSE } from '../store/alerts/alert-port.ts'
 import { actingOf, operatingOf } from './acting.ts'
 import type { ConsoleRoute } from './here.ts'
 import { csv } from './schema/shared.ts'
@@ -77,6 +86,8 @@ const asSheet = <Members extends Shape, Shown>(
 /** Changes of people and of accounts need a sign-in of the last hour. */
 const fresh = true
 const house = true
+/** What the operator watches of the house stands under it. */
+const ofHouse = { house, fixed: { organisation: HOUSE }, without: ['organisation'] } as const
 const ofWallet = { house, fresh, without: ['organisation'] } as const
 
 /** By method and path, after /console/api. */
@@ -147,11 +158,29 @@ export const actRows = {
   'GET /agent-settings': { act: agentSettingsGet },
   'PUT /agent-settings': { act: agentSettingsPut },
   'GET /events': { act: eventList },
+  'GET /alerts': { act: alertList },
+  'POST /alerts': { act: alertCreate, made: true },
+  'PUT /alerts/:alert': { act: alertChange },
+  'DELETE /alerts/:alert': { act: alertDelete },
+  'GET /alert-channels': { act: channelList },
+  'POST /alert-channels': { act: channelCreate, made: true },
+  'DELETE /alert-channels/:channel': { act: channelDelete },
+  'POST /alert-channels/:channel/test': { act: channelTest },
+  'GET /alert-deliveries': { act: deliveryList },
   'GET /operator/accounts': { act: organisationList, house },
   'POST /operator/accounts': { act: organisationCreate, house, fresh, made: true },
   'POST /operator/accounts/:wallet/gifts': { act: walletCredit, ...ofWallet },
   'PUT /operator/accounts/:wallet/suspended': { act: organisationSuspend, ...ofWallet },
   'PUT /operator/accounts/:wallet/credit-line': { act: creditGrant, ...ofWallet },
+  'GET /operator/alerts': { act: alertList, ...ofHouse },
+  'POST /operator/alerts': { act: alertCreate, made: true, ...ofHouse },
+  'PUT /operator/alerts/:alert': { act: alertChange, ...ofHouse },
+  'DELETE /operator/alerts/:alert': { act: alertDelete, ...ofHouse },
+  'GET /operator/alert-channels': { act: channelList, ...ofHouse },
+  'POST /operator/alert-channels': { act: channelCreate, made: true, ...ofHouse },
+  'DELETE /operator/alert-channels/:channel': { act: channelDelete, ...ofHouse },
+  'POST /operator/alert-channels/:channel/test': { act: channelTest, ...ofHouse },
+  'GET /operator/alert-deliveries': { act: deliveryList, ...ofHouse },
   'GET /operator/events': { act: eventList, house },
   'GET /operator/system': { act: systemGet, house },
   'GET /operator/vendors': { act: vendorList, house },

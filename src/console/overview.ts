@@ -9,6 +9,7 @@ import type { FailureLine } from '../store/reports/call-port.ts'
 import type { KeyLine, ReportLine } from '../store/reports/report-port.ts'
 import { capList } from '../tenancy/limits.ts'
 import { actingOf, walletHere } from './acting.ts'
+import { alertAttention } from './alert-attention.ts'
 import { type ConsoleRoute, type Here, may, type Reply, type Within, within } from './here.ts'
 import { usdOf } from './read.ts'
 import { type OverviewShown, overview } from './schema/reports.ts'
@@ -133,6 +134,7 @@ const getOverview = async (context: Here): Promise<Reply> => {
       })),
       attention: [
         ...failingVendors(here),
+        ...(seesWallet ? await alertAttention(here) : []),
         ...refusedOf(refused),
         ...attentionOf(near, balance, daysLeft, may(here, 'wallet')),
       ].slice(0, ATTENTION_MOST),

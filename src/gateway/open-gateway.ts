@@ -19,12 +19,14 @@ import { keepToppingUp } from '../payment/top-ups.ts'
 import type { X402Options } from '../payment/x402/offer.ts'
 import { openX402, type Rail } from '../payment/x402.ts'
 import type { AssetStore } from '../store/calls/asset-port.ts'
-import { systemPublicParts } from '../transport/public-address.ts'
+import { type PublicParts, systemPublicParts } from '../transport/public-address.ts'
+import { keepWatching } from './alerts/keep-watching.ts'
 import { keepBatches } from './batches/keep-batches.ts'
 import { keepBackground } from './jobs/keep-background.ts'
 import { keepJobs } from './jobs/keep-jobs.ts'
 import { keepAlerting } from './jobs/wallet-alerts.ts'
 import { type Kept, keepPruning } from './keep-pruning.ts'
+import { keepSealing } from './keep-sealing.ts'
 import {
   createGateway,
   type Gateway,
@@ -35,7 +37,7 @@ import {
   type Watch,
   withOffering,
 } from './parts/gateway.ts'
-import { openReceiptKeys } from './parts/receipt-keys.ts'
+import { openReceiptKeys, type ReceiptKeys } from './parts/receipt-keys.ts'
 import { watchBooks } from './parts/watch-books.ts'
 import { watchHouse } from './parts/watch-house.ts'
 import { remembering } from './remember-acts.ts'
@@ -123,6 +125,8 @@ export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => 
         ...{ store, hash, log, clock, random, stripe, assets },
         kept: { months: it.options.keepDetails, failureDays: it.options.keepFailuresDays },
         meters: it.watch?.meters,
+        ...{ console: it.console, webhooks: it.webhooks ?? systemPublicParts },
+        keys: gateway.receipts?.keys,
       })
     : nothing
   return {
@@ -178,24 +182,20 @@ type ChoreParts = Pick<GatewayParts, 'store' | 'log' | 'hash' | 'clock' | 'rando
   readonly assets: Assets | undefined
   readonly kept: Kept
   readonly meters: Meters | undefined
+  readonly console: GatewayParts['console']
+  readonly webhooks: PublicParts
+  readonly keys: ReceiptKeys | undefined
 }
 
 /** The background work: invoices, alerts, top-ups, pruning. Returns how to stop it. */
-const startChores = ({
-  store,
-  log,
-  hash,
-  clock,
-  random,
-  stripe,
-  assets,
-  kept,
-  meters,
-}: ChoreParts): (() => void) => {
+const startChores = (parts: ChoreParts): (() => void) => {
+  const { store, log, hash, clock, random, stripe, assets, kept, meters, webhooks } = parts
   const stops = [
     keepMonthsClosed({ store: store.credit, clock, log }),
-    keepAlerting({ store: store.wallets, clock, log, hash, webhooks: systemPublicParts, meters }, random),
+    keepAlerting({ store: store.wallets, clock, log, hash, webhooks, meters }, random),
+    keepWatching(parts, random),
     keepPruning({ store: store.prune, clock, log, kept }),
+    keepSealing({ store: store.chain, clock, log, keys: parts.keys }, random),
     ...(assets === undefined ? [] : [keepSweeping({ assets, clock, log })]),
     ...(stripe === undefined
       ? []

@@ -10,6 +10,7 @@ import { subWalletStore } from './accounts/sub-wallet-store.ts'
 import { endTrials, trialStore } from './accounts/trial-store.ts'
 import { walletRulesStore } from './accounts/wallet-rules-store.ts'
 import { walletStore } from './accounts/wallet-store.ts'
+import { alertBook, expiredAlerts } from './alerts/alert-store.ts'
 import { batchStore, expiredBatches, expiredBatchLines } from './batches/batch-store.ts'
 import { assetStore } from './calls/asset-store.ts'
 import { backgroundStore } from './calls/background-store.ts'
@@ -43,6 +44,7 @@ import type { Chores } from './ledger/reap.ts'
 import { firstMonths } from './months/keep-months.ts'
 import { MOVED_TO } from './move/tables.ts'
 import { paymentStore } from './payments/payment-store.ts'
+import { chainStore } from './people/chain-store.ts'
 import { eventStore } from './people/event-store.ts'
 import { forgetStore } from './people/forget-store.ts'
 import { expiredLogins, loginStore } from './people/login-store.ts'
@@ -81,6 +83,7 @@ const choresOf = (engine: Engine): Chores => {
     expiredBudgets,
     expiredWindows,
     expiredLogins,
+    expiredAlerts,
   ]
   return [
     () => endTrials(engine),
@@ -89,7 +92,7 @@ const choresOf = (engine: Engine): Chores => {
     () =>
       deleteExpired(
         engine,
-        expired.map((rows) => rows(engine.dialect.now)),
+        expired.flatMap((rows) => rows(engine.dialect.now)),
       ),
   ]
 }
@@ -109,6 +112,7 @@ const portsOn = (engine: Engine): Ports => ({
   keys: guarded(keyStore(engine)),
   wallets: guarded({ ...walletStore(engine), ...walletRulesStore(engine), ...alertStore(engine) }),
   subWallets: guarded(subWalletStore(engine)),
+  alerts: guarded(alertBook(engine)),
   community: guarded({ ...trialStore(engine), ...referralStore(engine), ...reviewStore(engine) }),
   credit: guarded(creditStore(engine)),
   funding: guarded({ ...checkoutStore(engine), ...withdrawStore(engine), ...topUpStore(engine) }),
@@ -116,6 +120,7 @@ const portsOn = (engine: Engine): Ports => ({
   people: guarded(peopleRows(engine)),
   members: guarded(memberStore(engine)),
   events: guarded(eventStore(engine)),
+  chain: guarded(chainStore(engine)),
   machines: guarded(machineStore(engine)),
   logins: guarded(loginStore(engine)),
   forget: guarded(forgetStore(engine)),

@@ -11,6 +11,7 @@ import type { ReferralStore, ReviewStore, TrialStore } from './accounts/communit
 import type { SubWalletStore } from './accounts/sub-wallet-port.ts'
 import type { KeyStore, WalletStore } from './accounts/tenancy-port.ts'
 import type { AlertStore, WalletRulesStore } from './accounts/wallet-rules-port.ts'
+import type { AlertBook } from './alerts/alert-port.ts'
 import type { BatchStore } from './batches/batch-port.ts'
 import type { AssetStore } from './calls/asset-port.ts'
 import type { BackgroundStore } from './calls/background-port.ts'
@@ -26,6 +27,7 @@ import type { CheckoutStore, CreditStore, WithdrawStore } from './funding/fundin
 import type { TopUpStore } from './funding/top-up-port.ts'
 import type { LedgerStore } from './ledger/ledger-port.ts'
 import type { PaymentStore } from './payments/payment-port.ts'
+import type { ChainStore } from './people/chain-store.ts'
 import type { EventStore } from './people/event-port.ts'
 import type { ForgetStore } from './people/forget-port.ts'
 import type { LoginStore } from './people/login-port.ts'
@@ -51,6 +53,7 @@ export type Ports = {
   readonly keys: KeyStore
   readonly wallets: WalletStore & WalletRulesStore & AlertStore
   readonly subWallets: SubWalletStore
+  readonly alerts: AlertBook
   readonly community: TrialStore & ReferralStore & ReviewStore
   readonly credit: CreditStore
   readonly funding: CheckoutStore & WithdrawStore & TopUpStore
@@ -58,6 +61,7 @@ export type Ports = {
   readonly people: PeopleRows
   readonly members: MemberStore
   readonly events: EventStore
+  readonly chain: ChainStore
   readonly machines: MachineStore
   readonly logins: LoginStore
   readonly forget: ForgetStore

@@ -53,6 +53,7 @@ const pages: Record<string, string> = {
   'close-month': '/bills?open=close',
   wallet: '/wallet',
   rules: '/rules',
+  alerts: '/alerts',
   playground: '/playground',
   models: '/models',
   team: '/team',

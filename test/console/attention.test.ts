@@ -48,6 +48,32 @@ for (const engine of serverEngines)
       ])
     })
 
+    test('a warning and an alert that tell nobody are named, until they tell somebody', async () => {
+      const untold = async () =>
+        (await attention(owner)).filter(({ kind }) => kind === 'untold').map(({ text }) => text)
+      expect(await untold()).toEqual([])
+      // Found: a warning below 200 without an address was saved, warned nobody, and all was said to be well.
+      expect((await owner.ask('PUT', '/rules', { alert_below_usd: '200' })).status).toBe(200)
+      expect(await untold()).toEqual(['The rule “Warn below” warns nobody: it has no address.'])
+      await owner.ask('PUT', '/rules', { alert_webhook_url: 'https://hooks.example.com/low' })
+      expect(await untold()).toEqual([])
+      const alert = { name: 'May', kind: 'wallet', amount_usd: '5', steps: [50] }
+      const made = await jsonOf(await owner.ask('POST', '/alerts', { ...alert, channels: [] }))
+      expect(await untold()).toEqual(['The alert May tells nobody: give it a channel.'])
+      const slack = { name: 'ops', kind: 'slack', target: 'https://hooks.slack.com/services/T/B/X' }
+      const channel = await jsonOf(await owner.ask('POST', '/alert-channels', slack))
+      await owner.ask('PUT', `/alerts/${made.id}`, { ...alert, channels: [channel.id] })
+      expect(await untold()).toEqual([])
+      await it.store.alerts.noteReached(made.id, [{ period: 'p', step: 50, message: { title: 'May' } }])
+      const told = await attention(owner)
+      expect(told.filter(({ kind }) => kind === 'alert').map(({ text }) => text)).toEqual([
+        'Alert: May reached 50 %.',
+      ])
+      await owner.ask('DELETE', `/alert-channels/${channel.id}`)
+      expect(await untold()).toEqual(['The alert May tells nobody: give it a channel.'])
+      await owner.ask('DELETE', `/alerts/${made.id}`)
+    })
+
     test('another organisation, and a developer who did not make the key, read nothing of it', async () => {
       await it.store.wallets.createWallet({ id: 'wal_other', orgId: 'org_other', name: 'Other' }, byTest)
       const stranger = await it.visit('stranger@example.com', 'owner', 'org_other')

@@ -88,6 +88,31 @@ const ofLogin: Example = async ({ it: { store }, child, member }) => {
   return { organisation, login: id }
 }
 
+const watched = { name: 'law', kind: 'wallet', amount_usd: '5.25', steps: [50, 100], channels: [] }
+/** An alert of the organisation. */
+const ofAlert =
+  (more: JsonObject = {}): Example =>
+  async ({ it: { store } }) => {
+    const id = `alert_${crypto.randomUUID()}`
+    const rule = {
+      id,
+      orgId: organisation,
+      name: 'law',
+      kind: 'wallet',
+      amount: 1n,
+      steps: [9],
+      channels: [],
+    } as const
+    await store.alerts.putRule(rule, byTest)
+    return { organisation, alert: id, ...more }
+  }
+const ofChannel: Example = async ({ it: { store } }) => {
+  const id = `chan_${crypto.randomUUID()}`
+  const target = 'https://hooks.example.com/law'
+  await store.alerts.makeChannel({ id, orgId: organisation, name: 'law', kind: 'webhook', target }, byTest)
+  return { organisation, channel: id }
+}
+
 /** By the act's name; an act without an example takes what its schema calls for no members. */
 const examples: Readonly<Record<string, Example>> = {
   'key.list': async () => ({ limit: 2 }),
@@ -210,6 +235,15 @@ const examples: Readonly<Record<string, Example>> = {
   'login.end': ofLogin,
   'agent_settings.get': ofOrg(),
   'agent_settings.put': async () => ({ organisation, settings: { note: crypto.randomUUID() } }),
+  'alert.list': ofOrg(),
+  'alert.create': ofOrg(watched),
+  'alert.change': ofAlert(watched),
+  'alert.delete': ofAlert(),
+  'alert_channel.list': ofOrg(),
+  'alert_channel.create': ofOrg({ name: 'law', kind: 'slack', target: 'https://hooks.example.com/law' }),
+  'alert_channel.delete': ofChannel,
+  'alert_channel.test': ofChannel,
+  'alert_delivery.list': ofOrg({ limit: 1 }),
   'event.list': ofOrg({ limit: 1 }),
   'model.inputs': async ({ it }) => ({ model: it.gateway.offering.catalogue.list()[0]?.id ?? '' }),
   'machine.create': async () => ({ label: 'made', rights: ['keys'], organisations: [organisation] }),
@@ -276,6 +310,8 @@ export const changesOf = (act: AnyAct, runs: number): readonly Change[] => {
     'batch',
     'login',
     'kid',
+    'alert',
+    'channel',
   ].filter((name) => Object.hasOwn(act.input, name))
   return [
     { name: 'as it is', alike: 'all', of: (input) => input },

@@ -33,7 +33,7 @@ const passing = new Set(
 
 const common = (value: unknown): string =>
   JSON.stringify(value, (name, one) => (passing.has(name) ? undefined : one))
-    .replaceAll(/\b(key|mac|org|wal|sub|chk|bill|batch)_[\w-]+/g, '$1')
+    .replaceAll(/\b(key|mac|org|wal|sub|chk|bill|batch|alert|chan)_[\w-]+/g, '$1')
     .replaceAll(/\b(sk|tm|tl)-[\w-]+/g, '$1')
     .replaceAll(/\bL-\d{4,}/g, 'number')
     .replaceAll(/[\da-f]{8}-[\da-f-]{27}/g, 'id')
@@ -79,6 +79,8 @@ const ofAll: readonly string[] = [
   'config.apply',
   'receipt_key.rotate',
   'receipt_key.revoke',
+  'event.chain',
+  'event.audit',
 ]
 
 /** How many things an act changes, if not one: an organisation, and its owner. */

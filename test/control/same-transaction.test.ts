@@ -34,6 +34,9 @@ const tables = [
   'transfer',
   'batch',
   'batch_line',
+  'alert_rule',
+  'alert_channel',
+  'alert_delivery',
 ]
 
 /** Of tables that calls change too, what they leave alone. */

@@ -103,7 +103,7 @@ export const startScene = async (engine: TestEngine, setup: { readonly ledgerFai
     await machine('of the house', {}, { reach: 'house' }),
     { name: 'command', kind: 'command', id: 'law', reach: 'house', ask: byCommandOf(it) },
     await key('child', { parentId: root.id }, { codes: ['forbidden', 'not_found'] }),
-    await key('bound', { subWallet: sub.id, canManage: true }, hidden),
+    await key('bound', { subWallet: sub.id, canManage: true }, { codes: ['forbidden', 'not_found'] }),
     await key(
       'trial',
       { trialUntil: Date.now() + 9e9, canManage: true },

@@ -74,6 +74,33 @@ const attributeOf = ({ attributes }: Span, key: string) => {
 
 const PARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
+test('the parts of the tokens and the time to the first of them have the names of the conventions', async () => {
+  const receiver = startReceiver()
+  const traces = await openTo(receiver.endpoint)
+  const server = await startTestServer({ traces })
+  const usage = {
+    prompt_tokens: 30,
+    completion_tokens: 9,
+    total_tokens: 39,
+    prompt_tokens_details: { cached_tokens: 12 },
+    completion_tokens_details: { reasoning_tokens: 4 },
+  }
+  server.answerWith(() => streaming(streamEvents(['a'], usage)))
+  await (await server.post('/v1/chat/completions', chat({ stream: true }))).text()
+  await traces.close()
+  const call = receiver.spans().find(({ kind }) => kind === SERVER)
+  if (call === undefined) throw new Error('no span of the call')
+  const of = (name: string) => attributeOf(call, `gen_ai.${name}`)
+  expect(of('usage.input_tokens')).toBe(30)
+  expect(of('usage.output_tokens')).toBe(9)
+  expect(of('usage.cache_read.input_tokens')).toBe(12)
+  expect(of('usage.reasoning.output_tokens')).toBe(4)
+  expect(of('usage.audio.input_tokens')).toBeUndefined()
+  expect(Number(of('response.time_to_first_chunk'))).toBeGreaterThan(0)
+  expect(Number(of('response.time_to_first_chunk'))).toBeLessThan(60)
+  await server.stop()
+})
+
 test('a stream is a span with its gates, its attempts and its first token, below the span of its caller', async () => {
   const receiver = startReceiver()
   const traces = await openTo(receiver.endpoint)

@@ -54,7 +54,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'answer',
     'route',
   ],
-  gateway: ['', 'batches', 'call', 'paid', 'jobs', 'answer', 'ask', 'enter', 'hold', 'parts'],
+  gateway: ['', 'batches', 'alerts', 'call', 'paid', 'jobs', 'answer', 'ask', 'enter', 'hold', 'parts'],
 }
 /** From here down nothing waits: no clock, randomness, network, process or SQL. */
 const pureFrom = folders.indexOf('routing')

@@ -1,6 +1,7 @@
 /** `turnpike events`: what was done. */
 import type { Command } from 'commander'
 import type { z } from 'zod'
+import { eventChain } from '../../control/house/event-chain.ts'
 import { eventList, type eventShown } from '../../control/house/events.ts'
 import { OF_PEOPLE } from '../../control/people/persons.ts'
 import { controlOf, performAs } from '../run/control.ts'
@@ -26,14 +27,30 @@ const asRecorded = (event: z.output<typeof eventShown>) => {
   return { id, at, orgId, actor, what, subject, ...changed }
 }
 
+type Options = { readonly org?: string; readonly chain?: boolean; readonly json?: boolean }
+
+/** Links first, then the signed heads. */
+const printChain = async (database: Database): Promise<void> => {
+  const control = await controlOf(database)
+  let heads: readonly string[] = []
+  for (let after = 0, more = true; more; ) {
+    const page = await performAs('events', control, eventChain, { after })
+    for (const link of page.data) process.stdout.write(`${JSON.stringify(link)}\n`)
+    ;[after, more, heads] = [page.data.at(-1)?.seq ?? after, page.has_more, page.heads]
+  }
+  for (const head of heads) process.stdout.write(`${JSON.stringify({ head })}\n`)
+}
+
 export const eventsCommand = (program: Command): void => {
   program
     .command('events')
     .description('what people and commands did to money, keys, limits and people, newest first')
     .option('--org <id>', "of one organisation; 'people' for what they did to their own sign-in")
+    .option('--chain', 'the whole chain, one JSON document a line, for who checks it elsewhere')
     .option('--json', 'for programs')
-    .action(({ org, json }: { readonly org?: string; readonly json?: boolean }) =>
+    .action(({ org, chain, json }: Options) =>
       withDatabase(async (database) => {
+        if (chain === true) return printChain(database)
         if (org !== undefined && org !== OF_PEOPLE) await checkOrg(database.store, org)
         const input = { limit: 1_000, ...(org === undefined ? {} : { organisation: org }) }
         const { data } = await performAs('events', await controlOf(database), eventList, input)

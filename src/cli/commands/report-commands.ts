@@ -3,6 +3,7 @@
  * call cost.
  */
 import type { Command } from 'commander'
+import { eventAudit } from '../../control/house/event-chain.ts'
 import { auditRun } from '../../control/house/system.ts'
 import { type CallShown, callCharge } from '../../control/reports/calls.ts'
 import { ROWS_MOST, usageReport } from '../../control/reports/usage.ts'
@@ -54,13 +55,21 @@ const usage = async (database: Database, { by, key, own = false, json, ...rest }
   print(json, shown, tableOf(shown))
 }
 
+const auditEvents = async (database: Database, json: boolean | undefined) => {
+  const found = await performAs('audit', await controlOf(database), eventAudit, {})
+  print(json, found, tableOf([{ ...found, wrong: found.wrong ?? 'nothing' }]))
+  if (found.wrong !== null) throw new Failed(`the record of events is not what it was: ${found.wrong}`)
+}
+
 export const auditCommand = (program: Command): void => {
   program
     .command('audit')
     .description('check every invariant of the ledger; fails when one does not hold')
+    .option('--events', 'check the chain of events instead')
     .option('--json', 'for programs')
-    .action((options: { json?: boolean }) =>
+    .action((options: { json?: boolean; events?: boolean }) =>
       withDatabase(async (database) => {
+        if (options.events === true) return auditEvents(database, options.json)
         const { data } = await performAs('audit', await controlOf(database), auditRun, { all: true })
         const rows = data.map(({ detail, ...law }) => ({ ...law, ...(detail === null ? {} : { detail }) }))
         print(

@@ -107,6 +107,10 @@ const tree = base.addChildren([
       lazyRouteComponent(() => import('./pages/limits.tsx'), 'Limits'),
     ),
     below(
+      '/alerts',
+      lazyRouteComponent(() => import('./pages/alerts/alerts.tsx'), 'Alerts'),
+    ),
+    below(
       '/playground',
       lazyRouteComponent(() => import('./pages/playground.tsx'), 'Playground'),
     ),

@@ -3,19 +3,12 @@
  * them.
  */
 import { z } from 'zod'
+import { type Letter, sendMail } from '../../transport/mail.ts'
 import type { Control } from '../act.ts'
 import { addressOfLink, mintLink } from './links.ts'
 import type { Proof } from './proof.ts'
 
 type Sending = Pick<Control, 'store' | 'clock' | 'origin' | 'console' | 'log'>
-type Letter = {
-  readonly to: string
-  readonly subject: string
-  readonly text: string
-  readonly replyTo?: string
-  readonly attachments?: { filename: string; contentType: string; content: Buffer }[]
-}
-
 /** What became of a one-time link that was made for somebody. */
 export const linkGiven = {
   sent: z.boolean().describe('Whether a mail was sent'),
@@ -30,16 +23,12 @@ export const sendLetter = async (
   letter: Letter,
 ): Promise<boolean> => {
   if (settings?.smtp === undefined) return false
-  const { createTransport } = await import('nodemailer')
-  const transport = createTransport(settings.smtp.reveal())
   try {
-    await transport.sendMail({ from: settings.mailFrom, ...letter })
+    await sendMail({ smtp: settings.smtp, mailFrom: settings.mailFrom }, letter)
     return true
   } catch (error) {
     log?.warn('a mail of the console was not sent', { error: String(error) })
     return false
-  } finally {
-    transport.close()
   }
 }
 

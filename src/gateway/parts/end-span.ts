@@ -1,6 +1,9 @@
-/** An ended call as a span, by OpenTelemetry's semantic conventions for generative AI; never with content. */
+/**
+ * An ended call as a span, by OpenTelemetry's semantic conventions for generative AI (open-telemetry/semantic-conventions-genai,
+ * gen-ai-spans.md); never with content.
+ */
 import { decimalFromNano } from '../../core/money.ts'
-import { inputTokens, outputTokens } from '../../core/usage.ts'
+import { inputTokens, outputTokens, type Usage, type UsageClass } from '../../core/usage.ts'
 import type { Catalogue } from '../../pricing/catalogue.ts'
 import type { Gateway } from './gateway.ts'
 import type { SpanNote, Traces } from './spans.ts'
@@ -48,12 +51,32 @@ const operationOf = (catalogue: Catalogue, { model, endpoint = '' }: Trace): str
   return kind === undefined ? endpoint : operations[kind]
 }
 
+/** Parts of the counts of tokens, by the names of the conventions. */
+const parts: readonly (readonly [name: string, classes: readonly UsageClass[]])[] = [
+  ['cache_read.input_tokens', ['cache_read', 'cache_read_audio']],
+  ['cache_creation.input_tokens', ['cache_write', 'cache_write_1h']],
+  ['audio.input_tokens', ['input_audio', 'cache_read_audio']],
+  ['image.input_tokens', ['input_image']],
+  ['reasoning.output_tokens', ['reasoning']],
+  ['audio.output_tokens', ['output_audio']],
+]
+
+const partsOf = (usage: Usage) =>
+  Object.fromEntries(
+    parts.flatMap(([name, classes]) => {
+      const counts = classes.flatMap((one) => usage[one] ?? [])
+      return counts.length === 0 ? [] : [[`gen_ai.usage.${name}`, counts.reduce((sum, one) => sum + one)]]
+    }),
+  )
+
+const SECOND_MS = 1_000
+
 const attributesOf = (
   gateway: Gateway,
   trace: Trace,
   status: number,
 ): NonNullable<SpanNote['attributes']> => {
-  const { model, vendor, usage, charged, ended, keyId } = trace
+  const { model, vendor, usage, charged, ended, keyId, firstOutMs, askedMs } = trace
   const entry = model === undefined ? undefined : gateway.offering.catalogue.find(model)
   return {
     'gen_ai.operation.name': operationOf(gateway.offering.catalogue, trace),
@@ -65,9 +88,15 @@ const attributesOf = (
       : {
           'gen_ai.usage.input_tokens': inputTokens(usage),
           'gen_ai.usage.output_tokens': outputTokens(usage),
-          ...(usage.cache_read === undefined
+          ...partsOf(usage),
+        }),
+    ...(firstOutMs === undefined
+      ? {}
+      : {
+          'gen_ai.request.stream': true,
+          ...(askedMs === undefined
             ? {}
-            : { 'gen_ai.usage.cache_read.input_tokens': usage.cache_read }),
+            : { 'gen_ai.response.time_to_first_chunk': (firstOutMs - askedMs) / SECOND_MS }),
         }),
     'http.response.status_code': status,
     'http.route': trace.endpoint ?? '',

@@ -4,12 +4,21 @@
  */
 
 import { rateLimited } from '../../admission/rate.ts'
+import {
+  channelCreate,
+  channelDelete,
+  channelList,
+  channelTest,
+  deliveryList,
+} from '../../control/alerts/channels.ts'
+import { alertChange, alertCreate, alertDelete, alertList } from '../../control/alerts/rules.ts'
 import { billCredit, billGet, billList, billPaid } from '../../control/bills/bills.ts'
 import { billClose } from '../../control/bills/close.ts'
 import { billExport, billMail, billPdf } from '../../control/bills/files.ts'
 import { billerGet, billerPut, tenantBillingGet, tenantBillingPut } from '../../control/bills/parties.ts'
 import { keyChange, keyDelete, keyRotate } from '../../control/change-key.ts'
 import { configApply, configGet } from '../../control/house/config.ts'
+import { eventAudit, eventChain } from '../../control/house/event-chain.ts'
 import { eventList } from '../../control/house/events.ts'
 import { modelInputs, modelList } from '../../control/house/models.ts'
 import { auditRun, rollUp, setupGet, systemGet } from '../../control/house/system.ts'
@@ -184,6 +193,17 @@ const table: readonly (Omit<ActRow, 'path' | 'method'> & { readonly at: string }
   { at: 'POST /people/:person/links', act: personLink, statuses: made },
   { at: 'DELETE /people/:person', act: personRemove },
   { at: 'GET /events', act: eventList },
+  { at: 'GET /event-chain', act: eventChain },
+  { at: 'POST /audit/events', act: eventAudit },
+  { at: 'GET /organisations/:organisation/alerts', act: alertList },
+  { at: 'POST /organisations/:organisation/alerts', act: alertCreate, statuses: made },
+  { at: 'PUT /organisations/:organisation/alerts/:alert', act: alertChange },
+  { at: 'DELETE /organisations/:organisation/alerts/:alert', act: alertDelete },
+  { at: 'GET /organisations/:organisation/alert-channels', act: channelList },
+  { at: 'POST /organisations/:organisation/alert-channels', act: channelCreate, statuses: made },
+  { at: 'DELETE /organisations/:organisation/alert-channels/:channel', act: channelDelete },
+  { at: 'POST /organisations/:organisation/alert-channels/:channel/test', act: channelTest },
+  { at: 'GET /organisations/:organisation/alert-deliveries', act: deliveryList },
   { at: 'GET /models', act: modelList },
   { at: 'GET /model-inputs', act: modelInputs },
   { at: 'GET /system', act: systemGet },

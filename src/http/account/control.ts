@@ -1,4 +1,12 @@
 /** Rows of the control plane for callers with a key: each is an address and the act that it performs. */
+import {
+  channelCreate,
+  channelDelete,
+  channelList,
+  channelTest,
+  deliveryList,
+} from '../../control/alerts/channels.ts'
+import { alertChange, alertCreate, alertDelete, alertList } from '../../control/alerts/rules.ts'
 import { keyChange, keyDelete } from '../../control/change-key.ts'
 import { keyCreate, keyGet, keyList, keyUsage } from '../../control/keys.ts'
 import { callGet, callList } from '../../control/reports/calls.ts'
@@ -34,7 +42,7 @@ const usageFilters = ['key', 'tenant', 'tenants', 'model', 'vendor', 'status', '
 
 const callFilters = Object.keys(callList.input).filter((name) => name !== 'organisation')
 
-export const controlRows: readonly ActRow[] = [
+const ownRows: readonly ActRow[] = [
   {
     method: 'GET',
     path: '/v1/usage',
@@ -121,5 +129,25 @@ export const controlRows: readonly ActRow[] = [
     data: 'KeyUsageAnswer',
   },
 ]
+
+const alertRows: readonly ActRow[] = [
+  { method: 'GET', path: '/v1/alerts', act: alertList },
+  { method: 'POST', path: '/v1/alerts', act: alertCreate, statuses: [201], bodyName: 'NewAlert' },
+  { method: 'PUT', path: '/v1/alerts/:alert', act: alertChange, bodyName: 'AlertChange' },
+  { method: 'DELETE', path: '/v1/alerts/:alert', act: alertDelete },
+  { method: 'GET', path: '/v1/alert-channels', act: channelList },
+  {
+    method: 'POST',
+    path: '/v1/alert-channels',
+    act: channelCreate,
+    statuses: [201],
+    bodyName: 'NewAlertChannel',
+  },
+  { method: 'DELETE', path: '/v1/alert-channels/:channel', act: channelDelete },
+  { method: 'POST', path: '/v1/alert-channels/:channel/test', act: channelTest, query: ['organisation'] },
+  { method: 'GET', path: '/v1/alert-deliveries', act: deliveryList },
+]
+
+export const controlRows: readonly ActRow[] = [...ownRows, ...alertRows]
 
 export const controlRoutes: readonly Route[] = controlRows.map(byKey)

@@ -22,17 +22,17 @@ const endLinks = (run: Run, email: string) =>
 const forgetInEvents = async (run: Run, id: string, email: string): Promise<number> =>
   (await changed(
     run,
-    `update event set actor_name = 'removed person', address = null where actor_id = $1 and actor_kind = 'person'`,
+    `update event set actor_name = 'removed person', address = null, salt = null where actor_id = $1 and actor_kind = 'person'`,
     id,
   )) +
   (await changed(
     run,
-    'update event set before = null, after = null where subject = $1 and coalesce(before, after) is not null',
+    'update event set before = null, after = null, salt = null where subject = $1 and coalesce(before, after) is not null',
     id,
   )) +
   (await changed(
     run,
-    `update event set before = replace(before, $1, 'removed'), after = replace(after, $1, 'removed')
+    `update event set before = replace(before, $1, 'removed'), after = replace(after, $1, 'removed'), salt = null
      where ${names('before')} or ${names('after')}`,
     email,
   ))
@@ -48,6 +48,7 @@ const removePerson = async (run: Run, id: string, email: string): Promise<Forgot
   const links = await endLinks(run, email)
   await run(`update tenant_link set made_by = 'removed person' where made_by in ($1, $2)`, [id, email])
   await run('delete from login where person_id = $1', [id])
+  await run(`delete from alert_channel where kind = 'mail' and target = $1`, [email])
   const people = await changed(run, 'delete from person where id = $1', id)
   return { people, sessions, credentials, links, events: await forgetInEvents(run, id, email) }
 }
@@ -99,6 +100,10 @@ const removals = (dialect: SqlDialect): Readonly<Record<string, string>> => ({
   bills: 'delete from bill where org_id = $1',
   logos: 'delete from biller_logo where org_id = $1',
   agent_settings: 'delete from agent_settings where org_id = $1',
+  alerts: 'delete from alert where rule_id in (select r.id from alert_rule r where r.org_id = $1)',
+  alert_rules: 'delete from alert_rule where org_id = $1',
+  alert_channels: 'delete from alert_channel where org_id = $1',
+  alert_deliveries: 'delete from alert_delivery where org_id = $1',
   tenant_billing: 'delete from tenant_billing where org_id = $1',
   biller: 'delete from biller where org_id = $1',
   notes: `update key_note set reference = null where key_id in ${ofKeys} and reference is not null`,
@@ -111,7 +116,7 @@ const removals = (dialect: SqlDialect): Readonly<Record<string, string>> => ({
     where state in ('credited', 'declined', 'stopped') and wallet_id in ${ofWallets}`,
   wallets: `update account set name = 'removed' where org_id = $1`,
   events: `update event set actor_name = case actor_kind when 'person' then 'removed person' else actor_name end,
-    address = null, before = null, after = null where org_id = $1`,
+    address = null, before = null, after = null, salt = null where org_id = $1`,
 })
 
 const forgetCustomerOn = (

@@ -105,7 +105,11 @@ const RulesForm = ({ rules, mayChange }: { rules: RulesShown; mayChange: boolean
         ))}
         <TextInput
           label={WARNINGS}
-          description="An https address on a public server"
+          description={
+            texts.warn !== '' && texts.url.trim() === ''
+              ? 'Nobody is warned without an address. Give one, or make an alert under Alerts'
+              : 'An https address on a public server'
+          }
           placeholder="https://…"
           {...field('url')}
         />

@@ -14,6 +14,7 @@ export const places: readonly Place[] = [
   { to: '/tenants', name: 'Tenants', acts: ['tenants', 'statements'] },
   { to: '/wallet', name: 'Wallet', acts: ['wallet_read'] },
   { to: '/rules', name: 'Rules', acts: ['wallet_read'] },
+  { to: '/alerts', name: 'Alerts', acts: ['wallet_read'] },
   { to: '/playground', name: 'Playground', acts: ['play'] },
   { to: '/models', name: 'Models' },
 ]

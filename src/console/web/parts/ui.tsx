@@ -67,6 +67,9 @@ const states: Readonly<Record<string, readonly [string, string]>> = {
   queued: ['var(--off)', 'Queued'],
   running: ['var(--warn)', 'Running'],
   active: ['var(--good)', 'Active'],
+  due: ['var(--warn)', 'Being sent'],
+  sent: ['var(--good)', 'Sent'],
+  given_up: ['var(--bad)', 'Given up'],
 }
 
 /** A state: a coloured dot beside its word, so that colour never stands alone. */

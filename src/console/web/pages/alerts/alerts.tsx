@@ -1,0 +1,260 @@
+/** Alerts: what the organisation, or for operators the house, is told of, where, and what was told. */
+import { Button, Group, SegmentedControl, Stack, Text } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { alertKinds, channelForms } from '../../../../tenancy/alert-kinds.ts'
+import { queries, type Shown, sessionQuery } from '../../parts/api.ts'
+import { Confirm } from '../../parts/confirm.tsx'
+import { DataTable } from '../../parts/data-table.tsx'
+import { shortId } from '../../parts/format.ts'
+import { Copy, Empty, Failed, PageHead, Panel, State, When } from '../../parts/ui.tsx'
+import { Unread } from '../../parts/unread.tsx'
+import { useMay } from '../../parts/use-may.ts'
+import { NewAlert } from './new-alert.tsx'
+import { NewChannel } from './new-channel.tsx'
+import { type Of, showingOf, toAct } from './whose.ts'
+
+type Alert = Shown<'GET /alerts'>['data'][number]
+type Channel = Shown<'GET /alert-channels'>['data'][number]
+
+const Remove = ({ what, onYes }: { what: string; onYes: () => Promise<unknown> }) => {
+  const [asks, setAsks] = useState(false)
+  const remove = useMutation({
+    mutationFn: onYes,
+    onSuccess: () => queries.invalidateQueries(),
+  })
+  return (
+    <>
+      <Confirm
+        opened={asks}
+        title={`Delete ${what}?`}
+        verb="Delete"
+        pending={remove.isPending}
+        error={remove.error}
+        onYes={() => remove.mutate()}
+        onClose={() => setAsks(false)}
+      >
+        Nothing more is told by it.
+      </Confirm>
+      <Button size="compact-xs" variant="default" aria-label={`Delete ${what}`} onClick={() => setAsks(true)}>
+        Delete
+      </Button>
+    </>
+  )
+}
+
+const stepsOf = ({ steps, forecast, kind, minutes }: Alert): string =>
+  [
+    `${steps.join(', ')} %`,
+    ...(forecast ? ['forecast'] : []),
+    ...(alertKinds[kind].share === true ? [`in ${minutes ?? 60} minutes`] : []),
+  ].join(', ')
+
+const toldOf = (alert: Alert, channels: readonly Channel[]): string => {
+  const names = channels.filter(({ id }) => alert.channels.includes(id)).map(({ name }) => name)
+  return names.length === 0 ? 'nobody: choose a channel' : names.join(', ')
+}
+
+const reachedOf = ({ open }: Alert): string =>
+  open.length === 0 ? '–' : open.map(({ step }) => (step === 0 ? 'forecast' : `${step} %`)).join(', ')
+
+const Rules = ({ of, channels, mayChange }: { of: Of; channels: readonly Channel[]; mayChange: boolean }) => {
+  const { data, error } = useQuery(showingOf(of, 'GET /alerts'))
+  if (data === undefined) return <Unread error={error} rows={3} />
+  if (data.data.length === 0)
+    return <Empty title="No alert yet">Be told before money runs out, or when calls fail.</Empty>
+  return (
+    <DataTable
+      label="Alerts"
+      rows={data.data}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          head: 'Alert',
+          cell: (alert) => (
+            <>
+              <Text size="sm">{alert.name}</Text>
+              <Text size="xs" c="dimmed">
+                {alertKinds[alert.kind].label}
+                {alert.subject === null ? '' : `: ${shortId(alert.subject)}`}
+              </Text>
+            </>
+          ),
+        },
+        { head: 'Of', figure: true, cell: ({ amount_usd: usd }) => (usd === null ? '–' : `$${usd}`) },
+        { head: 'At', cell: stepsOf },
+        { head: 'Reached', cell: reachedOf },
+        { head: 'Told to', cell: (alert) => toldOf(alert, channels) },
+        mayChange && {
+          head: '',
+          cell: (alert) => (
+            <Remove
+              what={`the alert ${alert.name}`}
+              onYes={() => toAct(of, 'DELETE /alerts/:alert', { alert: alert.id })}
+            />
+          ),
+        },
+      ]}
+    />
+  )
+}
+
+const Test = ({ of, channel }: { of: Of; channel: Channel }) => {
+  const test = useMutation({
+    mutationFn: () => toAct(of, 'POST /alert-channels/:channel/test', { channel: channel.id }),
+    onSuccess: () => queries.invalidateQueries(),
+  })
+  return (
+    <>
+      <Failed error={test.error} />
+      <Button
+        size="compact-xs"
+        variant="default"
+        aria-label={`Test ${channel.name}`}
+        loading={test.isPending}
+        onClick={() => test.mutate()}
+      >
+        Test
+      </Button>
+    </>
+  )
+}
+
+const Channels = ({ of, list, mayChange }: { of: Of; list: readonly Channel[]; mayChange: boolean }) =>
+  list.length === 0 ? (
+    <Empty title="No channel yet">Without a channel an alert is shown here and told to nobody.</Empty>
+  ) : (
+    <DataTable
+      label="Channels"
+      rows={list}
+      keyOf={({ id }) => id}
+      columns={[
+        { head: 'Channel', cell: ({ name }) => name },
+        { head: 'Kind', cell: ({ kind }) => channelForms[kind].label },
+        { head: 'Target', className: 'label', cell: ({ target }) => target },
+        {
+          head: 'Secret',
+          cell: ({ secret }) =>
+            secret === null ? '–' : <Copy text={secret} shown="whsec_…" name="secret of the webhook" />,
+        },
+        mayChange && {
+          head: '',
+          cell: (channel) => (
+            <Group gap="xs" wrap="nowrap">
+              <Test of={of} channel={channel} />
+              <Remove
+                what={`the channel ${channel.name}`}
+                onYes={() => toAct(of, 'DELETE /alert-channels/:channel', { channel: channel.id })}
+              />
+            </Group>
+          ),
+        },
+      ]}
+    />
+  )
+
+const LOG_EVERY_MS = 5_000
+
+const Log = ({ of, channels }: { of: Of; channels: readonly Channel[] }) => {
+  const { data, error } = useQuery(showingOf(of, 'GET /alert-deliveries', { limit: '50' }, LOG_EVERY_MS))
+  if (data === undefined) return <Unread error={error} rows={3} />
+  if (data.data.length === 0) return <Empty title="Nothing told yet">Test a channel to see it here.</Empty>
+  const nameOf = (id: string) => channels.find((one) => one.id === id)?.name ?? 'a deleted channel'
+  return (
+    <DataTable
+      label="Deliveries"
+      rows={data.data}
+      keyOf={({ id }) => id}
+      columns={[
+        { head: 'When', cell: ({ at }) => <When at={at} /> },
+        { head: 'To', cell: ({ channel }) => nameOf(channel) },
+        {
+          head: 'What',
+          className: 'label',
+          cell: ({ what, title, text }) => (
+            <>
+              <Text size="sm">{what === 'resolved' ? `Resolved: ${title}` : title}</Text>
+              <Text size="xs" c="dimmed">
+                {text}
+              </Text>
+            </>
+          ),
+        },
+        {
+          head: 'State',
+          cell: ({ state, tries, error: why }) => (
+            <>
+              <State of={state} />
+              {why !== null && (
+                <Text size="xs" c="dimmed">
+                  {why}, tried {tries} {tries === 1 ? 'time' : 'times'}
+                </Text>
+              )}
+            </>
+          ),
+        },
+      ]}
+    />
+  )
+}
+
+const Panels = ({ of }: { of: Of }) => {
+  const mayChange = useMay('rules')
+  const { data, error } = useQuery(showingOf(of, 'GET /alert-channels'))
+  const [making, setMaking] = useState<'alert' | 'channel'>()
+  if (data === undefined) return <Unread error={error} />
+  const close = () => setMaking(undefined)
+  return (
+    <Stack>
+      <NewAlert of={of} channels={data.data} opened={making === 'alert'} onClose={close} />
+      <NewChannel of={of} opened={making === 'channel'} onClose={close} />
+      <Panel
+        title="Alerts"
+        action={mayChange && <Button onClick={() => setMaking('alert')}>New alert</Button>}
+      >
+        <Rules of={of} channels={data.data} mayChange={mayChange} />
+      </Panel>
+      <Panel
+        title="Channels"
+        action={
+          mayChange && (
+            <Button variant="default" onClick={() => setMaking('channel')}>
+              New channel
+            </Button>
+          )
+        }
+      >
+        <Channels of={of} list={data.data} mayChange={mayChange} />
+      </Panel>
+      <Panel title="What was told">
+        <Log of={of} channels={data.data} />
+      </Panel>
+    </Stack>
+  )
+}
+
+export const Alerts = () => {
+  const { data: session } = useQuery(sessionQuery)
+  const [of, setOf] = useState<Of>('organisation')
+  return (
+    <>
+      <PageHead
+        title="Alerts"
+        about="Each step is told once in its period, to every channel of the alert. What a receiver does not take is sent again."
+      >
+        {session?.person?.operator === true && (
+          <SegmentedControl
+            aria-label="Whose alerts"
+            value={of}
+            onChange={(value) => setOf(value === 'house' ? 'house' : 'organisation')}
+            data={[
+              { value: 'organisation', label: 'Organisation' },
+              { value: 'house', label: 'The house' },
+            ]}
+          />
+        )}
+      </PageHead>
+      <Panels key={of} of={of} />
+    </>
+  )
+}

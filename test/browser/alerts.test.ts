@@ -1,0 +1,47 @@
+/** The page of alerts as people use it: a channel, a test of it, an alert, and what is said without a channel. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { openBrowser, type TestBrowser } from './open-browser.ts'
+import { type ListeningConsole, listenConsole } from './rig.ts'
+
+let browser: TestBrowser
+let it: ListeningConsole
+beforeAll(async () => {
+  browser = await openBrowser()
+  it = await listenConsole()
+})
+afterAll(async () => {
+  await browser.close()
+  await it.stop()
+})
+
+test('an alert without a channel says that it tells nobody; with one it names it; both are deleted', async () => {
+  const { page, errors } = await browser.newPage()
+  await it.enter(page, 'ada@example.com', 'owner')
+  await page.goto(`${it.address}/console/alerts`)
+  await page.getByRole('button', { name: 'New alert' }).click()
+  const dialog = page.getByRole('dialog')
+  await dialog.getByRole('status').getByText('Nobody is told').waitFor()
+  await dialog.getByLabel('Name').fill('The month')
+  await dialog.getByRole('textbox', { name: 'Amount' }).fill('100')
+  await dialog.getByRole('button', { name: 'Make alert' }).click()
+  const alerts = page.getByRole('table', { name: 'Alerts' })
+  await alerts.getByText('nobody: choose a channel').waitFor()
+  await page.getByRole('button', { name: 'New channel' }).click()
+  await dialog.getByLabel('Kind').selectOption({ label: 'Slack' })
+  await dialog.getByLabel('Name').fill('ops')
+  await dialog.getByLabel('Target').fill('http://not-https.example.com')
+  await dialog.getByRole('button', { name: 'Make channel' }).click()
+  await dialog.getByText('https').first().waitFor()
+  await dialog.getByLabel('Target').fill('https://hooks.slack.com/services/T/B/abcdefgh')
+  await dialog.getByRole('button', { name: 'Make channel' }).click()
+  const channels = page.getByRole('table', { name: 'Channels' })
+  await channels.getByText('hooks.slack.com/…efgh').waitFor()
+  await channels.getByRole('button', { name: 'Test ops' }).click()
+  await page.getByRole('table', { name: 'Deliveries' }).getByText('Being sent').waitFor()
+  await alerts.getByRole('button', { name: 'Delete the alert The month' }).click()
+  await dialog.getByRole('button', { name: 'Delete' }).click()
+  await page.getByText('No alert yet').waitFor()
+  expect(await it.store.alerts.rules('org_test')).toEqual([])
+  // The answer that named the wrong address.
+  expect(errors.filter((text) => !text.includes('400'))).toEqual([])
+})
