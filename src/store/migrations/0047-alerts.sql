@@ -77,13 +77,11 @@ ALTER TABLE event ADD COLUMN named TEXT;
 CREATE UNIQUE INDEX event_seq ON event (seq) WHERE seq IS NOT NULL;
 CREATE INDEX event_unsealed ON event (id) WHERE seq IS NULL;
 
--- The end of the chain in one row: whoever seals locks it. `exported` is how far the chain was sent out.
+-- The end of the chain in one row: whoever seals locks it.
 CREATE TABLE event_chain (
-  id            BIGINT PRIMARY KEY,
-  seq           BIGINT NOT NULL,
-  hash          TEXT NOT NULL,
-  exported      BIGINT NOT NULL DEFAULT 0,
-  claimed_until BIGINT NOT NULL DEFAULT 0
+  id   BIGINT PRIMARY KEY,
+  seq  BIGINT NOT NULL,
+  hash TEXT NOT NULL
 );
 INSERT INTO event_chain (id, seq, hash) VALUES (1, 0, '');
 
