@@ -133,7 +133,7 @@ const drawn = async (
   parent: { readonly id: string } | undefined,
 ) => {
   const { label, limits, sub, reference, replaces } = wanted
-  const { aliases, canManage } = limits
+  const { aliases, tags, canManage } = limits
   const { token, ...identity } = await identityOf(acting, wanted)
   const { actor } = acting.who
   const key: NewKey = {
@@ -147,6 +147,7 @@ const drawn = async (
     ...(sub === undefined ? {} : { subWallet: sub }),
     ...(canManage === undefined ? {} : { canManage }),
     ...(aliases == null ? {} : { aliases }),
+    ...(tags == null ? {} : { tags }),
   }
   const note: KeyNote = {
     ...(actor.kind === 'person' || actor.kind === 'machine' ? { madeBy: actor.id } : {}),

@@ -1,4 +1,5 @@
 /** Rows of the control plane for callers with a key: each is an address and the act that it performs. */
+import { budgetDelete, budgetGet, budgetList, budgetPut } from '../../control/budgets.ts'
 import { keyChange, keyDelete } from '../../control/change-key.ts'
 import { keyCreate, keyGet, keyList, keyUsage } from '../../control/keys.ts'
 import { callGet, callList } from '../../control/reports/calls.ts'
@@ -27,10 +28,11 @@ const byKey = actRoute({
 })
 
 const keys = '/v1/key/wholesale'
+const budgets = '/v1/budgets'
 const params = { token: 'key' }
 
 /** The specification’s address takes no `limit`. */
-const usageFilters = ['key', 'tenant', 'tenants', 'model', 'vendor', 'status', 'sort', 'top'] as const
+const usageFilters = ['key', 'tenant', 'tenants', 'model', 'vendor', 'status', 'tag', 'sort', 'top'] as const
 
 const callFilters = Object.keys(callList.input).filter((name) => name !== 'organisation')
 
@@ -120,6 +122,10 @@ export const controlRows: readonly ActRow[] = [
     params,
     data: 'KeyUsageAnswer',
   },
+  { method: 'GET', path: budgets, act: budgetList, counts: 'request' },
+  { method: 'GET', path: `${budgets}/:tag`, act: budgetGet, counts: 'request' },
+  { method: 'PUT', path: `${budgets}/:tag`, act: budgetPut, bodyName: 'NewBudget', counts: 'request' },
+  { method: 'DELETE', path: `${budgets}/:tag`, act: budgetDelete, counts: 'request' },
 ]
 
 export const controlRoutes: readonly Route[] = controlRows.map(byKey)
