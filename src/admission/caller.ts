@@ -2,6 +2,7 @@
 import { decimalFromNano, type ExactNumber } from '../core/money.ts'
 import { type Refusal, refuse } from '../core/refusal.ts'
 import type { Instant, Month } from '../core/time.ts'
+import type { LoanRefused } from '../ledger/types.ts'
 import { isEnabled, type Key } from '../tenancy/key.ts'
 import { type CapName, limitRows } from '../tenancy/limits.ts'
 
@@ -88,6 +89,14 @@ export const unknownSubWallet = (): Refusal =>
   refuse(
     'not_found',
     'There is no such sub-wallet, or it is not yours; GET /api/wallet/sub-wallets lists those you have.',
+  )
+
+/** The 403 of a tag's value that gets no budget, because its tag has one for as many as it may. */
+export const noBudgetLeft = ({ tag, value, valuesMax = 0 }: NonNullable<LoanRefused['budget']>): Refusal =>
+  refuse(
+    'budget_full',
+    `${tag}=${value} is new, and the default budget of '${tag}' is for ${valuesMax} values, which it has. Use a known value, raise values_max of the budget, or set 'beyond' to other.`,
+    { members: { budget: `${tag}=${value}` } },
   )
 
 const byOthers = (who: string, { disabledBy, above }: Key): string =>

@@ -4,6 +4,7 @@ import type { Refusal } from '../core/refusal.ts'
 import type { Instant } from '../core/time.ts'
 import type {
   AccountId,
+  BindingBudget,
   BindingLimit,
   CallId,
   IdempotencyRef,
@@ -66,6 +67,8 @@ export type HoldRefused = {
   /** The money is spent. Otherwise it is only held, by open calls or for other processes, and may come back. */
   readonly spent: boolean
   readonly limit: BindingLimit
+  /** Of a tag's budget, which one. */
+  readonly budget?: BindingBudget | undefined
   /** The owner of the cap or stop-at that binds; undefined for limits of the wallet or the account. */
   readonly owner: KeyId | undefined
   readonly required: Nano
@@ -80,6 +83,8 @@ export type HoldRequest = {
   readonly sub?: string | undefined
   /** The account that pays, when it is not the key's wallet. */
   readonly payer?: AccountId | undefined
+  /** What it is for, of the tags under budget; see `tagPathOf`. */
+  readonly tags?: string | undefined
   readonly amount: Nano
   /** The smallest charge that would still be useful; see LoanRequest. */
   readonly useful: Nano

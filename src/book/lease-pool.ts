@@ -5,7 +5,7 @@
  * A lease stays when its calls are over, so that the next one does not ask the ledger. It goes back when others need its
  * money, when its limit is nearly used up, and with its day, its key or its process.
  */
-import { disabledKey, unknownKey, unknownSubWallet } from '../admission/caller.ts'
+import { disabledKey, noBudgetLeft, unknownKey, unknownSubWallet } from '../admission/caller.ts'
 import type { Refusal } from '../core/refusal.ts'
 import { type Clock, DAY_MS } from '../core/time.ts'
 import { type InstanceId, isPaymentAccount, type LeaseId, type LoanRefused } from '../ledger/types.ts'
@@ -173,8 +173,8 @@ export class LeasePool {
     const name = nameOf(ask)
     const known = this.#slots.get(name)
     if (known !== undefined) return known
-    const { keyId, sub, payer } = ask
-    const slot = new LeaseSlot(this.#ofSlots, new Borrower(this.#ofBorrowers, { keyId, sub, payer }))
+    const { keyId, sub, payer, tags } = ask
+    const slot = new LeaseSlot(this.#ofSlots, new Borrower(this.#ofBorrowers, { keyId, sub, payer, tags }))
     this.#slots.set(name, slot)
     return slot
   }
@@ -303,11 +303,13 @@ const refusalOf = async (
   const key = isNews ? await keys.reread(keyId) : keys.get(keyId)
   if (refused.outcome === 'unknown_key') return unknownKey()
   if (refused.outcome === 'unknown_sub') return unknownSubWallet()
+  if (refused.outcome === 'full' && refused.budget !== undefined) return noBudgetLeft(refused.budget)
   if (refused.outcome === 'disabled') return key === undefined ? unknownKey() : disabledKey(key)
   return {
     outcome: 'refused',
     spent: refused.outcome === 'spent',
     limit: refused.limit ?? 'wallet',
+    budget: refused.budget,
     owner: refused.owner,
     required: refused.required,
     available: refused.available,

@@ -10,8 +10,8 @@ import type { Refusal } from '../core/refusal.ts'
 import type { Clock } from '../core/time.ts'
 import type { AccountId, InstanceId, LeaseId, Loan, LoanRefused } from '../ledger/types.ts'
 import type { LedgerStore } from '../store/ledger/ledger-port.ts'
-import type { Key, KeyId } from '../tenancy/key.ts'
-import type { HoldRefused } from './contract.ts'
+import type { KeyId } from '../tenancy/key.ts'
+import type { HoldRefused, HoldRequest } from './contract.ts'
 import { unreachable } from './touch.ts'
 import type { Waits } from './waits.ts'
 
@@ -131,11 +131,12 @@ const runsLow = (lease: Lease, amount: Nano, nowMs: number): boolean =>
     lease.deadlineMs - nowMs < 2_000 ||
     (lease.beside !== undefined && nowMs - lease.askedMs >= BESIDE_KNOWN_MS))
 
-/** Whose money: the key, the sub-wallet that the call names, and the payer if it is not the key's wallet. */
+/** Whose money: the key, the sub-wallet that the call names, the payer if it is not the wallet, and tags under budget. */
 export type LeasePath = {
   readonly keyId: KeyId
   readonly sub: string | undefined
   readonly payer: AccountId | undefined
+  readonly tags?: string | undefined
 }
 
 /** A call's request for room. */
@@ -154,14 +155,22 @@ export type LeaseRequest = LeasePath & {
 }
 
 /** The path of a call; a sub-wallet that its key is bound to is not named. */
-export const pathOf = (key: Key, sub: string | undefined, payer: AccountId | undefined): LeasePath => ({
+export const pathOf = ({
+  key,
+  sub,
+  payer,
+  tags,
+}: Pick<HoldRequest, 'key' | 'sub' | 'payer' | 'tags'>): LeasePath => ({
   keyId: key.id,
   sub: sub === key.subWallet ? undefined : sub,
   payer,
+  tags,
 })
 
-export const nameOf = ({ keyId, sub, payer }: LeasePath): string =>
-  sub === undefined && payer === undefined ? keyId : JSON.stringify([keyId, sub ?? null, payer ?? null])
+export const nameOf = ({ keyId, sub, payer, tags }: LeasePath): string =>
+  (sub ?? payer ?? tags) === undefined
+    ? keyId
+    : JSON.stringify([keyId, sub ?? null, payer ?? null, tags ?? null])
 
 type Borrowed = { readonly outcome: 'lent'; readonly lease: Lease } | { readonly outcome: 'outdated' }
 
@@ -280,7 +289,7 @@ export class Borrower {
     const askedMs = clock.monotonicMs()
     const changes = this.#changes
     const lease = this.#lease
-    const { keyId, sub, payer } = this.path
+    const { keyId, sub, payer, tags } = this.path
     const leaseId = lease?.id ?? newLeaseId()
     this.#asked = leaseId
     const asking = store.lend({
@@ -288,6 +297,7 @@ export class Borrower {
       keyId,
       ...(sub === undefined ? {} : { sub }),
       ...(payer === undefined ? {} : { payer }),
+      ...(tags === undefined ? {} : { tags }),
       leaseId,
       ...(need === undefined ? {} : { need }),
       want: wanted(lease, need ?? 0n, ask.amount),

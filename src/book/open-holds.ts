@@ -25,11 +25,9 @@ type HoldParts = {
   readonly ended: () => void
 }
 
-type HeldCall = {
+type HeldCall = Pick<HoldRequest, 'sub' | 'payer' | 'tags'> & {
   readonly callId: CallId
   readonly key: Key
-  readonly sub: string | undefined
-  readonly payer: AccountId | undefined
   readonly lease: Lease
   readonly amount: Nano
 }
@@ -44,6 +42,8 @@ class OpenHold implements Hold, IntentEnds {
   readonly sub: string | undefined
   /** The account that pays when it is not the key's wallet. */
   readonly payer: AccountId | undefined
+  /** What it is for, of the tags under budget. */
+  readonly tags: string | undefined
   readonly #parts: HoldParts
   #lease: Lease
   #amount: Nano
@@ -61,6 +61,7 @@ class OpenHold implements Hold, IntentEnds {
     this.key = it.key
     this.sub = it.sub
     this.payer = it.payer
+    this.tags = it.tags
     this.#lease = it.lease
     this.#parts = parts
     this.#amount = it.amount
@@ -293,9 +294,9 @@ export class OpenHolds {
   }
 
   #holdNow(ask: HoldRequest): Soon<Held> {
-    const { key, amount, useful, waits = false, signal } = ask
-    const { keyId, sub, payer } = pathOf(key, ask.sub, ask.payer)
-    const taken = this.#parts.leases.take({ keyId, sub, payer, amount, useful, waits, signal })
+    const { amount, useful, waits = false, signal } = ask
+    const { keyId, sub, payer, tags } = pathOf(ask)
+    const taken = this.#parts.leases.take({ keyId, sub, payer, tags, amount, useful, waits, signal })
     return taken instanceof Promise ? this.#holdLater(ask, taken) : this.#open(ask, taken)
   }
 
@@ -306,16 +307,16 @@ export class OpenHolds {
     return this.#open(ask, await this.#parts.touch.whileInTouch(taken, giveBack))
   }
 
-  #open({ callId, key, sub, payer, amount }: HoldRequest, lease: LeaseTaken): Held {
+  #open({ callId, key, sub, payer, tags, amount }: HoldRequest, lease: LeaseTaken): Held {
     if (lease instanceof Refusal || 'outcome' in lease) return lease
     this.#count++
-    return new OpenHold(this.#ofHolds, { callId, key, sub, payer, lease, amount })
+    return new OpenHold(this.#ofHolds, { callId, key, sub, payer, tags, lease, amount })
   }
 
   /** Takes room for a call to hold `to` in all: more of its own lease or, if that is over, all of it on another. */
   async #more(hold: OpenHold, to: Nano, waits: boolean): Promise<Lease | Exclude<Extended, 'extended'>> {
     const { heartbeat, gate, leases } = this.#parts
-    const path = pathOf(hold.key, hold.sub, hold.payer)
+    const path = pathOf(hold)
     for (let tries = 0; tries < MOVES; tries++) {
       if (!heartbeat.fresh()) await gate.untilFresh()
       const moves = leases.leaseOf(path) !== hold.lease

@@ -16,6 +16,7 @@ export const commands: Readonly<Record<string, LoadCommand>> = {
   key: async () => (await import('./commands/key-commands.ts')).keyCommands,
   machine: async () => (await import('./commands/machine-commands.ts')).machineCommands,
   wallet: async () => (await import('./commands/wallet-commands.ts')).walletCommands,
+  budget: async () => (await import('./commands/budget-commands.ts')).budgetCommands,
   apply: async () => (await import('./house/apply-command.ts')).applyCommand,
   import: async () => (await import('./house/import-command.ts')).importCommand,
   person: async () => (await import('./commands/person-commands.ts')).personCommands,

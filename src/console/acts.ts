@@ -15,6 +15,7 @@ import { billCredit, billGet, billList, billPaid } from '../control/bills/bills.
 import { billClose } from '../control/bills/close.ts'
 import { billExport, billMail, billPdf } from '../control/bills/files.ts'
 import { billerGet, billerPut, tenantBillingGet, tenantBillingPut } from '../control/bills/parties.ts'
+import { budgetDelete, budgetList, budgetPut } from '../control/budgets.ts'
 import { keyChange, keyDelete, keyRotate } from '../control/change-key.ts'
 import { csvOf, type Sheet } from '../control/csv.ts'
 import { bodySchema, inputFrom, membersOf, type Sources, written } from '../control/face.ts'
@@ -122,6 +123,9 @@ export const actRows = {
   'POST /sub-wallets': { act: subWalletCreate, made: true },
   'PUT /sub-wallets/:sub_wallet': { act: subWalletChange },
   'DELETE /sub-wallets/:sub_wallet': { act: subWalletDelete },
+  'GET /budgets': { act: budgetList },
+  'PUT /budgets/:tag': { act: budgetPut },
+  'DELETE /budgets/:tag': { act: budgetDelete },
   'GET /statement': { act: statementGet },
   'GET /statement.csv': asSheet(statementGet, statementSheet),
   'GET /statement/total': { act: statementTotal },

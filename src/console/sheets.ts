@@ -47,7 +47,7 @@ const ofCall = [
 /** Calls, however they ended; the name says so if older ones were left out. */
 export const callsSheet = ({ data, has_more }: Shown<typeof callList>): Sheet => ({
   name: has_more ? 'calls-newest.csv' : 'calls.csv',
-  head: [...ofCall, 'key', 'label', 'units', 'failed_attempts'],
+  head: [...ofCall, 'key', 'label', 'units', 'failed_attempts', 'tags'],
   rows: data.map((call) => [
     ...ofCall.map((column) => call[column]),
     call.key.id,
@@ -56,6 +56,9 @@ export const callsSheet = ({ data, has_more }: Shown<typeof callList>): Sheet =>
       .map(([name, count]) => `${name} ${count}`)
       .join(' '),
     call.attempts.map((one) => `${one.vendor} ${one.http_status ?? one.outcome}`).join(' '),
+    Object.entries(call.tags ?? {})
+      .map(([name, value]) => `${name}=${value}`)
+      .join(' '),
   ]),
 })
 

@@ -161,7 +161,12 @@ export const keyRotate = act({
     const { key, reference, tenantId } = await usable(acting, named)
     const made = await makeKey(acting, {
       label: key.label,
-      limits: { ...key.limits, canManage: key.canManage, aliases: key.aliases ?? null },
+      limits: {
+        ...key.limits,
+        canManage: key.canManage,
+        aliases: key.aliases ?? null,
+        tags: key.tags ?? null,
+      },
       sub: key.subWallet,
       reference,
       replaces: { key, tenantId: tenantId ?? key.id },

@@ -135,7 +135,7 @@ const drawn = async (
   parent: { readonly id: string } | undefined,
 ) => {
   const { label, limits, sub, reference, replaces, brought } = wanted
-  const { aliases, canManage } = limits
+  const { aliases, tags, canManage } = limits
   const { token, ...identity } = await identityOf(acting, wanted)
   const { actor } = acting.who
   const key: NewKey = {
@@ -150,6 +150,7 @@ const drawn = async (
     ...(canManage === undefined ? {} : { canManage }),
     ...(aliases == null ? {} : { aliases }),
     ...(brought === undefined ? {} : { brought }),
+    ...(tags == null ? {} : { tags }),
   }
   const note: KeyNote = {
     ...(actor.kind === 'person' || actor.kind === 'machine' ? { madeBy: actor.id } : {}),

@@ -20,10 +20,15 @@ import { readLimits } from './read-limits.ts'
 import { keyShape } from './shown-key.ts'
 
 /** Whether the key has all that already. */
-const has = (key: Key, label: string, { canManage, disabled, aliases, ...limits }: LimitsBody): boolean =>
+const has = (
+  key: Key,
+  label: string,
+  { canManage, disabled, aliases, tags, ...limits }: LimitsBody,
+): boolean =>
   key.label === label &&
   limitList.every(([name]) => sameLimit(limits[name] ?? undefined, key.limits[name])) &&
   isDeepStrictEqual(aliases ?? undefined, key.aliases) &&
+  isDeepStrictEqual(tags ?? undefined, key.tags) &&
   (canManage ?? key.canManage) === key.canManage &&
   (disabled ?? key.disabledReason !== undefined) === (key.disabledReason !== undefined)
 
@@ -122,7 +127,7 @@ export const keyPut = act({
         (rest as Readonly<Record<string, unknown>>)[member] ?? null,
       ]),
     )
-    const body = { aliases: null, ...all, ...rest }
+    const body = { aliases: null, tags: null, ...all, ...rest }
     if (has(key, storable(label), readLimits(acting.control, body))) acting.unchanged?.()
     else await keyChange.does(acting, { key: id, label, if_version: version, ...body })
     return { ...(await showOne(acting, id)), key: null }

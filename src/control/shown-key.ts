@@ -14,6 +14,7 @@ import {
   type limitRows,
   type Spent,
 } from '../tenancy/limits.ts'
+import { shownKeyTags } from '../tenancy/tags.ts'
 import type { Acting, Control } from './act.ts'
 import { isoOf } from './read.ts'
 
@@ -41,7 +42,9 @@ const limitShapes = Object.fromEntries(
 /** What was charged under each cap, by its member. */
 type ShownSpent = { readonly [Name in CapName as (typeof limitRows)[Name]['cap']['shown']]: bigint }
 
-const spentShapes = Object.fromEntries(capList.map(({ cap }) => [cap.shown, usd.describe(cap.since)])) as {
+export const spentShapes = Object.fromEntries(
+  capList.map(({ cap }) => [cap.shown, usd.describe(cap.since)]),
+) as {
   readonly [member: string]: typeof usd
 } as { readonly [Member in keyof ShownSpent]: typeof usd }
 
@@ -73,6 +76,10 @@ export const keyShape = {
     .record(z.string(), z.string())
     .nullable()
     .describe('Own names of the key for models; keys below it do not use them'),
+  tags: z
+    .record(z.string(), z.object({ value: z.string(), fixed: z.boolean() }))
+    .nullable()
+    .describe('What its calls are for where they do not say; calls cannot change what is fixed'),
   status: keyStatus,
   disabled: z.boolean(),
   disabled_reason: z.string().nullable(),
@@ -129,6 +136,7 @@ const shown = (control: Control, line: KeyLine, leastRpm: number | undefined): K
     ...limitsShown(key),
     effective_rpm_limit: effectiveRpm(key, control.options.planRpm, leastRpm),
     aliases: key.aliases ?? null,
+    tags: key.tags === undefined ? null : shownKeyTags(key.tags),
     status,
     disabled: off,
     disabled_reason: off ? (key.disabledReason ?? null) : null,

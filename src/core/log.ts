@@ -10,6 +10,7 @@ type Fields = {
   readonly method?: string | undefined
   readonly path?: string | undefined
   readonly key?: string | undefined
+  readonly tags?: Readonly<Record<string, string>> | undefined
   readonly model?: string | undefined
   readonly equal?: string | undefined
   readonly vendor?: string | undefined

@@ -73,8 +73,9 @@ export const refusalTable = {
     type: 'insufficient_balance',
     meaning:
       'The call does not fit the wallet or a cap. `limit` names what binds: wallet, a cap of a key by its member, such as monthly_cap_usd, ' +
-      'sub_wallet, daily_limit_usd, stop_at_remaining_usd or max_cost; in post-paid mode credit_line, no_credit_line or past_due.',
-    members: 'required_credits, available_credits, held_credits, limit, limit_owner, reason, sign_up_url',
+      'budget (of a tag or an end user: `budget` names it, `period` what it is for, and `resets_at` when that begins anew), sub_wallet, daily_limit_usd, stop_at_remaining_usd or max_cost; in post-paid mode credit_line, no_credit_line or past_due.',
+    members:
+      'required_credits, available_credits, held_credits, limit, limit_owner, budget, period, resets_at, reason, sign_up_url',
   },
   balance_held: {
     status: 429,
@@ -82,7 +83,8 @@ export const refusalTable = {
     meaning:
       'The call would fit, but open calls hold the money. The server has waited a little; the money may be free after `Retry-After`. ' +
       '`limit` names the limit whose money they hold, as for insufficient_balance.',
-    members: 'retry_after, required_credits, available_credits, held_credits, limit, limit_owner',
+    members:
+      'retry_after, required_credits, available_credits, held_credits, limit, limit_owner, budget, period, resets_at',
   },
   max_cost_exceeded: {
     status: 402,
@@ -199,6 +201,13 @@ export const refusalTable = {
     status: 426,
     type: 'invalid_request_error',
     meaning: 'The address is a WebSocket; `Upgrade` says what to upgrade to.',
+  },
+  budget_full: {
+    status: 403,
+    type: 'invalid_request_error',
+    meaning:
+      'The call names a new value of a tag, such as a new end user, whose default budget is for no more values; `budget` names it.',
+    members: 'budget',
   },
   too_many_runs: {
     status: 429,

@@ -251,6 +251,7 @@ export const endCall = (gateway: Gateway, trace: Trace, status: number): void =>
     method: trace.method,
     path: trace.path,
     key: trace.keyId,
+    tags: trace.tags,
     model: trace.model,
     vendor: trace.vendor,
     status,

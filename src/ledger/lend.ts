@@ -4,7 +4,7 @@
 import { greatest, least, NANO_PER_USD, type Nano } from '../core/money.ts'
 import type { KeyId } from '../tenancy/key.ts'
 import { capList, capNamed } from '../tenancy/limits.ts'
-import type { BindingLimit } from './types.ts'
+import type { BindingBudget, BindingLimit } from './types.ts'
 
 /** The least that a wallet must have available for any call: 0.01 USD. */
 export const WALLET_MINIMUM: Nano = NANO_PER_USD / 100n
@@ -15,7 +15,7 @@ const TIGHT_CALLS = 20n
 /** A recall brings back room for this many calls: each that came after would wait for the next lease. */
 const CALLS_RECALLED = 16n
 
-/** One limit in money: the wallet's floor or daily limit, a credit line, a cap, a sub-wallet, or a key's stop-at. */
+/** One limit in money: the wallet's floor or daily limit, a credit line, a cap of a key or of a tag's budget, a sub-wallet, or a key's stop-at. */
 export type Limit = {
   readonly name: BindingLimit
   /** What may still be leased under it: limit − used − held. Negative after the limit was lowered. */
@@ -24,6 +24,8 @@ export type Limit = {
   readonly scope?: string
   /** Whose cap it is. */
   readonly owner?: KeyId
+  /** The tag's budget that it is a cap of, and its id. */
+  readonly budget?: BindingBudget & { readonly id: string }
   /** The limit itself, for caps. */
   readonly cap?: Nano
 }
@@ -126,6 +128,7 @@ type ShortageVerdict = {
 /** Which limit to name when several are equally short. */
 const order: readonly BindingLimit[] = [
   ...capList.map(({ member }) => member),
+  'budget',
   'sub_wallet',
   'daily_limit_usd',
   'stop_at_remaining_usd',

@@ -1,6 +1,7 @@
 /** Reads a call's stored detail: it was written by this program, perhaps by an older version that stored less. */
 import { isObject, type Json } from '../core/json-body.ts'
 import { type UsageClass, usageClasses } from '../core/usage.ts'
+import type { Tags } from '../tenancy/tags.ts'
 import type { FailedTry, ReceiptFacts, UsageDetail } from './types.ts'
 
 /** The detail, or undefined when it is not one. */
@@ -12,7 +13,7 @@ export const readDetail = (value: Json): UsageDetail | undefined => {
   const times = typeof startedAt === 'number' && typeof tookMs === 'number' && typeof firstByteMs === 'number'
   if (!texts || !times || typeof priceVersion !== 'string' || typeof ended !== 'string') return undefined
   const receipt = readFacts(value.receipt)
-  const { tries } = value
+  const { tries, tags } = value
   return {
     keyId,
     model,
@@ -24,10 +25,15 @@ export const readDetail = (value: Json): UsageDetail | undefined => {
     tookMs,
     firstByteMs,
     ended,
+    ...(tags === undefined ? {} : { tags: readTags(tags) }),
     ...(tries === undefined ? {} : { tries: readTries(tries) }),
     ...(receipt === undefined ? {} : { receipt }),
   }
 }
+
+/** What a call was for. */
+export const readTags = (value: Json): Tags =>
+  Object.fromEntries(Object.entries(isObject(value) ? value : {}).map(([name, text]) => [name, String(text)]))
 
 /** The attempts that failed, of a call that was charged or was not. */
 export const readTries = (value: Json): readonly FailedTry[] =>

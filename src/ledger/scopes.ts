@@ -1,5 +1,14 @@
-/** Scopes: the counters that a key's call moves. Each cap is one, and so is a sub-wallet's budget. */
-import { type Day, type Month, weekOf } from '../core/time.ts'
+/** Scopes: the counters that a key's call moves. Each cap is one, of a key or of a tag's budget, and so is a sub-wallet's budget. */
+import {
+  DAY_MS,
+  type Day,
+  dayOf,
+  type Instant,
+  type Month,
+  nextDayStart,
+  nextMonthStart,
+  weekOf,
+} from '../core/time.ts'
 import type { KeyId, WalletId } from '../tenancy/key.ts'
 import { type CapName, capList } from '../tenancy/limits.ts'
 
@@ -7,16 +16,21 @@ import { type CapName, capList } from '../tenancy/limits.ts'
 export const keyScope = (key: KeyId, period?: string): string =>
   period === undefined ? `key:${key}` : `key:${key}:${period}`
 export const dayScope = (wallet: WalletId, day: Day): string => `day:${wallet}:${day}`
+/** What calls with a tag's value spend in a period, or ever. */
+export const tagScope = (budget: string, period?: string): string =>
+  period === undefined ? `tag:${budget}` : `tag:${budget}:${period}`
 export const subScope = (sub: string): string => `sub:${sub}`
 /** The sub-wallet of a scope. */
 export const subOf = (scope: string): string => scope.slice('sub:'.length)
 
-/** A spending path: whose caps it counts against, on which wallet and day, and in which sub-wallet. */
+/** A spending path: whose caps it counts against, on which wallet and day, in which sub-wallet, and by its tags. */
 type ScopePath = {
   readonly line: readonly KeyId[]
   readonly walletId: WalletId
   readonly day: Day
   readonly sub: string | undefined
+  /** The ids of the budgets of its tags. */
+  readonly tagBudgets?: readonly string[] | undefined
 }
 
 /** The month of a day. */
@@ -29,6 +43,14 @@ export type CapPeriod = {
   readonly period?: string
 }
 
+/** When the month, week or day ends that holds an instant. */
+export const periodEnd = (period: NonNullable<CapPeriod['column']>, now: Instant): Instant =>
+  period === 'month'
+    ? nextMonthStart(now)
+    : period === 'day'
+      ? nextDayStart(now)
+      : Date.parse(weekOf(dayOf(now)).slice(0, 10)) + 7 * DAY_MS
+
 /** The caps of a key, and what each of them counts on a day: all, or the calls of that month, week or day. */
 export const capPeriods = (day: Day): readonly CapPeriod[] => {
   const periods = { month: monthOfDay(day), week: weekOf(day), day }
@@ -38,14 +60,15 @@ export const capPeriods = (day: Day): readonly CapPeriod[] => {
 }
 
 /**
- * The scopes of a lease: all caps of the key and of each key above it, its wallet's day, and its sub-wallet; sorted, in
- * the order in which they are locked.
+ * The scopes of a lease: all caps of the key and of each key above it, its wallet's day, its sub-wallet, and all caps of
+ * its tags' budgets; sorted, in the order in which they are locked.
  */
-export const scopesOf = ({ line, walletId, day, sub }: ScopePath): readonly string[] =>
+export const scopesOf = ({ line, walletId, day, sub, tagBudgets = [] }: ScopePath): readonly string[] =>
   [
     ...line.flatMap((key) => capPeriods(day).map(({ period }) => keyScope(key, period))),
     dayScope(walletId, day),
     ...(sub === undefined ? [] : [subScope(sub)]),
+    ...tagBudgets.flatMap((id) => capPeriods(day).map(({ period }) => tagScope(id, period))),
   ].sort()
 
 /**

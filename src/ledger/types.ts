@@ -5,6 +5,7 @@ import type { Instant } from '../core/time.ts'
 import type { Usage } from '../core/usage.ts'
 import type { KeyId, WalletId } from '../tenancy/key.ts'
 import type { CapMember } from '../tenancy/limits.ts'
+import type { Tags } from '../tenancy/tags.ts'
 
 export type InstanceId = string
 export type LeaseId = string
@@ -62,6 +63,8 @@ export type BindingLimit =
   | 'wallet'
   | CapMember
   | 'sub_wallet'
+  /** The budget of a tag's value, such as an end user's. */
+  | 'budget'
   | 'daily_limit_usd'
   | 'stop_at_remaining_usd'
   | 'credit_line'
@@ -73,7 +76,7 @@ export type BindingLimit =
   | 'payment'
 
 /**
- * Asks for money for one spending path (instance, key, day, sub-wallet, account). `need` is the growth without which
+ * Asks for money for one spending path (instance, key, day, sub-wallet, account, tags). `need` is the growth without which
  * the call cannot run: negative if the lease covers more than the call, undefined if no call waits and the lease is
  * only renewed. `want` is the growth that saves later requests. `useful` is the smallest charge that would still be
  * useful: when a cap cannot cover even that, the key is disabled.
@@ -85,6 +88,8 @@ export type LoanRequest = {
   readonly sub?: string
   /** The account that pays, when it is not the key's wallet. */
   readonly payer?: AccountId
+  /** What the call is for, of the tags under budget in its wallet; see `tagPathOf`. */
+  readonly tags?: string
   /** The instance's open lease for this path if it has one, else a fresh id to open. The answer says which id it is. */
   readonly leaseId: LeaseId
   readonly need?: Nano
@@ -123,9 +128,20 @@ export type Loan = {
   readonly beside?: Nano
 }
 
+/** The cap of a tag's budget that binds. */
+export type BindingBudget = {
+  readonly tag: string
+  readonly value: string
+  readonly period: 'life' | 'month' | 'week' | 'day'
+  /** When the period ends, by the ledger's clock. */
+  readonly ends?: Instant
+}
+
 export type LoanRefused = {
-  readonly outcome: 'unknown_key' | 'unknown_sub' | 'disabled' | 'recall' | 'held' | 'spent'
+  readonly outcome: 'unknown_key' | 'unknown_sub' | 'disabled' | 'full' | 'recall' | 'held' | 'spent'
   readonly limit?: BindingLimit
+  /** For a tag's budget; with `full`, the value that gets none because there are too many, and how many there may be. */
+  readonly budget?: BindingBudget & { readonly valuesMax?: number }
   /** The owner of the cap or stop-at that binds; absent for limits of the account or the wallet. */
   readonly owner?: KeyId
   readonly required: Nano
@@ -165,6 +181,8 @@ export type UsageDetail = {
   readonly firstByteMs: number
   /** How the call ended: `ok`, `client_gone`, `vendor_failed`, `cost_ceiling`, `ledger_away`, `deadline`. */
   readonly ended: string
+  /** What it was for; absent for calls without tags. */
+  readonly tags?: Tags
   /** The attempts at vendors that failed before, if there were any. */
   readonly tries?: readonly FailedTry[]
   /** What the vendor's cache saved in nano-USD, if it was used; less than nothing if writing to it cost more. */

@@ -32,6 +32,8 @@ export type Claims = {
   readonly request_id: string
   /** The key's id. */
   readonly sub: string
+  /** What the call was for, as its caller or its key said. */
+  readonly tags?: Readonly<Record<string, string>> | undefined
   readonly usage: Usage
 }
 
@@ -105,6 +107,7 @@ export const claimsOf = (issuer: string, call: ChargedCall): Claims => {
     payment: sorted(facts?.payment ?? { mode: modeOf(call.payer) }),
     request_id: call.callId,
     sub: call.keyId,
+    tags: detail?.tags === undefined ? undefined : sorted(detail.tags),
     usage: usedOf(facts === undefined ? {} : (detail?.usage ?? {})),
   }
 }

@@ -7,6 +7,7 @@ import { keyStore } from './accounts/key-store.ts'
 import { referralStore } from './accounts/referral-store.ts'
 import { reviewStore } from './accounts/review-store.ts'
 import { subWalletStore } from './accounts/sub-wallet-store.ts'
+import { tagBudgetStore } from './accounts/tag-budget-store.ts'
 import { endTrials, trialStore } from './accounts/trial-store.ts'
 import { walletRulesStore } from './accounts/wallet-rules-store.ts'
 import { walletStore } from './accounts/wallet-store.ts'
@@ -113,6 +114,7 @@ const portsOn = (engine: Engine): Ports => ({
   wallets: guarded({ ...walletStore(engine), ...walletRulesStore(engine), ...alertStore(engine) }),
   subWallets: guarded(subWalletStore(engine)),
   alerts: guarded(alertBook(engine)),
+  tagBudgets: guarded(tagBudgetStore(engine)),
   community: guarded({ ...trialStore(engine), ...referralStore(engine), ...reviewStore(engine) }),
   credit: guarded(creditStore(engine)),
   funding: guarded({ ...checkoutStore(engine), ...withdrawStore(engine), ...topUpStore(engine) }),

@@ -9,6 +9,7 @@
 import type { Instant } from '../core/time.ts'
 import type { ReferralStore, ReviewStore, TrialStore } from './accounts/community-port.ts'
 import type { SubWalletStore } from './accounts/sub-wallet-port.ts'
+import type { TagBudgetStore } from './accounts/tag-budget-port.ts'
 import type { KeyStore, WalletStore } from './accounts/tenancy-port.ts'
 import type { AlertStore, WalletRulesStore } from './accounts/wallet-rules-port.ts'
 import type { AlertBook } from './alerts/alert-port.ts'
@@ -54,6 +55,7 @@ export type Ports = {
   readonly wallets: WalletStore & WalletRulesStore & AlertStore
   readonly subWallets: SubWalletStore
   readonly alerts: AlertBook
+  readonly tagBudgets: TagBudgetStore
   readonly community: TrialStore & ReferralStore & ReviewStore
   readonly credit: CreditStore
   readonly funding: CheckoutStore & WithdrawStore & TopUpStore

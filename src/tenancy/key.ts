@@ -1,6 +1,7 @@
 /** API keys: what is known of a key, and the limits that bind it. */
 import type { Instant, Month } from '../core/time.ts'
 import type { Limits } from './limits.ts'
+import type { KeyTags } from './tags.ts'
 import type { Terms } from './terms.ts'
 
 export type KeyId = string
@@ -46,6 +47,8 @@ export type Key = {
   readonly models?: readonly (readonly string[])[]
   /** Absent if it has none; keys below it do not use them. */
   readonly aliases?: Aliases
+  /** What its calls are for where they do not say; in a request, with the fixed tags of the keys above it. */
+  readonly tags?: KeyTags
   /** In a request of a tenant: how it is told of money. Absent if it is told our price. */
   readonly terms?: Terms
   readonly disabledReason?: DisabledReason

@@ -7,6 +7,7 @@ import { readAliases } from './aliases.ts'
 import type { Aliases } from './key.ts'
 import { type LimitRow, type LimitsChange, type LimitValue, limitList, limitsFrom } from './limits.ts'
 import { PATTERN, PATTERNS_MAX } from './rules-body.ts'
+import { type KeyTags, readKeyTags, TAGS_MAX } from './tags.ts'
 
 /** The members of a limits body as read: absent keeps a limit, null removes a cap. */
 export type LimitsBody = LimitsChange & {
@@ -15,6 +16,8 @@ export type LimitsBody = LimitsChange & {
   readonly canManage?: boolean
   /** All aliases that the key is to have; a key may set its own. */
   readonly aliases?: Aliases | null
+  /** All tags that its calls are to have; who made it sets them. */
+  readonly tags?: KeyTags | null
   /** The sub-wallet that it is bound to, with all keys below it; null releases them. */
   readonly subWallet?: string | null
   /** `disabled` also applies to all keys below. */
@@ -61,6 +64,12 @@ export const limitMembers = {
     maxProperties: 100,
     description: 'Its own names for models: ids by name, all of them together; keys below it do not use them',
   }).optional(),
+  tags: readBy(readKeyTags, {
+    type: ['object', 'null'],
+    maxProperties: TAGS_MAX,
+    description:
+      'What its calls are for where they do not say, such as {"team": "red"}; with {"value": "red", "fixed": true} no call of it, or of a key below, says otherwise',
+  }).optional(),
   can_manage: z
     .boolean('must be true, false or absent')
     .optional()
@@ -86,6 +95,7 @@ export const toLimits = `is not a limit; those are ${known}`
 type Read = Readonly<Record<string, unknown>> & {
   readonly disabled?: boolean | null | undefined
   readonly aliases?: Aliases | null | undefined
+  readonly tags?: KeyTags | null | undefined
   readonly can_manage?: boolean | undefined
   readonly with_children?: boolean | undefined
   readonly sub_wallet?: string | null | undefined
@@ -96,6 +106,7 @@ export const limitsOfBody = (read: Read): LimitsBody => {
   const others = {
     disabled: read.disabled ?? undefined,
     aliases: read.aliases,
+    tags: read.tags,
     canManage: read.can_manage,
     withChildren: read.with_children,
     subWallet: read.sub_wallet,

@@ -18,6 +18,8 @@ export type WalletRules = {
   readonly autoTopUp?: AutoTopUp
   /** What tenants of the account are told of money: what we charge for their calls if it is absent. */
   readonly tenantsSee?: TenantsSee
+  /** The tags on which there are budgets, sorted; absent if there are none. Set with the budgets alone. */
+  readonly budgeted?: readonly string[]
   /** Why the operator has suspended the account: none of its calls are admitted. No owner can set or end this. */
   readonly suspended?: string
 }

@@ -52,6 +52,18 @@ const subWallet =
     return { organisation, sub_wallet: sub.id, ...more }
   }
 
+const budget =
+  (more: JsonObject = {}): Example =>
+  async ({ it }) => {
+    const tag = { tag: 'law', value: crypto.randomUUID() }
+    const caps = { monthlyCap: 1_000n }
+    await it.store.tagBudgets.putTagBudget(
+      { id: `bud_${tag.value}`, walletId: it.wallet, caps, ...tag },
+      byTest,
+    )
+    return { organisation, ...tag, ...more }
+  }
+
 const openedIn = async ({ it: { store, wallet } }: Scene): Promise<string> => {
   const id = `chk_${crypto.randomUUID()}`
   await store.funding.openCheckout({ id, walletId: wallet, amount: 5_000_000_000n }, byTest)
@@ -219,6 +231,10 @@ const examples: Readonly<Record<string, Example>> = {
   },
   'rules.get': ofOrg(),
   'rules.change': ofOrg({ per_call_max_usd: '5.25' }),
+  'budget.list': ofOrg(),
+  'budget.get': budget(),
+  'budget.put': ofOrg({ tag: 'team', value: 'red', monthly_cap_usd: 5.25 }),
+  'budget.delete': budget(),
   'sub_wallet.list': ofOrg(),
   'sub_wallet.get': subWallet(),
   'sub_wallet.create': ofOrg({ label: 'made', budget_usd: 1.5 }),

@@ -5,7 +5,8 @@ type Budget = Readonly<Record<string, number>>
 
 const steps: Budget = {
   'regular expressions': 9,
-  'reads of headers': 16,
+  // One of them asks what the call is for.
+  'reads of headers': 17,
   'JSON.stringify': 4,
   'JSON.parse': 3,
   'clock reads': 23,

@@ -22,6 +22,7 @@ import { type Counter, createRepeats } from './repeats.ts'
 import { createRotations } from './rotations.ts'
 import type { Shop } from './shop.ts'
 import { createStage, type Stage } from './stage.ts'
+import { createTags, type Tagged } from './tags.ts'
 import { type Draws, EPOCH } from './world.ts'
 
 type Process = {
@@ -36,6 +37,7 @@ type Process = {
 type Answered = Billed & {
   readonly keyId: string
   readonly newMonth: boolean
+  readonly tagged: Tagged | undefined
   readonly admittedMs: number
   readonly endedMs: number
 }
@@ -120,6 +122,8 @@ const createScene = (stage: Stage, paying: boolean) => {
   })
 
   const rotations = createRotations({ ...stage, store: () => store, isLoading: () => loading, revokedAt })
+
+  const tags = createTags({ ...stage, store: () => store, isLoading: () => loading })
 
   const repeats = createRepeats({
     ...stage,
@@ -210,6 +214,7 @@ const createScene = (stage: Stage, paying: boolean) => {
       byTest,
     )
     if (paying) await payments.setUp()
+    await tags.setUp()
     rotations.start(keys)
     for (let slot = 0; slot < 3; slot++) begin(slot)
     if (paying) after(500, buyers)
@@ -264,17 +269,36 @@ const createScene = (stage: Stage, paying: boolean) => {
       key.subWallet === undefined && random() < 0.3 ? (pick(0, 1) ? 'shared' : 'named') : undefined
     const payer = random() < 0.25 ? creditAccountOf(WALLET) : undefined
     const useful = amount / 8n + 1n
-    const held = await process.book.hold({ callId, key, sub: named, payer, amount, useful })
+    const tagged = tags.isOn ? await tags.of(process.book, callId) : undefined
+    if (tagged instanceof Refusal) return hit('rules not fresh')
+    const held = await process.book.hold({
+      callId,
+      key,
+      sub: named,
+      payer,
+      tags: tagged?.path,
+      amount,
+      useful,
+    })
     if (held instanceof Refusal) return hit(`hold: ${held.code}`)
     if ('outcome' in held) return hit(`hold: ${held.limit}`)
     if (named !== undefined) hit('admitted under a named sub-wallet')
+    if (tagged !== undefined) tags.admitted(tagged)
     checkClosed(named ?? key.subWallet)
     const revoked = revokedAt.get(key.id)
     if (revoked !== undefined && world.now() > revoked) fail('admitted after a revocation was acknowledged')
     const newMonth = monthOf(EPOCH + world.now()) !== monthOf(EPOCH)
     if (newMonth) hit('admitted in the new month')
     if (payer !== undefined) hit('admitted on credit')
-    await runCall(process, held, { amount, keyId: key.id, payer: payer ?? WALLET, newMonth, form, draws })
+    await runCall(process, held, {
+      amount,
+      keyId: key.id,
+      payer: payer ?? WALLET,
+      newMonth,
+      form,
+      draws,
+      tagged,
+    })
   }
 
   /** A limit that was lowered to nothing admits nothing more once that is acknowledged. */
@@ -289,10 +313,10 @@ const createScene = (stage: Stage, paying: boolean) => {
     hold: Hold,
     it: { amount: bigint; form: 'whole' | undefined; draws: Draws } & Pick<
       Answered,
-      'keyId' | 'payer' | 'newMonth'
+      'keyId' | 'payer' | 'newMonth' | 'tagged'
     >,
   ): Promise<void> => {
-    const { amount, keyId, payer, newMonth, form } = it
+    const { amount, keyId, payer, newMonth, form, tagged } = it
     const { pick, random } = it.draws
     const admittedMs = world.now()
     const clockSleep = (ms: number) =>
@@ -321,7 +345,16 @@ const createScene = (stage: Stage, paying: boolean) => {
     // However long the ledger is silent, a charge is made, kept in the outbox, or refused.
     if (world.now() - askedMs > SETTLE_WAIT_MS)
       fail(`an answer waited ${world.now() - askedMs} ms for its charge`)
-    const call = { callId: hold.callId, cost: due, keyId, payer, newMonth, admittedMs, endedMs: world.now() }
+    const call = {
+      callId: hold.callId,
+      cost: due,
+      keyId,
+      payer,
+      newMonth,
+      admittedMs,
+      endedMs: world.now(),
+      tagged,
+    }
     if (settled instanceof Refusal) {
       if (process.unwritableMs < admittedMs) fail('in doubt, though its journal could be written')
       inDoubt.push(call)
@@ -368,7 +401,12 @@ const createScene = (stage: Stage, paying: boolean) => {
         }),
       )
     } else if (roll < 0.73 && process !== undefined) guard(changeCap(process, event))
-    else if (roll < 0.85 && process !== undefined) guard(closeLimit(process, event))
+    else if (roll < 0.85 && process !== undefined)
+      guard(
+        tags.isOn && roll < 0.8
+          ? tags.close(process.book, () => rush(process, event))
+          : closeLimit(process, event),
+      )
     else if (process !== undefined) guard(revoke(process, rotations.oneOf(pick(0, KEYS - 1)).id, event))
     after(pick(150, 2_200), chaos)
   }
@@ -561,6 +599,8 @@ const createScene = (stage: Stage, paying: boolean) => {
       hit(`bill: ${outcome}`)
       if (outcome === 'exact') exact.push(call)
     }
+    for (const { tagged, cost } of exact) if (tagged !== undefined) tags.ended(tagged, cost)
+    await tags.check()
     await checkMonth(exact)
     await rotations.check(exact)
   }

@@ -27,21 +27,24 @@ export type Commitment = {
 }
 
 export type Limits = {
-  ask(key: Key, sub: string | undefined, amount: bigint): Commitment
+  ask(key: Key, sub: string | undefined, amount: bigint, user?: string): Commitment
   /** What is left for a call now. */
-  left(key: Key, sub: string | undefined): bigint
+  left(key: Key, sub: string | undefined, user?: string): bigint
 }
 
 type Shop = {
   readonly keys: readonly Key[]
   readonly deposit: bigint
   readonly budgets: ReadonlyMap<string, bigint>
+  /** What each end user may spend, by name. */
+  readonly users?: ReadonlyMap<string, bigint>
 }
 
-export const createLimits = ({ keys, deposit, budgets }: Shop): Limits => {
+export const createLimits = ({ keys, deposit, budgets, users = new Map() }: Shop): Limits => {
   const newLimit = (has: bigint, isWallet = false): Limit => ({ isWallet, has, committed: 0n })
   const wallet = newLimit(deposit, true)
   const subs = new Map([...budgets].map(([id, has]) => [id, newLimit(has)]))
+  const ofUsers = new Map([...users].map(([name, has]) => [name, newLimit(has)]))
   // These histories lie in two months and days: caps of those count both, which only makes the law weaker.
   const caps = new Map(
     keys.map(({ id, limits: { spendCap, monthlyCap, weeklyCap, dailyCap } }) => [
@@ -96,16 +99,17 @@ export const createLimits = ({ keys, deposit, budgets }: Shop): Limits => {
     }
   }
 
-  const limitsOf = (key: Key, sub: string | undefined): readonly Limit[] => [
+  const limitsOf = (key: Key, sub: string | undefined, user = ''): readonly Limit[] => [
     wallet,
+    ...[ofUsers.get(user)].flatMap((limit) => limit ?? []),
     ...[key.id, ...key.ancestors].flatMap((id) => caps.get(id) ?? []),
     ...(sub === undefined ? [] : [subs.get(sub)].flatMap((limit) => limit ?? [])),
   ]
 
   return {
-    ask: (key, sub, amount) => open(limitsOf(key, sub), amount, WALLET_MINIMUM),
-    left: (key, sub) =>
-      limitsOf(key, sub).reduce(
+    ask: (key, sub, amount, user) => open(limitsOf(key, sub, user), amount, WALLET_MINIMUM),
+    left: (key, sub, user) =>
+      limitsOf(key, sub, user).reduce(
         (least, { has, committed }) => (has - committed < least ? has - committed : least),
         deposit,
       ),

@@ -72,6 +72,8 @@ const createScene = (stage: Stage) => {
   const { pick, random } = scene
   const loads = world.draws('load')
   const pulses = world.draws('pulse')
+  const tagging = world.draws('tags')
+  const isTagged = tagging.random() < 0.4
   const keys: Key[] = []
   const slots: (Process & { readonly pause: (ms: number) => void })[] = []
   const revoked = new Map<string, number>()
@@ -121,7 +123,22 @@ const createScene = (stage: Stage) => {
           byTest,
         ),
       )
-    limits = createLimits({ keys, deposit, budgets: new Map([['named', budget]]) })
+    const ofUser = BigInt(tagging.pick(5, 40)) * 1_000_000n
+    const users = new Map(isTagged ? ['ann', 'bea'].map((name) => [name, ofUser]) : [])
+    if (isTagged)
+      await store.tagBudgets.putTagBudget(
+        {
+          id: 'bud_users',
+          walletId: WALLET,
+          tag: 'user',
+          value: '',
+          caps: { monthlyCap: ofUser },
+          valuesMax: 9,
+          beyond: 'refuse',
+        },
+        byTest,
+      )
+    limits = createLimits({ keys, deposit, budgets: new Map([['named', budget]]), users })
     for (let slot = 0; slot < SLOTS; slot++) begin(slot)
     after(300, load)
     // A long stream of a key that nobody else uses: its lease would run out under it.
@@ -149,15 +166,18 @@ const createScene = (stage: Stage) => {
     if (process === undefined || key === undefined || process.paused() || process.drains || process.dead)
       return
     const sub = index === 0 && random() < 0.4 ? 'named' : undefined
+    const user = isTagged ? [undefined, 'ann', 'bea'][tagging.pick(0, 2)] : undefined
+    const tags = user === undefined ? undefined : JSON.stringify([['user', user]])
+    if (tags !== undefined) hit('calm: of an end user')
     // Now and then all that is left, as for a call whose bound was lowered to it.
-    const left = limits.left(key, sub)
+    const left = limits.left(key, sub, user)
     const amount =
       (it.all === true || random() < 0.08) && left > 0n ? left : BigInt(pick(100, 3_000)) * 1_000n
-    const asked = limits.ask(key, sub, amount)
+    const asked = limits.ask(key, sub, amount, user)
     const askedMs = world.now()
     const callId = `c${callsMade++}`
     const signal = new AbortController().signal
-    const held = await process.book.hold({ callId, key, sub, amount, useful: 1n, waits: true, signal })
+    const held = await process.book.hold({ callId, key, sub, tags, amount, useful: 1n, waits: true, signal })
     const tookMs = world.now() - askedMs
     const troubled = process.dead || process.drains || world.now() < recoveredAt || askedMs < recoveredAt
     if (tookMs > WAIT_MAX_MS && !troubled) fail(`a call waited ${Math.round(tookMs)} ms for its money`)

@@ -16,6 +16,7 @@ const filters = {
   vendor: 'for which this vendor was asked',
   status: 'that ended so: ok, refused, failed, client_gone, vendor_failed, or not_ok',
   code: 'with this error code or HTTP status',
+  tag: 'with this tag (team) or for this value of it (team=red)',
   from: 'from this day or moment on',
   to: 'before this day or moment',
   id: 'with this request id',

@@ -7,7 +7,7 @@ import type { JsonObject } from '../../core/json-body.ts'
 import { usdNumber } from '../../core/money.ts'
 import { capList } from '../../tenancy/limits.ts'
 import { OPERATOR_WALLET } from '../config/first-start.ts'
-import { aliasesFrom, alsoOf } from '../run/alias-option.ts'
+import { aliasesFrom, alsoOf, keyTagsFrom } from '../run/alias-option.ts'
 import {
   controlOf,
   everyPage,
@@ -29,6 +29,7 @@ type Options = {
   subWallet?: string
   canManage?: string
   alias?: readonly string[]
+  tag?: readonly string[]
   withChildren?: boolean
   json?: boolean
 }
@@ -117,6 +118,11 @@ const keyOptions = (command: Command): Command =>
       'an alias of the key for a model; repeat the option for each, or give "none"',
       alsoOf,
     )
+    .option(
+      '--tag <name=value>',
+      'what its calls are for where they do not say; name!=value is fixed; repeat the option for each, or give "none"',
+      alsoOf,
+    )
     .option('--json', 'for programs')
 
 const labelOf = ({ label }: Options): JsonObject => (label === undefined ? {} : { label })
@@ -126,6 +132,7 @@ const bodyOf = (options: Options): JsonObject => ({
   ...limitsFromOptions(options),
   ...rightOf(options),
   ...(options.alias === undefined ? {} : { aliases: aliasesFrom(options.alias) }),
+  ...(options.tag === undefined ? {} : { tags: keyTagsFrom(options.tag) }),
 })
 
 const needsCatalogue = (options: Options): boolean => options.alias !== undefined || namesModels(options)

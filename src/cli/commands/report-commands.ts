@@ -18,7 +18,7 @@ import { type Database, Failed, harmless, print, tableOf, withDatabase } from '.
 import { addModelCommand } from './add-model.ts'
 
 /** Filters of the report, each an option with the name of the member. */
-const filters = ['organisation', 'tenant', 'model', 'vendor', 'status'] as const
+const filters = ['organisation', 'tenant', 'model', 'vendor', 'status', 'tag'] as const
 
 type UsageOptions = { by: string; key?: string; own?: boolean; json?: boolean } & {
   readonly [Name in 'from' | 'to' | (typeof filters)[number]]?: string

@@ -1,4 +1,4 @@
-/** `--alias <name>=<model>` of the key commands. */
+/** `--alias <name>=<model>` and `--tag <name>=<value>` of the key commands. */
 import type { Json } from '../../core/json-body.ts'
 import { Failed } from './run-command.ts'
 
@@ -12,6 +12,21 @@ const pairOf = (text: string): [string, string] => {
     throw new Failed(`--alias must be <name>=<model> such as fast=openai/gpt-4o-mini, or none, not '${text}'`)
   return [text.slice(0, at), text.slice(at + 1)]
 }
+
+/** All tags that the options give, null for `none`; `name!=value` is fixed. */
+export const keyTagsFrom = (texts: readonly string[]): Json =>
+  texts.length === 1 && texts[0] === 'none'
+    ? null
+    : Object.fromEntries(
+        texts.map((text) => {
+          const [, name = '', fixed, value = ''] = /^([^=!]+)(!?)=(.+)$/s.exec(text) ?? []
+          if (name === '')
+            throw new Failed(
+              `--tag must be <name>=<value> such as team=red, team!=red, or none, not '${text}'`,
+            )
+          return [name, { value, fixed: fixed === '!' }]
+        }),
+      )
 
 /** Collects an option that may be repeated. */
 export const alsoOf = (text: string, before: readonly string[] = []): readonly string[] => [...before, text]

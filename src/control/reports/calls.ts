@@ -14,7 +14,7 @@ import { count, instant, isoOf, name } from '../read.ts'
 import { time, usd } from '../shown-key.ts'
 import { orgsOf, reachesAll } from '../who.ts'
 import { batchNamed } from './batches.ts'
-import { scopeMembers, scopeOf } from './scope.ts'
+import { scopeMembers, scopeOf, tagNamed } from './scope.ts'
 
 const tried = z.object({
   vendor: z.string(),
@@ -43,6 +43,7 @@ const shape = {
   param: z.string().nullable().describe('The field that was at fault'),
   endpoint: z.string().nullable().describe('Where it was asked, of calls that were not charged'),
   attempts: z.array(tried).describe('Attempts at vendors that failed'),
+  tags: z.record(z.string(), z.string()).nullable().describe('What it was for'),
   prices: z.record(z.string(), z.string()).nullable().describe('USD per million units, by class'),
   estimated: z.boolean(),
   tokens: z.record(z.string(), z.int()).describe('Units by class'),
@@ -94,6 +95,7 @@ const shown = (line: CallLine): CallShown => {
       http_status: status ?? null,
       took_ms: tookMs,
     })),
+    tags: (detail ?? failure?.detail)?.tags ?? null,
     prices: pricesOf(line),
     estimated: detail?.estimated ?? false,
     tokens: Object.fromEntries(Object.entries(detail?.usage ?? {}).filter(([, units]) => units > 0)),
@@ -146,6 +148,7 @@ export const callList = act({
       '`ok`, `refused`, `failed`, `client_gone`, `vendor_failed` and so on; `not_ok` for all but `ok`',
     ),
     code: text.describe('The error code, or the HTTP status, of calls that were not charged'),
+    tag: tagNamed.describe('Only calls for this, such as `team=red`, or with this tag'),
     cost_from_usd: amount('must be an amount in USD').optional(),
     cost_to_usd: amount('must be an amount in USD').optional(),
     before: z
@@ -164,7 +167,7 @@ export const callList = act({
     })
     .meta({ id: 'CallList' }),
   does: async (acting, asked) => {
-    const { before, limit = USUAL, from, to, id, batch, model, vendor, status, code, ...more } = asked
+    const { before, limit = USUAL, from, to, id, batch, model, vendor, status, code, tag, ...more } = asked
     const { cost_from_usd: costFrom, cost_to_usd: costTo, ...scope } = more
     if (from !== undefined && to !== undefined && from > to)
       throw invalid('from', "'from' must not be after 'to'.")
@@ -173,7 +176,7 @@ export const callList = act({
       ...(before === undefined ? {} : { before: placeIn(before) }),
       ...(id === undefined ? {} : { id }),
       ...(batch === undefined ? {} : { batch: (await batchNamed(acting, batch, 'read')).id }),
-      ...{ from, to, only: { model, vendor, status, code, costFrom, costTo } },
+      ...{ from, to, only: { model, vendor, status, code, tag, costFrom, costTo } },
       most: limit,
       ...(limit > MANY && acting.who.reach.of !== 'key' ? { searchMs: LONG_MS } : {}),
     })

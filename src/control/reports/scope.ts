@@ -1,6 +1,8 @@
 /** Whose calls an act reads: those in reach, of one key, of one tenant, or of all tenants. */
+import { z } from 'zod'
 import { invalid } from '../../core/refusal.ts'
 import type { Scope } from '../../store/reports/call-port.ts'
+import { type TagFilter, tagFilterOf } from '../../tenancy/tags.ts'
 import type { Acting } from '../act.ts'
 import { keyNamed, keyScope } from '../key-named.ts'
 import { flag, name } from '../read.ts'
@@ -14,6 +16,17 @@ export const scopeMembers = {
   tenants: flag().describe('Only calls of keys below others'),
   organisation: name.optional(),
 }
+
+/** A tag, or one of its values, that a report is about. */
+export const tagNamed = z
+  .string()
+  .transform((text, context): TagFilter => {
+    const read = tagFilterOf(text)
+    if (read !== undefined) return read
+    context.issues.push({ code: 'custom', message: 'must be like team=red, or team', input: text })
+    return z.NEVER
+  })
+  .optional()
 
 type Asked = {
   readonly own?: boolean | undefined

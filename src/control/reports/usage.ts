@@ -13,7 +13,7 @@ import { type Terms, tellsNothing, termsIn, told } from '../../tenancy/terms.ts'
 import { type Acting, act } from '../act.ts'
 import { count, instant, isoOf } from '../read.ts'
 import { usd } from '../shown-key.ts'
-import { scopeMembers, scopeOf } from './scope.ts'
+import { scopeMembers, scopeOf, tagNamed } from './scope.ts'
 
 const SPAN_MS = 30 * DAY_MS
 /** The statement of a report by month names each of them. */
@@ -71,6 +71,7 @@ const row = z.object({
   sub_wallet: z.string().nullable().optional(),
   sub_wallet_label: z.string().nullable().optional(),
   payment_mode: z.string().optional(),
+  tag: z.string().nullable().optional().describe('The value of the tag that is asked for'),
   ...counted,
 })
 type UsageRow = z.output<typeof row>
@@ -106,7 +107,18 @@ const keyOf = ({ groups: { key = '' }, label, parent, deleted, reference }: Repo
 const shownRow =
   (byKey: boolean) =>
   (line: ReportLine): UsageRow => {
-    const { hour, day, month, model, key, vendor, status, sub_wallet: sub, payment_mode: mode } = line.groups
+    const {
+      hour,
+      day,
+      month,
+      model,
+      key,
+      vendor,
+      status,
+      sub_wallet: sub,
+      payment_mode: mode,
+      tag,
+    } = line.groups
     return {
       ...(hour === undefined ? {} : { hour }),
       ...(day === undefined ? {} : { day: day.slice(0, 10) }),
@@ -122,6 +134,7 @@ const shownRow =
             sub_wallet_label: line.subLabel ?? (sub === '' ? null : ''),
           }),
       ...(mode === undefined ? {} : { payment_mode: mode }),
+      ...(tag === undefined ? {} : { tag: tag === '' ? null : tag }),
       ...shownCounts(line),
     }
   }
@@ -165,6 +178,7 @@ export const usageReport = act({
     model: z.string().optional(),
     vendor: z.string().optional(),
     status: z.string().optional(),
+    tag: tagNamed.describe('Only calls for this (`team=red`); or, to group by it, the tag (`team`)'),
     sort: z
       .enum(['groups', 'cost'], 'must be groups or cost')
       .optional()
@@ -182,7 +196,7 @@ export const usageReport = act({
       rows: z
         .array(row)
         .describe(
-          'By key also `label`, `parent` and whether it is `deleted`; by sub-wallet null for calls in none. By sub-wallet or payment mode, and by hours of keys, tokens of calls whose details were deleted are left out; costs and requests are all there',
+          'By key also `label`, `parent` and whether it is `deleted`; by sub-wallet null for calls in none. By sub-wallet, payment mode or tag, and by hours of keys, tokens of calls whose details were deleted are left out; costs and requests are all there',
         ),
       has_more: z.boolean().describe('Whether there are rows beyond the limit; the total counts them'),
     })
@@ -190,7 +204,11 @@ export const usageReport = act({
   does: async (acting, { from, to, group_by: groupBy, sort, top, limit = ROWS_USUAL, ...asked }) => {
     const { control, who } = acting
     const { store, clock } = control
-    const { model, vendor, status, ...named } = asked
+    const { model, vendor, status, tag, ...named } = asked
+    if (groupBy.includes('tag') && tag === undefined)
+      throw invalid('tag', "'group_by' of tag needs 'tag', the name of one: user for end users.")
+    if (tag !== undefined && tag.value === undefined && !groupBy.includes('tag'))
+      throw invalid('tag', "'tag' must be like team=red, or 'group_by' has tag.")
     const span = spanOf(clock.now(), { from, to }, groupBy)
     const query = {
       ...(await scopeOf(acting, named)),
@@ -200,6 +218,7 @@ export const usageReport = act({
         ...(model === undefined ? {} : { model }),
         ...(vendor === undefined ? {} : { vendor }),
         ...(status === undefined ? {} : { status }),
+        ...(tag === undefined ? {} : { tag }),
       },
     }
     const found =

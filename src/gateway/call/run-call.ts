@@ -6,12 +6,16 @@
 import { trialShort } from '../../admission/caller.ts'
 import { lowerOf } from '../../admission/ceiling.ts'
 import type { Soon } from '../../book/contract.ts'
+import type { JsonObject } from '../../core/json-body.ts'
 import { must, Refusal } from '../../core/refusal.ts'
 import { whenKnown } from '../../core/soon.ts'
 import { WALLET_MINIMUM } from '../../ledger/lend.ts'
 import type { IdempotencyRef } from '../../ledger/types.ts'
 import { type PaymentMode, payingAccount, paymentMode } from '../../payment/funding.ts'
 import { type Key, placeOf } from '../../tenancy/key.ts'
+import { tagPathOf } from '../../tenancy/tags.ts'
+import type { WalletRules } from '../../tenancy/wallet-rules.ts'
+import { tagsOfCall } from '../enter/call-tags.ts'
 import { waitForCapacity } from '../enter/discount-lane.ts'
 import { boundSent, type CheckedRequest, type Incoming, readRequest, whoCalls } from '../enter/incoming.ts'
 import { takeCallTurn } from '../enter/key-turn.ts'
@@ -42,11 +46,23 @@ export const runCall = async (gateway: Gateway, incoming: Incoming, trace: Trace
   const key = caller instanceof Promise ? await caller : caller
   const mode = must(named)
   const request = await readRequest(gateway, incoming, { key, trace, keeps: true })
+  const header = incoming.tags
+  // A plain call must not pay for what it does not say.
+  if (header !== undefined || key.tags !== undefined || mayName(request.body.outline))
+    trace.tags = tagsOfCall({ key, header, body: request.body.outline })
   const it = { key, sub: incoming.subWallet, mode, request, trace }
   return incoming.idempotencyKey === undefined && request.call.media === undefined
     ? runChecked(gateway, it, undefined, incoming.signal)
     : runKept(gateway, incoming, it)
 }
+
+/** Whether a body may say what its call is for. */
+const mayName = ({ metadata, user, safety_identifier, labels }: JsonObject): boolean =>
+  (metadata ?? user ?? safety_identifier ?? labels) !== undefined
+
+/** The part of its lease's path that its tags make, where some of them are under budget. */
+const pathTags = ({ tags }: Trace, { budgeted }: Pick<WalletRules, 'budgeted'>): string | undefined =>
+  budgeted === undefined || tags === undefined ? undefined : tagPathOf(tags, budgeted)
 
 /** Runs a call that may be a job, or whose answer is kept for repeats. */
 const runKept = (gateway: Gateway, incoming: Incoming, it: CallToRun): Promise<Answer> => {
@@ -88,7 +104,8 @@ const runChecked = async (
   // What is made in the background is stopped by name, not by a connection that ends.
   const signal = memory?.background?.stop.signal ?? ends
   const rules = rulesFor(gateway, key, model)
-  const { perCallMax } = must(rules instanceof Promise ? await rules : rules)
+  const its = must(rules instanceof Promise ? await rules : rules)
+  const { perCallMax } = its
   if (model.cheaper !== undefined) await waitForCapacity(gateway, model, signal)
   const pending = takeCallTurn(gateway, { key, call: request.call, model, trace })
   const turn = pending instanceof Promise ? await pending : pending
@@ -100,6 +117,7 @@ const runChecked = async (
     key,
     sub,
     payer: payingAccount(mode, key),
+    tags: pathTags(trace, its),
     payment: { mode },
     call,
     model,
@@ -149,8 +167,9 @@ const openTask = (gateway: Gateway, opening: TaskParts): Soon<Task> => {
 
 /** A call that waited is admitted by the rules of now, as it is by the present state of its key. */
 const openLate = async (gateway: Gateway, opening: TaskParts): Promise<Task> => {
-  const { perCallMax } = must(await rulesFor(gateway, opening.key, opening.model))
-  const now = { ...opening, ceiling: lowerOf(opening.ceiling, perCallMax) }
+  const its = must(await rulesFor(gateway, opening.key, opening.model))
+  const tags = pathTags(opening.trace, its)
+  const now = { ...opening, tags, ceiling: lowerOf(opening.ceiling, its.perCallMax) }
   return taskOf(await reserve(gateway, now), gateway, now)
 }
 

@@ -38,6 +38,8 @@ export type Incoming = {
   readonly authorization: string | null
   readonly maxCostUsd: string | undefined
   readonly subWallet: string | undefined
+  /** What it is for, as its header says. */
+  readonly tags?: string | undefined
   readonly paymentProtocol: string | undefined
   /** The payment it may bring, the address it asked for, and its origin; undefined where no payment is taken. */
   readonly payment: (PaymentHeaders & { readonly url: string; origin(): string }) | undefined

@@ -8,6 +8,7 @@ import { callerAddress, isWithin, readBlock } from '../../core/address.ts'
 import { must, type Refusal, refuse } from '../../core/refusal.ts'
 import { whenKnown } from '../../core/soon.ts'
 import type { Key } from '../../tenancy/key.ts'
+import { withFixed } from '../../tenancy/tags.ts'
 import type { Told } from '../../tenancy/terms.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { From, Trace } from '../parts/trace.ts'
@@ -17,7 +18,7 @@ export const addressFrom = ({ options }: Pick<Gateway, 'options'>, from: From) =
   callerAddress(from.peer(), from.request.headers.get('x-forwarded-for'), options.trustedProxies)
 
 /**
- * A key that has such a limit or a key above it, as this request may use it: with the models that it is for. Throws the refusal of a key that has expired, or
+ * A key that has such a limit or a key above it, as this request may use it: with the models that it is for and the tags that keys above it fix. Throws the refusal of a key that has expired, or
  * that may not be used from here.
  */
 export const usableHere = (gateway: Gateway, key: Key, trace: Trace): Soon<Key> => {
@@ -34,14 +35,17 @@ type Use = { readonly key: Key; readonly trace?: Trace }
 
 const within = (makers: readonly Key[] | Refusal, gateway: Gateway, { key, trace }: Use): Soon<Key> => {
   const models: (readonly string[])[] = []
-  for (const { id, limits } of [key, ...must(makers)]) {
+  let tags = key.tags
+  for (const { id, limits, tags: its } of [key, ...must(makers)]) {
     const { expiresAt, allowedAddresses, allowedModels } = limits
     if (expiresAt !== undefined && gateway.clock.now() >= expiresAt)
       throw expiredKey(expiresAt, id === key.id)
     if (allowedAddresses !== undefined && trace !== undefined) checkAddress(gateway, allowedAddresses, trace)
     if (allowedModels !== undefined) models.push(allowedModels)
+    if (its !== undefined && id !== key.id) tags = withFixed(tags, its)
   }
-  const bounded = models.length === 0 ? key : { ...key, models }
+  const listed = models.length === 0 ? key : { ...key, models }
+  const bounded = tags === undefined || tags === key.tags ? listed : { ...listed, tags }
   return key.ancestors.length === 0
     ? bounded
     : whenKnown(gateway.book.terms(key, must(makers)), withTerms, bounded, trace)

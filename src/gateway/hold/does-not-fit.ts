@@ -7,15 +7,16 @@ import type { HoldRefused } from '../../book/contract.ts'
 import { decimalFromNano, exactNumber, greatest, type Nano } from '../../core/money.ts'
 import { type Refusal, refuse, retryIn } from '../../core/refusal.ts'
 import { WALLET_MINIMUM } from '../../ledger/lend.ts'
-import type { BindingLimit } from '../../ledger/types.ts'
+import type { BindingBudget, BindingLimit } from '../../ledger/types.ts'
 import type { Key } from '../../tenancy/key.ts'
-import { type CapMember, capNamed, limitList } from '../../tenancy/limits.ts'
+import { type CapMember, capList, capNamed, limitList } from '../../tenancy/limits.ts'
 import { tellsNothing, told } from '../../tenancy/terms.ts'
 import { inCredits, neededInCredits } from '../parts/credits.ts'
 import type { Gateway } from '../parts/gateway.ts'
 
 const limitTexts: Readonly<Record<Exclude<BindingLimit, CapMember>, string>> = {
   wallet: 'the wallet',
+  budget: 'the budget',
   sub_wallet: 'the sub-wallet',
   daily_limit_usd: "the wallet's daily limit",
   stop_at_remaining_usd: 'the amount that must stay in the wallet',
@@ -43,7 +44,7 @@ const mayChange = ({ limit, owner, key }: Binding): boolean => {
   const { id, limits, granted, canManage, subWallet, ancestors } = key
   const manages = canManage && subWallet === undefined
   if (limit === 'sub_wallet') return manages
-  if (limit === 'daily_limit_usd') return manages && ancestors.length === 0
+  if (limit === 'daily_limit_usd' || limit === 'budget') return manages && ancestors.length === 0
   if (owner !== id) return false
   const [name] = limitList.find(([, { member }]) => member === limit) ?? []
   return name !== undefined && (granted[name] === undefined || limits[name] !== granted[name])
@@ -68,7 +69,7 @@ const remedyOf = (binding: Binding, less: string | undefined): string => {
 const HELD_RETRY_SECONDS = 2
 
 /** The limit that binds, with what is left of it; for a key's cap also the key that owns it. */
-export type Binding = Pick<HoldRefused, 'limit' | 'owner' | 'spent' | 'available' | 'held'> & {
+export type Binding = Pick<HoldRefused, 'limit' | 'owner' | 'budget' | 'spent' | 'available' | 'held'> & {
   /** The key that calls. */
   readonly key: Pick<Key, 'id' | 'ancestors' | 'limits' | 'granted' | 'canManage' | 'subWallet' | 'terms'>
 }
@@ -81,13 +82,13 @@ type Need = {
 
 /** What is needed and what is there, as members and as words; a tenant is told them in its price, or in words alone. */
 const figuresOf = (
-  { limit, owner, key, ...there }: Binding,
+  { limit, owner, budget, key, ...there }: Binding,
   need: { readonly required: Nano; readonly asked: Nano },
   { options: { creditNano } }: Pick<Gateway, 'options'>,
 ) => {
   const { terms } = key
   const whose = owner !== undefined && owner !== key.id ? ' of a key above this one' : ''
-  const its = `${textOf(limit)}${whose}`
+  const its = `${budget === undefined ? textOf(limit) : budgetCalled(budget)}${whose}`
   const holds = 'while open calls hold'
   if (tellsNothing(terms))
     return {
@@ -116,11 +117,16 @@ const figuresOf = (
 }
 
 /** The refusal: which limit binds, whose it is, what is left of it, and how much of it open calls hold. */
-export const doesNotFit = (binding: Binding, need: Need, gateway: Pick<Gateway, 'options'>): Refusal => {
+export const doesNotFit = (
+  binding: Binding,
+  need: Need,
+  gateway: Pick<Gateway, 'options' | 'clock'>,
+): Refusal => {
   const { limit, spent } = binding
   const required = limit === 'wallet' ? greatest(need.required, WALLET_MINIMUM) : need.required
   const { figures, needs, has, holds } = figuresOf(binding, { required, asked: need.required }, gateway)
-  const members = { ...figures, limit, ...whoseOf(binding) }
+  const turns = turnOf(binding)
+  const members = { ...figures, limit, ...whoseOf(binding), ...turns }
   if (!spent)
     return refuse(
       'balance_held',
@@ -129,8 +135,25 @@ export const doesNotFit = (binding: Binding, need: Need, gateway: Pick<Gateway, 
     )
   const less = required > need.required ? undefined : lowerOf(need)
   const text =
-    barTexts[limit] ?? `${needs}; ${has}${binding.held > 0n ? ` ${holds}` : ''}. ${remedyOf(binding, less)}.`
+    barTexts[limit] ??
+    `${needs}; ${has}${binding.held > 0n ? ` ${holds}` : ''}. ${turns.resets_at === undefined ? '' : `It begins anew at ${turns.resets_at}. `}${remedyOf(binding, less)}.`
   return refuse('insufficient_balance', text, { members })
+}
+
+/** Such as `the monthly budget of team=red`. */
+const budgetCalled = ({ tag, value, period }: BindingBudget): string => {
+  const called = capList.find(({ cap }) => cap.period === period)?.cap.called ?? ''
+  return `${called.replace(' cap', ' budget')} of ${tag}=${value}`
+}
+
+/** Which budget binds, and when its period begins anew. */
+const turnOf = ({
+  budget,
+}: Binding): { readonly budget?: string; readonly period?: string; readonly resets_at?: string } => {
+  if (budget === undefined) return {}
+  const { tag, value, period, ends } = budget
+  const its = { budget: `${tag}=${value}`, period }
+  return ends === undefined ? its : { ...its, resets_at: new Date(ends).toISOString() }
 }
 
 const whoseOf = ({ owner, key }: Binding) =>

@@ -2,7 +2,7 @@
  * The hold of a job. The money is lent, the hold opened and the row written in one step, for as long as the job may
  * take, whichever process survives.
  */
-import { disabledKey, unknownKey, unknownSubWallet } from '../../admission/caller.ts'
+import { disabledKey, noBudgetLeft, unknownKey, unknownSubWallet } from '../../admission/caller.ts'
 import type { Hold, HoldRefused, HoldRequest, Soon } from '../../book/contract.ts'
 import { type Refusal, refuse, retryIn } from '../../core/refusal.ts'
 import type { LoanRefused } from '../../ledger/types.ts'
@@ -43,13 +43,14 @@ const holdJob = async (
   ask: HoldRequest,
 ): Promise<Hold | HoldRefused | Refusal> => {
   const { store, clock, instance, options } = gateway
-  const { callId, key, sub, payer, amount, useful } = ask
+  const { callId, key, sub, payer, tags, amount, useful } = ask
   const run: NewRun = {
     id: callId,
     keyId: key.id,
     walletId: key.walletId,
     sub,
     payer,
+    tags,
     model: modelId,
     amount,
     useful,
@@ -91,6 +92,8 @@ export const refusalOf = async (
       return unknownKey()
     case 'unknown_sub':
       return unknownSubWallet()
+    case 'full':
+      return begun.budget === undefined ? refusedBy(begun) : noBudgetLeft(begun.budget)
     case 'disabled': {
       const now = await store.keys.key(key.id)
       return now === undefined ? unknownKey() : disabledKey(now)
@@ -100,10 +103,19 @@ export const refusalOf = async (
   }
 }
 
-const refusedBy = ({ outcome, limit, owner, required, available, held }: LoanRefused): HoldRefused => ({
+const refusedBy = ({
+  outcome,
+  limit,
+  budget,
+  owner,
+  required,
+  available,
+  held,
+}: LoanRefused): HoldRefused => ({
   outcome: 'refused',
   spent: outcome === 'spent',
   limit: limit ?? 'wallet',
+  budget,
   owner,
   required,
   available,

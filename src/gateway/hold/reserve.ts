@@ -30,6 +30,8 @@ export type ReserveRequest = {
   readonly sub: string | undefined
   /** The account that pays when it is not the key's wallet. */
   readonly payer: AccountId | undefined
+  /** What it is for, of the tags under budget. */
+  readonly tags?: string | undefined
   readonly call: Call
   readonly model: Model
   readonly ceiling: Ceiling
@@ -230,9 +232,9 @@ const orTighter = async (
 }
 
 const holdOf = (gateway: Gateway, ask: ReserveRequest, amount: Nano, waits: boolean): Soon<HoldTaken> => {
-  const { callId, key, sub, payer, model, call, signal } = ask
+  const { callId, key, sub, payer, tags, model, call, signal } = ask
   const useful = least(usedUpBelow(model), amount)
-  const held: HoldRequest = { callId, key, sub, payer, amount, useful, waits, signal }
+  const held: HoldRequest = { callId, key, sub, payer, tags, amount, useful, waits, signal }
   return call.media === undefined ? gateway.book.hold(held) : holdFor(gateway, model.id, held)
 }
 

@@ -7,6 +7,7 @@ import type { Usage } from '../../core/usage.ts'
 import type { CallId, FailedTry } from '../../ledger/types.ts'
 import type { Key } from '../../tenancy/key.ts'
 import { rateWindows } from '../../tenancy/rates.ts'
+import type { Tags } from '../../tenancy/tags.ts'
 import type { SpanNote, SpanParent } from './spans.ts'
 
 /** Where a request comes from: the other end of its connection, which may be a proxy's, and its headers. */
@@ -28,6 +29,8 @@ export type Trace = {
   from?: From
   /** The key whose credential the request has. */
   key?: Key
+  /** What the call is for. */
+  tags?: Tags | undefined
   model?: string
   vendor?: string
   /** The place of the vendor's key in its list. */

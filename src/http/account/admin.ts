@@ -16,6 +16,7 @@ import { billCredit, billGet, billList, billPaid } from '../../control/bills/bil
 import { billClose } from '../../control/bills/close.ts'
 import { billExport, billMail, billPdf } from '../../control/bills/files.ts'
 import { billerGet, billerPut, tenantBillingGet, tenantBillingPut } from '../../control/bills/parties.ts'
+import { budgetDelete, budgetGet, budgetList, budgetPut } from '../../control/budgets.ts'
 import { keyChange, keyDelete, keyRotate } from '../../control/change-key.ts'
 import { configApply, configGet } from '../../control/house/config.ts'
 import { eventAudit, eventChain } from '../../control/house/event-chain.ts'
@@ -166,6 +167,10 @@ const table: readonly (Omit<ActRow, 'path' | 'method'> & { readonly at: string }
   { at: 'GET /organisations/:organisation/sub-wallets/:sub_wallet', act: subWalletGet },
   { at: 'PATCH /organisations/:organisation/sub-wallets/:sub_wallet', act: subWalletChange },
   { at: 'DELETE /organisations/:organisation/sub-wallets/:sub_wallet', act: subWalletDelete },
+  { at: 'GET /organisations/:organisation/budgets', act: budgetList },
+  { at: 'GET /organisations/:organisation/budgets/:tag', act: budgetGet },
+  { at: 'PUT /organisations/:organisation/budgets/:tag', act: budgetPut },
+  { at: 'DELETE /organisations/:organisation/budgets/:tag', act: budgetDelete },
   { at: 'GET /statement', act: statementGet },
   { at: 'GET /statement/total', act: statementTotal },
   { at: 'GET /organisations/:organisation/biller', act: billerGet },

@@ -7,6 +7,7 @@ import {
   deliveryList,
 } from '../../control/alerts/channels.ts'
 import { alertChange, alertCreate, alertDelete, alertList } from '../../control/alerts/rules.ts'
+import { budgetDelete, budgetGet, budgetList, budgetPut } from '../../control/budgets.ts'
 import { keyChange, keyDelete } from '../../control/change-key.ts'
 import { keyCreate, keyGet, keyList, keyUsage } from '../../control/keys.ts'
 import { callGet, callList } from '../../control/reports/calls.ts'
@@ -35,10 +36,11 @@ const byKey = actRoute({
 })
 
 const keys = '/v1/key/wholesale'
+const budgets = '/v1/budgets'
 const params = { token: 'key' }
 
 /** The specification’s address takes no `limit`. */
-const usageFilters = ['key', 'tenant', 'tenants', 'model', 'vendor', 'status', 'sort', 'top'] as const
+const usageFilters = ['key', 'tenant', 'tenants', 'model', 'vendor', 'status', 'tag', 'sort', 'top'] as const
 
 const callFilters = Object.keys(callList.input).filter((name) => name !== 'organisation')
 
@@ -128,6 +130,10 @@ const ownRows: readonly ActRow[] = [
     params,
     data: 'KeyUsageAnswer',
   },
+  { method: 'GET', path: budgets, act: budgetList, counts: 'request' },
+  { method: 'GET', path: `${budgets}/:tag`, act: budgetGet, counts: 'request' },
+  { method: 'PUT', path: `${budgets}/:tag`, act: budgetPut, bodyName: 'NewBudget', counts: 'request' },
+  { method: 'DELETE', path: `${budgets}/:tag`, act: budgetDelete, counts: 'request' },
 ]
 
 const alertRows: readonly ActRow[] = [

@@ -52,6 +52,7 @@ class HttpIncoming implements Incoming {
   readonly recalls: KeptForm | undefined
   readonly authorization: string | null
   readonly signal: AbortSignal
+  readonly tags: string | undefined
   readonly #gateway: Gateway
   readonly #call: HttpCall
   readonly #endpoint: Endpoint
@@ -64,6 +65,7 @@ class HttpIncoming implements Incoming {
     this.recalls = endpoint.recalls
     this.authorization = must(credentialOf(call.headers, call.query, endpoint.credential ?? 'bearer'))
     this.signal = call.request.signal
+    this.tags = call.request.headers.get('x-turnpike-tags') ?? undefined
   }
 
   get maxCostUsd(): string | undefined {

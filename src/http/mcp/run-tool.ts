@@ -48,6 +48,7 @@ const incomingOf = (it: McpCall, { signal }: CallRequest, run: Run): Incoming =>
     authorization,
     maxCostUsd: option(meta, 'max_cost_usd'),
     subWallet: option(meta, 'sub_wallet'),
+    tags: option(meta, 'tags'),
     paymentProtocol: option(meta, 'payment_protocol'),
     payment: {
       url: `mcp://tool/${tool}`,

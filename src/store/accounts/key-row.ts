@@ -1,8 +1,10 @@
 /** Keys as rows of the database, and how a change of limits alters a key. */
 import { isObject, type Json } from '../../core/json-body.ts'
+import { Refusal } from '../../core/refusal.ts'
 import type { Month } from '../../core/time.ts'
 import type { Aliases, Key } from '../../tenancy/key.ts'
 import { type LimitRow, type Limits, type LimitValue, limitList, limitsAfter } from '../../tenancy/limits.ts'
+import { type KeyTags, readKeyTags, shownKeyTags } from '../../tenancy/tags.ts'
 import { integer, json, maybe, nano, oneOf, rowsOf, text, truth } from '../engine/columns.ts'
 import type { Row, Run, Value } from '../engine/engine.ts'
 import { blockAfter, blockColumns, blockIn, compact } from './key-block.ts'
@@ -45,6 +47,11 @@ const aliasesOf = (names: Json): Aliases =>
     ? Object.fromEntries(Object.entries(names).map(([name, model]) => [name, String(model)]))
     : {}
 
+const tagsIn = (value: Json): KeyTags => {
+  const read = readKeyTags(value)
+  return read === null || read instanceof Refusal ? { tags: {}, fixed: [] } : read
+}
+
 const keys = rowsOf({
   id: text('id'),
   walletId: text('wallet_id'),
@@ -64,6 +71,7 @@ const keys = rowsOf({
   disabledBefore: maybe(oneOf('disabled_before', ['self'])),
   trialUntil: maybe(integer('trial_until')),
   aliases: maybe(json('aliases', aliasesOf)),
+  tags: maybe(json('tags', tagsIn)),
   endedLogins: maybe(json('ended_logins', textsOf)),
 })
 /** Only of keys in whose line one was rotated. */
@@ -72,6 +80,10 @@ const parents = rowsOf({ parents: maybe(json('parents', textsOf)) })
 /** In the form of the column. */
 export const aliasesText = (aliases: Aliases | undefined): string | null =>
   aliases === undefined ? null : JSON.stringify(aliases)
+
+/** The same of its tags. */
+export const tagsText = (tags: KeyTags | undefined): string | null =>
+  tags === undefined ? null : JSON.stringify(shownKeyTags(tags))
 
 export const keyOf = (row: Row): Key => {
   const { disabledReason, disabledBy, ...key } = keys.read(row)
@@ -89,8 +101,8 @@ export const writeKey = (run: Run, now: string, key: Key): Promise<readonly Row[
   const [reason, together] = blockColumns(key.disabledReason, key.disabledBy)
   return run(
     `update api_key set disabled_reason = $2, disabled_month = $3, label = $4, version = $5, deleted = $6,
-       can_manage = $7, disabled_by = $8, disabled_before = $9, aliases = $10, sub_id = $11, ended_logins = $12,
-       ${assigned(limitColumns, 13)}, ${assigned(grantedColumns, 13 + limitColumns.length)}, changed_at = ${now}
+       can_manage = $7, disabled_by = $8, disabled_before = $9, aliases = $10, sub_id = $11, ended_logins = $12, tags = $13,
+       ${assigned(limitColumns, 14)}, ${assigned(grantedColumns, 14 + limitColumns.length)}, changed_at = ${now}
      where id = $1`,
     [
       key.id,
@@ -105,6 +117,7 @@ export const writeKey = (run: Run, now: string, key: Key): Promise<readonly Row[
       aliasesText(key.aliases),
       key.subWallet ?? null,
       key.endedLogins === undefined ? null : JSON.stringify(key.endedLogins),
+      tagsText(key.tags),
       ...limitValues(key.limits),
       ...limitValues(key.granted),
     ],
@@ -121,7 +134,7 @@ const pick = <T>(now: T | undefined, next: T | null | undefined): T | undefined 
 /** The key after a change made in `month`. */
 export const changedKey = (key: Key, change: KeyChange, month: Month): Key => {
   const { disabledReason: _reason, disabledBy: _by, disabledBefore: _before, ...kept } = key
-  const { disabledMonth, aliases, subWallet, ...rest } = kept
+  const { disabledMonth, aliases, tags, subWallet, ...rest } = kept
   const limits = limitsAfter(key.limits, change)
   const block = blockAfter(key, change, limits)
   return {
@@ -130,7 +143,11 @@ export const changedKey = (key: Key, change: KeyChange, month: Month): Key => {
     ...(change.endLogin === undefined
       ? {}
       : { endedLogins: [...(key.endedLogins ?? []), change.endLogin].slice(-ENDED_MAX) }),
-    ...compact({ aliases: pick(aliases, change.aliases), subWallet: pick(subWallet, change.subWallet) }),
+    ...compact({
+      aliases: pick(aliases, change.aliases),
+      tags: pick(tags, change.tags),
+      subWallet: pick(subWallet, change.subWallet),
+    }),
     limits,
     granted: change.byCreator ? limitsAfter(key.granted, change) : key.granted,
     label: change.label ?? key.label,

@@ -3,6 +3,7 @@ import type { Nano } from '../../core/money.ts'
 import type { Instant } from '../../core/time.ts'
 import type { Aliases, DisabledReason, Key, KeyId, WalletId } from '../../tenancy/key.ts'
 import type { Limits, LimitsChange, Spent } from '../../tenancy/limits.ts'
+import type { KeyTags } from '../../tenancy/tags.ts'
 import type { KnownRules } from '../../tenancy/wallet-rules.ts'
 import type { Actor } from '../people/event-port.ts'
 
@@ -33,6 +34,7 @@ export type NewKey = {
   /** If absent, the first key of a wallet may manage it, and no other key may. */
   readonly canManage?: boolean
   readonly aliases?: Aliases
+  readonly tags?: KeyTags
   readonly trialUntil?: Instant
 }
 
@@ -48,6 +50,8 @@ export type KeyChange = LimitsChange & {
   readonly endLogin?: string
   /** Replaces all aliases that the key had. */
   readonly aliases?: Aliases | null
+  /** Replaces all tags that the key had. */
+  readonly tags?: KeyTags | null
   /** Disabling a key disables all keys below it; enabling it enables those again. */
   readonly withChildren?: boolean
   /** The name under which several keys are disabled: enabled under it, each is again what it was before. */

@@ -16,6 +16,7 @@ type Stored = {
   autoTopUp?: { below: string; amount: string; monthlyMax?: string }
   suspended?: string
   tenantsSee?: TenantsSee
+  budgeted?: string[]
 }
 
 const compact = <T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
@@ -42,6 +43,7 @@ export const rulesOf = (text: string): WalletRules => {
     autoTopUp: stored.autoTopUp === undefined ? undefined : topUpOf(stored.autoTopUp),
     suspended: stored.suspended,
     tenantsSee: stored.tenantsSee,
+    budgeted: stored.budgeted,
   })
 }
 

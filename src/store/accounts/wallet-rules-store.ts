@@ -60,7 +60,7 @@ const changeOf = (requested: RulesChange, before: WalletRules, after: WalletRule
 }
 
 /** Makes a wallet's row, if there is none, and locks it. */
-const lockRules = async (run: Run, { now, lock }: SqlDialect, id: string) => {
+export const lockRules = async (run: Run, { now, lock }: SqlDialect, id: string) => {
   await run(
     `insert into wallet_rules (wallet_id, rules, version, changed_at) values ($1, '{}', 0, ${now})
      on conflict (wallet_id) do nothing`,
@@ -72,7 +72,7 @@ const lockRules = async (run: Run, { now, lock }: SqlDialect, id: string) => {
 }
 
 /** Writes rules over those in a locked row, with all that follows from them. */
-const writeRules = async (
+export const writeRules = async (
   run: Run,
   dialect: SqlDialect,
   row: Row,

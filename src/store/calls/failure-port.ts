@@ -2,6 +2,7 @@
 import type { Instant } from '../../core/time.ts'
 import type { CallId, FailedTry } from '../../ledger/types.ts'
 import type { KeyId } from '../../tenancy/key.ts'
+import type { Tags } from '../../tenancy/tags.ts'
 
 /** What is told of a failed call beside its columns. */
 export type FailureDetail = {
@@ -15,6 +16,8 @@ export type FailureDetail = {
   /** The field that was at fault. */
   readonly param?: string
   readonly tries?: readonly FailedTry[]
+  /** What it was for. */
+  readonly tags?: Tags
 }
 
 export type Failure = {

@@ -1,6 +1,6 @@
 /** The journal of outcomes in the store: counters by key, day and code, and rows within their budget. */
 import { isObject, type Json } from '../../core/json-body.ts'
-import { readTries } from '../../ledger/read-detail.ts'
+import { readTags, readTries } from '../../ledger/read-detail.ts'
 import { integer, json, maybe, rowsOf, text } from '../engine/columns.ts'
 import type { Engine, Run, Value } from '../engine/engine.ts'
 import { countOf, textOf } from '../engine/row.ts'
@@ -8,7 +8,7 @@ import type { Failure, FailureDetail, FailureStore } from './failure-port.ts'
 
 const readDetail = (value: Json): FailureDetail => {
   const read = isObject(value) ? value : {}
-  const { tookMs, firstByteMs, tries } = read
+  const { tookMs, firstByteMs, tries, tags } = read
   const texts = (['endpoint', 'limit', 'owner', 'param'] as const).flatMap((name) =>
     typeof read[name] === 'string' ? [[name, read[name]]] : [],
   )
@@ -17,6 +17,7 @@ const readDetail = (value: Json): FailureDetail => {
     ...(typeof firstByteMs === 'number' ? { firstByteMs } : {}),
     ...Object.fromEntries(texts),
     ...(tries === undefined ? {} : { tries: readTries(tries) }),
+    ...(tags === undefined ? {} : { tags: readTags(tags) }),
   }
 }
 

@@ -111,6 +111,8 @@ export type NewRun = {
   readonly sub?: string | undefined
   /** The account that pays, when it is not the key's wallet. */
   readonly payer?: AccountId | undefined
+  /** What it is for, of the tags under budget. */
+  readonly tags?: string | undefined
   readonly model: string
   readonly amount: Nano
   /** The smallest charge that would still be useful; see LoanRequest. */

@@ -4,12 +4,13 @@ import calls from '../migrations/0041-calls.sql' with { type: 'text' }
 import funding from '../migrations/0041-funding.sql' with { type: 'text' }
 import ledger from '../migrations/0041-ledger.sql' with { type: 'text' }
 import people from '../migrations/0041-people.sql' with { type: 'text' }
-import postgres from '../migrations/0041-schema.postgres.sql' with { type: 'text' }
 import reports from '../migrations/0041-reports.sql' with { type: 'text' }
+import postgres from '../migrations/0041-schema.postgres.sql' with { type: 'text' }
 import sqlite from '../migrations/0041-schema.sqlite.sql' with { type: 'text' }
 import rateShares from '../migrations/0042-rate-shares.sql' with { type: 'text' }
 import batchParts from '../migrations/0043-batch-parts.sql' with { type: 'text' }
 import logins from '../migrations/0044-logins.sql' with { type: 'text' }
+import tagBudgets from '../migrations/0045-tag-budgets.sql' with { type: 'text' }
 import alerts from '../migrations/0047-alerts.sql' with { type: 'text' }
 import brought from '../migrations/0048-brought.sql' with { type: 'text' }
 import postingTimes from '../migrations/0050-posting-times.postgres.sql' with { type: 'text' }
@@ -50,6 +51,7 @@ export const migrations: readonly Migration[] = [
   { version: 42, name: 'rate-shares', common: rateShares, own: {}, adds: true },
   { version: 43, name: 'batch-parts', common: batchParts, own: {}, adds: true },
   { version: 44, name: 'logins', common: logins, own: {}, adds: true },
+  { version: 45, name: 'tag-budgets', common: tagBudgets, own: {}, adds: true },
   { version: 47, name: 'alerts', common: alerts, own: {}, adds: true },
   { version: 48, name: 'brought', common: brought, own: {}, adds: true },
   { version: 50, name: 'posting-times', common: '', own: { postgres: postingTimes }, adds: true },

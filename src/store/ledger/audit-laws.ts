@@ -40,7 +40,8 @@ export const laws: readonly Law[] = [
     check: 'a budget is its usage',
     offences: `select b.scope || ' used ' || cast(b.used as text) as offence from scoped s join budget b on b.scope = s.scope
       left join counted c on c.scope = b.scope
-      where (b.owner_id is not null or b.sub_id is not null) and b.used + s.used <> b.brought + coalesce(c.amount, 0)`,
+      where (b.owner_id is not null or b.sub_id is not null or b.tag_budget is not null)
+        and b.used + s.used <> b.brought + coalesce(c.amount, 0)`,
   },
   {
     check: 'a day of a wallet is its usage of that day',
@@ -49,7 +50,7 @@ export const laws: readonly Law[] = [
       left join (select k.wallet_id, x.day, cast(sum(x.amount) as bigint) as amount
           from charged x join api_key k on k.id = x.key_id where x.day is not null group by k.wallet_id, x.day) u
         on u.wallet_id = b.wallet_id and u.day = b.day
-      where b.day is not null and b.owner_id is null
+      where b.day is not null and b.owner_id is null and b.tag_budget is null
         and b.used + s.used <> coalesce(u.amount, 0)`,
   },
   {

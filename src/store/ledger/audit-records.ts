@@ -8,6 +8,13 @@ const broken = (name: string, from: string, law: string): string =>
 
 const same = (one: string, other: string): string => `coalesce(${one}, -1) = coalesce(${other}, -1)`
 
+/** Whether the cap that counter `b` allows is not that of its key or its tag's budget. */
+const differ = (whose: string): string =>
+  `((coalesce(b.month, b.week, b.day) is null and not ${same('b.lim', `${whose}.spend_cap`)})
+        or (b.month >= (select c.month from present c) and not ${same('b.lim', `${whose}.monthly_cap`)})
+        or (substr(b.week, 12) >= (select c.day from present c) and not ${same('b.lim', `${whose}.weekly_cap`)})
+        or (b.day >= (select c.day from present c) and not ${same('b.lim', `${whose}.daily_cap`)}))`
+
 const counters: readonly Law[] = [
   {
     check: 'a counter is of what its name says',
@@ -17,6 +24,9 @@ const counters: readonly Law[] = [
       `(b.brought = 0 or b.owner_id is not null) and
         case when b.sub_id is not null then b.scope = 'sub:' || b.sub_id and b.owner_id is null and b.month is null
           and b.week is null and b.day is null and exists (select 1 from sub_wallet s where s.id = b.sub_id and s.wallet_id = b.wallet_id)
+        when b.tag_budget is not null then b.scope = 'tag:' || b.tag_budget || coalesce(':' || b.month, '') || coalesce(':' || b.week, '')
+            || coalesce(':' || b.day, '') and b.owner_id is null and (b.keep_until is not null or coalesce(b.week, b.day) is null)
+          and not exists (select 1 from tag_budget g where g.id = b.tag_budget and g.wallet_id <> b.wallet_id)
         when b.owner_id is null then b.scope = 'day:' || b.wallet_id || ':' || b.day and b.month is null
           and b.week is null and b.keep_until is not null
         else b.scope = 'key:' || b.owner_id || coalesce(':' || b.month, '') || coalesce(':' || b.week, '')
@@ -49,23 +59,21 @@ const counters: readonly Law[] = [
     check: 'a counter has counted its calls',
     offences: `select b.scope || ' counts ' || cast(b.calls as text) as offence from scoped s join budget b on b.scope = s.scope
       left join counted c on c.scope = b.scope
-      where (b.owner_id is not null or b.sub_id is not null) and b.calls + s.calls <> coalesce(c.calls, 0)
+      where (b.owner_id is not null or b.sub_id is not null or b.tag_budget is not null) and b.calls + s.calls <> coalesce(c.calls, 0)
       union all select b.scope from scoped s join budget b on b.scope = s.scope
       left join (select k.wallet_id, x.day, cast(sum(x.calls) as bigint) as calls
           from charged x join api_key k on k.id = x.key_id where x.day is not null group by k.wallet_id, x.day) u
         on u.wallet_id = b.wallet_id and u.day = b.day
-      where b.day is not null and b.owner_id is null and b.calls + s.calls <> coalesce(u.calls, 0)`,
+      where b.day is not null and b.owner_id is null and b.tag_budget is null and b.calls + s.calls <> coalesce(u.calls, 0)`,
   },
   {
     check: 'the caps that are counted are those that were set',
     offences: `select b.scope || ' allows ' || coalesce(cast(b.lim as text), 'all') as offence
       from budget b join api_key k on k.id = b.owner_id
-      where (coalesce(b.month, b.week, b.day) is null and not ${same('b.lim', 'k.spend_cap')})
-        or (b.month >= (select c.month from present c) and not ${same('b.lim', 'k.monthly_cap')})
-        or (substr(b.week, 12) >= (select c.day from present c) and not ${same('b.lim', 'k.weekly_cap')})
-        or (b.day >= (select c.day from present c) and not ${same('b.lim', 'k.daily_cap')})
+      where ${differ('k')}
+      union all select b.scope from budget b join tag_budget g on g.id = b.tag_budget where ${differ('g')}
       union all select b.scope from budget b left join wallet_rules r on r.wallet_id = b.wallet_id
-      where b.owner_id is null and b.day >= (select c.day from present c) and not ${same('b.lim', 'r.daily_limit')}`,
+      where b.owner_id is null and b.tag_budget is null and b.day >= (select c.day from present c) and not ${same('b.lim', 'r.daily_limit')}`,
   },
 ]
 

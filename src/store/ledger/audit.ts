@@ -12,10 +12,14 @@ import { lessRefunds } from './sums.ts'
 const lawOf = ({ check, offences }: Law, place: number): string =>
   `select ${place} as place, '${check}' as law, (select min(o.offence) from (${offences}) o) as offence`
 
+/** Whether charges `c` count in the period of counter `b`. */
+const inPeriod = `(b.month is null or c.month = b.month) and (b.day is null or c.day = b.day)
+      and (b.week is null or c.day between substr(b.week, 1, 10) and substr(b.week, 12))`
+
 /**
  * One statement, so that all laws see one snapshot; its parameters are the present month and day. What was posted to each
  * account is summed once for all laws, and so is what leases hold and have used of each account and of each scope: there
- * are many leases, and each is read a fixed number of times. Charges are summed by key, day and sub-wallet, and those sums
+ * are many leases, and each is read a fixed number of times. Charges are summed by key, day, sub-wallet and budgets of tags, and those sums
  * by counter: each posting is read once, however many counters it is in.
  */
 const auditText = (
@@ -29,16 +33,19 @@ const auditText = (
       cast(sum(x.calls) as bigint) as calls
     from (select s.scope, l.granted, l.used, l.calls from open_lease l join lease_scope s on s.lease_id = l.id
       union all select b.scope, 0, 0, 0 from budget b) x group by x.scope),
-  charged as materialized (select t.key_id, t.month, t.day, t.sub_id, cast(sum(${lessRefunds}) as bigint) as amount,
+  charged as materialized (select t.key_id, t.month, t.day, t.sub_id, t.tag_budgets, cast(sum(${lessRefunds}) as bigint) as amount,
       cast(sum(case t.kind when 'usage' then 1 else 0 end) as bigint) as calls
-    from transfer t where t.kind in ('usage', 'refund') group by t.key_id, t.month, t.day, t.sub_id),
+    from transfer t where t.kind in ('usage', 'refund') group by t.key_id, t.month, t.day, t.sub_id,
+      t.tag_budgets),
   counted as materialized (select b.scope, cast(sum(c.amount) as bigint) as amount, cast(sum(c.calls) as bigint) as calls
     from budget b join key_line n on n.owner_id = b.owner_id join charged c on c.key_id = n.key_id
-      and (b.month is null or c.month = b.month) and (b.day is null or c.day = b.day)
-      and (b.week is null or c.day between substr(b.week, 1, 10) and substr(b.week, 12))
+      and ${inPeriod}
     group by b.scope
     union all select 'sub:' || c.sub_id, cast(sum(c.amount) as bigint), cast(sum(c.calls) as bigint) from charged c
-      where c.sub_id is not null group by c.sub_id)
+      where c.sub_id is not null group by c.sub_id
+    union all select b.scope, cast(sum(c.amount) as bigint), cast(sum(c.calls) as bigint)
+      from (select c.*, e.value->>'b' as tag_budget from charged c, ${dialect.each('c.tag_budgets')} e where c.tag_budgets is not null) c
+      join budget b on b.tag_budget = c.tag_budget and ${inPeriod} group by b.scope)
   ${[...laws, ...invoiceLaws(dialect), ...recordLaws].map(lawOf).join(' union all ')} order by place`
 
 const rowOf = (check: string, offence: string | undefined): AuditRow => ({

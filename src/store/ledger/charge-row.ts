@@ -20,6 +20,7 @@ type ChargedLease = {
   readonly month: string
   readonly day: string
   readonly sub: string
+  readonly tagBudgets: string
 }
 
 const ofLease: ChargedLease = {
@@ -28,16 +29,17 @@ const ofLease: ChargedLease = {
   month: 'l.month',
   day: 'l.day',
   sub: 'l.sub_id',
+  tagBudgets: 'l.tag_budgets',
 }
 
 const into =
-  'insert into transfer (kind, ref, debit, credit, amount, key_id, month, day, sub_id, settled, note, attempt, at)'
+  'insert into transfer (kind, ref, debit, credit, amount, key_id, month, day, sub_id, tag_budgets, settled, note, attempt, at)'
 
 const rowOf = (
   { call, amount, settled, note, attempt, at }: ChargeValues,
-  { payer, key, month, day, sub }: ChargedLease,
+  { payer, key, month, day, sub, tagBudgets }: ChargedLease,
 ) =>
-  `'usage', ${call}, ${payer}, 'revenue', ${amount}, ${key}, ${month}, ${day}, ${sub}, ${settled}, ${note}, ${attempt}, ${at}`
+  `'usage', ${call}, ${payer}, 'revenue', ${amount}, ${key}, ${month}, ${day}, ${sub}, ${tagBudgets}, ${settled}, ${note}, ${attempt}, ${at}`
 
 /** Charges calls to their leases `l`; what follows selects these. */
 export const insertCharges = (charge: ChargeValues): string => `${into} select ${rowOf(charge, ofLease)}`

@@ -29,7 +29,8 @@ import {
 } from './commit-at-once.ts'
 
 const texts = {
-  lease: 'select instance, state, key_id, wallet_id, sub_id, month, day from lease where id = $1',
+  lease:
+    'select instance, state, key_id, wallet_id, sub_id, month, day, tag_budgets from lease where id = $1',
   // A call that was charged already is not opened again.
   intent: `insert into inflight (call_id, lease_id, hold, started_at) select $1, $2, $3, $4
     where not exists (select 1 from transfer where kind in ('usage', 'writeoff') and ref = $1) ${takeOver('$4')}`,
@@ -42,7 +43,7 @@ const texts = {
   // If another attempt has charged the call, or has it open, it is not charged here.
   charge: `${insertCharge(
     { call: '$1', amount: '$3', settled: 'null', note: '$8', attempt: '$9', at: '$10' },
-    { payer: '$2', key: '$4', month: '$5', day: '$6', sub: '$7' },
+    { payer: '$2', key: '$4', month: '$5', day: '$6', sub: '$7', tagBudgets: '$11' },
   )} on conflict do nothing`,
   detail: `insert into usage_detail (call_id, model, input_tokens, output_tokens, detail) values ($1, $2, $3, $4, $5)
     on conflict do nothing`,
@@ -56,6 +57,7 @@ type LeaseInCommit = {
   readonly payer: string
   readonly keyId: string
   readonly subId: Value
+  readonly tagBudgets: Value
   readonly month: string
   readonly day: string
   /** Open and owned by this instance: calls may be opened on it. */
@@ -81,6 +83,7 @@ const leaseOf = ({ now, batch, paths }: Round, id: LeaseId): LeaseInCommit | und
     payer: textOf(row, 'wallet_id'),
     keyId: textOf(row, 'key_id'),
     subId: maybeText(row, 'sub_id') ?? null,
+    tagBudgets: maybeText(row, 'tag_budgets') ?? null,
     month: textOf(row, 'month'),
     day: textOf(row, 'day'),
     mayOpen: textOf(row, 'state') === 'open' && textOf(row, 'instance') === batch.instance,
@@ -100,10 +103,10 @@ const open = (round: Round, { callId, leaseId, hold }: Intent): void => {
 /** Charges a call that holds at least that much; false when it was charged before, or is open for another attempt. */
 const charge = ({ now, at, closed }: Round, path: LeaseInCommit, settle: Settle, hold: Nano): boolean => {
   const { callId } = settle
-  const { payer, keyId, month, day, subId } = path
+  const { payer, keyId, month, day, subId, tagBudgets } = path
   const amount = least(settle.charge, hold)
   const note = noteOf(settle)
-  const row = [callId, payer, amount, keyId, month, day, subId, note, settle.leaseId, at]
+  const row = [callId, payer, amount, keyId, month, day, subId, note, settle.leaseId, at, tagBudgets]
   if (now.change(texts.charge, ...row) === 0) return false
   const { m, i, o, d } = detailRow(settle)
   now.change(texts.detail, callId, m, i, o, d)

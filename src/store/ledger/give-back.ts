@@ -55,9 +55,9 @@ export const giveBackWithin = async (
   ])
   const backOf = new Map(backs.map(({ lease, back }) => [lease, back]))
   const moves = found.map((row): LeaseMove => {
-    const { id, keyId, payer, sub, day, used, calls } = leases.read(row)
+    const { id, keyId, payer, sub, day, tagBudgets, used, calls } = leases.read(row)
     const { ancestors, walletId } = keys.read(row)
-    const scopes = scopesOf({ line: [keyId, ...ancestors], walletId, day, sub })
+    const scopes = scopesOf({ line: [keyId, ...ancestors], walletId, day, sub, tagBudgets })
     return { id, used, calls, delta: -(backOf.get(id) ?? 0n), scopes, payer }
   })
   if (moves.length === 0) return

@@ -1,5 +1,12 @@
 /** Rows that decide about money in progress: leases, counters of limits, accounts that pay. */
-import { integer, maybe, nano, oneOf, type RowOf, rowsOf, text } from '../engine/columns.ts'
+import { isObject, type Json } from '../../core/json-body.ts'
+import { integer, json, maybe, nano, oneOf, type RowOf, rowsOf, text } from '../engine/columns.ts'
+
+/** The budgets' ids in `[{"b": id}, …]`. */
+const idsOf = (list: Json): readonly string[] =>
+  Array.isArray(list)
+    ? list.flatMap((one) => (isObject(one) && typeof one.b === 'string' ? [one.b] : []))
+    : []
 
 const lease = {
   id: text('id'),
@@ -7,6 +14,8 @@ const lease = {
   payer: text('wallet_id'),
   sub: maybe(text('sub_id')),
   day: text('day'),
+  tags: maybe(text('tags')),
+  tagBudgets: maybe(json('tag_budgets', idsOf)),
   granted: nano('granted'),
   used: nano('used'),
   calls: integer('calls'),
@@ -23,6 +32,7 @@ const budget = {
   week: maybe(text('week')),
   day: maybe(text('day')),
   subId: maybe(text('sub_id')),
+  tagBudget: maybe(text('tag_budget')),
   /** Absent if nothing is limited. */
   lim: maybe(nano('lim')),
   used: nano('used'),

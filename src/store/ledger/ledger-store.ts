@@ -49,7 +49,7 @@ const lendingOn = (engine: Engine): LedgerStore['lend'] => {
     lane: 'control',
     work: (run, asks) => lendWithin(run, engine.dialect, asks, told),
     group: ({ instance }) => instance,
-    name: ({ keyId, sub, payer }) => JSON.stringify([keyId, sub, payer]),
+    name: ({ keyId, sub, payer, tags }) => JSON.stringify([keyId, sub, payer, tags]),
   })
 }
 

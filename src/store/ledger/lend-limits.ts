@@ -2,15 +2,16 @@
 import { greatest, least, type Nano } from '../../core/money.ts'
 import type { Instant } from '../../core/time.ts'
 import type { Limit } from '../../ledger/lend.ts'
-import type { AccountId, BindingLimit, LoanRequest } from '../../ledger/types.ts'
+import { periodEnd } from '../../ledger/scopes.ts'
+import type { AccountId, LoanRequest } from '../../ledger/types.ts'
 import { capList, limitRows } from '../../tenancy/limits.ts'
 import { type Run, type SqlDialect, Violation } from '../engine/engine.ts'
 import { countOf, nanoOf, onlyRow, textOf } from '../engine/row.ts'
 import { textsOnce } from '../engine/texts.ts'
 import { type Budget, budgets, type LeaseRow, leases, type PayerRow, payerRows } from './ledger-rows.ts'
 import { freeOf, isPayment, payers } from './payer.ts'
-import { countersOf, type SpendingKey, type Stop, scopesUnder, stopsOf } from './spender.ts'
-import { heldOfLease, samePeriod, settledOfAccount, stateOf, usedOnLeases } from './sums.ts'
+import { countersOf, type SpendingKey, type Stop, scopesUnder, stopsOf, tagBudgetsOf } from './spender.ts'
+import { heldOfLease, ofTagBudget, samePeriod, settledOfAccount, stateOf, usedOnLeases } from './sums.ts'
 import { manyLeases, type ToldSums } from './told-sums.ts'
 
 /** A request, and who spends. */
@@ -60,7 +61,8 @@ const ofOwner = 'select n.key_id from key_line n where n.owner_id = b.owner_id'
 const unappliedUnderText = ({ each, oneOf }: SqlDialect): string => {
   const by = (read: (where: string) => string) => {
     const those = (keys: string, which: string) => read(`${oneOf('l.key_id', keys)} and ${which}`)
-    return `case when b.owner_id is not null then ${those(ofOwner, samePeriod)}
+    return `case when b.tag_budget is not null then ${read(`${ofTagBudget('b.tag_budget')} and ${samePeriod}`)}
+      when b.owner_id is not null then ${those(ofOwner, samePeriod)}
       when b.sub_id is not null then ${those(ofWallet, 'l.sub_id = b.sub_id')}
       else ${those(ofWallet, 'l.day = b.day')} end`
   }
@@ -74,10 +76,10 @@ const textsFor = textsOnce((dialect) => {
   const own = `${oneOf('l.key_id', listed('$1'))} and l.instance = $2 and l.state <> 'closed' and ${stateOf('l')} = 'open'`
   return {
     leases: `select l.* from lease l where ${own} order by l.id${lock('l')}`,
-    counters: `insert into budget (scope, owner_id, month, week, day, keep_until, wallet_id, lim)
-       select e.value->>'s', e.value->>'o', e.value->>'month', e.value->>'week', e.value->>'day',
+    counters: `insert into budget (scope, owner_id, tag_budget, month, week, day, keep_until, wallet_id, lim)
+       select e.value->>'s', e.value->>'o', e.value->>'t', e.value->>'month', e.value->>'week', e.value->>'day',
          cast(e.value->>'k' as bigint), e.value->>'w',
-         case when e.value->>'o' is not null then cast(e.value->>'l' as bigint)
+         case when coalesce(e.value->>'o', e.value->>'t') is not null then cast(e.value->>'l' as bigint)
            else (select r.daily_limit from wallet_rules r where r.wallet_id = e.value->>'w') end
        from ${each('$1')} e where true order by 1 on conflict (scope) do nothing`,
     budgets: `select b.* from budget b where ${oneOf('b.scope', listed('$1'))} order by b.scope${lock('b')}`,
@@ -148,8 +150,12 @@ export const lockLimits = async (
 }
 
 /** Whether the lease belongs to this path. */
-const isOn = (lease: LeaseRow, { key, day, payer, sub }: SpendingKey): boolean =>
-  lease.keyId === key.id && lease.day === day && lease.payer === payer && lease.sub === sub
+const isOn = (lease: LeaseRow, { key, day, payer, sub, tagsDigest }: SpendingKey): boolean =>
+  lease.keyId === key.id &&
+  lease.day === day &&
+  lease.payer === payer &&
+  lease.sub === sub &&
+  lease.tags === tagsDigest
 
 /**
  * The room of the own lease, from what the ledger and the instance know together: only the instance knows which calls it
@@ -200,25 +206,32 @@ export const limitNames = (scopes: readonly string[], payer: AccountId): readonl
   `account:${payer}`,
 ]
 
-/** The cap that a key's counter counts for. */
-const capOf = (counter: Budget): BindingLimit => {
-  const named = capList.find(({ cap: { period } }) => period !== 'life' && counter[period] !== undefined)
-  return (named ?? limitRows.spendCap).member
-}
+/** The cap that the counter of a key or of a tag's budget counts for. */
+const capOf = (counter: Budget) =>
+  capList.find(({ cap: { period } }) => period !== 'life' && counter[period] !== undefined) ??
+  limitRows.spendCap
 
 export const limitsOf = (
-  { budgets: counters, stops: kept, lent }: LockedLimits,
+  { budgets: counters, stops: kept, lent, now }: LockedLimits,
   payer: PayerRow,
   spender: SpendingKey,
 ): readonly Limit[] => {
   const free = freeOf(payer) - lent.of(`account:${payer.id}`)
   const capped = counters.flatMap((counter): readonly Limit[] => {
-    const { scope, lim, used, held, ownerId } = counter
+    const { scope, lim, used, held, ownerId, tagBudget } = counter
     if (lim === undefined) return []
     const room = lim - used - held - lent.of(scope)
+    const its = tagBudgetsOf(spender).find(({ id }) => id === tagBudget)
+    if (its !== undefined) {
+      const { id, tag, value } = its
+      const { period } = capOf(counter).cap
+      const ends = period === 'life' ? {} : { ends: periodEnd(period, now) }
+      const budget = { id, tag, value, period, ...ends }
+      return [{ name: 'budget', room, scope, cap: lim, budget }]
+    }
     if (counter.subId !== undefined) return [{ name: 'sub_wallet', room, scope, cap: lim }]
     if (ownerId === undefined) return [{ name: 'daily_limit_usd', room, scope, cap: lim }]
-    return [{ name: capOf(counter), room, scope, cap: lim, owner: ownerId }]
+    return [{ name: capOf(counter).member, room, scope, cap: lim, owner: ownerId }]
   })
   const ofWallet = spender.payer === spender.key.walletId
   const stops = kept.map(

@@ -12,6 +12,7 @@ import type { Run, SqlDialect } from '../engine/engine.ts'
 import { textOf } from '../engine/row.ts'
 import { applyMoves, type LeaseMove } from './apply-lease.ts'
 import { fenceAll } from './fence.ts'
+import { isUnderOthers, nameBudgets, tagBudgetsText } from './lease-tags.ts'
 import {
   besideOf,
   type LockedLimits,
@@ -80,8 +81,9 @@ const openLeases = async (
   const insert = async (which: readonly number[]): Promise<readonly number[]> => {
     if (which.length === 0) return []
     const rows = await run(
-      `insert into lease (id, instance, key_id, wallet_id, sub_id, month, week, day, expires_at)
+      `insert into lease (id, instance, key_id, wallet_id, sub_id, month, week, day, tags, tag_budgets, expires_at)
        select e.value->>'l', e.value->>'i', e.value->>'k', e.value->>'w', e.value->>'s', e.value->>'m', e.value->>'o', e.value->>'d',
+         e.value->>'t', e.value->>'b',
          cast(e.value->>'x' as bigint)
        from ${dialect.each('$1')} e where true order by 1 on conflict (id) do nothing returning id`,
       [JSON.stringify(which.map((at) => rowOf(loans[at], ids[at])))],
@@ -99,12 +101,21 @@ const openLeases = async (
       m: loan.spender.month,
       o: weekOf(loan.spender.day),
       d: loan.spender.day,
+      t: loan.spender.tagsDigest,
+      b: tagBudgetsText(loan.spender),
       x: loan.locked.now,
     }
   const used = await insert(loans.flatMap(({ locked }, at) => (locked.lease === undefined ? [at] : [])))
   for (const at of used) ids[at] = `${ids[at]?.split('+')[0]}+${loans[at]?.locked.now.toString(36)}`
   const again = await insert(used)
   if (again.length > 0) throw new Error(`lease ${ids[again[0] ?? 0]} exists already`)
+  await nameBudgets(
+    run,
+    dialect,
+    loans.flatMap(({ locked, spender }, at) =>
+      locked.lease === undefined ? [{ id: ids[at] ?? '', spender }] : [],
+    ),
+  )
   return ids
 }
 
@@ -165,6 +176,8 @@ const refusedAtOnce = async (
   if (!isEnabled(spender.key, spender.month)) return refused('disabled', request)
   if (request.sub !== undefined && !(await mayUseSub(run, spender.key, request.sub)))
     return refused('unknown_sub', request)
+  const { full } = spender.tagged ?? {}
+  if (full !== undefined) return { ...refused('full', request), budget: full }
   await liftMonthlyBlock(run, dialect, spender)
   return undefined
 }
@@ -178,7 +191,9 @@ const lockedFor = async (
 ): Promise<readonly LockedLimits[]> => {
   const found = await lockLimits(run, dialect, asks, told)
   const givenUp = found.flatMap(({ lease }, at) =>
-    asks[at]?.request.anew === true && lease !== undefined ? [lease] : [],
+    lease !== undefined && (asks[at]?.request.anew === true || isUnderOthers(lease, asks[at]?.spender))
+      ? [lease]
+      : [],
   )
   if (givenUp.length === 0) return found
   await fenceAll(run, dialect, givenUp)

@@ -17,6 +17,7 @@ type OriginalCall = {
   readonly month: string
   readonly day: string | null
   readonly subId: string | null
+  readonly tagBudgets: string | null
   readonly call: string | null
 }
 
@@ -33,12 +34,15 @@ const originOfRefund = async (run: Run, dialect: SqlDialect, transfer: Transfer)
   if (usage === undefined) throw new Error(`no charged call ${call} to refund`)
   const [keyId, month] = [textOf(usage, 'key_id'), textOf(usage, 'month')]
   const subId = maybeText(usage, 'sub_id') ?? null
+  const tagBudgets = maybeText(usage, 'tag_budgets') ?? null
   const day = maybeText(usage, 'day') ?? null
-  const path = [keyId, month, subId, day, day === null ? null : weekOf(day)]
-  const ofKeys = ["''", "':' || $2", "':' || cast($4 as text)", "':' || cast($5 as text)"].map(
-    (period) => `select 'key:' || n.owner_id || ${period} from key_line n where n.key_id = $1`,
-  )
-  const scopes = `${ofKeys.join(' union ')} union select 'sub:' || cast($3 as text)
+  const path = [keyId, month, subId, day, day === null ? null : weekOf(day), tagBudgets ?? '[]']
+  const periods = ["''", "':' || $2", "':' || cast($4 as text)", "':' || cast($5 as text)"]
+  const counted = periods.flatMap((period) => [
+    `select 'key:' || n.owner_id || ${period} from key_line n where n.key_id = $1`,
+    `select 'tag:' || (e.value->>'b') || ${period} from ${dialect.each('$6')} e`,
+  ])
+  const scopes = `${counted.join(' union ')} union select 'sub:' || cast($3 as text)
     union select 'day:' || k.wallet_id || ':' || cast($4 as text) from api_key k where k.id = $1`
   await run(
     `select b.scope from budget b where b.scope in (${scopes}) order by b.scope${dialect.lock('b')}`,
@@ -58,11 +62,11 @@ const originOfRefund = async (run: Run, dialect: SqlDialect, transfer: Transfer)
       `refund ${transfer.ref} is larger than what call ${call} still has, or goes to another wallet`,
     )
   }
-  await run(`update budget set used = used - cast($6 as bigint) where scope in (${scopes})`, [
+  await run(`update budget set used = used - cast($7 as bigint) where scope in (${scopes})`, [
     ...path,
     transfer.amount,
   ])
-  return { keyId, month, day, subId, call }
+  return { keyId, month, day, subId, tagBudgets, call }
 }
 
 /** Locks the bounded accounts of a transfer and returns the debited one; both sides must exist. */
@@ -125,14 +129,14 @@ export const postIn = async (
   const origin: OriginalCall =
     kind === 'refund'
       ? await originOfRefund(run, dialect, transfer)
-      : { keyId: null, month: monthOf(now), day: null, subId: null, call: null }
+      : { keyId: null, month: monthOf(now), day: null, subId: null, tagBudgets: null, call: null }
   const payer = await lockAccounts(run, dialect, transfer)
   if (payer !== undefined && mayOwe) await tolerate(run, debit, amount)
   else if (payer !== undefined && freeOf(payer) < amount)
     throw new Overdrawn(`${kind} ${ref} takes more than the wallet has free`)
   await run(
-    `insert into transfer (kind, ref, debit, credit, amount, key_id, month, day, sub_id, of_call, of_topup, note, at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+    `insert into transfer (kind, ref, debit, credit, amount, key_id, month, day, sub_id, tag_budgets, of_call, of_topup, note, at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)`,
     [
       kind,
       ref,
@@ -143,6 +147,7 @@ export const postIn = async (
       origin.month,
       origin.day,
       origin.subId,
+      origin.tagBudgets,
       origin.call,
       transfer.ofTopup ?? null,
       transfer.note ?? null,

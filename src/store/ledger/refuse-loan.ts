@@ -76,6 +76,7 @@ export const refuse = async (run: Run, dialect: SqlDialect, it: Short): Promise<
     outcome: verdict.outcome,
     limit: limit.name,
     ...(limit.owner === undefined ? {} : { owner: limit.owner }),
+    ...(limit.budget === undefined ? {} : { budget: limit.budget }),
     required: limit.name === 'wallet' ? greatest(ask.amount, ask.minimum) : ask.amount,
     // Room that is astray counts twice here: as idle, and as unused room of the own lease.
     available: greatest(limit.room + ask.ownUnused + idle - locked.astray, 0n),

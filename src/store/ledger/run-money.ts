@@ -43,6 +43,7 @@ const beginIn = async (engine: Engine, run: Run, it: NewRun): Promise<RunBegun> 
     keyId: it.keyId,
     ...(it.sub === undefined ? {} : { sub: it.sub }),
     ...(it.payer === undefined ? {} : { payer: it.payer }),
+    ...(it.tags === undefined ? {} : { tags: it.tags }),
     leaseId: jobInstance(it.id),
     need: it.amount,
     want: it.amount,

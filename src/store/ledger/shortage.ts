@@ -8,7 +8,7 @@ import type { WalletId } from '../../tenancy/key.ts'
 import type { Run, SqlDialect } from '../engine/engine.ts'
 import { nanoOf, onlyRow } from '../engine/row.ts'
 import type { Budget } from './ledger-rows.ts'
-import { heldOfLease } from './sums.ts'
+import { heldOfLease, ofTagBudget } from './sums.ts'
 
 type LeasesUnder = { readonly where: string; readonly params: readonly string[] }
 
@@ -18,9 +18,11 @@ type Whose = { readonly payer: AccountId; readonly wallet: WalletId; readonly ow
 /**
  * Leases under a limit: those of the account, or those that count against its scope, whichever account they draw on.
  */
-export const under = ({ name, scope, owner }: Limit, { payer, wallet, own }: Whose): LeasesUnder => {
+export const under = ({ name, scope, owner, budget }: Limit, { payer, wallet, own }: Whose): LeasesUnder => {
   if (scope === undefined) return { where: 'l.wallet_id = $1', params: [payer, own] }
   const counted = 'exists (select 1 from lease_scope s where s.lease_id = l.id and s.scope = $3)'
+  if (budget !== undefined)
+    return { where: `${ofTagBudget('$1')} and ${counted}`, params: [budget.id, own, scope] }
   if (name === 'daily_limit_usd')
     return {
       where: `l.key_id in (select k.id from api_key k where k.wallet_id = $1) and ${counted}`,

@@ -1,19 +1,29 @@
 /** Who spends: the keys that ask for loans, the keys above them, and the counters that a loan counts against. */
 import type { Nano } from '../../core/money.ts'
 import { DAY_MS, type Day, dayOf, type Instant, type Month, nextDayStart } from '../../core/time.ts'
-import { capPeriods, dayScope, keyScope, monthOfDay, scopesOf } from '../../ledger/scopes.ts'
+import {
+  capPeriods,
+  dayScope,
+  keyScope,
+  monthOfDay,
+  periodEnd,
+  scopesOf,
+  tagScope,
+} from '../../ledger/scopes.ts'
 import type { AccountId, LoanRequest } from '../../ledger/types.ts'
 import { isKnown, type Key, type KeyId } from '../../tenancy/key.ts'
+import type { CapName, Limits } from '../../tenancy/limits.ts'
 import { keyOf } from '../accounts/key-row.ts'
 import type { Row, Run, SqlDialect } from '../engine/engine.ts'
 import { countOf, textOf } from '../engine/row.ts'
+import { lockTagBudgets, type PathBudgets } from './tag-budgets.ts'
 
 /** A day's counter is kept this long after its day, for calls that are settled late and for reports. */
 export const DAY_KEPT_MS = 40 * DAY_MS
-/** That of a key's day or week is kept after it for calls that are settled late: as long as their leases. */
+/** That of a key's day or week, or of a tag's value, is kept after it for calls that are settled late: as long as their leases. */
 const KEY_DAY_KEPT_MS = 8 * DAY_MS
 
-/** Who spends, when, from which account and in which sub-wallet. */
+/** Who spends, when, from which account, in which sub-wallet and under which budgets of tags. */
 export type SpendingKey = {
   readonly key: Key
   readonly makers: readonly Key[]
@@ -23,6 +33,10 @@ export type SpendingKey = {
   readonly day: Day
   readonly month: Month
   readonly sub: string | undefined
+  /** What its calls are for, of what is under budget; and a digest of that, by which its lease is found. */
+  readonly tags?: string
+  readonly tagsDigest?: string
+  readonly tagged?: PathBudgets
 }
 
 /**
@@ -48,11 +62,29 @@ export const lockSpenders = async (
   const { rows, lines } = [...seen.lines].every(isWhole) ? seen : await read()
   // One instant for all of them: the first that was read.
   const [first] = rows
-  return requests.map((request) =>
+  const spenders = requests.map((request) =>
     first === undefined
       ? undefined
       : spenderOf(request, lines.get(request.keyId) ?? [], countOf(first, 'now')),
   )
+  return requests.some(({ tags }) => tags !== undefined) ? withBudgets(run, dialect, spenders) : spenders
+}
+
+/** The same with the budgets of their tags, which are locked after all keys. */
+const withBudgets = async (
+  run: Run,
+  dialect: SqlDialect,
+  spenders: readonly (SpendingKey | undefined)[],
+): Promise<readonly (SpendingKey | undefined)[]> => {
+  const asked = spenders.flatMap((spender) =>
+    spender?.tags === undefined ? [] : [{ spender, walletId: spender.key.walletId, tags: spender.tags }],
+  )
+  const found = await lockTagBudgets(run, dialect, asked)
+  const tagged = new Map(asked.map(({ spender }, at) => [spender, found[at]]))
+  return spenders.map((spender) => {
+    const its = spender && tagged.get(spender)
+    return its === undefined ? spender : { ...(spender as SpendingKey), tagged: its }
+  })
 }
 
 /** Whether these are the rows of all keys that a key names above itself. */
@@ -61,8 +93,11 @@ const isWhole = ([id, line]: readonly [KeyId, readonly Row[]]): boolean => {
   return own !== undefined && keyOf(own).above.length === line.length - 1
 }
 
+/** Short enough for an index, and tells nothing of an end user. */
+const digestOf = (tags: string): string => new Bun.CryptoHasher('sha256').update(tags).digest('base64url')
+
 const spenderOf = (
-  { keyId, sub, payer }: LoanRequest,
+  { keyId, sub, payer, tags }: LoanRequest,
   line: readonly Row[],
   now: Instant,
 ): SpendingKey | undefined => {
@@ -78,34 +113,55 @@ const spenderOf = (
     day,
     month: monthOfDay(day),
     sub: sub ?? key.subWallet,
+    ...(tags === undefined ? {} : { tags, tagsDigest: digestOf(tags) }),
   }
 }
 
 /** The scopes of the counters that its calls move, sorted. */
-export const scopesUnder = ({ key, day, sub }: SpendingKey): readonly string[] =>
-  scopesOf({ line: [key.id, ...key.above], walletId: key.walletId, day, sub })
+export const scopesUnder = (spender: SpendingKey): readonly string[] => {
+  const { key, day, sub } = spender
+  return scopesOf({
+    line: [key.id, ...key.above],
+    walletId: key.walletId,
+    day,
+    sub,
+    tagBudgets: tagBudgetsOf(spender).map(({ id }) => id),
+  })
+}
 
-/** Until when the counter of a key's day or week is kept, that holds this instant. */
-const keptUntil = (now: Instant, period: 'day' | 'week'): Instant =>
-  nextDayStart(now) + (period === 'week' ? 6 * DAY_MS : 0) + KEY_DAY_KEPT_MS
+/** The budgets that its calls count under, beside those of its keys and its sub-wallet. */
+export const tagBudgetsOf = ({ tagged }: SpendingKey): PathBudgets['budgets'] => tagged?.budgets ?? []
 
 /** The counters of a key's caps at this instant, in the form in which they are made, each with its cap. */
 export const countersOfKey = ({ id, walletId, limits }: Key, now: Instant) =>
-  capPeriods(dayOf(now)).map(({ cap, column, period }) => ({
-    cap,
-    s: keyScope(id, period),
-    o: id,
-    w: walletId,
-    l: limits[cap]?.toString(),
-    ...(column === undefined ? {} : { [column]: period }),
-    ...(column === 'day' || column === 'week' ? { k: keptUntil(now, column) } : {}),
-  }))
+  capCounters({ o: id, w: walletId }, limits, now)
 
 /** The counters that it needs, in the form in which missing ones are made. */
-export const countersOf = ({ key, makers, day, now }: SpendingKey) => [
-  ...[key, ...makers].flatMap((one) => countersOfKey(one, now)),
-  { s: dayScope(key.walletId, day), day, w: key.walletId, k: nextDayStart(now) + DAY_KEPT_MS },
-]
+export const countersOf = (spender: SpendingKey) => {
+  const { key, makers, day, now } = spender
+  return [
+    ...[key, ...makers].flatMap((one) => countersOfKey(one, now)),
+    ...tagBudgetsOf(spender).flatMap((budget) => capCounters({ t: budget.id, w: key.walletId }, budget, now)),
+    { s: dayScope(key.walletId, day), day, w: key.walletId, k: nextDayStart(now) + DAY_KEPT_MS },
+  ]
+}
+
+/** Whose caps are counted: a key's, or those of a tag's budget. */
+type Capped = { readonly w: string } & ({ readonly o: KeyId } | { readonly t: string })
+
+/** The counters of all its caps, which count for it now. */
+const capCounters = (whose: Capped, caps: Pick<Limits, CapName>, now: Instant) =>
+  capPeriods(dayOf(now)).map(({ cap, column, period }) => ({
+    ...whose,
+    cap,
+    s: 'o' in whose ? keyScope(whose.o, period) : tagScope(whose.t, period),
+    l: caps[cap]?.toString(),
+    ...(column === undefined ? {} : { [column]: period }),
+    // A key's months are kept for its reports; there are many more values of tags.
+    ...(column === undefined || (column === 'month' && 'o' in whose)
+      ? {}
+      : { k: periodEnd(column, now) + KEY_DAY_KEPT_MS }),
+  }))
 
 export type Stop = { readonly owner: KeyId; readonly stopAt: Nano }
 

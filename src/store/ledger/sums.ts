@@ -12,6 +12,10 @@ export const usedOnLeases = (where: string): string =>
 export const samePeriod =
   '(b.month is null or l.month = b.month) and (b.week is null or l.week = b.week) and (b.day is null or l.day = b.day)'
 
+/** Whether lease `l` counts under a tag's budget. */
+export const ofTagBudget = (budget: string): string =>
+  `l.id in (select x.lease_id from lease_tag x where x.tag_budget = ${budget})`
+
 /** What open calls hold of leases `l`. */
 export const heldOnLeases = (where: string): string =>
   `coalesce((select cast(sum(f.hold) as bigint) from lease l join inflight f on f.lease_id = l.id

@@ -1,4 +1,5 @@
 /** The one query for calls, however they ended: a page of them, newest first, that a filter takes. */
+import type { TagFilter, Tags } from '../../tenancy/tags.ts'
 import { type Engine, once, statement } from '../engine/engine.ts'
 import { countOf } from '../engine/row.ts'
 import { leastId } from '../months/call-ids.ts'
@@ -24,7 +25,7 @@ export const outcomeOf = ({ detail, failure }: Pick<CallLine, 'detail' | 'failur
 }
 
 const takes = (
-  { model, vendor, status, code, asked: wasAsked, costFrom, costTo }: CallFilter,
+  { model, vendor, status, code, asked: wasAsked, costFrom, costTo, tag }: CallFilter,
   line: CallLine,
 ): boolean => {
   const { detail, failure, amount } = line
@@ -38,9 +39,13 @@ const takes = (
     (code === undefined || failure?.code === code || String(failure?.status) === code) &&
     (wasAsked === undefined || asked.some((one) => one !== undefined)) &&
     (costFrom === undefined || amount >= costFrom) &&
-    (costTo === undefined || amount <= costTo)
+    (costTo === undefined || amount <= costTo) &&
+    (tag === undefined || hasTag(tag, (detail ?? failure?.detail)?.tags))
   )
 }
+
+const hasTag = ({ name, value }: TagFilter, tags: Tags = {}): boolean =>
+  Object.hasOwn(tags, name) && (value === undefined || tags[name] === value)
 
 /** Where calls that the filter takes can be. */
 const sourcesOf = ({ status, code, costFrom = 0n }: CallFilter): readonly Source[] => {

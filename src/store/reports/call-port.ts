@@ -3,6 +3,7 @@ import type { Nano } from '../../core/money.ts'
 import type { Instant } from '../../core/time.ts'
 import type { CallId, UsageDetail } from '../../ledger/types.ts'
 import type { KeyId } from '../../tenancy/key.ts'
+import type { TagFilter } from '../../tenancy/tags.ts'
 import type { Failure } from '../calls/failure-port.ts'
 
 /** What a report is about: the calls of organisations, or of one person's or some keys'. */
@@ -48,6 +49,7 @@ export type CallFilter = {
   readonly asked?: true
   readonly costFrom?: Nano | undefined
   readonly costTo?: Nano | undefined
+  readonly tag?: TagFilter | undefined
 }
 
 export type CallQuery = Scope & {

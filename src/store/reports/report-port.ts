@@ -3,6 +3,7 @@ import type { Nano } from '../../core/money.ts'
 import type { Instant } from '../../core/time.ts'
 import type { Key, KeyId, WalletId } from '../../tenancy/key.ts'
 import type { Spent } from '../../tenancy/limits.ts'
+import type { TagFilter } from '../../tenancy/tags.ts'
 import type { BatchLine, BatchQuery } from './batch-lines.ts'
 import type { CallPage, CallQuery, FailureLine, FailureQuery, Scope } from './call-port.ts'
 
@@ -63,10 +64,16 @@ export const usageGroups = [
   'status',
   'sub_wallet',
   'payment_mode',
+  'tag',
 ] as const
 export type UsageGroup = (typeof usageGroups)[number]
 
-type UsageFilter = { readonly model?: string; readonly vendor?: string; readonly status?: string }
+type UsageFilter = {
+  readonly model?: string
+  readonly vendor?: string
+  readonly status?: string
+  readonly tag?: TagFilter
+}
 
 export type ReportQuery = Scope & {
   /** Where details are deleted, whole UTC days count. */

@@ -22,6 +22,10 @@ const memberOf = (engine: Engine, name: string): string =>
     ? `coalesce(cast(d.detail as json)->>'${name}', '')`
     : `coalesce(d.detail->>'${name}', '')`
 
+/** The value of the tag `name`, a bound text, in the detail `d`; an empty text if it has none. */
+export const tagIn = (engine: Engine, name: string): string =>
+  `coalesce(${engine.name === 'postgres' ? 'cast(d.detail as json)' : 'd.detail'}->'tags'->>cast(${name} as text), '')`
+
 /**
  * The sum of numbers in the detail `d` of a posting `t`, each by its path. Only details that speak of a cache are read:
  * to look for the word in the text costs far less.

@@ -45,6 +45,7 @@ const expressions: Readonly<Record<Exclude<UsageGroup, 'month'>, string>> = {
   status: 'x.ended',
   sub_wallet: 'x.sub_wallet',
   payment_mode: 'x.payment_mode',
+  tag: 'x.tag',
 }
 
 /** The UTC months of the span, each as the requested part of it. */
@@ -90,6 +91,7 @@ export const grouped = (query: ReportQuery, rows: string, bind: Bind): string =>
     ...(only.model === undefined ? [] : [`x.model = ${bind(only.model)}`]),
     ...(only.vendor === undefined ? [] : [`x.vendor = ${bind(only.vendor)}`]),
     ...(only.status === undefined ? [] : [`x.ended = ${bind(only.status)}`]),
+    ...(only.tag?.value === undefined ? [] : [`x.tag = ${bind(only.tag.value)}`]),
   ]
   const groups = groupBy.map(
     (group) => `${group === 'month' ? monthIn(query, 'x.at') : expressions[group]} as g_${group}`,

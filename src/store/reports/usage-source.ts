@@ -1,6 +1,6 @@
 /**
  * Where use is read from: sums of hours, days and months up to their mark, and the ledger after that, and at the ends of
- * the span that are no whole ones; by sub-wallet, payment mode, or hours of keys the ledger alone, where calls whose
+ * the span that are no whole ones; by sub-wallet, payment mode, tag, or hours of keys the ledger alone, where calls whose
  * details are deleted count without model and tokens. All are selects of `at`, `key_id` (if only sums by key can answer),
  * `model`, `vendor`, `ended` and the counts. The `at` of a sum may be before the span, but is in the same day and month.
  */
@@ -12,14 +12,15 @@ import { prunedUntil } from '../prune/pruned-until.ts'
 import { type Bind, orgsTest, scopeTests } from './call-lines.ts'
 import { coverOf, type Span } from './month-cover.ts'
 import type { ReportQuery, UsageGroup } from './report-port.ts'
-import { counted, countedColumns, countedFrom, unsummedFrom } from './roll-up.ts'
+import { counted, countedColumns, countedFrom, tagIn, unsummedFrom } from './roll-up.ts'
 
 /** Whether only the sums by key can answer. */
 const byKey = ({ groupBy, madeBy, keyId, tree, tenants, tenant }: ReportQuery): boolean =>
   groupBy.includes('key') || (madeBy ?? keyId ?? tree ?? tenant) !== undefined || tenants === true
 
-/** Only the ledger knows sub-wallets, payers, and the hours of a key. */
+/** Only the ledger knows sub-wallets, payers, tags, and the hours of a key. */
 export const byLedger = (query: ReportQuery): boolean =>
+  query.only.tag !== undefined ||
   query.groupBy.some((group) => group === 'sub_wallet' || group === 'payment_mode') ||
   (query.groupBy.includes('hour') && byKey(query))
 
@@ -197,7 +198,8 @@ const postedIn = (
     ...more,
     ...scopeTests(query, bind),
   ]
-  const further = byLedger(query) ? `, ${subOf} as sub_wallet, ${paymentModeOf} as payment_mode` : ''
+  const tag = filter.tag === undefined ? '' : `, ${tagIn(engine, bind(filter.tag.name))} as tag`
+  const further = byLedger(query) ? `, ${subOf} as sub_wallet, ${paymentModeOf} as payment_mode${tag}` : ''
   return `select ${at} as at, k.id as key_id, ${countedColumns(engine, members)}${further} from ${countedFrom(engine)} ${noteOf(query)}
     where ${tests.join(' and ')}`
 }

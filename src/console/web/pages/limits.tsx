@@ -1,9 +1,10 @@
-/** The rules for all calls of the organisation, and its sub-wallets. */
+/** The rules for all calls of the organisation, its budgets and its sub-wallets. */
 import { SimpleGrid, Stack, Textarea, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { act, type Shown, showing } from '../parts/api.ts'
 import { Form } from '../parts/form.tsx'
 import { AMOUNT_HINT, typedUsd } from '../parts/format.ts'
+import { Budgets } from '../parts/keys/budgets.tsx'
 import { SubWallets } from '../parts/keys/sub-wallets.tsx'
 import { labelled } from '../parts/labelled.ts'
 import { Failed, Loading, PageHead, Panel } from '../parts/ui.tsx'
@@ -151,6 +152,7 @@ export const Limits = () => {
             <RulesForm rules={data} mayChange={mayChange} />
           )}
         </Panel>
+        <Budgets mayChange={mayChange} />
         <SubWallets mayChange={mayChange} />
       </Stack>
     </>

@@ -60,6 +60,7 @@ const slotsOf = ({ view: { from, to, slot }, chart }: Answered): readonly string
 
 const nameOf = ({ by }: View, row: Row): string => {
   const name = row[by] ?? ''
+  if (by === 'tag') return name === '' ? 'none named' : name
   if (by === 'sub_wallet') return name === '' ? 'none' : row.sub_wallet_label || name
   // A label may be empty.
   return by === 'key' ? row.label || name : name

@@ -12,9 +12,10 @@ export const groupNames = {
   status: 'Status',
   sub_wallet: 'Sub-wallet',
   payment_mode: 'Payment mode',
+  tag: 'End user',
 } as const
 /** Groups that the report cannot be limited to one of. */
-export const unlimited: readonly string[] = ['sub_wallet', 'payment_mode']
+export const unlimited: readonly string[] = ['sub_wallet', 'payment_mode', 'tag']
 type Group_ = keyof typeof groupNames
 export const everyName = { key: 'All keys', vendor: 'All vendors', status: 'Any status' } as const
 export const slotNames = { day: 'Day', hour: 'Hour', month: 'Month' } as const
@@ -48,11 +49,12 @@ export const viewOf = (query: Query): View => {
 }
 
 /** The last day counts in full. */
-export const filterOf = ({ from, to, model, vendor, status, key }: View) => ({
+export const filterOf = ({ from, to, by, model, vendor, status, key }: View) => ({
   from,
   to: dayOf(Date.parse(to) + DAY),
   model,
   vendor,
   status,
+  ...(by === 'tag' ? { tag: 'user' } : {}),
   ...(key === '' ? {} : { key, own: 'true' }),
 })

@@ -34,6 +34,7 @@ const askedBy = ({ before: _before, call: _call, ...query }: Query): Query => {
     'id',
     'status',
     'code',
+    'tag',
     'model',
     'vendor',
     'cost_from_usd',
@@ -69,6 +70,7 @@ const Filters = ({ query, show }: { query: Query; show: (change: Query) => void 
       {field('code', 'Code', 95, 'e.g. 402')}
       {field('model', 'Model', 150)}
       {field('vendor', 'Vendor', 100)}
+      {field('tag', 'Tag', 130, 'user=ann')}
       {field('cost_from_usd', 'Cost from', 80, 'USD')}
       {day('from', 'From (UTC)')}
       {day('to', 'To')}

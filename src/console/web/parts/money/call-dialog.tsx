@@ -36,6 +36,11 @@ const Facts = ({ label, facts }: { label: string; facts: readonly (readonly [str
   </Table>
 )
 
+const tagsOf = ({ tags }: CallShown): readonly (readonly [string, string])[] => {
+  const pairs = Object.entries(tags ?? {}).map(([tag, value]) => `${tag}=${value}`)
+  return pairs.length === 0 ? [] : [['For', pairs.join(', ')]]
+}
+
 const Why = ({ call }: { call: CallShown }) =>
   call.code === null ? null : (
     <Stack gap={4}>
@@ -171,6 +176,7 @@ const Details = ({ call, onClose }: { call: CallShown; onClose: () => void }) =>
           ['Cost', call.code === null ? <Money key="cost" usd={call.cost_usd} /> : 'not charged'],
           ...(call.first_byte_ms === null ? [] : [['First byte', seconds(call.first_byte_ms)] as const]),
           ['Took', seconds(call.took_ms)],
+          ...tagsOf(call),
         ]}
       />
       {Object.keys(call.tokens).length > 0 && <Units call={call} />}
