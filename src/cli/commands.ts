@@ -19,6 +19,7 @@ export const commands: Readonly<Record<string, LoadCommand>> = {
   apply: async () => (await import('./house/apply-command.ts')).applyCommand,
   import: async () => (await import('./house/import-command.ts')).importCommand,
   person: async () => (await import('./commands/person-commands.ts')).personCommands,
+  team: async () => (await import('./commands/team-commands.ts')).teamCommands,
   events: async () => (await import('./commands/events-command.ts')).eventsCommand,
   'roll-up': async () => (await import('./commands/person-commands.ts')).rollUpCommand,
   credit: async () => (await import('./commands/credit-commands.ts')).creditCommands,

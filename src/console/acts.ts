@@ -31,6 +31,14 @@ import {
   loginList,
 } from '../control/people/logins.ts'
 import { memberChange, memberInvite, memberList, memberRemove } from '../control/people/members.ts'
+import {
+  teamChange,
+  teamCreate,
+  teamDelete,
+  teamList,
+  teamMemberPut,
+  teamMemberRemove,
+} from '../control/people/teams.ts'
 import { batchCancel, batchGet, batchList } from '../control/reports/batches.ts'
 import { CALLS_MOST, callGet, callList } from '../control/reports/calls.ts'
 import { callLatency } from '../control/reports/latency.ts'
@@ -138,6 +146,12 @@ export const actRows = {
   'POST /team': { act: memberInvite, made: true, fresh, without: ['name', 'operator'] },
   'PUT /team/:person': { act: memberChange, fresh },
   'DELETE /team/:person': { act: memberRemove, fresh },
+  'GET /teams': { act: teamList },
+  'POST /teams': { act: teamCreate, made: true },
+  'PUT /teams/:team': { act: teamChange },
+  'DELETE /teams/:team': { act: teamDelete },
+  'PUT /teams/:team/people/:person': { act: teamMemberPut, fresh },
+  'DELETE /teams/:team/people/:person': { act: teamMemberRemove, fresh },
   'GET /logins': { act: loginList },
   'DELETE /logins/:login': { act: loginEnd },
   'GET /logins/asked/:user_code': { act: loginGet },

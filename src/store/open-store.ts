@@ -49,6 +49,7 @@ import { expiredLogins, loginStore } from './people/login-store.ts'
 import { machineStore } from './people/machine-store.ts'
 import { memberStore } from './people/member-store.ts'
 import { peopleRows } from './people/people-rows.ts'
+import { teamStore } from './people/team-store.ts'
 import type { Ports, Store } from './port.ts'
 import { pruneStore } from './prune/prune-store.ts'
 import { reportStore } from './reports/report-store.ts'
@@ -118,6 +119,7 @@ const portsOn = (engine: Engine): Ports => ({
   events: guarded(eventStore(engine)),
   machines: guarded(machineStore(engine)),
   logins: guarded(loginStore(engine)),
+  teams: guarded(teamStore(engine)),
   forget: guarded(forgetStore(engine)),
   reports: guarded(reportStore(engine)),
   tenants: guarded(tenantStore(engine)),

@@ -31,6 +31,7 @@ import type { ForgetStore } from './people/forget-port.ts'
 import type { LoginStore } from './people/login-port.ts'
 import type { MachineStore } from './people/machine-port.ts'
 import type { MemberStore, PeopleRows } from './people/people-port.ts'
+import type { TeamStore } from './people/team-port.ts'
 import type { PruneStore } from './prune/prune-port.ts'
 import type { ReportStore } from './reports/report-port.ts'
 import type { BillStore } from './tenants/bill-port.ts'
@@ -60,6 +61,7 @@ export type Ports = {
   readonly events: EventStore
   readonly machines: MachineStore
   readonly logins: LoginStore
+  readonly teams: TeamStore
   readonly forget: ForgetStore
   readonly reports: ReportStore
   readonly tenants: TenantStore

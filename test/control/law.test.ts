@@ -156,7 +156,8 @@ for (const engine of serverEngines)
       for (const actor of scene.actors)
         for (const act of everyAct) {
           const named = ['key', 'parent', 'tenant', 'machine', 'person', 'sub_wallet']
-          const names = named.some((name) => Object.hasOwn(act.input, name))
+          const ofTeam = act.input.team?.safeParse(undefined).success === false
+          const names = ofTeam || named.some((name) => Object.hasOwn(act.input, name))
           // A person's own organisation is not in the input: what names nothing is about that.
           // Who looks after the bills may pay, and bill.
           const pays = act.may.includes('wallet') || act.may.includes('invoices')

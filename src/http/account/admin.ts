@@ -46,6 +46,14 @@ import { organisationForget } from '../../control/people/forget.ts'
 import { agentSettingsGet, agentSettingsPut, loginEnd, loginList } from '../../control/people/logins.ts'
 import { memberChange, memberInvite, memberList, memberRemove } from '../../control/people/members.ts'
 import { personLink, personList, personOperator, personRemove } from '../../control/people/persons.ts'
+import {
+  teamChange,
+  teamCreate,
+  teamDelete,
+  teamList,
+  teamMemberPut,
+  teamMemberRemove,
+} from '../../control/people/teams.ts'
 import { keyPut } from '../../control/put-key.ts'
 import { batchCancel, batchGet, batchList } from '../../control/reports/batches.ts'
 import { callCharge, callGet, callList } from '../../control/reports/calls.ts'
@@ -178,6 +186,12 @@ const table: readonly (Omit<ActRow, 'path' | 'method'> & { readonly at: string }
   { at: 'DELETE /organisations/:organisation/logins/:login', act: loginEnd },
   { at: 'GET /organisations/:organisation/agent-settings', act: agentSettingsGet },
   { at: 'PUT /organisations/:organisation/agent-settings', act: agentSettingsPut },
+  { at: 'GET /organisations/:organisation/teams', act: teamList },
+  { at: 'POST /organisations/:organisation/teams', act: teamCreate, statuses: made },
+  { at: 'PATCH /organisations/:organisation/teams/:team', act: teamChange },
+  { at: 'DELETE /organisations/:organisation/teams/:team', act: teamDelete },
+  { at: 'PUT /organisations/:organisation/teams/:team/people/:person', act: teamMemberPut },
+  { at: 'DELETE /organisations/:organisation/teams/:team/people/:person', act: teamMemberRemove },
   { at: 'GET /people', act: personList },
   { at: 'PUT /people/:person/operator', act: personOperator },
   { at: 'POST /people/:person/links', act: personLink, statuses: made },

@@ -30,7 +30,7 @@ const keys = '/v1/key/wholesale'
 const params = { token: 'key' }
 
 /** The specification’s address takes no `limit`. */
-const usageFilters = ['key', 'tenant', 'tenants', 'model', 'vendor', 'status', 'sort', 'top'] as const
+const usageFilters = ['key', 'tenant', 'tenants', 'team', 'model', 'vendor', 'status', 'sort', 'top'] as const
 
 const callFilters = Object.keys(callList.input).filter((name) => name !== 'organisation')
 

@@ -10,6 +10,7 @@ import sqlite from '../migrations/0041-schema.sqlite.sql' with { type: 'text' }
 import rateShares from '../migrations/0042-rate-shares.sql' with { type: 'text' }
 import batchParts from '../migrations/0043-batch-parts.sql' with { type: 'text' }
 import logins from '../migrations/0044-logins.sql' with { type: 'text' }
+import teams from '../migrations/0046-teams.sql' with { type: 'text' }
 import { type Engine, once, type Row, type Run, statement } from './engine.ts'
 import { countOf, textOf } from './row.ts'
 
@@ -47,6 +48,7 @@ export const migrations: readonly Migration[] = [
   { version: 42, name: 'rate-shares', common: rateShares, own: {}, adds: true },
   { version: 43, name: 'batch-parts', common: batchParts, own: {}, adds: true },
   { version: 44, name: 'logins', common: logins, own: {}, adds: true },
+  { version: 46, name: 'teams', common: teams, own: {}, adds: true },
 ]
 
 /** The number of the last of them. */

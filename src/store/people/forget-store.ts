@@ -48,6 +48,7 @@ const removePerson = async (run: Run, id: string, email: string): Promise<Forgot
   const links = await endLinks(run, email)
   await run(`update tenant_link set made_by = 'removed person' where made_by in ($1, $2)`, [id, email])
   await run('delete from login where person_id = $1', [id])
+  await run('delete from scim_resource where person_id = $1', [id])
   const people = await changed(run, 'delete from person where id = $1', id)
   return { people, sessions, credentials, links, events: await forgetInEvents(run, id, email) }
 }
@@ -100,6 +101,10 @@ const removals = (dialect: SqlDialect): Readonly<Record<string, string>> => ({
   logos: 'delete from biller_logo where org_id = $1',
   agent_settings: 'delete from agent_settings where org_id = $1',
   tenant_billing: 'delete from tenant_billing where org_id = $1',
+  team_people: 'delete from team_member where team_id in (select t.id from team t where t.org_id = $1)',
+  team_settings: 'update team set settings = null where org_id = $1 and settings is not null',
+  group_rules: 'delete from group_rule where org_id = $1',
+  directory: 'delete from scim_resource where org_id = $1',
   biller: 'delete from biller where org_id = $1',
   notes: `update key_note set reference = null where key_id in ${ofKeys} and reference is not null`,
   keys: `update api_key set label = 'removed', aliases = null, version = version + 1, changed_at = ${dialect.now} where org_id = $1`,

@@ -6,6 +6,7 @@ import { act, queries, type Shown, sessionQuery, showing } from '../parts/api.ts
 import { Confirm } from '../parts/confirm.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Form } from '../parts/form.tsx'
+import { Teams } from '../parts/team/teams.tsx'
 import { Code, Failed, PageHead, Panel, TableBox, When } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 import { useMay } from '../parts/use-may.ts'
@@ -167,6 +168,7 @@ export const Team = () => {
           </Table>
         </TableBox>
       </Panel>
+      <Teams people={data.data} mayChange={mayChange} />
       <Dialog opened={opened} onClose={close} title="Invite somebody">
         {invited === undefined ? <InviteForm onDone={setInvited} /> : <Invited invited={invited} />}
       </Dialog>
