@@ -9,6 +9,7 @@ import { billExport, billMail, billPdf } from '../control/bills/files.ts'
 import { billerGet, billerPut, tenantBillingGet, tenantBillingPut } from '../control/bills/parties.ts'
 import { keyChange, keyDelete, keyRotate } from '../control/change-key.ts'
 import { csvOf, type Sheet } from '../control/csv.ts'
+import { groupRuleGet, groupRulePut } from '../control/directory/rule.ts'
 import { bodySchema, inputFrom, membersOf, type Sources, written } from '../control/face.ts'
 import { eventList } from '../control/house/events.ts'
 import { modelInputs, modelList } from '../control/house/models.ts'
@@ -152,6 +153,8 @@ export const actRows = {
   'DELETE /teams/:team': { act: teamDelete },
   'PUT /teams/:team/people/:person': { act: teamMemberPut, fresh },
   'DELETE /teams/:team/people/:person': { act: teamMemberRemove, fresh },
+  'GET /group-rule': { act: groupRuleGet },
+  'PUT /group-rule': { act: groupRulePut, fresh },
   'GET /logins': { act: loginList },
   'DELETE /logins/:login': { act: loginEnd },
   'GET /logins/asked/:user_code': { act: loginGet },

@@ -43,6 +43,7 @@ import type { Chores } from './ledger/reap.ts'
 import { firstMonths } from './months/keep-months.ts'
 import { MOVED_TO } from './move/tables.ts'
 import { paymentStore } from './payments/payment-store.ts'
+import { directoryStore } from './people/directory-store.ts'
 import { eventStore } from './people/event-store.ts'
 import { forgetStore } from './people/forget-store.ts'
 import { expiredLogins, loginStore } from './people/login-store.ts'
@@ -120,6 +121,7 @@ const portsOn = (engine: Engine): Ports => ({
   machines: guarded(machineStore(engine)),
   logins: guarded(loginStore(engine)),
   teams: guarded(teamStore(engine)),
+  directory: guarded(directoryStore(engine)),
   forget: guarded(forgetStore(engine)),
   reports: guarded(reportStore(engine)),
   tenants: guarded(tenantStore(engine)),

@@ -26,6 +26,7 @@ import type { CheckoutStore, CreditStore, WithdrawStore } from './funding/fundin
 import type { TopUpStore } from './funding/top-up-port.ts'
 import type { LedgerStore } from './ledger/ledger-port.ts'
 import type { PaymentStore } from './payments/payment-port.ts'
+import type { DirectoryStore } from './people/directory-port.ts'
 import type { EventStore } from './people/event-port.ts'
 import type { ForgetStore } from './people/forget-port.ts'
 import type { LoginStore } from './people/login-port.ts'
@@ -62,6 +63,7 @@ export type Ports = {
   readonly machines: MachineStore
   readonly logins: LoginStore
   readonly teams: TeamStore
+  readonly directory: DirectoryStore
   readonly forget: ForgetStore
   readonly reports: ReportStore
   readonly tenants: TenantStore

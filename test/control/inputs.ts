@@ -221,6 +221,12 @@ const examples: Readonly<Record<string, Example>> = {
   'team.delete': ofTeam(),
   'team.member_put': ofTeamMember({ role: 'admin' }),
   'team.member_remove': ofTeamMember(),
+  'group_rule.get': ofOrg(),
+  'group_rule.put': async () => ({
+    organisation,
+    default_role: 'viewer',
+    groups: [{ group: crypto.randomUUID(), role: 'admin' }],
+  }),
   'person.operator': ofPerson({ operator: false }),
   'person.link': ofPerson(),
   'person.remove': ofPerson(),

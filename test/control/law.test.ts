@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { consoleRoutes } from '../../src/console/routes.ts'
 import type { AnyAct } from '../../src/control/act.ts'
+import { scimList } from '../../src/control/directory/scim.ts'
 import { everyRight } from '../../src/control/rights.ts'
 import { seed } from '../seed.ts'
 import { serverEngines } from '../store/engines.ts'
@@ -19,6 +20,8 @@ test('each act needs a right, and each right is asked for somewhere', () => {
     expect([name, may.length > 0, may.every((one) => everyRight.includes(one))]).toEqual([name, true, true])
   const asked = new Set([
     ...everyAct.flatMap(({ may }) => may),
+    // Directories have addresses of their own: scim.test.ts.
+    ...scimList.may,
     ...consoleRoutes.flatMap(({ audience }) => (typeof audience === 'object' ? audience : [])),
   ])
   expect(everyRight.filter((right) => !asked.has(right))).toEqual([])

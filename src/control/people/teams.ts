@@ -23,7 +23,7 @@ const budget = amount('must be a number of USD')
   .refine((nano) => nano > 0n && nano <= BUDGET_MAX, 'must be above 0 and at most 10000000')
   .describe('USD that the calls of the team may cost in all; above 0 and at most 10000000')
 const called = text(1, 200, 'must have 1 to 200 characters')
-const teamRole = z.enum(teamRoles, `must be one of ${teamRoles.join(', ')}`)
+export const teamRole = z.enum(teamRoles, `must be one of ${teamRoles.join(', ')}`)
 const one = { organisation: name.optional(), team: name }
 
 const teamShown = z
@@ -152,7 +152,7 @@ export const teamDelete = act({
 type Place = { readonly orgId: string; readonly teamId: string; readonly personId: string }
 
 /** Takes somebody out of a team; resolves once no process admits a call of the keys that they made in it. False if they are not in it. */
-const leaveTeam = async (acting: Acting, place: Place): Promise<boolean> => {
+export const leaveTeam = async (acting: Acting, place: Place): Promise<boolean> => {
   const { orgId, teamId, personId } = place
   const { teams } = acting.control.store
   if (!(await teams.teamsOf(place)).some(({ id }) => id === teamId)) return false

@@ -9,6 +9,7 @@ import { billClose } from '../../control/bills/close.ts'
 import { billExport, billMail, billPdf } from '../../control/bills/files.ts'
 import { billerGet, billerPut, tenantBillingGet, tenantBillingPut } from '../../control/bills/parties.ts'
 import { keyChange, keyDelete, keyRotate } from '../../control/change-key.ts'
+import { groupRuleGet, groupRulePut } from '../../control/directory/rule.ts'
 import { configApply, configGet } from '../../control/house/config.ts'
 import { eventList } from '../../control/house/events.ts'
 import { modelInputs, modelList } from '../../control/house/models.ts'
@@ -82,32 +83,32 @@ import {
   tenantSuspend,
   tenantUnlink,
 } from '../../control/tenants/tenants.ts'
+import type { Who } from '../../control/who.ts'
 import { isWithin, readBlock } from '../../core/address.ts'
 import { must } from '../../core/refusal.ts'
+import type { Gateway } from '../../gateway/parts/gateway.ts'
 import { addRateHeaders } from '../../gateway/parts/trace.ts'
 import { addressOfCall, originOfCall } from '../request/origin.ts'
-import type { Route } from '../route/route.ts'
+import type { HttpCall, Route } from '../route/route.ts'
 import { type ActRow, actRoute } from './act-route.ts'
 
-/** Each request of a machine counts at its rate. */
-const byMachine = actRoute({
-  auth: 'machine',
-  money: 'text',
-  asking: async (gateway, call) => {
-    const { book, clock } = gateway
-    const found = await machineOf(gateway, call.request.headers.get('authorization'))
-    const address = addressOfCall(gateway, call)
-    const isFrom = (text: string): boolean => {
-      const block = readBlock(text)
-      return address !== undefined && block !== undefined && isWithin(address, block)
-    }
-    const machine = must(checkMachine(found, clock.now(), isFrom))
-    const taken = must(await book.takeRate(machine.id, { rpm: machine.rpm }, undefined))
-    addRateHeaders(call.trace, taken)
-    if (!taken.admitted) throw rateLimited(taken, 'own')
-    return { who: whoIsMachine(gateway, machine, originOfCall(gateway, call)) }
-  },
-})
+/** The machine that asks; each request of it counts at its rate. */
+export const asMachine = async (gateway: Gateway, call: HttpCall): Promise<{ readonly who: Who }> => {
+  const { book, clock } = gateway
+  const found = await machineOf(gateway, call.request.headers.get('authorization'))
+  const address = addressOfCall(gateway, call)
+  const isFrom = (text: string): boolean => {
+    const block = readBlock(text)
+    return address !== undefined && block !== undefined && isWithin(address, block)
+  }
+  const machine = must(checkMachine(found, clock.now(), isFrom))
+  const taken = must(await book.takeRate(machine.id, { rpm: machine.rpm }, undefined))
+  addRateHeaders(call.trace, taken)
+  if (!taken.admitted) throw rateLimited(taken, 'own')
+  return { who: whoIsMachine(gateway, machine, originOfCall(gateway, call)) }
+}
+
+const byMachine = actRoute({ auth: 'machine', money: 'text', asking: asMachine })
 
 const once = { 'Idempotency-Key': 'idempotency_key' }
 const ifMatch = { 'If-Match': 'if_version' }
@@ -192,6 +193,8 @@ const table: readonly (Omit<ActRow, 'path' | 'method'> & { readonly at: string }
   { at: 'DELETE /organisations/:organisation/teams/:team', act: teamDelete },
   { at: 'PUT /organisations/:organisation/teams/:team/people/:person', act: teamMemberPut },
   { at: 'DELETE /organisations/:organisation/teams/:team/people/:person', act: teamMemberRemove },
+  { at: 'GET /organisations/:organisation/group-rule', act: groupRuleGet },
+  { at: 'PUT /organisations/:organisation/group-rule', act: groupRulePut },
   { at: 'GET /people', act: personList },
   { at: 'PUT /people/:person/operator', act: personOperator },
   { at: 'POST /people/:person/links', act: personLink, statuses: made },

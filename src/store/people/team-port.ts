@@ -6,7 +6,7 @@ import type { NewSubWallet, SubWallet } from '../accounts/sub-wallet-port.ts'
 import type { Actor } from './event-port.ts'
 
 export const teamRoles = ['admin', 'member'] as const
-type TeamRole = (typeof teamRoles)[number]
+export type TeamRole = (typeof teamRoles)[number]
 
 export type TeamMember = {
   readonly teamId: string
