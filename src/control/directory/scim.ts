@@ -54,6 +54,7 @@ const shownAll = async (
   { kind: of, base }: Place,
   all: readonly Resource[],
 ) => {
+  if (all.length === 0) return []
   const directory = directoryOf(acting)
   const [only] = all
   const [members, others] = await Promise.all([
@@ -146,7 +147,7 @@ export const scimCreate = act({
     )
     if (made === undefined) throw taken(place.kind)
     try {
-      await settle(acting, orgId, id)
+      await settle(acting, orgId, id, { name: '', users: [], asked: '' })
     } catch (thrown) {
       // Nobody hears of a user who could not be made.
       await directory.deleteResource({ orgId, id }, acting.who.actor)
@@ -156,18 +157,22 @@ export const scimCreate = act({
   },
 })
 
-/** Makes what a user is, or what the users of a group are; `users` are those who were in it before. */
-const settle = async (
-  acting: Acting,
-  orgId: string,
-  id: string,
-  users: readonly string[] = [],
-): Promise<void> => {
+/** What a change of a group began with: its name, who was in it, and the text of the request. */
+type Before = { readonly name: string; readonly users: readonly string[]; readonly asked: string }
+
+/**
+ * Makes what a user is; of a group what those are who came or went, or all if its name is another. Those whom the request names
+ * too: the same request may have died half-way before.
+ */
+const settle = async (acting: Acting, orgId: string, id: string, before: Before): Promise<void> => {
   const directory = directoryOf(acting)
   const [it] = await directory.resources({ orgId, id })
   if (it?.kind === 'User') return settleUser(acting, orgId, id, it)
-  const now = (await directory.groupMembers(orgId, id)).map(({ userId }) => userId)
-  for (const user of new Set([...users, ...now])) await settleUser(acting, orgId, user)
+  const users = new Set(before.users)
+  const now = new Set((await directory.groupMembers(orgId, id)).map(({ userId }) => userId))
+  const named = new Set(before.asked.match(/\bdir_[0-9a-f]{32}\b/g))
+  const moved = it?.name === before.name ? now.symmetricDifference(users) : now.union(users)
+  for (const user of moved.union(named)) await settleUser(acting, orgId, user)
 }
 
 type Changing = Place & { readonly id: string; readonly if_match?: string | undefined }
@@ -177,6 +182,7 @@ const change = async (
   acting: Acting,
   { organisation, id, if_match: match, ...place }: Changing,
   next: (now: JsonObject) => ResourceChange,
+  sent: JsonObject = {},
 ): Promise<JsonObject> => {
   const directory = directoryOf(acting)
   const orgId = orgOf(acting, organisation)
@@ -192,7 +198,7 @@ const change = async (
     const changed = await directory.changeResource({ orgId, id }, before.version, wanted, acting.who.actor)
     if (changed === 'taken') throw taken(place.kind)
     if (changed === undefined) continue
-    await settle(acting, orgId, id, users)
+    await settle(acting, orgId, id, { name: before.name, users, asked: JSON.stringify(sent) })
     return shown(acting, orgId, place, id)
   }
   throw refuse('service_unavailable', 'Others change this resource all the time; try again.')
@@ -205,7 +211,8 @@ export const scimReplace = act({
   changes: true,
   input: { ...one, resource: body, if_match: ifMatch },
   shows: resource,
-  does: (acting, { resource: sent, ...place }) => change(acting, place, () => readResource(place.kind, sent)),
+  does: (acting, { resource: sent, ...place }) =>
+    change(acting, place, () => readResource(place.kind, sent), sent),
 })
 
 export const scimPatch = act({
@@ -218,7 +225,7 @@ export const scimPatch = act({
   shows: resource,
   does: (acting, { resource: sent, ...place }) => {
     const operations = readOperations(sent)
-    return change(acting, place, (now) => readResource(place.kind, patched(now, operations)))
+    return change(acting, place, (now) => readResource(place.kind, patched(now, operations)), sent)
   },
 })
 

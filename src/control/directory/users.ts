@@ -67,7 +67,7 @@ export const settleUser = async (
   before?: Resource,
 ): Promise<void> => {
   const { directory } = acting.control.store
-  const [user] = await directory.resources({ orgId, id })
+  const [user] = await directory.resources({ orgId, kind: 'User', id })
   if (user?.active === true) {
     const personId = await personOf(acting, orgId, user)
     if (
@@ -85,6 +85,6 @@ export const settleUser = async (
     const personId = user?.personId ?? before?.personId
     if (personId !== undefined) await letGo(acting, { orgId, personId })
   }
-  const [after] = await directory.resources({ orgId, id })
+  const [after] = await directory.resources({ orgId, kind: 'User', id })
   if (after?.version !== user?.version) await settleUser(acting, orgId, id, user ?? before)
 }

@@ -31,14 +31,17 @@ const memberRows = rowsOf({ groupId: text('group_id'), userId: text('user_id') }
 type Place = { readonly orgId: string; readonly id: string }
 
 const setMembers = async (run: Run, { orgId, id }: Place, members: readonly string[]): Promise<void> => {
-  await run('delete from scim_member where group_id = $1', [id])
-  if (members.length === 0) return
-  const found = await run(`select id from scim_resource where org_id = $1 and kind = 'User' order by id`, [
-    orgId,
-  ])
-  const there = new Set(found.map((row) => textOf(row, 'id')))
-  for (const user of new Set(members.filter((member) => there.has(member))))
-    await run('insert into scim_member (group_id, user_id) values ($1, $2)', [id, user])
+  const rows = await run('select user_id from scim_member where group_id = $1', [id])
+  const before = new Set(rows.map((row) => textOf(row, 'user_id')))
+  const wanted = new Set(members)
+  for (const gone of before.difference(wanted))
+    await run('delete from scim_member where group_id = $1 and user_id = $2', [id, gone])
+  for (const user of wanted.difference(before))
+    await run(
+      `insert into scim_member (group_id, user_id) select $1, u.id from scim_resource u
+       where u.id = $2 and u.org_id = $3 and u.kind = 'User'`,
+      [id, user, orgId],
+    )
 }
 
 /** Whether another resource of its kind has the name. */
