@@ -21,6 +21,7 @@ export const commands: Readonly<Record<string, LoadCommand>> = {
   import: async () => (await import('./house/import-command.ts')).importCommand,
   person: async () => (await import('./commands/person-commands.ts')).personCommands,
   alert: async () => (await import('./commands/alert-commands.ts')).alertCommands,
+  team: async () => (await import('./commands/team-commands.ts')).teamCommands,
   events: async () => (await import('./commands/events-command.ts')).eventsCommand,
   'roll-up': async () => (await import('./commands/person-commands.ts')).rollUpCommand,
   credit: async () => (await import('./commands/credit-commands.ts')).creditCommands,

@@ -18,6 +18,7 @@ import { billerGet, billerPut, tenantBillingGet, tenantBillingPut } from '../con
 import { budgetDelete, budgetList, budgetPut } from '../control/budgets.ts'
 import { keyChange, keyDelete, keyRotate } from '../control/change-key.ts'
 import { csvOf, type Sheet } from '../control/csv.ts'
+import { groupRuleGet, groupRulePut } from '../control/directory/rule.ts'
 import { bodySchema, inputFrom, membersOf, type Sources, written } from '../control/face.ts'
 import { eventList } from '../control/house/events.ts'
 import { modelInputs, modelList } from '../control/house/models.ts'
@@ -41,6 +42,14 @@ import {
   loginList,
 } from '../control/people/logins.ts'
 import { memberChange, memberInvite, memberList, memberRemove } from '../control/people/members.ts'
+import {
+  teamChange,
+  teamCreate,
+  teamDelete,
+  teamList,
+  teamMemberPut,
+  teamMemberRemove,
+} from '../control/people/teams.ts'
 import { batchCancel, batchGet, batchList } from '../control/reports/batches.ts'
 import { CALLS_MOST, callGet, callList } from '../control/reports/calls.ts'
 import { callLatency } from '../control/reports/latency.ts'
@@ -154,6 +163,14 @@ export const actRows = {
   'POST /team': { act: memberInvite, made: true, fresh, without: ['name', 'operator'] },
   'PUT /team/:person': { act: memberChange, fresh },
   'DELETE /team/:person': { act: memberRemove, fresh },
+  'GET /teams': { act: teamList },
+  'POST /teams': { act: teamCreate, made: true },
+  'PUT /teams/:team': { act: teamChange },
+  'DELETE /teams/:team': { act: teamDelete },
+  'PUT /teams/:team/people/:person': { act: teamMemberPut, fresh },
+  'DELETE /teams/:team/people/:person': { act: teamMemberRemove, fresh },
+  'GET /group-rule': { act: groupRuleGet },
+  'PUT /group-rule': { act: groupRulePut, fresh },
   'GET /logins': { act: loginList },
   'DELETE /logins/:login': { act: loginEnd },
   'GET /logins/asked/:user_code': { act: loginGet },

@@ -48,6 +48,8 @@ const sessionOf = async (gateway: Gateway, { session, user }: LibrarySession): P
   const actsFor = operator && wantedOrg !== undefined && !members.some((member) => member.orgId === wantedOrg)
   const member = chosen(members, wantedOrg)
   const [orgId, role] = actsFor ? ([wantedOrg, 'owner'] as const) : [member?.orgId, member?.role]
+  const teams =
+    actsFor || orgId === undefined ? [] : await gateway.store.teams.teamsOf({ orgId, personId: user.id })
   return {
     token: session.token,
     personId: user.id,
@@ -60,6 +62,7 @@ const sessionOf = async (gateway: Gateway, { session, user }: LibrarySession): P
     role,
     actsFor,
     acts: role === undefined ? [] : rightsOf(role),
+    teams,
   }
 }
 

@@ -6,6 +6,7 @@ import { refuse } from '../core/refusal.ts'
 import type { ConsoleSettings, Gateway } from '../gateway/parts/gateway.ts'
 import type { Actor } from '../store/people/event-port.ts'
 import type { Role } from '../store/people/people-port.ts'
+import type { OwnTeam } from '../store/people/team-port.ts'
 import type { TenantLink } from '../store/tenants/tenant-port.ts'
 import type { OpenConsole } from './open-console.ts'
 
@@ -24,6 +25,8 @@ export type Session = {
   /** An operator is looking at an organisation that is not theirs. */
   readonly actsFor: boolean
   readonly acts: readonly Right[]
+  /** Those of the organisation that the person is in. */
+  readonly teams: readonly OwnTeam[]
 }
 
 /** The content of a request. */

@@ -1,6 +1,7 @@
 /** The overview: what is left, what is spent, on what, and what needs attention. */
 
 import { failingOf } from '../control/house/vendors.ts'
+import { keyScope } from '../control/key-named.ts'
 import { scopeOf } from '../control/reports/scope.ts'
 import { greatest, type Nano } from '../core/money.ts'
 import { refusalTable } from '../core/refusal-table.ts'
@@ -87,8 +88,7 @@ const readOverview = async (here: Within) => {
   const span = { ...scope, from: today - 29 * DAY_MS, to: today + DAY_MS, only: {}, most: 2_000 }
   // The first of a month of 31 days is 30 days before its last.
   const spent = { ...span, from: Math.min(month, today - 7 * DAY_MS) }
-  const own = scope.madeBy === undefined ? {} : { madeBy: scope.madeBy }
-  const ofKeys = { orgs: [here.session.orgId], which: 'all', ...own } as const
+  const ofKeys = { ...keyScope(actingOf(here), 'read'), which: 'all' } as const
   const [found, ofDays, byDay, busiest, near, any, refused] = await Promise.all([
     wallets.wallet(await walletHere(here)),
     reports.usage({ ...spent, groupBy: ['day'] }),

@@ -18,6 +18,7 @@ import { type Acting, act } from './act.ts'
 import { noSuchKey, usable } from './key-named.ts'
 import { keyCreate, showOne } from './keys.ts'
 import { madeShown, makeKey } from './make-key.ts'
+import { checkTeam } from './own-team.ts'
 import { etag, flag, name } from './read.ts'
 import { readLimits } from './read-limits.ts'
 import { keyShape } from './shown-key.ts'
@@ -90,6 +91,7 @@ export const keyChange = act({
     const wrong =
       checkKeyChange(acting, key, body) ??
       checkAliases(control.offering.catalogue, body.aliases) ??
+      (body.subWallet === undefined ? undefined : await checkTeam(acting, body.subWallet)) ??
       (await checkBinding(control.store, {
         key,
         sub: body.subWallet,

@@ -3,7 +3,7 @@ import { must, type Refusal, refuse } from '../core/refusal.ts'
 import { keyByToken } from '../gateway/enter/key-by-token.ts'
 import type { KeyLine, KeyLineQuery } from '../store/reports/report-port.ts'
 import type { Acting } from './act.ts'
-import { may, orgsOf, reaches } from './who.ts'
+import { leads, may, orgsOf, reaches } from './who.ts'
 
 /** What the ids begin with of keys that people's agents sign in to: their limits are the person's, set by others. */
 export const AGENTS = 'key_agents_'
@@ -21,10 +21,11 @@ export const keyScope = (
   { who }: Acting,
   right: 'read' | 'keys',
   orgId?: string,
-): Pick<KeyLineQuery, 'orgs' | 'madeBy' | 'below'> => {
+): Pick<KeyLineQuery, 'orgs' | 'madeBy' | 'leads' | 'below'> => {
   const { reach, actor } = who
   if (reach.of === 'key') return { orgs: 'all', below: reach.key.id }
-  const own = may(who, right) ? {} : { madeBy: actor.id }
+  const led = (who.teams ?? []).filter(({ id }) => leads(who, id)).map(({ id }) => id)
+  const own = may(who, right) ? {} : { madeBy: actor.id, leads: led }
   if (reach.of === 'organisation' || orgId === undefined) return { orgs: orgsOf(who), ...own }
   return { orgs: reaches(who, orgId) ? [orgId] : [], ...own }
 }
@@ -56,7 +57,9 @@ export const keyNamed = async (acting: Acting, name: string, right: 'read' | 'ke
 export const usable = async (acting: Acting, name: string): Promise<KeyLine> => {
   const line = await keyNamed(acting, name, 'keys')
   if (line.key.deleted) throw noSuchKey(acting)
-  if (line.key.id.startsWith(AGENTS) && acting.who.reach.of !== 'key' && !may(acting.who, 'keys'))
+  const { who } = acting
+  const governs = who.reach.of === 'key' || may(who, 'keys') || leads(who, line.key.subWallet)
+  if (line.key.id.startsWith(AGENTS) && !governs)
     throw refuse('forbidden', 'Your agents sign in to this key; only an admin changes it.')
   return line
 }

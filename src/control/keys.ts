@@ -39,6 +39,7 @@ export const keyList = act({
     which: z.enum(['own', 'tenants', 'all'], 'must be own, tenants or all').optional(),
     search: z.string().optional(),
     organisation: name.optional(),
+    team: name.optional().describe('Only keys of this team'),
     deleted: flag(),
     limit: count(1, 1_000),
     after: z.string().optional(),
@@ -46,7 +47,8 @@ export const keyList = act({
   shows: z
     .object({ object: z.literal('list'), data: z.array(keyShown), has_more: z.boolean() })
     .meta({ id: 'KeyList' }),
-  does: async (acting, { which = 'all', search, organisation, deleted = false, limit = 100, after }) => {
+  does: async (acting, asked) => {
+    const { which = 'all', search, organisation, team, deleted = false, limit = 100, after } = asked
     if (after !== undefined && !(await isListed(acting, after)))
       throw invalid('after', "'after' must be the id of a key of this list: the last one of the page before.")
     const lines = await acting.control.store.reports.keys({
@@ -54,6 +56,7 @@ export const keyList = act({
       which,
       deleted,
       ...(search === undefined || search === '' ? {} : { search }),
+      ...(team === undefined ? {} : { team }),
       ...(after === undefined ? {} : { after }),
       most: limit + 1,
     })
@@ -82,13 +85,13 @@ export const keyGet = act({
     const { store } = acting.control
     const line = await keyNamed(acting, named, 'read')
     const { id, orgId } = line.key
-    const { madeBy } = keyScope(acting, 'read')
+    const { orgs: _own, below: _below, ...owner } = keyScope(acting, 'read')
     const first = line.tenantId ?? id
     const { replaces, replacedBy } = await store.reports.keysAround({
       orgId,
       id,
       first,
-      ...(madeBy === undefined ? {} : { madeBy }),
+      ...owner,
     })
     const [one] = await showKeys(acting, [line])
     return {

@@ -16,8 +16,9 @@ import { termsOf } from '../tenancy/terms.ts'
 import type { Acting } from './act.ts'
 import { noSuchKey, usable } from './key-named.ts'
 import { onlyOrg } from './org-of.ts'
+import { checkTeam } from './own-team.ts'
 import type { KeyShown } from './shown-key.ts'
-import { reaches } from './who.ts'
+import { may, reaches } from './who.ts'
 
 /** A value that its caller has already: its SHA-256 in hex, and its first letters if somebody knows them. */
 type KnownValue = { readonly sha256: string; readonly prefix: string }
@@ -49,6 +50,21 @@ export const madeShown = (key: KeyShown, token: string) => ({ ...key, key: token
 type Payer = { readonly walletId: string; readonly orgId: string }
 
 const noSuchWallet = () => refuse('not_found', 'There is no such wallet, or it is not yours.')
+
+/**
+ * What is to be made, with its team: who may not change all keys of the organisation makes keys of their teams
+ * alone, of the first one unless they say which. Throws the 404 of a team that they are not in.
+ */
+const inTeam = async (acting: Acting, wanted: Wanted): Promise<Wanted> => {
+  const { sub, wallet, parent, replaces } = wanted
+  const { who } = acting
+  if (replaces !== undefined || who.teams === undefined || may(who, 'keys')) return wanted
+  const wrong = sub === undefined ? undefined : await checkTeam(acting, sub)
+  if (wrong !== undefined) throw wrong
+  const team = who.teams.find(({ id }) => sub === undefined || id === sub)
+  if (team === undefined) return wanted
+  return { ...wanted, sub: team.id, ...(parent === undefined ? { wallet: wallet ?? team.walletId } : {}) }
+}
 
 /** The wallet that pays, and its organisation: that of the key above, the one that is named, or the only one in reach. */
 const payerOf = async (
@@ -176,11 +192,12 @@ const store = async (acting: Acting, { key, note }: Awaited<ReturnType<typeof dr
  * made it, so that its value is the same, or somebody else did under this id, so that the value is worth nothing. Throws
  * the refusal of what is wrong.
  */
-export const makeKey = async (acting: Acting, wanted: Wanted): Promise<Made> => {
+export const makeKey = async (acting: Acting, asked: Wanted): Promise<Made> => {
   const { who } = acting
   if (who.reach.of === 'key') {
     must(who.lacks(['keys']))
   }
+  const wanted = await inTeam(acting, asked)
   const parent = await parentOf(acting, wanted)
   // A value that is to be replaced may have leaked, so nothing is in the way of that: what was given stays as it is.
   const wrong = wanted.replaces === undefined ? wrongLimits(acting, wanted.limits, parent) : undefined

@@ -27,7 +27,7 @@ export const orgRights = [
 ] as const
 
 /** Rights over the whole house: operators and commands have them all, machines those that they were made with. */
-export const houseRights = ['accounts', 'credit', 'people', 'system', 'machines'] as const
+export const houseRights = ['accounts', 'credit', 'people', 'system', 'machines', 'directory'] as const
 
 export type Right = (typeof orgRights)[number] | (typeof houseRights)[number]
 

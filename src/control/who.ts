@@ -5,6 +5,7 @@ import type { Month } from '../core/time.ts'
 import type { Actor } from '../store/people/event-port.ts'
 import type { Machine } from '../store/people/machine-port.ts'
 import type { Role } from '../store/people/people-port.ts'
+import type { OwnTeam } from '../store/people/team-port.ts'
 import type { Key } from '../tenancy/key.ts'
 import { checkManages } from '../tenancy/rights.ts'
 import { houseRights, mayGive, type Right, rightsOf } from './rights.ts'
@@ -20,6 +21,8 @@ export type Who = {
   /** For the record. */
   readonly actor: Actor
   readonly reach: Reach
+  /** The teams that a person is in: without the right `keys` all their keys are bound to one of these. */
+  readonly teams?: readonly OwnTeam[]
   /** Undefined if it has one of these rights, else the refusal that says who could give it. */
   readonly lacks: (rights: readonly Right[]) => Refusal | undefined
   /** What bounds its credential: it gives nobody one that is bound less. */
@@ -34,6 +37,10 @@ export const may = ({ lacks }: Who, right: Right): boolean => lacks([right]) ===
 
 /** Whether it reaches everything, and not some organisations only. */
 export const reachesAll = (who: Who): boolean => orgsOf(who) === 'all'
+
+/** Whether it leads that team: it makes and limits the team's keys, and sees their use. */
+export const leads = ({ teams = [] }: Who, id: string | undefined): boolean =>
+  teams.some((team) => team.id === id && team.role === 'admin')
 
 /** The organisations in reach. */
 export const orgsOf = ({ reach }: Who): readonly string[] | 'all' => {
@@ -124,9 +131,10 @@ type Person = {
   /** An operator who acts for an organisation that is not their own. */
   readonly actsFor: boolean
   readonly address: string
+  readonly teams?: readonly OwnTeam[]
 }
 
-const actorOf = ({ personId, email, actsFor, address }: Omit<Person, 'orgId' | 'role'>): Actor => ({
+const actorOf = ({ personId, email, actsFor, address }: Omit<Person, 'orgId' | 'role' | 'teams'>): Actor => ({
   kind: 'person',
   id: personId,
   name: email,
@@ -136,11 +144,12 @@ const actorOf = ({ personId, email, actsFor, address }: Omit<Person, 'orgId' | '
 
 /** A person who is signed in and looks at an organisation. */
 export const whoIsPerson = (person: Person): Who => {
-  const { orgId, role, operator } = person
+  const { orgId, role, operator, teams = [] } = person
   const rights: readonly Right[] = operator ? [...rightsOf(role), ...houseRights] : rightsOf(role)
   return {
     actor: actorOf(person),
     reach: { of: 'organisation', orgId },
+    teams,
     lacks: (wanted) =>
       wanted.some((right) => rights.includes(right))
         ? undefined
@@ -152,7 +161,7 @@ export const whoIsPerson = (person: Person): Who => {
 }
 
 /** An operator who is signed in, at the pages of the house. */
-export const whoIsOperator = (person: Omit<Person, 'orgId' | 'role'>): Who => ({
+export const whoIsOperator = (person: Omit<Person, 'orgId' | 'role' | 'teams'>): Who => ({
   actor: actorOf(person),
   reach: { of: 'house' },
   lacks: () => undefined,

@@ -118,6 +118,11 @@ export const refusalTable = {
     type: 'invalid_request_error',
     meaning: 'The operator has suspended the account of the key; `message` says why.',
   },
+  already_exists: {
+    status: 409,
+    type: 'invalid_request_error',
+    meaning: 'Another user or group of the directory has this name, or another user this person.',
+  },
   precondition_failed: {
     status: 412,
     type: 'invalid_request_error',

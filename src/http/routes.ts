@@ -7,6 +7,7 @@ import { configRoutes } from './account/config.ts'
 import { controlRoutes } from './account/control.ts'
 import { fundingRoutes } from './account/funding-routes.ts'
 import { getJwks } from './account/receipts.ts'
+import { scimRoutes } from './account/scim.ts'
 import { agentRoutes } from './agents/agent-routes.ts'
 import { batchRoutes } from './batches/batch-routes.ts'
 import { geminiBatchRoutes } from './batches/gemini-batch-routes.ts'
@@ -208,6 +209,7 @@ export const routes: readonly Route[] = [
   },
   ...controlRoutes,
   ...adminRoutes,
+  ...scimRoutes,
   ...fundingRoutes,
   {
     method: 'GET',

@@ -81,4 +81,10 @@ export const consoleSettings = {
     fallback: 'developer',
     meaning: 'Their role.',
   },
+  oidcGroupsClaim: {
+    name: 'OIDC_GROUPS_CLAIM',
+    is: matching(/^\S{1,200}$/, 'the name of a claim, such as groups'),
+    meaning:
+      'The claim of the provider that lists a person’s groups. With it, each sign-in gives people of `OIDC_ORG` the role and the teams that its rule has for those groups (docs/directory.md).',
+  },
 } as const satisfies SettingGroup

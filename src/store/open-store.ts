@@ -46,12 +46,14 @@ import { firstMonths } from './months/keep-months.ts'
 import { MOVED_TO } from './move/tables.ts'
 import { paymentStore } from './payments/payment-store.ts'
 import { chainStore } from './people/chain-store.ts'
+import { directoryStore } from './people/directory-store.ts'
 import { eventStore } from './people/event-store.ts'
 import { forgetStore } from './people/forget-store.ts'
 import { expiredLogins, loginStore } from './people/login-store.ts'
 import { machineStore } from './people/machine-store.ts'
 import { memberStore } from './people/member-store.ts'
 import { peopleRows } from './people/people-rows.ts'
+import { teamStore } from './people/team-store.ts'
 import type { Ports, Store } from './port.ts'
 import { pruneStore } from './prune/prune-store.ts'
 import { reportStore } from './reports/report-store.ts'
@@ -125,6 +127,8 @@ const portsOn = (engine: Engine): Ports => ({
   chain: guarded(chainStore(engine)),
   machines: guarded(machineStore(engine)),
   logins: guarded(loginStore(engine)),
+  teams: guarded(teamStore(engine)),
+  directory: guarded(directoryStore(engine)),
   forget: guarded(forgetStore(engine)),
   reports: guarded(reportStore(engine)),
   tenants: guarded(tenantStore(engine)),

@@ -29,11 +29,13 @@ import type { TopUpStore } from './funding/top-up-port.ts'
 import type { LedgerStore } from './ledger/ledger-port.ts'
 import type { PaymentStore } from './payments/payment-port.ts'
 import type { ChainStore } from './people/chain-store.ts'
+import type { DirectoryStore } from './people/directory-port.ts'
 import type { EventStore } from './people/event-port.ts'
 import type { ForgetStore } from './people/forget-port.ts'
 import type { LoginStore } from './people/login-port.ts'
 import type { MachineStore } from './people/machine-port.ts'
 import type { MemberStore, PeopleRows } from './people/people-port.ts'
+import type { TeamStore } from './people/team-port.ts'
 import type { PruneStore } from './prune/prune-port.ts'
 import type { ReportStore } from './reports/report-port.ts'
 import type { BillStore } from './tenants/bill-port.ts'
@@ -66,6 +68,8 @@ export type Ports = {
   readonly chain: ChainStore
   readonly machines: MachineStore
   readonly logins: LoginStore
+  readonly teams: TeamStore
+  readonly directory: DirectoryStore
   readonly forget: ForgetStore
   readonly reports: ReportStore
   readonly tenants: TenantStore

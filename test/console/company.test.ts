@@ -126,6 +126,44 @@ for (const engine of serverEngines)
       expect(session.organisation).toMatchObject({ id: 'org_test', role: 'developer' })
     })
 
+    test('groups that the provider lists give the role and the teams of the rule, at each sign-in', async () => {
+      const grouped = await startConsole({
+        url: it.url,
+        settings: { ...settings(), oidcOrg: 'org_test', oidcGroupsClaim: 'groups' },
+      })
+      try {
+        const by = { kind: 'command', id: 'test', name: 'test' } as const
+        const team = `sub_${crypto.randomUUID()}`
+        const made = { id: team, orgId: 'org_test', walletId: grouped.wallet, label: 'team', budget: 1_000n }
+        await grouped.store.teams.createTeam(made, by)
+        const groups = [
+          { group: 'admins', role: 'admin' },
+          { group: 'platform', role: 'developer', team, teamRole: 'admin' },
+        ] as const
+        await grouped.store.directory.setGroupRule('org_test', { defaultRole: null, groups }, by)
+        const email = somebody()
+        const signedIn = async (claims: object) => {
+          issuer.says({ sub: email, email, email_verified: true, name: 'New', ...claims })
+          const back = await throughCompany(grouped)
+          const session = grouped.withCookie(grouped.cookieOf(back.response))
+          const { organisation, person } = await jsonOf(await session('GET', '/session'))
+          const [own] = (await grouped.store.teams.teamMembers('org_test')).filter(
+            (one) => one.email === email,
+          )
+          return [person?.email, organisation?.role, own?.role]
+        }
+        expect(await signedIn({ groups: ['platform', 'others'] })).toEqual([email, 'developer', 'admin'])
+        expect(await signedIn({ groups: ['admins'] })).toEqual([email, 'admin', undefined])
+        // A provider that lists none has said nothing of them.
+        expect(await signedIn({})).toEqual([email, 'admin', undefined])
+        expect(await signedIn({ groups: [] })).toEqual([undefined, undefined, undefined])
+        expect(await signedIn({ groups: ['admins'] })).toEqual([email, 'admin', undefined])
+        await grouped.store.directory.setGroupRule('org_test', { defaultRole: 'developer', groups: [] }, by)
+      } finally {
+        await grouped.stop()
+      }
+    })
+
     test('somebody who was removed from that organisation does not join it again', async () => {
       const email = somebody()
       const { personId } = await open.visit(email, 'viewer')

@@ -64,6 +64,24 @@ const budget =
     return { organisation, ...tag, ...more }
   }
 
+const ofTeam =
+  (more: JsonObject = {}): Example =>
+  async ({ it }) => {
+    const id = `sub_${crypto.randomUUID()}`
+    const made = { id, orgId: organisation, walletId: it.wallet, label: 'law', budget: 1_000n }
+    await it.store.teams.createTeam(made, byTest)
+    return { organisation, team: id, ...more }
+  }
+const ofTeamMember =
+  (more: JsonObject = {}): Example =>
+  async (scene) => {
+    const named = await ofTeam()(scene)
+    const [teamId, personId] = [String(named.team), await scene.member()]
+    const member = { orgId: organisation, teamId, personId, role: 'member' } as const
+    await scene.it.store.teams.putTeamMember(member, byTest)
+    return { ...named, person: personId, ...more }
+  }
+
 const openedIn = async ({ it: { store, wallet } }: Scene): Promise<string> => {
   const id = `chk_${crypto.randomUUID()}`
   await store.funding.openCheckout({ id, walletId: wallet, amount: 5_000_000_000n }, byTest)
@@ -244,6 +262,18 @@ const examples: Readonly<Record<string, Example>> = {
   'member.invite': async () => ({ organisation, email: somebody(), role: 'viewer' }),
   'member.change': ofMember({ role: 'billing' }),
   'member.remove': ofMember(),
+  'team.list': ofOrg(),
+  'team.create': ofOrg({ name: 'made', budget_usd: 1.5 }),
+  'team.change': ofTeam({ budget_usd: 2.5 }),
+  'team.delete': ofTeam(),
+  'team.member_put': ofTeamMember({ role: 'admin' }),
+  'team.member_remove': ofTeamMember(),
+  'group_rule.get': ofOrg(),
+  'group_rule.put': async () => ({
+    organisation,
+    default_role: 'viewer',
+    groups: [{ group: crypto.randomUUID(), role: 'admin' }],
+  }),
   'person.operator': ofPerson({ operator: false }),
   'person.link': ofPerson(),
   'person.remove': ofPerson(),
@@ -322,6 +352,7 @@ export const changesOf = (act: AnyAct, runs: number): readonly Change[] => {
     'parent',
     'person',
     'sub_wallet',
+    'team',
     'call',
     'batch',
     'login',

@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { consoleRoutes } from '../../src/console/routes.ts'
 import type { AnyAct } from '../../src/control/act.ts'
+import { scimList } from '../../src/control/directory/scim.ts'
 import { everyRight } from '../../src/control/rights.ts'
 import { seed } from '../seed.ts'
 import { serverEngines } from '../store/engines.ts'
@@ -19,6 +20,8 @@ test('each act needs a right, and each right is asked for somewhere', () => {
     expect([name, may.length > 0, may.every((one) => everyRight.includes(one))]).toEqual([name, true, true])
   const asked = new Set([
     ...everyAct.flatMap(({ may }) => may),
+    // Directories have addresses of their own: scim.test.ts.
+    ...scimList.may,
     ...consoleRoutes.flatMap(({ audience }) => (typeof audience === 'object' ? audience : [])),
   ])
   expect(everyRight.filter((right) => !asked.has(right))).toEqual([])
@@ -160,7 +163,8 @@ for (const engine of serverEngines)
       for (const actor of scene.actors)
         for (const act of everyAct) {
           const named = ['key', 'parent', 'tenant', 'machine', 'person', 'sub_wallet']
-          const names = named.some((name) => Object.hasOwn(act.input, name))
+          const ofTeam = act.input.team?.safeParse(undefined).success === false
+          const names = ofTeam || named.some((name) => Object.hasOwn(act.input, name))
           // A person's own organisation is not in the input: what names nothing is about that.
           // Who looks after the bills may pay, and bill.
           const pays = act.may.includes('wallet') || act.may.includes('invoices')

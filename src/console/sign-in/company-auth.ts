@@ -2,6 +2,7 @@
  * The company's identity provider, for the sign-in library: found by discovery, its tokens checked against its keys and none
  * stored. The library leaves out some checks of OpenID Connect and has no time limit; both are here.
  */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { BetterAuthOptions, BetterAuthPlugin } from 'better-auth'
 import { getSessionFromCtx } from 'better-auth/api'
 import { genericOAuth } from 'better-auth/plugins'
@@ -72,6 +73,18 @@ export const companyPlugins = (
   strictly(oidcClientId, inTime),
 ]
 
+/** What the provider says of the person while their sign-in is under way: the library keeps none of it. */
+export const told = new AsyncLocalStorage<{ groups?: readonly string[] }>()
+
+const noteGroups = (
+  claim: string | undefined,
+  profile: Readonly<Record<string, unknown>> | undefined,
+): void => {
+  const [note, groups] = [told.getStore(), claim === undefined ? undefined : profile?.[claim]]
+  if (note !== undefined && Array.isArray(groups))
+    note.groups = groups.filter((one): one is string => typeof one === 'string')
+}
+
 /** Why somebody is not let in. */
 export type NotAdmitted = 'email_not_verified' | 'signup_disabled' | 'operator_by_address'
 
@@ -93,11 +106,12 @@ const isOperator = async (people: PeopleRows, id: string): Promise<boolean> => {
  * An operator is never found by an address: they are linked from a session of their own.
  */
 export const admitsCompany =
-  ({ oidcOrg, oidcTrustEmail }: ConsoleSettings, people: PeopleRows) =>
+  ({ oidcOrg, oidcTrustEmail, oidcGroupsClaim }: ConsoleSettings, people: PeopleRows) =>
   async (
     { user, source: { action, oauth } }: Identity,
     context: Endpoint,
   ): Promise<{ error: NotAdmitted } | undefined> => {
+    noteGroups(oidcGroupsClaim, oauth?.profile)
     if (oauth === undefined || action === 'sign-in') return
     const verified = String(oauth.profile?.email_verified) === 'true'
     if (!verified && !oidcTrustEmail) return { error: 'email_not_verified' }

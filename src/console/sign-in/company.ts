@@ -1,13 +1,16 @@
 /** Signing in by the company's own identity provider (OpenID Connect): the way there and the way back. */
 
+import { applyGroups } from '../../control/directory/rule.ts'
 import { takeAttempt } from '../../control/people/attempts.ts'
 import { personById } from '../../control/people/new-person.ts'
 import { prove } from '../../control/people/proof.ts'
+import { whoIsCommand } from '../../control/who.ts'
 import { refuse } from '../../core/refusal.ts'
+import { theHouse } from '../../store/people/event-port.ts'
 import type { ConsoleRoute, Here, Reply } from '../here.ts'
 import { companyBegun } from '../schema/session.ts'
 import { done } from '../schema/shared.ts'
-import type { NotAdmitted } from './company-auth.ts'
+import { type NotAdmitted, told } from './company-auth.ts'
 import { wrongSignIn } from './credentials.ts'
 import { cookiesOf, headersOf, recordSignIn, sentBack } from './session-parts.ts'
 
@@ -65,9 +68,24 @@ const join = async ({ gateway, settings, request }: Here, person: { id: string; 
   const orgId = settings.oidcOrg
   if (orgId === undefined || (await members.list({ personId: person.id })).length > 0) return
   const about = { what: 'member.removed', subject: person.id }
-  if ((await events.list({ orgId, about, most: 1 })).length > 0) return
+  const [removed] = await events.list({ orgId, about, most: 1 })
+  // Whom groups left out, groups let in again.
+  if (removed !== undefined && removed.actor.kind !== theHouse.kind) return
   const actor = { kind: 'person', id: person.id, name: person.email, address: request.address } as const
   await members.put({ orgId, personId: person.id, role: settings.oidcRole }, actor)
+}
+
+/** Gives a person of the company's organisation what the rule has for their groups, if the provider lists them. */
+const regroup = async (
+  { gateway, settings: { oidcOrg: orgId } }: Here,
+  personId: string,
+  groups: readonly string[] | undefined,
+): Promise<void> => {
+  if (orgId === undefined || groups === undefined) return
+  const own = await gateway.store.members.list({ orgId, personId })
+  if (own.length === 0) return
+  const who = { ...whoIsCommand('groups'), actor: theHouse }
+  await applyGroups({ control: gateway, who }, { orgId, personId }, groups)
 }
 
 /** The provider's word renews the proof of the address at each sign-in. */
@@ -94,19 +112,22 @@ const back = async (here: Here): Promise<Reply> => {
     const value = query.get(name)
     return value === undefined ? {} : { [name]: value }
   }
-  const response = await api.callbackOAuth({
+  const said: { groups?: readonly string[] } = {}
+  const request = {
     method: 'GET',
     params: { id: 'company' },
     query: { ...given('code'), ...given('state'), ...given('error'), ...given('iss') },
     headers: headersOf(here.request),
     asResponse: true,
-  })
+  } as const
+  const response = await told.run(said, () => api.callbackOAuth(request))
   const cookies = cookiesOf(response.headers)
   const found = await api.getSession({ headers: headersOf(here.request, sentBack(response.headers)) })
   const location = response.headers.get('location')
   if (location !== '/console' || found === null) return { redirect: refusedTo(here, location), cookies }
   await proved(here, found)
   await join(here, found.user)
+  await regroup(here, found.user.id, said.groups)
   await recordSignIn(here, found.user, 'company')
   return { redirect: '/console', cookies }
 }

@@ -2,20 +2,17 @@
  * Acts on sign-ins of agents: a person sees which agent asks under a code, approves or denies it; and what an organisation
  * tells its agents. Source: RFC 8628, section 3.3.
  */
-import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import { isObject, type JsonObject } from '../../core/json-body.ts'
 import { invalid, must, refuse } from '../../core/refusal.ts'
 import type { Access } from '../../gateway/enter/access-token.ts'
 import type { Actor } from '../../store/people/event-port.ts'
-import { isBlocked, type Key } from '../../tenancy/key.ts'
 import { type Acting, act } from '../act.ts'
-import { AGENTS } from '../key-named.ts'
-import { makeKey } from '../make-key.ts'
 import { onlyOrg, orgOf } from '../org-of.ts'
 import { isoOf, name } from '../read.ts'
 import { done, time } from '../shown-key.ts'
 import { may } from '../who.ts'
+import { agentsKey } from './agents-key.ts'
 import { takeAttempt } from './attempts.ts'
 
 /** How long an agent stays signed in; then the person signs in again. */
@@ -67,28 +64,6 @@ export const loginGet = act({
   },
 })
 
-/** Ids that two approvals at once draw alike, so that all agents of a person in an organisation have one key. */
-const idOf = (orgId: string, personId: string, nth: number): string =>
-  `${AGENTS}${createHash('sha256').update(`${orgId} ${personId} ${nth}`).digest('hex').slice(0, 32)}`
-
-/**
- * The key of all agents of the person in the organisation, whose limits they share. Nobody has its value. One that
- * somebody deleted is followed by another.
- */
-const agentsKey = async (acting: Acting, personId: string): Promise<Key> => {
-  const { control, who } = acting
-  const orgId = must(onlyOrg(acting) ?? noSuchCode())
-  for (let nth = 0; ; nth++) {
-    const id = idOf(orgId, personId, nth)
-    const key =
-      (await control.store.keys.key(id)) ??
-      (await makeKey(acting, { id, label: `Agents of ${who.actor.name}`, limits: {} })).key
-    if (isBlocked(key))
-      throw refuse('forbidden', `Your agents were stopped: an admin can enable their key, ${key.id}.`)
-    if (!key.deleted) return key
-  }
-}
-
 export const loginApprove = act({
   name: 'login.approve',
   summary: 'Signs the agent in as the person, with the key that all their agents share.',
@@ -101,7 +76,10 @@ export const loginApprove = act({
     const personId = personOf(acting)
     await checkTries(acting)
     must((await control.store.logins.askedLogin(code)) ?? noSuchCode())
-    const { id: keyId, orgId } = await agentsKey(acting, personId)
+    const { id: keyId, orgId } = await agentsKey(acting, {
+      orgId: must(onlyOrg(acting) ?? noSuchCode()),
+      personId,
+    })
     const approved = await control.store.logins.approveLogin(code, { personId, orgId, keyId }, who.actor)
     if (!approved) throw noSuchCode()
     return { key: keyId }
@@ -200,17 +178,27 @@ const settingsShown = z
   })
   .meta({ id: 'AgentSettings' })
 
-const org = { organisation: name.optional() }
+const org = {
+  organisation: name.optional(),
+  team: name.optional().describe('Agents of its people are told these in place of the organisation’s'),
+}
+
+export const noSuchTeam = () => refuse('not_found', 'There is no such team, or it is not yours.')
 
 export const agentSettingsGet = act({
   name: 'agent_settings.get',
-  summary: 'What the organisation tells the agents of its people.',
+  summary: 'What the organisation, or a team of it, tells the agents of its people.',
   may: ['team_read'],
   changes: false,
   input: org,
   shows: settingsShown,
-  does: async (acting, { organisation }) => {
-    const settings = await acting.control.store.logins.agentSettings(orgOf(acting, organisation))
+  does: async (acting, { organisation, team }) => {
+    const { store } = acting.control
+    const orgId = orgOf(acting, organisation)
+    const settings =
+      team === undefined
+        ? await store.logins.agentSettings(orgId)
+        : must((await store.teams.teams({ orgId, id: team }))[0] ?? noSuchTeam()).settings
     return { settings: settings ?? null }
   },
 })
@@ -223,18 +211,22 @@ const wrongSettings = (settings: JsonObject): boolean =>
 
 export const agentSettingsPut = act({
   name: 'agent_settings.put',
-  summary: 'Sets what the organisation tells the agents of its people; null removes it.',
+  summary: 'Sets what the organisation, or a team of it, tells the agents of its people; null removes it.',
   may: ['team'],
   changes: true,
   input: { ...org, settings: z.unknown() },
   shows: settingsShown,
-  does: async (acting, { organisation, settings }) => {
+  does: async (acting, { organisation, team: teamId, settings }) => {
+    const { control, who } = acting
     const orgId = orgOf(acting, organisation)
     if (settings !== null && !isObject(settings))
       throw invalid('settings', "'settings' must be an object of managed settings, or null for none.")
     if (settings !== null && wrongSettings(settings))
       throw invalid('settings', `'settings' may have ${SETTINGS_BYTES_MAX / 1024} KB at most.`)
-    await acting.control.store.logins.setAgentSettings(orgId, settings ?? undefined, acting.who.actor)
+    const told = settings ?? undefined
+    if (teamId === undefined) await control.store.logins.setAgentSettings(orgId, told, who.actor)
+    else if (!(await control.store.teams.setTeamSettings({ orgId, teamId }, told, who.actor)))
+      throw noSuchTeam()
     return { settings }
   },
 })

@@ -64,10 +64,9 @@ export const batchNamed = async (
   named: string,
   right: 'read' | 'keys',
 ): Promise<BatchLine> => {
-  const { orgs, madeBy, below } = keyScope(acting, right)
+  const { below, ...scope } = keyScope(acting, right)
   const [found] = await acting.control.store.reports.batches({
-    orgs,
-    ...(madeBy === undefined ? {} : { madeBy }),
+    ...scope,
     ...(below === undefined ? {} : { tree: below }),
     id: idOf(named),
     most: 1,

@@ -15,6 +15,7 @@ export const scopeMembers = {
   tenant: name.optional(),
   tenants: flag().describe('Only calls of keys below others'),
   organisation: name.optional(),
+  team: name.optional().describe('Only calls of keys that are bound to this team now'),
 }
 
 /** A tag, or one of its values, that a report is about. */
@@ -34,19 +35,20 @@ type Asked = {
   readonly tenant?: string | undefined
   readonly tenants?: boolean | undefined
   readonly organisation?: string | undefined
+  readonly team?: string | undefined
 }
 
 /** Throws the refusal of a key that is not in reach. */
 export const scopeOf = async (acting: Acting, asked: Asked): Promise<Scope> => {
-  const { own = false, key: named, tenant, tenants = false, organisation } = asked
+  const { own = false, key: named, tenant, tenants = false, organisation, team } = asked
   const { reach } = acting.who
-  const { orgs, madeBy } = keyScope(acting, 'read', organisation)
+  const { below: _self, ...scope } = keyScope(acting, 'read', organisation)
   const self = reach.of === 'key' ? reach.key.id : undefined
   const id = named === undefined ? self : (await keyNamed(acting, named, 'read')).key.id
   if (own && id === undefined) throw invalid('own', "'own' needs 'key'.")
   return {
-    orgs,
-    ...(madeBy === undefined ? {} : { madeBy }),
+    ...scope,
+    ...(team === undefined ? {} : { team }),
     ...(id === undefined ? {} : own ? { keyId: id } : { tree: id }),
     ...(tenant === undefined ? {} : { tenant }),
     ...(tenants ? { tenants: true } : {}),

@@ -16,5 +16,5 @@ export const newToken = (): string => {
 /** The part of a token that is stored, so that people recognise it. */
 export const prefixOf = (token: string): string => token.slice(0, 10)
 
-export const newId = (kind: 'key' | 'wal' | 'org' | 'mac'): string =>
+export const newId = (kind: 'key' | 'wal' | 'org' | 'mac' | 'dir'): string =>
   `${kind}_${Bun.randomUUIDv7().replaceAll('-', '')}`

@@ -18,6 +18,7 @@ import { billExport, billMail, billPdf } from '../../control/bills/files.ts'
 import { billerGet, billerPut, tenantBillingGet, tenantBillingPut } from '../../control/bills/parties.ts'
 import { budgetDelete, budgetGet, budgetList, budgetPut } from '../../control/budgets.ts'
 import { keyChange, keyDelete, keyRotate } from '../../control/change-key.ts'
+import { groupRuleGet, groupRulePut } from '../../control/directory/rule.ts'
 import { configApply, configGet } from '../../control/house/config.ts'
 import { eventAudit, eventChain } from '../../control/house/event-chain.ts'
 import { eventList } from '../../control/house/events.ts'
@@ -57,6 +58,14 @@ import { organisationForget } from '../../control/people/forget.ts'
 import { agentSettingsGet, agentSettingsPut, loginEnd, loginList } from '../../control/people/logins.ts'
 import { memberChange, memberInvite, memberList, memberRemove } from '../../control/people/members.ts'
 import { personLink, personList, personOperator, personRemove } from '../../control/people/persons.ts'
+import {
+  teamChange,
+  teamCreate,
+  teamDelete,
+  teamList,
+  teamMemberPut,
+  teamMemberRemove,
+} from '../../control/people/teams.ts'
 import { keyPut } from '../../control/put-key.ts'
 import { batchCancel, batchGet, batchList } from '../../control/reports/batches.ts'
 import { callCharge, callGet, callList } from '../../control/reports/calls.ts'
@@ -85,32 +94,32 @@ import {
   tenantSuspend,
   tenantUnlink,
 } from '../../control/tenants/tenants.ts'
+import type { Who } from '../../control/who.ts'
 import { isWithin, readBlock } from '../../core/address.ts'
 import { must } from '../../core/refusal.ts'
+import type { Gateway } from '../../gateway/parts/gateway.ts'
 import { addRateHeaders } from '../../gateway/parts/trace.ts'
 import { addressOfCall, originOfCall } from '../request/origin.ts'
-import type { Route } from '../route/route.ts'
+import type { HttpCall, Route } from '../route/route.ts'
 import { type ActRow, actRoute } from './act-route.ts'
 
-/** Each request of a machine counts at its rate. */
-const byMachine = actRoute({
-  auth: 'machine',
-  money: 'text',
-  asking: async (gateway, call) => {
-    const { book, clock } = gateway
-    const found = await machineOf(gateway, call.request.headers.get('authorization'))
-    const address = addressOfCall(gateway, call)
-    const isFrom = (text: string): boolean => {
-      const block = readBlock(text)
-      return address !== undefined && block !== undefined && isWithin(address, block)
-    }
-    const machine = must(checkMachine(found, clock.now(), isFrom))
-    const taken = must(await book.takeRate(machine.id, { rpm: machine.rpm }, undefined))
-    addRateHeaders(call.trace, taken)
-    if (!taken.admitted) throw rateLimited(taken, 'own')
-    return { who: whoIsMachine(gateway, machine, originOfCall(gateway, call)) }
-  },
-})
+/** The machine that asks; each request of it counts at its rate. */
+export const asMachine = async (gateway: Gateway, call: HttpCall): Promise<{ readonly who: Who }> => {
+  const { book, clock } = gateway
+  const found = await machineOf(gateway, call.request.headers.get('authorization'))
+  const address = addressOfCall(gateway, call)
+  const isFrom = (text: string): boolean => {
+    const block = readBlock(text)
+    return address !== undefined && block !== undefined && isWithin(address, block)
+  }
+  const machine = must(checkMachine(found, clock.now(), isFrom))
+  const taken = must(await book.takeRate(machine.id, { rpm: machine.rpm }, undefined))
+  addRateHeaders(call.trace, taken)
+  if (!taken.admitted) throw rateLimited(taken, 'own')
+  return { who: whoIsMachine(gateway, machine, originOfCall(gateway, call)) }
+}
+
+const byMachine = actRoute({ auth: 'machine', money: 'text', asking: asMachine })
 
 const once = { 'Idempotency-Key': 'idempotency_key' }
 const ifMatch = { 'If-Match': 'if_version' }
@@ -193,6 +202,14 @@ const table: readonly (Omit<ActRow, 'path' | 'method'> & { readonly at: string }
   { at: 'DELETE /organisations/:organisation/logins/:login', act: loginEnd },
   { at: 'GET /organisations/:organisation/agent-settings', act: agentSettingsGet },
   { at: 'PUT /organisations/:organisation/agent-settings', act: agentSettingsPut },
+  { at: 'GET /organisations/:organisation/teams', act: teamList },
+  { at: 'POST /organisations/:organisation/teams', act: teamCreate, statuses: made },
+  { at: 'PATCH /organisations/:organisation/teams/:team', act: teamChange },
+  { at: 'DELETE /organisations/:organisation/teams/:team', act: teamDelete },
+  { at: 'PUT /organisations/:organisation/teams/:team/people/:person', act: teamMemberPut },
+  { at: 'DELETE /organisations/:organisation/teams/:team/people/:person', act: teamMemberRemove },
+  { at: 'GET /organisations/:organisation/group-rule', act: groupRuleGet },
+  { at: 'PUT /organisations/:organisation/group-rule', act: groupRulePut },
   { at: 'GET /people', act: personList },
   { at: 'PUT /people/:person/operator', act: personOperator },
   { at: 'POST /people/:person/links', act: personLink, statuses: made },

@@ -40,7 +40,18 @@ const budgets = '/v1/budgets'
 const params = { token: 'key' }
 
 /** The specification’s address takes no `limit`. */
-const usageFilters = ['key', 'tenant', 'tenants', 'model', 'vendor', 'status', 'tag', 'sort', 'top'] as const
+const usageFilters = [
+  'key',
+  'tenant',
+  'tenants',
+  'team',
+  'model',
+  'vendor',
+  'status',
+  'tag',
+  'sort',
+  'top',
+] as const
 
 const callFilters = Object.keys(callList.input).filter((name) => name !== 'organisation')
 

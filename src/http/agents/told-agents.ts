@@ -23,11 +23,13 @@ const inOrder = (value: Json | undefined): string => {
   return `{${members.join()}}`
 }
 
-/** The organisation's settings, for as long as they are the same answered with 304. */
+/** The settings of the team, else of the organisation; for as long as they are the same answered with 304. */
 export const getManagedSettings: Handler = async (gateway, call) => {
   const key = await callerOf(gateway, call)
   await takeSmallTurn(gateway, key, call.trace)
-  const settings = await gateway.store.logins.agentSettings(key.orgId)
+  const { logins, teams } = gateway.store
+  const [team] = key.subWallet === undefined ? [] : await teams.teams({ orgId: key.orgId, id: key.subWallet })
+  const settings = team?.settings ?? (await logins.agentSettings(key.orgId))
   if (settings === undefined)
     throw refuse('not_found', 'Your organisation has no settings for agents (agent_settings).')
   const checksum = `sha256:${createHash('sha256').update(inOrder(settings)).digest('hex')}`

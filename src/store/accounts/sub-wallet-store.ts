@@ -8,7 +8,7 @@ import { integer, nano, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, type Row, type Run, statement, type Value } from '../engine/engine.ts'
 import { countOf, nanoOf, onlyRow, textOf } from '../engine/row.ts'
 import { heldOnLeases, usedOnLeases } from '../ledger/sums.ts'
-import { type NewEvent, theHouse } from '../people/event-port.ts'
+import { type Actor, type NewEvent, theHouse } from '../people/event-port.ts'
 import { recordOfWallet } from '../people/event-store.ts'
 import type { NewSubWallet, SubViewer, SubWallet, SubWalletNews, SubWalletStore } from './sub-wallet-port.ts'
 
@@ -34,27 +34,32 @@ const inLineOf = (key: string, other: string): string =>
 const ofAccount = `(s.maker_id is null and exists (select 1 from api_key a where a.id = $3 and a.parent_id is null))`
 
 const here = 's.deleted_at is null and s.wallet_id = $1'
-/** Sub-wallets `s` that calls of the key may name. */
-const serving = `${here} and case when $2 <> '' then s.id = $2 else ${ofAccount} or ${inLineOf('$3', 's.maker_id')} end`
+const ofTeam = 'exists (select 1 from team t where t.id = s.id)'
+
+/** Sub-wallets `s` that calls of the key may name. That of a team serves only keys that are bound to it. */
+const serving = `${here} and case when $2 <> '' then s.id = $2
+    else (${ofAccount} or ${inLineOf('$3', 's.maker_id')}) and not ${ofTeam} end`
 /** Those that the viewer may change. */
 const governed = `${here} and case when $2 <> '' then false when $3 = '' then true
     else ${ofAccount} or ${inLineOf('s.maker_id', '$3')} end`
 const visible = `((${serving}) or (${governed}))`
 
-const columns = `s.id, s.label, s.created_at, coalesce(b.lim, 0) as budget,
+/** The columns of a sub-wallet `s` with its counter `b`. */
+export const subColumns = `s.id, s.label, s.created_at, coalesce(b.lim, 0) as budget,
   b.used + ${usedOnLeases('l.sub_id = s.id')} as spent, ${heldOnLeases('l.sub_id = s.id')} as held`
 
 const subsWhere = (where: string): string =>
-  `select ${columns} from sub_wallet s join budget b on b.scope = 'sub:' || s.id where ${where}`
+  `select ${subColumns} from sub_wallet s join budget b on b.scope = 'sub:' || s.id where ${where}`
 
-const subs = rowsOf({
+export const subRow = {
   id: text('id'),
   label: text('label'),
   budget: nano('budget'),
   spent: nano('spent'),
   held: nano('held'),
   createdAt: integer('created_at'),
-})
+}
+const subs = rowsOf(subRow)
 
 /** Whether calls of the key may name the sub-wallet. */
 export const mayUseSub = async (run: Run, key: Key, id: string): Promise<boolean> =>
@@ -84,30 +89,35 @@ const hasAll = async (run: Run, { id, walletId, makerId = '' }: NewSubWallet): P
   return countOf(onlyRow(rows), 'subs') >= (maker === undefined ? MOST : MOST_OF_CHILD)
 }
 
-const createOn: (engine: Engine) => SubWalletStore['createSubWallet'] = (engine) => (sub, by) =>
-  engine.transaction('control', async (run) => {
-    const { id, walletId, makerId, label, budget } = sub
-    if (await hasAll(run, sub)) return undefined
-    await run(
-      `insert into sub_wallet (id, wallet_id, maker_id, label, created_at, changed_at)
-         values ($1, $2, $3, $4, ${engine.dialect.now}, ${engine.dialect.now}) on conflict (id) do nothing`,
-      [id, walletId, makerId ?? null, label],
-    )
-    await run(
-      `insert into budget (scope, sub_id, wallet_id, lim) values ($1, $2, $3, $4) on conflict (scope) do nothing`,
-      [subScope(id), id, walletId, budget],
-    )
-    const [row] = await run(subsWhere('s.id = $1 and s.wallet_id = $2'), [id, walletId])
-    if (row === undefined) throw new Error(`sub-wallet ${id} belongs to another wallet`)
-    await recordOfWallet(run, engine.dialect, {
-      by,
-      walletId,
-      what: 'sub_wallet.created',
-      subject: id,
-      after: { label, budget_usd: decimalFromNano(budget) },
-    })
-    return subs.read(row)
+/** Makes one in a transaction; undefined if there are as many as there may be. */
+export const insertSub = async (
+  { dialect }: Engine,
+  run: Run,
+  sub: NewSubWallet,
+  by: Actor,
+): Promise<SubWallet | undefined> => {
+  const { id, walletId, makerId, label, budget } = sub
+  if (await hasAll(run, sub)) return undefined
+  await run(
+    `insert into sub_wallet (id, wallet_id, maker_id, label, created_at, changed_at)
+       values ($1, $2, $3, $4, ${dialect.now}, ${dialect.now}) on conflict (id) do nothing`,
+    [id, walletId, makerId ?? null, label],
+  )
+  await run(
+    `insert into budget (scope, sub_id, wallet_id, lim) values ($1, $2, $3, $4) on conflict (scope) do nothing`,
+    [subScope(id), id, walletId, budget],
+  )
+  const [row] = await run(subsWhere('s.id = $1 and s.wallet_id = $2'), [id, walletId])
+  if (row === undefined) throw new Error(`sub-wallet ${id} belongs to another wallet`)
+  await recordOfWallet(run, dialect, {
+    by,
+    walletId,
+    what: 'sub_wallet.created',
+    subject: id,
+    after: { label, budget_usd: decimalFromNano(budget) },
   })
+  return subs.read(row)
+}
 
 export const subWalletStore = (engine: Engine): SubWalletStore => {
   const { now, lock } = engine.dialect
@@ -145,7 +155,7 @@ export const subWalletStore = (engine: Engine): SubWalletStore => {
   const setCeiling = (run: Run, id: string, limit: bigint): Promise<unknown> =>
     run('update budget set tolerated = used + held, lim = $2 where scope = $1', [subScope(id), limit])
   return {
-    createSubWallet: createOn(engine),
+    createSubWallet: (sub, by) => engine.transaction('control', (run) => insertSub(engine, run, sub, by)),
     list: async (viewer) => {
       const rows = await once(
         engine,

@@ -11,6 +11,7 @@ import rateShares from '../migrations/0042-rate-shares.sql' with { type: 'text' 
 import batchParts from '../migrations/0043-batch-parts.sql' with { type: 'text' }
 import logins from '../migrations/0044-logins.sql' with { type: 'text' }
 import tagBudgets from '../migrations/0045-tag-budgets.sql' with { type: 'text' }
+import teams from '../migrations/0046-teams.sql' with { type: 'text' }
 import alerts from '../migrations/0047-alerts.sql' with { type: 'text' }
 import brought from '../migrations/0048-brought.sql' with { type: 'text' }
 import postingTimes from '../migrations/0050-posting-times.postgres.sql' with { type: 'text' }
@@ -52,6 +53,7 @@ export const migrations: readonly Migration[] = [
   { version: 43, name: 'batch-parts', common: batchParts, own: {}, adds: true },
   { version: 44, name: 'logins', common: logins, own: {}, adds: true },
   { version: 45, name: 'tag-budgets', common: tagBudgets, own: {}, adds: true },
+  { version: 46, name: 'teams', common: teams, own: {}, adds: true },
   { version: 47, name: 'alerts', common: alerts, own: {}, adds: true },
   { version: 48, name: 'brought', common: brought, own: {}, adds: true },
   { version: 50, name: 'posting-times', common: '', own: { postgres: postingTimes }, adds: true },

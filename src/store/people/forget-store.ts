@@ -49,6 +49,7 @@ const removePerson = async (run: Run, id: string, email: string): Promise<Forgot
   await run(`update tenant_link set made_by = 'removed person' where made_by in ($1, $2)`, [id, email])
   await run('delete from login where person_id = $1', [id])
   await run(`delete from alert_channel where kind = 'mail' and target = $1`, [email])
+  await run('delete from scim_resource where person_id = $1', [id])
   const people = await changed(run, 'delete from person where id = $1', id)
   return { people, sessions, credentials, links, events: await forgetInEvents(run, id, email) }
 }
@@ -105,6 +106,10 @@ const removals = (dialect: SqlDialect): Readonly<Record<string, string>> => ({
   alert_channels: 'delete from alert_channel where org_id = $1',
   alert_deliveries: 'delete from alert_delivery where org_id = $1',
   tenant_billing: 'delete from tenant_billing where org_id = $1',
+  team_people: 'delete from team_member where team_id in (select t.id from team t where t.org_id = $1)',
+  team_settings: 'update team set settings = null where org_id = $1 and settings is not null',
+  group_rules: 'delete from group_rule where org_id = $1',
+  directory: 'delete from scim_resource where org_id = $1',
   biller: 'delete from biller where org_id = $1',
   notes: `update key_note set reference = null where key_id in ${ofKeys} and reference is not null`,
   keys: `update api_key set label = 'removed', aliases = null, version = version + 1, changed_at = ${dialect.now} where org_id = $1`,

@@ -69,6 +69,8 @@ const removeOn = (engine: Engine, member: Membership, by: Actor) =>
     if (role === undefined) return 'unknown'
     if (role === 'owner' && !othersOwn) return 'last_owner'
     await run('delete from member where org_id = $1 and person_id = $2', [orgId, personId])
+    const teams = 'select t.id from team t where t.org_id = $1'
+    await run(`delete from team_member where team_id in (${teams}) and person_id = $2`, [orgId, personId])
     await recordIn(run, engine.dialect, {
       actor: by,
       orgId,

@@ -78,13 +78,26 @@ export const keysOfTenant = (tenant: string): string =>
 export const orgsTest = (row: string, orgs: Scope['orgs'], bind: Bind): readonly string[] =>
   orgs === 'all' ? [] : [`${row}.org_id in (${orgs.map(bind).join(', ') || 'null'})`]
 
+/** The conditions on keys `k` and their notes `o` for whose they are: somebody's own or of teams that they lead, or a team's. */
+export const ownerTests = (
+  { madeBy, leads = [], team }: Pick<Scope, 'madeBy' | 'leads' | 'team'>,
+  bind: Bind,
+): readonly string[] => [
+  ...(madeBy === undefined
+    ? []
+    : leads.length === 0
+      ? [`o.made_by = ${bind(madeBy)}`]
+      : [`(o.made_by = ${bind(madeBy)} or k.sub_id in (${leads.map(bind).join(', ')}))`]),
+  ...(team === undefined ? [] : [`k.sub_id = ${bind(team)}`]),
+]
+
 /** The conditions on keys `k` and their notes `o` for a scope. */
 export const scopeTests = (
-  { orgs, madeBy, keyId, tree, tenants, tenant }: Scope,
+  { orgs, keyId, tree, tenants, tenant, ...owner }: Scope,
   bind: Bind,
 ): readonly string[] => [
   ...orgsTest('k', orgs, bind),
-  ...(madeBy === undefined ? [] : [`o.made_by = ${bind(madeBy)}`]),
+  ...ownerTests(owner, bind),
   ...(keyId === undefined ? [] : [`k.id = ${bind(keyId)}`]),
   ...(tree === undefined
     ? []
@@ -146,7 +159,7 @@ export const busiest = (source: Source, look: Look): Statement => {
 
 /** Organisations whose every call counts, for sources whose rows name them. */
 export const wholeOrgs = (source: Source, { orgs, ...rest }: Look): Busiest | undefined => {
-  const some = rest.keyId ?? rest.tree ?? rest.madeBy ?? rest.tenant ?? rest.tenants
+  const some = rest.keyId ?? rest.tree ?? rest.madeBy ?? rest.team ?? rest.tenant ?? rest.tenants
   return source.byOrg !== true || orgs === 'all' || some !== undefined
     ? undefined
     : { by: 'org_id', ids: orgs, since: 0 }

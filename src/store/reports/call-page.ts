@@ -140,7 +140,8 @@ const SEARCH_MS = 150
 export const callPage = async (engine: Engine, query: CallQuery): Promise<CallPage> => {
   const { only = {}, most, from = 0, to = Number.POSITIVE_INFINITY, searchMs = SEARCH_MS } = query
   const some =
-    query.orgs !== 'all' || (query.keyId ?? query.tree ?? query.madeBy ?? query.tenant) !== undefined
+    query.orgs !== 'all' ||
+    (query.keyId ?? query.tree ?? query.madeBy ?? query.team ?? query.tenant) !== undefined
   const byKey = query.id === undefined && query.batch === undefined && some
   const start = await startOf(engine, query, byKey)
   if (start === null) return { lines: [] }

@@ -10,7 +10,11 @@ import type { Failure } from '../calls/failure-port.ts'
 export type Scope = {
   /** Of these organisations. Required, so that nobody reads others' calls by forgetting it. */
   readonly orgs: readonly string[] | 'all'
+  /** Only calls of keys that this person made, or of keys of teams that they lead. */
   readonly madeBy?: string
+  readonly leads?: readonly string[]
+  /** Only calls of keys of this team, as they are now. */
+  readonly team?: string
   readonly keyId?: KeyId
   /** Only calls of this key and of all below it. */
   readonly tree?: KeyId

@@ -6,6 +6,7 @@ import { keyOf } from '../accounts/key-row.ts'
 import { clockOf } from '../engine/clock.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, statement, type Value } from '../engine/engine.ts'
+import { ownerTests } from './call-lines.ts'
 import { containing } from './name-search.ts'
 import type { KeyLine, KeyLineQuery, ReportStore } from './report-port.ts'
 
@@ -30,7 +31,7 @@ const usedOf = (scope: string, column: 'used' | 'calls'): string =>
        and ${scope} in ('key:' || n.owner_id, ${['month', 'week', 'day'].map((period) => `'key:' || n.owner_id || ':' || l.${period}`).join(', ')})), 0)`
 
 const conditions = (query: KeyLineQuery, bind: (value: Value) => string): readonly string[] => {
-  const { orgs, below, which, madeBy, search, id, after } = query
+  const { orgs, below, which, search, id, after } = query
   const where =
     orgs === 'all'
       ? ['1 = 1']
@@ -41,7 +42,7 @@ const conditions = (query: KeyLineQuery, bind: (value: Value) => string): readon
   else if (query.deleted !== true) where.push('k.deleted = 0')
   if (which === 'own') where.push('k.parent_id is null')
   if (which === 'tenants') where.push('k.parent_id is not null')
-  if (madeBy !== undefined) where.push(`o.made_by = ${bind(madeBy)}`)
+  where.push(...ownerTests(query, bind))
   if (search !== undefined) {
     const has = containing(search, bind)
     where.push(
@@ -101,9 +102,10 @@ const around = rowsOf({ id: text('id'), prefix: text('prefix') })
 /** Of keys that replaced each other by rotation, in the order in which they were made. */
 export const keysAround = async (
   engine: Engine,
-  { orgId, id, first, madeBy }: Parameters<ReportStore['keysAround']>[0],
+  { orgId, id, first, ...owner }: Parameters<ReportStore['keysAround']>[0],
 ): ReturnType<ReportStore['keysAround']> => {
   const params: Value[] = [first, orgId]
+  const tests = ['', ...ownerTests(owner, (value) => `$${params.push(value)}`)].join(' and ')
   const rows = await once(
     engine,
     'control',
@@ -111,7 +113,7 @@ export const keysAround = async (
       `select k.id, k.prefix from (
          select cast($1 as text) as id union select n.key_id from key_note n where n.tenant_id = $1) g
        join api_key k on k.id = g.id left join key_note o on o.key_id = k.id
-       where k.org_id = $2 ${madeBy === undefined ? '' : `and o.made_by = $${params.push(madeBy)}`}
+       where k.org_id = $2 ${tests}
        order by k.created_at, k.id`,
       ...params,
     ),

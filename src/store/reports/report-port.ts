@@ -30,8 +30,9 @@ type KeyAroundQuery = {
   readonly id: KeyId
   /** The first key of the chain of rotations. */
   readonly first: KeyId
-  /** Only keys that this person made. */
+  /** Only keys that this person made, or of teams that they lead. */
   readonly madeBy?: string
+  readonly leads?: readonly string[]
 }
 
 export type KeyLineQuery = {
@@ -43,8 +44,11 @@ export type KeyLineQuery = {
   readonly deleted?: boolean
   /** Only keys below another one (`tenants`), or only keys that are not (`own`). */
   readonly which: 'own' | 'tenants' | 'all'
-  /** Only keys that this person made. */
+  /** Only keys that this person made, or of teams that they lead. */
   readonly madeBy?: string
+  readonly leads?: readonly string[]
+  /** Only keys of this team. */
+  readonly team?: string
   /** Part of a label or reference, or the start of an id or prefix. */
   readonly search?: string
   readonly id?: KeyId

@@ -15,8 +15,8 @@ import type { ReportQuery, UsageGroup } from './report-port.ts'
 import { counted, countedColumns, countedFrom, tagIn, unsummedFrom } from './roll-up.ts'
 
 /** Whether only the sums by key can answer. */
-const byKey = ({ groupBy, madeBy, keyId, tree, tenants, tenant }: ReportQuery): boolean =>
-  groupBy.includes('key') || (madeBy ?? keyId ?? tree ?? tenant) !== undefined || tenants === true
+const byKey = ({ groupBy, madeBy, team, keyId, tree, tenants, tenant }: ReportQuery): boolean =>
+  groupBy.includes('key') || (madeBy ?? team ?? keyId ?? tree ?? tenant) !== undefined || tenants === true
 
 /** Only the ledger knows sub-wallets, payers, tags, and the hours of a key. */
 export const byLedger = (query: ReportQuery): boolean =>

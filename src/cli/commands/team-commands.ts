@@ -1,0 +1,120 @@
+/** `turnpike team …`: the teams of an organisation, their budgets and their people. */
+import type { Command } from 'commander'
+import { personBy } from '../../control/people/new-person.ts'
+import {
+  teamChange,
+  teamCreate,
+  teamDelete,
+  teamList,
+  teamMemberPut,
+  teamMemberRemove,
+} from '../../control/people/teams.ts'
+import { decimalFromNano } from '../../core/money.ts'
+import { controlOf, forPrograms, performAs } from '../run/control.ts'
+import { type Database, Failed, print, tableOf, withDatabase } from '../run/run-command.ts'
+import { checkOrg } from './events-command.ts'
+
+type Options = { readonly org: string; readonly json?: boolean }
+type Change = Options & { readonly name?: string; readonly budget?: string }
+
+const controlFor = async (database: Database, { org }: Options) => {
+  await checkOrg(database.store, org)
+  return controlOf(database)
+}
+
+const list = async (database: Database, options: Options): Promise<void> => {
+  const { org, json } = options
+  const control = await controlFor(database, options)
+  const { data } = await performAs('team list', control, teamList, { organisation: org })
+  const rows = data.map(({ id, name, budget_usd, spent_usd, people }) => ({
+    id,
+    name,
+    budget_usd: decimalFromNano(budget_usd),
+    spent_usd: decimalFromNano(spent_usd),
+    people: people.map(({ email, role }) => `${email}:${role}`).join(' '),
+  }))
+  print(json, data.map(forPrograms), tableOf(rows))
+}
+
+const create = async (database: Database, name: string, options: Change): Promise<void> => {
+  const control = await controlFor(database, options)
+  const input = { organisation: options.org, name, budget_usd: options.budget ?? '' }
+  const made = await performAs('team create', control, teamCreate, input)
+  print(options.json, forPrograms(made), `${made.id} is the team '${made.name}'\n`)
+}
+
+const change = async (database: Database, team: string, options: Change): Promise<void> => {
+  const { org, name, budget, json } = options
+  const input = {
+    organisation: org,
+    team,
+    ...(name === undefined ? {} : { name }),
+    ...(budget === undefined ? {} : { budget_usd: budget }),
+  }
+  const made = await performAs('team change', await controlFor(database, options), teamChange, input)
+  print(json, forPrograms(made), `${team} is changed\n`)
+}
+
+const end = async (database: Database, team: string, options: Options): Promise<void> => {
+  const control = await controlFor(database, options)
+  await performAs('team delete', control, teamDelete, { organisation: options.org, team })
+  print(options.json, { id: team, deleted: true }, `${team} is no more; its keys spend nothing\n`)
+}
+
+type Adding = Options & { readonly role: string }
+
+const memberOf = async (database: Database, team: string, email: string, { org }: Options) => {
+  const person = await personBy(database.store.people, email)
+  if (person === undefined)
+    throw new Failed(`there is no person '${email}'; 'turnpike person list' shows them`)
+  return { organisation: org, team, person: person.id }
+}
+
+const add = async (database: Database, team: string, email: string, options: Adding): Promise<void> => {
+  const control = await controlFor(database, options)
+  const input = { ...(await memberOf(database, team, email, options)), role: options.role }
+  await performAs('team add', control, teamMemberPut, input)
+  print(options.json, { team, email, role: options.role }, `${email} is ${options.role} of ${team}\n`)
+}
+
+const remove = async (database: Database, team: string, email: string, options: Options): Promise<void> => {
+  const control = await controlFor(database, options)
+  await performAs('team remove', control, teamMemberRemove, await memberOf(database, team, email, options))
+  print(
+    options.json,
+    { team, email },
+    `${email} is not in ${team}; the keys that they made in it are disabled\n`,
+  )
+}
+
+export const teamCommands = (program: Command): void => {
+  const team = program.command('team').description('teams of an organisation: a budget, people and keys')
+  const command = (words: string, about: string): Command =>
+    team
+      .command(words)
+      .description(about)
+      .option('--org <id>', 'the organisation', 'operator')
+      .option('--json', 'for programs')
+  command('list', 'the teams of an organisation, with their people').action((options: Options) =>
+    withDatabase((database) => list(database, options)),
+  )
+  command('create <name>', 'make a team; its keys and agents may spend its budget together')
+    .requiredOption('--budget <usd>', 'the most that its calls may cost in all')
+    .action((name: string, options: Change) => withDatabase((database) => create(database, name, options)))
+  command('change <team>', 'another name or budget')
+    .option('--name <text>', 'its name')
+    .option('--budget <usd>', 'the most that its calls may cost in all')
+    .action((id: string, options: Change) => withDatabase((database) => change(database, id, options)))
+  command('delete <team>', 'end a team; its keys spend nothing any more').action(
+    (id: string, options: Options) => withDatabase((database) => end(database, id, options)),
+  )
+  command('add <team> <email>', 'add somebody of the organisation, or change their role in the team')
+    .option('--role <role>', 'member, or admin: makes and limits its keys, and sees their use', 'member')
+    .action((id: string, email: string, options: Adding) =>
+      withDatabase((database) => add(database, id, email, options)),
+    )
+  command('remove <team> <email>', 'remove somebody, and disable the keys that they made in the team').action(
+    (id: string, email: string, options: Options) =>
+      withDatabase((database) => remove(database, id, email, options)),
+  )
+}

@@ -1,0 +1,223 @@
+/** Teams of the organisation: their budgets and their people, made, changed and ended. */
+import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
+import { useMutation, useQuery } from '@tanstack/react-query'
+import { useState } from 'react'
+import { act, queries, type Shown, showing } from '../api.ts'
+import { Confirm } from '../confirm.tsx'
+import { DataTable } from '../data-table.tsx'
+import { Dialog } from '../dialog.tsx'
+import { Form } from '../form.tsx'
+import { AMOUNT_HINT, typedUsd } from '../format.ts'
+import { CapBar, Empty, Failed, Loading, Money, Panel } from '../ui.tsx'
+import { differing } from '../use-edits.ts'
+
+type TeamShown = Shown<'GET /teams'>['data'][number]
+type Person = Shown<'GET /team'>['data'][number]
+
+const TeamForm = ({ team, onDone }: { team: TeamShown | undefined; onDone: () => void }) => {
+  const [name, setName] = useState(team?.name ?? '')
+  const [text, setText] = useState(team?.budget_usd ?? '')
+  const budget = typedUsd(text)
+  const save = useMutation({
+    mutationFn: () =>
+      team === undefined
+        ? act('POST /teams', { name, budget_usd: budget })
+        : act('PUT /teams/:team', {
+            team: team.id,
+            ...differing(
+              { name, budget_usd: budget },
+              { name: team.name, budget_usd: typedUsd(team.budget_usd) },
+            ),
+          }),
+    onSuccess: async () => {
+      await queries.invalidateQueries()
+      onDone()
+    },
+  })
+  const right = name.trim() !== '' && typeof budget === 'number' && budget > 0
+  return (
+    <Form save={save} verb={team === undefined ? 'Create' : 'Save'} ready={right}>
+      <TextInput
+        label="Name"
+        required
+        data-autofocus
+        maxLength={200}
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+      />
+      <TextInput
+        label="Budget in USD"
+        description="What all keys and agents of the team may spend together"
+        required
+        inputMode="decimal"
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+        error={text !== '' && typeof budget !== 'number' ? AMOUNT_HINT : undefined}
+      />
+    </Form>
+  )
+}
+
+const roleTexts = [
+  { value: 'member', label: 'Member: own keys' },
+  { value: 'admin', label: 'Admin: all keys of the team' },
+]
+
+const Members = ({ team, people }: { team: TeamShown; people: readonly Person[] }) => {
+  const others = people.filter(({ id }) => !team.people.some((one) => one.id === id))
+  const put = useMutation({
+    mutationFn: (member: { person: string; role: string }) =>
+      act('PUT /teams/:team/people/:person', { team: team.id, ...member }),
+    onSuccess: () => queries.invalidateQueries(),
+  })
+  const remove = useMutation({
+    mutationFn: (person: string) => act('DELETE /teams/:team/people/:person', { team: team.id, person }),
+    onSuccess: () => queries.invalidateQueries(),
+  })
+  return (
+    <Stack>
+      {team.people.length === 0 && <Text size="sm">Nobody is in this team yet.</Text>}
+      {team.people.map(({ id, email, role }) => (
+        <Group key={id} justify="space-between">
+          <Text size="sm">{email}</Text>
+          <Group gap="xs">
+            <NativeSelect
+              aria-label={`Role of ${email} in the team`}
+              size="xs"
+              data={roleTexts}
+              value={role}
+              onChange={(event) => put.mutate({ person: id, role: event.currentTarget.value })}
+            />
+            <Button size="compact-xs" variant="default" onClick={() => remove.mutate(id)}>
+              Remove
+            </Button>
+          </Group>
+        </Group>
+      ))}
+      <Text size="xs" c="dimmed">
+        The keys that somebody made in the team are disabled when they leave it.
+      </Text>
+      {others.length > 0 && (
+        <NativeSelect
+          label="Add somebody"
+          data={[
+            { value: '', label: 'choose' },
+            ...others.map(({ id, email }) => ({ value: id, label: email })),
+          ]}
+          value=""
+          onChange={(event) => {
+            const { value: person } = event.currentTarget
+            if (person !== '') put.mutate({ person, role: 'member' })
+          }}
+        />
+      )}
+      <Failed error={put.error ?? remove.error} />
+    </Stack>
+  )
+}
+
+type Open = { readonly what: 'form' | 'people' | 'end'; readonly team: string | undefined }
+
+const Found = ({
+  rows,
+  mayChange,
+  onOpen,
+}: {
+  rows: readonly TeamShown[]
+  mayChange: boolean
+  onOpen: (open: Open) => void
+}) => (
+  <DataTable
+    label="Teams"
+    rows={rows}
+    keyOf={({ id }) => id}
+    columns={[
+      { head: 'Name', cell: ({ name }) => name },
+      {
+        head: 'Spent',
+        cell: ({ spent_usd: spent, budget_usd: budget, name }) => (
+          <CapBar used={spent} cap={budget} label={`Budget of ${name}`} />
+        ),
+      },
+      { head: 'Left', figure: true, cell: (team) => <Money usd={team.remaining_usd} /> },
+      { head: 'People', figure: true, cell: ({ people }) => people.length },
+      mayChange && {
+        head: '',
+        cell: ({ id, name }) => (
+          <Group gap="xs" wrap="nowrap" justify="flex-end">
+            {(['people', 'form', 'end'] as const).map((what) => (
+              <Button
+                key={what}
+                size="compact-sm"
+                variant="default"
+                aria-label={`${{ people: 'People', form: 'Change', end: 'End' }[what]}: ${name}`}
+                onClick={() => onOpen({ what, team: id })}
+              >
+                {{ people: 'People', form: 'Change', end: 'End' }[what]}
+              </Button>
+            ))}
+          </Group>
+        ),
+      },
+    ]}
+  />
+)
+
+export const Teams = ({ people, mayChange }: { people: readonly Person[]; mayChange: boolean }) => {
+  const { data, error } = useQuery(showing('GET /teams', {}, 10_000))
+  const [open, setOpen] = useState<Open>()
+  const close = () => setOpen(undefined)
+  const end = useMutation({
+    mutationFn: (team: string) => act('DELETE /teams/:team', { team }),
+    onSuccess: async () => {
+      close()
+      await queries.invalidateQueries()
+    },
+  })
+  const chosen = data?.data.find(({ id }) => id === open?.team)
+  return (
+    <Panel
+      title="Teams"
+      action={
+        mayChange ? (
+          <Button size="xs" variant="default" onClick={() => setOpen({ what: 'form', team: undefined })}>
+            Create team
+          </Button>
+        ) : undefined
+      }
+    >
+      <Failed error={error} />
+      {data === undefined ? (
+        error === null && <Loading rows={3} />
+      ) : data.data.length === 0 ? (
+        <Empty title="No teams">
+          A team is a budget that its people share: their keys and their agents spend under it together.
+        </Empty>
+      ) : (
+        <Found rows={data.data} mayChange={mayChange} onOpen={setOpen} />
+      )}
+      <Dialog
+        opened={open?.what === 'form'}
+        title={chosen === undefined ? 'New team' : `Change ${chosen.name}`}
+        onClose={close}
+      >
+        {open?.what === 'form' && <TeamForm team={chosen} onDone={close} />}
+      </Dialog>
+      <Dialog opened={open?.what === 'people'} title={`People of ${chosen?.name ?? ''}`} onClose={close}>
+        {chosen !== undefined && <Members team={chosen} people={people} />}
+      </Dialog>
+      <Confirm
+        opened={open?.what === 'end'}
+        title={`End ${chosen?.name ?? ''}?`}
+        verb="End team"
+        pending={end.isPending}
+        error={end.error}
+        onYes={() => chosen !== undefined && end.mutate(chosen.id)}
+        onClose={close}
+      >
+        Its keys spend nothing any more. Agents of its people go on with another team of theirs, or without
+        one. This cannot be undone.
+      </Confirm>
+    </Panel>
+  )
+}

@@ -1,0 +1,196 @@
+/**
+ * Acts on teams: made with a budget, listed with their people, changed, ended. A team is a sub-wallet with people: its budget is
+ * the ceiling of that, which binds all its keys and the agents of its people, as hard as any limit in money.
+ */
+import { z } from 'zod'
+import { amount, text } from '../../core/body.ts'
+import { greatest, NANO_PER_USD } from '../../core/money.ts'
+import { must, refuse } from '../../core/refusal.ts'
+import { storable } from '../../core/storable.ts'
+import { type Team, type TeamMember, teamRoles } from '../../store/people/team-port.ts'
+import { type Acting, act } from '../act.ts'
+import { orgOf, payer, walletIn } from '../org-of.ts'
+import { isoOf, name } from '../read.ts'
+import { done, time, usd } from '../shown-key.ts'
+import { subWalletChange, subWalletDelete } from '../sub-wallets.ts'
+import { bindAgents } from './agents-key.ts'
+import { stopKeysOf } from './leaving.ts'
+import { noSuchTeam } from './logins.ts'
+
+const BUDGET_MAX = 10_000_000n * NANO_PER_USD
+
+const budget = amount('must be a number of USD')
+  .refine((nano) => nano > 0n && nano <= BUDGET_MAX, 'must be above 0 and at most 10000000')
+  .describe('USD that the calls of the team may cost in all; above 0 and at most 10000000')
+const called = text(1, 200, 'must have 1 to 200 characters')
+export const teamRole = z.enum(teamRoles, `must be one of ${teamRoles.join(', ')}`)
+const one = { organisation: name.optional(), team: name }
+
+const teamShown = z
+  .object({
+    id: z.string().describe('Also the `sub_wallet` of its keys'),
+    name: z.string(),
+    wallet: z.string(),
+    budget_usd: usd,
+    spent_usd: usd,
+    held_usd: usd.describe('By open calls'),
+    remaining_usd: usd,
+    created_at: time,
+    people: z.array(
+      z.object({
+        id: z.string(),
+        name: z.string(),
+        email: z.string(),
+        role: z.enum(teamRoles).describe('Its admin makes and limits its keys, and sees their use'),
+        since: time,
+      }),
+    ),
+  })
+  .meta({ id: 'Team' })
+
+const shown = (team: Team, members: readonly TeamMember[]): z.output<typeof teamShown> => ({
+  id: team.id,
+  name: team.label,
+  wallet: team.walletId,
+  budget_usd: team.budget,
+  spent_usd: team.spent,
+  held_usd: team.held,
+  remaining_usd: greatest(team.budget - team.spent - team.held, 0n),
+  created_at: isoOf(team.createdAt),
+  people: members
+    .filter(({ teamId }) => teamId === team.id)
+    .map(({ personId: id, name: person, email, role, joinedAt }) => ({
+      id,
+      name: person,
+      email,
+      role,
+      since: isoOf(joinedAt),
+    })),
+})
+
+/** Throws the 404 of a team that the organisation does not have. */
+const teamNamed = async ({ control }: Acting, orgId: string, id: string): Promise<Team> =>
+  must((await control.store.teams.teams({ orgId, id }))[0] ?? noSuchTeam())
+
+const showTeam = async (acting: Acting, orgId: string, id: string) =>
+  shown(await teamNamed(acting, orgId, id), await acting.control.store.teams.teamMembers(orgId))
+
+export const teamList = act({
+  name: 'team.list',
+  summary: 'The teams of the organisation, with their budgets and people.',
+  may: ['team_read'],
+  changes: false,
+  input: { organisation: name.optional() },
+  shows: z.object({ data: z.array(teamShown) }).meta({ id: 'TeamList' }),
+  does: async (acting, { organisation }) => {
+    const { teams } = acting.control.store
+    const orgId = orgOf(acting, organisation)
+    const [found, members] = await Promise.all([teams.teams({ orgId }), teams.teamMembers(orgId)])
+    return { data: found.map((team) => shown(team, members)) }
+  },
+})
+
+export const teamCreate = act({
+  name: 'team.create',
+  summary: 'Makes a team with a budget in money, which binds its keys and the agents of its people together.',
+  may: ['team'],
+  changes: true,
+  input: { ...payer, name: called, budget_usd: budget },
+  shows: teamShown,
+  does: async (acting, { name: label, budget_usd: most, ...of }) => {
+    const { control, who } = acting
+    const orgId = orgOf(acting, of.organisation)
+    const made = await control.store.teams.createTeam(
+      {
+        id: `sub_${control.newCallId().replaceAll('-', '')}`,
+        orgId,
+        walletId: await walletIn(acting, { ...of, organisation: orgId }),
+        label: storable(label),
+        budget: most,
+      },
+      who.actor,
+    )
+    const full = 'The wallet has reached its limit of sub-wallets and teams; delete an unused one.'
+    return shown(must(made ?? refuse('forbidden', full)), [])
+  },
+})
+
+export const teamChange = act({
+  name: 'team.change',
+  summary: 'Changes the name or the budget of a team; answers once that applies on every process.',
+  may: ['team'],
+  changes: true,
+  input: { ...one, name: called.optional(), budget_usd: budget.optional() },
+  shows: teamShown,
+  does: async (acting, { organisation, team: id, name: label, budget_usd: most }) => {
+    const orgId = orgOf(acting, organisation)
+    const { walletId: wallet } = await teamNamed(acting, orgId, id)
+    await subWalletChange.does(acting, { wallet, sub_wallet: id, label, budget_usd: most })
+    return showTeam(acting, orgId, id)
+  },
+})
+
+export const teamDelete = act({
+  name: 'team.delete',
+  summary:
+    'Ends a team: its keys spend nothing any more; agents of its people go on with another team of theirs, or without one.',
+  may: ['team'],
+  changes: true,
+  input: one,
+  shows: done,
+  does: async (acting, { organisation, team: id }) => {
+    const orgId = orgOf(acting, organisation)
+    const { walletId: wallet } = await teamNamed(acting, orgId, id)
+    const members = await acting.control.store.teams.teamMembers(orgId)
+    await subWalletDelete.does(acting, { wallet, sub_wallet: id })
+    for (const { personId } of members.filter(({ teamId }) => teamId === id))
+      await bindAgents(acting, { orgId, personId }, id)
+    return { done: true as const }
+  },
+})
+
+type Place = { readonly orgId: string; readonly teamId: string; readonly personId: string }
+
+/** Takes somebody out of a team; resolves once no process admits a call of the keys that they made in it. False if they are not in it. */
+export const leaveTeam = async (acting: Acting, place: Place): Promise<boolean> => {
+  const { orgId, teamId, personId } = place
+  const { teams } = acting.control.store
+  if (!(await teams.teamsOf(place)).some(({ id }) => id === teamId)) return false
+  // Keys end first, in case something fails half-way; then those that the person made meanwhile.
+  await stopKeysOf(acting, orgId, personId, teamId)
+  const left = await teams.removeTeamMember(place, acting.who.actor)
+  await stopKeysOf(acting, orgId, personId, teamId)
+  await bindAgents(acting, place, teamId)
+  return left
+}
+
+export const teamMemberPut = act({
+  name: 'team.member_put',
+  summary: 'Adds somebody of the organisation to a team, or changes their role in it.',
+  may: ['team'],
+  changes: true,
+  input: { ...one, person: name, role: teamRole },
+  shows: done,
+  does: async (acting, { organisation, team: teamId, person: personId, role }) => {
+    const orgId = orgOf(acting, organisation)
+    const member = { orgId, teamId, personId, role }
+    if (!(await acting.control.store.teams.putTeamMember(member, acting.who.actor)))
+      throw refuse('not_found', 'There is no such team, or the person is not in its organisation.')
+    await bindAgents(acting, member)
+    return { done: true as const }
+  },
+})
+
+export const teamMemberRemove = act({
+  name: 'team.member_remove',
+  summary: 'Removes somebody from a team, and disables the keys that they made in it.',
+  may: ['team'],
+  changes: true,
+  input: { ...one, person: name },
+  shows: done,
+  does: async (acting, { organisation, team: teamId, person: personId }) => {
+    if (!(await leaveTeam(acting, { orgId: orgOf(acting, organisation), teamId, personId })))
+      throw refuse('not_found', 'There is no such team, or the person is not in it.')
+    return { done: true as const }
+  },
+})

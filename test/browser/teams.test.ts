@@ -1,0 +1,67 @@
+/** An owner makes a team, puts somebody in it, changes and ends it, on a small screen in either scheme. */
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { fileURLToPath } from 'node:url'
+import { until } from '../until.ts'
+import { openBrowser, type TestBrowser } from './open-browser.ts'
+import { type ListeningConsole, listenConsole } from './rig.ts'
+import { settled } from './settled.ts'
+
+let browser: TestBrowser
+let it: ListeningConsole
+beforeAll(async () => {
+  browser = await openBrowser()
+  it = await listenConsole()
+})
+afterAll(async () => {
+  await browser.close()
+  await it.stop()
+})
+
+const axe = await Bun.file(fileURLToPath(import.meta.resolve('axe-core/axe.min.js'))).text()
+const barriers = `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id }) => id))`
+const widthOver = 'document.documentElement.scrollWidth - window.innerWidth'
+
+for (const colorScheme of ['light', 'dark'] as const)
+  test(`a team from its making to its end, ${colorScheme}`, async () => {
+    const { page, errors } = await browser.newPage({
+      viewport: { width: 360, height: 900 },
+      colorScheme,
+      reducedMotion: 'reduce',
+    })
+    const name = `Platform ${colorScheme}`
+    await it.visit(`dev-${colorScheme}@example.com`, 'developer')
+    await it.enter(page, 'olga@example.com', 'owner')
+    await page.goto(`${it.address}/console/team`)
+    const looks = async () => {
+      await settled(page)
+      await page.evaluate(axe)
+      expect([await page.evaluate(barriers), Number(await page.evaluate(widthOver))]).toEqual([[], 0])
+    }
+    await page.getByRole('button', { name: 'Create team' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name').fill(name)
+    await dialog.getByLabel('Budget in USD').fill('12.5')
+    await looks()
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('button', { name: `People: ${name}` }).click()
+    await dialog.getByLabel('Add somebody').selectOption({ label: `dev-${colorScheme}@example.com` })
+    await dialog
+      .getByLabel(`Role of dev-${colorScheme}@example.com in the team`)
+      .selectOption({ label: 'Admin: all keys of the team' })
+    const roles = async () =>
+      (await it.store.teams.teamMembers('org_test')).map(({ email, role }) => `${email} ${role}`)
+    await until(async () => (await roles()).includes(`dev-${colorScheme}@example.com admin`))
+    await looks()
+    await page.keyboard.press('Escape')
+    await page.getByRole('button', { name: `Change: ${name}` }).click()
+    await dialog.getByLabel('Budget in USD').fill('20')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await until(
+      async () => (await it.store.teams.teams({ orgId: 'org_test' }))[0]?.budget === 20_000_000_000n,
+    )
+    await looks()
+    await page.getByRole('button', { name: `End: ${name}` }).click()
+    await dialog.getByRole('button', { name: 'End team' }).click()
+    await page.getByText('No teams').waitFor()
+    expect(errors).toEqual([])
+  })
