@@ -259,12 +259,6 @@ export const mutations: readonly Mutation[] = [
     to: 'return { done: true, after }',
   },
   {
-    name: 'a process does not hear of a budget of a tag that was lowered',
-    file: 'src/store/accounts/tag-budget-store.ts',
-    from: 'rules: now, version: version + 1',
-    to: 'rules: now, version',
-  },
-  {
     name: 'a default makes budgets without end',
     file: 'src/store/ledger/tag-budgets.ts',
     from: 'const room = Math.max((it.valuesMax ?? 0) - it.valuesMade, 0)',
