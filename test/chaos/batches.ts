@@ -136,7 +136,7 @@ export const batchChecks = async ({ read }: BatchCallers, view: View): Promise<C
        join transfer t on t.kind = 'usage' and t.ref = l.call_id where l.batch_id = b.id) as posted from batch b`,
   )
   const lines = await view.rows(
-    `select l.state, l.charged, count(t.id) as charges, coalesce(sum(t.amount), 0) as posted from batch_line l
+    `select l.state, l.charged, count(t.ref) as charges, coalesce(sum(t.amount), 0) as posted from batch_line l
      left join transfer t on t.kind = 'usage' and t.ref = l.call_id group by l.batch_id, l.n, l.state, l.charged`,
   )
   const open = batches.filter(({ state }) => state !== 'ended')
