@@ -79,7 +79,9 @@ const linesOf = (file: Uint8Array | undefined): Written[] =>
     .map((text) => {
       const { custom_id: id, response, error } = parseJson(text) as any
       const content = response?.body.choices?.[0]?.message.content
-      const cost = content === undefined ? undefined : BigInt(Math.round(response.body.usage.cost * 1e9))
+      const told = content === undefined ? undefined : response.body.usage.cost
+      // A key whose reseller's choice cannot be read is not told it.
+      const cost = told === undefined ? undefined : BigInt(Math.round(told * 1e9))
       return { id, cost, said: content ?? error?.code ?? '', call: response?.request_id ?? '' }
     })
 
@@ -238,7 +240,7 @@ export const runBatches = (seed: number, reached: Reached): void => {
       const { order, model } = asked.orders.get(id) ?? {}
       const due = order === undefined ? 0n : costOf(order, model ?? '')
       const posted = (await store.ledger.transfersOf(call)).filter(({ kind }) => kind === 'usage')
-      if (posted.length !== 1 || posted[0]?.amount !== due || cost !== due)
+      if (posted.length !== 1 || posted[0]?.amount !== due || (cost ?? due) !== due)
         fail(`a line of ${due} says ${cost} and was charged ${posted.map(({ amount }) => amount).join(', ')}`)
       if (said !== id || !vendor.ran.has(id)) fail(`the line ${id} was answered with ${said}`)
       if (order?.wrong) fail('a line that its vendor refused has a result')
