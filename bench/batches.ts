@@ -1,14 +1,16 @@
 /**
- * `bun bench/batches.ts [lines] [bytes of a line] [url]`: a batch of that size on the built-in model, in a process of its
- * own: processor and memory while it is read and while it runs, beside one caller whose calls are timed, before and with it.
+ * `bun bench/batches.ts [lines] [bytes of a line] [rounds] [url]`: batches of that size on the built-in model, in a process
+ * of its own: processor and memory while one is read and runs, beside one caller whose calls are timed, without and with it in
+ * turns.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { endPrograms, startProgram } from '../test/program.ts'
 
-const [lines = 50_000, bytes = 1_000] = process.argv.slice(2, 4).map(Number)
-const url = process.argv[4]
+const [lines = 50_000, bytes = 1_000, rounds = 1] = process.argv.slice(2, 5).map(Number)
+const url = process.argv[5]
+const ALONE_MS = 5_000
 const TICKS_A_SECOND = 100
 
 const home = mkdtempSync(join(tmpdir(), 'turnpike-bench-batches-'))
@@ -28,8 +30,14 @@ const asked = (n: number, size: number) => ({
   max_tokens: 50,
   messages: [{ role: 'user', content: `say ${n} `.padEnd(size, 'word ') }],
 })
-const call = async (): Promise<number> => {
+/** What its main thread has run, in milliseconds: what a call waits for here, however busy the machine is. */
+const mainMs = (): number =>
+  Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6
+
+type Took = { readonly ms: number; readonly mainMs: number }
+const call = async (): Promise<Took> => {
   const at = performance.now()
+  const mainAt = mainMs()
   const response = await fetch(`${address}/v1/chat/completions`, {
     method: 'POST',
     headers: { ...headers, 'content-type': 'application/json' },
@@ -37,19 +45,23 @@ const call = async (): Promise<number> => {
   })
   await response.arrayBuffer()
   if (!response.ok) throw new Error(`a call was answered with ${response.status}`)
-  return performance.now() - at
+  return { ms: performance.now() - at, mainMs: mainMs() - mainAt }
 }
 /** Times calls one after the other while `goes` says so. */
-const timed = async (goes: () => boolean): Promise<number[]> => {
-  const all: number[] = []
+const timed = async (goes: () => boolean): Promise<Took[]> => {
+  const all: Took[] = []
   while (goes()) {
     all.push(await call())
     await Bun.sleep(5)
   }
-  return all.sort((a, b) => a - b)
+  return all
 }
-const percentiles = (all: readonly number[]): string =>
-  [0.5, 0.99].map((part) => `p${part * 100} ${all[Math.floor(all.length * part)]?.toFixed(1)} ms`).join(', ')
+const at = (all: readonly number[], part: number): number =>
+  all.toSorted((a, b) => a - b)[Math.floor(all.length * part)] ?? 0
+const kinds = ['ms', 'mainMs'] as const
+const of = (all: readonly Took[], kind: (typeof kinds)[number]): number[] => all.map((one) => one[kind])
+const percentiles = (all: readonly Took[]): string =>
+  `${kinds.map((kind) => [0.5, 0.99].map((part) => `p${part * 100} ${at(of(all, kind), part).toFixed(2)} ${kind}`).join(', ')).join('; ')} (${all.length})`
 
 const path = join(home, 'lines.jsonl')
 const line = (n: number) =>
@@ -58,14 +70,11 @@ const writer = Bun.file(path).writer()
 for (let n = 0; n < lines; n++) writer.write(`${line(n)}\n`)
 await writer.end()
 
-for (let n = 0; n < 200; n++) await call()
-let until = performance.now() + 5_000
-const before = await timed(() => performance.now() < until)
-until = performance.now()
+for (let n = 0; n < 2_000; n++) await call()
 const liveCpu = cpuS()
 for (let n = 0; n < 500; n++) await call()
 console.log(
-  `a call alone: ${(((cpuS() - liveCpu) / 500) * 1e6).toFixed(0)} µs of processor; ${percentiles(before)}; ${memory().toFixed(0)} MB`,
+  `a call alone: ${(((cpuS() - liveCpu) / 500) * 1e6).toFixed(0)} µs of processor; ${memory().toFixed(0)} MB`,
 )
 
 const form = new FormData()
@@ -84,33 +93,47 @@ const watching = (async () => {
     await Bun.sleep(50)
   }
 })()
-const beside = timed(() => !over)
-const readAt = [performance.now(), cpuS()] as const
-const began = await fetch(`${address}/v1/batches`, {
-  method: 'POST',
-  headers: { ...headers, 'content-type': 'application/json' },
-  body: JSON.stringify({
-    input_file_id: file.id,
-    endpoint: '/v1/chat/completions',
-    completion_window: '24h',
-  }),
-})
-let batch = (await began.json()) as any
-if (!began.ok) throw new Error(JSON.stringify(batch))
-const runAt = [performance.now(), cpuS()] as const
-console.log(`read in ${((runAt[0] - readAt[0]) / 1000).toFixed(1)} s; peak ${peak.toFixed(0)} MB`)
-while (batch.status !== 'completed') {
-  await Bun.sleep(500)
-  batch = await (await fetch(`${address}/v1/batches/${batch.id}`, { headers })).json()
+/** One batch of all lines, beside calls; returns what those took. */
+const run = async (): Promise<Took[]> => {
+  const readAt = [performance.now(), cpuS()] as const
+  let ended = false
+  const beside = timed(() => !ended)
+  const began = await fetch(`${address}/v1/batches`, {
+    method: 'POST',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      ...{ input_file_id: file.id, endpoint: '/v1/chat/completions', completion_window: '24h' },
+    }),
+  })
+  let batch = (await began.json()) as any
+  if (!began.ok) throw new Error(JSON.stringify(batch))
+  const runAt = [performance.now(), cpuS()] as const
+  while (batch.status !== 'completed') {
+    await Bun.sleep(200)
+    batch = await (await fetch(`${address}/v1/batches/${batch.id}`, { headers })).json()
+  }
+  const [ms, cpu] = [performance.now() - runAt[0], cpuS() - readAt[1]]
+  ended = true
+  const calls = await beside
+  console.log(
+    `read in ${((runAt[0] - readAt[0]) / 1000).toFixed(1)} s, ran in ${(ms / 1000).toFixed(1)} s (${(lines / (ms / 1000)).toFixed(0)} a second), ${((cpu / (lines + calls.length)) * 1e6).toFixed(0)} µs of processor a line or call; peak ${peak.toFixed(0)} MB; ${JSON.stringify(batch.request_counts)} ${batch.cost_usd}`,
+  )
+  return calls
 }
-const [ms, cpu] = [performance.now() - runAt[0], cpuS() - runAt[1]]
+const ratios: Took[] = []
+for (let round = 0; round < rounds; round++) {
+  const until = performance.now() + ALONE_MS
+  const alone = await timed(() => performance.now() < until)
+  const beside = await run()
+  const ratio = (kind: (typeof kinds)[number]) => at(of(beside, kind), 0.99) / at(of(alone, kind), 0.99)
+  ratios.push({ ms: ratio('ms'), mainMs: ratio('mainMs') })
+  console.log(`calls alone: ${percentiles(alone)}; beside it: ${percentiles(beside)}`)
+}
 over = true
-const calls = await beside
 await watching
-const perCall = calls.length
+const [waited = 0, worked = 0] = kinds.map((kind) => at(of(ratios, kind), 0.5))
 console.log(
-  `ran in ${(ms / 1000).toFixed(1)} s (${(lines / (ms / 1000)).toFixed(0)} a second), ${((cpu / (lines + perCall)) * 1e6).toFixed(0)} µs of processor a line or call; peak ${peak.toFixed(0)} MB; calls beside: ${percentiles(calls)} (${calls.length})`,
+  `p99 beside it is ${waited.toFixed(2)} times of without it, by the server's own work ${worked.toFixed(2)} (median of ${rounds})`,
 )
-console.log(JSON.stringify(batch.request_counts), batch.cost_usd)
 await endPrograms()
 rmSync(home, { recursive: true })

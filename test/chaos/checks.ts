@@ -1,4 +1,5 @@
 /** Compares the books with what the callers saw. */
+import { type BatchCallers, batchChecks } from './batches.ts'
 import { type Happened, happened, isEnough } from './enough.ts'
 import { type Paid, UNIT } from './facilitator.ts'
 import { type JournalWatch, TOTAL_SECONDS } from './gateways.ts'
@@ -93,6 +94,7 @@ export type Evidence = Happened & {
   /** What the vendor did, by its own notes. */
   readonly notes: ReadonlyMap<string, Note>
   readonly jobs: JobCallers
+  readonly batches: BatchCallers
   /** What reached the receiver on the chain, by nonce. */
   readonly settled: ReadonlyMap<string, Paid>
   readonly sampler: Sampler
@@ -124,6 +126,7 @@ export const checkBooks = async (it: Evidence): Promise<number> => {
   const payments = await paymentChecks(it, view)
   const ownBooks = await ownBookChecks(it, view)
   const jobs = await jobChecks(it.jobs, view)
+  const batches = await batchChecks(it.batches, view)
   await view.close()
   await store.close()
   const answered = it.load.seen.filter(({ complete }) => complete)
@@ -167,6 +170,7 @@ export const checkBooks = async (it: Evidence): Promise<number> => {
     ...payments,
     ...ownBooks,
     ...jobs,
+    ...batches,
     ['requests above the rate limit in a minute', overRate(it) === 0, overRate(it)],
     [
       'upstream calls that nobody accounts for',

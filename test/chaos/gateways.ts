@@ -80,6 +80,8 @@ export const environmentFor = (
       DRAIN_SECONDS: '10',
       JOURNAL: journal,
       ASSETS: join(folder, 'assets'),
+      OPENAI_API_KEY: 'house-key',
+      OPENAI_BASE_URL: `http://127.0.0.1:${upstreamPort}/v1`,
     },
     journals: watchJournals(journal),
     remove: () => rmSync(folder, { recursive: true }),

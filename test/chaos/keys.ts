@@ -96,8 +96,8 @@ export const setUpKeys = async ({ program, environment, address }: SetUp) => {
       BOUND.includes(index) ? load(index, '--sub-wallet', subs[index % 3]!) : load(index),
     ),
   )
-  const [payer, claimant, revocable, jobs] = await Promise.all(
-    ['payer', 'claimant', 'revocations', 'jobs'].map((label) => create(label, 0)),
+  const [payer, claimant, revocable, jobs, batches] = await Promise.all(
+    ['payer', 'claimant', 'revocations', 'jobs', 'batches'].map((label) => create(label, 0)),
   )
   const limitsOf =
     (index: number): LoadKey['limits'] =>
@@ -129,6 +129,7 @@ export const setUpKeys = async ({ program, environment, address }: SetUp) => {
     capped: keys[CAPPED]!,
     revocable: revocable!.token,
     jobs: jobs!.token,
+    batches: batches!.token,
     rpmKey: keys[3]!.id,
     rpm: 30,
   }

@@ -11,6 +11,7 @@ import { copyProduct, replaceOnce } from '../copy-product.ts'
 import { startEmbedded } from '../embedded-postgres.ts'
 import { noteNow } from '../now.ts'
 import { ownProgram } from '../program.ts'
+import { startBatchCallers } from './batches.ts'
 import { auditSampler, checkBooks, untilRecovered } from './checks.ts'
 import { isEnough } from './enough.ts'
 import { startFacilitator } from './facilitator.ts'
@@ -120,6 +121,7 @@ const main = async (): Promise<number> => {
     const { notes } = upstream
     const load = startLoad({ addresses, ...money, notes, random, connections: 64 })
     const jobs = startJobCallers(addresses, money.jobs, random)
+    const batches = startBatchCallers(addresses, money.batches, random)
     const payers = startPayers(addresses, money.payers, load.seen, random)
     const revocations = startRevocations(addresses, money.revocable, random)
     const { proxies: databaseProxies, crash: crashDatabase } = place
@@ -147,7 +149,7 @@ const main = async (): Promise<number> => {
     await revocations.stop()
     noteNow('waiting until all calls have ended and all is recovered')
     facilitator.calm()
-    await Promise.all([load.stop(), payers.stop(), jobs.stop()])
+    await Promise.all([load.stop(), payers.stop(), jobs.stop(), batches.stop()])
     const memory = gateways.memory()
     await Promise.all(addresses.map((address) => untilUp(address)))
     await untilRecovered(place.url)
@@ -159,6 +161,7 @@ const main = async (): Promise<number> => {
       databaseUrl: place.url,
       notes,
       jobs,
+      batches,
       settled: facilitator.settled,
       sampler,
       upstreamCalls: upstream.calls(),

@@ -2,6 +2,8 @@
  * A scripted vendor with its own notes. The last message is its order, as JSON: tokens in and out, delay, failure. It
  * reports the ordered usage, so that the right charge is known beforehand; each further time one token less.
  */
+import { batchVendor } from '../clients/vendors/batches.ts'
+
 export type Order = {
   /** The caller's own name of the call; the vendor's notes use it. */
   readonly id: string
@@ -40,11 +42,17 @@ export const textOf = (order: Order, stream: boolean): string[] => {
 export const startUpstream = (): Upstream => {
   let calls = 0
   const notes = new Map<string, Note>()
+  // It ends a batch when it is asked for.
+  const batches = batchVendor('openai')
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     idleTimeout: 0,
     fetch: async (request) => {
+      if (/^\/v1\/(?:files|batches)/.test(new URL(request.url).pathname)) {
+        const { method, url, headers } = request
+        return batches.fetch(url, { method, headers, body: new Uint8Array(await request.arrayBuffer()) })
+      }
       const body: any = await request.json()
       const order: Order = JSON.parse(body.messages.at(-1).content)
       calls++

@@ -135,6 +135,7 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
     expect(await bad(chatLine(1, { max_tokens: 'x' }))).toMatchObject({ ...at3, param: 'max_tokens' })
     expect(await bad(chatLine(1, {}, 'mock/nothing'))).toMatchObject({ ...at3, code: 'model_not_found' })
     expect(await bad(chatLine(1, {}, 'mock/embed'))).toMatchObject({ ...at3, code: 'model_not_found' })
+    expect(await wrong([])).toMatchObject({ status: 400, param: 'file' })
     expect(await wrong([' ', ' '])).toMatchObject({ status: 400, param: 'input_file_id' })
     expect(await wrong([one], { endpoint: '/v1/moderations' })).toMatchObject({
       status: 400,

@@ -50,7 +50,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true })
 })
 
-const start = () =>
+const start = (more = {}) =>
   startProgram(home, {
     DATABASE_URL: database.url,
     ASSETS: join(home, 'assets'),
@@ -58,6 +58,7 @@ const start = () =>
     OPENAI_BASE_URL: `http://127.0.0.1:${server.port}/v1`,
     PLAN_RPM: '100000',
     LOG: 'error',
+    ...more,
   })
 
 const arrows = [
@@ -65,6 +66,13 @@ const arrows = [
   ['when the vendor has the batch, and its name is not known', /^POST \/v1\/batches$/, true],
   ['while it is asked for', /^GET \/v1\/batches\/batch_/, false],
   ['while its results are read', /^GET \/v1\/files\/.*content$/, true],
+  // The last one: its processes hand nothing on.
+  [
+    'while it is asked for, and the next process hands nothing on',
+    /^GET \/v1\/batches\/batch_/,
+    false,
+    { BATCH_AT_VENDORS: 'off' },
+  ],
 ] as const
 
 test('a process is killed at each arrow, and another ends its batch', async () => {
@@ -72,10 +80,10 @@ test('a process is killed at each arrow, and another ends its batch', async () =
   apiKey = running.token
   const store = await openStore({ url: database.url })
   const lines = Array.from({ length: LINES }, (_, n) => chatLine(n, {}, 'openai/gpt-5-mini'))
-  for (const [where, asked, worked] of arrows) {
+  for (const [where, asked, worked, more] of arrows) {
     const before = await store.ledger.balance('revenue')
     vendor.held.length = 0
-    const next = await start()
+    const next = await start(more)
     const at = ({ address }: typeof running) =>
       new OpenAI({ apiKey, baseURL: `${address}/v1`, maxRetries: 0 })
     const reached = Promise.withResolvers<void>()

@@ -194,6 +194,33 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
     },
   )
 
+  test('no more is handed on: what vendors have is fetched at half price, what waits is run here', async () => {
+    const { how, held, asked } = server.vendors.openai
+    how.ends = false
+    how.tells = (lines) => lines.slice(0, 4)
+    how.before = (path) => (path.endsWith('/chat/completions') ? completion('run here') : undefined)
+    const before = await charged()
+    const { token } = await server.newKey()
+    const { id } = await begin(token, linesOn('openai', 6))
+    const own = id.slice('batch_'.length)
+    await until(() => held.length === 1)
+    const { options } = server.gateway
+    Object.assign(options, { batchAtVendors: false })
+    try {
+      how.ends = true
+      // The two lines that their vendor lost wait for some minutes.
+      await until(async () => (await server.store.batches.parts(own)).length === 0)
+      skewMs += 6 * 60_000
+      expect((await server.ended(token, id)).request_counts).toEqual({ total: 6, completed: 6, failed: 0 })
+      expect(held).toHaveLength(1)
+      expect(asked.filter((one) => !/batch|\/files/i.test(one))).toHaveLength(2)
+      expect((await charged()) - before).toBe(4n * PART_LINE + 2n * 60_000n)
+    } finally {
+      Object.assign(options, { batchAtVendors: true })
+      asked.length = 0
+    }
+  })
+
   test('a vendor that is busy is asked again after a pause, and one that refuses is not', async () => {
     const { how, held } = server.vendors.anthropic
     const refusing = (status: number) =>

@@ -5,7 +5,7 @@ export type Mutation = {
   readonly from: string
   readonly to: string
   /** The kind of histories to search; see `kinds` in run.ts. */
-  readonly kind?: 'calm' | 'clocks' | 'paid-again' | 'jobs' | 'shares' | 'failover'
+  readonly kind?: 'calm' | 'clocks' | 'paid-again' | 'jobs' | 'batches' | 'shares' | 'failover'
   /** A test of the real engine that must fail, for what virtual time cannot show. */
   readonly test?: string
 }
@@ -940,6 +940,13 @@ export const mutations: readonly Mutation[] = [
     test: 'test/store/batch-model.test.ts',
   },
   {
+    name: 'a line of a batch keeps what it did not use',
+    file: 'src/store/batches/end-lines.ts',
+    from: 'if (back > 0n) await',
+    to: 'if (back < 0n) await',
+    test: 'test/store/batch-model.test.ts',
+  },
+  {
     name: 'a batch that was stopped sends lines again',
     file: 'src/store/batches/end-lines.ts',
     from: "if (end.state === 'waiting' && stop !== undefined) return 'stopped'",
@@ -980,6 +987,111 @@ export const mutations: readonly Mutation[] = [
     from: "where l.part = $1 and l.state = 'sent')",
     to: "where l.part = $1 and l.state = '')",
     test: 'test/store/batch-model.test.ts',
+  },
+  {
+    name: 'lines of a batch whose opening was not heard of are forgotten',
+    file: 'src/gateway/batches/keep-batches.ts',
+    from: 'only the answer was lost.\n      knows = false',
+    to: 'only the answer was lost.\n      knows = true',
+    kind: 'batches',
+  },
+  {
+    name: 'a part of a batch whose opening was not heard of is forgotten',
+    file: 'src/gateway/batches/keep-parts.ts',
+    from: 'only the answer was lost.\n      knows = false',
+    to: 'only the answer was lost.\n      knows = true',
+    kind: 'batches',
+  },
+  {
+    name: 'the batch of a process that died is nobody’s',
+    file: 'src/store/batches/batch-store.ts',
+    from: 'or owner_until < ',
+    to: 'or owner_until + 1000000000000000 < ',
+    kind: 'batches',
+  },
+  {
+    name: 'lines of a batch whose process died are not sent again',
+    file: 'src/gateway/batches/keep-batches.ts',
+    from: '.filter(({ callId }) => !open.has(callId))',
+    to: '.filter(({ callId }) => open.has(callId))',
+    kind: 'batches',
+  },
+  {
+    name: 'a batch goes on though its key was disabled',
+    file: 'src/gateway/batches/working.ts',
+    from: 'if (refusal) return refusal',
+    to: 'if (refusal && key.deleted) return refusal',
+    test: 'test/server/batches.test.ts',
+  },
+  {
+    name: 'a cancelled batch goes on',
+    file: 'src/store/batches/batch-store.ts',
+    from: "await stopWithin(engine, run, id, 'cancelled')",
+    to: '',
+    kind: 'batches',
+  },
+  {
+    name: 'a batch that is to be held whole holds its first line',
+    file: 'src/store/batches/batch-money.ts',
+    from: "batch.onCap === 'refuse' ? []",
+    to: "batch.onCap !== 'refuse' && batch.onCap !== 'run_what_fits' ? []",
+    kind: 'batches',
+  },
+  {
+    name: 'a batch keeps its money at its end',
+    file: 'src/store/batches/batch-money.ts',
+    from: 'for (const row of own) await closeLease(engine, run, leases.read(row))',
+    to: '',
+    kind: 'batches',
+  },
+  {
+    name: 'a part of a batch that its vendor never ends is never given up',
+    file: 'src/gateway/batches/keep-parts.ts',
+    from: 'now >= expiresAt + GRACE_MS',
+    to: 'now >= expiresAt * 2 + GRACE_MS',
+    kind: 'batches',
+  },
+  {
+    name: 'a line of a batch that its vendor lost is never sent again',
+    file: 'src/gateway/batches/keep-parts.ts',
+    from: "if (read === 'later') return",
+    to: "if (read !== 'all') return",
+    kind: 'batches',
+  },
+  {
+    name: 'a part of a batch whose name was lost is taken for another',
+    file: 'src/vendors/batches/gemini-form.ts',
+    from: '&& operation.metadata.displayName === id',
+    to: '&& operation.metadata.displayName !== id',
+    kind: 'batches',
+  },
+  {
+    name: 'a line of a batch that was handed on costs what a call costs',
+    file: 'src/gateway/batches/plan-line.ts',
+    from: 'planAs(place.model, line.route ??',
+    to: 'planAs(model, line.route ??',
+    kind: 'batches',
+  },
+  {
+    name: 'a result of a batch is that of another line',
+    file: 'src/gateway/batches/part-results.ts',
+    from: 'const line = result && open.get(result.id)',
+    to: 'const line = result && (open.get(result.id) ?? [...open.values()][0])',
+    kind: 'batches',
+  },
+  {
+    name: 'a line of a batch that its vendor did not run is charged',
+    file: 'src/vendors/batches/gemini-form.ts',
+    from: 'if (isObject(response)) return',
+    to: 'if (isObject(response) || error !== undefined) return',
+    kind: 'batches',
+  },
+  {
+    name: 'results of a batch lack lines that were never sent',
+    file: 'src/gateway/batches/end-batch.ts',
+    from: 'const failed = batch.errored + batch.stopped',
+    to: 'const failed = batch.errored',
+    kind: 'batches',
   },
   {
     name: "a line of a vendor's batch costs what a call costs",

@@ -77,6 +77,7 @@ const SEEDS: Readonly<Record<Kind, number>> = {
   clocks: 60,
   'paid-again': 60,
   jobs: 60,
+  batches: 60,
   shares: 60,
   failover: 200,
 }

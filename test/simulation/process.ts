@@ -95,6 +95,8 @@ export const x402Options: X402Options = {
 type Sells = Pick<Parameters<typeof openGateway>[0], 'offering' | 'rail' | 'assets'> & {
   /** How long a caller may wait for its answer; by default as long as a call may run. */
   readonly totalMs?: number
+  /** How long lines of batches may wait. */
+  readonly batchLifeMs?: number
 }
 
 const AGAIN_MS = 100
@@ -102,10 +104,12 @@ const AGAIN_MS = 100
 /** Opens the gateway of a process, as a server's is opened, and tries again until the ledger has answered. */
 export const gatewayOf = async (
   { store, clock, book, instance, random, longestCallMs }: Running,
-  { totalMs = longestCallMs, ...sells }: Sells,
+  { totalMs = longestCallMs, batchLifeMs, ...sells }: Sells,
 ): Promise<Gateway> => {
+  const settings = readSettings(callSettings, {})
   const options = {
-    ...readSettings(callSettings, {}),
+    ...settings,
+    batchLifeMs: batchLifeMs ?? settings.batchLifeMs,
     planRpm: 1_000_000,
     guestRpm: 1_000_000,
     keySharePercent: 100,
@@ -126,7 +130,7 @@ export const gatewayOf = async (
       log: silentLog,
       hash,
       options,
-      x402: x402Options,
+      x402: sells.rail && x402Options,
     }).catch(() => undefined)
     if (opened !== undefined) return opened.gateway
     await clock.sleep(AGAIN_MS)

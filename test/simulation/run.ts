@@ -1,5 +1,6 @@
 /** Runs many histories and prints `N passed, N failed`. Options: --seeds N, --from N, --until-caught, --only <kind>. */
 import { noteNow } from '../now.ts'
+import { runBatches } from './batches.ts'
 import { runClocks } from './clocks.ts'
 import { runFailover } from './failover.ts'
 import { runHistory } from './history.ts'
@@ -50,6 +51,23 @@ const mustReach = [
   'jobs: paid for, 202',
   'jobs: paid for and charged',
   'jobs: paid back whole',
+  'batches: begun',
+  'batches: result',
+  'batches: result of a vendor’s batch',
+  'batches: error ',
+  'batches: error batch_cancelled',
+  'batches: error batch_expired',
+  'batches: error insufficient_credit',
+  'batches: error key_disabled',
+  'batches: insufficient_balance',
+  'batches: cancelled',
+  'batches: killed',
+  'batches: partition',
+  'batches: cap lowered',
+  'batches: key disabled',
+  'batches: its vendor loses a line',
+  'batches: the name of a part is lost',
+  'batches: results are written again',
   'failover: answered',
   'failover: voided',
   'failover: key made',
@@ -163,6 +181,7 @@ const kinds: readonly {
   { name: 'clocks', each: 10, run: runClocks },
   { name: 'paid-again', each: 10, run: runPaidAgain },
   { name: 'jobs', each: 10, run: runJobs },
+  { name: 'batches', each: 10, run: runBatches },
   { name: 'shares', each: 10, run: runShares },
   { name: 'failover', each: 10, run: runFailover },
   { name: 'all else', each: 1, run: runHistory },

@@ -66,6 +66,8 @@ const play = async (store: Store, random: () => number, passes: (ms: number) => 
   /** The lines that are sent, with what each may cost. */
   const live = new Map<number, bigint>()
   let charged = 0n
+  /** Its leases end with the calls that are open on them, and what those do not use is free no sooner. */
+  let fenced = false
   const jumps = [18 * HOUR, 6 * HOUR]
   const endOf = ({ n, callId, bound }: Sent): LineEnd => {
     const kind = pick(0, 5)
@@ -116,11 +118,13 @@ const play = async (store: Store, random: () => number, passes: (ms: number) => 
         if (pick(0, 2) === 0) await store.batches.endPart(part.id)
     },
     async () => {
-      if (pick(0, 3) === 0)
-        await store.keys.changeKey('k', { spendCap: BigInt(pick(1, 60)) * CENT, byCreator: true }, byTest)
+      if (pick(0, 3) > 0) return
+      fenced = true
+      await store.keys.changeKey('k', { spendCap: BigInt(pick(1, 60)) * CENT, byCreator: true }, byTest)
     },
     async () => {
       if (pick(0, 5) > 0) return
+      fenced = true
       await store.keys.changeKey('k', { disabledReason: 'operator', byCreator: true }, byTest)
       await store.batches.stop(id, 'key_disabled')
     },
@@ -141,6 +145,15 @@ const play = async (store: Store, random: () => number, passes: (ms: number) => 
     const sent = [...live.values()].reduce((sum, bound) => sum + bound, 0n)
     if (sent > held) throw new Error(`lines of ${sent} are sent, and ${held} is held`)
     if (onCap === 'refuse' && held > open) throw new Error(`${held} is held for lines of ${open}`)
+    if (onCap === 'refuse' && !fenced && pick(0, 2) === 0) {
+      // What no line needs is free for other keys, not only no longer held.
+      const rest = ((await store.wallets.wallet('w'))?.balance ?? 0n) - open
+      const leaseId = crypto.randomUUID()
+      const ask = { instance: 'other', keyId: 'other', leaseId, need: rest, want: rest, useful: rest }
+      const lent = await store.ledger.lend({ ...ask, ttlMs: 1_000 })
+      if (lent.outcome !== 'lent') throw new Error(`${rest} is free, and lent is ${Bun.inspect(lent)}`)
+      await store.ledger.release('other', [lent.leaseId])
+    }
     const broken = step % 4 === 0 ? await brokenLaws(store) : []
     if (broken.length > 0) throw new Error(JSON.stringify(broken))
   }
@@ -176,6 +189,8 @@ describe.each(engines)('on $name', ({ fresh, runs }) => {
       let nowMs = START
       const store = await openStore({ url: database.url, now: () => nowMs })
       await createOneKey(store)
+      const other = { orgId: 'o', walletId: 'w', label: 'other', prefix: 'o', limits: {} }
+      await store.keys.createKey({ id: 'other', hash: 'other', ...other }, byTest)
       try {
         await play(store, numbersFrom(seed + n), (ms) => {
           nowMs += ms

@@ -18,8 +18,8 @@ import { planLine } from './plan-line.ts'
 import { linesOf } from './read-lines.ts'
 
 /** Lines that are written together, and how long we read on before others get their turn. */
-const WRITTEN_TOGETHER = 500
-const TURN_MS = 5
+const WRITTEN_TOGETHER = 50
+const TURN_MS = 1
 /** How long a batch waits for money that other leases have. */
 const PATIENCE_MS = 2_000
 const LOOK_AGAIN_MS = 60

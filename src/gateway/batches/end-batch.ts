@@ -4,7 +4,7 @@ import type { Batch, LineResult } from '../../store/batches/batch-port.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import { forms } from './forms.ts'
 
-const PAGE = 200
+const PAGE = 50
 const PLACES = { output: 1, errors: 2 } as const
 type File = keyof typeof PLACES
 

@@ -8,14 +8,15 @@ import type { Assets } from '../../assets/assets.ts'
 import { messageOf } from '../../core/message-of.ts'
 import { Refusal } from '../../core/refusal.ts'
 import type { LineEnd, TakenLines, TendedBatch } from '../../store/batches/batch-port.ts'
-import type { Key } from '../../tenancy/key.ts'
 import type { Gateway, Present } from '../parts/gateway.ts'
 import { OWNER_MS } from '../parts/jobs.ts'
 import { sendBatchWebhooks } from './batch-webhooks.ts'
+import { type BehindCalls, behindCalls } from './behind-calls.ts'
 import { endBatch } from './end-batch.ts'
 import { keepParts } from './keep-parts.ts'
 import { newEnds } from './line-ends.ts'
-import { placeOnRoute } from './part-place.ts'
+import { nextPlaceOn } from './part-place.ts'
+import { lineReader } from './read-lines.ts'
 import { runLine } from './run-line.ts'
 import { keyOf, noteMoney, type Working } from './working.ts'
 
@@ -23,7 +24,7 @@ const TICK_MS = 1_000
 /** How long a batch waits that has nothing to send, and before a step that failed is tried again. */
 const IDLE_MS = 100
 const AGAIN_MS = 1_000
-/** Lines that one look takes at most: another batch may be waiting. */
+/** Lines that one look takes at most: calls and other batches wait meanwhile. */
 const TAKE_MOST = 16
 /** A look costs the ledger about the same for one line as for several. */
 const TAKE_LEAST = 8
@@ -34,6 +35,7 @@ type Keeping = {
   readonly present: Present
   readonly assets: Assets
   readonly working: Map<string, Working>
+  readonly behind: BehindCalls
   /** Lines at vendors, of all batches. */
   open: number
   /** No line starts here any more; those that are open end. */
@@ -45,7 +47,10 @@ type Keeping = {
 /** Runs until the returned function is called; that resolves within its time, when no line is open here any more. */
 export const keepBatches = (present: Present, assets: Assets): ((forMs: number) => Promise<void>) => {
   const { clock, log, store, instance } = present.gateway
-  const keeping: Keeping = { present, assets, working: new Map(), open: 0, stopped: false, left: false }
+  const keeping: Keeping = {
+    ...{ present, assets, working: new Map(), open: 0, stopped: false, left: false },
+    behind: behindCalls(present.gateway, () => keeping.open),
+  }
   const run = async (): Promise<void> => {
     for (; !keeping.left; await clock.sleep(TICK_MS)) {
       await tend(keeping).catch((error: unknown) =>
@@ -89,20 +94,24 @@ const work = async (keeping: Keeping, batch: TendedBatch): Promise<void> => {
   const { gateway } = keeping.present
   const { clock, log } = gateway
   const it: Working = {
-    ...{ batch, lost: false, over: false, open: 0, routes: [] },
-    endLine: newEnds(gateway, batch.id),
+    ...{ batch, lost: false, over: false, open: new Set<string>(), routes: [] },
+    endLine: newEnds(gateway, batch.id, keeping.behind),
+    read: lineReader(keeping.assets, batch.input),
+    readOne: lineReader(keeping.assets, batch.input, 0),
     ended: Promise.withResolvers(),
     shortMs: new Map(),
     parts: new Map(),
   }
   keeping.working.set(batch.id, it)
-  let adopted = false
-  while (!it.lost && !(keeping.stopped && it.open === 0)) {
+  let knows = false
+  while (!it.lost && !(keeping.stopped && it.open.size === 0)) {
     try {
-      if (!adopted) await adopt(keeping, it)
-      adopted = true
+      if (!knows) await adopt(keeping, it)
+      knows = true
       if (await step(keeping, it)) break
     } catch (error) {
+      // Lines may have been opened, and only the answer was lost.
+      knows = false
       log.warn('a step of a batch failed', { call: batch.id, error: messageOf(error) })
       await clock.sleep(AGAIN_MS)
     }
@@ -111,20 +120,22 @@ const work = async (keeping: Keeping, batch: TendedBatch): Promise<void> => {
   keeping.working.delete(batch.id)
 }
 
-/** Begins to go on with a batch, wherever the process before left it. */
+/** Goes on with a batch, wherever the process before left it, or this one when the ledger did not answer. */
 const adopt = async (keeping: Keeping, it: Working): Promise<void> => {
-  const { present, assets } = keeping
+  const { present } = keeping
   const { store } = present.gateway
-  const { id } = it.batch
-  it.routes = await store.batches.routes(id)
-  await sendAgain(present.gateway, id)
-  if (it.routes.some((route) => route !== ''))
-    void keepParts({ present, assets, goesOn: () => !keeping.stopped }, it, await store.batches.parts(id))
+  await sendAgain(present.gateway, it)
+  if (it.routes.length > 0) return
+  it.routes = await store.batches.routes(it.batch.id)
+  if (it.routes.some((route) => route !== '')) void keepParts({ present, goesOn: () => !keeping.stopped }, it)
 }
 
-/** Lines whose process died wait again. Nothing was charged for them; what their vendors may bill is the house's loss. */
-const sendAgain = async ({ store, log }: Gateway, id: string): Promise<void> => {
-  const left = await store.batches.sentLines(id)
+/**
+ * Lines that no living process runs wait again. Nothing was charged for them; what their vendors may bill is the house's
+ * loss.
+ */
+const sendAgain = async ({ store, log }: Gateway, { batch: { id }, open }: Working): Promise<void> => {
+  const left = (await store.batches.sentLines(id)).filter(({ callId }) => !open.has(callId))
   if (left.length === 0) return
   log.warn('lines of a batch lost their process and are sent again', { call: id, ops: left.length })
   const message = `The line was sent ${TRIES} times, and each time its process ended. Nothing was charged.`
@@ -144,7 +155,7 @@ const step = async (keeping: Keeping, it: Working): Promise<boolean> => {
   const most = roomFor(keeping)
   let over = most > 0 && it.batch.waiting + it.batch.sent === 0
   for (const route of most > 0 ? it.routes : []) {
-    if (placeOnRoute(gateway, route) !== undefined) continue
+    if (nextPlaceOn(gateway, route) !== undefined) continue
     const taken = await sendOn(keeping, it, { route, most })
     over = taken === undefined || taken.waiting + taken.sent === 0
     if (over) break
@@ -162,8 +173,9 @@ const sendOn = async (
   { route, most }: { readonly route: string; readonly most: number },
 ): Promise<TakenLines | undefined> => {
   const { gateway } = keeping.present
-  const { store, clock, instance } = gateway
+  const { store, instance } = gateway
   const { batch } = it
+  await keeping.behind()
   const key = await keyOf(gateway, batch)
   const stops = key instanceof Refusal
   if (stops) await store.batches.stop(batch.id, key.code)
@@ -172,8 +184,7 @@ const sendOn = async (
   if (!stops)
     for (const line of taken?.lines ?? []) {
       void send(keeping, it, { key, line })
-      // Calls that came meanwhile go before the next line.
-      await clock.turn()
+      await keeping.behind()
     }
   if (taken !== undefined) await noteMoney(gateway, it, route, taken)
   return taken
@@ -189,18 +200,19 @@ const roomFor = (keeping: Keeping): number => {
   return room < Math.min(TAKE_LEAST, keeping.open + room) ? 0 : Math.min(TAKE_MOST, room)
 }
 
-type Sending = { readonly key: Key; readonly line: TakenLines['lines'][number] }
+type Sending = Pick<Parameters<typeof runLine>[1], 'key' | 'line'>
 
-const send = async (keeping: Keeping, it: Working, { key, line }: Sending): Promise<void> => {
+const send = async (keeping: Keeping, it: Working, sending: Sending): Promise<void> => {
   const { gateway } = keeping.present
-  const { batch } = it
+  const { batch, read } = it
+  const { line } = sending
   keeping.open++
-  it.open++
-  await runLine(gateway, { batch, key, line }, it.endLine).catch((error: unknown) =>
+  it.open.add(line.callId)
+  await runLine(gateway, { batch, read, ...sending }, it.endLine).catch((error: unknown) =>
     gateway.log.error('a line of a batch failed', { call: line.callId, error: messageOf(error) }),
   )
   keeping.open--
-  it.open--
+  it.open.delete(line.callId)
   it.ended.resolve()
   it.ended = Promise.withResolvers()
 }

@@ -2,7 +2,6 @@
  * Lines that their vendor runs in its own batches: they are submitted in parts, of one model each, and parts are asked for
  * until they have ended. A part and its lines are durable before the vendor hears of it.
  */
-import type { Assets } from '../../assets/assets.ts'
 import { messageOf } from '../../core/message-of.ts'
 import { Refusal } from '../../core/refusal.ts'
 import { orderOf } from '../../routing/deployments.ts'
@@ -10,11 +9,11 @@ import { vendorDown } from '../../routing/vendor-errors.ts'
 import type { BatchPart } from '../../store/batches/batch-port.ts'
 import type { Gateway, Present } from '../parts/gateway.ts'
 import { askForPart, PART_AGAIN_MS } from './ask-part.ts'
-import { placeOnRoute } from './part-place.ts'
+import { nextPlaceOn, placeOnRoute } from './part-place.ts'
 import { readResults } from './part-results.ts'
 import { endOf } from './run-line.ts'
 import { submitPart } from './submit-part.ts'
-import { keyOf, noteMoney, type Part, type Working } from './working.ts'
+import { keyOf, noteMoney, PARTS, type Part, type Working } from './working.ts'
 
 const LOOK_MS = 1_000
 /** Parts that one batch has at vendors at once. */
@@ -31,31 +30,35 @@ const GRACE_MS = 30 * 60_000
 
 type Keeping = {
   readonly present: Present
-  readonly assets: Assets
   /** Whether this process goes on with its batches. */
   readonly goesOn: () => boolean
 }
 
-/** Runs until the batch has ended, or is no longer this process's. `left` are the parts of the process before. */
-export const keepParts = async (
-  { present, assets, goesOn }: Keeping,
-  it: Working,
-  left: readonly BatchPart[],
-): Promise<void> => {
+/** Runs until the batch has ended, or is no longer this process's. */
+export const keepParts = async ({ present, goesOn }: Keeping, it: Working): Promise<void> => {
   const { clock, log } = present.gateway
-  // What the process before did not submit was no fault of the vendor's.
-  for (const one of left)
-    it.parts.set(one.id, newPart(present.gateway, one, one.ref === undefined ? 0 : PART_AGAIN_MS))
+  let knows = false
   for (; goesOn() && !it.lost && !it.over; await clock.sleep(LOOK_MS)) {
     // While one is submitted or read, this process does not leave.
-    it.open++
+    it.open.add(PARTS)
     try {
-      await look(present.gateway, assets, it)
+      if (!knows) await adoptParts(present.gateway, it)
+      knows = true
+      await look(present.gateway, it)
     } catch (error) {
+      // A part may have begun, and only the answer was lost.
+      knows = false
       log.warn('a step of a batch at its vendor failed', { call: it.batch.id, error: messageOf(error) })
     }
-    it.open--
+    it.open.delete(PARTS)
   }
+}
+
+/** Goes on with parts that others left, or that this process does not know of. What was not submitted was no fault of the vendor's. */
+const adoptParts = async (gateway: Gateway, it: Working): Promise<void> => {
+  for (const one of await gateway.store.batches.parts(it.batch.id))
+    if (!it.parts.has(one.id))
+      it.parts.set(one.id, newPart(gateway, one, one.ref === undefined ? 0 : PART_AGAIN_MS))
 }
 
 const newPart = ({ clock }: Gateway, part: BatchPart, againMs: number): Part => {
@@ -63,7 +66,7 @@ const newPart = ({ clock }: Gateway, part: BatchPart, againMs: number): Part => 
   return { ...part, sinceMs, dueMs: sinceMs, missing: 0, reads: 0, cancelled: false, againMs }
 }
 
-const look = async (gateway: Gateway, assets: Assets, it: Working): Promise<void> => {
+const look = async (gateway: Gateway, it: Working): Promise<void> => {
   const { clock, log } = gateway
   for (const part of it.parts.values()) {
     if (part.dueMs > clock.monotonicMs()) continue
@@ -78,18 +81,14 @@ const look = async (gateway: Gateway, assets: Assets, it: Working): Promise<void
   }
   if (!gateway.book.health().fresh) return
   for (const route of it.routes)
-    while (
-      it.batch.waiting > 0 &&
-      it.parts.size < PARTS_MOST &&
-      (await submitNext(gateway, assets, it, route))
-    );
+    while (it.batch.waiting > 0 && it.parts.size < PARTS_MOST && (await submitNext(gateway, it, route)));
 }
 
 /** Submits a part of the next lines that go this way. False if there is none. */
-const submitNext = async (gateway: Gateway, assets: Assets, it: Working, route: string): Promise<boolean> => {
+const submitNext = async (gateway: Gateway, it: Working, route: string): Promise<boolean> => {
   const { store, clock, instance, offering, random } = gateway
   const { batch } = it
-  const place = placeOnRoute(gateway, route)
+  const place = nextPlaceOn(gateway, route)
   if (place === undefined) return false
   const key = await keyOf(gateway, batch)
   if (key instanceof Refusal) {
@@ -110,7 +109,7 @@ const submitNext = async (gateway: Gateway, assets: Assets, it: Working, route: 
   if (taken.lines.length === 0) return false
   it.parts.set(part.id, part)
   const done = await submitPart(gateway, {
-    ...{ assets, it, part, at, key },
+    ...{ it, part, at, key },
     ...{ form: place.form, lines: taken.lines },
   })
   if (done === 'ended') await forget(gateway, it, part)

@@ -2,8 +2,10 @@
 import { messageOf } from '../../core/message-of.ts'
 import type { LineEnd } from '../../store/batches/batch-port.ts'
 import type { Gateway } from '../parts/gateway.ts'
+import type { BehindCalls } from './behind-calls.ts'
 
-const TOGETHER_MOST = 32
+/** A call waits for the whole of such a write. */
+const TOGETHER_MOST = 16
 const AGAIN_MS = 1_000
 
 type Waiting = { readonly end: LineEnd; readonly done: (was: boolean) => void }
@@ -12,13 +14,13 @@ type Waiting = { readonly end: LineEnd; readonly done: (was: boolean) => void }
 export type EndLine = (end: LineEnd) => Promise<boolean>
 
 /** How lines of one batch end. A write that fails is tried until the ledger is back. */
-export const newEnds = ({ store, clock, log }: Gateway, id: string): EndLine => {
+export const newEnds = ({ store, clock, log }: Gateway, id: string, behind: BehindCalls): EndLine => {
   let waiting: Waiting[] = []
   let writes = false
   const write = async (): Promise<void> => {
     writes = true
     while (waiting.length > 0) {
-      await clock.turn()
+      await behind()
       const now = waiting.slice(0, TOGETHER_MOST)
       try {
         const ended = await store.batches.end(

@@ -14,9 +14,9 @@ type PartPlace = {
   readonly deployments: readonly Deployment[]
 }
 
-/** Undefined if lines of the model are run here. */
-export const partPlaceOf = ({ offering, options }: Gateway, model: Model): PartPlace | undefined => {
-  if (!options.batchAtVendors || model.cheaper !== undefined) return undefined
+/** Undefined if no vendor takes lines of the model. What vendors have is theirs to end, also when no more is handed on. */
+export const partPlaceOf = ({ offering }: Gateway, model: Model): PartPlace | undefined => {
+  if (model.cheaper !== undefined) return undefined
   const batches = offering.vendors.get(model.vendor)?.vendor.batches
   const cached = batches?.cachedInput(model.upstreamName)
   if (batches === undefined || cached === undefined) return undefined
@@ -30,9 +30,13 @@ export const routeOf = (model: Model, path: string): string => `${model.id} ${pa
 
 export const pathOn = (route: string): string => route.slice(route.indexOf(' ') + 1)
 
-/** The place of lines that go this way; undefined for lines that are run here. */
+/** The place of lines that went this way; undefined for lines that are run here. */
 export const placeOnRoute = (gateway: Gateway, route: string): PartPlace | undefined => {
   const [name = ''] = route.split(' ')
   const model = name === '' ? undefined : gateway.offering.catalogue.find(name)
   return model === undefined ? undefined : partPlaceOf(gateway, model)
 }
+
+/** The place where lines that go this way are sent now. */
+export const nextPlaceOn = (gateway: Gateway, route: string): PartPlace | undefined =>
+  gateway.options.batchAtVendors ? placeOnRoute(gateway, route) : undefined

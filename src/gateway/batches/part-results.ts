@@ -69,7 +69,11 @@ const endAs = async (
 ): Promise<void> => {
   const { n, callId } = line
   if ('status' in result)
-    await runLine(gateway, { batch: it.batch, key, line, answered: { result, at } }, it.endLine)
+    await runLine(
+      gateway,
+      { batch: it.batch, key, line, read: it.readOne, answered: { result, at } },
+      it.endLine,
+    )
   // In a batch that was stopped it is not sent again, and nothing is charged.
   else await it.endLine({ n, callId, state: 'waiting', pauseMs: 0 })
 }

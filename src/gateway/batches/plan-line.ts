@@ -66,7 +66,8 @@ export const planLine = async (gateway: Gateway, it: OfBatch, line: Line): Promi
     const outputBound = boundSent(call, lowered ? plan.output : undefined, trace)
     return { customId: read.customId, body, call, model: sold, ceiling, plan, outputBound, route }
   }
-  const place = line.route === '' ? undefined : partPlaceOf(gateway, model)
+  const isVendors = line.route !== '' && (line.answered === true || gateway.options.batchAtVendors)
+  const place = isVendors ? partPlaceOf(gateway, model) : undefined
   const [at] = place?.deployments ?? []
   if (place === undefined || at === undefined) return planAs(model, line.route ?? '')
   const planned = planAs(place.model, line.route ?? '')

@@ -1,6 +1,8 @@
 /** The lines of a file, in constant memory: it is read in parts, and each line is given with its place. */
+import type { Assets } from '../../assets/assets.ts'
 import type { Uploads } from '../../assets/uploads.ts'
 import { refuse } from '../../core/refusal.ts'
+import type { SentLine } from '../../store/batches/batch-port.ts'
 
 const PART_BYTES = 1024 * 1024
 const NEW_LINE = 10
@@ -47,5 +49,27 @@ export async function* linesOf(
   if (!isBlank(rest)) yield { n, at: restAt, bytes: rest }
 }
 
-export const fileGone = () =>
+const fileGone = () =>
   refuse('not_found', 'The file with the lines was deleted, or is no longer kept. Upload it again.')
+
+/** Reads one line of a batch. Throws the Refusal of a file that is gone. */
+export type ReadLine = (line: Pick<SentLine, 'at' | 'bytes'>) => Promise<Uint8Array>
+
+/** Reads lines of a batch, from a span of at least that many bytes: for lines that lie one after the other. */
+export const lineReader = (
+  { uploads }: Pick<Assets, 'uploads'>,
+  input: string,
+  least = PART_BYTES,
+): ReadLine => {
+  let from = 0
+  let held = new Uint8Array()
+  return async ({ at, bytes }) => {
+    if (at < from || at + bytes > from + held.length) {
+      const read = await uploads.part(input, { first: at, last: at + Math.max(bytes, least) - 1 })
+      if (read === undefined) throw fileGone()
+      held = new Uint8Array(read)
+      from = at
+    }
+    return held.subarray(at - from, at - from + bytes)
+  }
+}

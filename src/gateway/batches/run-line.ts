@@ -23,7 +23,7 @@ import { newTrace, type Trace } from '../parts/trace.ts'
 import { keptRefusal } from './forms.ts'
 import type { EndLine } from './line-ends.ts'
 import { type PlannedLine, planLine } from './plan-line.ts'
-import { fileGone } from './read-lines.ts'
+import type { ReadLine } from './read-lines.ts'
 
 /** How often a line is sent, whatever goes wrong; and the pause after the first try, which doubles. */
 const TRIES = 4
@@ -43,6 +43,7 @@ type LineParts = {
   readonly batch: Batch
   readonly key: Key
   readonly line: SentLine
+  readonly read: ReadLine
   /** Absent for a line that is run here. */
   readonly answered?: AnsweredLine
 }
@@ -96,15 +97,14 @@ const saysVendor = ({ result: { status } }: AnsweredLine): boolean => status < 2
 
 const answerLine = async (
   gateway: Gateway,
-  { batch, key, line, answered }: LineParts,
+  { batch, key, line, read, answered }: LineParts,
   trace: Trace,
   settle: EndLine,
 ): Promise<Answer> => {
-  const { assets, capacity, options } = gateway
+  const { capacity, options } = gateway
   takePlace(capacity, trace)
   takeBytes(capacity, trace, line.bytes)
-  const bytes = await assets?.uploads.part(batch.input, { first: line.at, last: line.at + line.bytes - 1 })
-  if (bytes === undefined) throw fileGone()
+  const bytes = await read(line)
   const { form, asked } = batch
   const { n, route } = line
   const sent = { n, bytes, trace, route, answered: answered !== undefined }
@@ -151,7 +151,7 @@ const answerFrom = async (
   }
 }
 
-type TaskParts = LineParts & { readonly trace: Trace; readonly planned: PlannedLine }
+type TaskParts = Omit<LineParts, 'read'> & { readonly trace: Trace; readonly planned: PlannedLine }
 
 const taskOf = (gateway: Gateway, it: TaskParts, settle: EndLine): Task => {
   const { batch, key, line, trace, planned } = it

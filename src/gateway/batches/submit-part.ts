@@ -1,5 +1,4 @@
 /** Writes lines as calls of their vendor and submits them in one part, once. */
-import type { Assets } from '../../assets/assets.ts'
 import { messageOf } from '../../core/message-of.ts'
 import { must, type Refusal } from '../../core/refusal.ts'
 import { requestedRestOf } from '../../routing/failed-attempt.ts'
@@ -16,17 +15,13 @@ import { newTrace } from '../parts/trace.ts'
 import { type AskedPart, PART_AGAIN_MS } from './ask-part.ts'
 import { pathOn } from './part-place.ts'
 import { planLine } from './plan-line.ts'
-import { fileGone } from './read-lines.ts'
 import { endOf } from './run-line.ts'
 
 const TURN_MS = 5
 /** A file before the batch, and the batch. */
 const STEPS_MOST = 2
-/** Lines are read from the file so many bytes at a time. */
-const READ_BYTES = 1024 * 1024
 
 type Submission = AskedPart & {
-  readonly assets: Assets
   readonly key: Key
   readonly lines: readonly SentLine[]
 }
@@ -92,9 +87,8 @@ const refusalIn = (
 /** The lines as calls of their vendor. Those that cannot be sent now end. */
 const written = async (gateway: Gateway, of: Submission): Promise<Written> => {
   const { clock } = gateway
-  const { assets, at, it, key, lines } = of
-  const { form, asked, input } = it.batch
-  const read = readerOf(assets, input)
+  const { at, it, key, lines } = of
+  const { form, asked } = it.batch
   const calls: { id: string; body: Uint8Array }[] = []
   let headers = {}
   let turnMs = clock.monotonicMs()
@@ -105,7 +99,7 @@ const written = async (gateway: Gateway, of: Submission): Promise<Written> => {
       const planned = await planLine(
         gateway,
         { form, asked, key },
-        { n, bytes: await read(line), trace, route },
+        { n, bytes: await it.read(line), trace, route },
       )
       const codec = must(codecOf(at, gateway, { ...planned, key, trace }))
       calls.push({ id: callId, body: codec.body })
@@ -118,19 +112,4 @@ const written = async (gateway: Gateway, of: Submission): Promise<Written> => {
     turnMs = clock.monotonicMs()
   }
   return { calls, headers }
-}
-
-/** Reads lines that lie one after the other, many at a time. */
-const readerOf = ({ uploads }: Assets, input: string) => {
-  let from = 0
-  let held = new Uint8Array()
-  return async ({ at, bytes }: SentLine): Promise<Uint8Array> => {
-    if (at < from || at + bytes > from + held.length) {
-      const read = await uploads.part(input, { first: at, last: at + Math.max(bytes, READ_BYTES) - 1 })
-      if (read === undefined) throw fileGone()
-      held = new Uint8Array(read)
-      from = at
-    }
-    return held.subarray(at - from, at - from + bytes)
-  }
 }

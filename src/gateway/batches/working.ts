@@ -7,6 +7,7 @@ import type { Key } from '../../tenancy/key.ts'
 import { usableLater } from '../enter/key-bounds.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { EndLine } from './line-ends.ts'
+import type { ReadLine } from './read-lines.ts'
 
 /** How long a batch waits for money that other calls hold before its waiting lines are given up. */
 const MONEY_MS = 60_000
@@ -26,15 +27,21 @@ export type Part = BatchPart & {
   readonly againMs: number
 }
 
+/** What is open while parts are looked at. */
+export const PARTS = 'parts'
+
 export type Working = {
   batch: TendedBatch
   /** It is no longer this process's. */
   lost: boolean
   /** It has ended. */
   over: boolean
-  /** Lines at vendors, and parts that are just being looked at. */
-  open: number
+  /** The calls of lines that this process runs; and `PARTS` while it looks at those that vendors have. */
+  readonly open: Set<string>
   readonly endLine: EndLine
+  /** Reads lines one after the other, or any one. */
+  readonly read: ReadLine
+  readonly readOne: ReadLine
   /** Resolves when one of its lines has ended. */
   ended: PromiseWithResolvers<void>
   /** The ways that its lines go, and for each of them since when there has been no money for its next line. */

@@ -14,6 +14,9 @@ import { partStore } from './part-store.ts'
 const AGAIN_MS = [60_000, 300_000, 1_500_000, 7_500_000, 28_800_000]
 const putOff = `case webhook_tries ${AGAIN_MS.map((ms, tries) => `when ${tries} then ${ms}`).join(' ')} end`
 
+/** Results that are in the files, and are forgotten at once: calls wait for that. */
+const FORGOTTEN_TOGETHER = 100
+
 export const expiredBatchLines = (now: string): Expired => ({
   table: 'batch_line',
   key: 'batch_id, n',
@@ -148,15 +151,22 @@ const running = (
     stop: (id, why) => engine.transaction('control', (run) => stopWithin(engine, run, id, why)),
     release: (id, owner) => releaseBatch(engine, id, owner),
     finish: async (id, { output, errors, keptMs }) => {
-      await engine.batch('control', [
-        statement('update batch_line set result = null, receipt = null where batch_id = $1', id),
-        statement(
-          `update batch set state = 'ended', output = $2, errors = $3, ended_at = ${now},
-             keep_until = ${now} + cast($4 as bigint), webhook_at = case when webhook is null then null else ${now} end
-           where id = $1 and state = 'finalizing'`,
-          ...[id, output ?? null, errors ?? null, keptMs],
-        ),
-      ])
+      const ended = `update batch set state = 'ended', output = $2, errors = $3, ended_at = ${now},
+          keep_until = ${now} + cast($4 as bigint), webhook_at = case when webhook is null then null else ${now} end
+        where id = $1 and state = 'finalizing'`
+      await once(engine, 'control', statement(ended, id, output ?? null, errors ?? null, keptMs))
+      // If it dies before it has forgotten all results, they go with the batch.
+      const last = statement('select max(n) as n from batch_line where batch_id = $1', id)
+      const [row] = await once(engine, 'control', last)
+      for (let after = 0; row !== undefined && after < countOf(row, 'n'); after += FORGOTTEN_TOGETHER)
+        await once(
+          engine,
+          'relaxed',
+          statement(
+            `update batch_line set result = null, receipt = null where batch_id = $1 and n > $2 and n <= $3`,
+            ...[id, after, after + FORGOTTEN_TOGETHER],
+          ),
+        )
     },
   }
 }

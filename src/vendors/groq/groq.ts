@@ -41,7 +41,7 @@ export const groq = {
   cancel: 'stop',
   reasoningBack: 'refused',
   catalogue: { prices: 'groq', limits: 'groq' },
-  // GroqCloud, "Batch Processing": half, and nothing less for cached input.
+  // GroqCloud, "Batch Processing": half. No document says that the discount of "Prompt Caching" comes on top.
   batches: { form: groqBatches, cachedInput: () => 'as input' },
   usageAt: 'x_groq',
   media: groqMedia,
