@@ -100,9 +100,7 @@ test('one that it takes turns the vendor on at once, and is in no answer, no eve
   const [file = ''] = readdirSync(folder)
   expect([statSync(folder).mode & 0o777, statSync(join(folder, file)).mode & 0o777]).toEqual([0o700, 0o600])
   const all = await Promise.all(
-    ['/vendors', '/setup', '/config', '/events?limit=5'].map(async (path) =>
-      (await ask('GET', path)).text(),
-    ),
+    ['/vendors', '/setup', '/config', '/events?limit=5'].map(async (path) => (await ask('GET', path)).text()),
   )
   // Compared by themselves, as these texts are long.
   const told = `${all.join()} ${JSON.stringify(shown)} ${file}`

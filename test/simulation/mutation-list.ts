@@ -230,8 +230,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'what others keep under a budget of a tag is not recalled',
     file: 'src/store/ledger/shortage.ts',
-    from: "`${ofTagBudget('$1')} and ${counted}`",
-    to: '`l.id = $1 and ${counted}`',
+    from: "ofTagBudget('$1')} and",
+    to: "'l.id = $1'} and",
     kind: 'calm',
   },
   {
