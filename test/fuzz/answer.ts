@@ -59,7 +59,10 @@ const wrongWith = ({ method }: Sent, response: Response, text: string): string |
   }
   if (response.ok) return undefined
   const body: unknown = Array.isArray(value) ? value[0] : value
-  return body !== null && typeof body === 'object' && ('error' in body || 'message' in body)
+  // The last is the form of a company's directory.
+  return body !== null &&
+    typeof body === 'object' &&
+    ('error' in body || 'message' in body || 'detail' in body)
     ? undefined
     : 'is no error of the reference'
 }

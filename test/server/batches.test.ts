@@ -167,6 +167,28 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
     expect(await held()).toBe(0n)
   })
 
+  test('a line for a tag with a budget is refused by name; others tell what they were for', async () => {
+    answerEach()
+    const { token } = await server.newKey({}, { canManage: true })
+    const put = await server.send('PUT', '/v1/budgets/user', { value: 'ann', daily_cap_usd: 1 }, token)
+    expect(put.status).toBe(200)
+    const of = (n: number, user: string) => {
+      const line = chatLine(n)
+      return { ...line, body: { ...line.body, user } }
+    }
+    await expect(begin(token, [of(1, 'bob'), of(2, 'ann')])).rejects.toMatchObject({
+      status: 400,
+      message: expect.stringContaining('Line 2: The line is for user=ann, which has a budget'),
+    })
+    expect(await held()).toBe(0n)
+    const dropped = await server.send('DELETE', '/v1/budgets/user?value=ann', undefined, token)
+    expect(dropped.status).toBe(200)
+    const { id } = await begin(token, [of(1, 'bob'), of(2, 'ann')])
+    expect((await server.ended(token, id)).request_counts).toMatchObject({ completed: 2 })
+    const { data }: any = await jsonOf(await server.get(`/v1/calls?batch=${id}&tag=user=ann`, token))
+    expect(data.map((one: any) => one.tags)).toEqual([{ user: 'ann' }])
+  })
+
   test('a batch that does not fit is refused with the sum it needs; or runs what fits, and tells the rest', async () => {
     answerEach()
     // Each line may cost 1,150,000 nano-USD and costs 60,000: with 0.01 USD there is room for eight, later for less.

@@ -6,7 +6,10 @@ import type { Model } from '../../core/model.ts'
 import { invalid, must, Refusal } from '../../core/refusal.ts'
 import type { AskedOfBatch, BatchForm } from '../../store/batches/batch-port.ts'
 import type { Key } from '../../tenancy/key.ts'
+import { tagPathOf, tagsOfPath } from '../../tenancy/tags.ts'
+import type { WalletRules } from '../../tenancy/wallet-rules.ts'
 import { codecOf } from '../ask/ask-vendor.ts'
+import { tagsOfCall } from '../enter/call-tags.ts'
 import { boundSent, readCall } from '../enter/incoming.ts'
 import { rulesFor } from '../enter/rules.ts'
 import { type Plan, planCall } from '../hold/reserve.ts'
@@ -42,6 +45,29 @@ export type PlannedLine = {
 /** Members that name what only a call of its own can have. */
 const alone = ['background', 'previous_response_id', 'conversation'] as const
 
+/**
+ * A batch has one lease for all its lines, so none may be for a tag's value with a budget, of its own or by default. Throws
+ * the Refusal of one that is.
+ */
+const boundByNoBudget = async (
+  { store }: Gateway,
+  { walletId }: Key,
+  { tags }: Trace,
+  { budgeted }: Pick<WalletRules, 'budgeted'>,
+): Promise<void> => {
+  const path = tags === undefined || budgeted === undefined ? undefined : tagPathOf(tags, budgeted)
+  for (const [tag, value] of path === undefined ? [] : tagsOfPath(path)) {
+    const its = await Promise.all(
+      [value, ''].map((one) => store.tagBudgets.tagBudget({ walletId, tag, value: one })),
+    )
+    if (its.some((one) => one !== undefined))
+      throw invalid(
+        'tags',
+        `The line is for ${tag}=${value}, which has a budget, and lines of a batch cannot count under one: send it as a call of its own.`,
+      )
+  }
+}
+
 /** Reads and prices a line. Throws the Refusal of what is wrong. */
 export const planLine = async (gateway: Gateway, it: OfBatch, line: Line): Promise<PlannedLine> => {
   const { form, asked, key } = it
@@ -59,6 +85,8 @@ export const planLine = async (gateway: Gateway, it: OfBatch, line: Line): Promi
   )
   if (call.stream) throw invalid('stream', "A line is answered whole: leave 'stream' out.")
   const rules = line.answered === true ? {} : must(await rulesFor(gateway, key, model))
+  trace.tags = tagsOfCall({ key, header: undefined, body: read.body })
+  await boundByNoBudget(gateway, key, trace, rules)
   const ceiling = lowerOf(undefined, rules.perCallMax)
   const planAs = (sold: Model, route: string): PlannedLine => {
     const plan = must(planCall(gateway, { call, model: sold, ceiling }, sold.maxOutputTokens))
