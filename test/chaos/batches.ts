@@ -157,7 +157,7 @@ export const batchChecks = async ({ read }: BatchCallers, view: View): Promise<C
     [
       'lines of batches charged other than once with a result, and never else',
       wrong.length === 0,
-      wrong.length,
+      wrong.length === 0 ? 0 : JSON.stringify(wrong.slice(0, 5)),
     ],
     ['batches whose charge is not that of their lines', unequal.length === 0, unequal.length],
     ['batches with lines that came twice or never', astray.length === 0, astray.length],

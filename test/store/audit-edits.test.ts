@@ -59,6 +59,7 @@ const unseen: Readonly<Record<string, string>> = {
   'lease.id': 'of a lease without open calls',
   'lease.instance': plain,
   'lease.recall': plain,
+  'lease.tags': 'a digest; what it is of stands nowhere else',
   'referral_claim.claimed_at': plain,
   'sub_wallet.changed_at': plain,
   'sub_wallet.created_at': plain,
@@ -187,7 +188,14 @@ for (const kind of engines.filter(({ lasting }) => lasting))
           refused++
           continue
         }
-        if ((await brokenLaws(store)).length > 0) found++
+        // An audit that cannot read a text of the books fails, and says so.
+        if (
+          await brokenLaws(store).then(
+            ({ length }) => length > 0,
+            () => true,
+          )
+        )
+          found++
         else missed.add(`${edit.table}.${edit.column}`)
         const after = { ...edit.row, [edit.column]: edit.value }
         await set(engine, edit, { from: after, value: valueIn(edit.row[edit.column]) })

@@ -182,7 +182,7 @@ const NEEDS_MORE = /\badd column(?![^;]*\bdefault\b)[^;]*\bnot null\b/i
 
 /**
  * Removes what the version before does not notice: changes of tables that the migration itself makes, also by triggers
- * on others after their changes; rows of such a table that go with those they belong to; an index that is made anew; a trigger
+ * on others after their changes; rows of such a table that go with those they belong to; an index or a view that is made anew; a trigger
  * or its function that takes the place of one of its name, and sums more columns; a guard that is put in place of another and refuses less; and a table that becomes the one part of another of its
  * name and form, after waiting for a lock.
  */
@@ -208,7 +208,8 @@ const noticed = (text: string): string =>
       /\bdrop trigger \w+(?: on \w+)?;(?:\s*create trigger \w+ before (?:update|delete)[^;]*(?:;|raise\([^;]*\); end;))+/gi,
       '',
     )
-    .replaceAll(/\bdrop index (\w+);(?=\s*create index \1 on )/gi, '')
+    .replaceAll(/\bdrop index (\w+);(?=\s*create (?:unique )?index \1 on )/gi, '')
+    .replaceAll(/\bdrop view (\w+);(?=\s*create view \1 as\b)/gi, '')
     .replaceAll(/\bdo \$\$(?:(?!\$\$)[\s\S])*\block table \w+ in(?:(?!\$\$)[\s\S])*\$\$;/gi, '')
     .replaceAll(
       /\balter table (\w+) rename to (\w+);\s*create table \1 \(like \2 including all\) partition by [^;]+;\s*alter table \1 attach partition \2 default\b/gi,
@@ -230,6 +231,7 @@ test('a migration that says it only adds does no more', () => {
     'create table more (id text); create trigger t before insert on extra begin insert into more values (1); end',
     `create trigger t after delete on extra begin select raise(abort, 'no'); end`,
     'drop index n; create index m on extra (n)',
+    'drop view n; create view m as select 1 as one',
     'alter table extra rename to more; create table extra (id text) partition by range (id); alter table extra attach partition more default',
   ])
     expect(doesMore({ ...extra, common })).toBe(true)
@@ -239,6 +241,7 @@ test('a migration that says it only adds does no more', () => {
     `create table more (id text); insert into more select id from extra;
      create trigger t after update on extra begin insert into more values (new.id) on conflict (id) do update set id = id; end`,
     'drop index n; create index n on extra (n, id)',
+    'drop index n; create unique index n on extra (n, id); drop view v; create view v as select 1 as one, 2 as two',
     'alter table extra rename to more; create table extra (like more including all) partition by range (id); alter table extra attach partition more default',
   ])
     expect(doesMore({ ...extra, common })).toBe(false)

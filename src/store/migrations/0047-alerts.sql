@@ -77,13 +77,12 @@ ALTER TABLE event ADD COLUMN named TEXT;
 CREATE UNIQUE INDEX event_seq ON event (seq) WHERE seq IS NOT NULL;
 CREATE INDEX event_unsealed ON event (id) WHERE seq IS NULL;
 
--- The end of the chain in one row: whoever seals locks it.
+-- The end of the chain in one row, from the first event that was sealed on: whoever seals locks it.
 CREATE TABLE event_chain (
   id   BIGINT PRIMARY KEY,
   seq  BIGINT NOT NULL,
   hash TEXT NOT NULL
 );
-INSERT INTO event_chain (id, seq, hash) VALUES (1, 0, '');
 
 -- Ends of the chain as they were signed, one an hour in which something happened.
 CREATE TABLE event_head (

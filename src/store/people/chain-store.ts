@@ -71,6 +71,7 @@ export const chainStore = (engine: Engine): ChainStore => {
       const waiting = statement('select 1 as one from event where seq is null limit 1')
       if ((await once(engine, 'control', waiting)).length === 0) return 0
       return engine.transaction('control', async (run) => {
+        await run(`insert into event_chain (id, seq, hash) values (1, 0, '') on conflict (id) do nothing`)
         const chain = onlyRow(await run(`select c.* from event_chain c where c.id = 1${lock('c')}`))
         // Locked, because somebody may be forgotten meanwhile.
         const rows = await run(
@@ -96,13 +97,15 @@ export const chainStore = (engine: Engine): ChainStore => {
     end: async () => {
       const text = `select c.seq, c.hash, coalesce(max(h.seq), 0) as signed, coalesce(max(h.at), 0) as signed_at
         from event_chain c left join event_head h on h.seq > 0 where c.id = 1 group by c.seq, c.hash`
-      const row = onlyRow(await once(engine, 'control', statement(text)))
-      return {
-        seq: countOf(row, 'seq'),
-        hash: textOf(row, 'hash'),
-        signed: countOf(row, 'signed'),
-        signedAt: countOf(row, 'signed_at'),
-      }
+      const [row] = await once(engine, 'control', statement(text))
+      return row === undefined
+        ? { seq: 0, hash: '', signed: 0, signedAt: 0 }
+        : {
+            seq: countOf(row, 'seq'),
+            hash: textOf(row, 'hash'),
+            signed: countOf(row, 'signed'),
+            signedAt: countOf(row, 'signed_at'),
+          }
     },
     addHead: async (seq, token) => {
       const text = `insert into event_head (seq, at, token) values ($1, ${now}, $2) on conflict (seq) do nothing`
