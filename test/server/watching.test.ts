@@ -22,6 +22,7 @@ type Watched = TestServer & {
   /** Looks at all rules and sends what is due, as a process with this store does. */
   look(parts?: Partial<Watching>): Promise<void>
   make(path: string, body: object): Promise<{ readonly id: string }>
+  readonly now: () => number
   /** Time passes until the rules and the failed messages are due again. */
   later(ms?: number): void
 }
@@ -48,7 +49,7 @@ const start = async (url: string, more: Parameters<typeof startTestServer>[0] = 
   const later = (ms = AGAIN_MS) => {
     ahead += ms
   }
-  return { ...server, got, owner: owner.id, look, make, later }
+  return { ...server, got, owner: owner.id, look, make, now, later }
 }
 
 const channelsOf = async ({ make }: Watched) => {
@@ -87,7 +88,7 @@ for (const engine of serverEngines) {
   test(`each step is told once a period in each channel's form, and resolved, on ${engine.name}`, async () => {
     const database = await engine.fresh()
     const it = await start(database.url)
-    const other = engine.lasting ? await openStore({ url: database.url }) : it.store
+    const other = engine.lasting ? await openStore({ url: database.url, now: it.now }) : it.store
     const channels = await channelsOf(it)
     const key = await it.newKey({}, { parentId: it.owner })
     const rule = { name: 'Key & <co>', kind: 'key', subject: key.id, amount_usd: 0.01, steps: [50, 80, 100] }

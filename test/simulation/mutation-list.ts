@@ -1052,13 +1052,6 @@ export const mutations: readonly Mutation[] = [
     kind: 'batches',
   },
   {
-    name: 'a line of a batch that its vendor lost is never sent again',
-    file: 'src/gateway/batches/keep-parts.ts',
-    from: "if (read === 'later') return",
-    to: "if (read !== 'all') return",
-    kind: 'batches',
-  },
-  {
     name: 'a part of a batch whose name was lost is taken for another',
     file: 'src/vendors/batches/gemini-form.ts',
     from: '&& operation.metadata.displayName === id',
