@@ -142,7 +142,7 @@ export const batchChecks = async ({ read }: BatchCallers, view: View): Promise<C
   const open = batches.filter(({ state }) => state !== 'ended')
   const wrong = lines.filter(
     ({ state, charged, charges, posted }) =>
-      charges !== (state === 'succeeded' ? '1' : '0') || charged !== posted,
+      charges !== (state === 'succeeded' ? '1' : '0') || (charged ?? '0') !== posted,
   )
   const unequal = batches.filter(({ id, charged, posted }) => {
     const told = read.get(id ?? '')?.nano ?? BigInt(charged ?? 0)

@@ -94,7 +94,7 @@ export type Evidence = Happened & {
   /** What the vendor did, by its own notes. */
   readonly notes: ReadonlyMap<string, Note>
   readonly jobs: JobCallers
-  readonly batches: BatchCallers
+  readonly batches: BatchCallers | undefined
   /** What reached the receiver on the chain, by nonce. */
   readonly settled: ReadonlyMap<string, Paid>
   readonly sampler: Sampler
@@ -126,7 +126,7 @@ export const checkBooks = async (it: Evidence): Promise<number> => {
   const payments = await paymentChecks(it, view)
   const ownBooks = await ownBookChecks(it, view)
   const jobs = await jobChecks(it.jobs, view)
-  const batches = await batchChecks(it.batches, view)
+  const batches = it.batches === undefined ? [] : await batchChecks(it.batches, view)
   await view.close()
   await store.close()
   const answered = it.load.seen.filter(({ complete }) => complete)

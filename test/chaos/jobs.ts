@@ -47,7 +47,7 @@ export const startJobCallers = (
   }
 
   const readable = async ({ pathname, search }: URL): Promise<boolean> => {
-    for (let tries = 0; tries < 20; tries++) {
+    for (const until = Date.now() + PATIENCE_MS; Date.now() < until; ) {
       const response = await ask('GET', pathname + search).catch(() => undefined)
       if (response?.ok) return (await response.arrayBuffer()).byteLength > 0
       await Bun.sleep(200)

@@ -2,7 +2,8 @@
  * The kill -9 runner: real processes, a real database, faults on every wire; processes are killed, paused and asked to
  * end. Then the books are compared with what the vendor gave and the callers got.
  *
- * Options: --seconds N (and longer until enough has happened), --seed N, --engine sqlite (one process), --mutate answerfirst (the run must then fail).
+ * Options: --seconds N (and longer until enough has happened), --seed N, --engine sqlite (one process), --batches yes (also batches, whose
+ * callers wait minutes for their end), --mutate answerfirst (the run must then fail).
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -121,7 +122,8 @@ const main = async (): Promise<number> => {
     const { notes } = upstream
     const load = startLoad({ addresses, ...money, notes, random, connections: 64 })
     const jobs = startJobCallers(addresses, money.jobs, random)
-    const batches = startBatchCallers(addresses, money.batches, random)
+    const batches =
+      option('--batches') === 'yes' ? startBatchCallers(addresses, money.batches, random) : undefined
     const payers = startPayers(addresses, money.payers, load.seen, random)
     const revocations = startRevocations(addresses, money.revocable, random)
     const { proxies: databaseProxies, crash: crashDatabase } = place
@@ -149,7 +151,7 @@ const main = async (): Promise<number> => {
     await revocations.stop()
     noteNow('waiting until all calls have ended and all is recovered')
     facilitator.calm()
-    await Promise.all([load.stop(), payers.stop(), jobs.stop(), batches.stop()])
+    await Promise.all([load.stop(), payers.stop(), jobs.stop(), batches?.stop()])
     const memory = gateways.memory()
     await Promise.all(addresses.map((address) => untilUp(address)))
     await untilRecovered(place.url)

@@ -47,7 +47,12 @@ let before: number | undefined
 const statuses = new Map<number, number>()
 const sound = new Map<string, number>()
 const engines = new Map<string, number>()
-const isLast = () => (rounds === undefined ? performance.now() >= until : played >= rounds)
+/** Which requests a seed draws changes with the list of addresses: it goes on until every vendor was asked, within bounds. */
+const isEnough = () => scriptedVendors.every(({ id }) => sound.has(id)) || played >= 5 * (rounds ?? 1)
+const isLast = () =>
+  rounds === undefined
+    ? performance.now() >= until
+    : played >= rounds && (rounds < ROUNDS_OF_ALL || isEnough())
 do {
   const seed = first + played
   noteNow(`seed ${seed}`)

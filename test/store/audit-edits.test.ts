@@ -59,6 +59,7 @@ const unseen: Readonly<Record<string, string>> = {
   'lease.id': 'of a lease without open calls',
   'lease.instance': plain,
   'lease.recall': plain,
+  'lease.tag_budgets': 'of a lease without open calls',
   'lease.tags': 'a digest; what it is of stands nowhere else',
   'referral_claim.claimed_at': plain,
   'sub_wallet.changed_at': plain,

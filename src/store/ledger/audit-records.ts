@@ -23,7 +23,7 @@ const counters: readonly Law[] = [
       'budget b',
       `(b.brought = 0 or b.owner_id is not null) and
         case when b.sub_id is not null then b.scope = 'sub:' || b.sub_id and b.owner_id is null and b.month is null
-          and b.week is null and b.day is null and exists (select 1 from sub_wallet s where s.id = b.sub_id and s.wallet_id = b.wallet_id)
+          and b.week is null and b.day is null and b.tag_budget is null and exists (select 1 from sub_wallet s where s.id = b.sub_id and s.wallet_id = b.wallet_id)
         when b.tag_budget is not null then b.scope = 'tag:' || b.tag_budget || coalesce(':' || b.month, '') || coalesce(':' || b.week, '')
             || coalesce(':' || b.day, '') and b.owner_id is null and (b.keep_until is not null or coalesce(b.week, b.day) is null)
           and not exists (select 1 from tag_budget g where g.id = b.tag_budget and g.wallet_id <> b.wallet_id)
@@ -131,7 +131,7 @@ const accounts: readonly Law[] = [
         else true end and (t.kind in ('usage', 'refund', 'writeoff') or t.key_id is null)
         and (t.settled is null or (t.kind in ('usage', 'writeoff') and t.settled in ('late', 'recovered')))
         and (t.of_topup is null or t.kind = 'adjust')
-        and (t.kind in ('usage', 'refund') or (t.day is null and t.sub_id is null and t.of_call is null))`,
+        and (t.kind in ('usage', 'refund') or (t.day is null and t.sub_id is null and t.tag_budgets is null and t.of_call is null))`,
     ),
   },
   {
