@@ -1017,13 +1017,6 @@ export const mutations: readonly Mutation[] = [
     kind: 'batches',
   },
   {
-    name: 'a batch goes on though its key was disabled',
-    file: 'src/gateway/batches/working.ts',
-    from: 'if (refusal) return refusal',
-    to: 'if (refusal && key.deleted) return refusal',
-    test: 'test/server/batches.test.ts',
-  },
-  {
     name: 'a cancelled batch goes on',
     file: 'src/store/batches/batch-store.ts',
     from: "await stopWithin(engine, run, id, 'cancelled')",
@@ -1035,7 +1028,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/store/batches/batch-money.ts',
     from: "batch.onCap === 'refuse' ? []",
     to: "batch.onCap !== 'refuse' && batch.onCap !== 'run_what_fits' ? []",
-    kind: 'batches',
+    test: 'test/server/batches.test.ts',
   },
   {
     name: 'a batch keeps its money at its end',
@@ -1052,13 +1045,6 @@ export const mutations: readonly Mutation[] = [
     kind: 'batches',
   },
   {
-    name: 'a part of a batch whose name was lost is taken for another',
-    file: 'src/vendors/batches/gemini-form.ts',
-    from: '&& operation.metadata.displayName === id',
-    to: '&& operation.metadata.displayName !== id',
-    kind: 'batches',
-  },
-  {
     name: 'a line of a batch that was handed on costs what a call costs',
     file: 'src/gateway/batches/plan-line.ts',
     from: 'planAs(place.model, line.route ??',
@@ -1070,13 +1056,6 @@ export const mutations: readonly Mutation[] = [
     file: 'src/gateway/batches/part-results.ts',
     from: 'const line = result && open.get(result.id)',
     to: 'const line = result && (open.get(result.id) ?? [...open.values()][0])',
-    kind: 'batches',
-  },
-  {
-    name: 'a line of a batch that its vendor did not run is charged',
-    file: 'src/vendors/batches/gemini-form.ts',
-    from: 'if (isObject(response)) return',
-    to: 'if (isObject(response) || error !== undefined) return',
     kind: 'batches',
   },
   {
