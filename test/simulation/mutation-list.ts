@@ -209,12 +209,6 @@ export const mutations: readonly Mutation[] = [
     to: '',
   },
   {
-    name: 'a loan grows a lease for something else',
-    file: 'src/store/ledger/lend-limits.ts',
-    from: 'lease.tags === tagsDigest',
-    to: "lease.tags !== ''",
-  },
-  {
     name: 'a loan counts under no budget of a tag',
     file: 'src/store/ledger/spender.ts',
     from: 'tagged?.budgets ?? []',
