@@ -6,9 +6,10 @@ import type { Model } from '../../core/model.ts'
 import { invalid, must, Refusal } from '../../core/refusal.ts'
 import type { AskedOfBatch, BatchForm } from '../../store/batches/batch-port.ts'
 import type { Key } from '../../tenancy/key.ts'
-import { tagPathOf, tagsOfPath } from '../../tenancy/tags.ts'
+import { tagsOfPath } from '../../tenancy/tags.ts'
 import type { WalletRules } from '../../tenancy/wallet-rules.ts'
 import { codecOf } from '../ask/ask-vendor.ts'
+import { pathTags } from '../call/run-call.ts'
 import { tagsOfCall } from '../enter/call-tags.ts'
 import { boundSent, readCall } from '../enter/incoming.ts'
 import { rulesFor } from '../enter/rules.ts'
@@ -52,10 +53,10 @@ const alone = ['background', 'previous_response_id', 'conversation'] as const
 const boundByNoBudget = async (
   { store }: Gateway,
   { walletId }: Key,
-  { tags }: Trace,
-  { budgeted }: Pick<WalletRules, 'budgeted'>,
+  trace: Trace,
+  rules: Pick<WalletRules, 'budgeted'>,
 ): Promise<void> => {
-  const path = tags === undefined || budgeted === undefined ? undefined : tagPathOf(tags, budgeted)
+  const path = pathTags(trace, rules)
   for (const [tag, value] of path === undefined ? [] : tagsOfPath(path)) {
     const its = await Promise.all(
       [value, ''].map((one) => store.tagBudgets.tagBudget({ walletId, tag, value: one })),

@@ -15,7 +15,7 @@ import { type PaymentMode, payingAccount, paymentMode } from '../../payment/fund
 import { type Key, placeOf } from '../../tenancy/key.ts'
 import { tagPathOf } from '../../tenancy/tags.ts'
 import type { WalletRules } from '../../tenancy/wallet-rules.ts'
-import { tagsOfCall } from '../enter/call-tags.ts'
+import { tagMembers, tagsOfCall } from '../enter/call-tags.ts'
 import { waitForCapacity } from '../enter/discount-lane.ts'
 import { boundSent, type CheckedRequest, type Incoming, readRequest, whoCalls } from '../enter/incoming.ts'
 import { takeCallTurn } from '../enter/key-turn.ts'
@@ -57,11 +57,10 @@ export const runCall = async (gateway: Gateway, incoming: Incoming, trace: Trace
 }
 
 /** Whether a body may say what its call is for. */
-const mayName = ({ metadata, user, safety_identifier, labels }: JsonObject): boolean =>
-  (metadata ?? user ?? safety_identifier ?? labels) !== undefined
+const mayName = (body: JsonObject): boolean => tagMembers.some((name) => body[name] !== undefined)
 
 /** The part of its lease's path that its tags make, where some of them are under budget. */
-const pathTags = ({ tags }: Trace, { budgeted }: Pick<WalletRules, 'budgeted'>): string | undefined =>
+export const pathTags = ({ tags }: Trace, { budgeted }: Pick<WalletRules, 'budgeted'>): string | undefined =>
   budgeted === undefined || tags === undefined ? undefined : tagPathOf(tags, budgeted)
 
 /** Runs a call that may be a job, or whose answer is kept for repeats. */

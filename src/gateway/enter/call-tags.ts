@@ -43,12 +43,16 @@ export const tagsOfCall = ({ key: { tags: own }, header, body }: Said): Tags | u
   return named.length === 0 ? undefined : tags
 }
 
+/** The members of a body that may say what its call is for. */
+export const tagMembers = ['metadata', 'user', 'safety_identifier', 'labels'] as const
+
 /**
  * The tags that a body says for its vendor: pairs of `metadata` (OpenAI) or `labels` (Gemini), and who the end user is:
  * `safety_identifier` or `user` (OpenAI), `metadata.user_id` (Anthropic). What is in no form of a tag is none. Sources:
  * the API references of OpenAI ("Create chat completion"), Anthropic ("Create a Message") and Gemini ("generateContent").
  */
-const tagsOfBody = ({ metadata, labels, safety_identifier, user }: JsonObject): Tags => {
+const tagsOfBody = (body: JsonObject): Tags => {
+  const { metadata, labels, safety_identifier, user } = body
   const { user_id, ...pairs } = isObject(metadata) ? metadata : isObject(labels) ? labels : {}
   const tags: Record<string, string> = {}
   for (const [name, value] of [

@@ -117,11 +117,7 @@ const figuresOf = (
 }
 
 /** The refusal: which limit binds, whose it is, what is left of it, and how much of it open calls hold. */
-export const doesNotFit = (
-  binding: Binding,
-  need: Need,
-  gateway: Pick<Gateway, 'options' | 'clock'>,
-): Refusal => {
+export const doesNotFit = (binding: Binding, need: Need, gateway: Pick<Gateway, 'options'>): Refusal => {
   const { limit, spent } = binding
   const required = limit === 'wallet' ? greatest(need.required, WALLET_MINIMUM) : need.required
   const { figures, needs, has, holds } = figuresOf(binding, { required, asked: need.required }, gateway)
