@@ -1,61 +1,31 @@
 /** Sub-wallets: named ceilings on the wallet's money, created, changed and deleted. */
-import { Button, Group, TextInput } from '@mantine/core'
+import { Button, Group } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { act, queries, type Shown, showing } from '../api.ts'
 import { Confirm } from '../confirm.tsx'
 import { DataTable } from '../data-table.tsx'
 import { Dialog } from '../dialog.tsx'
-import { Form } from '../form.tsx'
-import { AMOUNT_HINT, typedUsd } from '../format.ts'
 import { CapBar, Copy, Empty, Failed, Loading, Money, Panel } from '../ui.tsx'
-import { differing } from '../use-edits.ts'
+import { CeilingForm } from './ceiling-form.tsx'
 
 type SubWalletShown = Shown<'PUT /sub-wallets/:sub_wallet'>
 
-const SubForm = ({ sub, onDone }: { sub: SubWalletShown | undefined; onDone: () => void }) => {
-  const [label, setLabel] = useState(sub?.label ?? '')
-  const [text, setText] = useState(sub?.budget_usd ?? '')
-  const budget = typedUsd(text)
-  const save = useMutation({
-    mutationFn: () =>
-      sub === undefined
-        ? act('POST /sub-wallets', { label, budget_usd: budget })
-        : act('PUT /sub-wallets/:sub_wallet', {
-            sub_wallet: sub.id,
-            ...differing(
-              { label, budget_usd: budget },
-              { label: sub.label, budget_usd: typedUsd(sub.budget_usd) },
-            ),
-          }),
-    onSuccess: async () => {
-      await queries.invalidateQueries()
-      onDone()
-    },
-  })
-  const right = label.trim() !== '' && typeof budget === 'number' && budget > 0 && budget <= 10_000
-  return (
-    <Form save={save} verb={sub === undefined ? 'Create' : 'Save'} ready={right}>
-      <TextInput
-        label="Name"
-        required
-        data-autofocus
-        maxLength={200}
-        value={label}
-        onChange={(event) => setLabel(event.currentTarget.value)}
-      />
-      <TextInput
-        label="Ceiling in USD"
-        description="What calls under it may cost in all; it holds no money of its own"
-        required
-        inputMode="decimal"
-        value={text}
-        onChange={(event) => setText(event.currentTarget.value)}
-        error={text !== '' && typeof budget !== 'number' ? AMOUNT_HINT : undefined}
-      />
-    </Form>
-  )
-}
+const SubForm = ({ sub, onDone }: { sub: SubWalletShown | undefined; onDone: () => void }) => (
+  <CeilingForm
+    of={sub === undefined ? undefined : { name: sub.label, budget_usd: sub.budget_usd }}
+    label="Ceiling in USD"
+    description="What calls under it may cost in all; it holds no money of its own"
+    most={10_000}
+    save={({ name, budget_usd }) => {
+      const typed = { label: name, budget_usd }
+      return sub === undefined
+        ? act('POST /sub-wallets', typed)
+        : act('PUT /sub-wallets/:sub_wallet', { sub_wallet: sub.id, ...typed })
+    }}
+    onDone={onDone}
+  />
+)
 
 const Found = ({
   rows,

@@ -1,62 +1,29 @@
 /** Teams of the organisation: their budgets and their people, made, changed and ended. */
-import { Button, Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
+import { Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { act, queries, type Shown, showing } from '../api.ts'
 import { Confirm } from '../confirm.tsx'
 import { DataTable } from '../data-table.tsx'
 import { Dialog } from '../dialog.tsx'
-import { Form } from '../form.tsx'
-import { AMOUNT_HINT, typedUsd } from '../format.ts'
+import { CeilingForm } from '../keys/ceiling-form.tsx'
 import { CapBar, Empty, Failed, Loading, Money, Panel } from '../ui.tsx'
-import { differing } from '../use-edits.ts'
 
 type TeamShown = Shown<'GET /teams'>['data'][number]
 type Person = Shown<'GET /team'>['data'][number]
 
-const TeamForm = ({ team, onDone }: { team: TeamShown | undefined; onDone: () => void }) => {
-  const [name, setName] = useState(team?.name ?? '')
-  const [text, setText] = useState(team?.budget_usd ?? '')
-  const budget = typedUsd(text)
-  const save = useMutation({
-    mutationFn: () =>
-      team === undefined
-        ? act('POST /teams', { name, budget_usd: budget })
-        : act('PUT /teams/:team', {
-            team: team.id,
-            ...differing(
-              { name, budget_usd: budget },
-              { name: team.name, budget_usd: typedUsd(team.budget_usd) },
-            ),
-          }),
-    onSuccess: async () => {
-      await queries.invalidateQueries()
-      onDone()
-    },
-  })
-  const right = name.trim() !== '' && typeof budget === 'number' && budget > 0
-  return (
-    <Form save={save} verb={team === undefined ? 'Create' : 'Save'} ready={right}>
-      <TextInput
-        label="Name"
-        required
-        data-autofocus
-        maxLength={200}
-        value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
-      />
-      <TextInput
-        label="Budget in USD"
-        description="What all keys and agents of the team may spend together"
-        required
-        inputMode="decimal"
-        value={text}
-        onChange={(event) => setText(event.currentTarget.value)}
-        error={text !== '' && typeof budget !== 'number' ? AMOUNT_HINT : undefined}
-      />
-    </Form>
-  )
-}
+const TeamForm = ({ team, onDone }: { team: TeamShown | undefined; onDone: () => void }) => (
+  <CeilingForm
+    of={team}
+    label="Budget in USD"
+    description="What all keys and agents of the team may spend together"
+    most={10_000_000}
+    save={(typed) =>
+      team === undefined ? act('POST /teams', typed) : act('PUT /teams/:team', { team: team.id, ...typed })
+    }
+    onDone={onDone}
+  />
+)
 
 const roleTexts = [
   { value: 'member', label: 'Member: own keys' },

@@ -1,0 +1,66 @@
+/** The name and the ceiling of what several keys spend under: a sub-wallet's, or a team's. */
+import { TextInput } from '@mantine/core'
+import { useMutation } from '@tanstack/react-query'
+import { useState } from 'react'
+import { queries } from '../api.ts'
+import { Form } from '../form.tsx'
+import { AMOUNT_HINT, typedUsd } from '../format.ts'
+import { differing } from '../use-edits.ts'
+
+type Ceiling = { readonly name: string; readonly budget_usd: string }
+/** What was typed; of one that is there, only what differs. */
+type Typed = { readonly name?: string; readonly budget_usd?: number | null | undefined }
+
+export const CeilingForm = ({
+  of,
+  label,
+  description,
+  most,
+  save: saved,
+  onDone,
+}: {
+  of: Ceiling | undefined
+  label: string
+  description: string
+  /** In USD. */
+  most: number
+  save: (typed: Typed) => Promise<unknown>
+  onDone: () => void
+}) => {
+  const [name, setName] = useState(of?.name ?? '')
+  const [text, setText] = useState(of?.budget_usd ?? '')
+  const budget = typedUsd(text)
+  const typed = { name, budget_usd: budget }
+  const save = useMutation({
+    mutationFn: () =>
+      saved(
+        of === undefined ? typed : differing(typed, { name: of.name, budget_usd: typedUsd(of.budget_usd) }),
+      ),
+    onSuccess: async () => {
+      await queries.invalidateQueries()
+      onDone()
+    },
+  })
+  const right = name.trim() !== '' && typeof budget === 'number' && budget > 0 && budget <= most
+  return (
+    <Form save={save} verb={of === undefined ? 'Create' : 'Save'} ready={right}>
+      <TextInput
+        label="Name"
+        required
+        data-autofocus
+        maxLength={200}
+        value={name}
+        onChange={(event) => setName(event.currentTarget.value)}
+      />
+      <TextInput
+        label={label}
+        description={description}
+        required
+        inputMode="decimal"
+        value={text}
+        onChange={(event) => setText(event.currentTarget.value)}
+        error={text !== '' && typeof budget !== 'number' ? AMOUNT_HINT : undefined}
+      />
+    </Form>
+  )
+}
