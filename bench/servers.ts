@@ -42,15 +42,14 @@ const spawn = (command: string[], env: Record<string, string>) =>
     stdio: ['ignore', 'pipe', 'inherit'],
   })
 
+/** A server that is starting answers too, with an error. */
 const untilUp = async (url: string): Promise<void> => {
   for (let tries = 0; tries < 100; tries++) {
-    if (
-      await fetch(url, { signal: AbortSignal.timeout(1_000) }).then(
-        () => true,
-        () => false,
-      )
+    const ok = await fetch(url, { signal: AbortSignal.timeout(1_000) }).then(
+      (response) => response.ok,
+      () => false,
     )
-      return
+    if (ok) return
     await Bun.sleep(100)
   }
   throw new Error(`${url} did not come up`)
