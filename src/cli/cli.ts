@@ -7,6 +7,9 @@ import { commandsFor } from './commands.ts'
 import { bold, Failed } from './run/run-command.ts'
 import { logTo } from './serve/log-to.ts'
 
+/** The exit code of a program that wrote to a pipe which nobody reads: 128 and the number of SIGPIPE. */
+const NOBODY_READS = 141
+
 /** Runs one command. Exit codes: 0 done, 1 refused or failed, 2 wrong use or a bad setting. */
 export const run = async (args: readonly string[]): Promise<void> => {
   const program = new Command('turnpike')
@@ -14,6 +17,8 @@ export const run = async (args: readonly string[]): Promise<void> => {
     .version(version, '-V, --version', 'print the version')
     .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
   for (const load of commandsFor(args)) (await load())(program)
+  // Such as `turnpike key list | head -1`. A server goes on, whatever becomes of its log.
+  if (args[0] !== 'serve') process.stdout.on('error', () => process.exit(NOBODY_READS))
   program.configureHelp({ styleTitle: bold, styleCommandText: bold })
   try {
     await program.parseAsync([...args], { from: 'user' })

@@ -55,6 +55,13 @@ test('zsh and fish get the same commands; another shell is refused by name', asy
   expect((await runProgram(folder, {}, 'completion', 'tcsh')).code).toBe(2)
 })
 
+test('a command whose reader has gone ends without a word, as a closed pipe ends a program', () => {
+  const piped = `'${program}' completion bash | true; echo "\${PIPESTATUS[0]}"`
+  const { stdout, stderr } = Bun.spawnSync(['bash', '-c', piped])
+  expect(stderr.toString()).toBe('')
+  expect(stdout.toString()).toBe('141\n')
+})
+
 test('heads are bold on a terminal only, and not with NO_COLOR', async () => {
   const plain = (await runProgram(folder, {}, 'connect')).out
   expect(plain).not.toContain('\u001b')
