@@ -144,6 +144,28 @@ for (const kind of serverEngines) {
       expect(shortage.required_credits).toBeGreaterThan(shortage.available_credits)
     })
 
+    test('is a 429 as well where other keys of the sub-wallet hold its money', async () => {
+      const { id } = await jsonOf(await server.send('POST', '/api/wallet/sub-wallets', { budget_usd: 0.02 }))
+      const [one, other] = await Promise.all(
+        [1, 2].map(() => server.newKey({ spendCap: USD }, { subWallet: id })),
+      )
+      let finish: (response: Response) => void = () => undefined
+      const held = new Promise<Response>((resolve) => {
+        finish = resolve
+      })
+      const before = server.asked.length
+      server.answerWith(() => held)
+      const first = ask(one!.token, { max_tokens: 700 })
+      while (server.asked.length === before) await Bun.sleep(1)
+      const busy = await ask(other!.token, { max_tokens: 600 })
+      const { error } = await jsonOf(busy)
+      expect([busy.status, error.code, error.limit]).toEqual([429, 'balance_held', 'sub_wallet'])
+      finish(completion('hello'))
+      expect((await first).status).toBe(200)
+      server.answerWith(() => completion('hello'))
+      expect((await ask(other!.token, { max_tokens: 600 })).status).toBe(200)
+    })
+
     test('names the cap that binds and whose it is', async () => {
       server.answerWith(() => completion('hello'))
       const reseller = await server.newKey({ spendCap: CENT })
