@@ -1,42 +1,15 @@
 /**
- * Exports calls while a server runs, without slowing calls: each at least once, in batches, with the call's id as the
- * key.
+ * Exports calls and events while a server runs, without slowing calls: each at least once, in batches, with its id as
+ * the key.
  */
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
-import { decimalFromNano } from '../core/money.ts'
 import type { Clock } from '../core/time.ts'
-import type { CallRecord, ExportStore } from '../store/exports/export-port.ts'
 import type { Sink } from './sinks.ts'
-
-const instant = (at: number): string => new Date(at).toISOString()
-
-/** The line, with its line end. Amounts are decimal texts of USD; times are in UTC. */
-const lineOf = ({ id, at, keyId, orgId, payer, amount, detail }: CallRecord): string =>
-  `${JSON.stringify({
-    id,
-    charged_at: instant(at),
-    organization_id: orgId,
-    wallet_id: payer,
-    key_id: keyId,
-    charged_usd: decimalFromNano(amount),
-    ...(detail === undefined
-      ? {}
-      : {
-          model: detail.model,
-          vendor: detail.vendor,
-          usage: detail.usage,
-          estimated: detail.estimated,
-          started_at: instant(detail.startedAt),
-          took_ms: detail.tookMs,
-          first_byte_ms: detail.firstByteMs,
-          ended: detail.ended,
-          price_version: detail.priceVersion,
-        }),
-  })}\n`
+import type { Source } from './sources.ts'
 
 type ExportParts = {
-  readonly store: ExportStore
+  readonly source: Source
   readonly sink: Sink
   readonly clock: Clock
   readonly log: Log
@@ -46,16 +19,12 @@ type ExportParts = {
 
 /** The state of the export, for the metrics. */
 export type Exporting = {
-  /** Age of the oldest call that was not exported at the last look. */
+  /** Age of the oldest call or event that was not exported at the last look. */
   readonly lagMs: () => number
   /** Failed attempts since the last success. */
   readonly failures: () => number
 }
 
-/** Calls in a batch, read and sent together. */
-const BATCH_MAX = 500
-/** If a process dies with a batch, others take it after this time, which is longer than any sink may take. */
-const CLAIM_MS = 300_000
 const LONGEST_PAUSE_MS = 60_000
 
 /** Runs until it is stopped; several servers may do it at once. */
@@ -77,7 +46,7 @@ export const keepExporting = (parts: ExportParts): Exporting & { readonly stop: 
         failures = 0
       } catch (error) {
         failures++
-        log.warn('calls could not be exported; they are kept and sent again', { error: messageOf(error) })
+        log.warn('an export failed; what waits is kept and sent again', { error: messageOf(error) })
       }
       if (!more) await clock.sleep(Math.min(everyMs * 2 ** Math.min(failures, 10), LONGEST_PAUSE_MS))
     }
@@ -94,21 +63,19 @@ export const keepExporting = (parts: ExportParts): Exporting & { readonly stop: 
 
 /** Exports one batch; returns whether there may be more at once. What the sink did not take is released. */
 const exportBatch = async (
-  { store, sink }: ExportParts,
+  { source, sink }: ExportParts,
   state: { readonly saw: (at: number | undefined) => void },
 ): Promise<boolean> => {
-  const records = await store.claimExports(BATCH_MAX, CLAIM_MS)
-  const [first] = records
-  state.saw(first?.at)
-  if (first === undefined) return false
-  const ids = records.map(({ id }) => id)
+  const claimed = await source()
+  state.saw(claimed?.batch.at)
+  if (claimed === undefined) return false
   try {
-    await sink({ lines: records.map(lineOf).join(''), first: first.id, at: first.at })
+    await sink(claimed.batch)
   } catch (error) {
     // If this fails too, the claim expires by itself.
-    await store.releaseExports(ids).catch(() => undefined)
+    await claimed.release(false).catch(() => undefined)
     throw error
   }
-  await store.exported(ids)
-  return records.length === BATCH_MAX
+  await claimed.release(true)
+  return claimed.more
 }

@@ -1,10 +1,10 @@
-/** Where calls are exported to: a file, an HTTPS endpoint, or a bucket that speaks S3's protocol. */
+/** Where calls and events are exported to: a file, an HTTPS endpoint, or a bucket that speaks S3's protocol. */
 import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { type BucketSettings, openBucket } from '../assets/bucket.ts'
 
-/** A batch of lines, named by the id of its first call: a batch that is sent again has the same name. */
-type Batch = { readonly lines: string; readonly first: string; readonly at: number }
+/** A batch of lines, named by its first: a batch that is sent again has the same name. */
+export type Batch = { readonly lines: string; readonly first: string; readonly at: number }
 
 /** Resolves when the lines are stored durably there. */
 export type Sink = (batch: Batch) => Promise<void>

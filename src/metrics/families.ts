@@ -217,7 +217,7 @@ const readFamilies = {
       together: 'most',
     },
   ),
-  exportLag: gauge('export_lag_seconds', 'Age of the oldest call that is not exported yet.', {
+  exportLag: gauge('export_lag_seconds', 'Age of the oldest call or event that is not exported yet.', {
     together: 'most',
   }),
   exportFailures: gauge('export_failures', 'Attempts to export that failed since the last that went well.', {

@@ -8,6 +8,10 @@ import { join } from 'node:path'
 import { perform } from '../../src/control/act.ts'
 import { eventAudit, eventChain } from '../../src/control/house/event-chain.ts'
 import { whoIsCommand } from '../../src/control/who.ts'
+import { silentLog } from '../../src/core/log.ts'
+import { keepExporting } from '../../src/export/keep-exporting.ts'
+import { sinkOf } from '../../src/export/sinks.ts'
+import { eventSource } from '../../src/export/sources.ts'
 import { sealAll } from '../../src/gateway/keep-sealing.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { byTest } from '../by-test.ts'
@@ -16,6 +20,7 @@ import { ensurePerson } from '../console/rig.ts'
 import { jsonOf, startTestServer } from '../server/harness.ts'
 import { engines, stopSound } from '../store/engines.ts'
 import { tempFolder } from '../temp-folder.ts'
+import { until } from '../until.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -32,6 +37,74 @@ const unguarded = {
   sqlite: ['drop trigger event_no_update', 'drop trigger event_no_delete'],
   postgres: ['alter table event disable trigger user'],
 } as const
+
+/** What the stranger's program says of these lines; null if they are sound. */
+const said = async (checker: string, jwks: string, lines: readonly string[]): Promise<string | null> => {
+  const child = Bun.spawn([process.execPath, checker, jwks], {
+    stdin: new Blob([lines.join('\n')]),
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const text = await new Response(child.stderr).text()
+  return (await child.exited) === 0 ? null : text.trim()
+}
+
+for (const engine of engines)
+  test(`the exported record is checked as it is, on ${engine.name}`, async () => {
+    const database = await engine.fresh()
+    let [ahead, fails] = [0, 2]
+    const now = () => Date.now() + ahead
+    const server = await startTestServer({ url: database.url, now })
+    const { store, gateway } = server
+    const folder = await tempFolder('turnpike-exported-')
+    const [checker, jwks] = [await program(folder), join(folder, 'jwks.json')]
+    await writeFile(jwks, JSON.stringify(await jsonOf(await server.get('/.well-known/jwks.json'))))
+    const path = join(folder, 'events.jsonl')
+    const linesIn = async () =>
+      (await readFile(path, 'utf8').catch(() => '')).split('\n').filter((line) => line !== '')
+    const exporters = [1, 2].map(() =>
+      keepExporting({
+        source: eventSource(store.chain),
+        sink: async (batch) => {
+          if (fails-- > 0) throw new Error('the sink is away')
+          await sinkOf({ file: path })(batch)
+        },
+        clock: gateway.clock,
+        log: silentLog,
+        everyMs: 1,
+      }),
+    )
+    const before = { label: 'ada "x"' }
+    const actor = { kind: 'person', id: 'p1', name: 'Ada Lovelace' } as const
+    for (let round = 0; round < 3; round++) {
+      for (let act = 0; act < 5; act++)
+        await store.events.record({
+          actor,
+          orgId: 'org_test',
+          what: 'key.changed',
+          subject: `key_${act}`,
+          before,
+        })
+      ahead += 2 * HOUR_MS
+      await sealAll({ store: store.chain, clock: { ...gateway.clock, now }, keys: gateway.receipts?.keys })
+    }
+    const { seq } = await store.chain.end()
+    const heads = (await store.chain.heads()).length
+    await until(async () => (await linesIn()).length === seq + heads)
+    for (const { stop } of exporters) stop()
+    const lines = await linesIn()
+    expect(heads).toBeGreaterThan(0)
+    expect(JSON.parse(lines.find((line) => line.includes('Ada')) ?? '')).toMatchObject({
+      by: { kind: 'person', id: 'p1', name: 'Ada Lovelace' },
+      what: 'key.changed',
+      subject: 'key_0',
+      before,
+      after: null,
+    })
+    expect(await said(checker, jwks, lines)).toBeNull()
+    expect(await said(checker, jwks, lines.toSpliced(1, 1))).toBe('event 2 is missing')
+    await stopSound(server, database)
+  })
 
 for (const engine of engines.filter(({ lasting }) => lasting))
   test(`what is done to the record of events is found, on ${engine.name}`, async () => {
@@ -73,13 +146,7 @@ for (const engine of engines.filter(({ lasting }) => lasting))
       const { wrong } = await asked<{ wrong: string | null }>(eventAudit as never)
       const { data, heads } = await asked<Page>(eventChain as never)
       const lines = [...data, ...heads.map((head) => ({ head }))].map((line) => JSON.stringify(line))
-      const child = Bun.spawn([process.execPath, checker, join(folder, 'jwks.json')], {
-        stdin: new Blob([lines.join('\n')]),
-        stdout: 'pipe',
-        stderr: 'pipe',
-      })
-      const said = await new Response(child.stderr).text()
-      return [wrong, (await child.exited) === 0 ? null : said.trim()]
+      return [wrong, await said(checker, join(folder, 'jwks.json'), lines)]
     }
     await acts(20)
     await seal()

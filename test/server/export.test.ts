@@ -9,6 +9,7 @@ import { createLog, silentLog } from '../../src/core/log.ts'
 import { systemClock } from '../../src/core/time.ts'
 import { keepExporting } from '../../src/export/keep-exporting.ts'
 import { type Sink, sinkOf } from '../../src/export/sinks.ts'
+import { callSource } from '../../src/export/sources.ts'
 import { serverEngines, stopSound } from '../store/engines.ts'
 import { until } from '../until.ts'
 import {
@@ -49,7 +50,13 @@ const call = async (server: TestServer, times: number): Promise<string[]> => {
 }
 
 const start = (server: TestServer, sink: Sink, log = silentLog) => {
-  const exporting = keepExporting({ store: server.store.exports, sink, clock: systemClock, log, everyMs: 5 })
+  const exporting = keepExporting({
+    source: callSource(server.store.exports),
+    sink,
+    clock: systemClock,
+    log,
+    everyMs: 5,
+  })
   ends.push(exporting.stop)
   return exporting
 }
@@ -179,7 +186,7 @@ test('a batch is an object of a bucket, whose name is the same when it is sent a
   })
   const { port } = await bucket.run()
   ends.push(() => bucket.close())
-  const { sink } = exportConfigOf({
+  const { calls } = exportConfigOf({
     to: 's3://calls/prod',
     endpoint: `http://127.0.0.1:${port}`,
     region: 'us-east-1',
@@ -187,8 +194,8 @@ test('a batch is an object of a bucket, whose name is the same when it is sent a
     secret: 'S3RVER',
   })
   const batch = { lines: '{"id":"a"}\n', first: 'a', at: Date.UTC(2026, 10, 21) }
-  await sinkOf(sink)(batch)
-  await sinkOf(sink)(batch)
+  await sinkOf(calls!.sink)(batch)
+  await sinkOf(calls!.sink)(batch)
   expect(readFileSync(join(directory, 'calls/prod/2026-11-21/a.jsonl._S3rver_object'), 'utf8')).toBe(
     batch.lines,
   )
@@ -203,13 +210,19 @@ test('half a line that a crash left is followed by whole ones', async () => {
 })
 
 test('the target is read from turnpike.yaml, and what is wrong with it is reported', () => {
-  expect(exportConfigOf({ to: './calls.jsonl' })).toEqual({ sink: { file: './calls.jsonl' }, everyMs: 5_000 })
-  expect(exportConfigOf({ to: 'https://a.example/x', headers: { a: 'b' }, every_seconds: 9 })).toEqual({
-    sink: { url: 'https://a.example/x', headers: { a: 'b' } },
-    everyMs: 9_000,
+  expect(exportConfigOf({ to: './calls.jsonl' })).toEqual({
+    calls: { sink: { file: './calls.jsonl' }, everyMs: 5_000 },
+    events: undefined,
   })
-  const bucket = exportConfigOf({ to: 's3://calls/prod/', key_id: 'k', secret: 's' })
-  expect([bucket.everyMs, 'bucket' in bucket.sink && bucket.sink.bucket.prefix]).toEqual([60_000, 'prod/'])
+  expect(exportConfigOf({ events: 'https://a.example/x', headers: { a: 'b' }, every_seconds: 9 })).toEqual({
+    calls: undefined,
+    events: { sink: { url: 'https://a.example/x', headers: { a: 'b' } }, everyMs: 9_000 },
+  })
+  const { calls } = exportConfigOf({ to: 's3://calls/prod/', key_id: 'k', secret: 's' })
+  expect([calls!.everyMs, 'bucket' in calls!.sink && calls!.sink.bucket.prefix]).toEqual([60_000, 'prod/'])
+  expect(() => exportConfigOf({})).toThrow('export: needs to (for calls), events, or both')
+  expect(() => exportConfigOf({ to: './a', events: './a' })).toThrow('must be another place than export.to')
+  expect(() => exportConfigOf({ events: 'ftp://a' })).toThrow('export.events must be a path')
   expect(() => exportConfigOf({ to: 's3://calls' })).toThrow('export: s3://… needs key_id and secret')
   expect(() => exportConfigOf({ to: 'http://a.example/x' })).toThrow(
     'export.to must be a path, https://… or s3://…',

@@ -36,7 +36,7 @@ type FromFile = {
   readonly discount: string
   /** Payments call by call, if they are set up. */
   readonly x402: X402Options | undefined
-  /** Where calls are exported to, if anywhere. */
+  /** Where calls and events are exported to, if anywhere. */
   readonly exporting: ExportConfig | undefined
 }
 

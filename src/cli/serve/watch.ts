@@ -9,8 +9,9 @@ import { version } from '../../../package.json'
 import type { Log } from '../../core/log.ts'
 import { messageOf } from '../../core/message-of.ts'
 import { systemClock } from '../../core/time.ts'
-import { keepExporting } from '../../export/keep-exporting.ts'
+import { type Exporting, keepExporting } from '../../export/keep-exporting.ts'
 import { sinkOf } from '../../export/sinks.ts'
+import { callSource, eventSource } from '../../export/sources.ts'
 import type { MetricsAccess, Present } from '../../gateway/parts/gateway.ts'
 import { type StandbyWatch, watchStandby } from '../../gateway/parts/watch-standby.ts'
 import { ownMetrics } from '../../gateway/read-metrics.ts'
@@ -43,18 +44,30 @@ export const watchedBy = (config: Config, hash: KeyHash, shared: boolean): Watch
   }
 }
 
-/** Begins to export calls, if the settings say so; else charges stop recording calls for it. */
-export const startExport = async ({ exporting }: Config, { exports: store }: Store, log: Log) => {
-  await store.noteExports(exporting !== undefined)
-  return exporting === undefined
-    ? undefined
-    : keepExporting({
-        store,
-        sink: sinkOf(exporting.sink),
-        clock: systemClock,
-        log,
-        everyMs: exporting.everyMs,
-      })
+/** Begins to export calls and events, if the settings say so; else charges stop recording calls for it. */
+export const startExport = async (
+  { exporting }: Config,
+  store: Store,
+  log: Log,
+): Promise<(Exporting & { readonly stop: () => void }) | undefined> => {
+  await store.exports.noteExports(exporting?.calls !== undefined)
+  const kinds = [
+    { to: exporting?.calls, source: callSource(store.exports) },
+    { to: exporting?.events, source: eventSource(store.chain) },
+  ]
+  const running = kinds.flatMap(({ to, source }) =>
+    to === undefined
+      ? []
+      : [keepExporting({ source, sink: sinkOf(to.sink), clock: systemClock, log, everyMs: to.everyMs })],
+  )
+  if (running.length === 0) return undefined
+  return {
+    lagMs: () => Math.max(...running.map(({ lagMs }) => lagMs())),
+    failures: () => Math.max(...running.map(({ failures }) => failures())),
+    stop: () => {
+      for (const { stop } of running) stop()
+    },
+  }
 }
 
 /** Begins to watch the ledger's standby if the settings require one. Throws if there is none now. */

@@ -24,6 +24,18 @@ export type ChainStore = {
   links(after: number, most: number): Promise<readonly Link[]>
   /** The signed heads, oldest first. */
   heads(): Promise<readonly string[]>
+  /** Links and heads that were not exported yet, at most as many links, which nobody else gets for a while. */
+  claimLinks(most: number, forMs: number): Promise<ChainPiece | undefined>
+  /** They were exported, or were not: then whoever asks next gets them. */
+  releaseLinks(piece: ChainPiece, exported: boolean): Promise<void>
+}
+
+/** A piece of the chain, with the numbers of its last link and head. */
+type ChainPiece = {
+  readonly links: readonly Link[]
+  readonly heads: readonly string[]
+  readonly seq: number
+  readonly head: number
 }
 
 /** What never changes of an event, as one text. */
@@ -66,7 +78,12 @@ const linkOf = (row: Row): Link => {
 
 export const chainStore = (engine: Engine): ChainStore => {
   const { now, lock } = engine.dialect
+  const links = async (after: number, most: number) => {
+    const text = 'select * from event where seq > $1 order by seq limit $2'
+    return (await once(engine, 'reading', statement(text, after, most))).map(linkOf)
+  }
   return {
+    links,
     seal: async () => {
       const waiting = statement('select 1 as one from event where seq is null limit 1')
       if ((await once(engine, 'control', waiting)).length === 0) return 0
@@ -111,13 +128,38 @@ export const chainStore = (engine: Engine): ChainStore => {
       const text = `insert into event_head (seq, at, token) values ($1, ${now}, $2) on conflict (seq) do nothing`
       await once(engine, 'control', statement(text, seq, token))
     },
-    links: async (after, most) => {
-      const text = 'select * from event where seq > $1 order by seq limit $2'
-      return (await once(engine, 'reading', statement(text, after, most))).map(linkOf)
-    },
     heads: async () =>
       (await once(engine, 'reading', statement('select token from event_head order by seq'))).map((row) =>
         textOf(row, 'token'),
       ),
+    claimLinks: async (most, forMs) => {
+      const [row] = await once(
+        engine,
+        'control',
+        statement(
+          `update event_chain set export_until = ${now} + cast($1 as bigint) where id = 1 and export_until <= ${now}
+             and (exported < seq or exported_head < (select max(h.seq) from event_head h))
+           returning exported, exported_head`,
+          forMs,
+        ),
+      )
+      if (row === undefined) return undefined
+      const piece = await links(countOf(row, 'exported'), most)
+      const seq = piece.at(-1)?.seq ?? countOf(row, 'exported')
+      const text = 'select seq, token from event_head where seq > $1 and seq <= $2 order by seq'
+      const heads = await once(engine, 'reading', statement(text, countOf(row, 'exported_head'), seq))
+      const last = heads.at(-1)
+      return {
+        links: piece,
+        heads: heads.map((head) => textOf(head, 'token')),
+        seq,
+        head: last === undefined ? countOf(row, 'exported_head') : countOf(last, 'seq'),
+      }
+    },
+    releaseLinks: async ({ seq, head }, exported) => {
+      const mark = exported ? ', exported = $1, exported_head = $2' : ''
+      const text = `update event_chain set export_until = 0${mark} where id = 1 and exported <= $1 and exported_head <= $2`
+      await once(engine, 'control', statement(text, seq, head))
+    },
   }
 }
