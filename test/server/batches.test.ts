@@ -1,6 +1,7 @@
 /** Batches in OpenAI's form, with the official client: each line a call with its own charge, and nothing held at the end. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { webhookSecret } from '../../src/gateway/jobs/wallet-alerts.ts'
+import type { LineEnd } from '../../src/store/batches/batch-port.ts'
 import type { PublicParts } from '../../src/transport/public-address.ts'
 import { brokenLaws, serverEngines, stopSound } from '../store/engines.ts'
 import { until } from '../until.ts'
@@ -273,6 +274,28 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
     expect(response.status_code).toBe(400)
     expect(response.body.error.message).toContain('bad tool')
     expect((await charged()) - before).toBe(3n * LINE)
+  })
+
+  test('a line that another process took over while its vendor answered is that process’s, and no fault of ours', async () => {
+    const { token } = await server.newKey()
+    const before = await charged()
+    answerEach()
+    const { batches } = server.gateway.store
+    const { end } = batches
+    Object.assign(batches, {
+      end: async (id: string, ends: readonly LineEnd[]) => {
+        Object.assign(batches, { end })
+        await end(
+          id,
+          ends.map(({ n, callId }) => ({ n, callId, state: 'waiting', pauseMs: 0 })),
+        )
+        return end(id, ends)
+      },
+    })
+    const { id } = await begin(token, lines(4))
+    expect((await server.ended(token, id)).request_counts).toEqual({ total: 4, completed: 4, failed: 0 })
+    expect((await charged()) - before).toBe(4n * LINE)
+    expect(JSON.stringify(await jsonOf(await server.get('/api/status')))).not.toContain('fault of this server')
   })
 
   test('a key that is disabled stops its batch; what was charged stays', async () => {

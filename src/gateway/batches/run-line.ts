@@ -1,6 +1,6 @@
 /** One line of a batch: a call like any other, whose money is held by the batch and whose answer is a line of a file. */
 import type { Hold } from '../../book/contract.ts'
-import { must, type Refusal, type RefusalCode } from '../../core/refusal.ts'
+import { must, type Refusal, type RefusalCode, refuse, retryIn } from '../../core/refusal.ts'
 import { payingAccount } from '../../payment/funding.ts'
 import type { Deployment } from '../../routing/deployments.ts'
 import { judgeVendorError, vendorDown } from '../../routing/vendor-errors.ts'
@@ -196,7 +196,8 @@ const holdOf = ({ n, callId, bound }: SentLine, settle: EndLine): Hold => ({
       result: kept?.answer.body ?? noAnswer(),
       receipt: kept?.answer.headers['x-receipt'],
     })
-    if (!was) throw new Error('another process has taken the line over')
+    // Whoever took it over tells what becomes of it.
+    if (!was) throw refuse('idempotency_in_progress', 'Another process runs this line.', retryIn(2))
     return { charged: charge, remaining: undefined }
   },
   // However the line ends says what becomes of its money.
