@@ -1,6 +1,7 @@
 /** The console of a gateway, opened on first use: until then none of it is in memory. */
 import { refuse, retryIn } from '../core/refusal.ts'
-import type { ConsoleSettings, Gateway } from '../gateway/parts/gateway.ts'
+import type { Gateway } from '../gateway/parts/gateway.ts'
+import type { Company } from '../settings/companies.ts'
 import { sessionSecret } from './old-secret.ts'
 import type { Auth } from './sign-in/auth.ts'
 import type { InTime } from './sign-in/company-auth.ts'
@@ -9,10 +10,10 @@ export type OpenConsole = {
   /** The sign-in library for an origin, because its cookie and passkeys depend on that. */
   auth(origin: string): Promise<Auth>
   /**
-   * The same with the company's identity provider. It is separate, so that other ways to sign in do not wait for the
+   * The same with a company's identity provider. Each is separate, so that other ways to sign in do not wait for the
    * provider.
    */
-  company(origin: string): Promise<Auth>
+  company(company: Company, origin: string): Promise<Auth>
   /** Brings the roll-ups up to date, at most once in a while; nobody waits for it. */
   keepRolledUp(): void
 }
@@ -47,34 +48,41 @@ const keptByOrigin = (open: (origin: string) => Promise<Auth>) => {
  * Whether the provider could be asked for its addresses. If not, the library goes on without it, so such a one must not be
  * kept.
  */
-const hasCompany = async ({ $context }: Auth, inTime: InTime): Promise<boolean> => {
+const hasCompany = async ({ $context }: Auth, company: Company, inTime: InTime): Promise<boolean> => {
   const context = await inTime($context)
-  return context?.socialProviders.some(({ id }) => id === 'company') === true
+  return context?.socialProviders.some(({ id }) => id === company.id) === true
 }
 
-const open = (gateway: Gateway, settings: ConsoleSettings): OpenConsole => {
+const open = (gateway: Gateway): OpenConsole => {
   const inTime: InTime = async (answer) =>
     (await Promise.race([answer, gateway.clock.sleep(PROVIDER_MS)])) ?? undefined
   let rolledAt = Number.NEGATIVE_INFINITY
-  const opening = async (origin: string, more: { readonly company?: ConsoleSettings } = {}) => {
+  const opening = async (origin: string, more: { readonly company?: Company } = {}) => {
     // Passkeys need it first; bundled into one file it would come after them.
     await import('reflect-metadata')
     const { openAuth } = await import('./sign-in/auth.ts')
     const secret = sessionSecret(gateway.hash)
     return openAuth({ people: gateway.store.people, secret, origin, inTime, ...more })
   }
+  const withCompany = async (company: Company, origin: string): Promise<Auth> => {
+    const auth = await opening(origin, { company })
+    if (await hasCompany(auth, company, inTime)) return auth
+    const { setting } = company
+    gateway.log.warn('the identity provider of a company cannot be asked', { setting })
+    throw refuse(
+      'service_unavailable',
+      'Your company’s identity provider does not answer; try again, or sign in another way.',
+      retryIn(AGAIN_S),
+    )
+  }
+  const companies = new Map<string, (origin: string) => Promise<Auth>>()
   return {
     auth: keptByOrigin((origin) => opening(origin)),
-    company: keptByOrigin(async (origin) => {
-      const auth = await opening(origin, { company: settings })
-      if (await hasCompany(auth, inTime)) return auth
-      gateway.log.warn('the identity provider of OIDC_ISSUER cannot be asked', { setting: 'OIDC_ISSUER' })
-      throw refuse(
-        'service_unavailable',
-        'Your company’s identity provider does not answer; try again, or sign in another way.',
-        retryIn(AGAIN_S),
-      )
-    }),
+    company: (company, origin) => {
+      const kept = companies.get(company.id) ?? keptByOrigin((one) => withCompany(company, one))
+      companies.set(company.id, kept)
+      return kept(origin)
+    },
     keepRolledUp: () => {
       const now = gateway.clock.monotonicMs()
       if (now - rolledAt < ROLL_UP_EVERY_MS) return
@@ -95,7 +103,7 @@ export const consoleOf = (gateway: Gateway) => {
   if (settings?.on !== true) throw refuse('not_found', 'This server has no console (CONSOLE=off).')
   let console = opened.get(gateway.store)
   if (console === undefined) {
-    console = open(gateway, settings)
+    console = open(gateway)
     opened.set(gateway.store, console)
   }
   return { console, settings }

@@ -2,12 +2,17 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Secret } from '../../src/core/secret.ts'
 import { systemClock } from '../../src/core/time.ts'
+import type { Company } from '../../src/settings/companies.ts'
+import { byTest } from '../by-test.ts'
 import { freePort } from '../free-port.ts'
 import { jsonOf } from '../server/harness.ts'
 import { serverEngines } from '../store/engines.ts'
 import { type Issuer, startIssuer } from './issuer.ts'
 import { ORIGIN, PASSWORD, somebody, startConsole, startConsoleOn, type TestConsole } from './rig.ts'
 import { codeOf } from './totp-code.ts'
+
+/** Changes the way back, and says which cookie goes along. */
+type Change = (back: URL, cookie: string) => string
 
 for (const engine of serverEngines)
   describe(engine.name, () => {
@@ -34,9 +39,10 @@ for (const engine of serverEngines)
     /** Goes to the provider and comes back as a browser does; returns the console's answer. */
     const throughCompany = async (
       at: TestConsole = it,
-      change: (back: URL, cookie: string) => string = (_, own) => own,
+      change: Change = (_, own) => own,
+      company = 'company',
     ) => {
-      const begun = await at.stranger('POST', '/session/company')
+      const begun = await at.stranger('POST', `/session/companies/${company}`)
       const { url } = await jsonOf(begun)
       const sent = await fetch(url, { redirect: 'manual' })
       const back = new URL(sent.headers.get('location') ?? '')
@@ -49,11 +55,13 @@ for (const engine of serverEngines)
       const { person } = await jsonOf(await at.withCookie(at.cookieOf(response))('GET', '/session'))
       return [response.status, response.headers.get('location'), person?.email ?? null]
     }
-    const failed = [302, '/console/sign-in?company=failed', null]
-    const unverified = [302, '/console/sign-in?company=unverified', null]
+    const failed = [302, '/console/sign-in?company=failed&by=company', null]
+    const unverified = [302, '/console/sign-in?company=unverified&by=company', null]
 
     test('the page is told its name; somebody who was added comes in, by PKCE and a checked token', async () => {
-      expect((await jsonOf(await it.stranger('GET', '/session'))).company).toBe('Acme')
+      expect((await jsonOf(await it.stranger('GET', '/session'))).companies).toEqual([
+        { id: 'company', name: 'Acme' },
+      ])
       const email = somebody()
       const { personId } = await it.visit(email, 'admin')
       issuer.says({ sub: `sub ${email}`, email, email_verified: true, name: 'Ada' })
@@ -106,10 +114,10 @@ for (const engine of serverEngines)
       const operator = await it.visit(email, 'owner', 'operator', true)
       const other = await it.visit(somebody(), 'owner')
       issuer.says({ sub: email, email, email_verified: true })
-      const refused = [302, '/console/sign-in?company=operator', null]
+      const refused = [302, '/console/sign-in?company=operator&by=company', null]
       expect(await cameIn(await throughCompany())).toEqual(refused)
       const asOther = await throughCompany(it, (_, own) => `${own}; ${other.cookie}`)
-      expect(asOther.response.headers.get('location')).toBe('/console/sign-in?company=operator')
+      expect(asOther.response.headers.get('location')).toBe('/console/sign-in?company=operator&by=company')
       const linked = await throughCompany(it, (_, own) => `${own}; ${operator.cookie}`)
       expect(await cameIn(linked)).toEqual([302, '/console', email])
       expect(await cameIn(await throughCompany())).toEqual([302, '/console', email])
@@ -124,6 +132,50 @@ for (const engine of serverEngines)
       expect(await cameIn(joined)).toEqual([302, '/console', email])
       const session = await jsonOf(await open.withCookie(open.cookieOf(joined.response))('GET', '/session'))
       expect(session.organisation).toMatchObject({ id: 'org_test', role: 'developer' })
+    })
+
+    test('each company has its own provider, which speaks for its own addresses alone', async () => {
+      const second = await startIssuer()
+      const beta: Company = {
+        ...{ id: 'beta', setting: 'companies.beta', name: 'Beta', issuer: second.address },
+        ...{ clientId: second.client.id, clientSecret: new Secret(second.client.secret) },
+        ...{ trustEmail: false, org: 'org_beta', role: 'viewer', groupsClaim: undefined },
+        domains: ['beta.example'],
+      }
+      const both = await startConsole({ url: it.url, settings: { ...settings(), companies: [beta] } })
+      const beside = (change?: Change) => throughCompany(both, change, 'beta')
+      try {
+        expect((await jsonOf(await both.stranger('GET', '/session'))).companies).toEqual([
+          { id: 'company', name: 'Acme' },
+          { id: 'beta', name: 'Beta' },
+        ])
+        await both.store.wallets.createWallet({ id: 'wal_beta', orgId: 'org_beta', name: 'Beta' }, byTest)
+        const bea = `bea-${crypto.randomUUID()}@Beta.example`
+        second.says({ sub: bea, email: bea, email_verified: true, name: 'Bea' })
+        const joined = await beside()
+        expect(await cameIn(joined)).toEqual([302, '/console', bea.toLowerCase()])
+        const session = await jsonOf(await both.withCookie(both.cookieOf(joined.response))('GET', '/session'))
+        expect(session.organisation).toMatchObject({ id: 'org_beta', role: 'viewer' })
+        // Somebody of another company, whom Beta's provider claims to know.
+        const victim = somebody()
+        await both.visit(victim, 'owner')
+        second.says({ sub: 'mallory', email: victim, email_verified: true })
+        const foreign = [302, '/console/sign-in?company=foreign&by=beta', null]
+        expect(await cameIn(await beside())).toEqual(foreign)
+        second.says({ sub: 'mallory', email: `new-${victim}`, email_verified: true })
+        expect(await cameIn(await beside())).toEqual(foreign)
+        // The answer of one provider is none of the other's.
+        second.says({ sub: bea, email: bea, email_verified: true })
+        const crossed = await beside((back, own) => {
+          back.pathname = back.pathname.replace('/beta', '/company')
+          return own
+        })
+        expect(await cameIn(crossed)).toEqual(failed)
+        expect((await both.stranger('POST', '/session/companies/gamma')).status).toBe(404)
+      } finally {
+        await both.stop()
+        await second.stop()
+      }
     })
 
     test('groups that the provider lists give the role and the teams of the rule, at each sign-in', async () => {
@@ -276,7 +328,7 @@ for (const engine of serverEngines)
       // A person who was sent the address of an answer has not begun the sign-in: the cookie is missing, or is of
       // another one.
       expect((await cameIn(await throughCompany(it, () => '')))[2]).toBeNull()
-      const others = it.cookieOf(await it.stranger('POST', '/session/company'))
+      const others = it.cookieOf(await it.stranger('POST', '/session/companies/company'))
       expect((await cameIn(await throughCompany(it, () => others)))[2]).toBeNull()
       const wrongState = await throughCompany(it, (back, own) => {
         back.searchParams.set('state', 'x'.repeat(32))
@@ -303,7 +355,7 @@ for (const engine of serverEngines)
       })
       const email = somebody()
       await late.visit(email, 'owner')
-      const away = await late.stranger('POST', '/session/company')
+      const away = await late.stranger('POST', '/session/companies/company')
       expect([away.status, (await jsonOf(away)).error.code]).toEqual([503, 'service_unavailable'])
       const there = await startIssuer(port)
       try {
@@ -318,7 +370,7 @@ for (const engine of serverEngines)
     test('without a provider there is no such way in, and one that is away keeps nobody else out', async () => {
       const plain = await startConsole()
       try {
-        expect((await plain.stranger('POST', '/session/company')).status).toBe(404)
+        expect((await plain.stranger('POST', '/session/companies/company')).status).toBe(404)
       } finally {
         await plain.stop()
       }
@@ -328,7 +380,7 @@ for (const engine of serverEngines)
       try {
         const owner = await away.visit('owner@example.com', 'owner')
         expect((await owner.ask('GET', '/keys')).status).toBe(200)
-        expect((await away.stranger('POST', '/session/company')).status).not.toBe(200)
+        expect((await away.stranger('POST', '/session/companies/company')).status).not.toBe(200)
         expect((await owner.ask('GET', '/keys')).status).toBe(200)
       } finally {
         await away.stop()

@@ -9,6 +9,7 @@ import { type UsageClass, usageClasses } from '../../core/usage.ts'
 import { BadSetting, type Environment } from '../../settings/bad-setting.ts'
 import { serverSettings } from '../../settings/server.ts'
 import { readSettings } from '../../settings/setting.ts'
+import { companiesShape, companyShape } from './companies-config.ts'
 import { mediaShape } from './config-media.ts'
 import { exportShape } from './export-config.ts'
 import { x402Shape } from './x402-config.ts'
@@ -111,6 +112,7 @@ const file = z.strictObject({
   discount: usd.optional(),
   x402: x402Shape.optional(),
   export: exportShape.optional(),
+  companies: companiesShape.optional(),
 })
 
 export type ConfigFile = z.infer<typeof file>
@@ -178,6 +180,7 @@ const known = [
   ...Object.keys(mediaShape.shape),
   ...Object.keys(x402Shape.shape),
   ...Object.keys(exportShape.shape),
+  ...Object.keys(companyShape.shape),
 ]
 
 /** The known name that is nearest to an unknown one. */

@@ -341,6 +341,21 @@ test('all mistakes of the file are told, a line each', () => {
   expect(messageOf(() => parseConfigFile(text, 'f', {})).split('\n').length).toBe(3)
 })
 
+test('further companies have a place in the file, and one of them speaks for an address', () => {
+  const one = 'issuer: https://id.one.example, client_id: x, name: One, domains: [one.example]'
+  const read = (
+    companies: string,
+    environment: Record<string, string> = { PUBLIC_URL: 'https://gate.example' },
+  ) => readConfig(environment, parseConfigFile(`companies: {${companies}}`, 'turnpike.yaml', environment))
+  expect(read(`one: {${one}}`).console.companies).toMatchObject([
+    { id: 'one', setting: 'companies.one', role: 'developer', trustEmail: false, domains: ['one.example'] },
+  ])
+  expect(() => read(`one: {${one}}`, {})).toThrow('companies.one needs CONSOLE_ORIGIN')
+  expect(() => read(`one: {${one}}, two: {${one}}`)).toThrow('one.example is also of companies.one')
+  expect(() => read(`company: {${one}}`)).toThrow('other than company')
+  expect(() => read(`one: {${one}, role: owner}`)).toThrow('companies.one.role')
+})
+
 test('with mail or a company’s sign-in the console has one address, and PUBLIC_URL stands in for it', () => {
   const originOf = (environment: Record<string, string>) => readConfig(environment, {}).console.origin
   const [PUBLIC_URL, CONSOLE_ORIGIN] = ['https://gate.example.com', 'https://console.example.com']

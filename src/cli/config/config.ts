@@ -7,6 +7,8 @@ import type { X402Options } from '../../payment/x402/offer.ts'
 import type { Override, TableModel } from '../../pricing/catalogue.ts'
 import type { backupSettings } from '../../settings/backup.ts'
 import { bad, type Environment, together } from '../../settings/bad-setting.ts'
+import { type Company, companiesOf } from '../../settings/companies.ts'
+import type { consoleSettings } from '../../settings/console.ts'
 import { settings } from '../../settings/index.ts'
 import { boundsWithin } from '../../settings/memory.ts'
 import type { serverSettings } from '../../settings/server.ts'
@@ -20,6 +22,7 @@ import type { VendorSetup } from '../../vendors/setup.ts'
 import { withAddedKeys } from './added-keys.ts'
 import { type AssetsConfig, assetsConfigOf } from './assets-config.ts'
 import { strayAddresses } from './base-urls.ts'
+import { companiesConfigOf } from './companies-config.ts'
 import { type ConfigFile, readConfigFile } from './config-file.ts'
 import { discountOf, markupOf, modelOf, overrideOf } from './config-prices.ts'
 import { vendorSetups } from './config-vendors.ts'
@@ -92,7 +95,7 @@ export const readConfig = (given: Environment, file?: ConfigFile): Config => {
   const { stripe, assets, people } = together({
     assets: () => assetsConfigOf(set.assets),
     stripe: () => stripeOf(set.stripe),
-    people: () => consoleConfigOf(set.console, set.assets),
+    people: () => consoleConfigOf(set.console, set.assets, companiesConfigOf(read.file.companies ?? {})),
     database: () => checkDatabase(server.databaseUrl),
     sync: () => {
       if (server.sync === 'require' && local)
@@ -181,7 +184,7 @@ const fixedOf = (file: ConfigFile, environment: Environment): Config['fixed'] =>
     name,
     (environment[name] ?? '') === '' ? fallback : (environment[name] ?? ''),
   ])
-  const parts = (['x402', 'export'] as const).map((name): [string, string] => [
+  const parts = (['x402', 'export', 'companies'] as const).map((name): [string, string] => [
     `${name} in turnpike.yaml`,
     JSON.stringify(file[name] ?? null),
   ])
@@ -222,8 +225,9 @@ const trialOf = (trial: GatewayOptions['trial']): GatewayOptions['trial'] => ({
  * BadSetting.
  */
 const consoleConfigOf = (
-  settings: ConsoleSettings,
+  settings: ValuesOf<typeof consoleSettings>,
   { publicUrl }: { readonly publicUrl: string | undefined },
+  companies: readonly Company[],
 ): ConsoleSettings => {
   const { smtp, oidcIssuer, oidcClientId } = settings
   const named = settings.origin ?? publicUrl
@@ -237,15 +241,19 @@ const consoleConfigOf = (
         bad('SMTP_URL needs CONSOLE_ORIGIN (or PUBLIC_URL): the address that links in mails begin with')
     },
     company: () => {
-      if (oidcIssuer !== undefined && named === undefined)
+      const [first] = companiesOf({ ...settings, companies })
+      if (first !== undefined && named === undefined)
         bad(
-          'OIDC_ISSUER needs CONSOLE_ORIGIN (or PUBLIC_URL): the address that the provider sends people back to',
+          `${first.setting} needs CONSOLE_ORIGIN (or PUBLIC_URL): the address that the provider sends people back to`,
         )
     },
   })
   return {
     ...settings,
+    companies,
     origin:
-      named === undefined || (smtp ?? oidcIssuer) === undefined ? settings.origin : new URL(named).origin,
+      named === undefined || (smtp ?? oidcIssuer ?? companies[0]) === undefined
+        ? settings.origin
+        : new URL(named).origin,
   }
 }

@@ -57,7 +57,9 @@ export const session = z
   .object({
     sign_up: z.enum(['closed', 'invite', 'open']),
     mail: z.boolean().describe('Whether the server sends mail'),
-    company: z.string().nullable().describe('The name of the company’s own sign-in; null without one'),
+    companies: z
+      .array(z.object({ id: z.string(), name: z.string() }))
+      .describe('Companies whose own providers sign people in'),
     person: z
       .object({
         id: z.string(),

@@ -9,7 +9,7 @@ import { LINK_MS } from '../../control/people/links.ts'
 import { personById } from '../../control/people/new-person.ts'
 import { endCredentials } from '../../control/people/proof.ts'
 import { hashOfLink } from '../../control/tenants/tenants.ts'
-import type { ConsoleSettings } from '../../gateway/parts/gateway.ts'
+import type { Company } from '../../settings/companies.ts'
 import type { PeopleRows } from '../../store/people/people-port.ts'
 import { peopleAdapter } from './auth-adapter.ts'
 import { admitsCompany, companyPlugins, type InTime } from './company-auth.ts'
@@ -23,7 +23,7 @@ type AuthParts = {
   readonly origin: string
   readonly inTime: InTime
   /** Set for signing in by the company's provider, whose addresses are fetched at once. */
-  readonly company?: ConsoleSettings
+  readonly company?: Company
 }
 
 const SESSION_SECONDS = 7 * 86_400
@@ -62,12 +62,12 @@ const withoutTokens = async <Account extends object>(account: Account) => ({
  * Before a company's provider is linked to somebody, everything else that signs them in ends: it may be of whoever had
  * the account before its owner came. No token is kept.
  */
-const accountHooks = (people: PeopleRows) => ({
+const accountHooks = (people: PeopleRows, company: Company | undefined) => ({
   create: {
     before: async <Account extends { readonly providerId: string; readonly userId: string }>(
       account: Account,
     ) => {
-      const person = account.providerId === 'company' ? await personById(people, account.userId) : undefined
+      const person = account.providerId === company?.id ? await personById(people, account.userId) : undefined
       if (person !== undefined) await endCredentials(people, person)
       return withoutTokens(account)
     },
@@ -107,10 +107,14 @@ export const openAuth = (parts: AuthParts) => {
       cookieCache: { enabled: false },
       additionalFields: { orgId: { type: 'string', input: false, required: false } },
     },
-    databaseHooks: { account: accountHooks(parts.people) },
+    databaseHooks: { account: accountHooks(parts.people, company) },
     // By the rules of `admitsCompany`, which asks what the provider says of the address.
     account: {
-      accountLinking: { enabled: true, trustedProviders: ['company'], requireLocalEmailVerified: false },
+      accountLinking: {
+        enabled: true,
+        trustedProviders: company === undefined ? [] : [company.id],
+        requireLocalEmailVerified: false,
+      },
     },
     // We count attempts ourselves, by address and by account, over all processes together.
     rateLimit: { enabled: false },

@@ -7,7 +7,7 @@ import type { BetterAuthOptions, BetterAuthPlugin } from 'better-auth'
 import { getSessionFromCtx } from 'better-auth/api'
 import { genericOAuth } from 'better-auth/plugins'
 import { isObject, parseJson } from '../../core/json-body.ts'
-import type { ConsoleSettings } from '../../gateway/parts/gateway.ts'
+import type { Company } from '../../settings/companies.ts'
 import type { PeopleRows } from '../../store/people/people-port.ts'
 
 /** The answer of a provider, or nothing if it takes too long: nothing comes of a later one, and the runtime ends the request. */
@@ -53,24 +53,21 @@ const strictly = (clientId: string, inTime: InTime): BetterAuthPlugin => ({
 })
 
 /** The plugins for a company's provider. */
-export const companyPlugins = (
-  { oidcIssuer = '', oidcClientId = '', oidcClientSecret }: ConsoleSettings,
-  inTime: InTime,
-) => [
+export const companyPlugins = ({ id, issuer, clientId, clientSecret }: Company, inTime: InTime) => [
   genericOAuth({
     config: [
       {
-        providerId: 'company',
-        discoveryUrl: `${oidcIssuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
-        clientId: oidcClientId,
-        ...(oidcClientSecret === undefined ? {} : { clientSecret: oidcClientSecret.reveal() }),
+        providerId: id,
+        discoveryUrl: `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
+        clientId,
+        ...(clientSecret === undefined ? {} : { clientSecret: clientSecret.reveal() }),
         scopes: ['openid', 'email', 'profile'],
         pkce: true,
         requireIdTokenVerification: true,
       },
     ],
   }),
-  strictly(oidcClientId, inTime),
+  strictly(clientId, inTime),
 ]
 
 /** What the provider says of the person while their sign-in is under way: the library keeps none of it. */
@@ -86,7 +83,7 @@ const noteGroups = (
 }
 
 /** Why somebody is not let in. */
-export type NotAdmitted = 'email_not_verified' | 'signup_disabled' | 'operator_by_address'
+export type NotAdmitted = 'email_not_verified' | 'foreign_address' | 'signup_disabled' | 'operator_by_address'
 
 type Validate = Parameters<NonNullable<NonNullable<BetterAuthOptions['user']>['validateUserInfo']>>
 type Identity = Validate[0]
@@ -100,25 +97,31 @@ const isOperator = async (people: PeopleRows, id: string): Promise<boolean> => {
   return (await people.count('person', of)) > 0
 }
 
+/** Whether the provider may speak for the address. */
+const speaksFor = ({ domains }: Company, email: unknown): boolean =>
+  domains === undefined || domains.includes(String(email).toLowerCase().split('@').at(-1) ?? '')
+
 /**
  * Whom the provider's word lets in. Somebody whom the provider's own name for them is linked to comes in whatever the address
  * is now. Others come by their address, which somebody else could have typed if the provider does not say that it is verified.
  * An operator is never found by an address: they are linked from a session of their own.
  */
 export const admitsCompany =
-  ({ oidcOrg, oidcTrustEmail, oidcGroupsClaim }: ConsoleSettings, people: PeopleRows) =>
+  (company: Company, people: PeopleRows) =>
   async (
     { user, source: { action, oauth } }: Identity,
     context: Endpoint,
   ): Promise<{ error: NotAdmitted } | undefined> => {
-    noteGroups(oidcGroupsClaim, oauth?.profile)
+    noteGroups(company.groupsClaim, oauth?.profile)
     if (oauth === undefined || action === 'sign-in') return
     const verified = String(oauth.profile?.email_verified) === 'true'
-    if (!verified && !oidcTrustEmail) return { error: 'email_not_verified' }
+    if (!verified && !company.trustEmail) return { error: 'email_not_verified' }
+    // Else the provider of one company could open the accounts of another's people.
+    if (!speaksFor(company, oauth.profile?.email)) return { error: 'foreign_address' }
     if (action === 'link-account' && (await isOperator(people, String(user.id)))) {
       const signedIn = await getSessionFromCtx(context)
       if (signedIn?.user.id !== user.id) return { error: 'operator_by_address' }
     }
     // Without an organisation for newcomers, only people whom somebody added can sign in.
-    if (action === 'create-user' && oidcOrg === undefined) return { error: 'signup_disabled' }
+    if (action === 'create-user' && company.org === undefined) return { error: 'signup_disabled' }
   }

@@ -7,6 +7,7 @@ import { nameOfOrganisation } from '../../control/tenants/statements.ts'
 import { refuse } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
 import { newId } from '../../gateway/parts/new-token.ts'
+import { companiesOf } from '../../settings/companies.ts'
 import { type ConsoleRoute, type Here, personOf, type Reply } from '../here.ts'
 import { bodied } from '../read.ts'
 import { askLinkBody, linkBody, passwordBody, session, signInBody, signUpBody } from '../schema/session.ts'
@@ -126,7 +127,7 @@ const shownSession = async (here: Here): Promise<Reply> => {
   const about = {
     sign_up: settings.signUp,
     mail: settings.smtp !== undefined,
-    company: settings.oidcIssuer === undefined ? null : settings.oidcName,
+    companies: companiesOf(settings).map(({ id, name }) => ({ id, name })),
   }
   if (session === undefined)
     return { value: { ...about, person: null, organisations: [], organisation: null, acts: [] } }

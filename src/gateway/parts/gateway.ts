@@ -20,6 +20,7 @@ import type { X402 } from '../../payment/x402.ts'
 import type { Catalogue } from '../../pricing/catalogue.ts'
 import { type Deployment, newTraffic, type Traffic, trafficAfter } from '../../routing/deployments.ts'
 import type { CallSettings } from '../../settings/calls.ts'
+import type { Company } from '../../settings/companies.ts'
 import type { consoleSettings } from '../../settings/console.ts'
 import type { ValuesOf } from '../../settings/setting.ts'
 import type { ShownSetting } from '../../settings/shown.ts'
@@ -43,7 +44,10 @@ import type { StandbyWatch } from './watch-standby.ts'
 /** What the operator set for answering calls: the parsed rows of src/settings/calls.ts. */
 export type GatewayOptions = CallSettings
 
-export type ConsoleSettings = ValuesOf<typeof consoleSettings>
+export type ConsoleSettings = ValuesOf<typeof consoleSettings> & {
+  /** Those of turnpike.yaml. */
+  readonly companies?: readonly Company[]
+}
 
 export type Receipts = {
   readonly keys: ReceiptKeys

@@ -128,10 +128,10 @@ const TotpEnd = () => {
   )
 }
 
-/** Links the company's provider to the account of who is signed in; operators come in by it only then. */
-const Company = ({ name }: { name: string }) => {
+/** Links a company's provider to the account of who is signed in; operators come in by it only then. */
+const Company = ({ id, name }: { id: string; name: string }) => {
   const begin = useMutation({
-    mutationFn: () => ask<{ url: string }>('POST', '/session/company'),
+    mutationFn: () => ask<{ url: string }>('POST', `/session/companies/${id}`),
     onSuccess: ({ url }) => location.assign(url),
   })
   return (
@@ -198,10 +198,10 @@ const Sessions = () => {
 
 type OwnProps = {
   readonly person: NonNullable<SessionShown['person']>
-  readonly company: string | null
+  readonly companies: SessionShown['companies']
 }
 
-const Own = ({ person, company }: OwnProps) => (
+const Own = ({ person, companies }: OwnProps) => (
   <Stack>
     {person.has_password ? (
       <Password />
@@ -214,7 +214,9 @@ const Own = ({ person, company }: OwnProps) => (
     )}
     {person.has_password && <Panel title="Second factor">{person.totp ? <TotpEnd /> : <TotpStart />}</Panel>}
     <Passkeys />
-    {company !== null && <Company name={company} />}
+    {companies.map((one) => (
+      <Company key={one.id} {...one} />
+    ))}
     <Sessions />
   </Stack>
 )
@@ -225,7 +227,7 @@ export const Settings = () => {
   return (
     <>
       <PageHead title="Settings" about={`Signed in as ${data.person.email}.`} />
-      <Own person={data.person} company={data.company} />
+      <Own person={data.person} companies={data.companies} />
     </>
   )
 }

@@ -33,10 +33,11 @@ const ByPasskey = () => {
   )
 }
 
-const ByCompany = ({ name }: { name: string }) => {
+const ByCompany = ({ id, name }: { id: string; name: string }) => {
   const query: Record<string, unknown> = useSearch({ strict: false })
+  const why = query.by === id ? query.company : undefined
   const begin = useMutation({
-    mutationFn: () => ask<{ url: string }>('POST', '/session/company'),
+    mutationFn: () => ask<{ url: string }>('POST', `/session/companies/${id}`),
     onSuccess: ({ url }) => location.assign(url),
   })
   return (
@@ -44,19 +45,24 @@ const ByCompany = ({ name }: { name: string }) => {
       <Button variant="default" loading={begin.isPending} onClick={() => begin.mutate()}>
         Sign in with {name}
       </Button>
-      {query.company === 'failed' && (
+      {why === 'failed' && (
         <Text size="sm" role="alert">
           {name} did not let you in, or nobody has added you here yet. Ask the operator of this server.
         </Text>
       )}
-      {query.company === 'unverified' && (
+      {why === 'unverified' && (
         <Text size="sm" role="alert">
           {name} does not say that your e-mail address is verified, so it opens no account here. Verify it at{' '}
           {name} and sign in again, or sign in another way. If nobody can verify addresses there, ask the
           operator of this server.
         </Text>
       )}
-      {query.company === 'operator' && (
+      {why === 'foreign' && (
+        <Text size="sm" role="alert">
+          {name} does not sign in people of your e-mail address here. Sign in another way.
+        </Text>
+      )}
+      {why === 'operator' && (
         <Text size="sm" role="alert">
           You operate this server, so an e-mail address alone does not open your account. Sign in another way
           first; then sign in with {name} from Settings, once.
@@ -108,7 +114,9 @@ export const OtherWays = ({ email }: { email: string }) => {
   return (
     <Stack>
       <ByPasskey />
-      {session.company !== null && <ByCompany name={session.company} />}
+      {session.companies.map((one) => (
+        <ByCompany key={one.id} {...one} />
+      ))}
       <ByLink email={email} mail={session.mail} />
       {session.sign_up === 'open' && session.mail && (
         <Text size="sm">
