@@ -115,6 +115,22 @@ test('each step is told by one message, however many servers look and die', asyn
   expect(mails.filter(({ text }) => text.includes('below 80'))).toHaveLength(1)
   const log = await runProgram(home, settings, 'alert', 'log', '--org', 'org_a', '--json')
   expect(JSON.parse(log.out)).toHaveLength(3)
+  const less = [
+    '--org',
+    'org_a',
+    '--name',
+    'Lower',
+    '--kind',
+    'balance',
+    '--usd',
+    '5',
+    '--steps',
+    '50',
+    '--json',
+  ]
+  const changed = await runProgram(home, settings, 'alert', 'change', 'alert_a', ...less)
+  expect(JSON.parse(changed.out)).toMatchObject({ id: 'alert_a', name: 'Lower', amount_usd: 5, steps: [50] })
+  expect((await runProgram(home, settings, 'alert', 'change', 'alert_b', ...less)).code).toBe(1)
   await sql.close()
   await store.close()
   await endPrograms()

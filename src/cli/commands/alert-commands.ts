@@ -8,7 +8,7 @@ import {
   channelTest,
   deliveryList,
 } from '../../control/alerts/channels.ts'
-import { alertCreate, alertDelete, alertList } from '../../control/alerts/rules.ts'
+import { alertChange, alertCreate, alertDelete, alertList } from '../../control/alerts/rules.ts'
 import { HOUSE } from '../../store/alerts/alert-port.ts'
 import { channelKinds, ruleKinds } from '../../tenancy/alert-kinds.ts'
 import { alsoOf } from '../run/alias-option.ts'
@@ -32,6 +32,18 @@ type Made = Common & {
   readonly minutes?: string
   readonly to?: readonly string[]
 }
+
+/** The options that say what an alert is. */
+const ruleOf = (command: Command): Command =>
+  commonOf(command)
+    .requiredOption('--name <text>', 'what messages call it')
+    .requiredOption('--kind <kind>', ruleKinds.join(', '))
+    .option('--of <id>', 'the key, person, sub-wallet or vendor')
+    .option('--usd <usd>', 'what 100 % is: of a month’s spending, or of the balance')
+    .option('--steps <percents>', 'such as 50,80,100', '50,80,100')
+    .option('--forecast', 'also when the month is forecast to reach the amount')
+    .option('--minutes <n>', 'how far back shares look')
+    .option('--to <channel>', 'a channel to tell; repeat the option for each', alsoOf)
 
 const inputOf = ({ org, name, kind, of, usd, steps, forecast, minutes, to = [] }: Made) => ({
   organisation: org,
@@ -59,22 +71,22 @@ const ruleCommands = (alert: Command): void => {
         print(json, forPrograms(data), tableOf(rows))
       }),
   )
-  commonOf(
+  ruleOf(alert.command('create').description('be told when something reaches a step')).action(
+    (options: Made) =>
+      withDatabase(async (database) => {
+        const made = await performAs('alert create', await controlOf(database), alertCreate, inputOf(options))
+        print(options.json, forPrograms(made), `${made.id}\n`)
+      }),
+  )
+  ruleOf(
     alert
-      .command('create')
-      .description('be told when something reaches a step')
-      .requiredOption('--name <text>', 'what messages call it')
-      .requiredOption('--kind <kind>', ruleKinds.join(', '))
-      .option('--of <id>', 'the key, person, sub-wallet or vendor')
-      .option('--usd <usd>', 'what 100 % is: of a month’s spending, or of the balance')
-      .option('--steps <percents>', 'such as 50,80,100', '50,80,100')
-      .option('--forecast', 'also when the month is forecast to reach the amount')
-      .option('--minutes <n>', 'how far back shares look')
-      .option('--to <channel>', 'a channel to tell; repeat the option for each', alsoOf),
-  ).action((options: Made) =>
+      .command('change <alert>')
+      .description('replace an alert; open steps that are not reached are resolved'),
+  ).action((id: string, options: Made) =>
     withDatabase(async (database) => {
-      const made = await performAs('alert create', await controlOf(database), alertCreate, inputOf(options))
-      print(options.json, forPrograms(made), `${made.id}\n`)
+      const input = { ...inputOf(options), alert: id }
+      const made = await performAs('alert change', await controlOf(database), alertChange, input)
+      print(options.json, forPrograms(made), `${made.id} is changed\n`)
     }),
   )
   commonOf(alert.command('delete <alert>').description('end an alert; what is open is resolved')).action(

@@ -10,7 +10,7 @@ import { shortId } from '../../parts/format.ts'
 import { Copy, Empty, Failed, PageHead, Panel, State, When } from '../../parts/ui.tsx'
 import { Unread } from '../../parts/unread.tsx'
 import { useMay } from '../../parts/use-may.ts'
-import { NewAlert } from './new-alert.tsx'
+import { AlertForm } from './alert-form.tsx'
 import { NewChannel } from './new-channel.tsx'
 import { type Of, showingOf, toAct } from './whose.ts'
 
@@ -38,6 +38,31 @@ const Remove = ({ what, onYes }: { what: string; onYes: () => Promise<unknown> }
       </Confirm>
       <Button size="compact-xs" variant="default" aria-label={`Delete ${what}`} onClick={() => setAsks(true)}>
         Delete
+      </Button>
+    </>
+  )
+}
+
+type Changes = { readonly of: Of; readonly alert: Alert; readonly channels: readonly Channel[] }
+
+const Change = ({ of, alert, channels }: Changes) => {
+  const [opened, setOpened] = useState(false)
+  return (
+    <>
+      <AlertForm
+        of={of}
+        alert={alert}
+        channels={[...channels]}
+        opened={opened}
+        onClose={() => setOpened(false)}
+      />
+      <Button
+        size="compact-xs"
+        variant="default"
+        aria-label={`Change the alert ${alert.name}`}
+        onClick={() => setOpened(true)}
+      >
+        Change
       </Button>
     </>
   )
@@ -88,10 +113,13 @@ const Rules = ({ of, channels, mayChange }: { of: Of; channels: readonly Channel
         mayChange && {
           head: '',
           cell: (alert) => (
-            <Remove
-              what={`the alert ${alert.name}`}
-              onYes={() => toAct(of, 'DELETE /alerts/:alert', { alert: alert.id })}
-            />
+            <Group gap="xs" wrap="nowrap">
+              <Change of={of} alert={alert} channels={channels} />
+              <Remove
+                what={`the alert ${alert.name}`}
+                onYes={() => toAct(of, 'DELETE /alerts/:alert', { alert: alert.id })}
+              />
+            </Group>
           ),
         },
       ]}
@@ -206,7 +234,7 @@ const Panels = ({ of }: { of: Of }) => {
   const close = () => setMaking(undefined)
   return (
     <Stack>
-      <NewAlert of={of} channels={data.data} opened={making === 'alert'} onClose={close} />
+      <AlertForm of={of} channels={data.data} opened={making === 'alert'} onClose={close} />
       <NewChannel of={of} opened={making === 'channel'} onClose={close} />
       <Panel
         title="Alerts"

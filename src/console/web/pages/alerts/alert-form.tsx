@@ -1,4 +1,4 @@
-/** The dialog that makes an alert: what is watched, at which steps, and who is told. */
+/** The dialog that makes or changes an alert: what is watched, at which steps, and who is told. */
 import { Checkbox, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
@@ -11,8 +11,11 @@ import { useMay } from '../../parts/use-may.ts'
 import { type Of, toAct } from './whose.ts'
 
 type Channels = Shown<'GET /alert-channels'>['data']
+type Alert = Shown<'GET /alerts'>['data'][number]
 type Props = {
   readonly of: Of
+  /** The one that is changed; without it a new one is made. */
+  readonly alert?: Alert | undefined
   readonly channels: Channels
   readonly opened: boolean
   readonly onClose: () => void
@@ -101,11 +104,13 @@ type Entered = {
   readonly usd: string
   readonly steps: string
   readonly forecast: boolean
+  /** How far back shares look, where somebody set it. */
+  readonly minutes: number | null
   readonly chosen: readonly string[]
 }
 
 /** The body; undefined while something is missing. */
-const bodyOf = ({ name, kind, subject, usd, steps, forecast, chosen }: Entered) => {
+const bodyOf = ({ name, kind, subject, usd, steps, forecast, minutes, chosen }: Entered) => {
   const row = alertKinds[kind]
   const [amount, percents] = [typedUsd(usd), stepsIn(steps)]
   const lacks =
@@ -124,6 +129,7 @@ const bodyOf = ({ name, kind, subject, usd, steps, forecast, chosen }: Entered) 
     ...(row.subject === undefined ? {} : { subject }),
     ...(counts ? { amount_usd: amount } : {}),
     ...(forecast && counts && kind !== 'balance' ? { forecast } : {}),
+    ...(row.share === undefined || minutes === null ? {} : { minutes }),
   }
 }
 
@@ -152,27 +158,42 @@ const Amount = ({ entered, edit }: { entered: Entered; edit: (change: Partial<En
   )
 }
 
-const Fields = ({ of, channels, onClose }: Omit<Props, 'opened'>) => {
-  const [entered, setEntered] = useState<Entered>({
-    ...{ name: '', kind: 'wallet', subject: '', usd: '', forecast: false },
-    steps: alertKinds.wallet.steps.join(', '),
-    chosen: channels.length === 1 ? channels.map(({ id }) => id) : [],
-  })
+const enteredOf = ({ alert, channels }: Pick<Props, 'alert' | 'channels'>): Entered =>
+  alert === undefined
+    ? {
+        ...{ name: '', kind: 'wallet', subject: '', usd: '', forecast: false, minutes: null },
+        steps: alertKinds.wallet.steps.join(', '),
+        chosen: channels.length === 1 ? channels.map(({ id }) => id) : [],
+      }
+    : {
+        ...alert,
+        subject: alert.subject ?? '',
+        usd: alert.amount_usd ?? '',
+        steps: alert.steps.join(', '),
+        chosen: alert.channels,
+      }
+
+const Fields = ({ of, alert, channels, onClose }: Omit<Props, 'opened'>) => {
+  const [entered, setEntered] = useState(() => enteredOf({ alert, channels }))
   const edit = (change: Partial<Entered>) => setEntered((before) => ({ ...before, ...change }))
   const body = bodyOf(entered)
   const save = useMutation({
-    mutationFn: () => toAct(of, 'POST /alerts', body),
+    mutationFn: () =>
+      alert === undefined
+        ? toAct(of, 'POST /alerts', body)
+        : toAct(of, 'PUT /alerts/:alert', { ...body, alert: alert.id }),
     onSuccess: async () => {
       await queries.invalidateQueries()
       onClose()
     },
   })
   const offered = ruleKinds.filter((kind) => of === 'organisation' || alertKinds[kind].notOfHouse !== true)
-  const chooseKind = (kind: RuleKind) => edit({ kind, subject: '', steps: alertKinds[kind].steps.join(', ') })
+  const chooseKind = (kind: RuleKind) =>
+    edit({ kind, subject: '', minutes: null, steps: alertKinds[kind].steps.join(', ') })
   return (
     <Form
       save={save}
-      verb="Make alert"
+      verb={alert === undefined ? 'Make alert' : 'Save'}
       ready={body !== undefined}
       hint="Give a name, what is watched, and its steps in percent."
     >
@@ -205,8 +226,8 @@ const Fields = ({ of, channels, onClose }: Omit<Props, 'opened'>) => {
   )
 }
 
-export const NewAlert = ({ opened, ...others }: Props) => (
-  <Dialog opened={opened} onClose={others.onClose} title="New alert">
+export const AlertForm = ({ opened, ...others }: Props) => (
+  <Dialog opened={opened} onClose={others.onClose} title={others.alert?.name ?? 'New alert'}>
     <Fields {...others} />
   </Dialog>
 )
