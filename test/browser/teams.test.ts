@@ -59,6 +59,21 @@ for (const colorScheme of ['light', 'dark'] as const)
     await until(
       async () => (await it.store.teams.teams({ orgId: 'org_test' }))[0]?.budget === 20_000_000_000n,
     )
+    await page.getByRole('button', { name: 'Add group' }).click()
+    await dialog.getByLabel('Group').fill('engineers')
+    await dialog.getByLabel('Role', { exact: true }).selectOption('developer')
+    await dialog.getByLabel('Team', { exact: true }).selectOption({ label: name })
+    await looks()
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('cell', { name: `${name} (member)` }).waitFor()
+    await page.getByLabel('Everybody else').selectOption({ label: 'is kept out' })
+    const rule = async () => await it.store.directory.groupRule('org_test')
+    await until(async () => (await rule())?.defaultRole === null)
+    expect((await rule())?.groups).toMatchObject([
+      { group: 'engineers', role: 'developer', teamRole: 'member' },
+    ])
+    await page.getByRole('button', { name: 'Remove the group engineers' }).click()
+    await until(async () => (await rule())?.groups.length === 0)
     await looks()
     await page.getByRole('button', { name: `End: ${name}` }).click()
     await dialog.getByRole('button', { name: 'End team' }).click()

@@ -1,5 +1,6 @@
 /** `turnpike team …`: the teams of an organisation, their budgets and their people. */
 import type { Command } from 'commander'
+import { groupRuleGet, groupRulePut } from '../../control/directory/rule.ts'
 import { personBy } from '../../control/people/new-person.ts'
 import {
   teamChange,
@@ -61,6 +62,15 @@ const end = async (database: Database, team: string, options: Options): Promise<
   print(options.json, { id: team, deleted: true }, `${team} is no more; its keys spend nothing\n`)
 }
 
+type Rules = Options & {
+  readonly group?: string
+  readonly role?: string
+  readonly team?: string
+  readonly teamRole?: string
+  readonly remove?: string
+  readonly others?: string
+}
+
 type Adding = Options & { readonly role: string }
 
 const memberOf = async (database: Database, team: string, email: string, { org }: Options) => {
@@ -85,6 +95,29 @@ const remove = async (database: Database, team: string, email: string, options: 
     { team, email },
     `${email} is not in ${team}; the keys that they made in it are disabled\n`,
   )
+}
+
+/** The rule as a table, after what is to change. */
+const groups = async (database: Database, options: Rules): Promise<void> => {
+  const { org: organisation, group, remove: gone, others, role, team, teamRole, json } = options
+  const control = await controlFor(database, options)
+  const now = await performAs('team groups', control, groupRuleGet, { organisation })
+  const named = gone ?? group
+  const rule =
+    named === undefined && others === undefined
+      ? now
+      : await performAs('team groups', control, groupRulePut, {
+          organisation,
+          default_role: others === undefined ? now.default_role : others === 'none' ? null : others,
+          groups: [
+            ...now.groups.filter((row) => row.group !== named),
+            ...(group === undefined
+              ? []
+              : [{ group, role: role ?? null, team: team ?? null, team_role: teamRole ?? null }]),
+          ],
+        })
+  const rest = { group: '(everybody else)', role: rule.default_role, team: null, team_role: null }
+  print(json, rule, tableOf([...rule.groups, rest]))
 }
 
 export const teamCommands = (program: Command): void => {
@@ -117,4 +150,12 @@ export const teamCommands = (program: Command): void => {
     (id: string, email: string, options: Options) =>
       withDatabase((database) => remove(database, id, email, options)),
   )
+  command('groups', 'what groups of the company’s directory give, and to change it')
+    .option('--group <name>', 'a group to set, with what it gives')
+    .option('--role <role>', 'its role: admin, billing, developer or viewer')
+    .option('--team <team>', 'its team')
+    .option('--team-role <role>', 'its role in the team: member or admin')
+    .option('--remove <name>', 'a group that gives nothing any more')
+    .option('--others <role>', 'the role of people in no group with one; none keeps them out')
+    .action((options: Rules) => withDatabase((database) => groups(database, options)))
 }

@@ -7,6 +7,7 @@ import { Asked } from '../parts/confirm.tsx'
 import { DataTable } from '../parts/data-table.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { Form } from '../parts/form.tsx'
+import { GroupRule } from '../parts/team/group-rule.tsx'
 import { Teams } from '../parts/team/teams.tsx'
 import { Code, Failed, PageHead, Panel, When } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
@@ -146,6 +147,7 @@ export const Team = () => {
         />
       </Panel>
       <Teams people={data.data} mayChange={mayChange} />
+      {mayChange && <GroupRule />}
       <Dialog opened={opened} onClose={close} title="Invite somebody">
         {invited === undefined ? <InviteForm onDone={setInvited} /> : <Invited invited={invited} />}
       </Dialog>
