@@ -170,6 +170,8 @@ export const openShop = (world: World, process: Running, rail: Rail): Shop => {
             url: 'http://turnpike.invalid/v1/chat/completions',
             v1: payment?.version === 1 ? payment.header : undefined,
             v2: payment?.version === 2 ? payment.header : undefined,
+            headers: new Headers(),
+            remade: true,
           },
           idempotencyKey: request.idempotencyKey,
           readBody: () => Promise.resolve(encoder.encode(JSON.stringify(body))),
