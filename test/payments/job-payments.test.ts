@@ -71,6 +71,20 @@ describe.skipIf(!hasChain)('jobs by x402', () => {
         expect((await claimed(response)).data).toEqual({ credited_usd: 0.03 })
       })
 
+      test('a job that is paid by MPP goes on after its answer', async () => {
+        server.says('pending')
+        const plain = request({ prefer: 'respond-async' })
+        plain.headers.delete('x-payment-protocol')
+        const { pay } = mppPayer(await on.chain.newPayer(1_000_000n), server.fetch)
+        const response = await pay(plain)
+        const body = await jsonOf(response)
+        expect([response.status, receiptIn(response)?.method]).toEqual([202, 'evm'])
+        const shown = async () => jsonOf(await server.fetch(new Request(body.poll_url)))
+        server.says(1)
+        await until(async () => (await shown()).status === 'succeeded')
+        expect((await claimed(response)).data).toEqual({ credited_usd: 0.03 })
+      })
+
       test('of a job that failed all is claimed; the same payment gets no second one', async () => {
         server.says('failed')
         const submitted = server.count('POST')

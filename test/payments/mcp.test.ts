@@ -101,7 +101,14 @@ describe.skipIf(!hasChain)('x402 over MCP', () => {
   test.each(clients)('%s: a credential that is none is told as a problem', async (_name, _version, open) => {
     const client = await open(url)
     const asked = rig.server.asked.length
-    for (const credential of [{}, 'x', { challenge: { id: 'a' }, payload: {} }]) {
+    let deep: object = {}
+    for (let depth = 0; depth < 5_000; depth++) deep = { deep }
+    for (const credential of [
+      {},
+      'x',
+      { challenge: { id: 'a', request: deep }, payload: {} },
+      { challenge: { id: 'a' }, payload: {} },
+    ]) {
       const due = await client.call('run_product', args, {
         meta: { 'org.paymentauth/credential': credential },
       })
@@ -136,7 +143,10 @@ describe.skipIf(!hasChain)('x402 over MCP', () => {
       { versionNegotiation: { mode: 'auto' }, capabilities: { extensions: { 'org.x402/payment': {} } } },
     )
     await client.connect(new StreamableHTTPClientTransport(new URL(url), { fetch: spying as typeof fetch }))
-    expect(client.getServerCapabilities()?.extensions).toEqual({ 'org.x402/payment': {} })
+    expect(client.getServerCapabilities()).toMatchObject({
+      extensions: { 'org.x402/payment': {} },
+      experimental: { payment: { methods: { evm: { intents: ['charge'] } } } },
+    })
     const outcome = await client
       .callTool({ name: 'run_product', arguments: args })
       .catch((error: Error) => error)

@@ -1,9 +1,17 @@
 /** Attacks on the HTTP scheme `Payment`: what is not exactly one answer to one challenge of this server buys nothing. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { Challenge, Credential } from 'mppx'
+import { Challenge } from 'mppx'
 import { chat, completion, hashOf, jsonOf } from '../server/harness.ts'
 import { hasChain } from './chain.ts'
-import { credentialIn, evmOf, mppPayer, receiptIn, signedByMpp, withCredential } from './mpp-payer.ts'
+import {
+  credentialIn,
+  evmOf,
+  mppPayer,
+  receiptIn,
+  signedByMpp,
+  signedPayload,
+  withCredential,
+} from './mpp-payer.ts'
 import { onChain } from './on-chain.ts'
 import { payV1 } from './payers.ts'
 import { again, optionsFor, type Rig, startRig } from './rig.ts'
@@ -116,51 +124,28 @@ const attacks = (on: ReturnType<typeof onChain>): void => {
       withCredential(good, { challenge, payload, source: `did:pkh:eip155:1:${payload.from}` }),
       'verification-failed',
     )
-    // Another chain: the domain that was signed under is not that of the token.
-    const due = await rig.server.fetch(plain())
-    const parsed = Challenge.fromResponse(due as Response)
+  })
+
+  test('a payload that its payer signed, but for other terms', async () => {
     const account = await on.chain.newPayer(1_000_000n)
-    const elsewhere = await evmOf(account).createCredential({
-      context: {},
-      challenge: {
-        ...parsed,
-        request: { ...parsed.request, methodDetails: { chainId: 84532, credentialTypes: ['authorization'] } },
-      } as never,
-    })
-    const { payload: fine } = Credential.deserialize(elsewhere) as { payload: Record<string, string> }
-    const wrongChain = await account.signTypedData({
-      domain: {
-        name: 'USDC',
-        version: '2',
-        chainId: 8453,
-        verifyingContract: parsed.request.currency as `0x${string}`,
-      },
-      types: {
-        TransferWithAuthorization: [
-          { name: 'from', type: 'address' },
-          { name: 'to', type: 'address' },
-          { name: 'value', type: 'uint256' },
-          { name: 'validAfter', type: 'uint256' },
-          { name: 'validBefore', type: 'uint256' },
-          { name: 'nonce', type: 'bytes32' },
-        ],
-      },
-      primaryType: 'TransferWithAuthorization',
-      message: fine as never,
-    })
-    const echoed = JSON.parse(
-      Buffer.from(elsewhere.slice('Payment '.length), 'base64url').toString(),
-    ).challenge
-    const from = credentialIn(await signed()).challenge
-    expect(Object.keys(echoed).sort()).toEqual(Object.keys(from).sort())
-    const own = /request="([^"]*)"/.exec(due.headers.get('www-authenticate') ?? '')?.[1]
-    await refused(
-      withCredential(plain(), {
-        challenge: { ...echoed, request: own },
-        payload: { ...fine, signature: wrongChain },
-      }),
-      'verification-failed',
-    )
+    const good = await signedByMpp(account, rig.server.fetch, plain())
+    const { challenge, payload } = credentialIn(good)
+    const signing = async (changed: Record<string, string>, chainId?: number) =>
+      withCredential(good, {
+        challenge,
+        payload: await signedPayload(account, { ...payload, ...changed }, chainId),
+      })
+    const verified = on.facilitator.asked.verify
+    // An authorization that was signed for something else names another nonce: it must not pay for this.
+    await refused(await signing({ nonce: `0x${'12'.repeat(32)}` }), 'verification-failed')
+    await refused(await signing({ value: '1' }), 'verification-failed')
+    await refused(await signing({ value: String(BigInt(payload.value ?? '') + 1n) }), 'verification-failed')
+    await refused(await signing({ to: account.address }), 'verification-failed')
+    expect(on.facilitator.asked.verify).toBe(verified)
+    await refused(await signing({}, 8453), 'verification-failed')
+    await refused(await signing({ validBefore: '1700000000' }), 'verification-failed')
+    expect(on.facilitator.asked.verify).toBe(verified + 2)
+    expect((await rig.server.fetch(await signing({}))).status).toBe(200)
   })
 
   test('a credential of another path, body, ceiling or server', async () => {
@@ -172,6 +157,16 @@ const attacks = (on: ReturnType<typeof onChain>): void => {
       plain(chat(), '/v1/chat/completions', { authorization, 'x-max-cost-usd': '1' }),
     ])
       await refused(request, 'invalid-challenge')
+    const text = JSON.stringify(chat())
+    const elsewhere = new Request('http://other.test/v1/chat/completions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization },
+      body: text,
+    })
+    await refused(elsewhere, 'invalid-challenge')
+    // The same order in other bytes: the digest of the challenge is not theirs.
+    const spaced = new Request(good.url, { method: 'POST', headers: good.headers, body: `${text} ` })
+    await refused(spaced, 'invalid-challenge')
     const other = await startRig(on.chain, { ...rig.options }, { hash: hashOf('another') })
     const foreign = await signed(plain(), other.server.fetch)
     await refused(foreign, 'invalid-challenge')

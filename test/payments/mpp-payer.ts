@@ -74,3 +74,33 @@ export const receiptIn = (response: Response): Record<string, string> | undefine
   const header = response.headers.get('payment-receipt')
   return header === null ? undefined : JSON.parse(Buffer.from(header, 'base64url').toString())
 }
+
+const AUTHORIZATION = [
+  { name: 'from', type: 'address' },
+  { name: 'to', type: 'address' },
+  { name: 'value', type: 'uint256' },
+  { name: 'validAfter', type: 'uint256' },
+  { name: 'validBefore', type: 'uint256' },
+  { name: 'nonce', type: 'bytes32' },
+]
+
+/** The payload with members of one's choice, signed as its payer would sign it. */
+export const signedPayload = async (
+  account: HDAccount,
+  payload: Record<string, string>,
+  chainId = 84532,
+): Promise<Record<string, string>> => {
+  const message = { ...payload, from: account.address }
+  const signature = await account.signTypedData({
+    domain: {
+      name: testOffer.name,
+      version: testOffer.version,
+      chainId,
+      verifyingContract: testOffer.asset as `0x${string}`,
+    },
+    types: { TransferWithAuthorization: AUTHORIZATION },
+    primaryType: 'TransferWithAuthorization',
+    message: message as never,
+  })
+  return { ...message, signature }
+}

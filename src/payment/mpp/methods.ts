@@ -15,6 +15,11 @@ const INTENT = 'charge'
 /** A further method is a row here, and an offer of its own. */
 const methods: readonly Method[] = [evm]
 
+/** What a server of tools announces. */
+export const capability = {
+  methods: Object.fromEntries(methods.map(({ name }) => [name, { intents: [INTENT] }])),
+}
+
 /** What is the same for every challenge of a request. */
 export type Realm = {
   /** The server's host, as callers know it. */
