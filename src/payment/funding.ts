@@ -9,11 +9,15 @@ import type { PaymentHeaders } from './x402/presented.ts'
 
 export type PaymentMode = 'wallet' | 'mpp' | 'x402'
 
-/** The mode that a call asks for in `X-Payment-Protocol` or by bringing a payment; the wallet by default. */
+/**
+ * The mode that a call asks for in `X-Payment-Protocol` or by bringing a payment; the wallet by default. With a key `mpp` is
+ * the credit line; a credential of the scheme `Payment`, which others call MPP too, stands where a key would.
+ */
 export const paymentMode = (
   header: string | undefined,
   payment: PaymentHeaders | undefined,
 ): PaymentMode | Refusal => {
+  if (payment?.mpp !== undefined && (header === undefined || header === 'mpp')) return 'x402'
   if (header === 'wallet' || header === 'mpp' || header === 'x402') return header
   if (header === undefined) return bringsPayment(payment) ? 'x402' : 'wallet'
   return invalid(
@@ -22,9 +26,9 @@ export const paymentMode = (
   )
 }
 
-/** Whether a request brings a payment, of either version. */
+/** Whether a request brings a payment. */
 export const bringsPayment = (payment: PaymentHeaders | undefined): boolean =>
-  payment?.v1 !== undefined || payment?.v2 !== undefined
+  payment?.v1 !== undefined || payment?.v2 !== undefined || payment?.mpp !== undefined
 
 /** The 402 of a server that does not take payments call by call. */
 export const x402Unavailable = (): Refusal =>

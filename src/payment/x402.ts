@@ -7,7 +7,7 @@ import type { JsonObject } from '../core/json-body.ts'
 import { isOurs, type KeyedHash } from '../core/keyed-hash.ts'
 import type { Log } from '../core/log.ts'
 import type { Nano } from '../core/money.ts'
-import type { Clock } from '../core/time.ts'
+import type { Clock, Instant } from '../core/time.ts'
 import { PAYMENTS_ORG, paymentAccountOf } from '../ledger/types.ts'
 import type { ChangePaid, Payment } from '../store/payments/payment-port.ts'
 import { theHouse } from '../store/people/event-port.ts'
@@ -46,6 +46,7 @@ export type X402 = {
   trouble(): string | undefined
   /** Made under the server's secret: proves quotes. */
   readonly hash: Hash
+  now(): Instant
   /** The account that holds what a payment brought. */
   accountOf(paymentId: string): string
   collect(it: Collection): Promise<Collected>
@@ -189,6 +190,7 @@ const createX402 = (parts: X402Parts, { facilitator, chain }: Rail, guestsHash: 
     guestsHash,
     guestsHashBefore: hash.before?.(GUESTS),
     hash,
+    now: settlement.now,
     // A facilitator that has not answered yet gets the benefit of the doubt: no payment is taken without it.
     offers: () =>
       options.offers.filter(({ network }) => kinds === undefined || kinds.has(`2 exact ${network}`)),

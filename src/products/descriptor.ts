@@ -48,7 +48,7 @@ const protocolsOf = ({ model }: Item, place: Place) => ({
     supported: place.x402,
     preferred: false,
     reason: place.x402
-      ? 'Without a key: the first answer quotes the price, and the call is sent again with its payment.'
+      ? 'Without a key: the first answer quotes the price, and the call is sent again with its payment. The same answer has challenges of the HTTP scheme Payment (MPP).'
       : 'This server takes no payments call by call.',
     header: 'X-Payment-Protocol: x402',
     quote_response_code: 402,
@@ -57,7 +57,8 @@ const protocolsOf = ({ model }: Item, place: Place) => ({
   mpp: {
     supported: true,
     preferred: false,
-    reason: 'Post-paid: for keys whose account has a credit line; months are billed.',
+    reason:
+      'Post-paid: for keys whose account has a credit line; months are billed. It is not the HTTP scheme Payment, which others call MPP too: that needs no key, and is beside x402.',
     header: 'X-Payment-Protocol: mpp',
     example_curl: curlOf(model, place, `${BEARER} -H 'X-Payment-Protocol: mpp'`),
   },

@@ -13,6 +13,7 @@ import { completion } from '../server/harness.ts'
 import { brokenLaws } from '../store/engines.ts'
 import { accountOf, hasChain, startChain } from './chain.ts'
 import { startFacilitator } from './facilitator.ts'
+import { mppPayer, receiptIn } from './mpp-payer.ts'
 import { decoded, payerV2 } from './payers.ts'
 import { installPermit2, newUptoPayer } from './permit2.ts'
 
@@ -24,7 +25,7 @@ const PAY_TO = accountOf(5).address
 const start = (file: string, database: string) =>
   startProgram(folder, { DATABASE_URL: database, TURNPIKE_CONFIG: file })
 
-test.skipIf(!hasChain).each(['exact', 'both'] as const)(
+test.skipIf(!hasChain).each(['exact', 'both', 'mpp'] as const)(
   'kill -9 while a paid call runs, payer of %s',
   async (schemes) => {
     const chain = await startChain()
@@ -61,7 +62,9 @@ x402:
     const first = await start(file, database)
     expect(first.greeting).toContain('x402 payments: USDC on eip155:84532')
     const payer = await newUptoPayer(chain, 1_000_000n)
-    const { pay, sent } = payerV2(payer, (request) => fetch(request), schemes)
+    const send = (request: Request) => fetch(request)
+    const { pay, sent } = schemes === 'mpp' ? mppPayer(payer, send) : payerV2(payer, send, schemes)
+    const carrier = schemes === 'mpp' ? 'authorization' : 'payment-signature'
     const body = { model: 'mock/small', messages: [{ role: 'user', content: 'hi' }] }
     const ask = (address: string, headers = {}) =>
       new Request(`${address}/v1/chat/completions`, {
@@ -75,18 +78,19 @@ x402:
     await first.child.exited
     expect(await unanswered).toBe('broken off')
     const before = await chain.unitsOf(PAY_TO)
-    if (schemes === 'exact') expect(before).toBeGreaterThan(0n)
-    else expect(before).toBe(0n)
+    if (schemes === 'both') expect(before).toBe(0n)
+    else expect(before).toBeGreaterThan(0n)
 
     const second = await start(file, database)
-    const payment = sent[1]?.headers.get('payment-signature') ?? ''
-    const response = await fetch(ask(second.address, { 'payment-signature': payment }))
+    const payment = sent[1]?.headers.get(carrier) ?? ''
+    const response = await fetch(ask(second.address, { [carrier]: payment }))
     expect(response.status).toBe(200)
     expect(await response.text()).toContain('hello')
-    expect(decoded(response.headers.get('payment-response')).success).toBe(true)
+    if (schemes === 'mpp') expect(receiptIn(response)?.status).toBe('success')
+    else expect(decoded(response.headers.get('payment-response')).success).toBe(true)
     const paid = await chain.unitsOf(PAY_TO)
     // Ten tokens in and five out, or what was paid for before the crash.
-    expect(paid).toBe(schemes === 'exact' ? before : 60n)
+    expect(paid).toBe(schemes === 'both' ? 60n : before)
     expect(facilitator.asked.settle).toBe(1)
     second.child.kill('SIGTERM')
     await second.child.exited

@@ -8,6 +8,7 @@ import { type JobServer, startJobServer } from '../server/job-rig.ts'
 import { brokenLaws, serverEngines } from '../store/engines.ts'
 import { until } from '../until.ts'
 import { hasChain } from './chain.ts'
+import { mppPayer, receiptIn } from './mpp-payer.ts'
 import { onChain } from './on-chain.ts'
 import { decoded, payerV2 } from './payers.ts'
 import { optionsFor } from './rig.ts'
@@ -55,6 +56,32 @@ describe.skipIf(!hasChain)('jobs by x402', () => {
         server.says(1)
         await until(async () => (await shown()).status === 'succeeded')
         expect((await server.fetch(new Request((await shown()).outputs[0].url))).status).toBe(200)
+        expect((await claimed(response)).data).toEqual({ credited_usd: 0.03 })
+      })
+
+      test('a guest pays by MPP once, and claims what is left', async () => {
+        server.says(1)
+        const payer = await on.chain.newPayer(1_000_000n)
+        const plain = request()
+        plain.headers.delete('x-payment-protocol')
+        const { pay, sent } = mppPayer(payer, server.fetch)
+        const response = await pay(plain)
+        expect([response.status, sent.length, receiptIn(response)?.method]).toEqual([200, 2, 'evm'])
+        expect(await on.chain.unitsOf(payer.address)).toBe(960_000n)
+        expect((await claimed(response)).data).toEqual({ credited_usd: 0.03 })
+      })
+
+      test('a job that is paid by MPP goes on after its answer', async () => {
+        server.says('pending')
+        const plain = request({ prefer: 'respond-async' })
+        plain.headers.delete('x-payment-protocol')
+        const { pay } = mppPayer(await on.chain.newPayer(1_000_000n), server.fetch)
+        const response = await pay(plain)
+        const body = await jsonOf(response)
+        expect([response.status, receiptIn(response)?.method]).toEqual([202, 'evm'])
+        const shown = async () => jsonOf(await server.fetch(new Request(body.poll_url)))
+        server.says(1)
+        await until(async () => (await shown()).status === 'succeeded')
         expect((await claimed(response)).data).toEqual({ credited_usd: 0.03 })
       })
 

@@ -6,9 +6,11 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
 import { registerExactEvmScheme } from '@x402/evm/exact/client'
 import { x402Client } from '@x402/fetch'
+import { McpClient } from 'mppx/mcp/client'
 import { clients } from '../products/mcp-clients.ts'
 import { hasChain, startChain, type TestChain } from './chain.ts'
 import { startFacilitator, type TestFacilitator } from './facilitator.ts'
+import { evmOf } from './mpp-payer.ts'
 import { optionsFor, type Rig, startRig } from './rig.ts'
 
 const inputs = { messages: [{ role: 'user', content: 'hi' }], max_tokens: 50 }
@@ -77,6 +79,58 @@ describe.skipIf(!hasChain)('x402 over MCP', () => {
     await client.close()
   })
 
+  test('the client of MPP pays a tool and reads its receipt', async () => {
+    const client = new Client({ name: 'payer', version: '1' }, { versionNegotiation: { mode: 'auto' } })
+    await client.connect(new StreamableHTTPClientTransport(new URL(url)))
+    const paying = McpClient.wrap(
+      client as never,
+      {
+        methods: [evmOf(await chain.newPayer(1_000_000n))],
+      } as never,
+    ) as unknown as {
+      callTool(it: object): Promise<{ content: unknown; receipt?: Record<string, string> }>
+    }
+    const before = await rig.received()
+    const paid = await paying.callTool({ name: 'run_product', arguments: args })
+    expect(paid.content).toEqual([{ type: 'text', text: 'hello' }])
+    expect(paid.receipt).toMatchObject({ status: 'success', method: 'evm', challengeId: expect.any(String) })
+    expect(await rig.received()).toBeGreaterThan(before)
+    await client.close()
+  })
+
+  test.each(clients)('%s: a credential that is none is told as a problem', async (_name, _version, open) => {
+    const client = await open(url)
+    const asked = rig.server.asked.length
+    let deep: object = {}
+    for (let depth = 0; depth < 5_000; depth++) deep = { deep }
+    for (const credential of [
+      {},
+      'x',
+      { challenge: { id: 'a', request: deep }, payload: {} },
+      { challenge: { id: 'a' }, payload: {} },
+    ]) {
+      const due = await client.call('run_product', args, {
+        meta: { 'org.paymentauth/credential': credential },
+      })
+      expect(due.isError).toBe(true)
+      const required = due._meta?.['org.paymentauth/payment-required'] as Record<
+        string,
+        Record<string, string>
+      >
+      expect(required.problem?.type).toBe('https://paymentauth.org/problems/malformed-credential')
+      expect(required.challenges).toMatchObject([
+        {
+          method: 'evm',
+          intent: 'charge',
+          realm: '127.0.0.1',
+          request: { methodDetails: { chainId: 84532 } },
+        },
+      ])
+    }
+    expect(rig.server.asked.length).toBe(asked)
+    await client.close()
+  })
+
   test('a client that says it knows payments is told them as a kind of result', async () => {
     const answers: string[] = []
     const spying = async (input: string | URL | Request, init?: RequestInit) => {
@@ -89,7 +143,10 @@ describe.skipIf(!hasChain)('x402 over MCP', () => {
       { versionNegotiation: { mode: 'auto' }, capabilities: { extensions: { 'org.x402/payment': {} } } },
     )
     await client.connect(new StreamableHTTPClientTransport(new URL(url), { fetch: spying as typeof fetch }))
-    expect(client.getServerCapabilities()?.extensions).toEqual({ 'org.x402/payment': {} })
+    expect(client.getServerCapabilities()).toMatchObject({
+      extensions: { 'org.x402/payment': {} },
+      experimental: { payment: { methods: { evm: { intents: ['charge'] } } } },
+    })
     const outcome = await client
       .callTool({ name: 'run_product', arguments: args })
       .catch((error: Error) => error)

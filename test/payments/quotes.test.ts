@@ -111,6 +111,10 @@ test('one answer serves both versions: the header is version 2, the body version
     extensions: {},
   })
   expect(v1).toEqual({
+    type: 'https://paymentauth.org/problems/payment-required',
+    title: 'Payment Required',
+    status: 402,
+    detail: expect.any(String),
     x402Version: 1,
     error: 'payment_required',
     message: expect.stringContaining('Send an API key'),

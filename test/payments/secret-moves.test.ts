@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { chat, completion, hashOf, jsonOf } from '../server/harness.ts'
 import { engines } from '../store/engines.ts'
 import { hasChain } from './chain.ts'
+import { signedByMpp } from './mpp-payer.ts'
 import { onChain } from './on-chain.ts'
 import { decoded } from './payers.ts'
 import { again, optionsFor, type Rig, signedRequest, startRig } from './rig.ts'
@@ -56,6 +57,18 @@ describe.skipIf(!hasChain)('payments while the secret changes', () => {
         const header = signed.headers.get('payment-signature') ?? ''
         another.headers.set('payment-signature', header)
         expect((await rig.server.fetch(another)).status).toBe(402)
+      })
+
+      test('a challenge of before is answered', async () => {
+        const request = asking()
+        request.headers.delete('x-payment-protocol')
+        const payer = await on.chain.newPayer(1_000_000n)
+        const signed = await signedByMpp(payer, rig.server.fetch, request)
+        await move()
+        const settles = on.facilitator.asked.settle
+        await answered(await rig.server.fetch(again(signed)))
+        await answered(await rig.server.fetch(again(signed)))
+        expect(on.facilitator.asked.settle).toBe(settles + 1)
       })
 
       test('a payment that was taken before pays for its call, and is not taken again', async () => {

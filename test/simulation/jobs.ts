@@ -119,6 +119,8 @@ export const runJobs = (seed: number, reached: Reached): void => {
             url: 'http://turnpike.invalid/v1/run',
             v1: undefined,
             v2: it.payment.header,
+            headers: new Headers(),
+            remade: true,
           },
           idempotencyKey: it.idempotencyKey,
           readBody: async () => new TextEncoder().encode(JSON.stringify(body)),

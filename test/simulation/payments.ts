@@ -5,6 +5,7 @@
 
 import { silentLog } from '../../src/core/log.ts'
 import type { Nano } from '../../src/core/money.ts'
+import { challengesIn } from '../../src/payment/mpp/challenge.ts'
 import { GUESTS_KEY, openX402 } from '../../src/payment/x402.ts'
 import type { Store } from '../../src/store/port.ts'
 import { byTest } from '../by-test.ts'
@@ -52,7 +53,8 @@ const CHANGE_WALLETS = ['xc', 'xd'] as const
 const PATIENCE_MS = 6_000
 const HOUR_MS = 3_600_000
 /** Reasons for which the same payment is useless. */
-const HOPELESS = /insufficient_funds|quote_mismatch|already_used|disabled|cap|expired|payment_failed/
+const HOPELESS =
+  /insufficient_funds|quote_mismatch|invalid_challenge|already_used|disabled|cap|expired|payment_failed/
 
 export const createPayments = (parts: PaymentParts): Payments => {
   const { world, hit, fail, guard, sleep } = parts
@@ -80,12 +82,17 @@ export const createPayments = (parts: PaymentParts): Payments => {
     bearer: boolean,
   ): { it: Bought; payment: NonNullable<Request['payment']> } | undefined => {
     const offers = offersIn(quote.headers['payment-required'])
-    const version = random() < 0.4 ? 1 : 2
+    const [challenge] = challengesIn(quote.headers['www-authenticate'] ?? '')
+    const byMpp = challenge !== undefined && random() < 0.3
+    const version = byMpp ? 'mpp' : random() < 0.4 ? 1 : 2
     const scheme = version === 2 && random() < 0.5 ? 'upto' : 'exact'
     const accepted = offers.find((one) => one.scheme === scheme)
     if (accepted === undefined) return undefined
     const poor = random() < 0.06
-    const { header, ...signed } = sign({ world, chain }, { accepted, number: ++serial, poor, version })
+    const { header, ...signed } = sign(
+      { world, chain },
+      { accepted, number: ++serial, poor, version, ...(byMpp ? { challenge } : {}) },
+    )
     const it: Bought = { ...signed, scheme, bearer, answers: [], requests: 0, longestMs: 0 }
     bought.set(it.id, it)
     if (random() < 0.03)
@@ -138,8 +145,10 @@ export const createPayments = (parts: PaymentParts): Payments => {
     // A facilitator that has not answered yet: one scheme is not offered then.
     if (signed === undefined) return hit('x402: scheme not offered')
     const { it, payment } = signed
-    hit(`x402: pays by ${it.scheme}`)
-    const paid = { ...request, payment }
+    hit(`x402: pays by ${payment.version === 'mpp' ? 'mpp' : it.scheme}`)
+    // All of such a payment is on the chain, so that its sender needs something else to be known by.
+    const named = payment.version === 1 && !bearer ? { idempotencyKey: `g${serial}` } : {}
+    const paid = { ...request, ...named, payment }
     if (await insist(it, paid)) {
       hit('x402: answered')
       if (random() < 0.4) await present(it, otherKey(paid))

@@ -135,6 +135,7 @@ const mustReach = [
   'repeat: not answered',
   'repeat: bill exact',
   'x402: answered',
+  'x402: pays by mpp',
   'x402: replayed',
   'x402: no answer',
   'x402: insufficient_funds',

@@ -14,6 +14,7 @@ import type { Rail } from '../../src/payment/x402.ts'
 import type { ChangePaid } from '../../src/store/payments/payment-port.ts'
 import type { VendorFetch } from '../../src/vendors/setup.ts'
 import { oneModel } from './one-model.ts'
+import type { Version } from './payloads.ts'
 import { gatewayOf, type Running } from './process.ts'
 import type { World } from './world.ts'
 
@@ -47,7 +48,7 @@ export type Request = {
   readonly maxTokens: number
   readonly bearer: boolean
   readonly idempotencyKey?: string | undefined
-  readonly payment?: { readonly version: 1 | 2; readonly header: string }
+  readonly payment?: { readonly version: Version; readonly header: string }
 }
 
 export type Reply = {
@@ -170,6 +171,9 @@ export const openShop = (world: World, process: Running, rail: Rail): Shop => {
             url: 'http://turnpike.invalid/v1/chat/completions',
             v1: payment?.version === 1 ? payment.header : undefined,
             v2: payment?.version === 2 ? payment.header : undefined,
+            mpp: payment?.version === 'mpp' ? payment.header : undefined,
+            headers: new Headers(),
+            remade: true,
           },
           idempotencyKey: request.idempotencyKey,
           readBody: () => Promise.resolve(encoder.encode(JSON.stringify(body))),

@@ -14,8 +14,8 @@ import { invalid, must, Refusal, refuse } from '../../core/refusal.ts'
 import type { IdempotencyRef } from '../../ledger/types.ts'
 import { bringsPayment, x402Unavailable } from '../../payment/funding.ts'
 import { unitsFor } from '../../payment/x402/offer.ts'
-import { type Presented, readPayment, type Scheme } from '../../payment/x402/presented.ts'
-import { GUESTS_KEY, type X402 } from '../../payment/x402.ts'
+import type { Presented } from '../../payment/x402/presented.ts'
+import { GUESTS_KEY } from '../../payment/x402.ts'
 import { type Key, placeOf } from '../../tenancy/key.ts'
 import { waitForCapacity } from '../enter/discount-lane.ts'
 import { type CheckedRequest, type Incoming, readRequest, whoCalls } from '../enter/incoming.ts'
@@ -39,9 +39,10 @@ import {
   resourceAt,
   underQuote,
 } from '../paid/payment-due.ts'
+import { askingOf, readBrought, realmOf } from '../paid/read-brought.ts'
 import { checkCaps } from '../paid/reserve-paid.ts'
 import { addClaimHeader, presentedIn, takeNow, takenBefore } from '../paid/take-paid.ts'
-import { addPaidHeaders } from '../paid/take-payment.ts'
+import { addPaidHeaders, tellsPayment } from '../paid/take-payment.ts'
 import type { Answer } from '../parts/answer.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { Trace } from '../parts/trace.ts'
@@ -59,7 +60,7 @@ const billedByReseller = (): Refusal =>
 /** Answers one call that is paid by x402, or quotes its price. */
 export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: Trace): Promise<Answer> => {
   const { x402 } = gateway.payments
-  const bearer = incoming.authorization !== null
+  const bearer = hasKey(incoming)
   const own = bearer ? await whoCalls(gateway, incoming.authorization, trace) : undefined
   if (own?.terms !== undefined) throw billedByReseller()
   const [offer, ...more] = x402?.offers() ?? []
@@ -78,7 +79,9 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
   const plan = must(planPaid(gateway, request, offers, x402.options.outputTokens))
   const { call, model } = request
   const fingerprints = fingerprintsOf(gateway, canonicalRequest(incoming, request, own))
-  const presented = pays ? must(readPayment(payment, x402.options.offers, schemesOf(x402))) : undefined
+  const realm = bearer ? undefined : realmOf(x402, payment, request.body)
+  const brought = pays ? must(readBrought(x402, payment, { ...fingerprints, realm })) : undefined
+  const presented = brought instanceof PaymentDue ? undefined : brought
   const paying: PayingCall = {
     x402,
     offers,
@@ -92,6 +95,7 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
     ...fingerprints,
     resource: resourceAt(x402, payment.url, `One call of ${model.id}`),
     change: bearer ? 'bearer' : 'none',
+    mpp: realm && askingOf(realm, payment),
     // The payer could empty the account while a job runs, so jobs take no payment that is only authorised.
     uptoSeconds:
       jobShapeOf(gateway.offering, model.id) === undefined ? uptoSecondsOf(gateway, x402) : undefined,
@@ -100,7 +104,19 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
     trace,
     uncount,
   }
+  return answerPaid(gateway, incoming, paying, brought)
+}
+
+/** Answers the call, or quotes its price; `brought` is what its payment was read as. */
+const answerPaid = async (
+  gateway: Gateway,
+  incoming: Incoming,
+  paying: PayingCall,
+  brought: Presented | PaymentDue | undefined,
+): Promise<Answer> => {
+  const { trace, uncount } = paying
   try {
+    if (brought instanceof PaymentDue) throw brought
     const answer = await payOnce(gateway, incoming, paying)
     // A repeated answer is not paid for again, and one that is paid for after the call is not paid for yet.
     const repeated = trace.ended === 'replayed' || trace.ended === 'joined'
@@ -110,21 +126,35 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
     if (thrown instanceof Refusal) throw tellKept(paying, thrown)
     if (!(thrown instanceof PaymentDue)) throw thrown
     // The payment is not for anything that we take here.
-    const foreign = pays && paying.presented === undefined
+    const foreign = bringsPayment(incoming.payment) && brought === undefined
     const reason = foreign ? 'quote_mismatch' : thrown.reason
     trace.ended = reason
     return quoteAnswer(gateway, paying, reason)
   }
 }
 
+/** A credential of the scheme `Payment` stands where a key would. */
+const hasKey = ({ authorization, payment }: Incoming): boolean =>
+  authorization !== null && payment?.mpp === undefined
+
 /** Whether a key of the caller's stands for the request, whichever payment it brings. */
-const isNamed = ({ authorization, idempotencyKey }: Incoming): boolean =>
-  authorization !== null || idempotencyKey !== undefined
+const isNamed = (incoming: Incoming): boolean => hasKey(incoming) || incoming.idempotencyKey !== undefined
+
+/**
+ * Whether anyone who reads the chain could send this payment: version 1 has no part that stays between payer and server.
+ * What was taken is then given again only to who brings an Idempotency-Key, or the claim that came with the answer.
+ */
+const isPublic = ({ x402 }: PayingCall, incoming: Incoming, { version, id }: Presented): boolean =>
+  version === 1 &&
+  !isNamed(incoming) &&
+  x402.paymentOfClaim(incoming.payment?.headers.get('x-change-claim') ?? '') !== id
 
 /** The refusal of a call whose payment was taken says where the money is: its caller would sign another payment. */
 const tellKept = ({ presented, trace, bearer }: PayingCall, refusal: Refusal): Refusal => {
   const { code, message, members, headers } = refusal
-  const taken = presented?.scheme === 'exact' && trace.headers['payment-response'] !== undefined
+  const taken = presented?.scheme === 'exact' && tellsPayment(trace)
+  // Its draft allows a receipt only on an answer that was good.
+  delete trace.headers['payment-receipt']
   if (!taken || code === 'payment_unconfirmed') return refusal
   const later = bearer ? '; after that it is in the wallet' : ', or claim it at once (X-Change-Claim)'
   // A job is not run again: what it does not cost is change once it has ended.
@@ -158,9 +188,6 @@ const subWalletOf = async (
     ? unknownSubWallet()
     : subWallet
 }
-
-const schemesOf = ({ options }: X402): readonly Scheme[] =>
-  options.upto === undefined ? ['exact'] : ['exact', 'upto']
 
 /** The request as a text that no other request has. */
 const canonicalRequest = (incoming: Incoming, request: CheckedRequest, own: Key | undefined): string =>
@@ -196,7 +223,8 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall)
   const known = presented && (await gateway.store.payments.payment(presented.id))
   const bound = known !== undefined && known.state !== 'failed'
   // Checked before the claim: a request that this payment is not for must not touch the answer of the one it is for.
-  if (bound && !isFor(known, keptUnder)) throw new PaymentDue('payment_already_used')
+  if (presented !== undefined && bound && (!isFor(known, keptUnder) || isPublic(paying, incoming, presented)))
+    throw new PaymentDue('payment_already_used')
   const run: RunCall = async (keep, signal) => {
     const before = await takenBefore(gateway, paying, bound ? known : undefined)
     const turn = await (before === undefined ? checkFirst(gateway, paying) : takePaidTurn(gateway, paying))
@@ -234,11 +262,11 @@ const repeatPaymentHeaders = async (
   const { payments } = gateway.store
   const paid = (await payments.paymentForCall(trace.callId)) ?? (await payments.payment(presented.id))
   addClaimHeader(paying, paid ?? presented)
-  if (trace.headers['payment-response'] !== undefined || paid?.transaction === undefined) return
+  if (tellsPayment(trace) || paid?.transaction === undefined) return
   const offer = x402.offerOf(paid) ?? presented.offer
   const units = paid.scheme === 'upto' ? unitsFor(offer, paid.amount) : undefined
-  const payment = { version: presented.version, offer, payer: paid.payer }
-  addPaidHeaders({ trace, payment }, paid.transaction, units)
+  const payment = { ...presented, offer, payer: paid.payer }
+  addPaidHeaders({ trace, payment, at: paid.createdAt }, paid.transaction, units)
 }
 
 /** All checks that are possible before money moves: the quote holds, and the caller may call. */

@@ -31,6 +31,15 @@ import { earlierHashes, moveKey } from './key-by-token.ts'
 import { recall } from './recall.ts'
 import { otherKind, unknownModel } from './unknown-model.ts'
 
+type BroughtPayment = PaymentHeaders & {
+  readonly url: string
+  /** The other headers, for what only a payer says. */
+  readonly headers: Pick<Headers, 'get'>
+  /** The body's bytes are made here, so the caller cannot know their digest. */
+  readonly remade: boolean
+  origin(): string
+}
+
 /** What the HTTP layer knows of a call before it reads the body. */
 export type Incoming = {
   /** Name of the endpoint; part of the scope of an Idempotency-Key. */
@@ -42,7 +51,7 @@ export type Incoming = {
   readonly tags?: string | undefined
   readonly paymentProtocol: string | undefined
   /** The payment it may bring, the address it asked for, and its origin; undefined where no payment is taken. */
-  readonly payment: (PaymentHeaders & { readonly url: string; origin(): string }) | undefined
+  readonly payment: BroughtPayment | undefined
   readonly idempotencyKey: string | undefined
   /** The body's bytes; what was read from a message is counted and parsed. */
   readBody(): Promise<Uint8Array | JsonBody>

@@ -36,7 +36,7 @@ export type PayingCall = Quotable & {
 
 /** What pays for the call. */
 export type Paid = {
-  readonly payment: Pick<Presented, 'id' | 'payer' | 'scheme' | 'offer' | 'units'>
+  readonly payment: Pick<Presented, 'id' | 'payer' | 'scheme' | 'offer' | 'units' | 'challenge'>
   /** The account that holds its money. */
   readonly account: string
   /** Undefined while the payment is only authorised. */
@@ -107,10 +107,12 @@ const collecting =
 
 /** What the receipt says about the payment. */
 const factsOf = ({ payment, transaction }: Omit<Paid, 'account'>): PaymentFacts => {
-  const { scheme, offer, id, payer, units } = payment
+  const { scheme, offer, id, payer, units, challenge } = payment
   const amount = decimalFromNano(nanoOfUnits(offer, units))
   return {
+    // The mode is the account's kind; the protocol says how the money came, if not by x402.
     mode: 'x402',
+    ...(challenge === undefined ? {} : { protocol: 'Payment' }),
     scheme,
     network: offer.network,
     asset: offer.asset.toLowerCase(),

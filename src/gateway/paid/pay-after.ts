@@ -40,7 +40,7 @@ export const authorizePayment = async (
   if (authorized.outcome !== 'authorized') throw notTaken(it, authorized)
 }
 
-type AuthorizedPayment = PaymentNotice & {
+type AuthorizedPayment = Omit<PaymentNotice, 'at'> & {
   readonly x402: X402
   readonly payment: PaymentNotice['payment'] & { readonly id: string }
 }
@@ -51,7 +51,11 @@ export const settleAuthorized = async (it: AuthorizedPayment): Promise<Refusal |
   const finished = await it.x402.finish(id, offer).catch(() => ({ outcome: 'unknown' as const }))
   switch (finished.outcome) {
     case 'settled':
-      return void addPaidHeaders(it, finished.transaction, unitsFor(offer, finished.amount))
+      return void addPaidHeaders(
+        { ...it, at: it.x402.now() },
+        finished.transaction,
+        unitsFor(offer, finished.amount),
+      )
     case 'refused':
       addUnpaidHeaders(it, finished.reason)
       return refuse(

@@ -2,12 +2,12 @@
 import type { Ceiling } from '../../admission/ceiling.ts'
 import { greatest, type Nano } from '../../core/money.ts'
 import { Refusal } from '../../core/refusal.ts'
+import { challengesFor, type Realm } from '../../payment/mpp/methods.ts'
+import { type ChangePolicy, paymentRequired } from '../../payment/required.ts'
 import { nanoOfUnits, type Offer, unitsFor } from '../../payment/x402/offer.ts'
 import type { Presented } from '../../payment/x402/presented.ts'
 import { checkQuote, makeQuote } from '../../payment/x402/quote.ts'
 import {
-  type ChangePolicy,
-  paymentRequired,
   type Resource,
   requirementsUpto,
   requirementsV1,
@@ -69,6 +69,10 @@ export type Quotable = {
   readonly fingerprintBefore: string | undefined
   readonly resource: Resource
   readonly change: ChangePolicy
+  /** Where the scheme `Payment` is taken too, what its challenges name; `readsProblems` once the request brought one. */
+  readonly mpp?:
+    | (Realm & { readonly readsProblems: boolean; readonly accepts: string | undefined })
+    | undefined
   /** How long a payment that is settled after its call must stay good; undefined where no such payment is taken. */
   readonly uptoSeconds: number | undefined
 }
@@ -82,7 +86,7 @@ const uptoTerms = ({ x402, bound, uptoSeconds }: Quotable, offer: Offer): UptoTe
 
 /** The 402 with a fresh quote; nothing is stored for it. */
 export const quoteAnswer = (gateway: Gateway, it: Quotable, error: string): Answer => {
-  const { x402, bound, fingerprint, resource, outputTokens, change } = it
+  const { x402, bound, fingerprint, resource, outputTokens, change, mpp } = it
   const { timeoutSeconds } = x402.options
   const now = gateway.clock.now()
   const quotedIn = (offer: Offer) => ({
@@ -91,15 +95,19 @@ export const quoteAnswer = (gateway: Gateway, it: Quotable, error: string): Answ
     upto: uptoTerms(it, offer),
   })
   const [first, ...more] = it.offers
-  const { headers, body } = paymentRequired({
-    quoted: [quotedIn(first), ...more.map(quotedIn)],
+  const quoted = [quotedIn(first), ...more.map(quotedIn)] as const
+  const prices = quoted.map(({ offer, quote }) => ({ offer, ...quote }))
+  const { status, headers, body } = paymentRequired({
+    quoted,
+    challenges: mpp === undefined ? [] : challengesFor(x402.hash, mpp, prices, fingerprint),
+    readsProblems: mpp?.readsProblems === true,
     resource,
     timeoutSeconds,
     error,
     outputTokens,
     change,
   })
-  return { status: 402, headers, body: new TextEncoder().encode(JSON.stringify(body)) }
+  return { status, headers, body: new TextEncoder().encode(JSON.stringify(body)) }
 }
 
 /** The address of what is paid for, as callers know this server; an MCP tool has a name instead. */
@@ -143,8 +151,14 @@ export const isFor = (
 /** Throws unless the payment is what we quoted for this request. */
 export const checkQuoted = (gateway: Gateway, it: Quotable, presented: Presented): void => {
   const { x402, bound, fingerprint, fingerprintBefore } = it
-  const { units, quoteId, offer } = presented
-  const paid = { units, quoteId, now: gateway.clock.now() }
+  const { units, quoteId, offer, challenge } = presented
+  const now = gateway.clock.now()
+  if (challenge !== undefined) {
+    // It was found to be ours, for this request and this amount.
+    if (Date.parse(challenge.expires) < now) throw new PaymentDue('quote_expired')
+    return
+  }
+  const paid = { units, quoteId, now }
   const verdict = checkQuote(x402.hash, offer, { fingerprint, fingerprintBefore, bound }, paid)
   if (verdict !== 'good') throw new PaymentDue(verdict)
   // The same quote is offered for both schemes only where the bound allows it.
@@ -155,8 +169,10 @@ export const checkQuoted = (gateway: Gateway, it: Quotable, presented: Presented
 /** What we asked for, as the facilitator hears it: in this server's own words, never the payer's. */
 export const requirementsOf = (it: Quotable, presented: Presented) => {
   const { x402, resource } = it
-  const { offer, units, quoteId, scheme } = presented
+  const { offer, units, scheme, challenge } = presented
   const { timeoutSeconds } = x402.options
+  // A challenge stays between payer and server.
+  const quoteId = challenge === undefined ? presented.quoteId : undefined
   const terms = scheme === 'upto' ? uptoTerms(it, offer) : undefined
   if (terms !== undefined) return requirementsUpto(offer, units, quoteId, terms)
   return presented.version === 1

@@ -1,5 +1,6 @@
 /** What pays for a call that brings its payment: what was taken for it before, or the payment itself. */
 
+import { Refusal } from '../../core/refusal.ts'
 import { unitsFor } from '../../payment/x402/offer.ts'
 import type { Presented } from '../../payment/x402/presented.ts'
 import type { Payment } from '../../store/payments/payment-port.ts'
@@ -55,9 +56,18 @@ const takeMoney = async (
     await authorizePayment(gateway, it)
     return undefined
   }
-  const transaction = await takePayment({ ...it, creditTo: bearer ? key.walletId : undefined })
-  addClaimHeader(paying, presented)
-  return transaction
+  const taken = takePayment({ ...it, creditTo: bearer ? key.walletId : undefined })
+  return taken.then(
+    (transaction) => {
+      addClaimHeader(paying, presented)
+      return transaction
+    },
+    (thrown: unknown) => {
+      // It may have gone through: the claim proves who sent it when it is sent again.
+      if (thrown instanceof Refusal) addClaimHeader(paying, presented)
+      throw thrown
+    },
+  )
 }
 
 /** A caller without a key reads how to claim what is left over; a payment after the call leaves nothing over. */
@@ -79,7 +89,9 @@ const paidBefore = async (gateway: Gateway, paying: PayingCall): Promise<Paid | 
   if (earlier.state === 'settling') throw unconfirmed()
   const offer = x402.offerOf(earlier)
   if (earlier.state !== 'settled' || offer === undefined) return undefined
-  const { id, payer, scheme, amount, account, transaction } = earlier
-  addPaidHeaders({ trace, payment: { version: presented?.version ?? 2, offer, payer } }, transaction ?? '')
+  const { id, payer, scheme, amount, account, transaction, createdAt } = earlier
+  const { version = 2, challenge } = presented ?? {}
+  const paidWith = { version, offer, payer, ...(challenge === undefined ? {} : { challenge }) }
+  addPaidHeaders({ trace, payment: paidWith, at: createdAt }, transaction ?? '')
   return { payment: { id, payer, scheme, offer, units: unitsFor(offer, amount) }, account, transaction }
 }

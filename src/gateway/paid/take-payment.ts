@@ -4,6 +4,8 @@
  */
 import type { JsonObject } from '../../core/json-body.ts'
 import { type Refusal, refuse, retryIn, unavailable } from '../../core/refusal.ts'
+import type { Instant } from '../../core/time.ts'
+import { receiptHeader } from '../../payment/mpp/problem.ts'
 import type { Presented } from '../../payment/x402/presented.ts'
 import { outcomeHeaders } from '../../payment/x402/required.ts'
 import type { X402 } from '../../payment/x402.ts'
@@ -36,7 +38,7 @@ export const takePayment = async (it: PaymentToTake): Promise<string> => {
     creditTo,
   })
   if (collected.outcome === 'settled') {
-    addPaidHeaders({ trace: it.trace, payment: presented }, collected.transaction)
+    addPaidHeaders({ trace: it.trace, payment: presented, at: x402.now() }, collected.transaction)
     return collected.transaction
   }
   throw notTaken(it, collected)
@@ -74,26 +76,46 @@ export const unconfirmed = (): Refusal =>
 
 export type PaymentNotice = {
   readonly trace: Trace
-  readonly payment: Pick<Presented, 'version' | 'offer' | 'payer'>
+  readonly payment: Pick<Presented, 'version' | 'offer' | 'payer' | 'challenge'>
+  /** When the payment was taken. */
+  readonly at: Instant
 }
+
+/** Whether an answer under this trace says that a payment was taken. */
+export const tellsPayment = ({ headers }: Trace): boolean =>
+  headers['payment-response'] !== undefined || headers['payment-receipt'] !== undefined
 
 /** Puts the headers of a settled payment on the answer; `units` if they differ from what was signed. */
 export const addPaidHeaders = (
-  { trace, payment }: PaymentNotice,
+  { trace, payment, at }: PaymentNotice,
   transaction: string,
   units?: string,
 ): void => {
-  const { version, offer, payer } = payment
+  const { version, offer, payer, challenge } = payment
   const outcome = { version, offer, payer, success: true, transaction } as const
   Object.assign(trace.headers, {
-    ...outcomeHeaders(units === undefined ? outcome : { ...outcome, units }),
+    ...(challenge === undefined
+      ? outcomeHeaders(units === undefined ? outcome : { ...outcome, units })
+      : {
+          'payment-receipt': receiptHeader({
+            method: challenge.method,
+            reference: transaction,
+            challengeId: challenge.id,
+            at,
+          }),
+        }),
     'cache-control': 'private, no-store',
-    'access-control-expose-headers': 'PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-Change-Claim',
+    'access-control-expose-headers': 'Payment-Receipt, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-Change-Claim',
   })
 }
 
 /** Puts the headers of a payment that failed on the answer. */
-export const addUnpaidHeaders = ({ trace, payment }: PaymentNotice, errorReason: string): void => {
-  const { version, offer, payer } = payment
+export const addUnpaidHeaders = (
+  { trace, payment }: Omit<PaymentNotice, 'at'>,
+  errorReason: string,
+): void => {
+  const { version, offer, payer, challenge } = payment
+  // Problem details say it to payers by the scheme `Payment`.
+  if (challenge !== undefined) return
   Object.assign(trace.headers, outcomeHeaders({ version, offer, payer, success: false, errorReason }))
 }

@@ -85,9 +85,20 @@ class HttpIncoming implements Incoming {
   }
 
   get payment(): Incoming['payment'] {
-    const { v1, v2 } = paymentHeaders(this.#call.headers)
+    const { headers, request } = this.#call
+    const { v1, v2, mpp } = paymentHeaders(headers)
     const origin = () => originOfCall(this.#gateway, this.#call)
-    return { url: addressOf(this.#call.request), origin, v1, v2 }
+    // The bytes of a form are not the same when it is sent again, and what names files is filled in here.
+    const { form, fill } = this.#endpoint
+    return {
+      url: addressOf(request),
+      origin,
+      v1,
+      v2,
+      mpp,
+      headers,
+      remade: form === true || fill !== undefined,
+    }
   }
 
   decode(body: JsonBody, modelNamed: ModelNamed): Call | Refusal {

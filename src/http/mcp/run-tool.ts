@@ -12,7 +12,7 @@ import { decodeRun } from '../calls/media-calls.ts'
 import { originOfCall } from '../request/origin.ts'
 import type { McpCall } from './context.ts'
 import { inlineOf } from './inline.ts'
-import { paymentDue, paymentIn, settlementIn } from './payment.ts'
+import { credentialIn, paymentDue, paymentIn, settlementIn } from './payment.ts'
 import { type CallRequest, contentOf, type ToolResult } from './result.ts'
 
 type Run = {
@@ -55,6 +55,9 @@ const incomingOf = (it: McpCall, { signal }: CallRequest, run: Run): Incoming =>
       origin: () => originOfCall(gateway, call),
       v2: paymentIn(meta),
       v1: undefined,
+      mpp: credentialIn(meta),
+      headers: call.headers,
+      remade: true,
     },
     idempotencyKey: option(meta, 'idempotency_key'),
     readBody: async () => encoder.encode(JSON.stringify({ model, inputs })),
@@ -114,7 +117,7 @@ export const runTool = async (it: McpCall, req: CallRequest, run: Run): Promise<
   const answer = await tellingProgress(gateway.clock, req, mostSeconds(gateway, run), () =>
     endingWith(gateway, incoming, call.trace.callId, () => runCall(gateway, incoming, call.trace)),
   )
-  if (answer.status === 402) return paymentDue(answer.headers['payment-required'], req.envelope)
+  if (answer.status === 402) return paymentDue(answer, req.envelope)
   const body = parseJson(decoder.decode(await wholeOf(answer)))
   const result = isObject(body) ? body : {}
   const { 'x-cost-usd': cost, 'x-receipt': receipt } = answer.headers

@@ -1,6 +1,7 @@
 /** The MCP server for one request: both generations of the protocol, by its own library, with our own tools. */
 import { createMcpHandler, type McpRequestContext, Server } from '@modelcontextprotocol/server'
 import type { JsonObject } from '../../core/json-body.ts'
+import { capability } from '../../payment/mpp/methods.ts'
 import { callTool } from './call-tool.ts'
 import type { McpCall } from './context.ts'
 import { listTools } from './list-tools.ts'
@@ -19,7 +20,10 @@ const serverFor = ({ requestInfo }: McpRequestContext): Server => {
   const server = new Server(
     { name: 'turnpike', title: 'Turnpike', version: '1', websiteUrl: it.place.base },
     {
-      capabilities: { tools: {}, ...(it.place.x402 ? { extensions: { [X402]: {} } } : {}) },
+      capabilities: {
+        tools: {},
+        ...(it.place.x402 ? { extensions: { [X402]: {} }, experimental: { payment: capability } } : {}),
+      },
       instructions: INSTRUCTIONS,
     },
   )

@@ -11,6 +11,7 @@ import { originOfCall } from '../request/origin.ts'
 import { readQuery } from '../request/query.ts'
 import type { Handler, Route } from '../route/route.ts'
 import { openApiDocument, page } from '../schema/products.ts'
+import { payable } from './payable.ts'
 import { placeOf, shelfHere } from './place.ts'
 import { referenceOf } from './reference.ts'
 
@@ -44,9 +45,11 @@ export const referenceRoutes = (all: () => readonly Route[]): readonly Route[] =
   }
   const getDocument: Handler = async (gateway, call) => {
     takeGuestTurn(gateway, 'reference', originOfCall(gateway, call), call.trace)
+    const offers = gateway.payments.x402?.offers() ?? []
+    const told = offers.length === 0 ? document() : payable(document(), shelfHere(gateway), offers)
     return publicReply(call, {
       type: 'application/json',
-      text: JSON.stringify({ ...document(), servers: [{ url: placeOf(gateway, call).base }] }),
+      text: JSON.stringify({ ...told, servers: [{ url: placeOf(gateway, call).base }] }),
     })
   }
   const getReference: Handler = async (gateway, call) =>

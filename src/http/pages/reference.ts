@@ -55,6 +55,14 @@ const operationOf = (route: Route): object => {
     ...(body === undefined ? {} : { requestBody: { required: true, content: json(refTo(body, route)) } }),
     responses: {
       ...Object.fromEntries((route.statuses ?? [200]).map((status) => [status, good])),
+      ...(route.runs === true && route.instead !== undefined
+        ? {
+            402: {
+              description: 'Its price, for callers without a key',
+              content: json(refTo(route.instead, route)),
+            },
+          }
+        : {}),
       default: { description: 'An error; see errors.md', content: json(anyOf(errorSchemasOf(route), route)) },
     },
     security: route.auth === 'none' ? [] : [{ [route.auth]: [] }],

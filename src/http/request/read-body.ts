@@ -50,6 +50,8 @@ const readDeclared = (
   if (encoding !== null && encoding !== 'identity')
     throw refuse('unsupported_media_type', "Send the body uncompressed, without 'Content-Encoding'.")
   const type = headers.get('content-type')
+  // Who asks what an address takes is told more by this than by a type.
+  if (type === null && request.body === null) throw invalid('body', 'The request has no body.')
   if (type === null || !wanted.test(type))
     throw refuse('unsupported_media_type', "Send the body as JSON with 'Content-Type: application/json'.")
   const declared = headers.get('content-length')

@@ -75,11 +75,17 @@ export const readHeaders = (headers: Headers): HeaderReader | Refusal => {
     : known
 }
 
-/** The x402 payments that a request brings, under the header names of both versions. */
-export const paymentHeaders = (headers: HeaderReader): PaymentHeaders => ({
-  v2: headers.get('payment-signature') ?? undefined,
-  v1: headers.get('x-payment') ?? undefined,
-})
+const PAYMENT_SCHEME = /^payment /i
+
+/** The payments that a request brings: by x402, under the header names of both versions, or in place of a key. */
+export const paymentHeaders = (headers: HeaderReader): PaymentHeaders => {
+  const authorization = headers.get('authorization')
+  return {
+    v2: headers.get('payment-signature') ?? undefined,
+    v1: headers.get('x-payment') ?? undefined,
+    mpp: authorization !== null && PAYMENT_SCHEME.test(authorization) ? authorization : undefined,
+  }
+}
 
 export type CredentialStyle = 'bearer' | 'messages' | 'gemini'
 

@@ -55,13 +55,20 @@ const helperErrorBody = z
   .looseObject({ error: z.string(), code: z.string(), message: z.string(), request_id: requestId })
   .meta({ id: 'HelperError' })
 
-/** What an x402 payment has to be; the protocol's newer version puts it in the header PAYMENT-REQUIRED. */
+/**
+ * What a payment has to be: the members of x402's version 1 beside those of problem details, which payers by the scheme
+ * `Payment` read. Version 2 and that scheme say the rest in the headers PAYMENT-REQUIRED and WWW-Authenticate.
+ */
 export const paymentRequired = z
   .object({
     x402Version: z.literal(1).optional(),
     error: z.string(),
     message: z.string().optional().describe('For callers without a key: what else would do'),
     accepts: z.array(z.looseObject({})).optional(),
+    type: z.string().optional().describe('A problem of https://paymentauth.org/problems'),
+    title: z.string().optional(),
+    status: z.union([z.literal(402), z.literal(400)]).optional(),
+    detail: z.string().optional(),
     quote: z.object({
       protocol: z.literal('x402'),
       quote_id: z.string(),

@@ -4,6 +4,7 @@
  */
 import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
 import { invalid, type Refusal } from '../../core/refusal.ts'
+import type { Challenge } from '../mpp/challenge.ts'
 import type { Offer } from './offer.ts'
 
 /** `exact` pays before the call; `upto` authorises before it, and pays what the call was charged. */
@@ -22,12 +23,18 @@ export type Presented = {
   /** The time, in seconds since 1970, after which the chain does not take it. */
   readonly validBefore: number
   readonly quoteId: string | undefined
+  /** What it answers, if it came by the HTTP scheme `Payment`. */
+  readonly challenge?: Challenge
   /** All of it, for the facilitator. */
   readonly payload: JsonObject
 }
 
-/** Headers of a request that may carry a payment, of either version. */
-export type PaymentHeaders = { readonly v2: string | undefined; readonly v1: string | undefined }
+/** What a request may carry a payment in: x402's headers of either version, or a credential of the scheme `Payment`. */
+export type PaymentHeaders = {
+  readonly v2: string | undefined
+  readonly v1: string | undefined
+  readonly mpp?: string | undefined
+}
 
 const HEADER_MAX = 8 * 1024
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
@@ -35,11 +42,11 @@ const ADDRESS = /^0x[0-9a-f]{40}$/i
 const NONCE = /^0x[0-9a-f]{64}$/i
 /** A number of up to 256 bits, in its only spelling. */
 const NUMBER = /^(?:0|[1-9]\d{0,77})$/
-const SIGNATURE = /^0x[0-9a-f]{2,}$/i
+export const SIGNATURE = /^0x[0-9a-f]{2,}$/i
 const UNITS = /^[1-9]\d{0,15}$/
 const SECONDS = /^\d{1,15}$/
 
-const textAt = (value: unknown, name: string, shape: RegExp): string | undefined => {
+export const textAt = (value: unknown, name: string, shape: RegExp): string | undefined => {
   const member = isObject(value) ? value[name] : undefined
   return typeof member === 'string' && shape.test(member) ? member : undefined
 }
@@ -106,7 +113,7 @@ type Signed = {
   readonly asset: string | undefined
 }
 
-const readAuthorization = ({ authorization: it }: JsonObject): Signed | undefined => {
+export const readAuthorization = ({ authorization: it }: JsonObject): Signed | undefined => {
   const [payer, to] = [textAt(it, 'from', ADDRESS), textAt(it, 'to', ADDRESS)]
   const [units, nonce] = [textAt(it, 'value', UNITS), textAt(it, 'nonce', NONCE)]
   const [validAfter, validBefore] = [textAt(it, 'validAfter', SECONDS), textAt(it, 'validBefore', SECONDS)]
@@ -128,7 +135,7 @@ const readPermit = ({ permit2Authorization: it }: JsonObject): Signed | undefine
   return { payer, to, units, nonce, validBefore, asset }
 }
 
-const same = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase()
+export const same = (a: string, b: string): boolean => a.toLowerCase() === b.toLowerCase()
 
 /** Version 1 only names a chain, so it means the first token of that chain. */
 const isFor = (offer: Offer, v1: boolean, chosen: JsonObject): boolean =>

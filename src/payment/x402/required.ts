@@ -1,45 +1,30 @@
 /**
- * The 402 of a quote, for both versions of the protocol in one answer: version 2 reads the header, version 1 the body.
+ * What x402 says of a quote and of a payment's outcome, in both versions: version 2 in headers, version 1 in the body.
  * Source: the x402 specifications, HTTP transport, versions 1 and 2.
  */
-import { decimalFromNano } from '../../core/money.ts'
-import { nanoOfUnits, type Offer } from './offer.ts'
+import type { Offer } from './offer.ts'
 import type { Quote } from './quote.ts'
 
 /** What else a payer needs to authorise a payment: who may settle it, and how long that may take. */
 export type UptoTerms = { readonly facilitator: string; readonly seconds: number }
 
-type Quoted = { readonly offer: Offer; readonly quote: Quote; readonly upto: UptoTerms | undefined }
+export type Quoted = {
+  readonly offer: Offer
+  readonly quote: Quote
+  readonly upto: UptoTerms | undefined
+}
 
 export type Resource = { readonly url: string; readonly description: string }
 
-type Required = {
-  readonly quoted: readonly [Quoted, ...Quoted[]]
+/** What both versions say of a quote. */
+export type X402Quote = {
+  readonly quoted: readonly Quoted[]
   readonly resource: Resource
   readonly timeoutSeconds: number
-  /** Why there is a 402: `payment_required`, or what was wrong with the payment. */
   readonly error: string
-  /** The output bound that was quoted in place of the model's own. */
-  readonly outputTokens: number | undefined
-  /** What becomes of money that is left over. */
-  readonly change: ChangePolicy
 }
-
-type Message = { readonly headers: Readonly<Record<string, string>>; readonly body: object }
 
 const MIME = 'application/json'
-
-const CHANGE_POLICY = {
-  invoice: "The invoice takes what it comes to; anything beyond is credited to the key's wallet.",
-  bearer: "What the call does not use is credited to the key's wallet.",
-  none: 'What the call does not use is credited once to the wallet of whoever sends the X-Change-Claim of the answer, or its receipt, to POST /api/wallet/claim.',
-}
-
-/** Most who read a 402 without a key have only forgotten it. */
-const OR_A_KEY =
-  'Send an API key (Authorization: Bearer <key>), or pay for this call alone by x402: the quote is in PAYMENT-REQUIRED.'
-
-export type ChangePolicy = keyof typeof CHANGE_POLICY
 
 const encodeHeader = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64')
 
@@ -96,48 +81,31 @@ export const requirementsV1 = (offer: Offer, units: string, resource: Resource, 
   extra: extraOf(offer),
 })
 
-export const paymentRequired = (it: Required): Message => {
-  const { resource, timeoutSeconds, error } = it
-  const [first] = it.quoted
-  const v2 = {
+type Scheme = (quoted: Quoted, timeoutSeconds: number) => object | undefined
+
+/** The schemes of version 2. Clients take the first one they know, so what takes no more than was used comes first. */
+const schemes: readonly Scheme[] = [
+  ({ offer, quote, upto }) =>
+    upto === undefined ? undefined : requirementsUpto(offer, quote.units, quote.id, upto),
+  ({ offer, quote }, seconds) => requirementsV2(offer, quote.units, quote.id, seconds),
+]
+
+/** The header of version 2. */
+export const headerV2 = ({ quoted, resource, timeoutSeconds, error }: X402Quote): string =>
+  encodeHeader({
     x402Version: 2,
     error,
     resource: { ...resource, mimeType: MIME },
-    // Clients take the first one they know, so this comes first: it pays for no more than was used.
-    accepts: it.quoted.flatMap(({ offer, quote, upto }) => [
-      ...(upto === undefined ? [] : [requirementsUpto(offer, quote.units, quote.id, upto)]),
-      requirementsV2(offer, quote.units, quote.id, timeoutSeconds),
-    ]),
+    accepts: quoted.flatMap((one) => schemes.flatMap((scheme) => scheme(one, timeoutSeconds) ?? [])),
     extensions: {},
-  }
-  const v1 = it.quoted
+  })
+
+/** The members of version 1's body; none where no token has a name in that version. */
+export const membersV1 = ({ quoted, resource, timeoutSeconds }: X402Quote): object => {
+  const accepts = quoted
     .filter(({ offer }) => offer.v1Network !== undefined)
     .map(({ offer, quote }) => requirementsV1(offer, quote.units, resource, timeoutSeconds))
-  return {
-    headers: {
-      'content-type': MIME,
-      'cache-control': 'private, no-store',
-      'payment-required': encodeHeader(v2),
-      'access-control-expose-headers':
-        'PAYMENT-REQUIRED, PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-Change-Claim',
-    },
-    body: {
-      ...(v1.length === 0 ? {} : { x402Version: 1 }),
-      error,
-      ...(it.change === 'none' ? { message: OR_A_KEY } : {}),
-      ...(v1.length === 0 ? {} : { accepts: v1 }),
-      quote: {
-        protocol: 'x402',
-        quote_id: first.quote.id,
-        amount_usd: decimalFromNano(nanoOfUnits(first.offer, first.quote.units)),
-        currency: first.offer.name,
-        upper_bound: it.change !== 'invoice',
-        ...(it.outputTokens === undefined ? {} : { max_output_tokens: it.outputTokens }),
-        expires_at: new Date(first.quote.expiresAt).toISOString(),
-        change_policy: CHANGE_POLICY[it.change],
-      },
-    },
-  }
+  return accepts.length === 0 ? {} : { x402Version: 1, accepts }
 }
 
 type RequiredOutcome = {

@@ -1,4 +1,4 @@
-/** Recipes of libraries that pay call by call and need no key. Source: the x402 packages' own documentation. */
+/** Recipes of libraries that pay call by call and need no key. Source: the packages' own documentation. */
 import type { Recipe } from './recipe.ts'
 
 const payer = (
@@ -37,7 +37,7 @@ const payer = (
   }),
   notes: [
     '`PAYER_KEY` is the private key of the wallet that pays, on a network of the server’s offers; it stays on this machine.',
-    'The operator has to take x402 payments, see docs/x402.md. `max_tokens` bounds what a call is quoted.',
+    'The operator has to take payments call by call, see docs/payments.md. `max_tokens` bounds what a call is quoted.',
   ],
 })
 
@@ -64,6 +64,18 @@ export const payerRecipes: readonly Recipe[] = [
       "import { wrapFetchWithPayment } from 'x402-fetch'",
       '',
       'const pay = wrapFetchWithPayment(fetch, privateKeyToAccount(process.env.PAYER_KEY))',
+    ],
+  ),
+  payer(
+    'mppx',
+    'mppx',
+    ['mppx', 'viem'],
+    [
+      "import { evm, Mppx } from 'mppx/client'",
+      "import { privateKeyToAccount } from 'viem/accounts'",
+      '',
+      'const account = privateKeyToAccount(process.env.PAYER_KEY)',
+      'const { fetch: pay } = Mppx.create({ polyfill: false, methods: [evm.charge({ account, currencies: [evm.assets.base.USDC, evm.assets.baseSepolia.USDC] })] })',
     ],
   ),
 ]
