@@ -18,7 +18,8 @@ type Wanted = { readonly name: string; readonly postedAt: Instant; readonly size
 
 /** Where an entry is in the log of that size or, without one, as it ends now; undefined if it is not in it. */
 export const inclusionOf = async (log: LogStore, { name, postedAt, size }: Wanted) => {
-  const end = await logEnd(log)
+  const end = await log.end()
+  if (end === undefined) return undefined
   const among = Math.min(size ?? end.size, end.size)
   const index = await log.placeOf(name, postedAt)
   if (index === undefined || index >= among) return undefined
