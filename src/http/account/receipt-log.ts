@@ -1,8 +1,8 @@
 /** The log of receipts, as anyone reads it who keeps its ends and checks receipts against them; docs/receipt-log.md. */
 import { invalid, must, refuse } from '../../core/refusal.ts'
+import { consistencyOf, inclusionOf, logEnd } from '../../gateway/log-proof.ts'
 import type { Answer } from '../../gateway/parts/answer.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
-import { consistencyOf, inclusionOf, logEnd } from '../../gateway/log-proof.ts'
 import { receiptKeysOf } from '../../gateway/parts/receipt.ts'
 import { LOG_PROMISE_SECONDS } from '../../receipts/log-head.ts'
 import { TILE } from '../../receipts/merkle.ts'
