@@ -1,14 +1,18 @@
 /**
  * `npm run release`: everything of a release from this commit, in one folder: the package, the executables, the bill of
- * materials and the checksums. The same commit gives the same bytes.
+ * materials, the provenance, the checksums and, with a key, their signature. The same commit gives the same bytes, which
+ * `npm run release -- --check` shows.
  */
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { billOfMaterials } from './release/bill.ts'
+import { checkTwice } from './release/check.ts'
 import { here, makeExecutable, targets } from './release/executables.ts'
+import { provenance } from './release/provenance.ts'
 import { run } from './release/run.ts'
+import { signature } from './release/sign.ts'
 import { leaveOutPages, makeStage } from './release/stage.ts'
 
 const { values } = parseArgs({
@@ -18,6 +22,11 @@ const { values } = parseArgs({
     targets: { type: 'string', default: 'all' },
     /** Also takes uncommitted changes: for tests. */
     dirty: { type: 'boolean', default: false },
+    /** The file of the secret key that signs, as `minisign -G -W` makes one. */
+    key: { type: 'string' },
+    /** Makes it twice in different folders and compares; also with the SHA256SUMS of another release. */
+    check: { type: 'boolean', default: false },
+    against: { type: 'string' },
   },
 })
 
@@ -39,6 +48,14 @@ const sha256 = (path: string): string =>
 if (!values.dirty && (await run(['git', 'status', '--porcelain'], root)) !== '')
   throw new Error('a release is made from a commit: commit or take back what has changed')
 const names = wanted()
+if (values.check) {
+  const sums = await checkTwice(root, names.join(','), values.against && resolve(values.against))
+  for (const [name, sum] of sums) process.stdout.write(`${sum}  ${name}\n`)
+  process.stdout.write(
+    `Two builds in different folders are equal${values.against === undefined ? '' : ', and equal the other release'}.\n`,
+  )
+  process.exit(0)
+}
 const work = mkdtempSync(join(tmpdir(), 'turnpike-release-'))
 // npm names the program in the bill after its folder.
 const stage = join(work, 'turnpike')
@@ -57,9 +74,21 @@ try {
     else if (name === here()) throw new Error(failed)
     else process.stderr.write(`no executable for ${name}: ${failed}\n`)
   }
-  const files = readdirSync(out).sort()
-  const sums = files.map((name) => `${sha256(join(out, name))}  ${name}\n`).join('')
+  const listed = () =>
+    readdirSync(out)
+      .sort()
+      .map((name) => ({ name, sha256: sha256(join(out, name)) }))
+  const statement = await provenance({ root, files: listed(), targets: names })
+  writeFileSync(join(out, `turnpike-${version}.intoto.json`), statement)
+  const sums = listed()
+    .map(({ name, sha256: sum }) => `${sum}  ${name}\n`)
+    .join('')
   writeFileSync(join(out, 'SHA256SUMS'), sums)
+  if (values.key !== undefined)
+    writeFileSync(
+      join(out, 'SHA256SUMS.minisig'),
+      signature(Buffer.from(sums), `file:SHA256SUMS version:${version}`, resolve(values.key)),
+    )
   process.stdout.write(`${sums}\nThe release is in ${out}\n`)
 } finally {
   rmSync(work, { recursive: true, force: true })

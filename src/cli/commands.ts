@@ -12,6 +12,7 @@ export const commands: Readonly<Record<string, LoadCommand>> = {
   connect: async () => (await import('./commands/connect-command.ts')).connectCommand,
   login: async () => (await import('./commands/login-command.ts')).loginCommand,
   ready: async () => (await import('./commands/ready-command.ts')).readyCommand,
+  doctor: async () => (await import('./house/doctor-command.ts')).doctorCommand,
   top: async () => (await import('./commands/top-command.ts')).topCommand,
   key: async () => (await import('./commands/key-commands.ts')).keyCommands,
   machine: async () => (await import('./commands/machine-commands.ts')).machineCommands,

@@ -1,8 +1,13 @@
-/** Seals events into their chain soon after they were committed, and signs its end every hour. */
+/**
+ * Seals events into their chain soon after they were committed, and signs its end every hour; and adds what was charged to the
+ * log of receipts, whose end is signed each time.
+ */
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
 import { type Clock, HOUR_MS } from '../core/time.ts'
-import { signHead } from '../receipts/event-chain.ts'
+import { signChainHead } from '../receipts/event-chain.ts'
+import { signLogHead } from '../receipts/log-head.ts'
+import type { LogStore } from '../store/log/log-port.ts'
 import type { ChainStore } from '../store/people/chain-store.ts'
 import type { ReceiptKeys } from './parts/receipt-keys.ts'
 
@@ -14,7 +19,11 @@ type Parts = {
   readonly keys: ReceiptKeys | undefined
 }
 
+type LogParts = Pick<Parts, 'keys'> & { readonly receipts: LogStore }
+
 const EVERY_MS = 5_000
+/** Every so often also the log of receipts: it asks for the next posting of each key. */
+const LOG_EVERY = 6
 
 /** Seals all that waits, and signs the end if an hour has passed since the last one and something happened. */
 export const sealAll = async ({ store, clock, keys }: Omit<Parts, 'log'>): Promise<void> => {
@@ -22,18 +31,28 @@ export const sealAll = async ({ store, clock, keys }: Omit<Parts, 'log'>): Promi
   const { seq, hash, signed, signedAt } = await store.end()
   const signer = keys?.signer()
   if (signer === undefined || seq === signed || clock.now() - signedAt < HOUR_MS) return
-  await store.addHead(seq, signHead(signer, seq, hash, clock.now()))
+  await store.addHead(seq, signChainHead(signer, seq, hash, clock.now()))
+}
+
+/** Adds to the log of receipts all that is settled. */
+export const growLog = async ({ receipts, keys }: LogParts): Promise<void> => {
+  const signer = keys?.signer()
+  if (signer !== undefined) while (await receipts.grow((end) => signLogHead(signer, end)));
 }
 
 /** Runs until the returned function is called. Several servers may do it at once. */
-export const keepSealing = (parts: Parts, random: () => number): (() => void) => {
+export const keepSealing = (parts: Parts & LogParts, random: () => number): (() => void) => {
   let stopped = false
   const run = async (): Promise<void> => {
-    while (!stopped) {
+    for (let round = 1; !stopped; round++) {
       await parts.clock.sleep(EVERY_MS * (0.5 + random()))
       if (stopped) return
       await sealAll(parts).catch((error: unknown) =>
         parts.log.warn('events could not be sealed', { error: messageOf(error) }),
+      )
+      if (round % LOG_EVERY !== 0) continue
+      await growLog(parts).catch((error: unknown) =>
+        parts.log.warn('the log of receipts could not be continued', { error: messageOf(error) }),
       )
     }
   }

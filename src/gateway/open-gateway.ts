@@ -195,7 +195,7 @@ const startChores = (parts: ChoreParts): (() => void) => {
     keepAlerting({ store: store.wallets, clock, log, hash, webhooks, meters }, random),
     keepWatching(parts, random),
     keepPruning({ store: store.prune, clock, log, kept }),
-    keepSealing({ store: store.chain, clock, log, keys: parts.keys }, random),
+    keepSealing({ store: store.chain, receipts: store.log, clock, log, keys: parts.keys }, random),
     ...(assets === undefined ? [] : [keepSweeping({ assets, clock, log })]),
     ...(stripe === undefined
       ? []

@@ -6,6 +6,7 @@ import { adminRoutes } from './account/admin.ts'
 import { configRoutes } from './account/config.ts'
 import { controlRoutes } from './account/control.ts'
 import { fundingRoutes } from './account/funding-routes.ts'
+import { receiptLogRoutes } from './account/receipt-log.ts'
 import { getJwks } from './account/receipts.ts'
 import { scimRoutes } from './account/scim.ts'
 import { agentRoutes } from './agents/agent-routes.ts'
@@ -219,6 +220,7 @@ export const routes: readonly Route[] = [
     answer: keySet,
     handler: getJwks,
   },
+  ...receiptLogRoutes,
   ...statusRoutes,
   ...configRoutes,
   ...accountActRoutes,

@@ -3,14 +3,12 @@
  * never changes, `named` the SHA-256 of `<salt><text>` of what names people. Forgetting somebody deletes the salt, so that the
  * text may change and the chain holds. Ends of the chain are signed as a JWS (RFC 7515, EdDSA) of type `event-head+jwt`.
  */
-import { type KeyObject, sign, verify } from 'node:crypto'
-import { isObject, parseJson } from '../core/json-body.ts'
+import type { KeyObject } from 'node:crypto'
 import type { Instant } from '../core/time.ts'
-import { base64url, bytesOf } from './keys.ts'
+import { readHead, signHead } from './heads.ts'
 import type { SigningKey } from './token.ts'
 
 const FIRST = ''
-const TYPE = 'event-head+jwt'
 /** An event is written within this, and sealed soon: one that is much older than a head before it was not there then. */
 const LATE_MS = 600_000
 
@@ -37,22 +35,13 @@ export type Link = {
 type Head = { readonly seq: number; readonly hash: string; readonly iat: number }
 
 /** Signs an end of the chain at a time. */
-export const signHead = ({ kid, key }: SigningKey, seq: number, hash: string, now: Instant): string => {
-  const header = base64url(JSON.stringify({ alg: 'EdDSA', kid, typ: TYPE }))
-  const payload = base64url(JSON.stringify({ seq, hash, iat: Math.floor(now / 1000) }))
-  return `${header}.${payload}.${base64url(sign(null, Buffer.from(`${header}.${payload}`), key))}`
-}
+export const signChainHead = (signer: SigningKey, seq: number, hash: string, now: Instant): string =>
+  signHead(signer, 'event-head+jwt', { seq, hash, iat: Math.floor(now / 1000) })
 
 /** The head, if one of the keys has signed it. */
-const readHead = (token: string, keys: ReadonlyMap<string, KeyObject>): Head | undefined => {
-  const [header, payload, signature] = token.split('.').map(bytesOf)
-  if (header === undefined || payload === undefined || signature === undefined) return undefined
-  const [head, claims] = [header, payload].map((bytes) => parseJson(new TextDecoder().decode(bytes)))
-  if (!isObject(head) || !isObject(claims) || head.typ !== TYPE || head.alg !== 'EdDSA') return undefined
-  const key = keys.get(String(head.kid))
-  const signed = Buffer.from(token.slice(0, token.lastIndexOf('.')))
-  if (key === undefined || !verify(null, signed, key, signature)) return undefined
-  return { seq: Number(claims.seq), hash: String(claims.hash), iat: Number(claims.iat) }
+const readChainHead = (token: string, keys: ReadonlyMap<string, KeyObject>): Head | undefined => {
+  const claims = readHead(token, 'event-head+jwt', keys)
+  return claims && { seq: Number(claims.seq), hash: String(claims.hash), iat: Number(claims.iat) }
 }
 
 type ChainFound = {
@@ -68,7 +57,7 @@ const FORGETTING: readonly string[] = ['person.removed', 'customer.forgotten']
 
 /** Checks a chain link by link, from the first, against its signed heads. */
 export const checkChain = (tokens: readonly string[], keys: ReadonlyMap<string, KeyObject>) => {
-  const heads = tokens.map((token) => readHead(token, keys))
+  const heads = tokens.map((token) => readChainHead(token, keys))
   const bySeq = new Map(heads.flatMap((head) => (head === undefined ? [] : [[head.seq, head]])))
   let wrong = heads.includes(undefined) ? 'a signed head is not ours' : undefined
   let [seq, hash, forgotten, lastForgotten, lastForgetting, signedAt] = [0, FIRST, 0, 0, 0, 0]

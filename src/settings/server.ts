@@ -1,9 +1,11 @@
 /** Settings of a process: where it listens, where its ledger and files are, what it logs. */
 import {
   amount,
+  block,
   duration,
   integer,
   integerOr,
+  list,
   listOfSome,
   matching,
   oneOf,
@@ -26,6 +28,32 @@ export const serverSettings = {
     is: integer(0, 65_535),
     fallback: '8787',
     meaning: 'Port to listen on; 0 picks a free one.',
+  },
+  tls: {
+    cert: {
+      name: 'TLS_CERT',
+      is: matching(/^.+$/, 'a path'),
+      meaning:
+        'File with the certificate of the server and those above it, as PEM: it then speaks HTTPS alone. A changed file takes effect within seconds: requests that are open go on, and a connection that is just being opened may have to be opened again.',
+    },
+    key: {
+      name: 'TLS_KEY',
+      is: matching(/^.+$/, 'a path'),
+      meaning: 'File with the key of that certificate, as PEM, without a password.',
+    },
+    clientCa: {
+      name: 'TLS_CLIENT_CA',
+      is: matching(/^.+$/, 'a path'),
+      meaning:
+        'File with a certificate as PEM: only callers whose own certificate it has signed can connect. That includes probes, and `turnpike ready`.',
+    },
+  },
+  listenAddresses: {
+    name: 'LISTEN_ADDRESSES',
+    is: list(block(), 'addresses or blocks such as 10.0.0.0/8, separated by commas'),
+    fallback: '',
+    meaning:
+      'Addresses or blocks, separated by commas, from which connections are taken, whatever key they bring; empty takes all. It is the other end of the connection that counts, so a proxy in front of the server is what to name.',
   },
   databaseUrl: {
     name: 'DATABASE_URL',

@@ -1,5 +1,5 @@
 /** Settings for monitoring the server: its metrics and traces. Names with OTEL_ are those of OpenTelemetry. */
-import { matching, oneOf, place, secret, share } from './form.ts'
+import { block, list, matching, oneOf, place, secret, share } from './form.ts'
 import type { SettingGroup } from './setting.ts'
 
 export const watchSettings = {
@@ -9,6 +9,12 @@ export const watchSettings = {
     fallback: 'token',
     meaning:
       'Where metrics are served, and to whom: at `GET /metrics` of the server, with a token (`token`); on a port of their own (`9464`, which only this machine reaches, or `0.0.0.0:9464`); or nowhere (`off`).',
+  },
+  metricsAddresses: {
+    name: 'METRICS_ADDRESSES',
+    is: list(block(), 'addresses or blocks such as 10.0.0.0/8, separated by commas'),
+    fallback: '',
+    meaning: 'From which addresses or blocks the port of METRICS takes connections; empty takes all.',
   },
   metricsToken: {
     name: 'METRICS_TOKEN',

@@ -42,6 +42,7 @@ import { withdrawStore } from './funding/withdraw.ts'
 import { expiredBudgets, expiredLeases } from './ledger/cut-back.ts'
 import { ledgerStore } from './ledger/ledger-store.ts'
 import type { Chores } from './ledger/reap.ts'
+import { logStore } from './log/log-store.ts'
 import { firstMonths } from './months/keep-months.ts'
 import { MOVED_TO } from './move/tables.ts'
 import { paymentStore } from './payments/payment-store.ts'
@@ -109,6 +110,7 @@ const portsOn = (engine: Engine): Ports => ({
   responses: guarded({ ...responseStore(engine), ...itemStore(engine), ...conversationStore(engine) }),
   background: guarded(backgroundStore(engine)),
   receipts: guarded(receiptStore(engine)),
+  log: guarded(logStore(engine)),
   assets: guarded(assetStore(engine)),
   runs: guarded(runStore(engine)),
   batches: guarded(batchStore(engine)),

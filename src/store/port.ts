@@ -27,6 +27,7 @@ import type { ExportStore } from './exports/export-port.ts'
 import type { CheckoutStore, CreditStore, WithdrawStore } from './funding/funding-port.ts'
 import type { TopUpStore } from './funding/top-up-port.ts'
 import type { LedgerStore } from './ledger/ledger-port.ts'
+import type { LogStore } from './log/log-port.ts'
 import type { PaymentStore } from './payments/payment-port.ts'
 import type { ChainStore } from './people/chain-store.ts'
 import type { DirectoryStore } from './people/directory-port.ts'
@@ -50,6 +51,7 @@ export type Ports = {
   readonly responses: ResponseStore & ConversationStore
   readonly background: BackgroundStore
   readonly receipts: ReceiptStore
+  readonly log: LogStore
   readonly assets: AssetStore
   readonly runs: RunStore
   readonly batches: BatchStore

@@ -1,10 +1,13 @@
 /** `turnpike receipt`: a receipt checked away from its server, and keys rotated and revoked beside it. */
 import { afterAll, expect, test } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { growLog } from '../../src/gateway/keep-sealing.ts'
 import { thumbprintOf } from '../../src/receipts/keys.ts'
+import { signLogHead } from '../../src/receipts/log-head.ts'
+import { leafHash } from '../../src/receipts/merkle.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { byTest } from '../by-test.ts'
 import { runProgram, type Settings, startProgram } from '../program.ts'
@@ -64,6 +67,47 @@ test('a receipt is checked against a file or an address, without server and data
     expect(errors).toContain(why)
   }
   expect((await run(nowhere, 'verify', receipt)).code).toBe(2)
+  await listening.stop(true)
+  await server.stop()
+})
+
+test('a receipt is proved to be in the log, which goes on from the end that was kept', async () => {
+  let ahead = 0
+  const server = await startTestServer({ now: () => Date.now() + ahead })
+  const listening = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: server.fetch })
+  const address = `http://127.0.0.1:${listening.port}`
+  const grow = () => growLog({ receipts: server.store.log, keys: server.gateway.receipts?.keys })
+  const kept = join(folder, 'head')
+  const body = { model: 'mock/small', messages: [{ role: 'user', content: 'hi' }] }
+  await grow()
+  const answer = await server.post('/v1/chat/completions', body)
+  const receipt = answer.headers.get('x-receipt') ?? ''
+  const at = ['verify', receipt, '--jwks', `${address}/.well-known/jwks.json`, '--log', address]
+  const checked = async () => {
+    const { code, out, errors } = await run(nowhere, ...at, '--head', kept, '--json')
+    return [code, out === '' ? errors : JSON.parse(out).log]
+  }
+  expect(await checked()).toEqual([0, { sound: true, said: 'the log does not have the receipt yet' }])
+  ahead = 360_000
+  await grow()
+  expect(await checked()).toEqual([0, { sound: true, said: 'entry 0 of the log' }])
+  const head = readFileSync(kept, 'utf8')
+  // An end that was signed for a log of more entries, or for another one, is not gone on from.
+  const signer = server.gateway.receipts?.keys.signer()
+  const end = await server.store.log.end()
+  if (signer === undefined || end === undefined) throw new Error('no log')
+  const signed = (size: number, root: Uint8Array) => signLogHead(signer, { ...end, size, root })
+  for (const [other, said] of [
+    [signed(2, end.root), 'the log was cut: it had 2 entries, and has 1'],
+    [signed(1, leafHash('forked')), 'the log was rewritten or forked before entry 1'],
+  ] as const) {
+    writeFileSync(kept, other)
+    expect(await checked()).toEqual([1, { sound: false, said }])
+  }
+  writeFileSync(kept, 'nonsense')
+  expect(await checked()).toEqual([1, expect.stringContaining('has no end of a log')])
+  writeFileSync(kept, head)
+  expect(await checked()).toEqual([0, { sound: true, said: 'entry 0 of the log' }])
   await listening.stop(true)
   await server.stop()
 })

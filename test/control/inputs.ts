@@ -174,6 +174,7 @@ const examples: Readonly<Record<string, Example>> = {
     return { organisation, tenant, link: id }
   },
   'tenant.use': ofTenant({ month: '2026-10' }),
+  'log.day': async () => ({ organisation, day: '2026-10-21' }),
   'statement.get': ofTenant({ month: '2026-10' }),
   'statement.total': async () => ({ organisation, month: '2026-10' }),
   'biller.get': ofOrg(),

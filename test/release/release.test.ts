@@ -4,6 +4,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { copyFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
+import { readSums } from '../../scripts/release/check.ts'
 import { run } from '../../scripts/release/run.ts'
 import { makeRelease } from '../made-program.ts'
 import { endPrograms } from '../program.ts'
@@ -69,6 +70,23 @@ test('the bill names what runs with its version and checksum, and nothing of the
   expect(bill.serialNumber).toMatch(
     /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-8[0-9a-f]{3}-8[0-9a-f]{3}-[0-9a-f]{12}$/,
   )
+})
+
+test('the provenance names the commit, the lock file and each file but itself', async () => {
+  const name = readdirSync(first).find((one) => one.endsWith('.intoto.json')) ?? ''
+  const { subject, predicate, ...statement } = JSON.parse(readFileSync(join(first, name), 'utf8'))
+  expect(statement).toEqual({
+    _type: 'https://in-toto.io/Statement/v1',
+    predicateType: 'https://slsa.dev/provenance/v1',
+  })
+  const sums = readSums(readFileSync(join(first, 'SHA256SUMS'), 'utf8'))
+  const stated = subject.map((one: { name: string; digest: { sha256: string } }) => [
+    one.name,
+    one.digest.sha256,
+  ])
+  expect(new Map([...stated, [name, sums.get(name)]])).toEqual(new Map(sums))
+  const [source] = predicate.buildDefinition.resolvedDependencies
+  expect(source.digest.gitCommit).toBe((await run(['git', 'rev-parse', 'HEAD'], root)).trim())
 })
 
 test('the checkout passes the start test', async () => {

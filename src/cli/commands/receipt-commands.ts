@@ -9,6 +9,7 @@ import { messageOf } from '../../core/message-of.ts'
 import { readJwks } from '../../receipts/keys.ts'
 import { recomputes } from '../../receipts/recompute.ts'
 import { verifyReceipt } from '../../receipts/token.ts'
+import { checkLog } from '../run/check-log.ts'
 import { controlOf, performAs } from '../run/control.ts'
 import { Failed, print, tableOf, withDatabase } from '../run/run-command.ts'
 
@@ -21,6 +22,8 @@ export const receiptCommands = (program: Command): void => {
     .description('check a receipt against a key set; needs no server; fails when it is not valid')
     .requiredOption('--jwks <file or url>', 'the key set: a file, or the address of /.well-known/jwks.json')
     .option('--issuer <name>', 'the issuer that the claim iss must name')
+    .option('--log <url>', 'a server, to prove that its log of receipts has this one')
+    .option('--head <file>', 'with --log: where the last end of the log is kept, from which it must go on')
     .option('--json', 'for programs')
     .action(verify)
   receipt
@@ -60,7 +63,7 @@ export const receiptCommands = (program: Command): void => {
 
 const verify = async (
   token: string,
-  options: { jwks: string; issuer?: string; json?: boolean },
+  options: { jwks: string; issuer?: string; json?: boolean; log?: string; head?: string },
 ): Promise<void> => {
   const keys = readJwks(parseJson(await textAt(options.jwks)))
   if (keys === undefined) throw new Failed(`${options.jwks} is not a key set`)
@@ -78,11 +81,21 @@ const verify = async (
       ? []
       : [`the amount ${exact ? 'follows' : 'DOES NOT FOLLOW'} from usage and prices`]),
   ]
+  const logged =
+    options.log === undefined || claims === undefined
+      ? undefined
+      : await checkLog(options.log, { token: token.trim(), claims, keys, kept: options.head })
+  if (logged !== undefined) lines.push(logged.sound ? logged.said : `NOT SOUND: ${logged.said}`)
   print(
     options.json,
-    { ...verdict, ...(exact === undefined ? {} : { recomputes: exact }) },
+    {
+      ...verdict,
+      ...(exact === undefined ? {} : { recomputes: exact }),
+      ...(logged === undefined ? {} : { log: logged }),
+    },
     `${lines.join('\n')}\n`,
   )
+  if (logged?.sound === false) throw new Failed(logged.said)
   if (!verdict.valid || exact !== true) throw new Failed('the receipt is not valid')
 }
 

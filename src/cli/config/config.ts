@@ -28,6 +28,7 @@ import { discountOf, markupOf, modelOf, overrideOf } from './config-prices.ts'
 import { vendorSetups } from './config-vendors.ts'
 import { type ExportConfig, exportConfigOf } from './export-config.ts'
 import { withSecretFiles } from './secret-files.ts'
+import { readTls } from './tls-files.ts'
 import { x402OptionsOf } from './x402-config.ts'
 
 /** The file's content, with the keys and addresses that the environment adds. */
@@ -97,6 +98,7 @@ export const readConfig = (given: Environment, file?: ConfigFile): Config => {
     stripe: () => stripeOf(set.stripe),
     people: () => consoleConfigOf(set.console, set.assets, companiesConfigOf(read.file.companies ?? {})),
     database: () => checkDatabase(server.databaseUrl),
+    tls: () => readTls(server.tls),
     sync: () => {
       if (server.sync === 'require' && local)
         bad('SYNC=require needs PostgreSQL with a synchronous standby: SQLite has none')

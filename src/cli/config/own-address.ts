@@ -3,13 +3,14 @@ import { serverSettings } from '../../settings/server.ts'
 import { readSettings } from '../../settings/setting.ts'
 
 /** The address of one that listens there: all addresses of a machine are none that a browser opens everywhere. */
-export const addressAt = (host: string, port: number | undefined): string => {
+export const addressAt = (host: string, port: number | undefined, tls = false): string => {
   const reached = host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host
-  return `http://${reached.includes(':') ? `[${reached}]` : reached}:${port}`
+  return `http${tls ? 's' : ''}://${reached.includes(':') ? `[${reached}]` : reached}:${port}`
 }
 
 /** The address of one with the present settings. */
 export const ownAddress = (): string => {
-  const { host, port } = readSettings({ host: serverSettings.host, port: serverSettings.port }, process.env)
-  return addressAt(host, port)
+  const { host, port, tls } = serverSettings
+  const own = readSettings({ host, port, cert: tls.cert }, process.env)
+  return addressAt(own.host, own.port, own.cert !== undefined)
 }

@@ -21,6 +21,7 @@ import { modelWarnings, type OpenCatalogue, openCatalogue } from '../config/open
 import { addressAt } from '../config/own-address.ts'
 import { awaitStore, openHash, openOutbox } from '../config/parts.ts'
 import { strayNames } from '../config/stray-names.ts'
+import { readTls } from '../config/tls-files.ts'
 import { keepOnce, onceFile, whyNotKept } from '../run/shown-once.ts'
 import { warnOfClock } from './clock-check.ts'
 import { keepCollecting } from './collect.ts'
@@ -30,6 +31,7 @@ import { logTo } from './log-to.ts'
 import { readyToAsk, warnOfFiles } from './open-files.ts'
 import { newReloading } from './reload.ts'
 import { standbyFor, startExport, startWatch, tracesOf, watchedBy } from './watch.ts'
+import { watchTls } from './watch-tls.ts'
 
 /**
  * What comes so soon after the first signal is the same one again: Ctrl-C signals all processes of a terminal, and npm, or
@@ -55,7 +57,7 @@ export const serve = async (
   const log = logTo(config.logLevel)
   const ending = listenForEnd(shared, log)
   const lock = lockFor(config.databaseUrl)
-  const place = { hostname: config.host, port: config.port, shared }
+  const place = { hostname: config.host, port: config.port, shared, tls: readTls(config.tls) }
   const early = listenEarly(place)
   // Other workers may take calls on a shared port, which must not come here, unless none of them has its database.
   if (!shared) early.begin()
@@ -100,15 +102,15 @@ export const serve = async (
   const { book, instance } = gateway
   await readyToAsk()
   await early.stop()
-  const server = listen(present, place)
-  const stopReloading = reloading.begin(changeOffering)
+  const server = listen(present, { ...place, ...edgeOf(config) })
+  const stopReading = [reloading.begin(changeOffering), renewing(config, server, log)]
   log.info('listening', { instance })
   ending.drainsBy(async () => {
     log.info('draining: open calls end first; a second signal ends them in a few seconds', {
       instance,
       ops: gateway.book.health().openCalls,
     })
-    stopReloading()
+    for (const stop of stopReading) stop()
     exporting?.stop()
     standby?.stop()
     stopCollecting()
@@ -130,6 +132,18 @@ export const serve = async (
     await greet(config, opened, { store, hash, log, port: server.port })
   }
   await new Promise<never>(() => undefined)
+}
+
+/** From which addresses the server takes connections. */
+const edgeOf = ({ listenAddresses }: Config) => ({
+  allowed: listenAddresses.length === 0 ? undefined : listenAddresses,
+})
+
+/** Keeps the certificate that of its files; returns how to stop. */
+const renewing = (config: Config, { renew }: Pick<ReturnType<typeof listen>, 'renew'>, log: Log) => {
+  const tls = readTls(config.tls)
+  if (tls === undefined) return () => undefined
+  return watchTls(tls, { clock: systemClock, log, read: () => readTls(config.tls), renew })
 }
 
 /** Opens the ledger, which may take a while, and makes it that of these settings. */
@@ -182,7 +196,7 @@ const greet = async (
     port,
   }: Pick<GatewayParts, 'store' | 'hash' | 'log'> & { readonly port: number | undefined },
 ): Promise<void> => {
-  const address = addressAt(config.host, port)
+  const address = addressAt(config.host, port, config.tls.cert !== undefined)
   if (!(await shown(headline(config, address)))) {
     log.warn('nobody reads standard output: a first key is made by the next start that can show it')
     return

@@ -112,7 +112,10 @@ export const startWatch = (present: Present, { watch }: Config, shared: boolean)
   const { metrics } = watch
   const stop =
     typeof metrics === 'object'
-      ? listenForMetrics(present, { hostname: metrics.host, port: metrics.port, shared })
+      ? listenForMetrics(present, {
+          ...{ hostname: metrics.host, port: metrics.port, shared },
+          allowed: watch.metricsAddresses,
+        })
       : undefined
   return () => {
     clearInterval(timer)

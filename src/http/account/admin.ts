@@ -70,6 +70,7 @@ import { keyPut } from '../../control/put-key.ts'
 import { batchCancel, batchGet, batchList } from '../../control/reports/batches.ts'
 import { callCharge, callGet, callList } from '../../control/reports/calls.ts'
 import { callLatency } from '../../control/reports/latency.ts'
+import { logDay } from '../../control/reports/log-day.ts'
 import {
   callReceipt,
   receiptCheck,
@@ -217,6 +218,7 @@ const table: readonly (Omit<ActRow, 'path' | 'method'> & { readonly at: string }
   { at: 'GET /events', act: eventList },
   { at: 'GET /event-chain', act: eventChain },
   { at: 'POST /audit/events', act: eventAudit },
+  { at: 'GET /log/days/:day', act: logDay },
   { at: 'GET /organisations/:organisation/alerts', act: alertList },
   { at: 'POST /organisations/:organisation/alerts', act: alertCreate, statuses: made },
   { at: 'PUT /organisations/:organisation/alerts/:alert', act: alertChange },

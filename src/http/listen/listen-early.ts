@@ -7,8 +7,14 @@ import { callerDialects } from '../../dialects/index.ts'
 import { helpFor } from '../answer/after-turn.ts'
 import { splitUrl } from '../route/router.ts'
 import { bind } from './bind.ts'
+import { type Tls, tlsOptions } from './edge.ts'
 
-type EarlyAddress = { readonly hostname: string; readonly port: number; readonly shared: boolean }
+type EarlyAddress = {
+  readonly hostname: string
+  readonly port: number
+  readonly shared: boolean
+  readonly tls: Tls | undefined
+}
 
 type Early = {
   /** Listens, if it does not yet. Throws if the port is taken. */
@@ -18,12 +24,12 @@ type Early = {
 }
 
 /** Answers on the port from `begin` until `stop`. */
-export const listenEarly = ({ hostname, port, shared }: EarlyAddress): Early => {
+export const listenEarly = ({ hostname, port, shared, tls }: EarlyAddress): Early => {
   let server: Bun.Server<undefined> | undefined
   return {
     begin: () => {
       server ??= bind({ hostname, port, settings: 'HOST, PORT' }, () =>
-        Bun.serve({ hostname, port, reusePort: shared, fetch: answerEarly }),
+        Bun.serve({ hostname, port, reusePort: shared, ...tlsOptions(tls), fetch: answerEarly }),
       )
     },
     stop: async () => {

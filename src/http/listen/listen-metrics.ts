@@ -1,22 +1,31 @@
 /** Metrics on a port of their own, which callers of models cannot reach. */
+import type { AddressBlock } from '../../core/address.ts'
 import type { Present } from '../../gateway/parts/gateway.ts'
 import { metricsAnswer } from '../operate/metrics.ts'
 import { splitUrl } from '../route/router.ts'
 import { bind } from './bind.ts'
+import { isAllowed, notAllowed } from './edge.ts'
 
-type MetricsAddress = { readonly hostname: string; readonly port: number; readonly shared: boolean }
+type MetricsAddress = {
+  readonly hostname: string
+  readonly port: number
+  readonly shared: boolean
+  /** Empty: from everywhere. */
+  readonly allowed: readonly AddressBlock[]
+}
 
 /** Listens until the returned function is called. Throws if the port is taken. */
 export const listenForMetrics = (
   present: Present,
-  { hostname, port, shared }: MetricsAddress,
+  { hostname, port, shared, allowed }: MetricsAddress,
 ): (() => void) => {
   const server = bind({ hostname, port, settings: 'METRICS' }, () =>
     Bun.serve({
       hostname,
       port,
       reusePort: shared,
-      fetch: async (request) => {
+      fetch: async (request, own) => {
+        if (allowed.length > 0 && !isAllowed(allowed, own.requestIP(request)?.address)) return notAllowed()
         if (request.method !== 'GET' || splitUrl(request.url).path !== '/metrics')
           return new Response('There is GET /metrics here.\n', { status: 404 })
         const { body, headers } = await metricsAnswer(present.gateway, request.headers.get('accept'))

@@ -1,11 +1,13 @@
 /** The server on a port: HTTP and WebSocket on one address, with a deadline for every connection. */
 
 import type { Overload } from '../../admission/overload.ts'
+import type { AddressBlock } from '../../core/address.ts'
 import { refuse } from '../../core/refusal.ts'
 import type { Clock } from '../../core/time.ts'
 import type { Present } from '../../gateway/parts/gateway.ts'
 import { type Connection, createApp } from '../app.ts'
 import { bind } from './bind.ts'
+import { isAllowed, notAllowed, type Tls, tlsOptions } from './edge.ts'
 import { admitSocket, goAway, protocolFor, refusedSocket, socketHandlers } from './socket.ts'
 import type { Socket, SocketData } from './socket-frames.ts'
 
@@ -15,12 +17,17 @@ type ListenAddress = {
   readonly port: number
   /** Several processes listen on the port. */
   readonly shared: boolean
+  readonly tls?: Tls | undefined
+  /** From which addresses; undefined takes all. */
+  readonly allowed?: readonly AddressBlock[] | undefined
 }
 
 type Listening = {
   readonly port: number
   /** Sends callers elsewhere: answers close their connections, and sockets close once their requests have ended. */
   goAway(): void
+  /** From now on new connections get this certificate; those that are open go on. */
+  renew(tls: Tls): void
   /** Resolves when no request is open, within this time; what a stranger leaves half sent must not take longer. */
   answered(forMs: number): Promise<void>
   /** Ends every connection at once. */
@@ -48,50 +55,63 @@ export const listen = (present: Present, place: ListenAddress): Listening => {
     queuedMs: () => gateway.book.health().oldestQueuedMs,
     overload: gateway.capacity.overload,
   })
-  const { hostname, port } = place
-  const server = bind({ hostname, port, settings: 'HOST, PORT' }, () =>
-    Bun.serve<SocketData>({
-      hostname,
-      port,
-      reusePort: place.shared,
-      idleTimeout: connectionSeconds,
-      // The runtime's own refusal has no body, id or log line, so we turn its limit off and limit bodies where they are
-      // read.
-      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-      fetch: (request, server) => {
-        const startedMs = gateway.clock.monotonicMs()
-        watch(startedMs)
-        const away = app.turnAway(request)
-        if (away !== undefined) return away
-        const protocol = protocolFor(request)
-        if (protocol !== undefined)
-          return admitSocket(present.gateway, request, protocol, server.requestIP(request)?.address).then(
-            (data) => {
-              if (server.upgrade(request, { data })) return undefined
-              gateway.capacity.sockets.giveBack(data.keyId, 1)
-              return refusedSocket(gateway, protocol, notASocket())
-            },
-            (thrown: unknown) => refusedSocket(gateway, protocol, thrown),
-          )
-        // While a call runs its own deadlines apply: its vendor may be silent for longer than idle connections may.
-        server.timeout(request, NEVER)
-        return app.fetch(request, new Served(server, request, connectionSeconds), startedMs)
-      },
-      websocket: {
-        ...socketHandlers(present, sockets),
-        maxPayloadLength: socketBytesMax,
-        idleTimeout: socketIdleSeconds,
-        sendPings: true,
-      },
-      error: () =>
-        Response.json(
-          { error: { message: 'The server failed.', type: 'server_error', code: 'internal_error' } },
-          { status: 500 },
-        ),
-    }),
-  )
+  const { hostname, allowed } = place
+  const open = (port: number, tls: Tls | undefined) =>
+    bind({ hostname, port, settings: 'HOST, PORT' }, () =>
+      Bun.serve<SocketData>({
+        hostname,
+        port,
+        // A certificate is renewed by a second listener on the port.
+        reusePort: place.shared || tls !== undefined,
+        ...tlsOptions(tls),
+        idleTimeout: connectionSeconds,
+        // The runtime's own refusal has no body, id or log line, so we turn its limit off and limit bodies where they are
+        // read.
+        maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+        fetch: (request, server) => {
+          if (allowed !== undefined && !isAllowed(allowed, server.requestIP(request)?.address))
+            return notAllowed()
+          const startedMs = gateway.clock.monotonicMs()
+          watch(startedMs)
+          const away = app.turnAway(request)
+          if (away !== undefined) return away
+          const protocol = protocolFor(request)
+          if (protocol !== undefined)
+            return admitSocket(present.gateway, request, protocol, server.requestIP(request)?.address).then(
+              (data) => {
+                if (server.upgrade(request, { data })) return undefined
+                gateway.capacity.sockets.giveBack(data.keyId, 1)
+                return refusedSocket(gateway, protocol, notASocket())
+              },
+              (thrown: unknown) => refusedSocket(gateway, protocol, thrown),
+            )
+          // While a call runs its own deadlines apply: its vendor may be silent for longer than idle connections may.
+          server.timeout(request, NEVER)
+          return app.fetch(request, new Served(server, request, connectionSeconds), startedMs)
+        },
+        websocket: {
+          ...socketHandlers(present, sockets),
+          maxPayloadLength: socketBytesMax,
+          idleTimeout: socketIdleSeconds,
+          sendPings: true,
+        },
+        error: () =>
+          Response.json(
+            { error: { message: 'The server failed.', type: 'server_error', code: 'internal_error' } },
+            { status: 500 },
+          ),
+      }),
+    )
+  let server = open(place.port, place.tls)
+  const servers = new Set([server])
   return {
-    port: server.port ?? port,
+    port: server.port ?? place.port,
+    renew: (tls) => {
+      const before = server
+      server = open(before.port ?? place.port, tls)
+      servers.add(server)
+      void before.stop().finally(() => servers.delete(before))
+    },
     goAway: () => {
       gateway.capacity.draining = true
       for (const socket of sockets) goAway(socket)
@@ -99,11 +119,12 @@ export const listen = (present: Present, place: ListenAddress): Listening => {
     answered: async (forMs) => {
       const { clock } = gateway
       const until = clock.monotonicMs() + Math.min(forMs, REQUESTS_MS)
-      while (server.pendingRequests > 0 && clock.monotonicMs() < until) await clock.sleep(LOOK_MS)
+      const pending = () => [...servers].some(({ pendingRequests }) => pendingRequests > 0)
+      while (pending() && clock.monotonicMs() < until) await clock.sleep(LOOK_MS)
     },
     stop: () => {
       for (const socket of sockets) socket.close(RESTARTING, 'The server is shutting down.')
-      void server.stop(true)
+      for (const one of servers) void one.stop(true)
     },
   }
 }

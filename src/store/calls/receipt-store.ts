@@ -29,7 +29,7 @@ const posted = rowsOf({
   detail: maybe(json('detail', readDetail)),
 })
 
-const chargedOf = (callId: string, row: Row): ChargedCall => {
+export const chargedOf = (callId: string, row: Row): ChargedCall => {
   const { kind, payer, keyId, amount, settled, at, detail } = posted.read(row)
   const waived = kind === 'writeoff'
   return {

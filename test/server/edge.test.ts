@@ -1,0 +1,167 @@
+/** The edge of a listener: TLS from files that are renewed under open streams, callers with certificates, allowed addresses. */
+import { expect, test } from 'bun:test'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect } from 'node:tls'
+import { readTls } from '../../src/cli/config/tls-files.ts'
+import { watchTls } from '../../src/cli/serve/watch-tls.ts'
+import { readBlock } from '../../src/core/address.ts'
+import { silentLog } from '../../src/core/log.ts'
+import { listen } from '../../src/http/listen/listen.ts'
+import { listenForMetrics } from '../../src/http/listen/listen-metrics.ts'
+import { newAuthority } from '../certificates.ts'
+import { runProgram, startProgram } from '../program.ts'
+import { until } from '../until.ts'
+import { startTestServer } from './harness.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'turnpike-edge-'))
+const here = { hostname: '127.0.0.1', port: 0, shared: false }
+const blocks = (...texts: string[]) => texts.flatMap((text) => readBlock(text) ?? [])
+
+const serialAt = (port: number, ca: string): Promise<string> =>
+  new Promise((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', port, servername: 'localhost', ca }, () => {
+      resolve(socket.getPeerCertificate().serialNumber)
+      socket.end()
+    })
+    socket.on('error', reject)
+  })
+
+test('a renewed certificate is shown to new connections, and a stream that is open goes on', async () => {
+  const server = await startTestServer()
+  const authority = newAuthority('house')
+  const files = { cert: join(folder, 'cert.pem'), key: join(folder, 'key.pem') }
+  const write = (one: { pem: string; key: string }) => {
+    writeFileSync(files.cert, one.pem)
+    writeFileSync(files.key, one.key)
+  }
+  write(authority.signFor('localhost'))
+  const tls = readTls(files)
+  if (tls === undefined) throw new Error('no certificate')
+  const listening = listen({ gateway: server.gateway }, { ...here, tls })
+  const sleep = async () => void (await Bun.sleep(5))
+  const stop = watchTls(tls, {
+    ...{ clock: { sleep }, log: silentLog, renew: listening.renew },
+    read: () => readTls(files),
+  })
+  let go: () => void = () => undefined
+  const goes = new Promise<void>((resolve) => {
+    go = resolve
+  })
+  const { token } = await server.newKey()
+  server.answerWith(
+    () =>
+      new Response(
+        new ReadableStream({
+          async start(stream) {
+            const event = (text: string) => stream.enqueue(new TextEncoder().encode(`data: ${text}\n\n`))
+            event(
+              '{"id":"c","object":"chat.completion.chunk","created":1,"model":"small","choices":[{"index":0,"delta":{"content":"one"}}]}',
+            )
+            await goes
+            event(
+              '{"id":"c","object":"chat.completion.chunk","created":1,"model":"small","choices":[{"index":0,"delta":{"content":" two"},"finish_reason":"stop"}]}',
+            )
+            event('[DONE]')
+            stream.close()
+          },
+        }),
+        { headers: { 'content-type': 'text/event-stream' } },
+      ),
+  )
+  const before = await serialAt(listening.port, authority.pem)
+  const stream = await fetch(`https://localhost:${listening.port}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'mock/small', stream: true, messages: [{ role: 'user', content: 'hi' }] }),
+    tls: { ca: authority.pem },
+  })
+  const reader = stream.body?.getReader()
+  const first = new TextDecoder().decode((await reader?.read())?.value)
+  expect(first).toContain('one')
+  // Between the two writes certificate and key do not belong together, and nothing is taken.
+  write(authority.signFor('localhost'))
+  // One that is about to be opened in that moment may be reset: the kernel had given it to the listener of before.
+  const shown = () => serialAt(listening.port, authority.pem).catch(() => before)
+  await until(async () => (await shown()) !== before, 1_000)
+  go()
+  let rest = ''
+  for (let more = await reader?.read(); more?.done === false; more = await reader?.read())
+    rest += new TextDecoder().decode(more.value)
+  expect(rest).toContain(' two')
+  expect(rest).toContain('[DONE]')
+  stop()
+  listening.stop()
+  await server.stop()
+})
+
+test('with an authority of callers only its certificates connect', async () => {
+  const server = await startTestServer()
+  const [house, callers] = [newAuthority('house'), newAuthority('callers')]
+  const { pem, key } = house.signFor('localhost')
+  const tls = { cert: pem, key, clientCa: callers.pem }
+  const listening = listen({ gateway: server.gateway }, { ...here, tls })
+  const ask = (one?: { pem: string; key: string }) =>
+    fetch(`https://localhost:${listening.port}/livez`, {
+      tls: { ca: house.pem, ...(one === undefined ? {} : { cert: one.pem, key: one.key }) },
+    }).then(
+      ({ status }) => status,
+      () => 'refused',
+    )
+  expect(await ask(callers.signFor('one'))).toBe(200)
+  expect(await ask(newAuthority('others').signFor('one'))).toBe('refused')
+  expect(await ask()).toBe('refused')
+  listening.stop()
+  await server.stop()
+})
+
+test('only allowed addresses are answered, at each port', async () => {
+  const server = await startTestServer()
+  for (const [allowed, status] of [
+    [blocks('10.0.0.0/8', '127.0.0.0/8'), 200],
+    [blocks('10.0.0.0/8'), 403],
+  ] as const) {
+    const listening = listen({ gateway: server.gateway }, { ...here, allowed })
+    expect((await fetch(`http://127.0.0.1:${listening.port}/livez`)).status).toBe(status)
+    listening.stop()
+    const { port } = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
+    const metrics = listenForMetrics({ gateway: server.gateway }, { ...here, port: (port ?? 0) + 1, allowed })
+    expect((await fetch(`http://127.0.0.1:${(port ?? 0) + 1}/other`)).status).toBe(status === 200 ? 404 : 403)
+    metrics()
+  }
+  await server.stop()
+})
+
+test('the program speaks HTTPS with those files, and `ready` asks it so', async () => {
+  const [home, authority] = [mkdtempSync(join(tmpdir(), 'turnpike-edge-home-')), newAuthority('house')]
+  const { pem, key } = authority.signFor('localhost')
+  const files = { TLS_CERT: join(home, 'cert.pem'), TLS_KEY: join(home, 'key.pem') }
+  writeFileSync(files.TLS_CERT, pem)
+  writeFileSync(files.TLS_KEY, key)
+  const settings = { DATABASE_URL: 'sqlite:./data/ledger.db', LISTEN_ADDRESSES: '127.0.0.1', ...files }
+  const { child, address } = await startProgram(home, settings)
+  const { protocol, port } = new URL(address)
+  expect(protocol).toBe('https:')
+  const livez = await fetch(`https://localhost:${port}/livez`, { tls: { ca: authority.pem } })
+  expect(livez.status).toBe(200)
+  const ready = await runProgram(home, { ...settings, PORT: port }, 'ready')
+  expect(ready).toEqual({ code: 0, out: 'ready\n', errors: '' })
+  child.kill('SIGTERM')
+  expect(await child.exited).toBe(0)
+})
+
+test('files that do not fit are refused by name', () => {
+  const [one, two] = [newAuthority('a').signFor('x'), newAuthority('a').signFor('x')]
+  const at = (name: string, text: string) => {
+    writeFileSync(join(folder, name), text)
+    return join(folder, name)
+  }
+  const [cert, key, other] = [at('c', one.pem), at('k', one.key), at('o', two.key)]
+  expect(readTls({})).toBeUndefined()
+  expect(readTls({ cert, key })).toEqual({ cert: one.pem, key: one.key })
+  expect(() => readTls({ cert })).toThrow('TLS_CERT and TLS_KEY go together')
+  expect(() => readTls({ cert, key: other })).toThrow('TLS_KEY is not the key of the certificate')
+  expect(() => readTls({ cert, key: join(folder, 'none') })).toThrow('TLS_KEY names')
+  expect(() => readTls({ cert, key: at('text', 'nonsense') })).toThrow('is no PEM of its kind')
+})
