@@ -168,6 +168,7 @@ export const keyRotate = act({
         canManage: key.canManage,
         aliases: key.aliases ?? null,
         tags: key.tags ?? null,
+        guardrails: key.guardrails ?? null,
       },
       sub: key.subWallet,
       reference,

@@ -151,7 +151,7 @@ const drawn = async (
   parent: { readonly id: string } | undefined,
 ) => {
   const { label, limits, sub, reference, replaces, brought } = wanted
-  const { aliases, tags, canManage } = limits
+  const { aliases, tags, guardrails, canManage } = limits
   const { token, ...identity } = await identityOf(acting, wanted)
   const { actor } = acting.who
   const key: NewKey = {
@@ -167,6 +167,7 @@ const drawn = async (
     ...(aliases == null ? {} : { aliases }),
     ...(brought === undefined ? {} : { brought }),
     ...(tags == null ? {} : { tags }),
+    ...(guardrails == null ? {} : { guardrails }),
   }
   const note: KeyNote = {
     ...(actor.kind === 'person' || actor.kind === 'machine' ? { madeBy: actor.id } : {}),

@@ -23,12 +23,13 @@ import { keyShape } from './shown-key.ts'
 const has = (
   key: Key,
   label: string,
-  { canManage, disabled, aliases, tags, ...limits }: LimitsBody,
+  { canManage, disabled, aliases, tags, guardrails, ...limits }: LimitsBody,
 ): boolean =>
   key.label === label &&
   limitList.every(([name]) => sameLimit(limits[name] ?? undefined, key.limits[name])) &&
   isDeepStrictEqual(aliases ?? undefined, key.aliases) &&
   isDeepStrictEqual(tags ?? undefined, key.tags) &&
+  isDeepStrictEqual(guardrails ?? undefined, key.guardrails) &&
   (canManage ?? key.canManage) === key.canManage &&
   (disabled ?? key.disabledReason !== undefined) === (key.disabledReason !== undefined)
 
@@ -127,7 +128,7 @@ export const keyPut = act({
         (rest as Readonly<Record<string, unknown>>)[member] ?? null,
       ]),
     )
-    const body = { aliases: null, tags: null, ...all, ...rest }
+    const body = { aliases: null, tags: null, guardrails: null, ...all, ...rest }
     if (has(key, storable(label), readLimits(acting.control, body))) acting.unchanged?.()
     else await keyChange.does(acting, { key: id, label, if_version: version, ...body })
     return { ...(await showOne(acting, id)), key: null }

@@ -1,6 +1,7 @@
 /** A key as every face shows it. Amounts are nano-USD here; each face writes them in its form. */
 import { z } from 'zod'
 import { monthOf } from '../core/time.ts'
+import { guardrailsHelp } from '../guardrails/rules.ts'
 import type { KeyLine } from '../store/reports/report-port.ts'
 import { isEnabled, type Key } from '../tenancy/key.ts'
 import { limitText } from '../tenancy/limit-values.ts'
@@ -80,6 +81,7 @@ export const keyShape = {
     .record(z.string(), z.object({ value: z.string(), fixed: z.boolean() }))
     .nullable()
     .describe('What its calls are for where they do not say; calls cannot change what is fixed'),
+  guardrails: z.array(z.record(z.string(), z.unknown())).nullable().describe(guardrailsHelp),
   status: keyStatus,
   disabled: z.boolean(),
   disabled_reason: z.string().nullable(),
@@ -137,6 +139,7 @@ const shown = (control: Control, line: KeyLine, leastRpm: number | undefined): K
     effective_rpm_limit: effectiveRpm(key, control.options.planRpm, leastRpm),
     aliases: key.aliases ?? null,
     tags: key.tags === undefined ? null : shownKeyTags(key.tags),
+    guardrails: key.guardrails?.map((rule) => ({ ...rule })) ?? null,
     status,
     disabled: off,
     disabled_reason: off ? (key.disabledReason ?? null) : null,

@@ -11,6 +11,7 @@ type Fields = {
   readonly path?: string | undefined
   readonly key?: string | undefined
   readonly tags?: Readonly<Record<string, string>> | undefined
+  readonly guardrails?: Readonly<Record<string, string>> | undefined
   readonly model?: string | undefined
   readonly equal?: string | undefined
   readonly vendor?: string | undefined

@@ -39,6 +39,28 @@ export const refusalTable = {
     type: 'content_filter',
     meaning: "The prompt or the answer was blocked by the vendor's safety filters.",
   },
+  guardrail_blocked: {
+    status: 400,
+    type: 'content_filter',
+    meaning:
+      'A rule of the key or the account (guardrails) blocks what is in the request or the answer; `rule` and `side` name it. ' +
+      'Nothing is charged for a request; an answer is charged what its vendor bills.',
+    members: 'rule, side, cost_usd',
+  },
+  not_guarded: {
+    status: 400,
+    type: 'invalid_request_error',
+    meaning:
+      'Guardrails apply, and cannot look into this kind of call or keep their promise for it; `message` says what to send instead.',
+    members: 'param',
+  },
+  guardrail_failed: {
+    status: 503,
+    type: 'api_error',
+    meaning:
+      'A hook of guardrails did not answer as it must, so the call is not made or its answer not given.',
+    members: 'rule, cost_usd',
+  },
   missing_idempotency_key: {
     status: 400,
     type: 'invalid_request_error',

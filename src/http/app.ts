@@ -252,6 +252,7 @@ export const endCall = (gateway: Gateway, trace: Trace, status: number): void =>
     path: trace.path,
     key: trace.keyId,
     tags: trace.tags,
+    guardrails: trace.guardrails,
     model: trace.model,
     vendor: trace.vendor,
     status,

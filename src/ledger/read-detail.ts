@@ -13,7 +13,7 @@ export const readDetail = (value: Json): UsageDetail | undefined => {
   const times = typeof startedAt === 'number' && typeof tookMs === 'number' && typeof firstByteMs === 'number'
   if (!texts || !times || typeof priceVersion !== 'string' || typeof ended !== 'string') return undefined
   const receipt = readFacts(value.receipt)
-  const { tries, tags } = value
+  const { tries, tags, guardrails } = value
   return {
     keyId,
     model,
@@ -26,6 +26,7 @@ export const readDetail = (value: Json): UsageDetail | undefined => {
     firstByteMs,
     ended,
     ...(tags === undefined ? {} : { tags: readTags(tags) }),
+    ...(guardrails === undefined ? {} : { guardrails: readTags(guardrails) }),
     ...(tries === undefined ? {} : { tries: readTries(tries) }),
     ...(receipt === undefined ? {} : { receipt }),
   }

@@ -24,6 +24,8 @@ export type Claims = {
   /** Turnpike counted, because the vendor did not. */
   readonly estimated: boolean
   readonly exp: number
+  /** What guardrails found and did, by side and name. */
+  readonly guardrails?: Readonly<Record<string, string>> | undefined
   readonly iat: number
   readonly iss: string
   readonly jti: string
@@ -100,6 +102,7 @@ export const claimsOf = (issuer: string, call: ChargedCall): Claims => {
     cost: costOf(call),
     estimated: detail?.estimated ?? true,
     exp: iat + RECEIPT_LIFE_SECONDS,
+    guardrails: detail?.guardrails === undefined ? undefined : sorted(detail.guardrails),
     iat,
     iss: issuer,
     jti: `rcp_${call.callId}`,

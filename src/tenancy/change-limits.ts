@@ -24,10 +24,11 @@ export const checkSelfChange = (key: Key, change: LimitsBody, planRpm: number): 
       `A key cannot bind itself to a sub-wallet, or release itself; ${creatorOf(key)} can.`,
       { members: { param: 'sub_wallet' } },
     )
-  if (change.tags !== undefined)
-    return refuse('forbidden', `A key cannot change its own tags; ${creatorOf(key)} can.`, {
-      members: { param: 'tags' },
-    })
+  for (const param of ['tags', 'guardrails'] as const)
+    if (change[param] !== undefined)
+      return refuse('forbidden', `A key cannot change its own ${param}; ${creatorOf(key)} can.`, {
+        members: { param },
+      })
   if (change.canManage === true && !key.canManage)
     return refuse('forbidden', `A key cannot give itself the right to manage; ${creatorOf(key)} can.`)
   if (change.disabled === false && isBlocked(key))

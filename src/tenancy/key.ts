@@ -1,5 +1,6 @@
 /** API keys: what is known of a key, and the limits that bind it. */
 import type { Instant, Month } from '../core/time.ts'
+import type { GuardRule } from '../guardrails/rules.ts'
 import type { Limits } from './limits.ts'
 import type { KeyTags } from './tags.ts'
 import type { Terms } from './terms.ts'
@@ -49,6 +50,8 @@ export type Key = {
   readonly aliases?: Aliases
   /** What its calls are for where they do not say; in a request, with the fixed tags of the keys above it. */
   readonly tags?: KeyTags
+  /** What is looked for in the texts of its calls; in a request, with the rules of the keys above it. */
+  readonly guardrails?: readonly GuardRule[]
   /** In a request of a tenant: how it is told of money. Absent if it is told our price. */
   readonly terms?: Terms
   readonly disabledReason?: DisabledReason

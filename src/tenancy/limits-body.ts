@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { readBlock } from '../core/address.ts'
 import { amount, readBy, whole } from '../core/body.ts'
 import { instantFrom } from '../core/time.ts'
+import { type GuardRule, guardrailsShown, readGuardrails } from '../guardrails/rules.ts'
 import { readAliases } from './aliases.ts'
 import type { Aliases } from './key.ts'
 import { type LimitRow, type LimitsChange, type LimitValue, limitList, limitsFrom } from './limits.ts'
@@ -18,6 +19,8 @@ export type LimitsBody = LimitsChange & {
   readonly aliases?: Aliases | null
   /** All tags that its calls are to have; who made it sets them. */
   readonly tags?: KeyTags | null
+  /** What is looked for in the texts of its calls; who made it sets that. */
+  readonly guardrails?: readonly GuardRule[] | null
   /** The sub-wallet that it is bound to, with all keys below it; null releases them. */
   readonly subWallet?: string | null
   /** `disabled` also applies to all keys below. */
@@ -70,6 +73,7 @@ export const limitMembers = {
     description:
       'What its calls are for where they do not say, such as {"team": "red"}; with {"value": "red", "fixed": true} no call of it, or of a key below, says otherwise',
   }).optional(),
+  guardrails: readBy(readGuardrails, guardrailsShown).optional(),
   can_manage: z
     .boolean('must be true, false or absent')
     .optional()
@@ -96,6 +100,7 @@ type Read = Readonly<Record<string, unknown>> & {
   readonly disabled?: boolean | null | undefined
   readonly aliases?: Aliases | null | undefined
   readonly tags?: KeyTags | null | undefined
+  readonly guardrails?: readonly GuardRule[] | null | undefined
   readonly can_manage?: boolean | undefined
   readonly with_children?: boolean | undefined
   readonly sub_wallet?: string | null | undefined
@@ -107,6 +112,7 @@ export const limitsOfBody = (read: Read): LimitsBody => {
     disabled: read.disabled ?? undefined,
     aliases: read.aliases,
     tags: read.tags,
+    guardrails: read.guardrails,
     canManage: read.can_manage,
     withChildren: read.with_children,
     subWallet: read.sub_wallet,

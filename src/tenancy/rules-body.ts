@@ -5,6 +5,7 @@ import { amount, readBy } from '../core/body.ts'
 import { isObject, type Json } from '../core/json-body.ts'
 import { NANO_PER_USD, type Nano, nanoFromDecimal, nanoFromNumber } from '../core/money.ts'
 import { invalid, type Refusal } from '../core/refusal.ts'
+import { type GuardRule, guardrailsShown, readGuardrails } from '../guardrails/rules.ts'
 import { type TenantsSee, tenantsSee } from './terms.ts'
 import type { AutoTopUp, RulesChange } from './wallet-rules.ts'
 
@@ -100,6 +101,7 @@ export const ruleMembers = {
     .describe(
       'What answers and reports tell keys below others of money: what the account is charged (cost, as null does), the price by its margin, or nothing',
     ),
+  guardrails: readBy(readGuardrails, guardrailsShown).optional(),
 }
 
 type Read = {
@@ -111,6 +113,7 @@ type Read = {
   readonly alert_webhook_url?: string | null | undefined
   readonly auto_top_up?: AutoTopUp | null | undefined
   readonly tenants_see?: TenantsSee | null | undefined
+  readonly guardrails?: readonly GuardRule[] | null | undefined
 }
 
 /** The change that a body asks for. */
@@ -124,6 +127,7 @@ export const rulesChangeOf = (read: Read): RulesChange => {
     alertWebhookUrl: read.alert_webhook_url,
     autoTopUp: read.auto_top_up,
     tenantsSee: read.tenants_see,
+    guardrails: read.guardrails,
   }
   return Object.fromEntries(Object.entries(change).filter(([, rule]) => rule !== undefined))
 }

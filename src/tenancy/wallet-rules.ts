@@ -1,5 +1,6 @@
 /** Rules that an owner sets for a wallet: what a call and a day may cost, which models it may use, and when to warn. */
 import { type Nano, usdNumber } from '../core/money.ts'
+import type { GuardRule } from '../guardrails/rules.ts'
 import type { WalletId } from './key.ts'
 import type { TenantsSee } from './terms.ts'
 
@@ -18,6 +19,8 @@ export type WalletRules = {
   readonly autoTopUp?: AutoTopUp
   /** What tenants of the account are told of money: what we charge for their calls if it is absent. */
   readonly tenantsSee?: TenantsSee
+  /** What is looked for in the texts of calls. */
+  readonly guardrails?: readonly GuardRule[]
   /** The tags on which there are budgets, sorted; absent if there are none. Set with the budgets alone. */
   readonly budgeted?: readonly string[]
   /** Why the operator has suspended the account: none of its calls are admitted. No owner can set or end this. */
@@ -58,6 +61,7 @@ export const rulesAs = <Amount>(rules: WalletRules, usd: (amount: Nano) => Amoun
             monthly_max_usd: maybe(autoTopUp.monthlyMax),
           },
     tenants_see: rules.tenantsSee ?? ('cost' as const),
+    guardrails: rules.guardrails ?? null,
   }
 }
 

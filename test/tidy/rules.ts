@@ -28,6 +28,7 @@ export const folders = [
   'receipts',
   'ledger',
   'tenancy',
+  'guardrails',
   'settings',
   'metrics',
   'core',

@@ -7,7 +7,7 @@ import type { JsonObject } from '../../core/json-body.ts'
 import { usdNumber } from '../../core/money.ts'
 import { capList } from '../../tenancy/limits.ts'
 import { OPERATOR_WALLET } from '../config/first-start.ts'
-import { aliasesFrom, alsoOf, keyTagsFrom } from '../run/alias-option.ts'
+import { aliasesFrom, alsoOf, guardrailsFrom, keyTagsFrom } from '../run/alias-option.ts'
 import {
   controlOf,
   everyPage,
@@ -30,6 +30,7 @@ type Options = {
   canManage?: string
   alias?: readonly string[]
   tag?: readonly string[]
+  guardrails?: string
   withChildren?: boolean
   json?: boolean
 }
@@ -123,6 +124,7 @@ const keyOptions = (command: Command): Command =>
       'what its calls are for where they do not say; name!=value is fixed; repeat the option for each, or give "none"',
       alsoOf,
     )
+    .option('--guardrails <json>', 'what is looked for in the texts of its calls: a list of rules, or "none"')
     .option('--json', 'for programs')
 
 const labelOf = ({ label }: Options): JsonObject => (label === undefined ? {} : { label })
@@ -133,6 +135,7 @@ const bodyOf = (options: Options): JsonObject => ({
   ...rightOf(options),
   ...(options.alias === undefined ? {} : { aliases: aliasesFrom(options.alias) }),
   ...(options.tag === undefined ? {} : { tags: keyTagsFrom(options.tag) }),
+  ...(options.guardrails === undefined ? {} : { guardrails: guardrailsFrom(options.guardrails) }),
 })
 
 const needsCatalogue = (options: Options): boolean => options.alias !== undefined || namesModels(options)

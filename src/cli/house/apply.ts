@@ -127,6 +127,7 @@ const key = async (it: Applying, id: string, sent: JsonObject, wallet: string): 
       ...Object.fromEntries(placed.filter((name) => read[name] != null).map((name) => [name, read[name]])),
       ...Object.fromEntries(limitList.map(([name, row]) => [row.member, shownAs(row, limits[name])])),
       aliases: limits.aliases,
+      guardrails: limits.guardrails,
     },
     does: async () => {
       const payer = sent.parent === undefined ? { wallet } : {}

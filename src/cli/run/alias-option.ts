@@ -1,5 +1,5 @@
-/** `--alias <name>=<model>` and `--tag <name>=<value>` of the key commands. */
-import type { Json } from '../../core/json-body.ts'
+/** `--alias <name>=<model>`, `--tag <name>=<value>` and `--guardrails <json>` of the key commands. */
+import { type Json, parseJson } from '../../core/json-body.ts'
 import { Failed } from './run-command.ts'
 
 /** All aliases that the options give, null for `none`. */
@@ -27,6 +27,13 @@ export const keyTagsFrom = (texts: readonly string[]): Json =>
           return [name, { value, fixed: fixed === '!' }]
         }),
       )
+
+/** The rules that the option gives, null for `none`. */
+export const guardrailsFrom = (text: string): Json => {
+  const rules = text === 'none' ? null : parseJson(text)
+  if (rules === undefined) throw new Failed('--guardrails must be a list of rules as JSON, or none')
+  return rules
+}
 
 /** Collects an option that may be repeated. */
 export const alsoOf = (text: string, before: readonly string[] = []): readonly string[] => [...before, text]

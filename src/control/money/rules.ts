@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { decimalFromNano } from '../../core/money.ts'
 import { invalid, must, Refusal, refuse } from '../../core/refusal.ts'
 import { webhookSecret } from '../../gateway/jobs/wallet-alerts.ts'
+import { guardrailsHelp } from '../../guardrails/rules.ts'
 import { type TopUpStatus, topUpPauses } from '../../store/funding/top-up-port.ts'
 import type { Actor } from '../../store/people/event-port.ts'
 import type { WalletId } from '../../tenancy/key.ts'
@@ -113,6 +114,7 @@ const rulesShown = z
     tenants_see: z
       .enum(tenantsSee)
       .describe('What tenants are told of money: what the account is charged, its price, or nothing'),
+    guardrails: z.array(z.record(z.string(), z.unknown())).nullable().describe(guardrailsHelp),
     alert_webhook_secret: z.string().nullable().describe('For those who may set the address'),
     auto_top_up_status: z.object({
       payment_method_saved: z.boolean(),
@@ -137,19 +139,24 @@ const topUpsShown = ({ saved, active, paused, waitsUntil, pending, today, month 
   charged_this_month_usd: month,
 })
 
+/** Whether something is sent that the secret signs. */
+const hasWebhook = ({ alertWebhookUrl, guardrails = [] }: WalletRules): boolean =>
+  alertWebhookUrl !== undefined || guardrails.some((rule) => 'hook' in rule)
+
 const shown = async (
   { control, who }: Acting,
   { walletId, rules, version }: KnownRules,
 ): Promise<z.output<typeof rulesShown>> => {
-  const { allowed_models: allowed, blocked_models: blocked, ...others } = rulesAs(rules, (nano) => nano)
+  const all = rulesAs(rules, (nano) => nano)
+  const { allowed_models: allowed, blocked_models: blocked, guardrails, ...others } = all
   return {
     wallet_id: walletId,
     ...others,
     allowed_models: allowed === null ? null : [...allowed],
     blocked_models: blocked === null ? null : [...blocked],
+    guardrails: guardrails === null ? null : guardrails.map((rule) => ({ ...rule })),
     // Who may not set the webhook's address does not get the secret that signs for it.
-    alert_webhook_secret:
-      rules.alertWebhookUrl === undefined || !may(who, 'rules') ? null : webhookSecret(control, walletId),
+    alert_webhook_secret: !hasWebhook(rules) || !may(who, 'rules') ? null : webhookSecret(control, walletId),
     auto_top_up_status: topUpsShown(await control.store.funding.topUpStatus(walletId)),
     version,
   }

@@ -44,6 +44,10 @@ const shape = {
   endpoint: z.string().nullable().describe('Where it was asked, of calls that were not charged'),
   attempts: z.array(tried).describe('Attempts at vendors that failed'),
   tags: z.record(z.string(), z.string()).nullable().describe('What it was for'),
+  guardrails: z
+    .record(z.string(), z.string())
+    .nullable()
+    .describe('What guardrails found in it and did, such as {"input.email": "mask 2"}'),
   prices: z.record(z.string(), z.string()).nullable().describe('USD per million units, by class'),
   estimated: z.boolean(),
   tokens: z.record(z.string(), z.int()).describe('Units by class'),
@@ -96,6 +100,7 @@ const shown = (line: CallLine): CallShown => {
       took_ms: tookMs,
     })),
     tags: (detail ?? failure?.detail)?.tags ?? null,
+    guardrails: (detail ?? failure?.detail)?.guardrails ?? null,
     prices: pricesOf(line),
     estimated: detail?.estimated ?? false,
     tokens: Object.fromEntries(Object.entries(detail?.usage ?? {}).filter(([, units]) => units > 0)),

@@ -23,8 +23,9 @@ import type { Task } from '../parts/task.ts'
 import { endStream } from '../parts/trace.ts'
 import { promptBlocked, readWhole } from './answer-whole.ts'
 import { endUnheard } from './give-up.ts'
+import { guardedRelay } from './guard-stream.ts'
 import { type Covered, type HoldKeeper, holdKeeper } from './keep-within-hold.ts'
-import { headersOf, settleStream } from './settle-stream.ts'
+import { BLOCKED, headersOf, settleStream } from './settle-stream.ts'
 
 /** A stream in progress: the vendor's side, what the meter has read, and what is still to be sent. */
 type Relay = {
@@ -116,9 +117,12 @@ const openRelay = async (
   })
   if (exchange.headers.get('content-type')?.includes('application/json') === true) {
     const { stream, first } = await wholeStream(exchange, codec)
-    return { relay: relayOf(stream), first }
+    if (task.guard === undefined) return { relay: relayOf(stream), first }
+    const guarded = guardedRelay(stream, task.guard, task)
+    return { relay: relayOf(guarded), first: guarded.passed(first) ?? new Uint8Array() }
   }
-  const relay = relayOf(codec.relay())
+  const its = codec.relay()
+  const relay = relayOf(task.guard === undefined ? its : guardedRelay(its, task.guard, task))
   const { progress } = relay.stream
   const pieces: Uint8Array[] = []
   while (!progress.begun && !progress.done) {
@@ -181,7 +185,7 @@ async function* relayStream(
     task.trace.answeredMs = gateway.clock.monotonicMs()
     if (progress.done) exchange.leave()
     else exchange.abort()
-    ended = endedAs(covered, progress)
+    ended = task.guard?.blocked === undefined ? endedAs(covered, progress) : BLOCKED
     settled = true
     const ending = await settleStream(gateway, task, relay, ended)
     pace.offered = true

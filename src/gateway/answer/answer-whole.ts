@@ -4,6 +4,7 @@ import { type Balance, type Bill, withBalance } from '../../dialects/bill-member
 import type { CallCodec, WholeReply } from '../../dialects/codec.ts'
 import { bodyHash } from '../../receipts/claims.ts'
 import { errorInside } from '../../routing/error-inside.ts'
+import { amountText, costMember } from '../../routing/vendor-errors.ts'
 import type { Exchange } from '../../transport/exchange.ts'
 import { VendorFault } from '../../transport/vendor-fault.ts'
 import { askVendor, inDialect } from '../ask/ask-vendor.ts'
@@ -26,6 +27,7 @@ export const answerWhole = async (gateway: Gateway, task: Task, given?: WholeRep
   }
   trace.firstByteMs = (trace.begunMs ?? gateway.clock.monotonicMs()) - trace.startedMs
   if (reply.notCarried.length > 0) addNotCarried(trace, reply.notCarried)
+  if (task.guard?.asks === true) await task.guard.approve(reply.addBill(UNBILLED))
   // Nothing goes out before the charge is durable, and the charge follows the intent in the writer's queue. If the
   // vendor answers faster than a commit takes, both share one commit.
   const { headers, bytes, unpaid } = await settle(gateway, task, {
@@ -43,7 +45,19 @@ export const answerWhole = async (gateway: Gateway, task: Task, given?: WholeRep
     write: (charge) => new WholeAnswer(task, reply, charge),
   })
   if (unpaid !== undefined) throw unpaid
+  if (task.guard?.blocked !== undefined) throw blockedAnswer(task.guard.blocked, trace)
   return { status: 200, headers, body: bytes }
+}
+
+/** Hooks of guardrails see an answer before anybody knows its bill. */
+const UNBILLED = { usage: {}, bill: { estimated: false } }
+
+/** The refusal of an answer that was charged. */
+const blockedAnswer = ({ code, message, members }: Refusal, trace: Task['trace']): Refusal => {
+  trace.ended = code
+  return refuse(code, `${message} What its vendor bills was charged${amountText(trace.charged)}.`, {
+    members: { ...members, ...costMember(trace.charged) },
+  })
 }
 
 /** Reads the vendor's whole answer. Throws VendorFault, or the Refusal of a blocked prompt. */
@@ -75,8 +89,9 @@ class WholeAnswer implements LastBytes {
   readonly #body: Uint8Array
   readonly #bill: Bill
 
-  constructor({ memory }: Task, reply: WholeReply, { usage, bill }: Charge) {
-    this.#body = reply.addBill(memory === undefined ? { usage, bill } : { usage, bill, kept: memory })
+  constructor({ memory, guard }: Task, reply: WholeReply, { usage, bill }: Charge) {
+    const body = reply.addBill(memory === undefined ? { usage, bill } : { usage, bill, kept: memory })
+    this.#body = guard === undefined ? body : guard.whole(body)
     this.#bill = bill
   }
 

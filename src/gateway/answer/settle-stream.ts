@@ -27,6 +27,9 @@ const deliveredBy = ({ letters, contentEvents, unsaid }: Progress): Delivered =>
   events: contentEvents - unsaid.events,
 })
 
+/** How a stream ended in which guardrails found what they block. */
+export const BLOCKED = 'guardrail_blocked'
+
 type Streamed = { readonly stream: StreamRelay; readonly sent: BodyHasher | undefined }
 type Ended = { readonly ended: string }
 
@@ -60,6 +63,7 @@ export const settleStream = async (
   // The caller has all but the end, and learns why the end is missing.
   if (settled instanceof Refusal) return endless(task, stream, settled)
   const { bytes, unpaid } = settled
+  if (task.guard?.blocked !== undefined) task.trace.ended = BLOCKED
   return unpaid === undefined ? bytes : endless(task, stream, unpaid)
 }
 
@@ -103,6 +107,12 @@ const ledgerAway = (patienceMs: number, charged: Nano | undefined): Refusal =>
     { members: { ...retryIn(2).members, ...costMember(charged) } },
   )
 
+/** What was read of the answer by then is charged. */
+const blockedAnswer = ({ code, message, members }: Refusal, charged: Nano | undefined): Refusal =>
+  refuse(code, `${message} What came of it was charged${amountText(charged)}.`, {
+    members: { ...members, ...costMember(charged) },
+  })
+
 /** What ends the stream for its caller; nothing if the caller has gone. */
 const streamEnd = (
   { options }: Gateway,
@@ -123,6 +133,8 @@ const streamEnd = (
         kept: task.keep !== undefined,
       }),
     )
+  if (task.guard?.blocked !== undefined)
+    return failure(task, stream, blockedAnswer(task.guard.blocked, charged))
   if (settled.ended === 'ledger_away')
     return failure(task, stream, ledgerAway(options.ledgerPatienceMs, charged))
   const kept = task.memory === undefined ? {} : { kept: task.memory }

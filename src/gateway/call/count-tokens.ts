@@ -22,6 +22,7 @@ import { rulesFor } from '../enter/rules.ts'
 import { CountedAnswer, takePlace } from '../parts/capacity.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { Trace } from '../parts/trace.ts'
+import { guardCount, isGuarded } from './guard-call.ts'
 
 type Count = { readonly key: Key; readonly call: Call; readonly trace: Trace }
 
@@ -34,14 +35,15 @@ export const countTokens = async (gateway: Gateway, it: Count): Promise<{ readon
   const refusal = checkReach(it.call)
   if (refusal) throw refusal
   const model = must(modelOf(gateway, it.call, it))
-  must(await rulesFor(gateway, it.key, model))
+  const rules = must(await rulesFor(gateway, it.key, model))
   await takeTurn(gateway, it.key, it.trace)
   takePlace(gateway.capacity, it.trace)
+  const call = isGuarded(it.key, rules) ? await guardCount(gateway, rules, it) : it.call
   const [place] = deploymentsFor(gateway.offering, model)
   const speaks = place === undefined ? undefined : upstreamDialect(it.call, model, place.setup.vendor)
   const asks = place !== undefined && speaks === it.call.dialect && isPlain(it.call)
   if (asks && fullAt(gateway, it.trace, place.setup.vendor.id) === undefined) {
-    const counted = await askCount(gateway, it, place).catch(unreachable)
+    const counted = await askCount(gateway, { ...it, call }, place).catch(unreachable)
     if (counted !== undefined) return { tokens: counted }
   }
   it.trace.headers['x-estimated'] = 'true'

@@ -9,6 +9,7 @@ import type { Soon } from '../../book/contract.ts'
 import type { JsonObject } from '../../core/json-body.ts'
 import { must, Refusal } from '../../core/refusal.ts'
 import { whenKnown } from '../../core/soon.ts'
+import type { AnswerGuard } from '../../guardrails/answer-guard.ts'
 import { WALLET_MINIMUM } from '../../ledger/lend.ts'
 import type { IdempotencyRef } from '../../ledger/types.ts'
 import { type PaymentMode, payingAccount, paymentMode } from '../../payment/funding.ts'
@@ -17,7 +18,14 @@ import { tagPathOf } from '../../tenancy/tags.ts'
 import type { WalletRules } from '../../tenancy/wallet-rules.ts'
 import { tagMembers, tagsOfCall } from '../enter/call-tags.ts'
 import { waitForCapacity } from '../enter/discount-lane.ts'
-import { boundSent, type CheckedRequest, type Incoming, readRequest, whoCalls } from '../enter/incoming.ts'
+import {
+  boundSent,
+  type CheckedRequest,
+  type Incoming,
+  readCall,
+  readRequest,
+  whoCalls,
+} from '../enter/incoming.ts'
 import { takeCallTurn } from '../enter/key-turn.ts'
 import { onceOnly } from '../enter/once-only.ts'
 import { withMediaRead } from '../enter/read-media.ts'
@@ -34,6 +42,7 @@ import type { Keep } from '../parts/recording.ts'
 import type { Memory, PaymentFacts, Task } from '../parts/task.ts'
 import type { Trace } from '../parts/trace.ts'
 import { answerTask } from './answer-task.ts'
+import { guardRequest } from './guard-call.ts'
 import { runPaidCall } from './run-paid-call.ts'
 
 /** Answers one call, or throws the Refusal that says why not. */
@@ -50,7 +59,7 @@ export const runCall = async (gateway: Gateway, incoming: Incoming, trace: Trace
   // A plain call must not pay for what it does not say.
   if (header !== undefined || key.tags !== undefined || mayName(request.body.outline))
     trace.tags = tagsOfCall({ key, header, body: request.body.outline })
-  const it = { key, sub: incoming.subWallet, mode, request, trace }
+  const it = { key, sub: incoming.subWallet, mode, request, trace, incoming }
   return incoming.idempotencyKey === undefined && request.call.media === undefined
     ? runChecked(gateway, it, undefined, incoming.signal)
     : runKept(gateway, incoming, it)
@@ -90,12 +99,13 @@ type CallToRun = {
   readonly mode: PaymentMode
   readonly request: CheckedRequest
   readonly trace: Trace
+  readonly incoming: Incoming
 }
 
 /** Runs a call that was read: may they, hold, ask, meter, settle. What is known in memory is not awaited. */
 const runChecked = async (
   gateway: Gateway,
-  { key, sub, mode, request, trace }: CallToRun,
+  { key, sub, mode, request, trace, incoming }: CallToRun,
   keep: Keep | undefined,
   ends: AbortSignal,
 ): Promise<Answer> => {
@@ -123,7 +133,9 @@ const runChecked = async (
     ceiling: perCallMax === undefined ? request.ceiling : lowerOf(request.ceiling, perCallMax),
     outputMost: turn && outputWithin(model, call, turn),
     sent: request.body.bytes,
-    waited: model.cheaper !== undefined || unread !== undefined,
+    request,
+    incoming,
+    late: model.cheaper !== undefined || unread !== undefined || hasRules(key, its),
     memory,
     trace,
     keep,
@@ -149,31 +161,51 @@ const paysByCall = ({ payments: { x402 } }: Gateway, incoming: Incoming): boolea
 
 type TaskParts = ReserveRequest & {
   readonly sent: Uint8Array
-  /** Whether it may have waited for seconds since it asked for the rules: for room, or for media at other servers. */
-  readonly waited: boolean
+  readonly request: CheckedRequest
+  readonly incoming: Incoming
+  /** It asks for the rules again: it may have waited for room, or for media at other servers, or they are about its texts. */
+  readonly late: boolean
   readonly payment: PaymentFacts
   readonly memory: Memory | undefined
   readonly trace: Trace
   readonly keep: Keep | undefined
   readonly signal: AbortSignal
+  readonly guard?: AnswerGuard | undefined
 }
 
 /** Holds the money and makes the call's task. */
 const openTask = (gateway: Gateway, opening: TaskParts): Soon<Task> => {
-  if (opening.waited) return openLate(gateway, opening)
+  if (opening.late) return openLate(gateway, opening)
   return whenKnown(reserve(gateway, opening), taskOf, gateway, opening)
 }
 
 /** A call that waited is admitted by the rules of now, as it is by the present state of its key. */
 const openLate = async (gateway: Gateway, opening: TaskParts): Promise<Task> => {
   const its = must(await rulesFor(gateway, opening.key, opening.model))
+  const guarded = hasRules(opening.key, its) ? await guardCall(gateway, its, opening) : opening
   const tags = pathTags(opening.trace, its)
-  const now = { ...opening, tags, ceiling: lowerOf(opening.ceiling, its.perCallMax) }
+  const now = { ...guarded, tags, ceiling: lowerOf(opening.ceiling, its.perCallMax) }
   return taskOf(await reserve(gateway, now), gateway, now)
 }
 
+/** Whether guardrails apply. */
+const hasRules = (key: Key, { guardrails }: WalletRules): boolean =>
+  guardrails !== undefined || key.guardrails !== undefined
+
+/** The call as guardrails let it go to its vendor. */
+const guardCall = async (gateway: Gateway, rules: WalletRules, opening: TaskParts): Promise<TaskParts> => {
+  const { request, incoming, key, trace, signal } = opening
+  const body = request.filled ?? request.body
+  const { body: passed, guard } = await guardRequest(gateway, rules, { ...opening, body })
+  if (passed === body) return { ...opening, guard }
+  const { call: read } = readCall(gateway, incoming, opening, passed)
+  const unread = read.media?.unread
+  const call = unread === undefined ? read : await withMediaRead(gateway, read, { key, trace, signal })
+  return { ...opening, call, guard }
+}
+
 const taskOf = (reserved: Reserved | Refusal, gateway: Gateway, opening: TaskParts): Task => {
-  const { key, payer, payment, model, memory, trace, keep, signal } = opening
+  const { key, payer, payment, model, memory, trace, keep, signal, guard } = opening
   if (reserved instanceof Refusal && key.trialUntil !== undefined) throw shortTrial(gateway, reserved)
   const { call, hold, outputBound, heldOutput, fullOutput } = must(reserved)
   return {
@@ -186,6 +218,7 @@ const taskOf = (reserved: Reserved | Refusal, gateway: Gateway, opening: TaskPar
     keep,
     memory,
     signal,
+    guard,
     hold,
     outputBound: boundSent(call, outputBound, trace),
     heldOutput,

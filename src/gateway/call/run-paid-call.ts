@@ -17,6 +17,7 @@ import { unitsFor } from '../../payment/x402/offer.ts'
 import type { Presented } from '../../payment/x402/presented.ts'
 import { GUESTS_KEY } from '../../payment/x402.ts'
 import { type Key, placeOf } from '../../tenancy/key.ts'
+import type { WalletRules } from '../../tenancy/wallet-rules.ts'
 import { waitForCapacity } from '../enter/discount-lane.ts'
 import { type CheckedRequest, type Incoming, readRequest, whoCalls } from '../enter/incoming.ts'
 import { hasRates, takeCallTurn } from '../enter/key-turn.ts'
@@ -47,6 +48,7 @@ import type { Answer } from '../parts/answer.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { Trace } from '../parts/trace.ts'
 import { answerTask } from './answer-task.ts'
+import { isGuarded, notGuarded } from './guard-call.ts'
 
 const nothing = (): void => undefined
 
@@ -56,6 +58,12 @@ const billedByReseller = (): Refusal =>
     'forbidden',
     "The reseller of this key bills its calls, so that none is paid for by itself; leave 'X-Payment-Protocol' out.",
   )
+
+/** The rules, where none is about texts: what is paid before it is read again is not looked into. */
+const unguarded = (key: Key, rules: WalletRules): WalletRules => {
+  if (!isGuarded(key, rules)) return rules
+  throw notGuarded('a call that is paid by itself is not looked into', 'X-Payment-Protocol')
+}
 
 /** Answers one call that is paid by x402, or quotes its price. */
 export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: Trace): Promise<Answer> => {
@@ -73,7 +81,7 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
   const sub = must(await subWalletOf(gateway, incoming, own))
   const read = await readRequest(gateway, incoming, { key, trace, keeps: false })
   checkAllRead(read.call)
-  const { perCallMax } = must(await rulesFor(gateway, key, read.model))
+  const { perCallMax } = unguarded(key, must(await rulesFor(gateway, key, read.model)))
   const request = { ...read, ceiling: lowerOf(read.ceiling, perCallMax) }
   const offers = [offer, ...more] as const
   const plan = must(planPaid(gateway, request, offers, x402.options.outputTokens))

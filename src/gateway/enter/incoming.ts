@@ -68,6 +68,8 @@ export type Incoming = {
 export type CheckedRequest = {
   /** The body as the caller sent it. */
   readonly body: JsonBody
+  /** The same with the earlier turns that it names, if it can name some. */
+  readonly filled?: JsonBody
   readonly call: Call
   readonly model: Model
   readonly ceiling: Ceiling
@@ -98,14 +100,15 @@ export const readRequest = async (
     { form: incoming.recalls, key: keeps ? key : undefined, trace, socket: incoming.socket },
     sent,
   )
-  const asked = readCall(gateway, incoming, by, withSummaries(gateway, { key, trace }, body, sent))
+  const filled = withSummaries(gateway, { key, trace }, body, sent)
+  const asked = readCall(gateway, incoming, by, filled)
   if (asked.call.compacts !== undefined && trace.key === undefined) throw compactsForNobody()
   if (asked.call.compacts?.window === true && memory?.background !== undefined)
     throw invalid('background', "A compaction is answered at once; leave 'background' out.")
   if (memory?.stored !== true && sent.outline.store === true) addNotCarried(trace, ['store'])
   // The next request brings the window of a compaction itself.
   const keepsIt = memory !== undefined && asked.call.compacts?.window !== true
-  return { ceiling, body: sent, ...asked, ...(keepsIt ? { memory } : {}) }
+  return { ceiling, body: sent, filled, ...asked, ...(keepsIt ? { memory } : {}) }
 }
 
 /** The call that a body asks for, and its model. Throws the Refusal of what is wrong. */

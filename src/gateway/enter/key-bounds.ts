@@ -35,17 +35,20 @@ type Use = { readonly key: Key; readonly trace?: Trace }
 
 const within = (makers: readonly Key[] | Refusal, gateway: Gateway, { key, trace }: Use): Soon<Key> => {
   const models: (readonly string[])[] = []
-  let tags = key.tags
-  for (const { id, limits, tags: its } of [key, ...must(makers)]) {
+  let { tags, guardrails } = key
+  for (const { id, limits, tags: its, guardrails: rules } of [key, ...must(makers)]) {
     const { expiresAt, allowedAddresses, allowedModels } = limits
     if (expiresAt !== undefined && gateway.clock.now() >= expiresAt)
       throw expiredKey(expiresAt, id === key.id)
     if (allowedAddresses !== undefined && trace !== undefined) checkAddress(gateway, allowedAddresses, trace)
     if (allowedModels !== undefined) models.push(allowedModels)
     if (its !== undefined && id !== key.id) tags = withFixed(tags, its)
+    if (rules !== undefined && id !== key.id) guardrails = [...(guardrails ?? []), ...rules]
   }
   const listed = models.length === 0 ? key : { ...key, models }
-  const bounded = tags === undefined || tags === key.tags ? listed : { ...listed, tags }
+  const tagged = tags === undefined || tags === key.tags ? listed : { ...listed, tags }
+  const bounded =
+    guardrails === undefined || guardrails === key.guardrails ? tagged : { ...tagged, guardrails }
   return key.ancestors.length === 0
     ? bounded
     : whenKnown(gateway.book.terms(key, must(makers)), withTerms, bounded, trace)

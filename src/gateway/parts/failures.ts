@@ -127,7 +127,7 @@ export const noteFailed = (
 const PARAM_MOST = 100
 
 const detailOf = (
-  { startedMs, firstByteMs, endpoint, refusal, tries, tags }: Trace,
+  { startedMs, firstByteMs, endpoint, refusal, tries, tags, guardrails }: Trace,
   nowMs: number,
 ): FailureDetail => {
   const { limit, limit_owner: owner, param } = refusal?.members ?? {}
@@ -140,6 +140,7 @@ const detailOf = (
     ...(typeof param === 'string' ? { param: param.slice(0, PARAM_MOST) } : {}),
     ...(tries === undefined ? {} : { tries }),
     ...(tags === undefined ? {} : { tags }),
+    ...(guardrails === undefined ? {} : { guardrails }),
   }
 }
 

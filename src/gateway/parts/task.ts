@@ -7,6 +7,7 @@ import type { Model } from '../../core/model.ts'
 import type { Refusal } from '../../core/refusal.ts'
 import type { KeptAnswer } from '../../dialects/bill-members.ts'
 import type { KeptForm } from '../../dialects/kept-form.ts'
+import type { AnswerGuard } from '../../guardrails/answer-guard.ts'
 import type { AccountId } from '../../ledger/types.ts'
 import type { PaymentMode } from '../../payment/funding.ts'
 import type { Key } from '../../tenancy/key.ts'
@@ -51,7 +52,10 @@ export type Billed = Pick<Task, 'payer' | 'payment' | 'outputBound' | 'requestHa
   readonly key: Pick<Key, 'id' | 'walletId' | 'terms'>
   readonly model: Pick<Model, 'id' | 'vendor'>
   readonly hold: Pick<Hold, 'amount'>
-  readonly trace: Pick<Trace, 'callId' | 'startedMs' | 'vendor' | 'firstByteMs' | 'tries' | 'tags'>
+  readonly trace: Pick<
+    Trace,
+    'callId' | 'startedMs' | 'vendor' | 'firstByteMs' | 'tries' | 'tags' | 'guardrails'
+  >
 }
 
 export type Task = {
@@ -77,4 +81,6 @@ export type Task = {
   /** Where the answer is kept for repeats, and the payment still to be collected for it; see Keep. */
   readonly keep: CollectingKeep | undefined
   readonly signal: AbortSignal
+  /** Looks through the answer; absent if no rule asks for that. */
+  readonly guard?: AnswerGuard | undefined
 }

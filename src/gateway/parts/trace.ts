@@ -31,6 +31,8 @@ export type Trace = {
   key?: Key
   /** What the call is for. */
   tags?: Tags | undefined
+  /** What guardrails found in it and did: `mask 2` by side and name. */
+  guardrails?: Tags
   model?: string
   vendor?: string
   /** The place of the vendor's key in its list. */

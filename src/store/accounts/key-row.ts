@@ -2,6 +2,7 @@
 import { isObject, type Json } from '../../core/json-body.ts'
 import { Refusal } from '../../core/refusal.ts'
 import type { Month } from '../../core/time.ts'
+import { type GuardRule, readGuardrails } from '../../guardrails/rules.ts'
 import type { Aliases, Key } from '../../tenancy/key.ts'
 import { type LimitRow, type Limits, type LimitValue, limitList, limitsAfter } from '../../tenancy/limits.ts'
 import { type KeyTags, readKeyTags, shownKeyTags } from '../../tenancy/tags.ts'
@@ -52,6 +53,13 @@ const tagsIn = (value: Json): KeyTags => {
   return read === null || read instanceof Refusal ? { tags: {}, fixed: [] } : read
 }
 
+/** Rules that this version cannot read must not be taken for none. */
+const guardrailsIn = (value: Json): readonly GuardRule[] => {
+  const read = readGuardrails(value)
+  if (read === null || read instanceof Refusal) throw new Error('the guardrails of a key cannot be read')
+  return read
+}
+
 const keys = rowsOf({
   id: text('id'),
   walletId: text('wallet_id'),
@@ -72,6 +80,7 @@ const keys = rowsOf({
   trialUntil: maybe(integer('trial_until')),
   aliases: maybe(json('aliases', aliasesOf)),
   tags: maybe(json('tags', tagsIn)),
+  guardrails: maybe(json('guardrails', guardrailsIn)),
   endedLogins: maybe(json('ended_logins', textsOf)),
 })
 /** Only of keys in whose line one was rotated. */
@@ -84,6 +93,10 @@ export const aliasesText = (aliases: Aliases | undefined): string | null =>
 /** The same of its tags. */
 export const tagsText = (tags: KeyTags | undefined): string | null =>
   tags === undefined ? null : JSON.stringify(shownKeyTags(tags))
+
+/** The same of its guardrails. */
+export const guardrailsText = (rules: readonly GuardRule[] | undefined): string | null =>
+  rules === undefined ? null : JSON.stringify(rules)
 
 export const keyOf = (row: Row): Key => {
   const { disabledReason, disabledBy, ...key } = keys.read(row)
@@ -102,7 +115,7 @@ export const writeKey = (run: Run, now: string, key: Key): Promise<readonly Row[
   return run(
     `update api_key set disabled_reason = $2, disabled_month = $3, label = $4, version = $5, deleted = $6,
        can_manage = $7, disabled_by = $8, disabled_before = $9, aliases = $10, sub_id = $11, ended_logins = $12, tags = $13,
-       ${assigned(limitColumns, 14)}, ${assigned(grantedColumns, 14 + limitColumns.length)}, changed_at = ${now}
+       guardrails = $14, ${assigned(limitColumns, 15)}, ${assigned(grantedColumns, 15 + limitColumns.length)}, changed_at = ${now}
      where id = $1`,
     [
       key.id,
@@ -118,6 +131,7 @@ export const writeKey = (run: Run, now: string, key: Key): Promise<readonly Row[
       key.subWallet ?? null,
       key.endedLogins === undefined ? null : JSON.stringify(key.endedLogins),
       tagsText(key.tags),
+      guardrailsText(key.guardrails),
       ...limitValues(key.limits),
       ...limitValues(key.granted),
     ],
@@ -134,7 +148,7 @@ const pick = <T>(now: T | undefined, next: T | null | undefined): T | undefined 
 /** The key after a change made in `month`. */
 export const changedKey = (key: Key, change: KeyChange, month: Month): Key => {
   const { disabledReason: _reason, disabledBy: _by, disabledBefore: _before, ...kept } = key
-  const { disabledMonth, aliases, tags, subWallet, ...rest } = kept
+  const { disabledMonth, aliases, tags, guardrails, subWallet, ...rest } = kept
   const limits = limitsAfter(key.limits, change)
   const block = blockAfter(key, change, limits)
   return {
@@ -146,6 +160,7 @@ export const changedKey = (key: Key, change: KeyChange, month: Month): Key => {
     ...compact({
       aliases: pick(aliases, change.aliases),
       tags: pick(tags, change.tags),
+      guardrails: pick(guardrails, change.guardrails),
       subWallet: pick(subWallet, change.subWallet),
     }),
     limits,

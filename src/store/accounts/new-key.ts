@@ -8,7 +8,15 @@ import type { Actor } from '../people/event-port.ts'
 import { recordIn } from '../people/event-store.ts'
 import { bring } from './brought.ts'
 import { keyCreated } from './key-events.ts'
-import { aliasesText, grantedColumns, keyOf, limitColumns, limitValues, tagsText } from './key-row.ts'
+import {
+  aliasesText,
+  grantedColumns,
+  guardrailsText,
+  keyOf,
+  limitColumns,
+  limitValues,
+  tagsText,
+} from './key-row.ts'
 import { lockReplaced, putAbove, takePlace } from './replace-key.ts'
 import type { KeyMade, KeyNote, KeyStore, NewKey, ReferenceTaken } from './tenancy-port.ts'
 
@@ -103,9 +111,9 @@ export const insertKey = async (run: Run, dialect: SqlDialect, key: NewKey): Pro
   const limits = limitColumns.map((_column, at) => `$${13 + at}`)
   await run(
     `insert into api_key (id, hash, hashed_by, org_id, wallet_id, parent_id, ancestors, sub_id, label, prefix,
-       trial_until, can_manage, ${limitColumns}, ${grantedColumns}, aliases, parents, tags, created_at, changed_at)
+       trial_until, can_manage, ${limitColumns}, ${grantedColumns}, aliases, parents, tags, guardrails, created_at, changed_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, ${limits}, ${limits},
-       $${13 + limits.length}, $${14 + limits.length}, $${15 + limits.length}, ${dialect.now}, ${dialect.now})`,
+       $${13 + limits.length}, $${14 + limits.length}, $${15 + limits.length}, $${16 + limits.length}, ${dialect.now}, ${dialect.now})`,
     [
       key.id,
       key.hash,
@@ -123,6 +131,7 @@ export const insertKey = async (run: Run, dialect: SqlDialect, key: NewKey): Pro
       aliasesText(key.aliases),
       parents.length === makers.length ? null : JSON.stringify(parents),
       tagsText(key.tags),
+      guardrailsText(key.guardrails),
     ],
   )
   for (const [depth, owner] of [key.id, ...makers].entries()) {

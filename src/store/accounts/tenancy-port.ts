@@ -1,6 +1,7 @@
 /** The store's port for the control plane: keys, wallets and reports of use. */
 import type { Nano } from '../../core/money.ts'
 import type { Instant } from '../../core/time.ts'
+import type { GuardRule } from '../../guardrails/rules.ts'
 import type { Aliases, DisabledReason, Key, KeyId, WalletId } from '../../tenancy/key.ts'
 import type { Limits, LimitsChange, Spent } from '../../tenancy/limits.ts'
 import type { KeyTags } from '../../tenancy/tags.ts'
@@ -35,6 +36,7 @@ export type NewKey = {
   readonly canManage?: boolean
   readonly aliases?: Aliases
   readonly tags?: KeyTags
+  readonly guardrails?: readonly GuardRule[]
   readonly trialUntil?: Instant
 }
 
@@ -52,6 +54,8 @@ export type KeyChange = LimitsChange & {
   readonly aliases?: Aliases | null
   /** Replaces all tags that the key had. */
   readonly tags?: KeyTags | null
+  /** Replaces all rules that the key had. */
+  readonly guardrails?: readonly GuardRule[] | null
   /** Disabling a key disables all keys below it; enabling it enables those again. */
   readonly withChildren?: boolean
   /** The name under which several keys are disabled: enabled under it, each is again what it was before. */

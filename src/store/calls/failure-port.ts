@@ -18,6 +18,8 @@ export type FailureDetail = {
   readonly tries?: readonly FailedTry[]
   /** What it was for. */
   readonly tags?: Tags
+  /** What guardrails found in it, and did. */
+  readonly guardrails?: Tags
 }
 
 export type Failure = {

@@ -8,7 +8,7 @@ import type { Failure, FailureDetail, FailureStore } from './failure-port.ts'
 
 const readDetail = (value: Json): FailureDetail => {
   const read = isObject(value) ? value : {}
-  const { tookMs, firstByteMs, tries, tags } = read
+  const { tookMs, firstByteMs, tries, tags, guardrails } = read
   const texts = (['endpoint', 'limit', 'owner', 'param'] as const).flatMap((name) =>
     typeof read[name] === 'string' ? [[name, read[name]]] : [],
   )
@@ -18,6 +18,7 @@ const readDetail = (value: Json): FailureDetail => {
     ...Object.fromEntries(texts),
     ...(tries === undefined ? {} : { tries: readTries(tries) }),
     ...(tags === undefined ? {} : { tags: readTags(tags) }),
+    ...(guardrails === undefined ? {} : { guardrails: readTags(guardrails) }),
   }
 }
 

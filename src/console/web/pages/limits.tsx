@@ -5,6 +5,7 @@ import { act, type Shown, showing } from '../parts/api.ts'
 import { Form } from '../parts/form.tsx'
 import { AMOUNT_HINT, typedUsd } from '../parts/format.ts'
 import { Budgets } from '../parts/keys/budgets.tsx'
+import { GuardrailsField, guardrailsText, typedGuardrails } from '../parts/keys/guardrails.tsx'
 import { SubWallets } from '../parts/keys/sub-wallets.tsx'
 import { labelled } from '../parts/labelled.ts'
 import { Failed, Loading, PageHead, Panel } from '../parts/ui.tsx'
@@ -20,6 +21,7 @@ const textsOf = (rules: RulesShown) => ({
   url: rules.alert_webhook_url ?? '',
   allowed: rules.allowed_models?.join('\n') ?? '',
   blocked: rules.blocked_models?.join('\n') ?? '',
+  guardrails: guardrailsText(rules.guardrails),
 })
 
 type Texts = ReturnType<typeof textsOf>
@@ -33,7 +35,8 @@ const patternsOf = (text: string): readonly string[] | null => {
 /** The body of the change; undefined if an amount cannot be read. */
 const bodyOf = (texts: Texts) => {
   const [call, day, warn] = [typedUsd(texts.call), typedUsd(texts.day), typedUsd(texts.warn)]
-  if (call === null || day === null || warn === null) return undefined
+  const guardrails = typedGuardrails(texts.guardrails)
+  if (call === null || day === null || warn === null || guardrails === undefined) return undefined
   return {
     per_call_max_usd: call ?? null,
     daily_limit_usd: day ?? null,
@@ -41,6 +44,7 @@ const bodyOf = (texts: Texts) => {
     alert_webhook_url: texts.url.trim() === '' ? null : texts.url.trim(),
     allowed_models: patternsOf(texts.allowed),
     blocked_models: patternsOf(texts.blocked),
+    guardrails,
   }
 }
 
@@ -70,6 +74,7 @@ const labels = {
   alert_webhook_url: WARNINGS,
   allowed_models: lists[0][1],
   blocked_models: lists[1][1],
+  guardrails: 'Guardrails',
 }
 
 const RulesForm = ({ rules, mayChange }: { rules: RulesShown; mayChange: boolean }) => {
@@ -127,6 +132,11 @@ const RulesForm = ({ rules, mayChange }: { rules: RulesShown; mayChange: boolean
           />
         ))}
       </SimpleGrid>
+      <GuardrailsField
+        value={texts.guardrails}
+        readOnly={!mayChange}
+        onChange={(guardrails) => edit({ guardrails })}
+      />
     </Form>
   )
 }

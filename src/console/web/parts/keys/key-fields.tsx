@@ -1,17 +1,19 @@
 /** All that a person may say of a key, made or changed: its limits, its sub-wallet, its own names for models, its rights. */
 import { Checkbox, Textarea, TextInput } from '@mantine/core'
+import { GuardrailsField, guardrailsText, typedGuardrails } from './guardrails.tsx'
 import { LimitsForm, limitsOf, textsOf as limitTextsOf, noLimits } from './limits-form.tsx'
 import { SubChoice } from './sub-choice.tsx'
 
 /** What is typed: the limits by their members, and the others. */
 type KeyTexts = Readonly<Record<string, string>>
 
-export const noTexts: KeyTexts = { ...noLimits, label: '', sub: '', aliases: '', manages: '' }
+export const noTexts: KeyTexts = { ...noLimits, label: '', sub: '', aliases: '', guardrails: '', manages: '' }
 
 type Stored = {
   readonly label: string
   readonly sub_wallet: string | null
   readonly aliases: Readonly<Record<string, string>> | null
+  readonly guardrails: readonly Readonly<Record<string, unknown>>[] | null
   readonly can_manage: boolean
 }
 
@@ -23,6 +25,7 @@ export const textsOf = (row: Stored & Readonly<Record<string, unknown>>): KeyTex
   aliases: Object.entries(row.aliases ?? {})
     .map(([name, model]) => `${name} = ${model}`)
     .join('\n'),
+  guardrails: guardrailsText(row.guardrails),
   manages: row.can_manage ? 'yes' : '',
 })
 
@@ -37,12 +40,15 @@ const aliasesOf = (text: string): Readonly<Record<string, string>> | null | unde
 /** The members of the body; undefined if a field cannot be read. */
 export const bodyOf = (texts: KeyTexts) => {
   const [limits, aliases] = [limitsOf(texts), aliasesOf(texts.aliases ?? '')]
-  if (limits === undefined || aliases === undefined || texts.label?.trim() === '') return undefined
+  const guardrails = typedGuardrails(texts.guardrails ?? '')
+  const unread = limits === undefined || aliases === undefined || guardrails === undefined
+  if (unread || texts.label?.trim() === '') return undefined
   return {
     ...limits,
     label: texts.label,
     sub_wallet: texts.sub === '' ? null : texts.sub,
     aliases,
+    guardrails,
     can_manage: texts.manages === 'yes',
   }
 }
@@ -81,6 +87,7 @@ export const KeyFields = ({
       value={texts.aliases ?? ''}
       onChange={(event) => edit({ aliases: event.currentTarget.value })}
     />
+    <GuardrailsField value={texts.guardrails ?? ''} onChange={(guardrails) => edit({ guardrails })} />
     {mayManage && (
       <Checkbox
         label="May manage"

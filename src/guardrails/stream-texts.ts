@@ -1,0 +1,147 @@
+/**
+ * The texts of an answer that comes in events. The words of one text come in pieces, each in an event of its own; an event goes
+ * on once all of its words are decided, and those behind it wait for it. So no event is made, lost or moved.
+ */
+import { escaped, isBinary, isNested, type JsonText, saidBy, textsIn, withTexts } from './json-texts.ts'
+import type { Detector } from './letters.ts'
+import { type Noted, type Piece, Scan, type Scanner } from './scanner.ts'
+
+/** What tells pieces of different texts apart. */
+const APART = new Set(['index', 'output_index', 'content_index', 'summary_index', 'item_id'])
+/** Members that hold words where an event has a piece of a text. */
+const WORDS = new Set([
+  'content',
+  'text',
+  'delta',
+  'thinking',
+  'reasoning',
+  'reasoning_content',
+  'refusal',
+  'arguments',
+  'partial_json',
+  'transcript',
+])
+/** Pieces outside a member `delta`: Gemini's parts, completions, and Ollama's two. */
+const OTHERS = new Set([
+  'candidates.content.parts.text',
+  'choices.text',
+  'message.content',
+  'message.thinking',
+  'response',
+  'thinking',
+])
+
+const isPiece = ({ path, kind }: JsonText): boolean =>
+  kind === 'text' && ((path.includes('delta') && WORDS.has(path.at(-1) ?? '')) || OTHERS.has(path.join('.')))
+
+/** A text in an event: what it said, and what it says now as far as that is decided. */
+type Leaf = { readonly said: string; now: string; left: number }
+type Waiting = {
+  readonly json: string
+  readonly texts: readonly JsonText[]
+  readonly leaves: readonly Leaf[]
+}
+type Channel = { readonly scan: Scan; readonly nested: boolean; readonly leaves: Leaf[] }
+
+/** What stands in place of a find. */
+type Replace = (found: Detector, text: string) => string
+
+export class StreamTexts {
+  readonly #scanner: Scanner
+  readonly #replace: Replace
+  readonly #noted: Noted
+  readonly #channels = new Map<string, Channel>()
+  #waiting: Waiting[] = []
+
+  constructor(scanner: Scanner, replace: Replace, noted: Noted) {
+    this.#scanner = scanner
+    this.#replace = replace
+    this.#noted = noted
+  }
+
+  /** Takes events and returns those that may go on. With `whole`, each text is all there is of it. */
+  feed(events: string, whole = false): string {
+    const texts = textsIn(events).filter(({ kind }) => kind !== 'number')
+    const apart = whole ? [] : apartIn(events)
+    const leaves = texts.map((text) => {
+      const said = saidBy(events.slice(text.start, text.end))
+      if (said === '' || isBinary(said)) return { said, now: said, left: 0 }
+      if (whole || !isPiece(text)) return { said, now: this.#whole(said, isNested(text)), left: 0 }
+      const leaf = { said, now: '', left: said.length }
+      const channel = this.#channel(`${text.path.join('.')} ${apart[text.root] ?? ''}`, isNested(text))
+      channel.leaves.push(leaf)
+      this.#give(channel, channel.scan.feed(said, false))
+      return leaf
+    })
+    this.#waiting.push({ json: events, texts, leaves })
+    return this.#ready()
+  }
+
+  /** No more comes of any text. */
+  end(): string {
+    for (const channel of this.#channels.values()) this.#give(channel, channel.scan.feed('', true))
+    this.#channels.clear()
+    return this.#ready()
+  }
+
+  #channel(key: string, nested: boolean): Channel {
+    const known = this.#channels.get(key)
+    if (known !== undefined) return known
+    const channel = { scan: new Scan(this.#scanner, this.#noted), nested, leaves: [] }
+    this.#channels.set(key, channel)
+    return channel
+  }
+
+  #whole(said: string, nested: boolean): string {
+    const leaf = { said, now: '', left: said.length }
+    const scan = new Scan(this.#scanner, this.#noted)
+    this.#give({ scan, nested, leaves: [leaf] }, scan.feed(said, true))
+    return leaf.now
+  }
+
+  /** Gives what was decided to the texts that it is of; what replaces a find stands where that began. */
+  #give({ scan, nested, leaves }: Channel, pieces: readonly Piece[]): void {
+    let at = 0
+    for (const { length, found } of pieces) {
+      const text = scan.taken.slice(at, at + length)
+      at += length
+      if (found !== undefined && leaves[0] !== undefined) {
+        const now = this.#replace(found, text)
+        leaves[0].now += nested ? escaped(now) : now
+      }
+      for (let from = 0; from < length; ) {
+        const [leaf] = leaves
+        if (leaf === undefined) break
+        const count = Math.min(leaf.left, length - from)
+        if (found === undefined) leaf.now += text.slice(from, from + count)
+        leaf.left -= count
+        from += count
+        if (leaf.left === 0) leaves.shift()
+      }
+    }
+  }
+
+  #ready(): string {
+    let count = 0
+    let out = ''
+    for (const { json, texts, leaves } of this.#waiting) {
+      if (leaves.some(({ left }) => left > 0)) break
+      out += withTexts(json, texts, (_text, at) => {
+        const leaf = leaves[at]
+        return leaf === undefined || leaf.now === leaf.said ? undefined : leaf.now
+      })
+      count++
+    }
+    this.#waiting = this.#waiting.slice(count)
+    return out
+  }
+}
+
+/** For each object at the top, what of it tells its text apart. */
+const apartIn = (events: string): readonly string[] => {
+  const roots: string[] = []
+  for (const { start, end, path, root, kind } of textsIn(events))
+    if (kind !== 'name' && (path.join('.') === 'type' || APART.has(path.at(-1) ?? '')))
+      roots[root] = `${roots[root] ?? ''} ${path.join('.')}=${events.slice(start, end)}`
+  return roots
+}
