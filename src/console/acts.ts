@@ -33,6 +33,15 @@ import { rulesChange, rulesGet } from '../control/money/rules.ts'
 import { walletGet, walletMovements } from '../control/money/wallet.ts'
 import { organisationCreate, organisationList, organisationSuspend } from '../control/organisations.ts'
 import {
+  ownKeyAdd,
+  ownKeyChange,
+  ownKeyFallBack,
+  ownKeyList,
+  ownKeyRemove,
+  ownKeyRotate,
+  ownKeyTry,
+} from '../control/own-keys.ts'
+import {
   agentSettingsGet,
   agentSettingsPut,
   loginApprove,
@@ -135,6 +144,13 @@ export const actRows = {
   'GET /budgets': { act: budgetList },
   'PUT /budgets/:tag': { act: budgetPut },
   'DELETE /budgets/:tag': { act: budgetDelete },
+  'GET /own-keys': { act: ownKeyList },
+  'POST /own-keys': { act: ownKeyAdd, fresh, made: true },
+  'PUT /own-keys/:own_key': { act: ownKeyChange },
+  'POST /own-keys/:own_key/rotate': { act: ownKeyRotate, fresh },
+  'POST /own-keys/:own_key/try': { act: ownKeyTry },
+  'DELETE /own-keys/:own_key': { act: ownKeyRemove, fresh },
+  'PUT /own-key-vendors/:vendor': { act: ownKeyFallBack, fresh },
   'GET /statement': { act: statementGet },
   'GET /statement.csv': asSheet(statementGet, statementSheet),
   'GET /statement/total': { act: statementTotal },

@@ -13,7 +13,7 @@ export const readDetail = (value: Json): UsageDetail | undefined => {
   const times = typeof startedAt === 'number' && typeof tookMs === 'number' && typeof firstByteMs === 'number'
   if (!texts || !times || typeof priceVersion !== 'string' || typeof ended !== 'string') return undefined
   const receipt = readFacts(value.receipt)
-  const { tries, tags } = value
+  const { tries, tags, vendorKey, vendorEstimate } = value
   return {
     keyId,
     model,
@@ -27,6 +27,8 @@ export const readDetail = (value: Json): UsageDetail | undefined => {
     ended,
     ...(tags === undefined ? {} : { tags: readTags(tags) }),
     ...(tries === undefined ? {} : { tries: readTries(tries) }),
+    ...(typeof vendorKey === 'string' ? { vendorKey } : {}),
+    ...(typeof vendorEstimate === 'string' ? { vendorEstimate } : {}),
     ...(receipt === undefined ? {} : { receipt }),
   }
 }

@@ -1,6 +1,7 @@
 /** Rules that an owner sets for a wallet: what a call and a day may cost, which models it may use, and when to warn. */
 import { type Nano, usdNumber } from '../core/money.ts'
 import type { WalletId } from './key.ts'
+import type { OwnKeys } from './own-keys.ts'
 import type { TenantsSee } from './terms.ts'
 
 /** Charges a saved card with `amount` when the wallet falls below `below`; at most `monthlyMax` in a UTC month. */
@@ -20,6 +21,8 @@ export type WalletRules = {
   readonly tenantsSee?: TenantsSee
   /** The tags on which there are budgets, sorted; absent if there are none. Set with the budgets alone. */
   readonly budgeted?: readonly string[]
+  /** The keys that the organisation has at vendors itself. Set with those alone, in all its wallets. */
+  readonly ownKeys?: OwnKeys
   /** Why the operator has suspended the account: none of its calls are admitted. No owner can set or end this. */
   readonly suspended?: string
 }

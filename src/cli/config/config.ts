@@ -9,6 +9,7 @@ import type { backupSettings } from '../../settings/backup.ts'
 import { bad, type Environment, together } from '../../settings/bad-setting.ts'
 import { settings } from '../../settings/index.ts'
 import { boundsWithin } from '../../settings/memory.ts'
+import { checkMaster } from '../../settings/own-keys.ts'
 import type { serverSettings } from '../../settings/server.ts'
 import { readSettings, rowsOf, type ValuesOf } from '../../settings/setting.ts'
 import type { watchSettings } from '../../settings/watch.ts'
@@ -93,6 +94,7 @@ export const readConfig = (given: Environment, file?: ConfigFile): Config => {
     assets: () => assetsConfigOf(set.assets),
     stripe: () => stripeOf(set.stripe),
     people: () => consoleConfigOf(set.console, set.assets),
+    ownKeys: () => checkMaster(calls.ownKeys),
     database: () => checkDatabase(server.databaseUrl),
     sync: () => {
       if (server.sync === 'require' && local)

@@ -9,6 +9,7 @@ import type { Key } from '../../tenancy/key.ts'
 import { tagsOfPath } from '../../tenancy/tags.ts'
 import type { WalletRules } from '../../tenancy/wallet-rules.ts'
 import { codecOf } from '../ask/ask-vendor.ts'
+import { checkCarried } from '../ask/own-places.ts'
 import { pathTags } from '../call/run-call.ts'
 import { tagsOfCall } from '../enter/call-tags.ts'
 import { boundSent, readCall } from '../enter/incoming.ts'
@@ -85,7 +86,8 @@ export const planLine = async (gateway: Gateway, it: OfBatch, line: Line): Promi
     body,
   )
   if (call.stream) throw invalid('stream', "A line is answered whole: leave 'stream' out.")
-  const rules = line.answered === true ? {} : must(await rulesFor(gateway, key, model))
+  const rules: WalletRules = line.answered === true ? {} : must(await rulesFor(gateway, key, model))
+  checkCarried(rules.ownKeys, model, 'a line of a batch')
   trace.tags = tagsOfCall({ key, header: undefined, body: read.body })
   await boundByNoBudget(gateway, key, trace, rules)
   const ceiling = lowerOf(undefined, rules.perCallMax)

@@ -17,6 +17,7 @@ import { unitsFor } from '../../payment/x402/offer.ts'
 import { type Presented, readPayment, type Scheme } from '../../payment/x402/presented.ts'
 import { GUESTS_KEY, type X402 } from '../../payment/x402.ts'
 import { type Key, placeOf } from '../../tenancy/key.ts'
+import { checkCarried } from '../ask/own-places.ts'
 import { waitForCapacity } from '../enter/discount-lane.ts'
 import { type CheckedRequest, type Incoming, readRequest, whoCalls } from '../enter/incoming.ts'
 import { hasRates, takeCallTurn } from '../enter/key-turn.ts'
@@ -72,7 +73,8 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
   const sub = must(await subWalletOf(gateway, incoming, own))
   const read = await readRequest(gateway, incoming, { key, trace, keeps: false })
   checkAllRead(read.call)
-  const { perCallMax } = must(await rulesFor(gateway, key, read.model))
+  const { perCallMax, ownKeys } = must(await rulesFor(gateway, key, read.model))
+  checkCarried(ownKeys, read.model, 'a call that x402 pays')
   const request = { ...read, ceiling: lowerOf(read.ceiling, perCallMax) }
   const offers = [offer, ...more] as const
   const plan = must(planPaid(gateway, request, offers, x402.options.outputTokens))

@@ -32,6 +32,7 @@ import { type Failures, newFailures } from './failures.ts'
 import { type Faults, newFaults } from './faults.ts'
 import { createHouseRisk, type HouseRisk } from './house-risk.ts'
 import { type Jobs, newJobs } from './jobs.ts'
+import { newOwnKeyRing, type OwnKeyRing } from '../../transport/own-key-ring.ts'
 import { newPatience, type Patience } from './patience.ts'
 import type { ReceiptKeys } from './receipt-keys.ts'
 import { newRepeats, type Repeats } from './repeats.ts'
@@ -236,6 +237,8 @@ export type Gateway = GatewayParts & {
   readonly offering: LiveOffering
   readonly capacity: Capacity
   readonly memory: Memory
+  /** Opens the keys that organisations have at vendors themselves. */
+  readonly ownKeys: OwnKeyRing
 }
 
 /**
@@ -263,6 +266,7 @@ export const createGateway = (parts: GatewayParts): Gateway => ({
   store: storeInTouch(parts.store, parts.book),
   offering: liveOfferingOf(parts.offering, newTraffic()),
   capacity: newCapacity(parts.options),
+  ownKeys: newOwnKeyRing({ ...parts, store: parts.store.ownKeys, settings: parts.options.ownKeys }),
   memory: {
     repeats: newRepeats(),
     jobs: newJobs(),

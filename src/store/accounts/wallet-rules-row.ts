@@ -1,5 +1,6 @@
 /** Wallet rules as a row of the database. */
 import type { Nano } from '../../core/money.ts'
+import type { OwnKeys } from '../../tenancy/own-keys.ts'
 import type { TenantsSee } from '../../tenancy/terms.ts'
 import type { AutoTopUp, KnownRules, WalletRules } from '../../tenancy/wallet-rules.ts'
 import type { Row } from '../engine/engine.ts'
@@ -17,6 +18,7 @@ type Stored = {
   suspended?: string
   tenantsSee?: TenantsSee
   budgeted?: string[]
+  ownKeys?: OwnKeys
 }
 
 const compact = <T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
@@ -44,6 +46,7 @@ export const rulesOf = (text: string): WalletRules => {
     suspended: stored.suspended,
     tenantsSee: stored.tenantsSee,
     budgeted: stored.budgeted,
+    ownKeys: stored.ownKeys,
   })
 }
 

@@ -5,6 +5,7 @@ import { type Engine, once, statement } from '../engine/engine.ts'
 import { onlyRow, textOf } from '../engine/row.ts'
 import { heldOnLeases, settledOfAccount } from '../ledger/sums.ts'
 import { recordOfWallet } from '../people/event-store.ts'
+import { tellOwnKeys } from '../own-keys/own-key-store.ts'
 import type { Wallet, WalletStore } from './tenancy-port.ts'
 
 const wallets = `select a.id, a.org_id, a.name,
@@ -34,7 +35,10 @@ export const walletStore = (engine: Engine): WalletStore => {
           [id, orgId, name],
         )
         const event = { what: 'wallet.created', subject: id, after: { label: name } }
-        if (made.length > 0) await recordOfWallet(run, engine.dialect, { by, walletId: id, ...event })
+        if (made.length > 0) {
+          await tellOwnKeys(run, engine.dialect, orgId)
+          await recordOfWallet(run, engine.dialect, { by, walletId: id, ...event })
+        }
         return walletRows.read(onlyRow(await run(`${wallets} and a.id = $1`, [id])))
       }),
     renameWallet: (id, name, by) =>
