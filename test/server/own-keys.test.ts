@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ownKeySettings } from '../../src/settings/own-keys.ts'
 import { readSettings } from '../../src/settings/setting.ts'
+import { testOffer } from '../payments/rig.ts'
 import { byTest } from '../by-test.ts'
 import { postgresForTests } from '../postgres.ts'
 import { tempFolder } from '../temp-folder.ts'
@@ -82,6 +83,8 @@ describe('calls', () => {
     // 10 tokens of input at 1,000 and 5 of output at 10,000 nano-USD.
     const { vendor_key, estimated_vendor_cost_usd, cost } = claimsOf(response)
     expect([vendor_key, estimated_vendor_cost_usd, cost.amount]).toEqual(['own', '0.00006', '0'])
+    const { data } = await jsonOf(await it.get('/v1/calls'))
+    expect([data[0].vendor_key, data[0].estimated_vendor_cost_usd]).toEqual(['own', 0.00006])
     expect(await it.balance()).toBe(before)
     await it.send('DELETE', `/v1/own-keys/${id}`)
     const plain = await it.post('/v1/chat/completions', chat())
@@ -166,8 +169,8 @@ describe('calls', () => {
     // What was sealed for one organisation opens for no other.
     const [row] = await it.store.ownKeys.sealed('org_test', 'mock')
     await it.gateway.ownKeys.seal('org_other', { id: 'vk_x', vendor: 'mock' }, OTHER)
-    expect(it.gateway.ownKeys.open('org_other', row!)).rejects.toMatchObject({ code: 'own_keys_unavailable' })
-    expect(it.gateway.ownKeys.open('org_test', { ...row!, id: 'vk_x' })).rejects.toMatchObject({
+    await expect(it.gateway.ownKeys.open('org_other', row!)).rejects.toMatchObject({ code: 'own_keys_unavailable' })
+    await expect(it.gateway.ownKeys.open('org_test', { ...row!, id: 'vk_x' })).rejects.toMatchObject({
       code: 'own_keys_unavailable',
     })
     expect((await it.gateway.ownKeys.open('org_test', row!)).reveal()).toBe(OWN)
@@ -257,6 +260,25 @@ test("equal models at other vendors are asked by own keys there, and by the hous
   elsewhere.length = 0
   await it.send('POST', '/v1/own-keys', { vendor: 'second', value: OTHER, untested: true })
   expect([(await it.post('/v1/chat/completions', chat())).status, elsewhere]).toEqual([503, []])
+  await it.stop()
+})
+
+test('a call that x402 would pay is refused by name, and so is one whose wallet has nothing', async () => {
+  const x402 = {
+    facilitatorUrl: 'http://127.0.0.1:9',
+    offers: [{ ...testOffer, payTo: `0x${'1'.repeat(40)}`, rpcUrl: 'http://127.0.0.1:9' }],
+    ...{ timeoutSeconds: 60, settleMs: 1_000, outputTokens: 100 },
+  } as const
+  const it = await startTestServer({ x402, fund: 0n })
+  taking(it, [OWN, HOUSE])
+  const ask = (headers?: Record<string, string>) => it.post('/v1/chat/completions', chat(), headers)
+  const byX402 = { 'x-payment-protocol': 'x402' }
+  expect((await ask(byX402)).status).toBe(402)
+  await add(it)
+  it.asked.length = 0
+  const refused = await ask(byX402)
+  expect([refused.status, (await jsonOf(refused)).error.code]).toEqual([400, 'own_keys_not_carried'])
+  expect([(await ask()).status, keysAsked(it)]).toEqual([402, []])
   await it.stop()
 })
 

@@ -45,6 +45,13 @@ const shape = {
   attempts: z.array(tried).describe('Attempts at vendors that failed'),
   tags: z.record(z.string(), z.string()).nullable().describe('What it was for'),
   prices: z.record(z.string(), z.string()).nullable().describe('USD per million units, by class'),
+  vendor_key: z
+    .string()
+    .nullable()
+    .describe('Whose key answered, where the organisation has keys of its own at the vendor: own or house'),
+  estimated_vendor_cost_usd: usd
+    .nullable()
+    .describe('What the vendor bills the organisation for its own key, by the list price'),
   estimated: z.boolean(),
   tokens: z.record(z.string(), z.int()).describe('Units by class'),
   took_ms: z.int().nullable(),
@@ -97,6 +104,8 @@ const shown = (line: CallLine): CallShown => {
     })),
     tags: (detail ?? failure?.detail)?.tags ?? null,
     prices: pricesOf(line),
+    vendor_key: detail?.vendorKey ?? null,
+    estimated_vendor_cost_usd: detail?.vendorEstimate === undefined ? null : BigInt(detail.vendorEstimate),
     estimated: detail?.estimated ?? false,
     tokens: Object.fromEntries(Object.entries(detail?.usage ?? {}).filter(([, units]) => units > 0)),
     took_ms: times === undefined ? null : Math.round(times.tookMs),
@@ -112,7 +121,8 @@ const shownTo =
     if (terms === undefined) return shown(line)
     const its = termsIn(terms, monthOf(line.at))
     const { cost_usd: cost, refunded_usd: refunded, ...rest } = shown(line)
-    return { ...rest, cost_usd: told(cost, its), refunded_usd: told(refunded, its), prices: null }
+    const ours = { prices: null, vendor_key: null, estimated_vendor_cost_usd: null }
+    return { ...rest, ...ours, cost_usd: told(cost, its), refunded_usd: told(refunded, its) }
   }
 
 const CURSOR = /^(\d{1,15})\.(.+)$/

@@ -19,6 +19,8 @@ type OpenedAt = { readonly setup: VendorSetup; readonly ids: readonly string[] }
 /** What this process has opened for an organisation, while that is not too old and its keys stay the same. */
 type Opened = {
   readonly of: string
+  /** How vendors were set up then. */
+  readonly offering: Gateway['offering']
   readonly untilMs: number
   readonly at: Map<string, Promise<OpenedAt>>
   readonly twins: WeakMap<Model, Model>
@@ -29,13 +31,17 @@ type Opened = {
 const ORGS_MOST = 10_000
 const known = new WeakMap<OwnKeyRing, Map<string, Opened>>()
 
-const openedOf = ({ ownKeys: ring, clock }: Gateway, orgId: string, own: OwnKeys): Opened => {
+const openedOf = ({ ownKeys: ring, clock, offering }: Gateway, orgId: string, own: OwnKeys): Opened => {
   const orgs = known.get(ring) ?? new Map<string, Opened>()
   if (orgs.size === 0) known.set(ring, orgs)
   const [before, of, nowMs] = [orgs.get(orgId), JSON.stringify(own), clock.monotonicMs()]
-  if (before !== undefined && before.of === of && nowMs < before.untilMs) return before
+  const same = before?.of === of && before.offering === offering
+  if (before !== undefined && same && nowMs < before.untilMs) return before
   const traffic = before?.traffic ?? newTraffic()
-  const opened: Opened = { of, untilMs: nowMs + ring.openMs, at: new Map(), twins: new WeakMap(), traffic }
+  const opened: Opened = {
+    ...{ of, offering, untilMs: nowMs + ring.openMs, traffic },
+    ...{ at: new Map(), twins: new WeakMap() },
+  }
   if (orgs.size >= ORGS_MOST) orgs.clear()
   orgs.set(orgId, opened)
   return opened
@@ -128,7 +134,7 @@ export const ownModel = async (gateway: Gateway, owner: Owner, model: Model): Pr
   const { deployments } = gateway.offering
   const { twins } = openedOf(gateway, owner.orgId, owner.own)
   const before = twins.get(model)
-  if (before !== undefined && deployments.has(before)) return before
+  if (before !== undefined) return before
   const { feeBasisPoints: basisPoints, feePerCall: perCall } = gateway.options.ownKeys
   const falls = owner.own[model.vendor]?.fallBack === true
   const twin = ownTwin(model, { fee: { basisPoints, perCall }, falls })
