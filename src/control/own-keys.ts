@@ -19,7 +19,6 @@ const vendor = z.string('must be the id of a vendor').min(1).max(40)
 const value = z
   .string("must be the vendor's key")
   .regex(/^[\x21-\x2b\x2d-\x7e]{8,4096}$/, 'must be a key of 8 to 4,096 letters without blanks and commas')
-const untested = flag().describe('Keeps it also if the vendor does not say whether it takes the key')
 
 const keyShown = z
   .object({
@@ -71,41 +70,6 @@ const setupFor = ({ control: { offering } }: Acting, id: string): VendorSetup =>
   return setup
 }
 
-/** Throws the refusal of a key that its vendor does not take. */
-const tried = async (setup: VendorSetup, key: string, mayBeUntested: boolean): Promise<void> => {
-  const outcome = await tryKey(setup, new Secret(key))
-  if (outcome === 'refused')
-    throw invalid('value', `${setup.vendor.name} refuses this key, so it was not kept.`)
-  if (outcome === 'unknown' && !mayBeUntested)
-    throw invalid(
-      'untested',
-      `${setup.vendor.name} did not say whether it takes this key. Try again, or keep it with 'untested'.`,
-    )
-}
-
-/** Seals and stores a key, in place of another one if that is named. */
-const keep = async (
-  acting: Acting,
-  orgId: string,
-  it: { readonly vendor: string; readonly key: string; readonly instead?: string },
-): Promise<z.output<typeof keyShown>> => {
-  const { control, who } = acting
-  const id = `vk_${control.newCallId().replaceAll('-', '')}`
-  const sealed = await ringOf(acting).seal(orgId, { id, vendor: it.vendor }, it.key)
-  const row = { id, orgId, vendor: it.vendor, sealed, lastFour: it.key.slice(-LAST) }
-  const made = await control.store.ownKeys.add(
-    it.instead === undefined ? row : { ...row, instead: it.instead },
-    who.actor,
-  )
-  if (made === 'too_many')
-    throw refuse(
-      'forbidden',
-      'The organisation has as many keys of this vendor as it may have; remove one first.',
-    )
-  await control.book.untilKnown(must(made ?? noSuch()).at)
-  return found(acting, orgId, id)
-}
-
 export const ownKeyList = act({
   name: 'own_key.list',
   summary:
@@ -123,47 +87,60 @@ export const ownKeyAdd = act({
     "Tries a key at its vendor and keeps it sealed. From then on calls of the organisation use it, and none the house's key of that vendor.",
   may: ['rules'],
   changes: true,
-  input: { organisation, vendor, value, untested },
-  shows: keyShown,
-  does: async (acting, { organisation: named, vendor: id, value: key, untested: mayBe = false }) => {
-    const orgId = orgOf(acting, named)
-    await tried(setupFor(acting, id), key, mayBe)
-    return keep(acting, orgId, { vendor: id, key })
+  input: {
+    organisation,
+    vendor,
+    value,
+    instead: name.optional().describe('The key whose place it takes, which is removed'),
+    untested: flag().describe('Keeps it also if the vendor does not say whether it takes the key'),
   },
-})
-
-export const ownKeyRotate = act({
-  name: 'own_key.rotate',
-  summary: 'Puts another key in the place of one, once its vendor was seen to take it.',
-  may: ['rules'],
-  changes: true,
-  input: { ...which, value, untested },
   shows: keyShown,
-  does: async (acting, { organisation: named, own_key: id, value: key, untested: mayBe = false }) => {
+  does: async (acting, { organisation: named, vendor: at, value: key, instead, untested = false }) => {
+    const { control, who } = acting
     const orgId = orgOf(acting, named)
-    const before = await found(acting, orgId, id)
-    await tried(setupFor(acting, before.vendor), key, mayBe)
-    return keep(acting, orgId, { vendor: before.vendor, key, instead: id })
+    const setup = setupFor(acting, at)
+    const outcome = await tryKey(setup, new Secret(key))
+    if (outcome === 'refused')
+      throw invalid('value', `${setup.vendor.name} refuses this key, so it was not kept.`)
+    if (outcome === 'unknown' && !untested)
+      throw invalid(
+        'untested',
+        `${setup.vendor.name} did not say whether it takes this key. Try again, or keep it with 'untested'.`,
+      )
+    const id = `vk_${control.newCallId().replaceAll('-', '')}`
+    const sealed = await ringOf(acting).seal(orgId, { id, vendor: at }, key)
+    const row = { id, orgId, vendor: at, sealed, lastFour: key.slice(-LAST), instead }
+    const made = await control.store.ownKeys.add(row, who.actor)
+    if (made === 'too_many')
+      throw refuse(
+        'forbidden',
+        'The organisation has as many keys of this vendor as it may have; remove one first.',
+      )
+    await control.book.untilKnown(must(made ?? noSuch()).at)
+    return found(acting, orgId, id)
   },
 })
 
 export const ownKeyChange = act({
   name: 'own_key.change',
-  summary: 'Turns a key on or off, or asks it earlier or later.',
+  summary:
+    "Turns a key on or off, asks it earlier or later, or lets calls of its vendor fall back to the house's key where the organisation's own fail.",
   may: ['rules'],
   changes: true,
   input: {
     ...which,
     enabled: flag(),
     place: count(1, 16).describe('Among the keys of its vendor, from 1'),
+    fall_back: flag().describe('For all keys of its vendor'),
   },
   shows: keyShown,
-  does: async (acting, { organisation: named, own_key: id, enabled, place }) => {
+  does: async (acting, { organisation: named, own_key: id, fall_back: fallBack, ...rest }) => {
     const orgId = orgOf(acting, named)
     const { control, who } = acting
-    if (enabled === undefined && place === undefined)
-      throw invalid('enabled', "One of 'enabled' and 'place' is required.")
-    const changed = await control.store.ownKeys.change({ orgId, id }, { enabled, place }, who.actor)
+    const change = { ...rest, fallBack }
+    if (Object.values(change).every((one) => one === undefined))
+      throw invalid('enabled', "One of 'enabled', 'place' and 'fall_back' is required.")
+    const changed = await control.store.ownKeys.change({ orgId, id }, change, who.actor)
     await control.book.untilKnown(must(changed ?? noSuch()).at)
     return found(acting, orgId, id)
   },
@@ -210,21 +187,5 @@ export const ownKeyTry = act({
     const row = must(rows.find((one) => one.id === id) ?? noSuch())
     const secret = await ringOf(acting).open(orgId, row)
     return { id, outcome: await tryKey(setupFor(acting, key.vendor), secret) }
-  },
-})
-
-export const ownKeyFallBack = act({
-  name: 'own_key.fall_back',
-  summary:
-    "Whether calls go out with the house's key of a vendor, at the list price, where the organisation's own fail; they do not unless this was set.",
-  may: ['rules'],
-  changes: true,
-  input: { organisation, vendor, fall_back: z.boolean('must be true or false') },
-  shows: z.object({ vendor: z.string(), fall_back: z.boolean() }).meta({ id: 'OwnKeyFallBack' }),
-  does: async (acting, { organisation: named, vendor: id, fall_back }) => {
-    const { control, who } = acting
-    const set = await control.store.ownKeys.fallBack(orgOf(acting, named), id, fall_back, who.actor)
-    await control.book.untilKnown(must(set ?? noSuch()).at)
-    return { vendor: id, fall_back }
   },
 })

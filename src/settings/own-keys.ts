@@ -76,12 +76,6 @@ export const ownKeySettings = {
     is: matching(/^[\w.-]+$/, 'the name of a key'),
     meaning: 'The key of the transit engine, such as one of type aes256-gcm96.',
   },
-  vaultMount: {
-    name: 'OWN_KEYS_VAULT_MOUNT',
-    is: matching(/^[\w./-]+$/, 'a path'),
-    fallback: 'transit',
-    meaning: 'Where the transit engine is mounted.',
-  },
 } as const satisfies SettingGroup
 
 export type OwnKeySettings = ValuesOf<typeof ownKeySettings>

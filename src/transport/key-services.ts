@@ -76,22 +76,21 @@ export const awsKms = (key: AwsKey, keyId: string, url?: string): Master => {
 type VaultPlace = {
   readonly url: string
   readonly token: Secret
-  readonly mount: string
   readonly key: string
 }
 
 /** The master is a key of Vault's transit engine; whom it is for is the associated data. */
-export const vaultTransit = ({ url, token, mount, key }: VaultPlace): Master => {
+export const vaultTransit = ({ url, token, key }: VaultPlace): Master => {
   const ask = async (action: 'encrypt' | 'decrypt', member: string, input: object): Promise<string> => {
     const answer = await asked('Vault', {
-      url: `${url.replace(/\/+$/, '')}/v1/${mount}/${action}/${key}`,
+      url: `${url.replace(/\/+$/, '')}/v1/transit/${action}/${key}`,
       headers: { 'content-type': 'application/json', 'x-vault-token': token.reveal() },
       body: bytesOf(input),
     })
     return textIn('Vault', isObject(answer.data) ? answer.data[member] : undefined)
   }
   return {
-    id: `vault:${mount}/${key}`,
+    id: `vault:${key}`,
     wrap: (bytes, owner) =>
       ask('encrypt', 'ciphertext', { plaintext: base64(bytes), associated_data: base64(owner) }),
     unwrap: async (wrapped, owner) =>

@@ -64,33 +64,20 @@ const hashUnder =
     new Bun.CryptoHasher('sha256', secret.reveal()).update(text).digest('hex')
 
 /** The masters that the settings know, first the one that wraps. */
-const mastersOf = ({ hash, settings }: Parts): readonly [Master, ...Master[]] => {
-  const { kmsKey, awsId: id, awsSecret, awsSession, vaultUrl, vaultToken, vaultKey } = settings
+const mastersOf = ({ hash, settings }: Parts): readonly Master[] => {
+  const { kmsKey, kmsUrl, awsId, awsSecret, awsSession, vaultUrl, vaultToken, vaultKey } = settings
   const own = settings.secret === undefined ? [] : [localMaster(hashUnder(settings.secret))]
-  const server = [hash, ...(hash.before === undefined ? [] : [hash.before])].map(localMaster)
-  const kms =
-    kmsKey === undefined || id === undefined || awsSecret === undefined
-      ? []
-      : [
-          awsKms(
-            {
-              id: id.reveal(),
-              secret: awsSecret,
-              sessionToken: awsSession,
-              region: kmsKey.split(':')[3] ?? '',
-            },
-            kmsKey,
-            settings.kmsUrl,
-          ),
-        ]
-  const vault =
-    vaultUrl === undefined || vaultToken === undefined || vaultKey === undefined
-      ? []
-      : [vaultTransit({ url: vaultUrl, token: vaultToken, mount: settings.vaultMount, key: vaultKey })]
-  const local = [...own, ...server]
-  const byName = { secret: local, 'aws-kms': kms, vault }
-  const [first = localMaster(hash), ...more] = byName[settings.master]
-  return [first, ...more, ...local, ...kms, ...vault]
+  const local = [...own, localMaster(hash), ...(hash.before === undefined ? [] : [localMaster(hash.before)])]
+  const all: Master[] = [...local]
+  if (kmsKey !== undefined && awsId !== undefined && awsSecret !== undefined) {
+    const region = kmsKey.split(':')[3] ?? ''
+    const key = { id: awsId.reveal(), secret: awsSecret, sessionToken: awsSession, region }
+    all.push(awsKms(key, kmsKey, kmsUrl))
+  }
+  if (vaultUrl !== undefined && vaultToken !== undefined && vaultKey !== undefined)
+    all.push(vaultTransit({ url: vaultUrl, token: vaultToken, key: vaultKey }))
+  const first = all.filter(({ id }) => id.startsWith(`${settings.master}:`))
+  return [...first, ...all]
 }
 
 /** The 503 for calls of that vendor by that organisation: nobody else's are concerned. */
@@ -110,7 +97,7 @@ const AT_ONCE = 100
 export const newOwnKeyRing = (parts: Parts): OwnKeyRing => {
   const { store, clock, settings } = parts
   const masters = mastersOf(parts)
-  const [master] = masters
+  const [master = localMaster(parts.hash)] = masters
   const known = new Map<string, { readonly untilMs: number; readonly key: Promise<Uint8Array> }>()
 
   const unwrap = async ({ orgId, master: id, wrapped }: DataKey): Promise<Uint8Array> => {

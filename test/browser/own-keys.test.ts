@@ -33,7 +33,8 @@ test('an own key from its first day to its last', async () => {
   )
   await it.enter(page, 'olga@example.com', 'owner')
   await page.goto(`${it.address}/console/rules`)
-  const keys = async () => (await it.store.ownKeys.list('org_test')).map(({ lastFour, enabled }) => [lastFour, enabled])
+  const keys = async () =>
+    (await it.store.ownKeys.list('org_test')).map(({ lastFour, enabled }) => [lastFour, enabled])
   const looks = async () => {
     await settled(page)
     await page.evaluate(axe)

@@ -273,14 +273,9 @@ const examples: Readonly<Record<string, Example>> = {
     await withoutOwnKeys(scene)
     return { organisation, vendor: 'mock', value: 'sk-law-0123456789', untested: true }
   },
-  'own_key.change': ownKey({ enabled: false }),
-  'own_key.rotate': ownKey({ value: 'sk-law-9876543210', untested: true }),
+  'own_key.change': ownKey({ enabled: false, fall_back: true }),
   'own_key.remove': ownKey(),
   'own_key.try': ownKey(),
-  'own_key.fall_back': async (scene) => {
-    await ownKey()(scene)
-    return { organisation, vendor: 'mock', fall_back: true }
-  },
   'sub_wallet.list': ofOrg(),
   'sub_wallet.get': subWallet(),
   'sub_wallet.create': ofOrg({ label: 'made', budget_usd: 1.5 }),

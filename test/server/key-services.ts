@@ -44,7 +44,8 @@ const only = (body: object, names: readonly string[], wrong: string[]): void => 
   if (found !== names.toSorted().join(' ')) wrong.push(`members: ${found}`)
 }
 
-const is32 = (base64: unknown): boolean => typeof base64 === 'string' && Buffer.from(base64, 'base64').length === 32
+const is32 = (base64: unknown): boolean =>
+  typeof base64 === 'string' && Buffer.from(base64, 'base64').length === 32
 
 export const KMS_KEY = 'arn:aws:kms:eu-central-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab'
 export const AWS = { id: 'AKIDEXAMPLE', secret: 'wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY' }
@@ -69,7 +70,8 @@ export const playKms = (): Played =>
       Response.json({ __type: type }, { status, headers: { 'content-type': 'application/x-amz-json-1.1' } })
     if (request.method !== 'POST' || new URL(request.url).pathname !== '/') wrong.push(request.url)
     if (headers.get('content-type') !== 'application/x-amz-json-1.1') wrong.push('content-type')
-    if (headers.get('authorization') !== (await signatureOf(request))) return failed('InvalidSignatureException')
+    if (headers.get('authorization') !== (await signatureOf(request)))
+      return failed('InvalidSignatureException')
     const bound = JSON.stringify(body.EncryptionContext)
     if (body.KeyId !== KMS_KEY) return failed('NotFoundException')
     if (headers.get('x-amz-target') === 'TrentService.Encrypt') {
@@ -83,7 +85,11 @@ export const playKms = (): Played =>
     only(body, ['KeyId', 'CiphertextBlob', 'EncryptionContext'], wrong)
     const found = kept.get(body.CiphertextBlob)
     if (found === undefined || found.bound !== bound) return failed('InvalidCiphertextException')
-    return Response.json({ Plaintext: found.plaintext, EncryptionAlgorithm: 'SYMMETRIC_DEFAULT', KeyId: KMS_KEY })
+    return Response.json({
+      Plaintext: found.plaintext,
+      EncryptionAlgorithm: 'SYMMETRIC_DEFAULT',
+      KeyId: KMS_KEY,
+    })
   })
 
 export const VAULT_TOKEN = 'hvs.test-token'

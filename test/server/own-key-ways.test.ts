@@ -10,7 +10,15 @@ import { seed } from '../seed.ts'
 import { until } from '../until.ts'
 import { png } from './asset-rig.ts'
 import { startBatchServer } from './batch-rig.ts'
-import { completion, jsonOf, mockVendor, startTestServer, type TestServer, testModel, type VendorRequest } from './harness.ts'
+import {
+  completion,
+  jsonOf,
+  mockVendor,
+  startTestServer,
+  type TestServer,
+  testModel,
+  type VendorRequest,
+} from './harness.ts'
 import { jobRecord, startJobServer } from './job-rig.ts'
 import { openResponses } from './responses-socket.ts'
 import { startSocketVendor } from './socket-vendor.ts'
@@ -51,9 +59,10 @@ const keys = (it: TestServer) => new Set(it.asked.splice(0).map(keyIn))
 const withOwnKey = async (it: TestServer, fall_back: boolean): Promise<string> => {
   const added = await it.send('POST', '/v1/own-keys', { vendor: 'mock', value: OWN, untested: true })
   expect(added.status).toBe(201)
-  if (fall_back) await it.send('PUT', '/v1/own-key-vendors/mock', { fall_back })
+  const { id } = await jsonOf(added)
+  if (fall_back) await it.send('PUT', `/v1/own-keys/${id}`, { fall_back })
   it.asked.length = 0
-  return (await jsonOf(added)).id
+  return id
 }
 
 const reply = {
@@ -69,7 +78,8 @@ const answering =
   (request: VendorRequest): Response => {
     const { writeReply, streamWriter } = callerDialects[speaks]
     if (request.url.endsWith('/models')) return new Response('', { status: 404 })
-    if (!taken.includes(keyIn(request) ?? '')) return Response.json({ error: { message: 'no' } }, { status: 401 })
+    if (!taken.includes(keyIn(request) ?? ''))
+      return Response.json({ error: { message: 'no' } }, { status: 401 })
     if (/count|input_tokens/i.test(request.url)) return Response.json({ input_tokens: 7, totalTokens: 7 })
     const streams = request.body.stream === true || request.url.includes('stream')
     if (!streams) return Response.json(writeReply({ ...reply, usage }, context()))
@@ -77,37 +87,44 @@ const answering =
     return new Response(bytes, { headers: { 'content-type': 'text/event-stream' } })
   }
 
-test.each(speaking)(`a vendor that speaks %s hears the own key in every way, SEED=${seed}`, async (speaks) => {
-  const it = await startTestServer({ vendor: { speaks }, options: { responsesKeptMs: 3_600_000 } })
-  const names = Object.keys(ways(false))
-  let answered = 0
-  await fc.assert(
-    fc.asyncProperty(
-      fc.constantFrom(...names),
-      fc.boolean(),
-      fc.constantFrom('takes it', 'refuses it', 'refuses it, falls back'),
-      async (name, stream, vendor) => {
-        it.answerWith(answering(speaks, vendor === 'takes it' ? [OWN, HOUSE] : [HOUSE]))
-        const id = await withOwnKey(it, vendor.endsWith('falls back'))
-        const [path, body] = ways(stream)[name] ?? ['', {}]
-        const headers = name === 'idempotent' ? { 'idempotency-key': crypto.randomUUID() } : undefined
-        const response = await it.post(path, body, headers)
-        await response.text()
-        const [asked, whose] = [keys(it), response.headers.get('x-vendor-key')]
-        if (asked.has(HOUSE)) expect([vendor, whose]).toEqual(['refuses it, falls back', 'house'])
-        const counts = name.startsWith('count')
-        if (!counts) expect(asked.has(OWN) || whose === 'house').toBe(true)
-        if (!counts && vendor === 'takes it') expect([response.status, whose]).toEqual([200, 'own'])
-        if (!counts && vendor === 'refuses it') expect(response.status).toBe(503)
-        if (response.status === 200) answered++
-        await it.send('DELETE', `/v1/own-keys/${id}`)
+test.each(speaking)(
+  `a vendor that speaks %s hears the own key in every way, SEED=${seed}`,
+  async (speaks) => {
+    const it = await startTestServer({ vendor: { speaks }, options: { responsesKeptMs: 3_600_000 } })
+    const names = Object.keys(ways(false))
+    let answered = 0
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(...names),
+        fc.boolean(),
+        fc.constantFrom('takes it', 'refuses it', 'refuses it, falls back'),
+        async (name, stream, vendor) => {
+          it.answerWith(answering(speaks, vendor === 'takes it' ? [OWN, HOUSE] : [HOUSE]))
+          const id = await withOwnKey(it, vendor.endsWith('falls back'))
+          const [path, body] = ways(stream)[name] ?? ['', {}]
+          const headers = name === 'idempotent' ? { 'idempotency-key': crypto.randomUUID() } : undefined
+          const response = await it.post(path, body, headers)
+          await response.text()
+          const [asked, whose] = [keys(it), response.headers.get('x-vendor-key')]
+          if (asked.has(HOUSE)) expect([vendor, whose]).toEqual(['refuses it, falls back', 'house'])
+          const counts = name.startsWith('count')
+          if (!counts) expect(asked.has(OWN) || whose === 'house').toBe(true)
+          if (!counts && vendor === 'takes it') expect([response.status, whose]).toEqual([200, 'own'])
+          if (!counts && vendor === 'refuses it') expect(response.status).toBe(503)
+          if (response.status === 200) answered++
+          await it.send('DELETE', `/v1/own-keys/${id}`)
+        },
+      ),
+      {
+        seed,
+        numRuns: 60,
+        examples: names.flatMap((name) => [[name, false, 'refuses it']] as [string, boolean, string][]),
       },
-    ),
-    { seed, numRuns: 60, examples: names.flatMap((name) => [[name, false, 'refuses it']] as [string, boolean, string][]) },
-  )
-  expect(answered).toBeGreaterThan(10)
-  await it.stop()
-})
+    )
+    expect(answered).toBeGreaterThan(10)
+    await it.stop()
+  },
+)
 
 test('embeddings, a response in the background and a job go out by the own key, to the last step', async () => {
   const picture = png(3, 2).toString('base64')
@@ -149,7 +166,11 @@ test('embeddings, a response in the background and a job go out by the own key, 
   // A job whose key is removed is not asked for by another one, and ends.
   jobs = -1_000_000
   const open = await jsonOf(
-    await it.post('/v1/run', { model: 'mock/film', inputs: { prompt: 'a fox' } }, { prefer: 'respond-async' }),
+    await it.post(
+      '/v1/run',
+      { model: 'mock/film', inputs: { prompt: 'a fox' } },
+      { prefer: 'respond-async' },
+    ),
   )
   await it.send('DELETE', `/v1/own-keys/${id}`)
   it.asked.length = 0

@@ -4,8 +4,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ownKeySettings } from '../../src/settings/own-keys.ts'
 import { readSettings } from '../../src/settings/setting.ts'
-import { testOffer } from '../payments/rig.ts'
 import { byTest } from '../by-test.ts'
+import { testOffer } from '../payments/rig.ts'
 import { postgresForTests } from '../postgres.ts'
 import { tempFolder } from '../temp-folder.ts'
 import {
@@ -93,14 +93,14 @@ describe('calls', () => {
   })
 
   test('are refused where the own key fails, which is told; with fall_back the house answers at the list price', async () => {
-    await add(it)
+    const id = await add(it)
     taking(it, [HOUSE])
     const refused = await it.post('/v1/chat/completions', chat())
     expect([refused.status, keysAsked(it)]).toEqual([503, [OWN]])
     const { error } = await jsonOf(refused)
     expect([error.code, error.vendor_key]).toEqual(['upstream_error', 'own'])
     expect(error.message).toContain("your organisation's own key")
-    await it.send('PUT', '/v1/own-key-vendors/mock', { fall_back: true })
+    await it.send('PUT', `/v1/own-keys/${id}`, { fall_back: true })
     it.asked.length = 0
     const before = await it.balance()
     const answered = await it.post('/v1/chat/completions', chat())
@@ -141,8 +141,8 @@ describe('calls', () => {
     const calls = Promise.all(
       Array.from({ length: 40 }, async () => (await it.post('/v1/chat/completions', chat())).status),
     )
-    const rotated = await it.send('POST', `/v1/own-keys/${id}/rotate`, { value: OTHER })
-    expect([rotated.status, [...new Set(await calls)]]).toEqual([200, [200]])
+    const rotated = await it.send('POST', '/v1/own-keys', { vendor: 'mock', value: OTHER, instead: id })
+    expect([rotated.status, [...new Set(await calls)]]).toEqual([201, [200]])
     await it.post('/v1/chat/completions', chat())
     const asked = keysAsked(it)
     expect([asked.includes(HOUSE), asked.at(-1), asked.length]).toEqual([false, OTHER, 41])
@@ -157,10 +157,9 @@ describe('calls', () => {
     expect((await jsonOf(await it.send('GET', '/v1/own-keys', undefined, token))).data).toEqual([])
     for (const [method, path, body] of [
       ['POST', `/v1/own-keys/${id}/try`, {}],
-      ['POST', `/v1/own-keys/${id}/rotate`, { value: OTHER }],
+      ['POST', '/v1/own-keys', { vendor: 'mock', value: OTHER, instead: id }],
       ['PUT', `/v1/own-keys/${id}`, { enabled: false }],
       ['DELETE', `/v1/own-keys/${id}`, undefined],
-      ['PUT', '/v1/own-key-vendors/mock', { fall_back: true }],
     ] as const)
       expect([path, (await it.send(method, path, body, token)).status]).toEqual([path, 404])
     it.asked.length = 0
@@ -169,7 +168,9 @@ describe('calls', () => {
     // What was sealed for one organisation opens for no other.
     const [row] = await it.store.ownKeys.sealed('org_test', 'mock')
     await it.gateway.ownKeys.seal('org_other', { id: 'vk_x', vendor: 'mock' }, OTHER)
-    await expect(it.gateway.ownKeys.open('org_other', row!)).rejects.toMatchObject({ code: 'own_keys_unavailable' })
+    await expect(it.gateway.ownKeys.open('org_other', row!)).rejects.toMatchObject({
+      code: 'own_keys_unavailable',
+    })
     await expect(it.gateway.ownKeys.open('org_test', { ...row!, id: 'vk_x' })).rejects.toMatchObject({
       code: 'own_keys_unavailable',
     })
@@ -239,7 +240,7 @@ test("equal models at other vendors are asked by own keys there, and by the hous
     ],
   })
   taking(it, [OWN])
-  await add(it)
+  const first = await add(it)
   it.answerWith(() => Response.json({ error: { message: 'down' } }, { status: 500 }))
   expect((await it.post('/v1/chat/completions', chat())).status).toBe(503)
   expect(elsewhere).toEqual([])
@@ -252,7 +253,7 @@ test("equal models at other vendors are asked by own keys there, and by the hous
     [OTHER],
   ])
   await it.send('DELETE', `/v1/own-keys/${(await jsonOf(second)).id}`)
-  await it.send('PUT', '/v1/own-key-vendors/mock', { fall_back: true })
+  await it.send('PUT', `/v1/own-keys/${first}`, { fall_back: true })
   const byHouse = await it.post('/v1/chat/completions', chat())
   expect([byHouse.status, byHouse.headers.get('x-vendor-key'), elsewhere]).toEqual([200, 'house', [HOUSE]])
   // A call of the house's price does not fail over to a vendor that the organisation reaches by its own key.

@@ -10,15 +10,7 @@ import { alertChange, alertCreate, alertDelete, alertList } from '../../control/
 import { budgetDelete, budgetGet, budgetList, budgetPut } from '../../control/budgets.ts'
 import { keyChange, keyDelete } from '../../control/change-key.ts'
 import { keyCreate, keyGet, keyList, keyUsage } from '../../control/keys.ts'
-import {
-  ownKeyAdd,
-  ownKeyChange,
-  ownKeyFallBack,
-  ownKeyList,
-  ownKeyRemove,
-  ownKeyRotate,
-  ownKeyTry,
-} from '../../control/own-keys.ts'
+import { ownKeyAdd, ownKeyChange, ownKeyList, ownKeyRemove, ownKeyTry } from '../../control/own-keys.ts'
 import { callGet, callList } from '../../control/reports/calls.ts'
 import { callReceipt } from '../../control/reports/receipts.ts'
 import { usageReport } from '../../control/reports/usage.ts'
@@ -160,15 +152,8 @@ const ownKeyRows: readonly ActRow[] = [
   { method: 'GET', path: '/v1/own-keys', act: ownKeyList },
   { method: 'POST', path: '/v1/own-keys', act: ownKeyAdd, statuses: [201], bodyName: 'NewOwnKey' },
   { method: 'PUT', path: '/v1/own-keys/:own_key', act: ownKeyChange, bodyName: 'OwnKeyChange' },
-  { method: 'POST', path: '/v1/own-keys/:own_key/rotate', act: ownKeyRotate, bodyName: 'OwnKeyRotation' },
   { method: 'POST', path: '/v1/own-keys/:own_key/try', act: ownKeyTry },
   { method: 'DELETE', path: '/v1/own-keys/:own_key', act: ownKeyRemove },
-  {
-    method: 'PUT',
-    path: '/v1/own-key-vendors/:vendor',
-    act: ownKeyFallBack,
-    bodyName: 'OwnKeyVendor',
-  },
 ]
 
 const alertRows: readonly ActRow[] = [

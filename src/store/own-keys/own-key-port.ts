@@ -18,7 +18,7 @@ export type OwnKey = {
 export type NewOwnKey = Omit<OwnKey, 'place' | 'enabled' | 'addedBy' | 'createdAt'> & {
   readonly sealed: string
   /** The key whose place it takes, which is removed. */
-  readonly instead?: string
+  readonly instead?: string | undefined
 }
 
 /** When a change was made, for the wait until every process knows. */
@@ -30,15 +30,20 @@ export type OwnKeyStore = {
   sealed(orgId: string, vendor: string): Promise<readonly SealedKey[]>
   /** Undefined if the key whose place it takes is gone. */
   add(key: NewOwnKey, by: Actor): Promise<Changed | 'too_many' | undefined>
-  /** Turns it on or off, or puts it at this place among those of its vendor, from 1; undefined if there is none. */
+  /**
+   * Turns it on or off, puts it at this place among those of its vendor, from 1, and lets calls of its vendor fall back;
+   * undefined if there is none.
+   */
   change(
     key: { readonly orgId: string; readonly id: string },
-    change: { readonly enabled?: boolean | undefined; readonly place?: number | undefined },
+    change: {
+      readonly enabled?: boolean | undefined
+      readonly place?: number | undefined
+      readonly fallBack?: boolean | undefined
+    },
     by: Actor,
   ): Promise<Changed | undefined>
   remove(key: { readonly orgId: string; readonly id: string }, by: Actor): Promise<Changed | undefined>
-  /** Whether the house's keys of a vendor are asked where its own fail; undefined if it has none there. */
-  fallBack(orgId: string, vendor: string, falls: boolean, by: Actor): Promise<Changed | undefined>
   /** The vendors at which it falls back. */
   falls(orgId: string): Promise<ReadonlySet<string>>
   dataKey(orgId: string): Promise<DataKey | undefined>

@@ -147,12 +147,15 @@ const add = (engine: Engine, key: NewOwnKey, by: Actor) =>
 const change = (
   engine: Engine,
   { orgId, id }: { readonly orgId: string; readonly id: string },
-  { enabled, place }: Parameters<OwnKeyStore['change']>[1],
+  { enabled, place, fallBack }: Parameters<OwnKeyStore['change']>[1],
   by: Actor,
 ) =>
-  changing(engine, orgId, by, async (run, keys) => {
+  changing(engine, orgId, by, async (run, keys, falls) => {
     const was = keys.find((one) => one.id === id)
     if (was === undefined) return gone
+    const fell = falls.has(was.vendor)
+    if (fallBack === true) falls.add(was.vendor)
+    if (fallBack === false) falls.delete(was.vendor)
     const own = keys.filter((one) => one.vendor === was.vendor)
     const at = own.indexOf(was)
     if (enabled !== undefined)
@@ -166,11 +169,12 @@ const change = (
     return {
       what: 'own_key.changed',
       subject: id,
-      before: { ...shownAs(was), enabled: was.enabled, place: at + 1 },
+      before: { ...shownAs(was), enabled: was.enabled, place: at + 1, fall_back: fell },
       after: {
         ...shownAs(was),
         enabled: enabled ?? was.enabled,
         place: Math.min(place ?? at + 1, own.length),
+        fall_back: fallBack ?? fell,
       },
     }
   })
@@ -189,14 +193,6 @@ export const ownKeyStore = (engine: Engine): OwnKeyStore => ({
       if (was === undefined) return gone
       await run('delete from own_key where id = $1', [id])
       return { what: 'own_key.removed', subject: id, before: shownAs(was) }
-    }),
-  fallBack: (orgId, vendor, wanted, by) =>
-    changing(engine, orgId, by, async (_run, keys, falls) => {
-      if (!keys.some((one) => one.vendor === vendor)) return gone
-      const before = { fall_back: falls.has(vendor) }
-      if (wanted) falls.add(vendor)
-      else falls.delete(vendor)
-      return { what: 'own_key.fall_back_set', subject: vendor, before, after: { fall_back: wanted } }
     }),
   falls: async (orgId) => {
     const its = statement(

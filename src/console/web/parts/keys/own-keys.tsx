@@ -18,9 +18,10 @@ const KeyForm = ({ instead, onDone }: { instead: OwnKey | undefined; onDone: () 
   const [untested, setUntested] = useState(false)
   const save = useMutation({
     mutationFn: () =>
-      instead === undefined
-        ? act('POST /own-keys', { vendor: vendor.trim(), value: key.trim(), untested })
-        : act('POST /own-keys/:own_key/rotate', { own_key: instead.id, value: key.trim(), untested }),
+      act('POST /own-keys', {
+        ...{ vendor: vendor.trim(), value: key.trim(), untested },
+        ...(instead === undefined ? {} : { instead: instead.id }),
+      }),
     onSuccess: async () => {
       await queries.invalidateQueries()
       onDone()
@@ -71,7 +72,7 @@ const Acts = ({ row, onReplace }: { row: OwnKey; onReplace: (row: OwnKey) => voi
     ...again,
   })
   const falls = useMutation({
-    mutationFn: () => act('PUT /own-key-vendors/:vendor', { vendor, fall_back: !fall_back }),
+    mutationFn: () => act('PUT /own-keys/:own_key', { own_key: id, fall_back: !fall_back }),
     ...again,
   })
   return (
