@@ -4,8 +4,8 @@ import { nano, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, statement } from '../engine/engine.ts'
 import { onlyRow, textOf } from '../engine/row.ts'
 import { heldOnLeases, settledOfAccount } from '../ledger/sums.ts'
-import { recordOfWallet } from '../people/event-store.ts'
 import { tellOwnKeys } from '../own-keys/own-key-store.ts'
+import { recordOfWallet } from '../people/event-store.ts'
 import type { Wallet, WalletStore } from './tenancy-port.ts'
 
 const wallets = `select a.id, a.org_id, a.name,
