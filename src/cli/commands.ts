@@ -18,6 +18,7 @@ export const commands: Readonly<Record<string, LoadCommand>> = {
   machine: async () => (await import('./commands/machine-commands.ts')).machineCommands,
   wallet: async () => (await import('./commands/wallet-commands.ts')).walletCommands,
   budget: async () => (await import('./commands/budget-commands.ts')).budgetCommands,
+  'own-key': async () => (await import('./house/own-key-commands.ts')).ownKeyCommands,
   apply: async () => (await import('./house/apply-command.ts')).applyCommand,
   import: async () => (await import('./house/import-command.ts')).importCommand,
   person: async () => (await import('./commands/person-commands.ts')).personCommands,

@@ -32,6 +32,7 @@ import { creditGrant, walletCredit } from '../control/money/money.ts'
 import { rulesChange, rulesGet } from '../control/money/rules.ts'
 import { walletGet, walletMovements } from '../control/money/wallet.ts'
 import { organisationCreate, organisationList, organisationSuspend } from '../control/organisations.ts'
+import { ownKeyAdd, ownKeyChange, ownKeyList, ownKeyRemove, ownKeyTry } from '../control/own-keys.ts'
 import {
   agentSettingsGet,
   agentSettingsPut,
@@ -135,6 +136,11 @@ export const actRows = {
   'GET /budgets': { act: budgetList },
   'PUT /budgets/:tag': { act: budgetPut },
   'DELETE /budgets/:tag': { act: budgetDelete },
+  'GET /own-keys': { act: ownKeyList },
+  'POST /own-keys': { act: ownKeyAdd, fresh, made: true },
+  'PUT /own-keys/:own_key': { act: ownKeyChange },
+  'POST /own-keys/:own_key/try': { act: ownKeyTry },
+  'DELETE /own-keys/:own_key': { act: ownKeyRemove, fresh },
   'GET /statement': { act: statementGet },
   'GET /statement.csv': asSheet(statementGet, statementSheet),
   'GET /statement/total': { act: statementTotal },

@@ -16,6 +16,8 @@ import type { Catalogue } from '../pricing/catalogue.ts'
 import type { CallSettings } from '../settings/calls.ts'
 import type { Store } from '../store/port.ts'
 import { bound, type Terms } from '../tenancy/terms.ts'
+import type { OwnKeyRing } from '../transport/own-key-ring.ts'
+import type { VendorSetup } from '../vendors/setup.ts'
 import type { Right } from './rights.ts'
 import type { Who } from './who.ts'
 
@@ -26,7 +28,13 @@ export type Control = {
   readonly book: Pick<Book, 'changeKey' | 'deleteKey' | 'untilKnown'>
   readonly clock: Clock
   readonly hash: KeyedHash
-  readonly offering: { readonly catalogue: Catalogue }
+  readonly offering: {
+    readonly catalogue: Catalogue
+    /** How vendors are reached, to try keys at them. */
+    readonly vendors?: ReadonlyMap<string, VendorSetup>
+  }
+  /** Seals and opens the keys that organisations have at vendors. */
+  readonly ownKeys?: OwnKeyRing
   readonly options: Pick<CallSettings, 'planRpm' | 'creditNano'>
   /**
    * Who charges cards, with by how much a wallet is topped up in a UTC day at most; a command that opens no checkout

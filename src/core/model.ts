@@ -47,6 +47,8 @@ export type Priced = {
   readonly most: Usage
   /** The units that the inputs ask for, where `most` has a margin above them. */
   readonly asked?: Usage
+  /** The list price, where an organisation's own key is asked and `price` is not that. */
+  readonly list?: Price
 }
 
 /**
@@ -134,6 +136,15 @@ export type Model = {
   readonly requestStyle?: RequestStyle
   /** For the kind `media`: how its calls are checked and priced. */
   readonly product?: Product
+  /**
+   * Of the twin under which a call by an organisation's own key runs: the model itself, the fee in place of its price, and
+   * whether keys of the house may answer.
+   */
+  readonly own?: {
+    readonly list: Model
+    readonly fee: { readonly basisPoints: number; readonly perCall: bigint }
+    readonly falls: boolean
+  }
   /** The same model with its next price, and when that begins, in ms since 1970; it may have a next one too. */
   readonly coming?: { readonly from: number; readonly model: Model }
 }

@@ -274,7 +274,21 @@ export const refusalTable = {
     meaning:
       'The vendor of the model failed or refused; a model of another vendor may work. `Retry-After` is sent when the vendor ' +
       'named a time. At the end of a broken stream `cost_usd` is the charge for what was delivered, `estimated` that Turnpike counted it.',
-    members: 'provider, retry_after, cost_usd, estimated',
+    members: 'provider, vendor_key, retry_after, cost_usd, estimated',
+  },
+  own_keys_not_carried: {
+    status: 400,
+    type: 'invalid_request_error',
+    meaning:
+      "The organisation has keys of its own at the vendor of the model (`provider`), and calls of this kind are sent with the house's keys alone: lines of batches, and calls that x402 pays.",
+    members: 'provider',
+  },
+  own_keys_unavailable: {
+    status: 503,
+    type: 'service_unavailable',
+    meaning:
+      "The organisation has keys of its own at the vendor of the model, and none can be used: they are turned off, or cannot be opened because the service that wraps them cannot be reached. The house's key is not asked in their place.",
+    members: 'provider, retry_after',
   },
   payment_unconfirmed: {
     status: 503,

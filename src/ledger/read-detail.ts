@@ -13,7 +13,7 @@ export const readDetail = (value: Json): UsageDetail | undefined => {
   const times = typeof startedAt === 'number' && typeof tookMs === 'number' && typeof firstByteMs === 'number'
   if (!texts || !times || typeof priceVersion !== 'string' || typeof ended !== 'string') return undefined
   const receipt = readFacts(value.receipt)
-  const { tries, tags, guardrails } = value
+  const { tries, tags, guardrails, vendorKey, vendorEstimate } = value
   return {
     keyId,
     model,
@@ -28,6 +28,8 @@ export const readDetail = (value: Json): UsageDetail | undefined => {
     ...(tags === undefined ? {} : { tags: readTags(tags) }),
     ...(guardrails === undefined ? {} : { guardrails: readTags(guardrails) }),
     ...(tries === undefined ? {} : { tries: readTries(tries) }),
+    ...(typeof vendorKey === 'string' ? { vendorKey } : {}),
+    ...(typeof vendorEstimate === 'string' ? { vendorEstimate } : {}),
     ...(receipt === undefined ? {} : { receipt }),
   }
 }

@@ -191,6 +191,10 @@ export type UsageDetail = {
   readonly cacheSaved?: string
   /** The vendor's own bill in nano-USD, if it reported one. */
   readonly vendorCost?: string
+  /** Where the organisation had keys of its own at the vendor: whose was asked. */
+  readonly vendorKey?: string
+  /** What the vendor bills the organisation for its own key, in nano-USD by the list price. */
+  readonly vendorEstimate?: string
   /** Absent when receipts were off. */
   readonly receipt?: ReceiptFacts
 }

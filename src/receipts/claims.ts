@@ -23,6 +23,8 @@ export type Claims = {
   readonly cost: Cost
   /** Turnpike counted, because the vendor did not. */
   readonly estimated: boolean
+  /** What the vendor bills the organisation for its own key, by the list price. */
+  readonly estimated_vendor_cost_usd?: string | undefined
   readonly exp: number
   /** What guardrails found and did, by side and name. */
   readonly guardrails?: Readonly<Record<string, string>> | undefined
@@ -37,6 +39,8 @@ export type Claims = {
   /** What the call was for, as its caller or its key said. */
   readonly tags?: Readonly<Record<string, string>> | undefined
   readonly usage: Usage
+  /** Whose key was asked, where the organisation has keys of its own at the vendor: `own` or `house`. */
+  readonly vendor_key?: string | undefined
 }
 
 type Cost = {
@@ -87,7 +91,9 @@ export const priceClaimsOf = (issuer: string, call: ChargedCall, terms: Terms): 
         }),
   }
   const claims = claimsOf(issuer, priced)
-  return { ...claims, cost: costOf(priced, terms.issuer), jti: `${claims.jti}.price` }
+  // Whose key it was, and what that costs, is between the reseller and the vendor.
+  const own = { estimated_vendor_cost_usd: undefined, vendor_key: undefined }
+  return { ...claims, ...own, cost: costOf(priced, terms.issuer), jti: `${claims.jti}.price` }
 }
 
 /** The claims of a charged call, with the members of every object in alphabetical order. */
@@ -101,6 +107,8 @@ export const claimsOf = (issuer: string, call: ChargedCall): Claims => {
     body_hash: facts === undefined ? undefined : { request: facts.requestHash, response: facts.responseHash },
     cost: costOf(call),
     estimated: detail?.estimated ?? true,
+    estimated_vendor_cost_usd:
+      detail?.vendorEstimate === undefined ? undefined : decimalFromNano(BigInt(detail.vendorEstimate)),
     exp: iat + RECEIPT_LIFE_SECONDS,
     guardrails: detail?.guardrails === undefined ? undefined : sorted(detail.guardrails),
     iat,
@@ -112,6 +120,7 @@ export const claimsOf = (issuer: string, call: ChargedCall): Claims => {
     sub: call.keyId,
     tags: detail?.tags === undefined ? undefined : sorted(detail.tags),
     usage: usedOf(facts === undefined ? {} : (detail?.usage ?? {})),
+    vendor_key: detail?.vendorKey,
   }
 }
 

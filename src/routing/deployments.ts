@@ -27,6 +27,8 @@ export type Deployment = {
   readonly weight: number
   /** Lower ones are tried first. */
   readonly priority: number
+  /** Of an organisation's own key: what traffic has shown about its keys, apart from the house's. */
+  readonly own?: Traffic
 }
 
 type Health = { failures: number; restingUntilMs: number; probing: boolean }
@@ -153,20 +155,23 @@ export const takeRetry = (traffic: Traffic): boolean => {
 }
 
 /** Notes the beginning of an attempt; after a rest it is the probe. */
-export const noteAttempt = (traffic: Traffic, deployment: Deployment, first: boolean): void => {
+export const noteAttempt = (house: Traffic, deployment: Deployment, first: boolean): void => {
+  const traffic = deployment.own ?? house
   if (first) traffic.retries = Math.min(RETRIES_MAX, traffic.retries + 1)
   for (const health of healthOf(traffic, deployment)) health.probing = true
 }
 
-const healthOf = ({ health }: Traffic, { key, id }: Deployment): readonly Health[] =>
-  health.size === 0 ? [] : [health.get(key), health.get(id)].filter((one) => one !== undefined)
+const healthOf = (traffic: Traffic, { key, id, own }: Deployment): readonly Health[] => {
+  const { health } = own ?? traffic
+  return health.size === 0 ? [] : [health.get(key), health.get(id)].filter((one) => one !== undefined)
+}
 
 /** What rests after a failure: the one model at the key, or the key with all its models. */
 export type Scope = 'model' | 'key'
 
 /** Notes a failure: what failed rests, longer each time, or as long as the vendor asked. */
 export const noteFailure = (
-  traffic: Traffic,
+  house: Traffic,
   deployment: Deployment,
   {
     scope,
@@ -174,6 +179,7 @@ export const noteFailure = (
     restMs,
   }: { readonly scope: Scope; readonly nowMs: number; readonly restMs: number | undefined },
 ): void => {
+  const traffic = deployment.own ?? house
   noteNothing(traffic, deployment)
   const name = scope === 'key' ? deployment.key : deployment.id
   const failures = (traffic.health.get(name)?.failures ?? 0) + 1
@@ -182,7 +188,8 @@ export const noteFailure = (
   traffic.health.set(name, { failures, restingUntilMs: nowMs + lengthMs, probing: false })
 }
 
-export const noteSuccess = ({ health }: Traffic, { key, id }: Deployment): void => {
+export const noteSuccess = (traffic: Traffic, { key, id, own }: Deployment): void => {
+  const { health } = own ?? traffic
   if (health.size === 0) return
   health.delete(key)
   health.delete(id)

@@ -26,12 +26,14 @@ type Ours = {
   readonly secret?: string | undefined
   /** The caller's request, if it has the names of OpenAI's errors. */
   readonly sent?: JsonObject | undefined
+  /** The vendor was asked with a key of the caller's organisation. */
+  readonly own?: boolean
 }
 
 export const judgeVendorError = (
   answer: { status: number; retryAfter: string | null; body: Uint8Array },
   vendor: string,
-  { secret, sent }: Ours = {},
+  { secret, sent, own }: Ours = {},
 ): FailedAttempt => {
   const error = readVendorError(answer.status, answer.body)
   if (isContentFilter(error))
@@ -49,12 +51,12 @@ export const judgeVendorError = (
     return refused(refuse('request_too_large', `The vendor ${vendor} refuses a request of this size.`))
   // Some vendors answer 400 when this server's own account is at fault.
   if (isAccountFault(error))
-    return { outcome: 'key_refused', refusal: vendorDown(vendor, 401), restMs: undefined }
+    return { outcome: 'key_refused', refusal: vendorDown(vendor, 401, own), restMs: undefined }
   const text = withoutSecrets(error.message, secret)
   if (answer.status === 400 || answer.status === 422)
     return refused(refusedRequest(vendor, text, sent && sentMember(error.param ?? '', sent)))
   if (answer.status === 404) return { outcome: 'unfit', refusal: unknownThere(vendor, text) }
-  const refusal = vendorDown(vendor, answer.status)
+  const refusal = vendorDown(vendor, answer.status, own)
   // A proxy gave up waiting: the vendor behind it may continue and bill.
   if (answer.status === 504 || answer.status === 524) return { outcome: 'may_bill', refusal }
   const restMs = restOf(answer.retryAfter) ?? error.restMs
@@ -86,24 +88,25 @@ export const comeBackIn = (refusal: Refusal, restMs: number | undefined): Refusa
   return refuse(refusal.code, refusal.message, { members: { ...refusal.members, ...members }, headers })
 }
 
-/** The 503 for a vendor that failed, with the meaning of its status but without its text. */
-export const vendorDown = (vendor: string, status: number | undefined): Refusal => {
+/** The 503 for a vendor that failed, with the meaning of its status but without its text; `own` says whose key it was. */
+export const vendorDown = (vendor: string, status: number | undefined, own = false): Refusal => {
+  const key = own ? "your organisation's own key" : "this server's credentials"
   const reason =
     status === undefined
       ? 'did not answer'
       : status === 429
-        ? 'is over its rate limit'
+        ? own
+          ? "is over the rate limit of your organisation's own key"
+          : 'is over its rate limit'
         : status === 401 || status === 403
-          ? "does not accept this server's credentials"
+          ? `does not accept ${key}`
           : status === 402
-            ? "has no balance left on this server's account"
+            ? `has no balance left on ${own ? "the account of your organisation's own key" : "this server's account"}`
             : 'failed'
   return refuse(
     'upstream_error',
-    `The vendor ${vendor} ${reason}. Nothing was charged; a model of another vendor may work.`,
-    {
-      members: { provider: vendor },
-    },
+    `The vendor ${vendor} ${reason}. Nothing was charged; ${own ? "the house's key was not asked in its place" : 'a model of another vendor may work'}.`,
+    { members: own ? { provider: vendor, vendor_key: 'own' } : { provider: vendor } },
   )
 }
 

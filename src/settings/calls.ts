@@ -4,6 +4,7 @@
  */
 import { batchSettings } from './batches.ts'
 import { amount, amountAboveZero, block, duration, integer, integerOr, list, matching } from './form.ts'
+import { ownKeySettings } from './own-keys.ts'
 import type { SettingGroup, ValuesOf } from './setting.ts'
 
 const seconds = duration('seconds', 1, 99_999)
@@ -284,6 +285,9 @@ const community = {
   },
 } as const satisfies SettingGroup
 
-export const callSettings = { ...rates, ...bounds, ...times, ...batchSettings, ...community }
+export const callSettings = {
+  ...{ ...rates, ...bounds, ...times, ...batchSettings, ...community },
+  ownKeys: ownKeySettings,
+}
 
 export type CallSettings = ValuesOf<typeof callSettings>

@@ -45,6 +45,7 @@ import type { Chores } from './ledger/reap.ts'
 import { logStore } from './log/log-store.ts'
 import { firstMonths } from './months/keep-months.ts'
 import { MOVED_TO } from './move/tables.ts'
+import { ownKeyStore } from './own-keys/own-key-store.ts'
 import { paymentStore } from './payments/payment-store.ts'
 import { chainStore } from './people/chain-store.ts'
 import { directoryStore } from './people/directory-store.ts'
@@ -119,6 +120,7 @@ const portsOn = (engine: Engine): Ports => ({
   subWallets: guarded(subWalletStore(engine)),
   alerts: guarded(alertBook(engine)),
   tagBudgets: guarded(tagBudgetStore(engine)),
+  ownKeys: guarded(ownKeyStore(engine)),
   community: guarded({ ...trialStore(engine), ...referralStore(engine), ...reviewStore(engine) }),
   credit: guarded(creditStore(engine)),
   funding: guarded({ ...checkoutStore(engine), ...withdrawStore(engine), ...topUpStore(engine) }),

@@ -28,6 +28,7 @@ import type { CheckoutStore, CreditStore, WithdrawStore } from './funding/fundin
 import type { TopUpStore } from './funding/top-up-port.ts'
 import type { LedgerStore } from './ledger/ledger-port.ts'
 import type { LogStore } from './log/log-port.ts'
+import type { OwnKeyStore } from './own-keys/own-key-port.ts'
 import type { PaymentStore } from './payments/payment-port.ts'
 import type { ChainStore } from './people/chain-store.ts'
 import type { DirectoryStore } from './people/directory-port.ts'
@@ -60,6 +61,7 @@ export type Ports = {
   readonly subWallets: SubWalletStore
   readonly alerts: AlertBook
   readonly tagBudgets: TagBudgetStore
+  readonly ownKeys: OwnKeyStore
   readonly community: TrialStore & ReferralStore & ReviewStore
   readonly credit: CreditStore
   readonly funding: CheckoutStore & WithdrawStore & TopUpStore

@@ -2,6 +2,7 @@
 import { type Nano, usdNumber } from '../core/money.ts'
 import type { GuardRule } from '../guardrails/rules.ts'
 import type { WalletId } from './key.ts'
+import type { OwnKeys } from './own-keys.ts'
 import type { TenantsSee } from './terms.ts'
 
 /** Charges a saved card with `amount` when the wallet falls below `below`; at most `monthlyMax` in a UTC month. */
@@ -23,6 +24,8 @@ export type WalletRules = {
   readonly guardrails?: readonly GuardRule[]
   /** The tags on which there are budgets, sorted; absent if there are none. Set with the budgets alone. */
   readonly budgeted?: readonly string[]
+  /** The keys that the organisation has at vendors itself. Set with those alone, in all its wallets. */
+  readonly ownKeys?: OwnKeys
   /** Why the operator has suspended the account: none of its calls are admitted. No owner can set or end this. */
   readonly suspended?: string
 }

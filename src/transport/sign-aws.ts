@@ -3,23 +3,25 @@ import { AwsV4Signer } from 'aws4fetch'
 import type { Secret } from '../core/secret.ts'
 import type { UnsignedRequest } from '../vendors/setup.ts'
 
-type AwsKey = {
+export type AwsKey = {
   readonly id: string
   readonly secret: Secret
   readonly sessionToken?: Secret | undefined
   readonly region: string
 }
 
-/** Makes the headers that sign a request to Amazon Bedrock. */
+const JSON_BODY = { 'content-type': 'application/json' }
+
+/** Makes the headers that sign a request to Amazon Bedrock, or to another service, with these headers. */
 export const awsSigner =
-  (key: AwsKey) =>
+  (key: AwsKey, service = 'bedrock', sent: Readonly<Record<string, string>> = JSON_BODY) =>
   async ({ url, body }: UnsignedRequest): Promise<Record<string, string>> => {
     const signer = new AwsV4Signer({
       method: 'POST',
       url,
-      body,
-      headers: { 'content-type': 'application/json' },
-      service: 'bedrock',
+      body: body as Uint8Array<ArrayBuffer>,
+      headers: sent,
+      service,
       region: key.region,
       accessKeyId: key.id,
       secretAccessKey: key.secret.reveal(),

@@ -52,6 +52,21 @@ const subWallet =
     return { organisation, sub_wallet: sub.id, ...more }
   }
 
+const withoutOwnKeys = async ({ it: { store } }: Scene): Promise<void> => {
+  for (const { id } of await store.ownKeys.list(organisation))
+    await store.ownKeys.remove({ orgId: organisation, id }, byTest)
+}
+const ownKey =
+  (more: JsonObject = {}): Example =>
+  async (scene) => {
+    const { store, gateway } = scene.it
+    await withoutOwnKeys(scene)
+    const row = { id: `vk_${crypto.randomUUID()}`, orgId: organisation, vendor: 'mock', lastFour: 'last' }
+    const sealed = await gateway.ownKeys.seal(organisation, row, 'sk-law-of-this-key')
+    await store.ownKeys.add({ ...row, sealed }, byTest)
+    return { organisation, own_key: row.id, ...more }
+  }
+
 const budget =
   (more: JsonObject = {}): Example =>
   async ({ it }) => {
@@ -254,6 +269,14 @@ const examples: Readonly<Record<string, Example>> = {
   'budget.get': budget(),
   'budget.put': ofOrg({ tag: 'team', value: 'red', monthly_cap_usd: 5.25 }),
   'budget.delete': budget(),
+  'own_key.list': ofOrg(),
+  'own_key.add': async (scene) => {
+    await withoutOwnKeys(scene)
+    return { organisation, vendor: 'mock', value: 'sk-law-0123456789', untested: true }
+  },
+  'own_key.change': ownKey({ enabled: false, fall_back: true }),
+  'own_key.remove': ownKey(),
+  'own_key.try': ownKey(),
   'sub_wallet.list': ofOrg(),
   'sub_wallet.get': subWallet(),
   'sub_wallet.create': ofOrg({ label: 'made', budget_usd: 1.5 }),

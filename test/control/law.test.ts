@@ -29,14 +29,14 @@ test('each act needs a right, and each right is asked for somewhere', () => {
 
 /** What is new in each answer, who made it, and what the acts of others before have changed. */
 const passing = new Set(
-  'prefix made_by links link origin version memory_mb balance_usd available_usd spent_30d_usd kid url base64'.split(
+  'prefix made_by added_by links link origin version memory_mb balance_usd available_usd spent_30d_usd kid url base64'.split(
     ' ',
   ),
 )
 
 const common = (value: unknown): string =>
   JSON.stringify(value, (name, one) => (passing.has(name) ? undefined : one))
-    .replaceAll(/\b(key|mac|org|wal|sub|chk|bill|batch|alert|chan)_[\w-]+/g, '$1')
+    .replaceAll(/\b(key|mac|org|wal|sub|chk|bill|batch|alert|chan|vk)_[\w-]+/g, '$1')
     .replaceAll(/\b(sk|tm|tl)-[\w-]+/g, '$1')
     .replaceAll(/\bL-\d{4,}/g, 'number')
     .replaceAll(/[\da-f]{8}-[\da-f-]{27}/g, 'id')
@@ -162,7 +162,7 @@ for (const engine of serverEngines)
       const wrong: string[] = []
       for (const actor of scene.actors)
         for (const act of everyAct) {
-          const named = ['key', 'parent', 'tenant', 'machine', 'person', 'sub_wallet']
+          const named = ['key', 'parent', 'tenant', 'machine', 'person', 'sub_wallet', 'own_key']
           const ofTeam = act.input.team?.safeParse(undefined).success === false
           const names = ofTeam || named.some((name) => Object.hasOwn(act.input, name))
           // A person's own organisation is not in the input: what names nothing is about that.

@@ -1,10 +1,11 @@
-/** `turnpike secret status`: what still depends on the previous secret while TURNPIKE_SECRET changes. */
+/** `turnpike secret …`: what still depends on the previous secret while TURNPIKE_SECRET changes, and on another master of data keys. */
 import type { Command } from 'commander'
 import { encryptAnew } from '../../console/old-secret.ts'
 import type { Log } from '../../core/log.ts'
 import { messageOf } from '../../core/message-of.ts'
 import { DAY_MS } from '../../core/time.ts'
 import { sealAnew } from '../../gateway/parts/receipt-keys.ts'
+import { ownKeyRing } from '../run/control.ts'
 import { type Database, Failed, print, tableOf, withDatabase } from '../run/run-command.ts'
 
 const MOST_SHOWN = 20
@@ -13,12 +14,14 @@ const REPEAT_MS = DAY_MS
 const SESSION_MS = 7 * DAY_MS
 
 /** What can move to the present secret at once does so at each start that has a previous one. */
-export const moveSecrets = async ({ store, hash }: Omit<Database, 'config'>, log: Log): Promise<void> => {
+export const moveSecrets = async (database: Database, log: Log): Promise<void> => {
+  const { store, hash } = database
   if (hash.before === undefined) return
   try {
     await since({ store, hash })
     const receipts = await sealAnew({ store: store.receipts, hash })
     const factors = await encryptAnew(store.people, hash)
+    await ownKeyRing(database).wrapAnew()
     if (receipts + factors > 0)
       log.warn('neither TURNPIKE_SECRET nor TURNPIKE_SECRET_OLD opens some receipt keys or second factors', {
         ops: receipts + factors,
@@ -63,19 +66,38 @@ const since = async ({ store, hash }: Pick<Database, 'store' | 'hash'>): Promise
   Number(await store.setting(`secret ${hash.id} since`, () => String(Date.now())))
 
 export const secretCommands = (program: Command): void => {
-  program
-    .command('secret')
-    .description('the secret of the keys')
+  const secret = program.command('secret').description('the secret of the keys')
+  secret
+    .command('rotate')
+    .description(
+      "wrap organisations' data keys by the master of the settings, which another one wrapped; servers may run",
+    )
+    .option('--json', 'for programs')
+    .action((options: { json?: boolean }) => withDatabase((database) => rotate(database, options.json)))
+  secret
     .command('status')
     .description('what still depends on TURNPIKE_SECRET_OLD; the exit code is 0 when nothing does')
     .option('--json', 'for programs')
     .action((options: { json?: boolean }) => withDatabase((database) => status(database, options.json)))
 }
 
+const rotate = async (database: Database, json: boolean | undefined): Promise<void> => {
+  const done = await ownKeyRing(database).wrapAnew()
+  const text = `${done.wrapped} data keys are wrapped anew; ${done.left} cannot be opened with these settings.\n`
+  print(json, done, text)
+  if (done.left > 0) process.exitCode = 1
+}
+
 const status = async (database: Database, json: boolean | undefined): Promise<void> => {
   const { store, hash, config } = database
-  if (hash.before === undefined || hash.id === undefined)
-    throw new Failed('TURNPIKE_SECRET_OLD is not set: there is one secret')
+  const dataKeys = await ownKeyRing(database).otherwise()
+  const wrappedText = `${dataKeys} data keys of organisations' own keys are wrapped by another master; turnpike secret rotate wraps them anew.\n`
+  if (hash.before === undefined || hash.id === undefined) {
+    if (dataKeys === 0) throw new Failed('TURNPIKE_SECRET_OLD is not set: there is one secret')
+    print(json, { needed: false, data_keys: dataKeys }, wrappedText)
+    process.exitCode = 1
+    return
+  }
   if (hash.id === hash.before.id) throw new Failed('TURNPIKE_SECRET_OLD is the same as TURNPIKE_SECRET')
   const { count, keys } = await store.keys.hashedOtherwise(hash.id, MOST_SHOWN)
   const from = await since(database)
@@ -88,16 +110,25 @@ const status = async (database: Database, json: boolean | undefined): Promise<vo
       !revoked && hashedBy !== hash.id && (expiresAt === undefined || expiresAt > Date.now()),
   )
   const idle = machines.map(({ id, prefix, label }) => ({ machine: id, prefix, label }))
-  const needed = count > 0 || idle.length > 0 || !over
+  const needed = dataKeys > 0 || count > 0 || idle.length > 0 || !over
   const rows = keys.map(({ id, prefix, label, walletId }) => ({ key: id, prefix, label, wallet: walletId }))
   print(
     json,
-    { needed, keys: count, newest: rows, machines: idle, since: iso(from), until: iso(until) },
+    {
+      needed,
+      data_keys: dataKeys,
+      keys: count,
+      newest: rows,
+      machines: idle,
+      since: iso(from),
+      until: iso(until),
+    },
     [
       `${count} keys have not called since; each goes over when it does${count > keys.length ? ` (the newest ${keys.length})` : ''}.\n`,
       ...(count === 0 ? [] : [tableOf(rows)]),
       `${idle.length} machines have not called since; each goes over when it does.\n`,
       ...(idle.length === 0 ? [] : [tableOf(idle)]),
+      wrappedText,
       `Links to results, runs of callers without a key, repeats and sessions from before ${iso(from)} end by ${iso(until)}${over ? ', which is over' : ''}.\n`,
       needed
         ? 'TURNPIKE_SECRET_OLD is still needed.\n'

@@ -11,6 +11,7 @@ import { type Company, companiesOf } from '../../settings/companies.ts'
 import type { consoleSettings } from '../../settings/console.ts'
 import { settings } from '../../settings/index.ts'
 import { boundsWithin } from '../../settings/memory.ts'
+import { checkMaster } from '../../settings/own-keys.ts'
 import type { serverSettings } from '../../settings/server.ts'
 import { readSettings, rowsOf, type ValuesOf } from '../../settings/setting.ts'
 import type { watchSettings } from '../../settings/watch.ts'
@@ -97,6 +98,7 @@ export const readConfig = (given: Environment, file?: ConfigFile): Config => {
     assets: () => assetsConfigOf(set.assets),
     stripe: () => stripeOf(set.stripe),
     people: () => consoleConfigOf(set.console, set.assets, companiesConfigOf(read.file.companies ?? {})),
+    ownKeys: () => checkMaster(calls.ownKeys),
     database: () => checkDatabase(server.databaseUrl),
     tls: () => readTls(server.tls),
     sync: () => {

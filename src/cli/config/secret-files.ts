@@ -9,12 +9,8 @@ import { settings } from '../../settings/index.ts'
 import { rowsOf } from '../../settings/setting.ts'
 import { vendors } from '../../vendors/index.ts'
 
-/** Secrets that are in no table: those of clouds, and of vendors at the operator's own addresses. */
-const others = ['AWS_ACCESS_KEY_ID', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN']
-
 const isSecret = (name: string): boolean =>
   /^[A-Z0-9_]+_API_KEY$/.test(name) ||
-  others.includes(name) ||
   vendors.some(({ keyVariable, alsoNeeds }) => keyVariable === name || alsoNeeds === name) ||
   Object.values(settings).some((group) =>
     rowsOf(group).some((row) => row.name === name && row.is.secret === true),

@@ -10,6 +10,7 @@ import type { ExactNumber } from '../../core/money.ts'
 import { Refusal } from '../../core/refusal.ts'
 import { type Instant, systemClock } from '../../core/time.ts'
 import { limitList } from '../../tenancy/limits.ts'
+import { newOwnKeyRing, type OwnKeyRing } from '../../transport/own-key-ring.ts'
 import { openCatalogue } from '../config/open-catalogue.ts'
 import { addressAt } from '../config/own-address.ts'
 import { type Database, Failed } from './run-command.ts'
@@ -43,6 +44,10 @@ export const controlOf = async (database: Database, withCatalogue = false): Prom
     },
   }
 }
+
+/** What seals and opens organisations' own keys of vendors, under the settings of the command. */
+export const ownKeyRing = ({ store, hash, config }: Database): OwnKeyRing =>
+  newOwnKeyRing({ store: store.ownKeys, hash, clock: systemClock, settings: config.gateway.ownKeys })
 
 /** For commands that name no models. */
 const noCatalogue: Control['offering']['catalogue'] = {

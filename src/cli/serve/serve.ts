@@ -154,7 +154,7 @@ const openLedger = async (config: Config, log: Log, onWait: () => void) => {
   })
   await warnOfClock(store, log)
   const hash = await openHash(store, config)
-  await moveSecrets({ store, hash }, log)
+  await moveSecrets({ store, hash, config }, log)
   await warnOfStrangers({ store, hash }, log)
   await noteSecret({ store, hash })
   await openAccount(store, config)

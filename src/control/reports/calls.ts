@@ -49,6 +49,13 @@ const shape = {
     .nullable()
     .describe('What guardrails found in it and did, such as {"input.email": "mask 2"}'),
   prices: z.record(z.string(), z.string()).nullable().describe('USD per million units, by class'),
+  vendor_key: z
+    .string()
+    .nullable()
+    .describe('Whose key answered, where the organisation has keys of its own at the vendor: own or house'),
+  estimated_vendor_cost_usd: usd
+    .nullable()
+    .describe('What the vendor bills the organisation for its own key, by the list price'),
   estimated: z.boolean(),
   tokens: z.record(z.string(), z.int()).describe('Units by class'),
   took_ms: z.int().nullable(),
@@ -102,6 +109,8 @@ const shown = (line: CallLine): CallShown => {
     tags: (detail ?? failure?.detail)?.tags ?? null,
     guardrails: (detail ?? failure?.detail)?.guardrails ?? null,
     prices: pricesOf(line),
+    vendor_key: detail?.vendorKey ?? null,
+    estimated_vendor_cost_usd: detail?.vendorEstimate === undefined ? null : BigInt(detail.vendorEstimate),
     estimated: detail?.estimated ?? false,
     tokens: Object.fromEntries(Object.entries(detail?.usage ?? {}).filter(([, units]) => units > 0)),
     took_ms: times === undefined ? null : Math.round(times.tookMs),
@@ -117,7 +126,8 @@ const shownTo =
     if (terms === undefined) return shown(line)
     const its = termsIn(terms, monthOf(line.at))
     const { cost_usd: cost, refunded_usd: refunded, ...rest } = shown(line)
-    return { ...rest, cost_usd: told(cost, its), refunded_usd: told(refunded, its), prices: null }
+    const ours = { prices: null, vendor_key: null, estimated_vendor_cost_usd: null }
+    return { ...rest, ...ours, cost_usd: told(cost, its), refunded_usd: told(refunded, its) }
   }
 
 const CURSOR = /^(\d{1,15})\.(.+)$/

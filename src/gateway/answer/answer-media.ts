@@ -17,6 +17,7 @@ import { askVendor } from '../ask/ask-vendor.ts'
 import type { Answer } from '../parts/answer.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { Task } from '../parts/task.ts'
+import { OWN_KEY } from '../parts/trace.ts'
 import { promptBlocked } from './answer-whole.ts'
 import { giveUp } from './give-up.ts'
 import { containsBytes, written } from './media-results.ts'
@@ -75,7 +76,8 @@ const answerWith = async (gateway: Gateway, task: Task, { priced, preview }: Pri
   watchVendorCost(gateway, {
     call: task.trace.callId,
     vendor: task.trace.vendor ?? task.model.vendor,
-    vendorCost: results.done.vendorCost,
+    // What its vendor bills for an organisation's own key is not ours.
+    vendorCost: task.trace.vendorKey === OWN_KEY ? undefined : results.done.vendorCost,
     charged: task.trace.charged ?? 0n,
   })
   if (unpaid !== undefined) throw unpaid

@@ -19,6 +19,7 @@ import {
 import { isLast, requestedRestOf, rulesOut } from '../../routing/failed-attempt.ts'
 import { comeBackIn, vendorDown } from '../../routing/vendor-errors.ts'
 import { allowsModel } from '../../tenancy/model-patterns.ts'
+import { houseMayAsk } from '../../tenancy/own-keys.ts'
 import type { WalletRules } from '../../tenancy/wallet-rules.ts'
 import { sealSummary } from '../enter/compaction.ts'
 import { isFor } from '../enter/rules.ts'
@@ -71,12 +72,14 @@ export const askVendor = async <R extends VendorRequest, T>(
       next = following(order, deployment, hopeless)
       continue
     }
-    if (before !== undefined && !takeRetry(traffic)) break
+    if (before !== undefined && !takeRetry(deployment.own ?? traffic)) break
     if (before === deployment) await clock.sleep(random() * RETRY_PAUSE_MS * 2 ** trace.attempts)
     if (task.signal.aborted) throw new CallerGone(false)
     trace.attempts++
     trace.vendor = deployment.setup.vendor.id
     trace.vendorKey = deployment.place
+    if (model.own !== undefined)
+      trace.headers['x-vendor-key'] = deployment.own === undefined ? 'house' : 'own'
     noteAttempt(traffic, deployment, before === undefined)
     const tried = await attempt(gateway, task, deployment, steps)
     if ('exchange' in tried) return tried
@@ -156,6 +159,7 @@ const boundFor = ({ outputBound, call }: Encoded, most: number): number | undefi
 export const deploymentsFor = (offering: LiveOffering, model: Model): readonly Deployment[] => {
   const known = offering.deployments.get(model)
   if (known !== undefined) return known
+  if (model.own !== undefined) throw new Error('the places of own keys are made with the twin of their model')
   const equals = (offering.failover.get(model.id) ?? []).flatMap((id) => offering.catalogue.find(id) ?? [])
   const found = [model, ...equals].flatMap((one, index) => {
     const setup = offering.vendors.get(one.vendor)
@@ -176,10 +180,19 @@ const placesFor = (
   return whenKnown(book.rules(key.walletId), allowedAmong, fit, model)
 }
 
-/** The model itself was allowed when the call came; equals of which nothing is known now are not asked. */
+/**
+ * The model itself was allowed when the call came; equals of which nothing is known now are not asked, and none with a key of
+ * the house whose vendor the organisation reaches by its own.
+ */
 const allowedAmong = (
   rules: WalletRules | Refusal,
   all: readonly Deployment[],
   own: Model,
 ): readonly Deployment[] =>
-  all.filter(({ model }) => model === own || (!(rules instanceof Refusal) && allowsModel(rules, model)))
+  all.filter(
+    ({ model, own: isOwn }) =>
+      model === own ||
+      (!(rules instanceof Refusal) &&
+        allowsModel(rules, model) &&
+        (isOwn !== undefined || houseMayAsk(rules.ownKeys, model.vendor))),
+  )

@@ -129,7 +129,7 @@ export const attempt = async <R extends VendorRequest, T>(
     const opened = await steps.open(current, request, deployment)
     noteSuccess(gateway.offering.traffic, deployment)
     if (request.notCarried.length > 0) addNotCarried(trace, request.notCarried)
-    if (model !== task.model) noteFailover(gateway, task, model)
+    if (model !== task.model && deployment.own === undefined) noteFailover(gateway, task, model)
     noteAnswered(gateway, trace, asker.wholeMs)
     return { exchange: current, opened }
   } catch (fault) {
@@ -193,7 +193,8 @@ const failed = (gateway: Gateway, task: Task, deployment: Deployment, fault: Ven
   const error = withoutSecrets(messageOf(fault.cause ?? fault), deployment.secret?.reveal())
   gateway.log.warn('vendor failed', { call: trace.callId, vendor, stage, error })
   // What came and could not be read is an answer, if a wrong one.
-  const refusal = vendorDown(vendor, stage === 'body' && fault.cause === undefined ? 200 : undefined)
+  const status = stage === 'body' && fault.cause === undefined ? 200 : undefined
+  const refusal = vendorDown(vendor, status, deployment.own !== undefined)
   return noted(gateway, deployment, { outcome: mayBill ? 'may_bill' : 'failed', refusal })
 }
 
@@ -230,7 +231,11 @@ const judged = (
     status: answer.status,
     error: loggedError(answer),
   })
-  return noted(gateway, deployment, judgeVendorError(answer, vendor, { secret, sent: sentIn(task) }))
+  return noted(
+    gateway,
+    deployment,
+    judgeVendorError(answer, vendor, { secret, sent: sentIn(task), own: deployment.own !== undefined }),
+  )
 }
 
 const OF_OPENAI: ReadonlySet<Task['call']['dialect']> = new Set(['chat', 'responses', 'embeddings'])
@@ -264,7 +269,7 @@ const noteFailover = (
   { trace, model: requested }: Task,
   answered: Model,
 ): void => {
-  const dearer = dearerThan(answered.price, priceOf(requested))
+  const dearer = dearerThan(answered.price, priceOf(requested.own?.list ?? requested))
   if (dearer) traffic.dearer++
   const fields = { call: trace.callId, model: requested.id, equal: answered.id }
   if (dearer) log.warn('a dearer equal model answered', { ...fields, ops: traffic.dearer })

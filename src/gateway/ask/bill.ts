@@ -13,6 +13,7 @@ import { tellsNothing, told } from '../../tenancy/terms.ts'
 import { inCredits } from '../parts/credits.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { Billed, Task } from '../parts/task.ts'
+import { type OwnKeyNote, priceByKey, vendorKeyOf } from './own-call.ts'
 
 /** An answer warns when the balance falls below this many credits. */
 const WARNING_CREDITS = 10n
@@ -24,6 +25,8 @@ export type Metered = MeteredUsage & {
   /** What the vendor's cache saved, if it was used. */
   readonly cacheSaved?: Nano | undefined
   readonly vendorCost?: Nano | undefined
+  /** Where the organisation has keys of its own: whose answered. */
+  readonly byKey?: OwnKeyNote
 }
 
 /** What is known of an answer: the vendor's usage, whether that covers the whole answer, and what was delivered. */
@@ -42,7 +45,8 @@ export type KnownUsage = {
  * mid-stream may count less output than was delivered by then; the caller pays for what it got.
  */
 export const meter = (task: Task, { reported, whole, delivered, tier, vendorCost }: KnownUsage): Metered => {
-  const price = task.call.media?.priced?.price ?? priceOf(task.model, tier)
+  const byKey = task.model.own === undefined ? undefined : priceByKey(task, tier)
+  const price = byKey?.price ?? task.call.media?.priced?.price ?? priceOf(task.model, tier)
   const metered: MeteredUsage =
     reported === undefined
       ? { usage: estimateFor(task, delivered), estimated: true }
@@ -51,7 +55,8 @@ export const meter = (task: Task, { reported, whole, delivered, tier, vendorCost
         : atLeast(reported, estimateFor(task, delivered).output ?? 0)
   const usage = withCall(price, metered.usage)
   const { cost, cacheSaved } = costOf(price, usage)
-  return { usage, estimated: metered.estimated, price, cost, cacheSaved, vendorCost }
+  const done = { usage, estimated: metered.estimated, price, cost, cacheSaved, vendorCost }
+  return byKey === undefined ? done : { ...done, byKey: vendorKeyOf(byKey, metered.usage) }
 }
 
 const atLeast = (reported: Usage, output: number): MeteredUsage => {
@@ -127,6 +132,11 @@ export const detailOf = (
   if (task.trace.guardrails !== undefined) detail.guardrails = task.trace.guardrails
   if (metered.cacheSaved !== undefined) detail.cacheSaved = String(metered.cacheSaved)
   if (metered.vendorCost !== undefined) detail.vendorCost = String(metered.vendorCost)
+  if (metered.byKey !== undefined) {
+    const { vendorKey, vendorEstimate } = metered.byKey
+    detail.vendorKey = vendorKey
+    if (vendorEstimate !== undefined) detail.vendorEstimate = String(vendorEstimate)
+  }
   if (receipts !== undefined) detail.receipt = factsOf(task, metered, answer.hash())
   return detail
 }

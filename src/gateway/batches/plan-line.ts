@@ -9,6 +9,7 @@ import type { Key } from '../../tenancy/key.ts'
 import { tagsOfPath } from '../../tenancy/tags.ts'
 import type { WalletRules } from '../../tenancy/wallet-rules.ts'
 import { codecOf } from '../ask/ask-vendor.ts'
+import { checkCarried } from '../ask/own-places.ts'
 import { isGuarded, notGuarded } from '../call/guard-call.ts'
 import { pathTags } from '../call/run-call.ts'
 import { tagsOfCall } from '../enter/call-tags.ts'
@@ -89,6 +90,7 @@ export const planLine = async (gateway: Gateway, it: OfBatch, line: Line): Promi
   const rules: WalletRules = line.answered === true ? {} : must(await rulesFor(gateway, key, model))
   if (line.answered !== true && isGuarded(key, rules))
     throw notGuarded('lines of a batch are not looked into: send each as a call of its own')
+  checkCarried(rules.ownKeys, model, 'a line of a batch')
   trace.tags = tagsOfCall({ key, header: undefined, body: read.body })
   await boundByNoBudget(gateway, key, trace, rules)
   const ceiling = lowerOf(undefined, rules.perCallMax)

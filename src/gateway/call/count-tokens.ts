@@ -4,6 +4,7 @@
  */
 import type { Call } from '../../core/call.ts'
 import { isObject, type JsonBody, parseJson, splice } from '../../core/json-body.ts'
+import type { Model } from '../../core/model.ts'
 import { must, Refusal } from '../../core/refusal.ts'
 import { betaHeader, betasFor } from '../../dialects/messages/betas.ts'
 import { checkReach } from '../../dialects/request/media-reach.ts'
@@ -12,10 +13,12 @@ import { estimateUsage } from '../../metering/estimate.ts'
 import { inputBound } from '../../pricing/quote.ts'
 import type { Deployment } from '../../routing/deployments.ts'
 import type { Key } from '../../tenancy/key.ts'
+import type { OwnKeys } from '../../tenancy/own-keys.ts'
 import { exchange } from '../../transport/exchange.ts'
 import { VendorFault } from '../../transport/vendor-fault.ts'
 import { deploymentsFor, fullAt } from '../ask/ask-vendor.ts'
 import { authorized } from '../ask/authorize.ts'
+import { ownDeployments } from '../ask/own-places.ts'
 import { modelOf } from '../enter/incoming.ts'
 import { takeTurn } from '../enter/key-turn.ts'
 import { rulesFor } from '../enter/rules.ts'
@@ -39,7 +42,7 @@ export const countTokens = async (gateway: Gateway, it: Count): Promise<{ readon
   await takeTurn(gateway, it.key, it.trace)
   takePlace(gateway.capacity, it.trace)
   const call = isGuarded(it.key, rules) ? await guardCount(gateway, rules, it) : it.call
-  const [place] = deploymentsFor(gateway.offering, model)
+  const [place] = await placesToCount(gateway, it.key, { model, ownKeys: rules.ownKeys })
   const speaks = place === undefined ? undefined : upstreamDialect(it.call, model, place.setup.vendor)
   const asks = place !== undefined && speaks === it.call.dialect && isPlain(it.call)
   if (asks && fullAt(gateway, it.trace, place.setup.vendor.id) === undefined) {
@@ -50,6 +53,16 @@ export const countTokens = async (gateway: Gateway, it: Count): Promise<{ readon
   const bound = inputBound(model, it.call.size)
   return { tokens: estimateUsage(model, it.call, bound, { letters: 0, events: 0 }).input ?? 0 }
 }
+
+/** A count goes out with the key that the call would have; where none can be used, it is an estimate. */
+const placesToCount = async (
+  gateway: Gateway,
+  { orgId }: Key,
+  { model, ownKeys: own }: { readonly model: Model; readonly ownKeys: OwnKeys | undefined },
+): Promise<readonly Deployment[]> =>
+  own?.[model.vendor] === undefined
+    ? deploymentsFor(gateway.offering, model)
+    : ownDeployments(gateway, { orgId, own }, model).catch(() => [])
 
 const unreachable = (fault: unknown): undefined => {
   if (!(fault instanceof VendorFault)) throw fault

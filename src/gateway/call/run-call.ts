@@ -16,6 +16,7 @@ import { type PaymentMode, payingAccount, paymentMode } from '../../payment/fund
 import { type Key, placeOf } from '../../tenancy/key.ts'
 import { tagPathOf } from '../../tenancy/tags.ts'
 import type { WalletRules } from '../../tenancy/wallet-rules.ts'
+import { withOwnKeys } from '../ask/own-call.ts'
 import { tagMembers, tagsOfCall } from '../enter/call-tags.ts'
 import { waitForCapacity } from '../enter/discount-lane.ts'
 import {
@@ -114,7 +115,7 @@ const runChecked = async (
   const signal = memory?.background?.stop.signal ?? ends
   const rules = rulesFor(gateway, key, model)
   const its = must(rules instanceof Promise ? await rules : rules)
-  const { perCallMax } = its
+  const { perCallMax, ownKeys } = its
   if (model.cheaper !== undefined) await waitForCapacity(gateway, model, signal)
   const pending = takeCallTurn(gateway, { key, call: request.call, model, trace })
   const turn = pending instanceof Promise ? await pending : pending
@@ -141,7 +142,8 @@ const runChecked = async (
     keep,
     signal,
   }
-  const opened = turn === undefined ? openTask(gateway, opening) : openCorrecting(gateway, turn, opening)
+  const mine = ownKeys === undefined ? opening : await withOwnKeys(gateway, opening, ownKeys)
+  const opened = turn === undefined ? openTask(gateway, mine) : openCorrecting(gateway, turn, mine)
   return answerTask(gateway, opened instanceof Promise ? await opened : opened)
 }
 
@@ -184,7 +186,11 @@ const openLate = async (gateway: Gateway, opening: TaskParts): Promise<Task> => 
   const its = must(await rulesFor(gateway, opening.key, opening.model))
   const guarded = hasRules(opening.key, its) ? await guardCall(gateway, its, opening) : opening
   const tags = pathTags(opening.trace, its)
-  const now = { ...guarded, tags, ceiling: lowerOf(opening.ceiling, its.perCallMax) }
+  const now = await withOwnKeys(
+    gateway,
+    { ...guarded, tags, ceiling: lowerOf(opening.ceiling, its.perCallMax) },
+    its.ownKeys,
+  )
   return taskOf(await reserve(gateway, now), gateway, now)
 }
 

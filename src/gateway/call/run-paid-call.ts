@@ -18,6 +18,7 @@ import type { Presented } from '../../payment/x402/presented.ts'
 import { GUESTS_KEY } from '../../payment/x402.ts'
 import { type Key, placeOf } from '../../tenancy/key.ts'
 import type { WalletRules } from '../../tenancy/wallet-rules.ts'
+import { checkCarried } from '../ask/own-places.ts'
 import { waitForCapacity } from '../enter/discount-lane.ts'
 import { type CheckedRequest, type Incoming, readRequest, whoCalls } from '../enter/incoming.ts'
 import { hasRates, takeCallTurn } from '../enter/key-turn.ts'
@@ -81,7 +82,8 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
   const sub = must(await subWalletOf(gateway, incoming, own))
   const read = await readRequest(gateway, incoming, { key, trace, keeps: false })
   checkAllRead(read.call)
-  const { perCallMax } = unguarded(key, must(await rulesFor(gateway, key, read.model)))
+  const { perCallMax, ownKeys } = unguarded(key, must(await rulesFor(gateway, key, read.model)))
+  checkCarried(ownKeys, read.model, 'a call that x402 pays')
   const request = { ...read, ceiling: lowerOf(read.ceiling, perCallMax) }
   const offers = [offer, ...more] as const
   const plan = must(planPaid(gateway, request, offers, x402.options.outputTokens))

@@ -15,6 +15,7 @@ import type { Run, RunFacts } from '../../store/calls/run-port.ts'
 import { StoreFault } from '../../store/faults.ts'
 import { giveUp } from '../answer/give-up.ts'
 import { storageRefusal } from '../answer/store-outputs.ts'
+import { priceByKey } from '../ask/own-call.ts'
 import { bytesOf } from '../enter/once-only.ts'
 import { jobShapeOf, RunExists } from '../hold/job-hold.ts'
 import type { Answer } from '../parts/answer.ts'
@@ -124,17 +125,17 @@ const goOn = async (
       log.warn('a step of a job failed', { call: run.id, error: messageOf(error) }),
     )
   // The vendor bills more than the call may be charged.
-  job.tooDear = begun.vendorCost !== undefined && begun.vendorCost > run.hold
+  job.tooDear = at.own === undefined && begun.vendorCost !== undefined && begun.vendorCost > run.hold
   if (job.tooDear) askNow(gateway, run.id, { cancel: true })
 }
 
 const factsOf = (task: Task, { price, most, asked }: Priced, { begun, at }: Submitted): RunFacts => ({
+  ...{ price, ...priceByKey(task) },
   ref: 'ref' in begun ? begun.ref : {},
   vendor: at.setup.vendor.id,
   deployment: at.key,
   modelName: task.call.modelName,
   style: task.call.media?.results ?? 'run',
-  price,
   most,
   ...(asked === undefined ? {} : { asked }),
   payment: task.payment,

@@ -16,6 +16,7 @@ import { containsBytes, written } from '../answer/media-results.ts'
 import { measuredOf, storeOutputs } from '../answer/store-outputs.ts'
 import { watchVendorCost } from '../answer/vendor-cost.ts'
 import { billOf, chargedOf, detailOf, type Metered } from '../ask/bill.ts'
+import { vendorKeyOf } from '../ask/own-call.ts'
 import { noteFailedJob } from '../parts/failures.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import { wakeWaiting } from '../parts/jobs.ts'
@@ -65,7 +66,7 @@ export const deliver = async (
   const detail = detailOf(gateway, billed, metered, 'ok', last)
   const receipt = receiptFor(gateway, billed, detail, charged)
   const headers = last.headers(receipt)
-  watchVendorCost(gateway, { call: run.id, vendor, vendorCost, charged })
+  if (facts.vendorKey !== 'own') watchVendorCost(gateway, { call: run.id, vendor, vendorCost, charged })
   const body = facts.keep === undefined ? '' : last.text(last.bytes(undefined, receipt))
   const { transcript } = done
   await end(gateway, run, facts, {
@@ -100,9 +101,10 @@ const placeOf = (output: Output): RunOutput =>
     ? output
     : { type: output.type, ...(output.at === undefined ? {} : { at: output.at }) }
 
-const meteredOf = ({ price }: RunFacts, measured: Usage): Metered => {
+const meteredOf = ({ price, vendorKey, list }: RunFacts, measured: Usage): Metered => {
   const usage = withCall(price, measured)
-  return { usage, estimated: false, price, cost: chargeFor(price, usage) }
+  const metered = { usage, estimated: false, price, cost: chargeFor(price, usage) }
+  return vendorKey === undefined ? metered : { ...metered, byKey: vendorKeyOf({ vendorKey, list }, measured) }
 }
 
 const billedOf = ({ clock }: Gateway, { run, facts }: Ending, terms: Told): Billed => {

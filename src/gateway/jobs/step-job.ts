@@ -4,13 +4,14 @@
  */
 import { AssetFault } from '../../assets/take.ts'
 import { messageOf } from '../../core/message-of.ts'
-import { Refusal, refuse } from '../../core/refusal.ts'
+import { must, Refusal, refuse } from '../../core/refusal.ts'
 import type { JobShape, Outgoing, VendorAnswer, Verdict } from '../../media/shape.ts'
 import { withoutSecrets } from '../../routing/vendor-errors.ts'
 import { StoreFault } from '../../store/faults.ts'
 import { VendorFault } from '../../transport/vendor-fault.ts'
 import { promptBlocked } from '../answer/answer-whole.ts'
 import { deploymentsFor } from '../ask/ask-vendor.ts'
+import { ownDeployments } from '../ask/own-places.ts'
 import { jobShapeOf } from '../hold/job-hold.ts'
 import { type ByteOwner, countedFor } from '../parts/capacity.ts'
 import type { Gateway } from '../parts/gateway.ts'
@@ -37,7 +38,17 @@ const stepFor = async (gateway: Gateway, job: Job, byteOwner: ByteOwner): Promis
   job.askedMs = clock.monotonicMs()
   job.dueMs = job.askedMs + pauseOf(gateway, job, jobShapeOf(gateway.offering, job.run.model)?.everyMs ?? 0)
   const overdue = clock.now() >= job.run.deadline
-  const found = whereIs(gateway, job)
+  const found = await whereIs(gateway, job).catch((thrown: unknown) => {
+    if (!overdue || !(thrown instanceof Refusal)) throw thrown
+    return undefined
+  })
+  if (found === 'gone')
+    return endFailed(
+      gateway,
+      job.run,
+      job.facts,
+      fault(job, "The organisation's own key that the job began with is gone or off. Nothing was charged."),
+    )
   if (found === undefined) return overdue ? giveUp(gateway, job, undefined) : passOn(gateway, job)
   if ((job.cancel || overdue) && !job.cancelSent) await cancel(gateway, job, { ...found, byteOwner })
   const read = await poll(gateway, job, { ...found, byteOwner }).catch((fault: unknown) => {
@@ -71,7 +82,23 @@ const pauseOf = ({ clock, random }: Gateway, { run }: Job, everyMs: number): num
  * Its shape, and the deployment it was submitted with; if that is gone, another of the same vendor. A job whose model
  * is no longer sold is polled as it was submitted.
  */
-const whereIs = (gateway: Gateway, job: Job): JobPlace | undefined => whereSold(gateway, job) ?? job.begunAt
+const whereIs = async (gateway: Gateway, job: Job): Promise<JobPlace | 'gone' | undefined> =>
+  job.facts.vendorKey === 'own' ? whereOwn(gateway, job) : (whereSold(gateway, job) ?? job.begunAt)
+
+/** A job that began by an organisation's own key is asked for by the same key, as long as that is there and on. */
+const whereOwn = async (gateway: Gateway, { run, facts }: Job): Promise<JobPlace | 'gone' | undefined> => {
+  const shape = jobShapeOf(gateway.offering, run.model)
+  const model = gateway.offering.catalogue.find(run.model)
+  const own = must(await gateway.book.rules(run.walletId)).ownKeys
+  const orgId = (await gateway.store.wallets.wallet(run.walletId))?.orgId
+  if (shape === undefined || model === undefined || orgId === undefined) return undefined
+  const id = facts.deployment.split('#')[1] ?? ''
+  if (own?.[facts.vendor]?.keys.includes(id) !== true) return 'gone'
+  const at = (await ownDeployments(gateway, { orgId, own }, model)).find(
+    ({ key }) => key === facts.deployment,
+  )
+  return at === undefined ? 'gone' : { shape, at }
+}
 
 const whereSold = (gateway: Gateway, { run, facts }: Job): JobPlace | undefined => {
   const shape = jobShapeOf(gateway.offering, run.model)

@@ -25,6 +25,7 @@ import type { consoleSettings } from '../../settings/console.ts'
 import type { ValuesOf } from '../../settings/setting.ts'
 import type { ShownSetting } from '../../settings/shown.ts'
 import type { Store } from '../../store/port.ts'
+import { newOwnKeyRing, type OwnKeyRing } from '../../transport/own-key-ring.ts'
 import type { PublicParts } from '../../transport/public-address.ts'
 import { VendorSockets } from '../../transport/vendor-sockets.ts'
 import type { VendorSetup } from '../../vendors/setup.ts'
@@ -240,6 +241,8 @@ export type Gateway = GatewayParts & {
   readonly offering: LiveOffering
   readonly capacity: Capacity
   readonly memory: Memory
+  /** Opens the keys that organisations have at vendors themselves. */
+  readonly ownKeys: OwnKeyRing
 }
 
 /**
@@ -267,6 +270,7 @@ export const createGateway = (parts: GatewayParts): Gateway => ({
   store: storeInTouch(parts.store, parts.book),
   offering: liveOfferingOf(parts.offering, newTraffic()),
   capacity: newCapacity(parts.options),
+  ownKeys: newOwnKeyRing({ ...parts, store: parts.store.ownKeys, settings: parts.options.ownKeys }),
   memory: {
     repeats: newRepeats(),
     jobs: newJobs(),

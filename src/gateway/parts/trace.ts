@@ -16,6 +16,9 @@ export type From = {
   peer(): string | undefined
 }
 
+/** In place of the place of a key of the house. */
+export const OWN_KEY = 'own'
+
 export type Trace = {
   callId: CallId
   readonly startedMs: number
@@ -35,7 +38,7 @@ export type Trace = {
   guardrails?: Tags
   model?: string
   vendor?: string
-  /** The place of the vendor's key in its list. */
+  /** The place of the vendor's key in its list; `OWN_KEY` for one of the caller's organisation. */
   vendorKey?: string
   attempts: number
   firstByteMs?: number

@@ -54,6 +54,7 @@ import {
   organisationPut,
   organisationSuspend,
 } from '../../control/organisations.ts'
+import { ownKeyAdd, ownKeyChange, ownKeyList, ownKeyRemove, ownKeyTry } from '../../control/own-keys.ts'
 import { organisationForget } from '../../control/people/forget.ts'
 import { agentSettingsGet, agentSettingsPut, loginEnd, loginList } from '../../control/people/logins.ts'
 import { memberChange, memberInvite, memberList, memberRemove } from '../../control/people/members.ts'
@@ -181,6 +182,11 @@ const table: readonly (Omit<ActRow, 'path' | 'method'> & { readonly at: string }
   { at: 'GET /organisations/:organisation/budgets/:tag', act: budgetGet },
   { at: 'PUT /organisations/:organisation/budgets/:tag', act: budgetPut },
   { at: 'DELETE /organisations/:organisation/budgets/:tag', act: budgetDelete },
+  { at: 'GET /organisations/:organisation/own-keys', act: ownKeyList },
+  { at: 'POST /organisations/:organisation/own-keys', act: ownKeyAdd, statuses: made },
+  { at: 'PUT /organisations/:organisation/own-keys/:own_key', act: ownKeyChange },
+  { at: 'POST /organisations/:organisation/own-keys/:own_key/try', act: ownKeyTry },
+  { at: 'DELETE /organisations/:organisation/own-keys/:own_key', act: ownKeyRemove },
   { at: 'GET /statement', act: statementGet },
   { at: 'GET /statement/total', act: statementTotal },
   { at: 'GET /organisations/:organisation/biller', act: billerGet },

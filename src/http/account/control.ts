@@ -10,6 +10,7 @@ import { alertChange, alertCreate, alertDelete, alertList } from '../../control/
 import { budgetDelete, budgetGet, budgetList, budgetPut } from '../../control/budgets.ts'
 import { keyChange, keyDelete } from '../../control/change-key.ts'
 import { keyCreate, keyGet, keyList, keyUsage } from '../../control/keys.ts'
+import { ownKeyAdd, ownKeyChange, ownKeyList, ownKeyRemove, ownKeyTry } from '../../control/own-keys.ts'
 import { callGet, callList } from '../../control/reports/calls.ts'
 import { callReceipt } from '../../control/reports/receipts.ts'
 import { usageReport } from '../../control/reports/usage.ts'
@@ -147,6 +148,14 @@ const ownRows: readonly ActRow[] = [
   { method: 'DELETE', path: `${budgets}/:tag`, act: budgetDelete, counts: 'request' },
 ]
 
+const ownKeyRows: readonly ActRow[] = [
+  { method: 'GET', path: '/v1/own-keys', act: ownKeyList },
+  { method: 'POST', path: '/v1/own-keys', act: ownKeyAdd, statuses: [201], bodyName: 'NewOwnKey' },
+  { method: 'PUT', path: '/v1/own-keys/:own_key', act: ownKeyChange, bodyName: 'OwnKeyChange' },
+  { method: 'POST', path: '/v1/own-keys/:own_key/try', act: ownKeyTry },
+  { method: 'DELETE', path: '/v1/own-keys/:own_key', act: ownKeyRemove },
+]
+
 const alertRows: readonly ActRow[] = [
   { method: 'GET', path: '/v1/alerts', act: alertList },
   { method: 'POST', path: '/v1/alerts', act: alertCreate, statuses: [201], bodyName: 'NewAlert' },
@@ -165,6 +174,6 @@ const alertRows: readonly ActRow[] = [
   { method: 'GET', path: '/v1/alert-deliveries', act: deliveryList },
 ]
 
-export const controlRows: readonly ActRow[] = [...ownRows, ...alertRows]
+export const controlRows: readonly ActRow[] = [...ownRows, ...ownKeyRows, ...alertRows]
 
 export const controlRoutes: readonly Route[] = controlRows.map(byKey)

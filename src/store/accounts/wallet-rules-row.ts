@@ -1,6 +1,7 @@
 /** Wallet rules as a row of the database. */
 import type { Nano } from '../../core/money.ts'
 import type { GuardRule } from '../../guardrails/rules.ts'
+import type { OwnKeys } from '../../tenancy/own-keys.ts'
 import type { TenantsSee } from '../../tenancy/terms.ts'
 import type { AutoTopUp, KnownRules, WalletRules } from '../../tenancy/wallet-rules.ts'
 import type { Row } from '../engine/engine.ts'
@@ -19,6 +20,7 @@ type Stored = {
   tenantsSee?: TenantsSee
   budgeted?: string[]
   guardrails?: GuardRule[]
+  ownKeys?: OwnKeys
 }
 
 const compact = <T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
@@ -47,6 +49,7 @@ export const rulesOf = (text: string): WalletRules => {
     tenantsSee: stored.tenantsSee,
     budgeted: stored.budgeted,
     guardrails: stored.guardrails,
+    ownKeys: stored.ownKeys,
   })
 }
 

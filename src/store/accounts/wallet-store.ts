@@ -4,6 +4,7 @@ import { nano, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, statement } from '../engine/engine.ts'
 import { onlyRow, textOf } from '../engine/row.ts'
 import { heldOnLeases, settledOfAccount } from '../ledger/sums.ts'
+import { tellOwnKeys } from '../own-keys/own-key-store.ts'
 import { recordOfWallet } from '../people/event-store.ts'
 import type { Wallet, WalletStore } from './tenancy-port.ts'
 
@@ -34,7 +35,10 @@ export const walletStore = (engine: Engine): WalletStore => {
           [id, orgId, name],
         )
         const event = { what: 'wallet.created', subject: id, after: { label: name } }
-        if (made.length > 0) await recordOfWallet(run, engine.dialect, { by, walletId: id, ...event })
+        if (made.length > 0) {
+          await tellOwnKeys(run, engine.dialect, orgId)
+          await recordOfWallet(run, engine.dialect, { by, walletId: id, ...event })
+        }
         return walletRows.read(onlyRow(await run(`${wallets} and a.id = $1`, [id])))
       }),
     renameWallet: (id, name, by) =>

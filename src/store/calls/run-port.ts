@@ -33,6 +33,9 @@ export type RunFacts = {
   readonly modelName: string
   readonly style: ResultStyle
   readonly price: Price
+  /** Where the organisation has keys of its own at the vendor: whose it was submitted with, and the list price of its own. */
+  readonly vendorKey?: 'own' | 'house'
+  readonly list?: Price | undefined
   readonly most: Usage
   readonly asked?: Usage
   /** How it is paid, for its receipt. */

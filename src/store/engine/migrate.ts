@@ -4,8 +4,8 @@ import calls from '../migrations/0041-calls.sql' with { type: 'text' }
 import funding from '../migrations/0041-funding.sql' with { type: 'text' }
 import ledger from '../migrations/0041-ledger.sql' with { type: 'text' }
 import people from '../migrations/0041-people.sql' with { type: 'text' }
-import postgres from '../migrations/0041-schema.postgres.sql' with { type: 'text' }
 import reports from '../migrations/0041-reports.sql' with { type: 'text' }
+import postgres from '../migrations/0041-schema.postgres.sql' with { type: 'text' }
 import sqlite from '../migrations/0041-schema.sqlite.sql' with { type: 'text' }
 import rateShares from '../migrations/0042-rate-shares.sql' with { type: 'text' }
 import batchParts from '../migrations/0043-batch-parts.sql' with { type: 'text' }
@@ -15,6 +15,7 @@ import teams from '../migrations/0046-teams.sql' with { type: 'text' }
 import alerts from '../migrations/0047-alerts.sql' with { type: 'text' }
 import brought from '../migrations/0048-brought.sql' with { type: 'text' }
 import postingTimes from '../migrations/0049-posting-times.postgres.sql' with { type: 'text' }
+import ownKeys from '../migrations/0050-own-keys.sql' with { type: 'text' }
 import guardrails from '../migrations/0051-guardrails.sql' with { type: 'text' }
 import receiptLog from '../migrations/0053-receipt-log.sql' with { type: 'text' }
 import eventExport from '../migrations/0054-event-export.sql' with { type: 'text' }
@@ -60,6 +61,7 @@ export const migrations: readonly Migration[] = [
   { version: 47, name: 'alerts', common: alerts, own: {}, adds: true },
   { version: 48, name: 'brought', common: brought, own: {}, adds: true },
   { version: 49, name: 'posting-times', common: '', own: { postgres: postingTimes }, adds: true },
+  { version: 50, name: 'own-keys', common: ownKeys, own: {}, adds: true },
   { version: 51, name: 'guardrails', common: guardrails, own: {}, adds: true },
   { version: 53, name: 'receipt-log', common: receiptLog, own: {}, adds: true },
   { version: 54, name: 'event-export', common: eventExport, own: {}, adds: true },

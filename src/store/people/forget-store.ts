@@ -47,6 +47,7 @@ const removePerson = async (run: Run, id: string, email: string): Promise<Forgot
   ]
   const links = await endLinks(run, email)
   await run(`update tenant_link set made_by = 'removed person' where made_by in ($1, $2)`, [id, email])
+  await run(`update own_key set added_by = 'removed person' where added_by = $1`, [email])
   await run('delete from login where person_id = $1', [id])
   await run(`delete from alert_channel where kind = 'mail' and target = $1`, [email])
   await run('delete from scim_resource where person_id = $1', [id])
@@ -100,6 +101,8 @@ const removals = (dialect: SqlDialect): Readonly<Record<string, string>> => ({
   tenant_links: 'delete from tenant_link where org_id = $1',
   bills: 'delete from bill where org_id = $1',
   logos: 'delete from biller_logo where org_id = $1',
+  own_keys: 'delete from own_key where org_id = $1',
+  data_keys: 'delete from own_data_key where org_id = $1',
   agent_settings: 'delete from agent_settings where org_id = $1',
   alerts: 'delete from alert where rule_id in (select r.id from alert_rule r where r.org_id = $1)',
   alert_rules: 'delete from alert_rule where org_id = $1',

@@ -1,4 +1,4 @@
-/** The rules for all calls of the organisation, its budgets and its sub-wallets. */
+/** The rules for all calls of the organisation, its budgets, its sub-wallets and its own keys of vendors. */
 import { SimpleGrid, Stack, Textarea, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { act, type Shown, showing } from '../parts/api.ts'
@@ -6,6 +6,7 @@ import { Form } from '../parts/form.tsx'
 import { AMOUNT_HINT, typedUsd } from '../parts/format.ts'
 import { Budgets } from '../parts/keys/budgets.tsx'
 import { GuardrailsField, guardrailsText, typedGuardrails } from '../parts/keys/guardrails.tsx'
+import { OwnKeys } from '../parts/keys/own-keys.tsx'
 import { SubWallets } from '../parts/keys/sub-wallets.tsx'
 import { labelled } from '../parts/labelled.ts'
 import { Failed, Loading, PageHead, Panel } from '../parts/ui.tsx'
@@ -164,6 +165,7 @@ export const Limits = () => {
         </Panel>
         <Budgets mayChange={mayChange} />
         <SubWallets mayChange={mayChange} />
+        {mayChange && <OwnKeys />}
       </Stack>
     </>
   )

@@ -1,0 +1,191 @@
+/** Acts on the keys that an organisation has at vendors itself: tried before they are kept, sealed, and never shown again. */
+import { z } from 'zod'
+import { invalid, must, refuse } from '../core/refusal.ts'
+import { Secret } from '../core/secret.ts'
+import { tryKey } from '../gateway/ask/try-key.ts'
+import type { OwnKey } from '../store/own-keys/own-key-port.ts'
+import type { OwnKeyRing } from '../transport/own-key-ring.ts'
+import type { VendorSetup } from '../vendors/setup.ts'
+import { type Acting, act } from './act.ts'
+import { orgOf } from './org-of.ts'
+import { count, flag, name } from './read.ts'
+import { time } from './shown-key.ts'
+
+const LAST = 4
+
+const organisation = name.optional()
+const which = { organisation, own_key: name.describe('The id of the key') }
+const vendor = z.string('must be the id of a vendor').min(1).max(40)
+const value = z
+  .string("must be the vendor's key")
+  .regex(/^[\x21-\x2b\x2d-\x7e]{8,4096}$/, 'must be a key of 8 to 4,096 letters without blanks and commas')
+
+const keyShown = z
+  .object({
+    id: z.string(),
+    vendor: z.string(),
+    key: z.string().describe('Its last four letters'),
+    place: z.int().describe('Lower ones are asked first'),
+    enabled: z.boolean(),
+    fall_back: z
+      .boolean()
+      .describe("Whether the house's keys are asked, at the list price, where the organisation's own fail"),
+    added_by: z.string(),
+    added_at: time,
+  })
+  .meta({ id: 'OwnKey' })
+
+const shown = (key: OwnKey, falls: ReadonlySet<string>): z.output<typeof keyShown> => ({
+  ...{ id: key.id, vendor: key.vendor, key: `…${key.lastFour}`, place: key.place, enabled: key.enabled },
+  ...{
+    fall_back: falls.has(key.vendor),
+    added_by: key.addedBy,
+    added_at: new Date(key.createdAt).toISOString(),
+  },
+})
+
+const noSuch = () => refuse('not_found', 'The organisation has no such key of its own.')
+
+const listIn = async ({ control: { store } }: Acting, orgId: string) => {
+  const [keys, falls] = await Promise.all([store.ownKeys.list(orgId), store.ownKeys.falls(orgId)])
+  return keys.map((key) => shown(key, falls))
+}
+
+const found = async (acting: Acting, orgId: string, id: string) =>
+  must((await listIn(acting, orgId)).find((one) => one.id === id) ?? noSuch())
+
+const ringOf = ({ control }: Acting): OwnKeyRing => {
+  if (control.ownKeys === undefined) throw refuse('not_found', 'Nothing here seals keys of vendors.')
+  return control.ownKeys
+}
+
+/** The vendor, if this server reaches it with one key. */
+const setupFor = ({ control: { offering } }: Acting, id: string): VendorSetup => {
+  const setup = offering.vendors?.get(id)
+  if (setup === undefined || setup.authorize !== undefined || setup.vendor.keyVariable === '')
+    throw invalid(
+      'vendor',
+      `'vendor' is not the id of a vendor that this server reaches with one key: ${id}.`,
+    )
+  return setup
+}
+
+export const ownKeyList = act({
+  name: 'own_key.list',
+  summary:
+    'The keys that the organisation has at vendors itself, in the order in which they are asked; never a whole one.',
+  may: ['rules'],
+  changes: false,
+  input: { organisation },
+  shows: z.object({ data: z.array(keyShown) }).meta({ id: 'OwnKeyList' }),
+  does: async (acting, { organisation: named }) => ({ data: await listIn(acting, orgOf(acting, named)) }),
+})
+
+export const ownKeyAdd = act({
+  name: 'own_key.add',
+  summary:
+    "Tries a key at its vendor and keeps it sealed. From then on calls of the organisation use it, and none the house's key of that vendor.",
+  may: ['rules'],
+  changes: true,
+  input: {
+    organisation,
+    vendor,
+    value,
+    instead: name.optional().describe('The key whose place it takes, which is removed'),
+    untested: flag().describe('Keeps it also if the vendor does not say whether it takes the key'),
+  },
+  shows: keyShown,
+  does: async (acting, { organisation: named, vendor: at, value: key, instead, untested = false }) => {
+    const { control, who } = acting
+    const orgId = orgOf(acting, named)
+    const setup = setupFor(acting, at)
+    const outcome = await tryKey(setup, new Secret(key))
+    if (outcome === 'refused')
+      throw invalid('value', `${setup.vendor.name} refuses this key, so it was not kept.`)
+    if (outcome === 'unknown' && !untested)
+      throw invalid(
+        'untested',
+        `${setup.vendor.name} did not say whether it takes this key. Try again, or keep it with 'untested'.`,
+      )
+    const id = `vk_${control.newCallId().replaceAll('-', '')}`
+    const sealed = await ringOf(acting).seal(orgId, { id, vendor: at }, key)
+    const row = { id, orgId, vendor: at, sealed, lastFour: key.slice(-LAST), instead }
+    const made = await control.store.ownKeys.add(row, who.actor)
+    if (made === 'too_many')
+      throw refuse(
+        'forbidden',
+        'The organisation has as many keys of this vendor as it may have; remove one first.',
+      )
+    await control.book.untilKnown(must(made ?? noSuch()).at)
+    return found(acting, orgId, id)
+  },
+})
+
+export const ownKeyChange = act({
+  name: 'own_key.change',
+  summary:
+    "Turns a key on or off, asks it earlier or later, or lets calls of its vendor fall back to the house's key where the organisation's own fail.",
+  may: ['rules'],
+  changes: true,
+  input: {
+    ...which,
+    enabled: flag(),
+    place: count(1, 16).describe('Among the keys of its vendor, from 1'),
+    fall_back: flag().describe('For all keys of its vendor'),
+  },
+  shows: keyShown,
+  does: async (acting, { organisation: named, own_key: id, fall_back: fallBack, ...rest }) => {
+    const orgId = orgOf(acting, named)
+    const { control, who } = acting
+    const change = { ...rest, fallBack }
+    if (Object.values(change).every((one) => one === undefined))
+      throw invalid('enabled', "One of 'enabled', 'place' and 'fall_back' is required.")
+    const changed = await control.store.ownKeys.change({ orgId, id }, change, who.actor)
+    await control.book.untilKnown(must(changed ?? noSuch()).at)
+    return found(acting, orgId, id)
+  },
+})
+
+export const ownKeyRemove = act({
+  name: 'own_key.remove',
+  summary:
+    "Removes a key, on all processes. After the last one of a vendor its calls use the house's key again, at the list price.",
+  may: ['rules'],
+  changes: true,
+  input: which,
+  shows: z
+    .object({
+      id: z.string(),
+      removed: z.literal(true),
+      left: z.int().describe('Keys of that vendor that are left'),
+    })
+    .meta({ id: 'OwnKeyRemoved' }),
+  does: async (acting, { organisation: named, own_key: id }) => {
+    const orgId = orgOf(acting, named)
+    const { control, who } = acting
+    const was = await found(acting, orgId, id)
+    const removed = await control.store.ownKeys.remove({ orgId, id }, who.actor)
+    await control.book.untilKnown(must(removed ?? noSuch()).at)
+    const left = (await control.store.ownKeys.list(orgId)).filter((one) => one.vendor === was.vendor)
+    return { id, removed: true as const, left: left.length }
+  },
+})
+
+export const ownKeyTry = act({
+  name: 'own_key.try',
+  summary: 'Asks the vendor whether it takes a key that was kept.',
+  may: ['rules'],
+  changes: false,
+  input: which,
+  shows: z
+    .object({ id: z.string(), outcome: z.enum(['taken', 'refused', 'unknown']) })
+    .meta({ id: 'OwnKeyTried' }),
+  does: async (acting, { organisation: named, own_key: id }) => {
+    const orgId = orgOf(acting, named)
+    const key = await found(acting, orgId, id)
+    const rows = await acting.control.store.ownKeys.sealed(orgId, key.vendor)
+    const row = must(rows.find((one) => one.id === id) ?? noSuch())
+    const secret = await ringOf(acting).open(orgId, row)
+    return { id, outcome: await tryKey(setupFor(acting, key.vendor), secret) }
+  },
+})
