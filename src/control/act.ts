@@ -10,7 +10,7 @@ import type { KeyedHash } from '../core/keyed-hash.ts'
 import type { Log } from '../core/log.ts'
 import { must, Refusal } from '../core/refusal.ts'
 import type { Clock } from '../core/time.ts'
-import type { ConsoleSettings, Receipts } from '../gateway/parts/gateway.ts'
+import type { ConsoleSettings, Offering, Receipts } from '../gateway/parts/gateway.ts'
 import type { StripePayments } from '../payment/stripe.ts'
 import type { Catalogue } from '../pricing/catalogue.ts'
 import type { CallSettings } from '../settings/calls.ts'
@@ -26,7 +26,8 @@ export type Control = {
   readonly book: Pick<Book, 'changeKey' | 'deleteKey' | 'untilKnown'>
   readonly clock: Clock
   readonly hash: KeyedHash
-  readonly offering: { readonly catalogue: Catalogue }
+  /** A command that needs no vendors has none. */
+  readonly offering: { readonly catalogue: Catalogue; readonly vendors?: Offering['vendors'] }
   readonly options: Pick<CallSettings, 'planRpm' | 'creditNano'>
   /**
    * Who charges cards, with by how much a wallet is topped up in a UTC day at most; a command that opens no checkout

@@ -13,7 +13,7 @@ export const readDetail = (value: Json): UsageDetail | undefined => {
   const times = typeof startedAt === 'number' && typeof tookMs === 'number' && typeof firstByteMs === 'number'
   if (!texts || !times || typeof priceVersion !== 'string' || typeof ended !== 'string') return undefined
   const receipt = readFacts(value.receipt)
-  const { tries, tags } = value
+  const { tries, tags, met } = value
   return {
     keyId,
     model,
@@ -26,12 +26,13 @@ export const readDetail = (value: Json): UsageDetail | undefined => {
     firstByteMs,
     ended,
     ...(tags === undefined ? {} : { tags: readTags(tags) }),
+    ...(met === undefined ? {} : { met: readTags(met) }),
     ...(tries === undefined ? {} : { tries: readTries(tries) }),
     ...(receipt === undefined ? {} : { receipt }),
   }
 }
 
-/** What a call was for. */
+/** Texts by name: what a call was for, and how its conditions were met. */
 export const readTags = (value: Json): Tags =>
   Object.fromEntries(Object.entries(isObject(value) ? value : {}).map(([name, text]) => [name, String(text)]))
 

@@ -183,6 +183,8 @@ export type UsageDetail = {
   readonly ended: string
   /** What it was for; absent for calls without tags. */
   readonly tags?: Tags
+  /** The conditions under which it was called, and with what they were met; absent where none were asked. */
+  readonly met?: Readonly<Record<string, string>>
   /** The attempts at vendors that failed before, if there were any. */
   readonly tries?: readonly FailedTry[]
   /** What the vendor's cache saved in nano-USD, if it was used; less than nothing if writing to it cost more. */

@@ -12,10 +12,12 @@ import { whenKnown } from '../../core/soon.ts'
 import { WALLET_MINIMUM } from '../../ledger/lend.ts'
 import type { IdempotencyRef } from '../../ledger/types.ts'
 import { type PaymentMode, payingAccount, paymentMode } from '../../payment/funding.ts'
+import { NO_CONDITIONS } from '../../tenancy/conditions.ts'
 import { type Key, placeOf } from '../../tenancy/key.ts'
 import { tagPathOf } from '../../tenancy/tags.ts'
 import type { WalletRules } from '../../tenancy/wallet-rules.ts'
 import { tagMembers, tagsOfCall } from '../enter/call-tags.ts'
+import { requiring, underConditions } from '../enter/conditions.ts'
 import { waitForCapacity } from '../enter/discount-lane.ts'
 import { boundSent, type CheckedRequest, type Incoming, readRequest, whoCalls } from '../enter/incoming.ts'
 import { takeCallTurn } from '../enter/key-turn.ts'
@@ -43,7 +45,8 @@ export const runCall = async (gateway: Gateway, incoming: Incoming, trace: Trace
     : paymentMode(incoming.paymentProtocol, incoming.payment)
   if (named === 'x402') return runPaidCall(gateway, incoming, trace)
   const caller = whoCalls(gateway, incoming.authorization, trace)
-  const key = caller instanceof Promise ? await caller : caller
+  const known = caller instanceof Promise ? await caller : caller
+  const key = incoming.requires === undefined ? known : requiring(known, incoming.requires)
   const mode = must(named)
   const request = await readRequest(gateway, incoming, { key, trace, keeps: true })
   const header = incoming.tags
@@ -99,11 +102,12 @@ const runChecked = async (
   keep: Keep | undefined,
   ends: AbortSignal,
 ): Promise<Answer> => {
-  const { model, memory } = request
+  const { model } = request
   // What is made in the background is stopped by name, not by a connection that ends.
-  const signal = memory?.background?.stop.signal ?? ends
-  const rules = rulesFor(gateway, key, model)
+  const signal = request.memory?.background?.stop.signal ?? ends
+  const rules = rulesFor(gateway, key, model, trace)
   const its = must(rules instanceof Promise ? await rules : rules)
+  const memory = trace.conditions === NO_CONDITIONS ? request.memory : underConditions(request, trace)
   const { perCallMax } = its
   if (model.cheaper !== undefined) await waitForCapacity(gateway, model, signal)
   const pending = takeCallTurn(gateway, { key, call: request.call, model, trace })
@@ -122,7 +126,7 @@ const runChecked = async (
     model,
     ceiling: perCallMax === undefined ? request.ceiling : lowerOf(request.ceiling, perCallMax),
     outputMost: turn && outputWithin(model, call, turn),
-    sent: request.body.bytes,
+    body: request.body,
     waited: model.cheaper !== undefined || unread !== undefined,
     memory,
     trace,
@@ -148,7 +152,7 @@ const paysByCall = ({ payments: { x402 } }: Gateway, incoming: Incoming): boolea
   (x402?.offers().length ?? 0) > 0
 
 type TaskParts = ReserveRequest & {
-  readonly sent: Uint8Array
+  readonly body: CheckedRequest['body']
   /** Whether it may have waited for seconds since it asked for the rules: for room, or for media at other servers. */
   readonly waited: boolean
   readonly payment: PaymentFacts
@@ -166,9 +170,11 @@ const openTask = (gateway: Gateway, opening: TaskParts): Soon<Task> => {
 
 /** A call that waited is admitted by the rules of now, as it is by the present state of its key. */
 const openLate = async (gateway: Gateway, opening: TaskParts): Promise<Task> => {
-  const its = must(await rulesFor(gateway, opening.key, opening.model))
-  const tags = pathTags(opening.trace, its)
-  const now = { ...opening, tags, ceiling: lowerOf(opening.ceiling, its.perCallMax) }
+  const { key, model, trace } = opening
+  const its = must(await rulesFor(gateway, key, model, trace))
+  const tags = pathTags(trace, its)
+  const memory = trace.conditions === NO_CONDITIONS ? opening.memory : underConditions(opening, trace)
+  const now = { ...opening, tags, memory, ceiling: lowerOf(opening.ceiling, its.perCallMax) }
   return taskOf(await reserve(gateway, now), gateway, now)
 }
 
@@ -191,7 +197,7 @@ const taskOf = (reserved: Reserved | Refusal, gateway: Gateway, opening: TaskPar
     heldOutput,
     fullOutput,
     limit: opening.ceiling,
-    requestHash: requestHasher(gateway, opening.sent),
+    requestHash: requestHasher(gateway, opening.body.bytes),
   }
 }
 

@@ -16,7 +16,9 @@ import { bringsPayment, x402Unavailable } from '../../payment/funding.ts'
 import { unitsFor } from '../../payment/x402/offer.ts'
 import { type Presented, readPayment, type Scheme } from '../../payment/x402/presented.ts'
 import { GUESTS_KEY, type X402 } from '../../payment/x402.ts'
+import { NO_CONDITIONS } from '../../tenancy/conditions.ts'
 import { type Key, placeOf } from '../../tenancy/key.ts'
+import { requiring, underConditions } from '../enter/conditions.ts'
 import { waitForCapacity } from '../enter/discount-lane.ts'
 import { type CheckedRequest, type Incoming, readRequest, whoCalls } from '../enter/incoming.ts'
 import { hasRates, takeCallTurn } from '../enter/key-turn.ts'
@@ -56,11 +58,14 @@ const billedByReseller = (): Refusal =>
     "The reseller of this key bills its calls, so that none is paid for by itself; leave 'X-Payment-Protocol' out.",
   )
 
+const callerFor = async (gateway: Gateway, incoming: Incoming, trace: Trace): Promise<Key> =>
+  requiring(await whoCalls(gateway, incoming.authorization, trace), incoming.requires)
+
 /** Answers one call that is paid by x402, or quotes its price. */
 export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: Trace): Promise<Answer> => {
   const { x402 } = gateway.payments
   const bearer = incoming.authorization !== null
-  const own = bearer ? await whoCalls(gateway, incoming.authorization, trace) : undefined
+  const own = bearer ? await callerFor(gateway, incoming, trace) : undefined
   if (own?.terms !== undefined) throw billedByReseller()
   const [offer, ...more] = x402?.offers() ?? []
   const { payment } = incoming
@@ -68,11 +73,12 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
   const pays = bringsPayment(payment)
   const kind = pays ? 'payment' : 'quote'
   const uncount = bearer ? nothing : takeGuestTurn(gateway, kind, payment.origin(), trace)
-  const key = own ?? (await guestKey(gateway, x402, trace))
+  const key = own ?? requiring(await guestKey(gateway, x402, trace), incoming.requires)
   const sub = must(await subWalletOf(gateway, incoming, own))
   const read = await readRequest(gateway, incoming, { key, trace, keeps: false })
   checkAllRead(read.call)
-  const { perCallMax } = must(await rulesFor(gateway, key, read.model))
+  const { perCallMax } = must(await rulesFor(gateway, key, read.model, trace))
+  if (trace.conditions !== NO_CONDITIONS) underConditions(read, trace)
   const request = { ...read, ceiling: lowerOf(read.ceiling, perCallMax) }
   const offers = [offer, ...more] as const
   const plan = must(planPaid(gateway, request, offers, x402.options.outputTokens))
@@ -171,6 +177,7 @@ const canonicalRequest = (incoming: Incoming, request: CheckedRequest, own: Key 
     incoming.maxCostUsd ?? null,
     own?.id ?? null,
     incoming.subWallet ?? null,
+    ...(incoming.requires === undefined ? [] : [incoming.requires]),
   ])
 
 /**

@@ -51,7 +51,7 @@ export type Billed = Pick<Task, 'payer' | 'payment' | 'outputBound' | 'requestHa
   readonly key: Pick<Key, 'id' | 'walletId' | 'terms'>
   readonly model: Pick<Model, 'id' | 'vendor'>
   readonly hold: Pick<Hold, 'amount'>
-  readonly trace: Pick<Trace, 'callId' | 'startedMs' | 'vendor' | 'firstByteMs' | 'tries' | 'tags'>
+  readonly trace: Pick<Trace, 'callId' | 'startedMs' | 'vendor' | 'firstByteMs' | 'tries' | 'tags' | 'met'>
 }
 
 export type Task = {

@@ -20,6 +20,7 @@ const textsOf = (rules: RulesShown) => ({
   url: rules.alert_webhook_url ?? '',
   allowed: rules.allowed_models?.join('\n') ?? '',
   blocked: rules.blocked_models?.join('\n') ?? '',
+  requires: rules.requires?.join('\n') ?? '',
 })
 
 type Texts = ReturnType<typeof textsOf>
@@ -41,6 +42,7 @@ const bodyOf = (texts: Texts) => {
     alert_webhook_url: texts.url.trim() === '' ? null : texts.url.trim(),
     allowed_models: patternsOf(texts.allowed),
     blocked_models: patternsOf(texts.blocked),
+    requires: patternsOf(texts.requires),
   }
 }
 
@@ -52,6 +54,7 @@ const fields = [
 const lists = [
   ['allowed', 'Only these models', 'One per line; * matches any letters. Empty allows all'],
   ['blocked', 'Never these models', 'One a line'],
+  ['requires', 'Conditions', 'What calls ask of where they go, one a line: zdr, no_training, region=eu'],
 ] as const
 
 /** A key can set an empty list, which a field cannot show. */
@@ -70,6 +73,7 @@ const labels = {
   alert_webhook_url: WARNINGS,
   allowed_models: lists[0][1],
   blocked_models: lists[1][1],
+  requires: lists[2][1],
 }
 
 const RulesForm = ({ rules, mayChange }: { rules: RulesShown; mayChange: boolean }) => {
