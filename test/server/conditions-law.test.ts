@@ -9,7 +9,7 @@ import type { Model } from '../../src/core/model.ts'
 import { Secret } from '../../src/core/secret.ts'
 import { routes } from '../../src/http/routes.ts'
 import { modelOf } from '../../src/media/models.ts'
-import { unpricedOf } from '../../src/media/product.ts'
+import { type MediaModel, unpricedOf } from '../../src/media/product.ts'
 import { regionNames } from '../../src/tenancy/conditions.ts'
 import { meetsAll } from '../../src/vendors/handled-at.ts'
 import { vendors } from '../../src/vendors/index.ts'
@@ -47,10 +47,9 @@ const embedders = vendors
 const withAll = (vendor: Vendor): Vendor => {
   const { media } = vendor
   if (media === undefined) return vendor
-  const priced = unpricedOf(media).map(({ most, ...record }) => ({
-    ...record,
-    card: { rows: [{ rates: {} }], most },
-  }))
+  const priced = unpricedOf(media).map(
+    ({ most, ...record }): MediaModel => ({ ...record, card: { rows: [{ rates: {} }], most } }),
+  )
   return { ...vendor, media: { ...media, models: [...media.models, ...priced] } }
 }
 const all = vendors.map(withAll)

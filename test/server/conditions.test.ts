@@ -363,29 +363,59 @@ test('a condition set through one process binds on another when the answer is th
   }
 })
 
-test('a call that waited obeys the conditions of the moment at which its money is held', async () => {
-  const release = Promise.withResolvers<void>()
-  const lane = await startTestServer({
-    models: [
-      testModel('small'),
-      testModel('small', { id: 'mock/smalll', cheaper: { tier: 'flex', price: of('mock').price } }),
-    ],
-    options: { discountOpenMax: 1 },
+test.each([
+  ['does not meet them', {}, 403],
+  ['meets them', { zdr: true }, 200],
+] as const)(
+  'a call that waited obeys the conditions that came meanwhile: its vendor %s',
+  async (_is, stated, status) => {
+    const release = Promise.withResolvers<void>()
+    const cheaper = { tier: 'flex', price: of('mock').price }
+    const lane = await startTestServer({
+      models: [testModel('small'), testModel('small', { id: 'mock/smalll', cheaper })],
+      options: { discountOpenMax: 1 },
+    })
+    try {
+      const { gateway } = lane
+      const mock = gateway.offering.vendors.get('mock')
+      if (mock === undefined) throw new Error('there is one')
+      lane.sell({ ...gateway.offering, vendors: new Map([['mock', { ...mock, stated }]]) })
+      lane.answerWith(async () => {
+        if (lane.asked.length === 1) await release.promise
+        return completion('ok')
+      })
+      const first = lane.post('/v1/chat/completions', chat())
+      await until(() => lane.asked.length === 1)
+      const waiting = lane.post('/v1/chat/completions', chat({ model: 'mock/smalll' }))
+      expect((await lane.send('PUT', '/api/wallet/rules', { requires: ['zdr'] })).status).toBe(200)
+      release.resolve()
+      expect([(await first).status, (await waiting).status]).toEqual([200, status])
+      expect(lane.asked).toHaveLength(status === 200 ? 2 : 1)
+      expect((await waiting).headers.has('x-turnpike-conditions')).toBe(status === 200)
+    } finally {
+      await lane.stop()
+    }
+  },
+)
+
+test('tokens are counted by a vendor that meets the conditions, or estimated', async () => {
+  const counting = await startTestServer({
+    models: [testModel('twin'), of('german')],
+    vendor: { speaks: 'messages' },
+    more: [stating('german', { region: 'de' })],
+    failover: { 'mock/twin': ['german/small'] },
   })
   try {
-    lane.answerWith(async () => {
-      if (lane.asked.length === 1) await release.promise
-      return completion('ok')
-    })
-    const first = lane.post('/v1/chat/completions', chat())
-    await until(() => lane.asked.length === 1)
-    const waiting = lane.post('/v1/chat/completions', chat({ model: 'mock/smalll' }))
-    expect((await lane.send('PUT', '/api/wallet/rules', { requires: ['zdr'] })).status).toBe(200)
-    release.resolve()
-    expect([(await first).status, (await waiting).status]).toEqual([200, 403])
-    expect(lane.asked).toHaveLength(1)
+    counting.answerWith(() => Response.json({ input_tokens: 7 }))
+    const body = { model: 'mock/twin', messages: [{ role: 'user', content: 'hi' }] }
+    const count = (headers: Record<string, string>) =>
+      counting.post('/v1/messages/count_tokens', body, headers)
+    expect((await jsonOf(await count({}))).input_tokens).toBe(7)
+    const estimated = await count({ [REQUIRE]: 'region=eu' })
+    expect([estimated.status, estimated.headers.get('x-estimated')]).toEqual([200, 'true'])
+    expect(counting.asked).toHaveLength(1)
   } finally {
-    await lane.stop()
+    await counting.stop()
   }
 })
 

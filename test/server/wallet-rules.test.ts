@@ -22,6 +22,7 @@ const none = {
   daily_limit_usd: null,
   allowed_models: null,
   blocked_models: null,
+  requires: null,
   alert_below_usd: null,
   alert_webhook_url: null,
   auto_top_up: null,
