@@ -28,7 +28,7 @@ taken back further down: a key adds to the rules, and a call to its key.
 Nothing of the call is stored on this server. What would be stored by default is not: a response is answered with \`store\` false. What
 the caller asks to be stored is refused by name: \`store: true\`, \`background\`, \`conversation\`, files, conversations, batches, jobs, and
 products whose results are files (images, films, speech). Under an \`Idempotency-Key\` the call runs and is charged once; copies that
-arrive while it runs get its answer, which is in memory, and later ones a 410 \`answer_not_kept\`. A socket remembers its turns, in memory,
+arrive while it runs get its answer, which is in memory, and later ones a 410 \`answer_not_kept\`; so it is with a call that brings its payment. A socket remembers its turns, in memory,
 until it closes. Counts, prices and hashes are kept as for every call.
 
 ## What the operator states

@@ -222,6 +222,10 @@ describe('who asks', () => {
 
   test('a key may add to what its creator set, and take nothing away', async () => {
     const { token } = await server.newKey({ requires: ['zdr'] }, { granted: { requires: ['zdr'] } } as never)
+    // What a key may not use is not named to it.
+    const few = await server.newKey({ allowedModels: ['mock/*', 'both/*'] })
+    const asked = await server.post('/v1/chat/completions', chat(), { [REQUIRE]: 'zdr' }, few.token)
+    expect((await errorOf(asked)).satisfied_by).toBe('both/small')
     const self = (requires: readonly string[] | null) =>
       server.send('PUT', `/v1/key/wholesale/${token}/limits`, { requires }, token)
     expect((await self(null)).status).toBe(403)

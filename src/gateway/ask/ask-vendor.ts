@@ -163,12 +163,12 @@ const placesFor = (
 /** Those of the places that meet the call's conditions. */
 const meeting = (
   gateway: Gateway,
-  { model, trace: { conditions } }: Task,
+  { key, model, trace: { conditions } }: Task,
   all: readonly Deployment[],
 ): readonly Deployment[] => {
   if (conditions === undefined) throw new Error('the conditions of the call were not read')
   const found = all.filter((at) => meetsAll(at.setup, at.model, conditions))
-  if (found.length === 0) throw unmet(gateway, model, conditions)
+  if (found.length === 0) throw unmet(gateway, model, { key, conditions })
   return found
 }
 

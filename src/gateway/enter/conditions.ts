@@ -13,6 +13,7 @@ import {
   together,
 } from '../../tenancy/conditions.ts'
 import type { Key } from '../../tenancy/key.ts'
+import { allowsModel, isListed } from '../../tenancy/model-patterns.ts'
 import type { WalletRules } from '../../tenancy/wallet-rules.ts'
 import { meetsAll } from '../../vendors/handled-at.ts'
 import type { Gateway } from '../parts/gateway.ts'
@@ -29,19 +30,29 @@ export const requiring = (key: Key, header: string | null | undefined): Key =>
     ? key
     : { ...key, requires: together(key.requires, must(conditionsIn(REQUIRE_HEADER, header))) }
 
+/** Conditions, and whose they are. */
+type Bound = {
+  readonly key: Pick<Key, 'models'>
+  readonly rules?: WalletRules
+  readonly conditions: readonly Condition[]
+}
+
+const mayUse = ({ models = [] }: Bound['key'], rules: WalletRules, model: Model): boolean =>
+  allowsModel(rules, model) && models.every((patterns) => isListed(patterns, model))
+
 /** How many models a refusal names. */
 const NAMED_MOST = 5
 
-/** The refusal of a call that no place of its model may take, with what would. */
+/** The refusal of a call that no place of its model may take, with what would, of the models that its caller may use. */
 export const unmet = (
   { offering }: Pick<Gateway, 'offering'>,
   model: Model,
-  conditions: readonly Condition[],
+  { key, rules = {}, conditions }: Bound,
 ): Refusal => {
   const others = offering.catalogue.list().filter((one) => {
     const setup = offering.vendors.get(one.vendor)
     const alike = one.kind === model.kind && one.product?.category === model.product?.category
-    return alike && setup !== undefined && meetsAll(setup, one, conditions)
+    return alike && mayUse(key, rules, one) && setup !== undefined && meetsAll(setup, one, conditions)
   })
   const names = others.slice(0, NAMED_MOST).map(({ id }) => id)
   const more = others.length > names.length ? ` and ${others.length - names.length} more` : ''
@@ -73,8 +84,15 @@ export const bound = (
   const conditions = together(key.requires, rules.requires)
   trace.conditions = conditions
   if (conditions === NO_CONDITIONS) return rules
-  return isMet(gateway, model, conditions) ? rules : unmet(gateway, model, conditions)
+  return isMet(gateway, model, conditions) ? rules : unmet(gateway, model, { key, rules, conditions })
 }
+
+/** The same once the rules are known. */
+export const boundLater = async (
+  gateway: Pick<Gateway, 'offering'>,
+  asking: Asking,
+  rules: Promise<WalletRules | Refusal>,
+): Promise<WalletRules | Refusal> => bound(gateway, asking, await rules)
 
 /** That a thing which is kept here cannot be had with zdr. */
 const keptHere = (param: string, what: string): Refusal =>

@@ -11,7 +11,7 @@ import type { WalletRules } from '../../tenancy/wallet-rules.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { Trace } from '../parts/trace.ts'
 import { namedFor } from './aliases.ts'
-import { bound, isMet } from './conditions.ts'
+import { bound, boundLater, isMet } from './conditions.ts'
 import { unknownModel } from './unknown-model.ts'
 
 /**
@@ -31,7 +31,7 @@ export const rulesFor = (
       { members: { param: 'model' } },
     )
   const rules = whenKnown(gateway.book.rules(key.walletId), checked, model, undefined)
-  if (rules instanceof Promise) return rules.then((known) => bound(gateway, { key, model, trace }, known))
+  if (rules instanceof Promise) return boundLater(gateway, { key, model, trace }, rules)
   if (rules instanceof Refusal) return rules
   if (key.requires !== undefined || rules.requires !== undefined)
     return bound(gateway, { key, model, trace }, rules)
