@@ -87,13 +87,6 @@ export const bound = (
   return isMet(gateway, model, conditions) ? rules : unmet(gateway, model, { key, rules, conditions })
 }
 
-/** The same once the rules are known. */
-export const boundLater = async (
-  gateway: Pick<Gateway, 'offering'>,
-  asking: Asking,
-  rules: Promise<WalletRules | Refusal>,
-): Promise<WalletRules | Refusal> => bound(gateway, asking, await rules)
-
 /** That a thing which is kept here cannot be had with zdr. */
 const keptHere = (param: string, what: string): Refusal =>
   refuse('conditions_not_met', `${what} is kept on this server, which zdr does not allow.`, {

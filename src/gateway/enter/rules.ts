@@ -2,7 +2,6 @@
 import type { Soon } from '../../book/contract.ts'
 import type { Model } from '../../core/model.ts'
 import { must, Refusal, refuse } from '../../core/refusal.ts'
-import { whenKnown } from '../../core/soon.ts'
 import { nameFor } from '../../tenancy/aliases.ts'
 import { NO_CONDITIONS, together } from '../../tenancy/conditions.ts'
 import type { Key } from '../../tenancy/key.ts'
@@ -11,7 +10,7 @@ import type { WalletRules } from '../../tenancy/wallet-rules.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { Trace } from '../parts/trace.ts'
 import { namedFor } from './aliases.ts'
-import { bound, boundLater, isMet } from './conditions.ts'
+import { bound, isMet } from './conditions.ts'
 import { unknownModel } from './unknown-model.ts'
 
 /**
@@ -30,8 +29,9 @@ export const rulesFor = (
       `The limits of the key, or of a key above it, do not allow ${model.id}; GET /v1/models lists those your key can use.`,
       { members: { param: 'model' } },
     )
-  const rules = whenKnown(gateway.book.rules(key.walletId), checked, model, undefined)
-  if (rules instanceof Promise) return boundLater(gateway, { key, model, trace }, rules)
+  const known = gateway.book.rules(key.walletId)
+  if (known instanceof Promise) return later(gateway, { key, model, trace }, known)
+  const rules = checked(known, model)
   if (rules instanceof Refusal) return rules
   if (key.requires !== undefined || rules.requires !== undefined)
     return bound(gateway, { key, model, trace }, rules)
@@ -39,6 +39,13 @@ export const rulesFor = (
   trace.conditions = NO_CONDITIONS
   return rules
 }
+
+/** The same once the rules are known. */
+const later = async (
+  gateway: Gateway,
+  asking: Parameters<typeof bound>[1],
+  known: Promise<WalletRules | Refusal>,
+): Promise<WalletRules | Refusal> => bound(gateway, asking, checked(await known, asking.model))
 
 /** Whether the key is for the model, as the request that it came with found it. */
 export const isFor = ({ models }: Key, model: Model): boolean =>
