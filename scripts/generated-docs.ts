@@ -14,6 +14,7 @@ import { local } from '../src/vendors/local/local.ts'
 import { vendorMedia } from '../src/vendors/local/media.ts'
 import type { Vendor } from '../src/vendors/vendor.ts'
 import { knowledgeOf } from './catalogue-knowledge.ts'
+import { conditionsPage } from './conditions-page.ts'
 import { mediaPage } from './media-page.ts'
 
 const generated = (title: string, table: string) =>
@@ -160,6 +161,7 @@ export const generatedDocs = (): Readonly<Record<string, string>> => ({
     'Products that are not chat',
     mediaPage([{ ...local, media: vendorMedia(localMedia(() => true).products) }, ...vendors], rowsOf),
   ),
+  'docs/conditions.md': generated('Conditions', conditionsPage([local, ...vendors], rowsOf)),
   'docs/openapi.json': `${JSON.stringify(referenceOf(routes), null, 2)}\n`,
   ...Object.fromEntries(
     recipes.map((recipe) => [

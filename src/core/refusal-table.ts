@@ -164,6 +164,19 @@ export const refusalTable = {
     meaning: 'The rules of the wallet do not allow the model.',
     members: 'param',
   },
+  conditions_not_met: {
+    status: 403,
+    type: 'invalid_request_error',
+    meaning:
+      'The call asks for conditions (`conditions`: zdr, no_training, region), by its header, its key or the rules of its wallet, which nothing known of the vendors of its model meets, or which what it asks for beside cannot meet. `satisfied_by` names models that do. Nothing was sent.',
+    members: 'param, conditions, satisfied_by',
+  },
+  answer_not_kept: {
+    status: 410,
+    type: 'invalid_request_error',
+    meaning:
+      'A call under this `Idempotency-Key` was answered and charged; it asked for zdr, so its answer was not kept.',
+  },
   not_found: {
     status: 404,
     type: 'invalid_request_error',

@@ -198,6 +198,7 @@ export const routes: readonly Route[] = [
     summary: 'The models this key can use, with their prices; needs no key if x402 is taken.',
     auth: 'bearer',
     answer: anyModelList,
+    query: ['require'],
     handler: listModels,
   },
   {

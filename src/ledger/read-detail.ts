@@ -13,7 +13,7 @@ export const readDetail = (value: Json): UsageDetail | undefined => {
   const times = typeof startedAt === 'number' && typeof tookMs === 'number' && typeof firstByteMs === 'number'
   if (!texts || !times || typeof priceVersion !== 'string' || typeof ended !== 'string') return undefined
   const receipt = readFacts(value.receipt)
-  const { tries, tags, guardrails, vendorKey, vendorEstimate } = value
+  const { tries, tags, guardrails, met, vendorKey, vendorEstimate } = value
   return {
     keyId,
     model,
@@ -27,6 +27,7 @@ export const readDetail = (value: Json): UsageDetail | undefined => {
     ended,
     ...(tags === undefined ? {} : { tags: readTags(tags) }),
     ...(guardrails === undefined ? {} : { guardrails: readTags(guardrails) }),
+    ...(met === undefined ? {} : { met: readTags(met) }),
     ...(tries === undefined ? {} : { tries: readTries(tries) }),
     ...(typeof vendorKey === 'string' ? { vendorKey } : {}),
     ...(typeof vendorEstimate === 'string' ? { vendorEstimate } : {}),
@@ -34,7 +35,7 @@ export const readDetail = (value: Json): UsageDetail | undefined => {
   }
 }
 
-/** What a call was for. */
+/** Texts by name: what a call was for, and how its conditions were met. */
 export const readTags = (value: Json): Tags =>
   Object.fromEntries(Object.entries(isObject(value) ? value : {}).map(([name, text]) => [name, String(text)]))
 

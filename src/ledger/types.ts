@@ -185,6 +185,8 @@ export type UsageDetail = {
   readonly tags?: Tags
   /** What guardrails found in it, and what they did: `mask 2` by side and name, never the content. */
   readonly guardrails?: Tags
+  /** The conditions under which it was called, and with what they were met; absent where none were asked. */
+  readonly met?: Readonly<Record<string, string>>
   /** The attempts at vendors that failed before, if there were any. */
   readonly tries?: readonly FailedTry[]
   /** What the vendor's cache saved in nano-USD, if it was used; less than nothing if writing to it cost more. */

@@ -4,6 +4,8 @@ import { type Nano, perMillionFromPico } from '../core/money.ts'
 import { usageClasses } from '../core/usage.ts'
 import { chargeFor, priceOf, withCall } from '../pricing/charge.ts'
 import { compared, unitOf } from '../pricing/unit.ts'
+import { handlingShown } from '../vendors/handled-at.ts'
+import type { VendorSetup } from '../vendors/setup.ts'
 import { capabilitiesOf, categoryOf } from './capabilities.ts'
 import { titleOf } from './shelf.ts'
 
@@ -14,7 +16,7 @@ const UNKNOWN_DATE = new Date(0).toISOString()
  * The listing, with every member that clients of chat completions and of messages read. `cost` is in credits, for the
  * unit named in `cost_unit`; prices are exact decimal texts of USD.
  */
-export const modelListing = (model: Model, creditNano: Nano) => {
+export const modelListing = (model: Model, creditNano: Nano, setup?: VendorSetup) => {
   const price = priceOf(model)
   const { usage, name: per } = compared(model, price)
   return {
@@ -40,6 +42,7 @@ export const modelListing = (model: Model, creditNano: Nano) => {
     max_input_tokens: model.kind === 'media' ? null : model.contextTokens,
     max_tokens: model.kind === 'chat' ? model.maxOutputTokens : null,
     capabilities: capabilitiesOf(model),
+    handling: handlingShown(setup, model),
     discounted: model.cheaper !== undefined,
     ...(model.aliases === undefined ? {} : { aliases: model.aliases }),
     ...(model.endsAt === undefined ? {} : { ends: new Date(model.endsAt).toISOString().slice(0, 10) }),
@@ -58,8 +61,8 @@ const pricingOf = (model: Model) => {
 }
 
 /** The same for clients of messages, whose `capabilities` have another form; they read null as unknown. */
-export const messagesListing = (model: Model, creditNano: Nano) => {
-  const listing = modelListing(model, creditNano)
+export const messagesListing = (model: Model, creditNano: Nano, setup?: VendorSetup) => {
+  const listing = modelListing(model, creditNano, setup)
   const retires = listing.ends === undefined ? null : `${listing.ends}T00:00:00Z`
   return {
     ...listing,

@@ -20,6 +20,8 @@ import { type Terms, told } from '../tenancy/terms.ts'
 export type Claims = {
   readonly aud: 'receipt'
   readonly body_hash?: { readonly request: string; readonly response: string } | undefined
+  /** The conditions that were asked, the vendor, and with what it met them. */
+  readonly conditions?: Readonly<Record<string, string>> | undefined
   readonly cost: Cost
   /** Turnpike counted, because the vendor did not. */
   readonly estimated: boolean
@@ -105,6 +107,7 @@ export const claimsOf = (issuer: string, call: ChargedCall): Claims => {
   return {
     aud: 'receipt',
     body_hash: facts === undefined ? undefined : { request: facts.requestHash, response: facts.responseHash },
+    conditions: detail?.met === undefined ? undefined : sorted(detail.met),
     cost: costOf(call),
     estimated: detail?.estimated ?? true,
     estimated_vendor_cost_usd:

@@ -1,6 +1,7 @@
 /** API keys: what is known of a key, and the limits that bind it. */
 import type { Instant, Month } from '../core/time.ts'
 import type { GuardRule } from '../guardrails/rules.ts'
+import type { Condition } from './conditions.ts'
 import type { Limits } from './limits.ts'
 import type { KeyTags } from './tags.ts'
 import type { Terms } from './terms.ts'
@@ -46,6 +47,8 @@ export type Key = {
    * where none is set.
    */
   readonly models?: readonly (readonly string[])[]
+  /** In a request: the conditions that it and the keys above it ask for, and those of the request. */
+  readonly requires?: readonly Condition[]
   /** Absent if it has none; keys below it do not use them. */
   readonly aliases?: Aliases
   /** What its calls are for where they do not say; in a request, with the fixed tags of the keys above it. */

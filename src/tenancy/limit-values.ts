@@ -11,6 +11,8 @@ type Compared = Pick<LimitRow, 'narrower' | 'of'>
 export const isWider = ({ narrower, of }: Compared, asked: LimitValue, bound: LimitValue): boolean => {
   if (typeof asked !== 'object' || typeof bound !== 'object')
     return narrower === 'most' ? asked > bound : asked < bound
+  // More conditions let through less.
+  if (of === 'conditions') return !bound.every((one) => asked.includes(one))
   const covers = of === 'models' ? coversPattern : coversAddresses
   return !asked.every((one) => bound.some((wide) => covers(wide, one)))
 }

@@ -5,6 +5,7 @@ import { amount, readBy, whole } from '../core/body.ts'
 import { instantFrom } from '../core/time.ts'
 import { type GuardRule, guardrailsShown, readGuardrails } from '../guardrails/rules.ts'
 import { readAliases } from './aliases.ts'
+import { CONDITION_FORM, isCondition } from './conditions.ts'
 import type { Aliases } from './key.ts'
 import { type LimitRow, type LimitsChange, type LimitValue, limitList, limitsFrom } from './limits.ts'
 import { PATTERN, PATTERNS_MAX } from './rules-body.ts'
@@ -34,6 +35,7 @@ const bodyOf = (row: LimitRow) => forms[row.form](row).nullable().optional().des
 const listed = {
   models: (one: string) => PATTERN.test(one),
   addresses: (one: string) => readBlock(one) !== undefined,
+  conditions: isCondition,
 } as const
 
 const forms: Readonly<Record<LimitRow['form'], (row: LimitRow) => z.ZodType>> = {
@@ -42,7 +44,8 @@ const forms: Readonly<Record<LimitRow['form'], (row: LimitRow) => z.ZodType>> = 
     whole(1, 1_000_000_000, `must be a whole number of ${counts} of at least 1, or null for ${otherwise}`),
   time: ({ otherwise }) => instantOr(`must be a day or a moment in ISO 8601, or null for ${otherwise}`),
   list: ({ of = 'models', otherwise }) => {
-    const what = `must be a list of 1 to ${PATTERNS_MAX} ${of}, or null for ${otherwise}`
+    const kinds = of === 'conditions' ? `${of} (${CONDITION_FORM})` : of
+    const what = `must be a list of 1 to ${PATTERNS_MAX} ${kinds}, or null for ${otherwise}`
     return z.array(z.string(what).refine(listed[of], what), what).min(1, what).max(PATTERNS_MAX, what)
   },
 }

@@ -24,7 +24,7 @@ export type LimitRow = {
   /** What it counts, in refusals. */
   readonly counts?: 'requests' | 'tokens'
   /** What a list has. */
-  readonly of?: 'models' | 'addresses'
+  readonly of?: 'models' | 'addresses' | 'conditions'
   /** What null stands for, if not that nothing binds. */
   readonly otherwise?: string
   readonly cap?: Cap
@@ -191,6 +191,17 @@ export const limitRows = {
     help: 'The only addresses it may be used from, or blocks of them such as 10.0.0.0/8',
     of: 'addresses',
     otherwise: 'any',
+  },
+  requires: {
+    member: 'requires',
+    column: 'requires',
+    form: 'list',
+    narrower: 'most',
+    option: '--requires',
+    label: 'Conditions',
+    help: 'What its calls ask of where they go: zdr, no_training, region=eu',
+    of: 'conditions',
+    otherwise: 'none',
   },
 } as const satisfies Readonly<Record<string, LimitRow>>
 

@@ -6,6 +6,7 @@ import { isObject, type Json } from '../core/json-body.ts'
 import { NANO_PER_USD, type Nano, nanoFromDecimal, nanoFromNumber } from '../core/money.ts'
 import { invalid, type Refusal } from '../core/refusal.ts'
 import { type GuardRule, guardrailsShown, readGuardrails } from '../guardrails/rules.ts'
+import { CONDITION_FORM, type Condition, isCondition, together } from './conditions.ts'
 import { type TenantsSee, tenantsSee } from './terms.ts'
 import type { AutoTopUp, RulesChange } from './wallet-rules.ts'
 
@@ -30,6 +31,13 @@ const patterns: Reader<readonly string[]> = (name, value) => {
   if (!Array.isArray(value) || value.length > PATTERNS_MAX) return wrong
   const texts = value.filter((one): one is string => typeof one === 'string' && PATTERN.test(one))
   return texts.length === value.length ? texts : wrong
+}
+
+const conditions: Reader<readonly Condition[]> = (name, value) => {
+  const texts = Array.isArray(value) ? value.filter((one): one is Condition => isCondition(String(one))) : []
+  return Array.isArray(value) && value.length > 0 && texts.length === value.length
+    ? together(texts)
+    : invalid(name, `'${name}' must be a list of conditions, or null; there are ${CONDITION_FORM}.`)
 }
 
 /** The rule that charges a card. Members that are left out are those of `was`, if there is one. */
@@ -88,6 +96,10 @@ export const ruleMembers = {
     description: 'Model ids; * stands for any letters, ? for one',
   }),
   blocked_models: ruleBy('blocked_models', patterns, patternList),
+  requires: ruleBy('requires', conditions, {
+    ...patternList,
+    description: `Conditions on where calls go: ${CONDITION_FORM}`,
+  }),
   alert_below_usd: ceiling,
   alert_webhook_url: ruleBy('alert_webhook_url', publicHttpsUrl, {
     type: ['string', 'null'],
@@ -109,6 +121,7 @@ type Read = {
   readonly daily_limit_usd?: Nano | null | undefined
   readonly allowed_models?: readonly string[] | null | undefined
   readonly blocked_models?: readonly string[] | null | undefined
+  readonly requires?: readonly Condition[] | null | undefined
   readonly alert_below_usd?: Nano | null | undefined
   readonly alert_webhook_url?: string | null | undefined
   readonly auto_top_up?: AutoTopUp | null | undefined
@@ -123,6 +136,7 @@ export const rulesChangeOf = (read: Read): RulesChange => {
     dailyLimit: read.daily_limit_usd,
     allowedModels: read.allowed_models,
     blockedModels: read.blocked_models,
+    requires: read.requires,
     alertBelow: read.alert_below_usd,
     alertWebhookUrl: read.alert_webhook_url,
     autoTopUp: read.auto_top_up,

@@ -1,6 +1,7 @@
 /** Rules that an owner sets for a wallet: what a call and a day may cost, which models it may use, and when to warn. */
 import { type Nano, usdNumber } from '../core/money.ts'
 import type { GuardRule } from '../guardrails/rules.ts'
+import type { Condition } from './conditions.ts'
 import type { WalletId } from './key.ts'
 import type { OwnKeys } from './own-keys.ts'
 import type { TenantsSee } from './terms.ts'
@@ -15,6 +16,8 @@ export type WalletRules = {
   /** Globs of model ids; if given, only these models may be called. */
   readonly allowedModels?: readonly string[]
   readonly blockedModels?: readonly string[]
+  /** What its calls ask of where they go. */
+  readonly requires?: readonly Condition[]
   readonly alertBelow?: Nano
   readonly alertWebhookUrl?: string
   readonly autoTopUp?: AutoTopUp
@@ -53,6 +56,7 @@ export const rulesAs = <Amount>(rules: WalletRules, usd: (amount: Nano) => Amoun
     daily_limit_usd: maybe(rules.dailyLimit),
     allowed_models: rules.allowedModels ?? null,
     blocked_models: rules.blockedModels ?? null,
+    requires: rules.requires ?? null,
     alert_below_usd: maybe(rules.alertBelow),
     alert_webhook_url: rules.alertWebhookUrl ?? null,
     auto_top_up:

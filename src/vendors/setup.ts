@@ -1,5 +1,6 @@
 /** A vendor as this operator set it up: where to reach it and with which keys. */
 import type { Secret } from '../core/secret.ts'
+import type { Region } from '../tenancy/conditions.ts'
 import type { Vendor } from './vendor.ts'
 
 /** Whose call it is: the built-in vendor divides its places by keys. */
@@ -11,6 +12,13 @@ export type VendorFetch = (url: string, init: RequestInit, asker?: Asker) => Pro
 /** A request before it has its credential. */
 export type UnsignedRequest = { readonly url: string; readonly body: Uint8Array }
 
+/** What the operator states of the account at a vendor, such as an agreement; it counts in place of the vendor's documents. */
+type StatedHandling = {
+  readonly zdr?: boolean | undefined
+  readonly noTraining?: boolean | undefined
+  readonly region?: Region | undefined
+}
+
 export type VendorSetup = {
   readonly vendor: Vendor
   readonly baseUrl: string
@@ -21,6 +29,7 @@ export type VendorSetup = {
   readonly priorities?: readonly number[]
   /** Makes the credential's headers, for vendors whose requests are signed or whose tokens expire. */
   readonly authorize?: (request: UnsignedRequest) => Promise<Record<string, string>>
+  readonly stated?: StatedHandling
   /** Answers in place of the network, for the built-in `local/` vendor. */
   readonly fetch?: VendorFetch
 }

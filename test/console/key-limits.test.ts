@@ -13,7 +13,11 @@ import { startConsole } from './rig.ts'
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-key-limits-'))
 afterAll(() => rmSync(folder, { recursive: true }))
 
-const lists = { models: ['mock/*'], addresses: ['10.0.0.0/8', '::1'] } as const
+const lists = {
+  models: ['mock/*'],
+  addresses: ['10.0.0.0/8', '::1'],
+  conditions: ['no_training', 'zdr'],
+} as const
 /** A value of each limit as bodies have it, and its text for an option. */
 const values = Object.fromEntries(
   limitList.map(([, { member, form, of = 'models' }], at) => [

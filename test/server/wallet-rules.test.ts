@@ -23,6 +23,7 @@ const none = {
   allowed_models: null,
   blocked_models: null,
   guardrails: null,
+  requires: null,
   alert_below_usd: null,
   alert_webhook_url: null,
   auto_top_up: null,

@@ -96,14 +96,27 @@ export const modelsCommand = (program: Command): void => {
     .option('--json', 'for programs')
     .action(async (options: { json?: boolean }) => {
       const config = readConfig(process.env)
-      const { catalogue } = await openCatalogue(config)
-      const listed = catalogue.list().map((model) => modelListing(model, config.gateway.creditNano))
+      const { catalogue, vendors } = await openCatalogue(config)
+      const listed = catalogue
+        .list()
+        .map((model) => modelListing(model, config.gateway.creditNano, vendors.get(model.vendor)))
       print(
         options.json,
         listed,
         tableOf(
           listed.map(
-            ({ id, kind, cost, pricing, coming, context_length, max_output_tokens, ends, aliases }) => ({
+            ({
+              id,
+              kind,
+              cost,
+              pricing,
+              coming,
+              context_length,
+              max_output_tokens,
+              ends,
+              aliases,
+              handling,
+            }) => ({
               id,
               kind,
               usd_per_1m_input: perMillion(pricing, 'input'),
@@ -114,6 +127,9 @@ export const modelsCommand = (program: Command): void => {
               from: coming?.from ?? null,
               then_input: coming === undefined ? null : perMillion(coming.pricing, 'input'),
               then_output: coming === undefined ? null : perMillion(coming.pricing, 'output'),
+              zdr: handling.zdr,
+              no_training: handling.no_training,
+              region: handling.region,
               ends: ends ?? null,
               aliases: aliases?.join(', ') ?? null,
             }),

@@ -9,6 +9,7 @@ import { type UsageClass, usageClasses } from '../../core/usage.ts'
 import { BadSetting, type Environment } from '../../settings/bad-setting.ts'
 import { serverSettings } from '../../settings/server.ts'
 import { readSettings } from '../../settings/setting.ts'
+import { regionNames } from '../../tenancy/conditions.ts'
 import { companiesShape, companyShape } from './companies-config.ts'
 import { mediaShape } from './config-media.ts'
 import { exportShape } from './export-config.ts'
@@ -69,6 +70,12 @@ const model = z.strictObject({
     )
     .optional(),
 })
+/** What the operator states of the account: agreements, and where its calls are processed. */
+const handling = z.strictObject({
+  zdr: z.boolean().optional(),
+  no_training: z.boolean().optional(),
+  region: z.enum(regionNames, `must be one of ${regionNames.join(', ')}`).optional(),
+})
 const vendor = z.strictObject({
   keys: z
     .union([
@@ -88,6 +95,7 @@ const vendor = z.strictObject({
   base_url: z.string().optional(),
   speaks: z.enum(['chat', 'responses', 'messages', 'gemini', 'interactions']).optional(),
   models: z.record(z.string().min(1), model).optional(),
+  handling: handling.optional(),
 })
 /** An equal of a model; one that costs more is only used if the file says that it may be. */
 const equal = z.union([
@@ -116,6 +124,7 @@ const file = z.strictObject({
 })
 
 export type ConfigFile = z.infer<typeof file>
+export type FileHandling = z.infer<typeof handling>
 export type FileModel = z.infer<typeof model>
 export type FilePrices = z.infer<z.ZodObject<typeof dated>>
 export type FileEqual = z.infer<typeof equal>
@@ -175,6 +184,7 @@ const wrongKind = (issue: z.core.$ZodRawIssue): string | undefined => {
 const known = [
   ...Object.keys(file.shape),
   ...Object.keys(vendor.shape),
+  ...Object.keys(handling.shape),
   ...Object.keys(model.shape),
   'from',
   ...Object.keys(mediaShape.shape),

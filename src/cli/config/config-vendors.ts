@@ -8,7 +8,7 @@ import { ownAddress } from '../../vendors/own-address.ts'
 import type { VendorSetup } from '../../vendors/setup.ts'
 import { addressOf, checkedUrl } from './base-urls.ts'
 import { cloudVendors, isCloudVendor } from './cloud-vendors.ts'
-import type { ConfigFile } from './config-file.ts'
+import type { ConfigFile, FileHandling } from './config-file.ts'
 
 /** Every vendor that has what it needs, built in or at an address of the operator's. Throws BadSetting. */
 export const vendorSetups = (file: ConfigFile, environment: Environment): readonly VendorSetup[] => {
@@ -39,10 +39,18 @@ export const vendorSetups = (file: ConfigFile, environment: Environment): readon
   const cloud = cloudVendors(environment, (vendor) =>
     addressOf(vendor, entries[vendor.id]?.base_url, environment),
   )
-  const all = [...builtIn, ...cloud, ...own]
+  const all = [...builtIn, ...cloud, ...own].map((setup) =>
+    stating(setup, entries[setup.vendor.id]?.handling),
+  )
   if (readSettings(serverSettings.cacheMarks, environment)) return all
   return all.map((setup) => ({ ...setup, vendor: { ...setup.vendor, cacheMarks: false } }))
 }
+
+/** The vendor with what the operator states of the account there. */
+export const stating = (setup: VendorSetup, said: FileHandling | undefined): VendorSetup =>
+  said === undefined
+    ? setup
+    : { ...setup, stated: { zdr: said.zdr, noTraining: said.no_training, region: said.region } }
 
 /** A built-in vendor as it would be with one key; undefined if there is none, or a key is not enough. Throws BadSetting. */
 export const offSetup = (id: string, file: ConfigFile, environment: Environment): VendorSetup | undefined => {

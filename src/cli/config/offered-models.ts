@@ -1,6 +1,8 @@
 /** What vendors at the operator's own addresses offer, if turnpike.yaml names none of their models. */
+
 import type { Model } from '../../core/model.ts'
 import { authorized } from '../../gateway/ask/authorize.ts'
+import { NO_CONDITIONS } from '../../tenancy/conditions.ts'
 import { freeModel, offeredAt } from '../../transport/discover.ts'
 import { vendors } from '../../vendors/index.ts'
 import type { VendorSetup } from '../../vendors/setup.ts'
@@ -38,7 +40,11 @@ export const offeredModels = async (config: Config): Promise<Offered> => {
 
 const namesOf = async (setup: VendorSetup): Promise<readonly string[]> => {
   const request = { url: `${setup.baseUrl}/models`, body: new Uint8Array() }
-  return offeredAt(setup.baseUrl, await authorized(setup, setup.secrets[0], request), LOOK_MS)
+  return offeredAt(
+    setup.baseUrl,
+    await authorized({ setup, secret: setup.secrets[0] }, NO_CONDITIONS, request),
+    LOOK_MS,
+  )
 }
 
 /** A line for each vendor that sells nothing yet: what it offers, and how to sell that. */

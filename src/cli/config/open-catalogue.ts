@@ -17,6 +17,7 @@ import type { VendorSetup } from '../../vendors/setup.ts'
 import type { Config } from './config.ts'
 import type { FileEqual } from './config-file.ts'
 import { withFileMedia } from './config-media.ts'
+import { stating } from './config-vendors.ts'
 import { type Offered, offeredModels } from './offered-models.ts'
 
 export type OpenCatalogue = {
@@ -34,12 +35,13 @@ export const openCatalogue = async (config: Config): Promise<OpenCatalogue> => {
   const offered = config.discover
     ? await offeredModels(config)
     : { models: [], unpriced: new Map<string, readonly string[]>() }
-  const builtIn: VendorSetup = {
+  const made: VendorSetup = {
     vendor: { ...local, media: mediaHere },
     baseUrl: local.baseUrl,
     secrets: [],
     fetch: localFetch,
   }
+  const builtIn = stating(made, config.file.vendors?.local?.handling)
   const known = [builtIn, ...config.vendors, ...found.map(({ setup }) => setup)].map((setup) =>
     withOwnPrices(setup, config.overrides),
   )

@@ -14,6 +14,8 @@ const pricesIn = (pricing: Readonly<Record<string, unknown>>): Record<string, st
     ),
   )
 
+const standing = z.enum(['yes', 'on_request', 'no', 'unknown'])
+
 export const modelList = act({
   name: 'model.list',
   summary: 'The models that are sold, with their prices.',
@@ -37,14 +39,18 @@ export const modelList = act({
             .nullable()
             .describe('Its next price'),
           aliases: z.array(z.string()),
+          handling: z
+            .object({ zdr: standing, no_training: standing, region: z.string().nullable() })
+            .describe('How its vendor handles calls, as conditions see it'),
         }),
       ),
     })
     .meta({ id: 'ModelsSold' }),
   does: async ({ control: { offering, options } }) => ({
     data: offering.catalogue.list().map((model) => {
+      const listing = modelListing(model, options.creditNano, offering.vendors?.get(model.vendor))
       const { id, owned_by, category, pricing, coming, context_length, max_output_tokens, capabilities } =
-        modelListing(model, options.creditNano)
+        listing
       return {
         id,
         vendor: owned_by,
@@ -56,6 +62,7 @@ export const modelList = act({
         coming: coming === undefined ? null : { from: coming.from, prices: pricesIn(coming.pricing) },
         unit: pricing.unit,
         aliases: [...(model.aliases ?? [])],
+        handling: listing.handling,
       }
     }),
   }),

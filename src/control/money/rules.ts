@@ -108,6 +108,7 @@ const rulesShown = z
     daily_limit_usd: maybeUsd.describe('For a UTC day'),
     allowed_models: models.describe('Model ids; * stands for any letters, ? for one'),
     blocked_models: models,
+    requires: models.describe('Conditions on where calls go'),
     alert_below_usd: maybeUsd,
     alert_webhook_url: z.string().nullable(),
     auto_top_up: z.object({ below_usd: usd, amount_usd: usd, monthly_max_usd: maybeUsd }).nullable(),
@@ -148,13 +149,14 @@ const shown = async (
   { walletId, rules, version }: KnownRules,
 ): Promise<z.output<typeof rulesShown>> => {
   const all = rulesAs(rules, (nano) => nano)
-  const { allowed_models: allowed, blocked_models: blocked, guardrails, ...others } = all
+  const { allowed_models: allowed, blocked_models: blocked, guardrails, requires, ...others } = all
   return {
     wallet_id: walletId,
     ...others,
     allowed_models: allowed === null ? null : [...allowed],
     blocked_models: blocked === null ? null : [...blocked],
     guardrails: guardrails === null ? null : guardrails.map((rule) => ({ ...rule })),
+    requires: requires === null ? null : [...requires],
     // Who may not set the webhook's address does not get the secret that signs for it.
     alert_webhook_secret: !hasWebhook(rules) || !may(who, 'rules') ? null : webhookSecret(control, walletId),
     auto_top_up_status: topUpsShown(await control.store.funding.topUpStatus(walletId)),

@@ -29,7 +29,7 @@ const extended = async (
   { key, model, limit, hold }: Task,
   { amount, spent, waits }: { readonly amount: Nano; readonly spent: Nano; readonly waits: boolean },
 ): Promise<Extended> => {
-  const rules = await rulesFor(gateway, key, model)
+  const rules = await rulesFor(gateway, key, model, {})
   if (rules instanceof Refusal) return rules.code === 'service_unavailable' ? 'away' : 'refused'
   const lower = lowerOf(limit, rules.perCallMax)
   return lower === undefined || amount <= lower.amount ? hold.extend(amount, spent, waits) : 'refused'

@@ -7,8 +7,10 @@ import type { Nano } from '../../core/money.ts'
 import { Refusal } from '../../core/refusal.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { Balance, Bill } from '../../dialects/bill-members.ts'
+import { keepsNothing } from '../../tenancy/conditions.ts'
 import { balanceOf, billOf, chargedOf, detailOf, type KnownUsage, type Metered, meter } from '../ask/bill.ts'
 import { noteGate } from '../ask/time-attempt.ts'
+import { NOT_KEPT } from '../enter/once-only.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import { receiptFor } from '../parts/receipt.ts'
 import type { Memory, Task } from '../parts/task.ts'
@@ -72,7 +74,9 @@ export const settle = async (gateway: Gateway, task: Task, ending: AnswerEnd): P
   }
   // A kept answer leaves out the balance, so that repeats have the same bytes.
   const bytes = last.bytes(undefined, receipt)
-  const answer = { status: 200, headers, body: last.text(bytes) }
+  const answer = keepsNothing(trace)
+    ? { status: NOT_KEPT, headers: {}, body: '' }
+    : { status: 200, headers, body: last.text(bytes) }
   await durable(gateway, task, metered, hold.settle(metered.cost, detail, { ref: keep.ref, answer }))
   if (task.memory !== undefined) await remember(task.memory, last)
   return { headers, bytes, unpaid: charged === 0n ? undefined : await keep.collect?.() }

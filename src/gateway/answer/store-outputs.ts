@@ -1,16 +1,14 @@
 /** A vendor's results, stored here in order, and counted if the vendor did not count them. */
 import type { Assets, StoredAsset } from '../../assets/assets.ts'
 import type { From } from '../../assets/take.ts'
-import type { Category, Priced } from '../../core/model.ts'
+import type { Priced } from '../../core/model.ts'
 import { type Refusal, unavailable } from '../../core/refusal.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { Output, Verdict } from '../../media/shape.ts'
+import { STORELESS } from '../enter/conditions.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { Task } from '../parts/task.ts'
 import type { ShownOutput } from './media-results.ts'
-
-/** Products whose results are text or facts need no storage. */
-const STORELESS: readonly (Category | undefined)[] = ['transcription', 'utility']
 
 /** The 503 for a call whose results could not be stored; checked before the vendor is asked. */
 export const storageRefusal = async (

@@ -7,24 +7,20 @@ import { whenKnown } from '../../core/soon.ts'
 import { codecFor } from '../../dialects/call-codec.ts'
 import type { CallCodec } from '../../dialects/codec.ts'
 import { conversationOf } from '../../routing/conversation.ts'
-import {
-  ATTEMPTS_MAX,
-  type Deployment,
-  deploymentsOf,
-  noteAttempt,
-  orderOf,
-  RANK,
-  takeRetry,
-} from '../../routing/deployments.ts'
+import { ATTEMPTS_MAX, type Deployment, noteAttempt, orderOf, takeRetry } from '../../routing/deployments.ts'
 import { isLast, requestedRestOf, rulesOut } from '../../routing/failed-attempt.ts'
 import { comeBackIn, vendorDown } from '../../routing/vendor-errors.ts'
+import { NO_CONDITIONS } from '../../tenancy/conditions.ts'
 import { allowsModel } from '../../tenancy/model-patterns.ts'
 import { houseMayAsk } from '../../tenancy/own-keys.ts'
 import type { WalletRules } from '../../tenancy/wallet-rules.ts'
+import { meetsAll } from '../../vendors/handled-at.ts'
 import { sealSummary } from '../enter/compaction.ts'
+import { unmet } from '../enter/conditions.ts'
+import { deploymentsFor } from '../enter/deployments-for.ts'
 import { isFor } from '../enter/rules.ts'
 import { takeVendor } from '../parts/capacity.ts'
-import type { Gateway, LiveOffering, Offering } from '../parts/gateway.ts'
+import type { Gateway, Offering } from '../parts/gateway.ts'
 import type { Task } from '../parts/task.ts'
 import type { Trace } from '../parts/trace.ts'
 import { type AttemptSteps, attempt, CallerGone, type Opened, type VendorRequest } from './attempt.ts'
@@ -51,7 +47,8 @@ export const askVendor = async <R extends VendorRequest, T>(
   const { traffic } = gateway.offering
   const { trace, model } = task
   const found = placesFor(gateway, task)
-  const places = found instanceof Promise ? await found : found
+  const all = found instanceof Promise ? await found : found
+  const places = trace.conditions === NO_CONDITIONS ? all : meeting(gateway, task, all)
   const order = orderOf(places, traffic, {
     nowMs: clock.monotonicMs(),
     random,
@@ -155,20 +152,6 @@ const boundFor = ({ outputBound, call }: Encoded, most: number): number | undefi
   return bound !== undefined && bound > most ? most : call.boundRaised === true ? bound : outputBound
 }
 
-/** The deployments of a model, made at its first call. */
-export const deploymentsFor = (offering: LiveOffering, model: Model): readonly Deployment[] => {
-  const known = offering.deployments.get(model)
-  if (known !== undefined) return known
-  if (model.own !== undefined) throw new Error('the places of own keys are made with the twin of their model')
-  const equals = (offering.failover.get(model.id) ?? []).flatMap((id) => offering.catalogue.find(id) ?? [])
-  const found = [model, ...equals].flatMap((one, index) => {
-    const setup = offering.vendors.get(one.vendor)
-    return setup === undefined ? [] : deploymentsOf(setup, one, index * RANK)
-  })
-  offering.deployments.set(model, found)
-  return found
-}
-
 /** Where a call may be sent: to equals only if the rules of its wallet allow them too. */
 const placesFor = (
   { offering, book }: Gateway,
@@ -178,6 +161,18 @@ const placesFor = (
   if (all.length === 1 || !offering.failover.has(model.id)) return all
   const fit = key.models === undefined ? all : all.filter((one) => isFor(key, one.model))
   return whenKnown(book.rules(key.walletId), allowedAmong, fit, model)
+}
+
+/** Those of the places that meet the call's conditions. */
+const meeting = (
+  gateway: Gateway,
+  { key, model, trace: { conditions } }: Task,
+  all: readonly Deployment[],
+): readonly Deployment[] => {
+  if (conditions === undefined) throw new Error('the conditions of the call were not read')
+  const found = all.filter((at) => meetsAll(at.setup, at.model, conditions))
+  if (found.length === 0) throw unmet(gateway, model, { key, conditions })
+  return found
 }
 
 /**

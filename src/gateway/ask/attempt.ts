@@ -9,9 +9,11 @@ import { type Deployment, noteFailure, noteNothing, noteSuccess } from '../../ro
 import { statusInside } from '../../routing/error-inside.ts'
 import { type FailedAttempt, requestedRestOf, restsAfter } from '../../routing/failed-attempt.ts'
 import { judgeVendorError, loggedError, vendorDown, withoutSecrets } from '../../routing/vendor-errors.ts'
+import { NO_CONDITIONS } from '../../tenancy/conditions.ts'
 import { type Exchange, exchange, type Requester } from '../../transport/exchange.ts'
 import { together } from '../../transport/fetch-together.ts'
 import { VendorFault } from '../../transport/vendor-fault.ts'
+import { metThere } from '../../vendors/handled-at.ts'
 import { urlOf } from '../../vendors/setup.ts'
 import { CountedAnswer } from '../parts/capacity.ts'
 import type { Gateway } from '../parts/gateway.ts'
@@ -130,6 +132,7 @@ export const attempt = async <R extends VendorRequest, T>(
     noteSuccess(gateway.offering.traffic, deployment)
     if (request.notCarried.length > 0) addNotCarried(trace, request.notCarried)
     if (model !== task.model && deployment.own === undefined) noteFailover(gateway, task, model)
+    if (trace.conditions !== NO_CONDITIONS) noteMet(trace, deployment)
     noteAnswered(gateway, trace, asker.wholeMs)
     return { exchange: current, opened }
   } catch (fault) {
@@ -149,6 +152,15 @@ export const attempt = async <R extends VendorRequest, T>(
   }
 }
 
+/** A call with conditions tells with what they were met: its answer by a header, its receipt by a claim. */
+const noteMet = (trace: Task['trace'], { setup, model }: Deployment): void => {
+  const met = metThere(setup, model, trace.conditions ?? NO_CONDITIONS)
+  trace.met = met
+  trace.headers['x-turnpike-conditions'] = Object.entries(met)
+    .map(([name, value]) => `${name}="${value}"`)
+    .join('; ')
+}
+
 /** Sends the request. Throws VendorFault, or CallerGone when nobody waits for an answer any more. */
 const send = async <R extends VendorRequest>(
   gateway: Gateway,
@@ -156,10 +168,10 @@ const send = async <R extends VendorRequest>(
   deployment: Deployment,
   { request, asker }: { readonly request: R; readonly asker: Caller },
 ): Promise<Exchange> => {
-  const { setup, secret, model } = deployment
+  const { setup, model } = deployment
   const on = task.memory?.socket
   const url = urlOf(setup, setup.vendor.path?.(model, request.path) ?? request.path)
-  const signed = authorized(setup, secret, { url, body: request.body })
+  const signed = authorized(deployment, task.trace.conditions, { url, body: request.body })
   const headers = signed instanceof Promise ? await signed : signed
   if (task.signal.aborted) throw new CallerGone(false)
   asker.onSend()

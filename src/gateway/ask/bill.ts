@@ -130,6 +130,7 @@ export const detailOf = (
   if (task.trace.tries !== undefined) detail.tries = task.trace.tries
   if (task.trace.tags !== undefined) detail.tags = task.trace.tags
   if (task.trace.guardrails !== undefined) detail.guardrails = task.trace.guardrails
+  if (task.trace.met !== undefined) detail.met = task.trace.met
   if (metered.cacheSaved !== undefined) detail.cacheSaved = String(metered.cacheSaved)
   if (metered.vendorCost !== undefined) detail.vendorCost = String(metered.vendorCost)
   if (metered.byKey !== undefined) {

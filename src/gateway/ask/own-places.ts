@@ -69,7 +69,8 @@ const openAt = async (gateway: Gateway, { orgId, own }: Owner, vendor: string): 
     if (row !== undefined) found.push({ id, secret: await gateway.ownKeys.open(orgId, row) })
   }
   if (found.length === 0) throw none(vendor, 'none of them is there')
-  const { weights: _weights, priorities: _priorities, ...rest } = setup
+  // What the operator states of its own account is not said of another's.
+  const { weights: _weights, priorities: _priorities, stated: _stated, ...rest } = setup
   return { setup: { ...rest, secrets: found.map(({ secret }) => secret) }, ids: found.map(({ id }) => id) }
 }
 

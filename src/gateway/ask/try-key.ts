@@ -2,7 +2,9 @@
  * Whether a vendor takes a key, asked at its list of models, which costs nothing. The list is asked for without a key as
  * well: where everybody may read it, it says nothing of a key.
  */
+
 import type { Secret } from '../../core/secret.ts'
+import { NO_CONDITIONS } from '../../tenancy/conditions.ts'
 import type { VendorSetup } from '../../vendors/setup.ts'
 import { authorized } from './authorize.ts'
 
@@ -17,7 +19,7 @@ const statusOf = async (setup: VendorSetup, secret: Secret | undefined): Promise
   const request = { url, body: new Uint8Array() }
   try {
     const response = await (setup.fetch ?? fetch)(url, {
-      headers: await authorized(setup, secret, request),
+      headers: await authorized({ setup, secret }, NO_CONDITIONS, request),
       signal: AbortSignal.timeout(ANSWER_MS),
       redirect: 'error',
     })

@@ -1,6 +1,8 @@
 /** Asks a vendor for a part of ours: by its name, or for its name if that was lost. */
+
 import type { Deployment } from '../../routing/deployments.ts'
 import type { Batch } from '../../store/batches/batch-port.ts'
+import { NO_CONDITIONS } from '../../tenancy/conditions.ts'
 import type { EndedPart, VendorBatchForm } from '../../vendors/batches/vendor-batch.ts'
 import { askStep } from '../jobs/vendor-step.ts'
 import { countedFor } from '../parts/capacity.ts'
@@ -26,7 +28,7 @@ export const askForPart = (
   { form, at, it, part }: AskedPart,
 ): Promise<'running' | 'unknown' | 'lost' | EndedPart> =>
   countedFor(gateway.capacity, it.batch.keyId, async (byteOwner) => {
-    const step = { deployment: at, shape: {}, id: part.id, byteOwner }
+    const step = { deployment: at, shape: {}, id: part.id, byteOwner, under: NO_CONDITIONS }
     if (part.ref === undefined) {
       if (form.newest === undefined) return 'lost'
       const ref = form.found?.(await askStep(gateway, step, form.newest), part.id)

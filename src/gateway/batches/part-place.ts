@@ -3,7 +3,7 @@ import type { Model } from '../../core/model.ts'
 import { inBatches } from '../../pricing/batch-price.ts'
 import type { Deployment } from '../../routing/deployments.ts'
 import type { VendorBatchForm } from '../../vendors/batches/vendor-batch.ts'
-import { deploymentsFor } from '../ask/ask-vendor.ts'
+import { deploymentsFor } from '../enter/deployments-for.ts'
 import type { Gateway } from '../parts/gateway.ts'
 
 type PartPlace = {

@@ -1,7 +1,9 @@
 /** Reads the results of a part, line by line, and ends each line of ours once; whatever else is in them is left out. */
+
 import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
 import { messageOf } from '../../core/message-of.ts'
 import type { SentLine } from '../../store/batches/batch-port.ts'
+import { NO_CONDITIONS } from '../../tenancy/conditions.ts'
 import type { Key } from '../../tenancy/key.ts'
 import { VendorFault } from '../../transport/vendor-fault.ts'
 import type { EndedPart, PartResult } from '../../vendors/batches/vendor-batch.ts'
@@ -86,7 +88,11 @@ async function* resultsIn(
   yield* lines
   for (const file of files) {
     const byteOwner = { keyId: '', bytes: 0 }
-    const answer = await beginStep(gateway, { deployment: at, shape: {}, id: part.id, byteOwner }, file)
+    const answer = await beginStep(
+      gateway,
+      { deployment: at, shape: {}, id: part.id, byteOwner, under: NO_CONDITIONS },
+      file,
+    )
     try {
       if (answer.status !== 200)
         throw new VendorFault('body', `the vendor answered ${answer.status} instead of results`)

@@ -3,8 +3,9 @@ import { type Ceiling, lowerOf } from '../../admission/ceiling.ts'
 import type { Call } from '../../core/call.ts'
 import { bodyOf, type JsonBody, readJsonBody } from '../../core/json-body.ts'
 import type { Model } from '../../core/model.ts'
-import { invalid, must, Refusal } from '../../core/refusal.ts'
+import { invalid, must, Refusal, refuse } from '../../core/refusal.ts'
 import type { AskedOfBatch, BatchForm } from '../../store/batches/batch-port.ts'
+import { NO_CONDITIONS, together } from '../../tenancy/conditions.ts'
 import type { Key } from '../../tenancy/key.ts'
 import { tagsOfPath } from '../../tenancy/tags.ts'
 import type { WalletRules } from '../../tenancy/wallet-rules.ts'
@@ -13,6 +14,7 @@ import { checkCarried } from '../ask/own-places.ts'
 import { isGuarded, notGuarded } from '../call/guard-call.ts'
 import { pathTags } from '../call/run-call.ts'
 import { tagsOfCall } from '../enter/call-tags.ts'
+import { underConditions } from '../enter/conditions.ts'
 import { boundSent, readCall } from '../enter/incoming.ts'
 import { rulesFor } from '../enter/rules.ts'
 import { type Plan, planCall } from '../hold/reserve.ts'
@@ -71,6 +73,14 @@ const boundByNoBudget = async (
   }
 }
 
+/** Of how vendors handle their own batches nothing is known, so lines with conditions are run here. */
+const notHandedOn = ({ conditions }: Trace): Refusal =>
+  refuse(
+    'conditions_not_met',
+    'Conditions were set after the batch began, and its vendor runs this line in a batch of its own: send it again.',
+    { members: { conditions: conditions?.join(',') ?? '' } },
+  )
+
 /** Reads and prices a line. Throws the Refusal of what is wrong. */
 export const planLine = async (gateway: Gateway, it: OfBatch, line: Line): Promise<PlannedLine> => {
   const { form, asked, key } = it
@@ -87,10 +97,14 @@ export const planLine = async (gateway: Gateway, it: OfBatch, line: Line): Promi
     body,
   )
   if (call.stream) throw invalid('stream', "A line is answered whole: leave 'stream' out.")
-  const rules: WalletRules = line.answered === true ? {} : must(await rulesFor(gateway, key, model))
+  const asking = { ...key, requires: together(key.requires, asked.requires) }
+  const rules: WalletRules = line.answered === true ? {} : must(await rulesFor(gateway, asking, model, trace))
   if (line.answered !== true && isGuarded(key, rules))
     throw notGuarded('lines of a batch are not looked into: send each as a call of its own')
   checkCarried(rules.ownKeys, model, 'a line of a batch')
+  const isBound = trace.conditions !== undefined && trace.conditions !== NO_CONDITIONS
+  if (isBound) underConditions({ body, call, model }, trace)
+  if (isBound && line.route !== undefined && line.route !== '') throw notHandedOn(trace)
   trace.tags = tagsOfCall({ key, header: undefined, body: read.body })
   await boundByNoBudget(gateway, key, trace, rules)
   const ceiling = lowerOf(undefined, rules.perCallMax)
@@ -100,7 +114,8 @@ export const planLine = async (gateway: Gateway, it: OfBatch, line: Line): Promi
     const outputBound = boundSent(call, lowered ? plan.output : undefined, trace)
     return { customId: read.customId, body, call, model: sold, ceiling, plan, outputBound, route }
   }
-  const isVendors = line.route !== '' && (line.answered === true || gateway.options.batchAtVendors)
+  const isVendors =
+    !isBound && line.route !== '' && (line.answered === true || gateway.options.batchAtVendors)
   const place = isVendors ? partPlaceOf(gateway, model) : undefined
   const [at] = place?.deployments ?? []
   if (place === undefined || at === undefined) return planAs(model, line.route ?? '')

@@ -4,6 +4,7 @@ import { must, type Refusal } from '../../core/refusal.ts'
 import { requestedRestOf } from '../../routing/failed-attempt.ts'
 import { comeBackIn, judgeVendorError } from '../../routing/vendor-errors.ts'
 import type { SentLine } from '../../store/batches/batch-port.ts'
+import { NO_CONDITIONS } from '../../tenancy/conditions.ts'
 import type { Key } from '../../tenancy/key.ts'
 import type { NewPart } from '../../vendors/batches/vendor-batch.ts'
 import { refusalFor } from '../answer/refusal-for.ts'
@@ -35,7 +36,8 @@ export const submitPart = async (gateway: Gateway, of: Submission): Promise<'sub
   if (calls.length === 0) return 'ended'
   const sent: NewPart = { id: part.id, path: pathOn(part.route), upstreamName: at.model.upstreamName, calls }
   const refusal = await countedFor(gateway.capacity, it.batch.keyId, async (byteOwner) => {
-    const step = { deployment: at, shape: {}, id: part.id, byteOwner }
+    // A line with conditions is not among them (`planLine`).
+    const step = { deployment: at, shape: {}, id: part.id, byteOwner, under: NO_CONDITIONS }
     let outgoing = form.submit(sent)
     for (let n = 0; n < STEPS_MOST; n++) {
       const answer = await askStep(gateway, step, { ...outgoing, headers })
@@ -71,7 +73,11 @@ const named = async (
   if (await gateway.store.batches.namePart(part.id, ref)) return
   gateway.log.warn('a part of a batch was submitted too late', { call: part.id })
   await countedFor(gateway.capacity, it.batch.keyId, (byteOwner) =>
-    askStep(gateway, { deployment: at, shape: {}, id: part.id, byteOwner }, form.cancel(ref)),
+    askStep(
+      gateway,
+      { deployment: at, shape: {}, id: part.id, byteOwner, under: NO_CONDITIONS },
+      form.cancel(ref),
+    ),
   )
 }
 

@@ -2,6 +2,7 @@
  * Counts the tokens of an input: the vendor's own count if it speaks the caller's dialect, else an estimate. Free of
  * charge.
  */
+
 import type { Call } from '../../core/call.ts'
 import { isObject, type JsonBody, parseJson, splice } from '../../core/json-body.ts'
 import type { Model } from '../../core/model.ts'
@@ -12,13 +13,16 @@ import { upstreamDialect } from '../../dialects/upstream-dialect.ts'
 import { estimateUsage } from '../../metering/estimate.ts'
 import { inputBound } from '../../pricing/quote.ts'
 import type { Deployment } from '../../routing/deployments.ts'
+import { NO_CONDITIONS } from '../../tenancy/conditions.ts'
 import type { Key } from '../../tenancy/key.ts'
 import type { OwnKeys } from '../../tenancy/own-keys.ts'
 import { exchange } from '../../transport/exchange.ts'
 import { VendorFault } from '../../transport/vendor-fault.ts'
-import { deploymentsFor, fullAt } from '../ask/ask-vendor.ts'
+import { meetsAll } from '../../vendors/handled-at.ts'
+import { fullAt } from '../ask/ask-vendor.ts'
 import { authorized } from '../ask/authorize.ts'
 import { ownDeployments } from '../ask/own-places.ts'
+import { deploymentsFor } from '../enter/deployments-for.ts'
 import { modelOf } from '../enter/incoming.ts'
 import { takeTurn } from '../enter/key-turn.ts'
 import { rulesFor } from '../enter/rules.ts'
@@ -38,12 +42,14 @@ export const countTokens = async (gateway: Gateway, it: Count): Promise<{ readon
   const refusal = checkReach(it.call)
   if (refusal) throw refusal
   const model = must(modelOf(gateway, it.call, it))
-  const rules = must(await rulesFor(gateway, it.key, model))
+  const rules = must(await rulesFor(gateway, it.key, model, it.trace))
   await takeTurn(gateway, it.key, it.trace)
   takePlace(gateway.capacity, it.trace)
   const call = isGuarded(it.key, rules) ? await guardCount(gateway, rules, it) : it.call
-  const [place] = await placesToCount(gateway, it.key, { model, ownKeys: rules.ownKeys })
-  const speaks = place === undefined ? undefined : upstreamDialect(it.call, model, place.setup.vendor)
+  const { conditions = NO_CONDITIONS } = it.trace
+  const places = await placesToCount(gateway, it.key, { model, ownKeys: rules.ownKeys })
+  const place = places.find((at) => conditions === NO_CONDITIONS || meetsAll(at.setup, at.model, conditions))
+  const speaks = place === undefined ? undefined : upstreamDialect(it.call, place.model, place.setup.vendor)
   const asks = place !== undefined && speaks === it.call.dialect && isPlain(it.call)
   if (asks && fullAt(gateway, it.trace, place.setup.vendor.id) === undefined) {
     const counted = await askCount(gateway, { ...it, call }, place).catch(unreachable)
@@ -109,7 +115,7 @@ const askCount = async (
   { call, trace }: Count,
   place: Deployment,
 ): Promise<number | undefined> => {
-  const { setup, secret, model } = place
+  const { setup, model } = place
   const { dialect } = call
   if (!isCounted(dialect)) return undefined
   const name = model.upstreamName
@@ -120,7 +126,7 @@ const askCount = async (
   const answered = await exchange({
     fetch: setup.fetch ?? fetch,
     url,
-    headers: { ...headers, ...(await authorized(setup, secret, { url, body })) },
+    headers: { ...headers, ...(await authorized(place, trace.conditions, { url, body })) },
     body,
     timeouts: gateway.options.timeouts,
     counting: new CountedAnswer(gateway.capacity, trace),

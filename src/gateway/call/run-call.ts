@@ -13,11 +13,13 @@ import type { AnswerGuard } from '../../guardrails/answer-guard.ts'
 import { WALLET_MINIMUM } from '../../ledger/lend.ts'
 import type { IdempotencyRef } from '../../ledger/types.ts'
 import { type PaymentMode, payingAccount, paymentMode } from '../../payment/funding.ts'
+import { NO_CONDITIONS } from '../../tenancy/conditions.ts'
 import { type Key, placeOf } from '../../tenancy/key.ts'
 import { tagPathOf } from '../../tenancy/tags.ts'
 import type { WalletRules } from '../../tenancy/wallet-rules.ts'
 import { withOwnKeys } from '../ask/own-call.ts'
 import { tagMembers, tagsOfCall } from '../enter/call-tags.ts'
+import { requiring, underConditions } from '../enter/conditions.ts'
 import { waitForCapacity } from '../enter/discount-lane.ts'
 import {
   boundSent,
@@ -53,7 +55,8 @@ export const runCall = async (gateway: Gateway, incoming: Incoming, trace: Trace
     : paymentMode(incoming.paymentProtocol, incoming.payment)
   if (named === 'x402') return runPaidCall(gateway, incoming, trace)
   const caller = whoCalls(gateway, incoming.authorization, trace)
-  const key = caller instanceof Promise ? await caller : caller
+  const known = caller instanceof Promise ? await caller : caller
+  const key = incoming.requires === undefined ? known : requiring(known, incoming.requires)
   const mode = must(named)
   const request = await readRequest(gateway, incoming, { key, trace, keeps: true })
   const header = incoming.tags
@@ -110,11 +113,12 @@ const runChecked = async (
   keep: Keep | undefined,
   ends: AbortSignal,
 ): Promise<Answer> => {
-  const { model, memory } = request
+  const { model } = request
   // What is made in the background is stopped by name, not by a connection that ends.
-  const signal = memory?.background?.stop.signal ?? ends
-  const rules = rulesFor(gateway, key, model)
+  const signal = request.memory?.background?.stop.signal ?? ends
+  const rules = rulesFor(gateway, key, model, trace)
   const its = must(rules instanceof Promise ? await rules : rules)
+  const memory = trace.conditions === NO_CONDITIONS ? request.memory : underConditions(request, trace)
   const { perCallMax, ownKeys } = its
   if (model.cheaper !== undefined) await waitForCapacity(gateway, model, signal)
   const pending = takeCallTurn(gateway, { key, call: request.call, model, trace })
@@ -133,7 +137,6 @@ const runChecked = async (
     model,
     ceiling: perCallMax === undefined ? request.ceiling : lowerOf(request.ceiling, perCallMax),
     outputMost: turn && outputWithin(model, call, turn),
-    sent: request.body.bytes,
     request,
     incoming,
     late: model.cheaper !== undefined || unread !== undefined || hasRules(key, its),
@@ -162,7 +165,6 @@ const paysByCall = ({ payments: { x402 } }: Gateway, incoming: Incoming): boolea
   (x402?.offers().length ?? 0) > 0
 
 type TaskParts = ReserveRequest & {
-  readonly sent: Uint8Array
   readonly request: CheckedRequest
   readonly incoming: Incoming
   /** It asks for the rules again: it may have waited for room, or for media at other servers, or they are about its texts. */
@@ -183,12 +185,17 @@ const openTask = (gateway: Gateway, opening: TaskParts): Soon<Task> => {
 
 /** A call that waited is admitted by the rules of now, as it is by the present state of its key. */
 const openLate = async (gateway: Gateway, opening: TaskParts): Promise<Task> => {
-  const its = must(await rulesFor(gateway, opening.key, opening.model))
-  const guarded = hasRules(opening.key, its) ? await guardCall(gateway, its, opening) : opening
-  const tags = pathTags(opening.trace, its)
+  const { key, model, trace, request } = opening
+  const its = must(await rulesFor(gateway, key, model, trace))
+  const guarded = hasRules(key, its) ? await guardCall(gateway, its, opening) : opening
+  const tags = pathTags(trace, its)
+  const memory =
+    trace.conditions === NO_CONDITIONS
+      ? opening.memory
+      : underConditions({ ...opening, body: request.body }, trace)
   const now = await withOwnKeys(
     gateway,
-    { ...guarded, tags, ceiling: lowerOf(opening.ceiling, its.perCallMax) },
+    { ...guarded, tags, memory, ceiling: lowerOf(opening.ceiling, its.perCallMax) },
     its.ownKeys,
   )
   return taskOf(await reserve(gateway, now), gateway, now)
@@ -230,7 +237,7 @@ const taskOf = (reserved: Reserved | Refusal, gateway: Gateway, opening: TaskPar
     heldOutput,
     fullOutput,
     limit: opening.ceiling,
-    requestHash: requestHasher(gateway, opening.sent),
+    requestHash: requestHasher(gateway, opening.request.body.bytes),
   }
 }
 

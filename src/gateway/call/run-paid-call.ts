@@ -16,9 +16,11 @@ import { bringsPayment, x402Unavailable } from '../../payment/funding.ts'
 import { unitsFor } from '../../payment/x402/offer.ts'
 import type { Presented } from '../../payment/x402/presented.ts'
 import { GUESTS_KEY } from '../../payment/x402.ts'
+import { NO_CONDITIONS } from '../../tenancy/conditions.ts'
 import { type Key, placeOf } from '../../tenancy/key.ts'
 import type { WalletRules } from '../../tenancy/wallet-rules.ts'
 import { checkCarried } from '../ask/own-places.ts'
+import { requiring, underConditions } from '../enter/conditions.ts'
 import { waitForCapacity } from '../enter/discount-lane.ts'
 import { type CheckedRequest, type Incoming, readRequest, whoCalls } from '../enter/incoming.ts'
 import { hasRates, takeCallTurn } from '../enter/key-turn.ts'
@@ -60,6 +62,9 @@ const billedByReseller = (): Refusal =>
     "The reseller of this key bills its calls, so that none is paid for by itself; leave 'X-Payment-Protocol' out.",
   )
 
+const callerFor = async (gateway: Gateway, incoming: Incoming, trace: Trace): Promise<Key> =>
+  requiring(await whoCalls(gateway, incoming.authorization, trace), incoming.requires)
+
 /** The rules, where none is about texts: what is paid before it is read again is not looked into. */
 const unguarded = (key: Key, rules: WalletRules): WalletRules => {
   if (!isGuarded(key, rules)) return rules
@@ -70,7 +75,7 @@ const unguarded = (key: Key, rules: WalletRules): WalletRules => {
 export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: Trace): Promise<Answer> => {
   const { x402 } = gateway.payments
   const bearer = hasKey(incoming)
-  const own = bearer ? await whoCalls(gateway, incoming.authorization, trace) : undefined
+  const own = bearer ? await callerFor(gateway, incoming, trace) : undefined
   if (own?.terms !== undefined) throw billedByReseller()
   const [offer, ...more] = x402?.offers() ?? []
   const { payment } = incoming
@@ -78,12 +83,13 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
   const pays = bringsPayment(payment)
   const kind = pays ? 'payment' : 'quote'
   const uncount = bearer ? nothing : takeGuestTurn(gateway, kind, payment.origin(), trace)
-  const key = own ?? (await guestKey(gateway, x402, trace))
+  const key = own ?? requiring(await guestKey(gateway, x402, trace), incoming.requires)
   const sub = must(await subWalletOf(gateway, incoming, own))
   const read = await readRequest(gateway, incoming, { key, trace, keeps: false })
   checkAllRead(read.call)
-  const { perCallMax, ownKeys } = unguarded(key, must(await rulesFor(gateway, key, read.model)))
+  const { perCallMax, ownKeys } = unguarded(key, must(await rulesFor(gateway, key, read.model, trace)))
   checkCarried(ownKeys, read.model, 'a call that x402 pays')
+  if (trace.conditions !== NO_CONDITIONS) underConditions(read, trace)
   const request = { ...read, ceiling: lowerOf(read.ceiling, perCallMax) }
   const offers = [offer, ...more] as const
   const plan = must(planPaid(gateway, request, offers, x402.options.outputTokens))
@@ -208,6 +214,7 @@ const canonicalRequest = (incoming: Incoming, request: CheckedRequest, own: Key 
     incoming.maxCostUsd ?? null,
     own?.id ?? null,
     incoming.subWallet ?? null,
+    ...(incoming.requires === undefined ? [] : [incoming.requires]),
   ])
 
 /**

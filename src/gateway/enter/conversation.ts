@@ -78,3 +78,17 @@ export const noConversation = (members: Refusal['members'] = {}): Refusal =>
     'There is no conversation of this id: it is not yours, it was deleted, or it has expired (RESPONSES_STORE).',
     { members },
   )
+
+/** The response object of a whole answer, or of the event that ends a stream. */
+export const responseIn = (answer: string): JsonObject | undefined => {
+  if (answer.startsWith('{')) return responseOf(parseJson(answer))
+  for (const line of answer.split('\n')) {
+    const event = line.startsWith('data: ') ? parseJson(line.slice('data: '.length)) : undefined
+    const response = isObject(event) ? responseOf(event.response ?? event.interaction) : undefined
+    if (response !== undefined) return response
+  }
+  return undefined
+}
+
+const responseOf = (value: Json | undefined): JsonObject | undefined =>
+  isObject(value) && typeof value.id === 'string' ? value : undefined

@@ -49,6 +49,8 @@ export type Incoming = {
   readonly subWallet: string | undefined
   /** What it is for, as its header says. */
   readonly tags?: string | undefined
+  /** The conditions of its header. */
+  readonly requires?: string | undefined
   readonly paymentProtocol: string | undefined
   /** The payment it may bring, the address it asked for, and its origin; undefined where no payment is taken. */
   readonly payment: BroughtPayment | undefined
@@ -216,7 +218,8 @@ const calls = (gateway: Gateway, key: Key, trace: Trace): Soon<Key> => {
     above.length === 0 &&
     limits.expiresAt === undefined &&
     limits.allowedAddresses === undefined &&
-    limits.allowedModels === undefined
+    limits.allowedModels === undefined &&
+    limits.requires === undefined
   return free ? key : usableHere(gateway, key, trace)
 }
 

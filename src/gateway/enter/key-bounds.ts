@@ -7,6 +7,7 @@ import type { Soon } from '../../book/contract.ts'
 import { callerAddress, isWithin, readBlock } from '../../core/address.ts'
 import { must, type Refusal, refuse } from '../../core/refusal.ts'
 import { whenKnown } from '../../core/soon.ts'
+import { together } from '../../tenancy/conditions.ts'
 import type { Key } from '../../tenancy/key.ts'
 import { withFixed } from '../../tenancy/tags.ts'
 import type { Told } from '../../tenancy/terms.ts'
@@ -18,7 +19,7 @@ export const addressFrom = ({ options }: Pick<Gateway, 'options'>, from: From) =
   callerAddress(from.peer(), from.request.headers.get('x-forwarded-for'), options.trustedProxies)
 
 /**
- * A key that has such a limit or a key above it, as this request may use it: with the models that it is for and the tags that keys above it fix. Throws the refusal of a key that has expired, or
+ * A key that has such a limit or a key above it, as this request may use it: with the models that it is for, the conditions that they ask for and the tags that keys above it fix. Throws the refusal of a key that has expired, or
  * that may not be used from here.
  */
 export const usableHere = (gateway: Gateway, key: Key, trace: Trace): Soon<Key> => {
@@ -35,20 +36,23 @@ type Use = { readonly key: Key; readonly trace?: Trace }
 
 const within = (makers: readonly Key[] | Refusal, gateway: Gateway, { key, trace }: Use): Soon<Key> => {
   const models: (readonly string[])[] = []
+  const required: (readonly string[])[] = []
   let { tags, guardrails } = key
   for (const { id, limits, tags: its, guardrails: rules } of [key, ...must(makers)]) {
-    const { expiresAt, allowedAddresses, allowedModels } = limits
+    const { expiresAt, allowedAddresses, allowedModels, requires } = limits
     if (expiresAt !== undefined && gateway.clock.now() >= expiresAt)
       throw expiredKey(expiresAt, id === key.id)
     if (allowedAddresses !== undefined && trace !== undefined) checkAddress(gateway, allowedAddresses, trace)
     if (allowedModels !== undefined) models.push(allowedModels)
+    if (requires !== undefined) required.push(requires)
     if (its !== undefined && id !== key.id) tags = withFixed(tags, its)
     if (rules !== undefined && id !== key.id) guardrails = [...(guardrails ?? []), ...rules]
   }
   const listed = models.length === 0 ? key : { ...key, models }
   const tagged = tags === undefined || tags === key.tags ? listed : { ...listed, tags }
-  const bounded =
+  const guarded =
     guardrails === undefined || guardrails === key.guardrails ? tagged : { ...tagged, guardrails }
+  const bounded = required.length === 0 ? guarded : { ...guarded, requires: together(...required) }
   return key.ancestors.length === 0
     ? bounded
     : whenKnown(gateway.book.terms(key, must(makers)), withTerms, bounded, trace)

@@ -19,6 +19,7 @@ type Repeatable = {
   readonly incoming: {
     readonly endpoint: string
     readonly maxCostUsd: string | undefined
+    readonly requires?: string | undefined
   }
   readonly idempotencyKey: string
   readonly key: Key
@@ -48,7 +49,8 @@ export const onceOnly = async (
     key: must(readIdempotencyKey(repeatable.idempotencyKey)),
   }
   const { hash } = gateway
-  const same = canonicalJson([body.value, incoming.maxCostUsd ?? null])
+  const asked = incoming.requires === undefined ? [] : [incoming.requires]
+  const same = canonicalJson([body.value, incoming.maxCostUsd ?? null, ...asked])
   const once = { ref, fingerprint: hash(same), fingerprintBefore: hash.before?.(same), trace, ofRun }
   return onceUnder(gateway, once, run)
 }
@@ -140,6 +142,7 @@ const first = async (gateway: Gateway, it: First, run: RunCall): Promise<Answer>
   }
   if (typeof claimed !== 'string') {
     // Checked here and not by the caller, because others may join the answer that is repeated.
+    if (claimed.status === NOT_KEPT) throw notKept()
     await it.checkRepeat?.()
     it.trace.ended = 'replayed'
     return {
@@ -265,6 +268,15 @@ const pump = async (gateway: Gateway, it: First, body: ByteStream): Promise<void
 const finished = async (recording: Recording): Promise<void> => {
   for await (const _piece of recording.read());
 }
+
+/** The status under which it is noted that a call was answered, and its answer not kept. */
+export const NOT_KEPT = 410
+
+const notKept = (): Refusal =>
+  refuse(
+    'answer_not_kept',
+    "The call of this 'Idempotency-Key' was answered and charged once. It asked for zdr, so its answer was not kept.",
+  )
 
 const keyReused = (): Refusal =>
   refuse(

@@ -3,23 +3,26 @@
  * that; a socket remembers its own without that. A request that names one is completed before anything else reads it, so
  * every vendor is asked with the whole conversation.
  */
-import {
-  type Edits,
-  isObject,
-  type Json,
-  type JsonBody,
-  type JsonObject,
-  parseJson,
-} from '../../core/json-body.ts'
+import { type Edits, isObject, type Json, type JsonBody, type JsonObject } from '../../core/json-body.ts'
 import { invalid, must, type Refusal } from '../../core/refusal.ts'
 import type { KeptForm } from '../../dialects/kept-form.ts'
 import type { KeptResponse } from '../../store/calls/response-port.ts'
+import { keepsNothing } from '../../tenancy/conditions.ts'
 import { type Key, placeOf } from '../../tenancy/key.ts'
 import { type ByteOwner, giveBackBytes } from '../parts/capacity.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { OnSocket } from '../parts/socket-memory.ts'
 import type { Background, Memory } from '../parts/task.ts'
-import { asKept, asSent, conversationNamed, isId, keptOutput, noConversation } from './conversation.ts'
+import type { Trace } from '../parts/trace.ts'
+import {
+  asKept,
+  asSent,
+  conversationNamed,
+  isId,
+  keptOutput,
+  noConversation,
+  responseIn,
+} from './conversation.ts'
 import { itemsFrom, itemsNamed, type Loading, makeRoom } from './kept-items.ts'
 import { continued, itemsIn, noting } from './socket-turn.ts'
 
@@ -29,7 +32,7 @@ type Recalled = { readonly body: JsonBody; readonly memory: Memory | undefined }
 type Asking = {
   readonly form: KeptForm
   readonly key: Key | undefined
-  readonly trace: ByteOwner
+  readonly trace: ByteOwner & Pick<Trace, 'conditions'>
   readonly socket: OnSocket | undefined
 }
 
@@ -74,7 +77,7 @@ export const recall = async (
   const keep = keepingAs(
     gateway,
     { form, key, lifeMs },
-    { socket, body, stored, background, own, previous, inside, known },
+    { socket, body, stored, background, own, previous, inside, known, trace },
   )
   if (keep === undefined && background === undefined) return { body, memory: undefined }
   return {
@@ -100,6 +103,7 @@ type Keeping = {
   readonly previous: string | undefined
   readonly inside: string | undefined
   readonly known: ReturnType<OnSocket['memory']['find']>
+  readonly trace: Pick<Trace, 'conditions'>
 }
 
 const nothingKept = async (): Promise<void> => undefined
@@ -108,22 +112,26 @@ const nothingKept = async (): Promise<void> => undefined
 const keepingAs = (
   gateway: Gateway,
   whose: For,
-  { socket, body, stored, background, own, previous, inside, known }: Keeping,
+  { socket, body, stored, background, own, previous, inside, known, trace }: Keeping,
 ): ((answer: string) => Promise<void>) | undefined => {
   // A conversation of which a part is not stored is stored whole from here on.
   const chain = (): Chain =>
     known?.stored === false
       ? { own: [...itemsIn(known.items), ...own] }
       : { own, previous, ...(inside === undefined ? {} : { state: 'ended' }) }
-  const keeping = [
-    ...(socket === undefined ? [] : [noting(socket, body, stored && inside === undefined)]),
-    ...(stored && background === undefined ? [storing(gateway, whose, chain())] : []),
-    ...(inside === undefined ? [] : [adding(gateway, whose, { id: inside, own })]),
-  ]
-  if (keeping.length === 0) return undefined
+  if (socket === undefined && inside === undefined && !(stored && background === undefined)) return undefined
   return async (answer) => {
     const response = responseIn(answer)
-    if (response !== undefined) await Promise.all(keeping.map((keep) => keep(response)))
+    if (response === undefined) return
+    // Conditions are known once the call is admitted: with zdr only the socket remembers, in memory.
+    const nothing = keepsNothing(trace)
+    const stores = stored && !nothing
+    const keeping = [
+      ...(socket === undefined ? [] : [noting(socket, body, stores && inside === undefined)]),
+      ...(stores && background === undefined ? [storing(gateway, whose, chain())] : []),
+      ...(inside === undefined || nothing ? [] : [adding(gateway, whose, { id: inside, own })]),
+    ]
+    await Promise.all(keeping.map((keep) => keep(response)))
   }
 }
 
@@ -282,17 +290,3 @@ const written = async (gateway: Gateway, key: Key, work: Promise<unknown>): Prom
 }
 
 const KEEP_WAIT_MS = 2_000
-
-/** The response object of a whole answer, or of the event that ends a stream. */
-export const responseIn = (answer: string): JsonObject | undefined => {
-  if (answer.startsWith('{')) return named(parseJson(answer))
-  for (const line of answer.split('\n')) {
-    const event = line.startsWith('data: ') ? parseJson(line.slice('data: '.length)) : undefined
-    const response = isObject(event) ? named(event.response ?? event.interaction) : undefined
-    if (response !== undefined) return response
-  }
-  return undefined
-}
-
-const named = (value: Json | undefined): JsonObject | undefined =>
-  isObject(value) && typeof value.id === 'string' ? value : undefined

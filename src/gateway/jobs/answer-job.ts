@@ -13,6 +13,7 @@ import type { JobShape } from '../../media/shape.ts'
 import { GUESTS_KEY } from '../../payment/x402.ts'
 import type { Run, RunFacts } from '../../store/calls/run-port.ts'
 import { StoreFault } from '../../store/faults.ts'
+import { NO_CONDITIONS } from '../../tenancy/conditions.ts'
 import { giveUp } from '../answer/give-up.ts'
 import { storageRefusal } from '../answer/store-outputs.ts'
 import { priceByKey } from '../ask/own-call.ts'
@@ -87,9 +88,11 @@ const submit = async (
       log.warn('a job was given up while it was submitted; what its vendor bills is a loss', { call: callId })
       const cancel = 'ref' in begun ? shape.cancel?.(begun.ref) : undefined
       if (cancel !== undefined)
-        await askStep(gateway, { deployment: at, shape, id: callId, byteOwner: task.trace }, cancel).catch(
-          nothing,
-        )
+        await askStep(
+          gateway,
+          { deployment: at, shape, id: callId, byteOwner: task.trace, under: NO_CONDITIONS },
+          cancel,
+        ).catch(nothing)
       throw unavailable('The job was given up while it was submitted.')
     }
     await goOn(gateway, { run, facts, submitted, shape })
@@ -141,6 +144,7 @@ const factsOf = (task: Task, { price, most, asked }: Priced, { begun, at }: Subm
   payment: task.payment,
   requestHash: task.requestHash(),
   ...(task.keep === undefined ? {} : { keep: task.keep.ref }),
+  ...(task.trace.met === undefined ? {} : { met: task.trace.met }),
 })
 
 type Repeat = {

@@ -118,7 +118,10 @@ const billedOf = ({ clock }: Gateway, { run, facts }: Ending, terms: Told): Bill
     requestHash: () => facts.requestHash,
     model: { id: run.model, vendor: facts.vendor },
     hold: { amount: () => run.hold },
-    trace: { callId: run.id, startedMs, vendor: facts.vendor, firstByteMs: tookMs },
+    trace: {
+      ...{ callId: run.id, startedMs, vendor: facts.vendor, firstByteMs: tookMs },
+      ...(facts.met === undefined ? {} : { met: facts.met }),
+    },
   }
 }
 

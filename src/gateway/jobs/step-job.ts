@@ -2,16 +2,18 @@
  * One step of a job: cancel it if that was asked, ask its vendor for its state, and end it here when it has ended
  * there.
  */
+
 import { AssetFault } from '../../assets/take.ts'
 import { messageOf } from '../../core/message-of.ts'
 import { must, Refusal, refuse } from '../../core/refusal.ts'
 import type { JobShape, Outgoing, VendorAnswer, Verdict } from '../../media/shape.ts'
 import { withoutSecrets } from '../../routing/vendor-errors.ts'
 import { StoreFault } from '../../store/faults.ts'
+import { NO_CONDITIONS } from '../../tenancy/conditions.ts'
 import { VendorFault } from '../../transport/vendor-fault.ts'
 import { promptBlocked } from '../answer/answer-whole.ts'
-import { deploymentsFor } from '../ask/ask-vendor.ts'
 import { ownDeployments } from '../ask/own-places.ts'
+import { deploymentsFor } from '../enter/deployments-for.ts'
 import { jobShapeOf } from '../hold/job-hold.ts'
 import { type ByteOwner, countedFor } from '../parts/capacity.ts'
 import type { Gateway } from '../parts/gateway.ts'
@@ -116,7 +118,7 @@ const cancel = async (gateway: Gateway, job: Job, { shape, at, byteOwner }: Step
   const outgoing = shape.cancel?.(job.facts.ref)
   job.cancelSent = outgoing !== undefined
   if (outgoing === undefined) return
-  const step = { deployment: at, shape, id: job.run.id, byteOwner }
+  const step = { deployment: at, shape, id: job.run.id, byteOwner, under: NO_CONDITIONS }
   await askStep(gateway, step, outgoing).catch((error: unknown) => {
     job.cancelSent = false
     gateway.log.warn('a job could not be cancelled', {
@@ -135,7 +137,7 @@ const poll = async (
   { shape, at, byteOwner }: StepPlace,
 ): Promise<Polled | undefined> => {
   const { ref } = job.facts
-  const request = { deployment: at, shape, id: job.run.id, byteOwner }
+  const request = { deployment: at, shape, id: job.run.id, byteOwner, under: NO_CONDITIONS }
   let outgoing = shape.poll(ref)
   for (let step = 0; step <= STEPS_MAX; step++) {
     const answer: VendorAnswer = await askStep(gateway, request, outgoing)

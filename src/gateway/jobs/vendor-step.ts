@@ -1,8 +1,10 @@
 /** One exchange of a job with its vendor, read whole. The vendor's key is sent only to the vendor's own hosts. */
+
 import { type Json, parseJson } from '../../core/json-body.ts'
 import { encodeOutgoing } from '../../media/encode.ts'
 import type { JobShape, Outgoing, VendorAnswer } from '../../media/shape.ts'
 import type { Deployment } from '../../routing/deployments.ts'
+import { type Condition, NO_CONDITIONS } from '../../tenancy/conditions.ts'
 import { type Exchange, exchange } from '../../transport/exchange.ts'
 import { VendorFault } from '../../transport/vendor-fault.ts'
 import type { VendorSetup } from '../../vendors/setup.ts'
@@ -38,6 +40,8 @@ type Step = {
   readonly id: string
   /** Who its answer is counted for. */
   readonly byteOwner: ByteOwner
+  /** The conditions under which it goes; `NO_CONDITIONS` where nothing of the caller's goes with it that is not there. */
+  readonly under: readonly Condition[] | undefined
 }
 
 /** Sends it and reads the answer. Throws VendorFault, or the Refusal of an answer that finds no room. */
@@ -47,10 +51,10 @@ export const askStep = async (gateway: Gateway, step: Step, outgoing: Outgoing):
 /** Sends it; the answer is still to be read. Throws VendorFault. */
 export const beginStep = async (
   gateway: Gateway,
-  { deployment, shape, id, byteOwner }: Step,
+  { deployment, shape, id, byteOwner, under }: Step,
   outgoing: Outgoing,
 ): Promise<Exchange> => {
-  const { setup, secret } = deployment
+  const { setup } = deployment
   const { method, path, headers, body } = encodeOutgoing(outgoing, id)
   const absolute = !path.startsWith('/')
   const url = absolute ? path : setup.baseUrl + path
@@ -58,7 +62,7 @@ export const beginStep = async (
     throw new VendorFault('body', "the vendor named an address that is not the vendor's own", {
       mayBill: false,
     })
-  const own = await authorized(setup, secret, { url, body })
+  const own = await authorized(deployment, under, { url, body })
   return exchange({
     fetch: setup.fetch ?? fetch,
     url,
@@ -83,14 +87,12 @@ export const jsonIn = (bytes: Uint8Array, type = ''): Json | undefined =>
   /json/i.test(type) || type === '' ? parseJson(decoder.decode(bytes)) : undefined
 
 /** The vendor's key for a result on one of its own hosts; undefined for any other host. */
-export const credentialFor =
-  ({ setup, secret }: Deployment, shape: JobShape) =>
-  async (url: string) => {
-    const host = hostOf(url)
-    if (host === undefined || !isOwn(setup, shape, url)) return undefined
-    const { 'content-type': _type, ...headers } = await authorized(setup, secret, {
-      url,
-      body: new Uint8Array(),
-    })
-    return { headers, hosts: [host] }
-  }
+export const credentialFor = (at: Deployment, shape: JobShape) => async (url: string) => {
+  const host = hostOf(url)
+  if (host === undefined || !isOwn(at.setup, shape, url)) return undefined
+  const { 'content-type': _type, ...headers } = await authorized(at, NO_CONDITIONS, {
+    url,
+    body: new Uint8Array(),
+  })
+  return { headers, hosts: [host] }
+}

@@ -59,7 +59,7 @@ export const openPaid = async (
   const { id, offer, units } = payment
   const paid = nanoOfUnits(offer, units)
   // They may have changed while the payment was settled; then it is kept.
-  must(await rulesFor(gateway, key, model))
+  must(await rulesFor(gateway, key, model, trace))
   const reserved = await reservePaid(
     gateway,
     { key, sub, call, model, callId: trace.callId, signal },

@@ -54,7 +54,7 @@ export type Billed = Pick<Task, 'payer' | 'payment' | 'outputBound' | 'requestHa
   readonly hold: Pick<Hold, 'amount'>
   readonly trace: Pick<
     Trace,
-    'callId' | 'startedMs' | 'vendor' | 'firstByteMs' | 'tries' | 'tags' | 'guardrails'
+    'callId' | 'startedMs' | 'vendor' | 'firstByteMs' | 'tries' | 'tags' | 'guardrails' | 'met'
   >
 }
 

@@ -5,6 +5,7 @@ import type { Refusal } from '../../core/refusal.ts'
 import type { Instant } from '../../core/time.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { CallId, FailedTry } from '../../ledger/types.ts'
+import type { Condition } from '../../tenancy/conditions.ts'
 import type { Key } from '../../tenancy/key.ts'
 import { rateWindows } from '../../tenancy/rates.ts'
 import type { Tags } from '../../tenancy/tags.ts'
@@ -36,6 +37,10 @@ export type Trace = {
   tags?: Tags | undefined
   /** What guardrails found in it and did: `mask 2` by side and name. */
   guardrails?: Tags
+  /** What is asked of where it goes; absent until the rules of its wallet are read. */
+  conditions?: readonly Condition[]
+  /** Where it went under conditions, and with what they were met. */
+  met?: Readonly<Record<string, string>>
   model?: string
   vendor?: string
   /** The place of the vendor's key in its list; `OWN_KEY` for one of the caller's organisation. */

@@ -22,9 +22,9 @@ const LIST_MOST = 1_000
 export const createMessageBatch: BodyHandler<NewMessageBatchBody> = async (gateway, call, body) => {
   const key = await callerOf(gateway, call, 'messages')
   const { requests, on_cap: onCap = 'refuse', webhook } = await body()
-  const { mode, ...more } = headersOf(gateway, call, key)
+  const { asked: said, ...more } = await headersOf(gateway, call, key)
   const beta = call.request.headers.get('anthropic-beta')
-  const asked = { endpoint: '/v1/messages', mode, ...(beta === null ? {} : { beta }) }
+  const asked = { endpoint: '/v1/messages', ...said, ...(beta === null ? {} : { beta }) }
   const { trace } = call
   const input = await keepLines(gateway, { key, trace }, requests)
   const made = { ...more, form: 'anthropic' as const, key, asked, onCap, webhook, input, trace }

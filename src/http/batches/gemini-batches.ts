@@ -31,9 +31,9 @@ export const createGeminiBatch = async (gateway: Gateway, call: HttpCall, model:
   if (read instanceof Refusal) throw read
   const { batch, on_cap: onCap = 'refuse', webhook } = read
   const { displayName } = batch
-  const { mode, ...more } = headersOf(gateway, call, key)
+  const { asked: said, ...more } = await headersOf(gateway, call, key)
   const endpoint = `/v1beta/models/${model}:generateContent`
-  const asked = { endpoint, mode, model, ...(displayName === undefined ? {} : { displayName }) }
+  const asked = { endpoint, ...said, model, ...(displayName === undefined ? {} : { displayName }) }
   const { trace } = call
   const input = await keepLines(gateway, { key, trace }, batch.inputConfig.requests.requests)
   const made = { ...more, form: 'gemini' as const, key, asked, onCap, webhook, input, trace }

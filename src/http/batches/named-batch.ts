@@ -4,6 +4,7 @@ import type { Assets } from '../../assets/assets.ts'
 import { usdNumber } from '../../core/money.ts'
 import { invalid, must, refuse, unavailable } from '../../core/refusal.ts'
 import { shownBatchId } from '../../gateway/batches/batch-summary.ts'
+import { mayKeep } from '../../gateway/enter/conditions.ts'
 import { readIdempotencyKey } from '../../gateway/enter/once-only.ts'
 import { takePlace } from '../../gateway/parts/capacity.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
@@ -36,7 +37,8 @@ export const cancelNamed = async (gateway: Gateway, key: Key, batch: Batch): Pro
 }
 
 /** What a new batch takes from the headers of its request. */
-export const headersOf = (gateway: Gateway, { request: { headers }, trace }: HttpCall, key: Key) => {
+export const headersOf = async (gateway: Gateway, { request: { headers }, trace }: HttpCall, key: Key) => {
+  await mayKeep(gateway, key, { param: 'batch', what: 'What a batch is made of' })
   takePlace(gateway.capacity, trace)
   const mode = must(paymentMode(headers.get('x-payment-protocol') ?? undefined, undefined))
   if (mode === 'x402')
@@ -48,7 +50,9 @@ export const headersOf = (gateway: Gateway, { request: { headers }, trace }: Htt
     named === null
       ? gateway.newCallId().replaceAll('-', '')
       : gateway.hash(`batch ${placeOf(key)} ${must(readIdempotencyKey(named))}`).slice(0, 32)
-  return { id, mode, sub: sub ?? undefined }
+  // What the header asks for counts for the lines too, which are run later.
+  const requires = key.requires === undefined ? {} : { requires: key.requires }
+  return { id, asked: { mode, ...requires }, sub: sub ?? undefined }
 }
 
 export const assetsOf = ({ assets }: Gateway): Assets => {

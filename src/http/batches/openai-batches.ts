@@ -32,8 +32,8 @@ export const createOpenaiBatch: BodyHandler<NewBatchBody> = async (gateway, call
       'input_file_id',
       "'input_file_id' must name a file that was uploaded with the purpose batch.",
     )
-  const { mode, ...more } = headersOf(gateway, call, key)
-  const asked = { endpoint, mode, fileId, ...(metadata ? { metadata } : {}) }
+  const { asked: said, ...more } = await headersOf(gateway, call, key)
+  const asked = { endpoint, ...said, fileId, ...(metadata ? { metadata } : {}) }
   const made = {
     ...more,
     form: 'openai' as const,

@@ -19,11 +19,13 @@ import type { ResponseRef } from '../../store/calls/background-port.ts'
 import type { ItemPlace } from '../../store/calls/response-port.ts'
 import { type Key, placeOf } from '../../tenancy/key.ts'
 import { json } from '../answer/reply.ts'
-import { anyCallerOf, callerOf } from '../request/caller.ts'
+import { anyCallerOf, callerOf, keeperOf } from '../request/caller.ts'
 import type { BodyHandler } from '../request/with-body.ts'
 import type { Handler, HttpCall } from '../route/route.ts'
 import type { conversationChange, itemsToAdd, newConversation } from '../schema/conversations.ts'
 import { listOf, notInList, pageAsked, shownItem } from './item-lists.ts'
+
+const A_CONVERSATION = { param: 'conversation', what: 'A conversation' } as const
 
 export const createConversation: BodyHandler<z.infer<typeof newConversation>> = async (
   gateway,
@@ -31,7 +33,7 @@ export const createConversation: BodyHandler<z.infer<typeof newConversation>> = 
   body,
 ) => {
   const { store, clock, options } = gateway
-  const keyId = placeOf(await callerOf(gateway, call))
+  const keyId = placeOf(await keeperOf(gateway, call, A_CONVERSATION))
   const lifeMs = options.responsesKeptMs
   if (lifeMs === 0)
     throw refuse(
@@ -147,7 +149,7 @@ export const changeConversation: BodyHandler<z.infer<typeof conversationChange>>
 }
 
 export const addItems: BodyHandler<z.infer<typeof itemsToAdd>> = async (gateway, call, body) => {
-  const keyId = placeOf(await callerOf(gateway, call))
+  const keyId = placeOf(await keeperOf(gateway, call, A_CONVERSATION))
   const { responsesKeptMs: lifeMs, bodyBytesMax: bytesMax } = gateway.options
   const output = asKept(gateway, jsonIn((await body()).items))
   const added = { keyId, id: call.params.id ?? '', output }

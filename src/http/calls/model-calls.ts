@@ -53,6 +53,7 @@ class HttpIncoming implements Incoming {
   readonly authorization: string | null
   readonly signal: AbortSignal
   readonly tags: string | undefined
+  readonly requires: string | undefined
   readonly #gateway: Gateway
   readonly #call: HttpCall
   readonly #endpoint: Endpoint
@@ -66,6 +67,7 @@ class HttpIncoming implements Incoming {
     this.authorization = must(credentialOf(call.headers, call.query, endpoint.credential ?? 'bearer'))
     this.signal = call.request.signal
     this.tags = call.request.headers.get('x-turnpike-tags') ?? undefined
+    this.requires = call.request.headers.get('x-turnpike-require') ?? undefined
   }
 
   get maxCostUsd(): string | undefined {

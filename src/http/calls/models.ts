@@ -1,12 +1,13 @@
 /** GET /v1/models: what is sold, and at what price. Clients of the generate-content style get that style's list. */
 import type { Model } from '../../core/model.ts'
-import { invalid } from '../../core/refusal.ts'
+import { invalid, must } from '../../core/refusal.ts'
 import { modelFor, modelsFor } from '../../gateway/enter/rules.ts'
 import { guestKey } from '../../gateway/paid/guest-key.ts'
 import { takeGuestTurn } from '../../gateway/paid/guest-turn.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
 import { messagesListing, modelListing } from '../../products/model-listing.ts'
 import { toldModel } from '../../products/told-model.ts'
+import { conditionsIn, together } from '../../tenancy/conditions.ts'
 import type { Key } from '../../tenancy/key.ts'
 import { tellsNothing } from '../../tenancy/terms.ts'
 import { json } from '../answer/reply.ts'
@@ -23,7 +24,11 @@ const wantsGemini = ({ request }: HttpCall): boolean => request.headers.has('x-g
 const listingFor = (gateway: Gateway, call: HttpCall, { terms }: Key) => {
   const listing = isOfMessages(call) ? messagesListing : modelListing
   return (model: Model) => {
-    const whole = listing(toldModel(model, terms), gateway.options.creditNano)
+    const whole = listing(
+      toldModel(model, terms),
+      gateway.options.creditNano,
+      gateway.offering.vendors.get(model.vendor),
+    )
     if (!tellsNothing(terms)) return whole
     const { cost: _cost, cost_unit: _unit, pricing: _pricing, coming: _coming, ...rest } = whole
     return rest
@@ -82,7 +87,12 @@ const pageOf = <One extends { readonly id: string }>(all: readonly One[], { quer
 
 export const listModels: Handler = async (gateway, call) => {
   if (wantsGemini(call)) return listGeminiModels(gateway, call)
-  const key = await readerOf(gateway, call)
+  const reader = await readerOf(gateway, call)
+  const asked = new URLSearchParams(call.query).get('require')
+  const key =
+    asked === null
+      ? reader
+      : { ...reader, requires: together(reader.requires, must(conditionsIn('require', asked))) }
   const models = await modelsFor(gateway, key)
   const known = models.map(listingFor(gateway, call, key))
   const all = isOfMessages(call)

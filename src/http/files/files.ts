@@ -14,7 +14,7 @@ import type { Gateway } from '../../gateway/parts/gateway.ts'
 import { PART_PURPOSE, type Upload } from '../../store/calls/asset-port.ts'
 import { json } from '../answer/reply.ts'
 import { bodyPieces } from '../request/body-pieces.ts'
-import { anyCallerOf, callerOf } from '../request/caller.ts'
+import { A_FILE, anyCallerOf, keeperOf } from '../request/caller.ts'
 import { boundaryOf, formParts, textOf } from '../request/form-parts.ts'
 import { readQuery } from '../request/query.ts'
 import { tooLarge } from '../request/read-body.ts'
@@ -30,7 +30,7 @@ const NAME_MAX = 255
 
 export const createFile = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
   const uploads = uploadsOf(gateway)
-  const key = await callerOf(gateway, call, styleOf(call))
+  const key = await keeperOf(gateway, call, A_FILE, styleOf(call))
   const { trace, request } = call
   takePlace(gateway.capacity, trace)
   await takeTurn(gateway, key, trace)

@@ -14,7 +14,7 @@ import type { Gateway } from '../../gateway/parts/gateway.ts'
 import type { Upload } from '../../store/calls/asset-port.ts'
 import { json } from '../answer/reply.ts'
 import { bodyPieces } from '../request/body-pieces.ts'
-import { anyCallerOf, callerOf } from '../request/caller.ts'
+import { A_FILE, anyCallerOf, keeperOf } from '../request/caller.ts'
 import { readQuery } from '../request/query.ts'
 import { readBody } from '../request/read-body.ts'
 import type { Handler, HttpCall } from '../route/route.ts'
@@ -60,7 +60,7 @@ const withStatus = (answer: Answer, status: 'active' | 'final' | 'cancelled', re
 
 /** Begins an upload: the answer names the address for the bytes. */
 export const startUpload: Handler = async (gateway, call) => {
-  const key = await callerOf(gateway, call, 'gemini')
+  const key = await keeperOf(gateway, call, A_FILE, 'gemini')
   if (call.request.headers.get('x-goog-upload-command') !== 'start')
     throw invalid(
       'x-goog-upload-command',
@@ -78,7 +78,7 @@ export const startUpload: Handler = async (gateway, call) => {
 
 /** Takes bytes: `upload` for a part, `upload, finalize` for the last one; `query` says how many there are. */
 export const sendBytes: Handler = async (gateway, call) => {
-  const key = await callerOf(gateway, call, 'gemini')
+  const key = await keeperOf(gateway, call, A_FILE, 'gemini')
   const { headers } = call.request
   const [, session, written = ''] = SESSION.exec(call.params.session ?? '') ?? []
   if (session === undefined) throw noFile()

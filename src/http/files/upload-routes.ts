@@ -11,7 +11,7 @@ import { takePlace } from '../../gateway/parts/capacity.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
 import { json } from '../answer/reply.ts'
 import { bodyPieces } from '../request/body-pieces.ts'
-import { callerOf } from '../request/caller.ts'
+import { A_FILE, callerOf, keeperOf } from '../request/caller.ts'
 import { boundaryOf, formParts } from '../request/form-parts.ts'
 import { NO_BOUNDARY } from '../request/read-form.ts'
 import { withBody } from '../request/with-body.ts'
@@ -71,7 +71,7 @@ const create = async (
   call: HttpCall,
   read: () => Promise<z.infer<typeof uploadCreate>>,
 ) => {
-  const key = await callerOf(gateway, call)
+  const key = await keeperOf(gateway, call, A_FILE)
   const { filename, purpose, bytes } = await read()
   const uploads = uploadsOf(gateway)
   const full = await uploads.full(key.id)
@@ -84,7 +84,7 @@ const create = async (
 
 /** A part may come before those that it follows: the client says the order at the end. */
 const addPart: Handler = async (gateway, call) => {
-  const key = await callerOf(gateway, call)
+  const key = await keeperOf(gateway, call, A_FILE)
   const plan = planOf(call)
   takePlace(gateway.capacity, call.trace)
   await takeTurn(gateway, key, call.trace)
@@ -114,7 +114,7 @@ const complete = async (
   call: HttpCall,
   read: () => Promise<z.infer<typeof uploadComplete>>,
 ) => {
-  const key = await callerOf(gateway, call)
+  const key = await keeperOf(gateway, call, A_FILE)
   const plan = planOf(call)
   const { part_ids: ids, md5 } = await read()
   if (md5 !== undefined) throw invalid('md5', "'md5' is not checked here; leave it out.")

@@ -12,12 +12,15 @@ import { keptMembers, responseId, responseObject } from '../../dialects/response
 import { responsesUsage } from '../../dialects/responses/usage.ts'
 import { CallerGone } from '../../gateway/ask/attempt.ts'
 import { runCall } from '../../gateway/call/run-call.ts'
+import { requiring, underConditions } from '../../gateway/enter/conditions.ts'
 import { type Incoming, readRequest, whoCalls } from '../../gateway/enter/incoming.ts'
+import { rulesFor } from '../../gateway/enter/rules.ts'
 import { takeSmallTurn } from '../../gateway/enter/small-turn.ts'
 import type { Answer } from '../../gateway/parts/answer.ts'
 import { enter, letGo } from '../../gateway/parts/capacity.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
 import type { Trace } from '../../gateway/parts/trace.ts'
+import { NO_CONDITIONS } from '../../tenancy/conditions.ts'
 import { eventSplitter } from '../../transport/event-stream.ts'
 import { afterTurn } from '../answer/after-turn.ts'
 import { endCall } from '../app.ts'
@@ -189,9 +192,12 @@ const incomingOf = ({ gateway, socket, message, lane, trace }: Turn, signal: Abo
  */
 const warmUp = async (turn: Turn, incoming: Incoming): Promise<void> => {
   const { gateway, socket, lane, trace } = turn
-  const key = await whoCalls(gateway, incoming.authorization, trace)
+  const key = requiring(await whoCalls(gateway, incoming.authorization, trace), incoming.requires)
   await takeSmallTurn(gateway, key, trace)
-  const { model, body, memory } = await readRequest(gateway, incoming, { key, trace, keeps: true })
+  const request = await readRequest(gateway, incoming, { key, trace, keeps: true })
+  const { model, body } = request
+  must(await rulesFor(gateway, key, model, trace))
+  const memory = trace.conditions === NO_CONDITIONS ? request.memory : underConditions(request, trace)
   const context = {
     requestId: trace.callId,
     created: Math.floor(gateway.clock.now() / 1000),

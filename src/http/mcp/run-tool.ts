@@ -49,6 +49,7 @@ const incomingOf = (it: McpCall, { signal }: CallRequest, run: Run): Incoming =>
     maxCostUsd: option(meta, 'max_cost_usd'),
     subWallet: option(meta, 'sub_wallet'),
     tags: option(meta, 'tags'),
+    requires: option(meta, 'require'),
     paymentProtocol: option(meta, 'payment_protocol'),
     payment: {
       url: `mcp://tool/${tool}`,

@@ -1,5 +1,5 @@
 /**
- * The terms of a socket's messages: ceiling, sub-wallet, tags, payment mode and Idempotency-Key. The upgrade's headers are
+ * The terms of a socket's messages: ceiling, sub-wallet, tags, conditions, payment mode and Idempotency-Key. The upgrade's headers are
  * the defaults of each message; a message's member replaces its header, and null removes it.
  */
 import { unknownSubWallet } from '../../admission/caller.ts'
@@ -10,21 +10,26 @@ import { invalid, Refusal, refuse } from '../../core/refusal.ts'
 import type { Incoming } from '../../gateway/enter/incoming.ts'
 import { readIdempotencyKey } from '../../gateway/enter/once-only.ts'
 import { bringsPayment, paymentMode } from '../../payment/funding.ts'
+import { conditionsIn, REQUIRE_HEADER } from '../../tenancy/conditions.ts'
 import { TAGS_HEADER, tagsOfHeader } from '../../tenancy/tags.ts'
 import { paymentHeaders } from '../route/headers.ts'
 
-export type Terms = Pick<Incoming, 'maxCostUsd' | 'subWallet' | 'tags' | 'paymentProtocol' | 'idempotencyKey'>
+export type Terms = Pick<
+  Incoming,
+  'maxCostUsd' | 'subWallet' | 'tags' | 'requires' | 'paymentProtocol' | 'idempotencyKey'
+>
 
 /** Each term by its header and its member. */
 const names = {
   maxCostUsd: ['X-Max-Cost-Usd', 'max_cost_usd'],
   subWallet: ['X-Sub-Wallet', 'sub_wallet'],
   tags: [TAGS_HEADER, 'tags'],
+  requires: [REQUIRE_HEADER, 'require'],
   paymentProtocol: ['X-Payment-Protocol', 'payment_protocol'],
   idempotencyKey: ['Idempotency-Key', 'idempotency_key'],
 } as const
 
-const terms = ['maxCostUsd', 'subWallet', 'tags', 'paymentProtocol', 'idempotencyKey'] as const
+const terms = ['maxCostUsd', 'subWallet', 'tags', 'requires', 'paymentProtocol', 'idempotencyKey'] as const
 
 const SUB_WALLET = /^[\x21-\x7e]{1,255}$/
 
@@ -41,13 +46,15 @@ const checkTerms = ({
   maxCostUsd,
   subWallet,
   tags,
+  requires,
   paymentProtocol,
   idempotencyKey,
 }: Terms): Refusal | undefined => {
   const mode = paymentMode(paymentProtocol, undefined)
   const key = idempotencyKey === undefined ? undefined : readIdempotencyKey(idempotencyKey)
   const said = tags === undefined ? undefined : tagsOfHeader(tags)
-  const wrong = [readCeiling(maxCostUsd), mode, key, said].find((one) => one instanceof Refusal)
+  const asked = requires === undefined ? undefined : conditionsIn(REQUIRE_HEADER, requires)
+  const wrong = [readCeiling(maxCostUsd), mode, key, said, asked].find((one) => one instanceof Refusal)
   if (wrong !== undefined) return wrong
   if (mode === 'x402') return notPaidHere()
   return subWallet !== undefined && !SUB_WALLET.test(subWallet) ? unknownSubWallet() : undefined
@@ -60,6 +67,7 @@ export const termsOfUpgrade = (headers: Headers): Terms | Refusal => {
     maxCostUsd: given('maxCostUsd'),
     subWallet: given('subWallet'),
     tags: given('tags'),
+    requires: given('requires'),
     paymentProtocol: given('paymentProtocol'),
     idempotencyKey: given('idempotencyKey'),
   }
@@ -91,6 +99,7 @@ const nothing: Terms = {
   maxCostUsd: undefined,
   subWallet: undefined,
   tags: undefined,
+  requires: undefined,
   paymentProtocol: undefined,
   idempotencyKey: undefined,
 }

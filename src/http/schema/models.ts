@@ -46,6 +46,17 @@ const model = z
     line: z.null().optional(),
     deprecated_at: z.null().optional(),
     retires_at: z.string().nullable().optional(),
+    handling: z
+      .object({
+        zdr: z
+          .enum(['yes', 'on_request', 'no', 'unknown'])
+          .describe('Whether its vendor keeps nothing of calls'),
+        no_training: z
+          .enum(['yes', 'on_request', 'no', 'unknown'])
+          .describe('Whether its vendor trains on no calls'),
+        region: z.string().nullable().describe('Where its vendor processes calls; null if that is not known'),
+      })
+      .describe('How calls of it are handled, as conditions (X-Turnpike-Require) see it'),
     discounted: z.boolean(),
     aliases: z.array(z.string()).optional(),
     ends: z

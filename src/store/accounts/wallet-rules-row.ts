@@ -1,6 +1,7 @@
 /** Wallet rules as a row of the database. */
 import type { Nano } from '../../core/money.ts'
 import type { GuardRule } from '../../guardrails/rules.ts'
+import type { Condition } from '../../tenancy/conditions.ts'
 import type { OwnKeys } from '../../tenancy/own-keys.ts'
 import type { TenantsSee } from '../../tenancy/terms.ts'
 import type { AutoTopUp, KnownRules, WalletRules } from '../../tenancy/wallet-rules.ts'
@@ -14,6 +15,7 @@ type Stored = {
   alertBelow?: string
   allowedModels?: string[]
   blockedModels?: string[]
+  requires?: Condition[]
   alertWebhookUrl?: string
   autoTopUp?: { below: string; amount: string; monthlyMax?: string }
   suspended?: string
@@ -43,6 +45,7 @@ export const rulesOf = (text: string): WalletRules => {
     alertBelow: money(stored.alertBelow),
     allowedModels: stored.allowedModels,
     blockedModels: stored.blockedModels,
+    requires: stored.requires,
     alertWebhookUrl: stored.alertWebhookUrl,
     autoTopUp: stored.autoTopUp === undefined ? undefined : topUpOf(stored.autoTopUp),
     suspended: stored.suspended,

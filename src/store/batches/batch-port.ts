@@ -3,6 +3,7 @@ import type { Json } from '../../core/json-body.ts'
 import type { Nano } from '../../core/money.ts'
 import type { Instant } from '../../core/time.ts'
 import type { AccountId, CallId, InstanceId, LoanRefused, Settle } from '../../ledger/types.ts'
+import type { Condition } from '../../tenancy/conditions.ts'
 import type { KeyId, WalletId } from '../../tenancy/key.ts'
 import type { AssetId } from '../calls/asset-port.ts'
 import type { NewEvent } from '../people/event-port.ts'
@@ -30,6 +31,8 @@ export type AskedOfBatch = {
   /** The value of `anthropic-beta`. */
   readonly beta?: string
   readonly mode: 'wallet' | 'mpp'
+  /** The conditions under which its lines are run, beside those of its key. */
+  readonly requires?: readonly Condition[]
 }
 
 /** How many lines there are, and where they stand. */

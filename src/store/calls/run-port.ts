@@ -43,6 +43,8 @@ export type RunFacts = {
   readonly requestHash: string
   /** Where its answer is kept for repeats. */
   readonly keep?: IdempotencyRef
+  /** The conditions under which it was submitted, and with what they were met. */
+  readonly met?: Readonly<Record<string, string>>
 }
 
 /**

@@ -17,6 +17,7 @@ import brought from '../migrations/0048-brought.sql' with { type: 'text' }
 import postingTimes from '../migrations/0049-posting-times.postgres.sql' with { type: 'text' }
 import ownKeys from '../migrations/0050-own-keys.sql' with { type: 'text' }
 import guardrails from '../migrations/0051-guardrails.sql' with { type: 'text' }
+import conditions from '../migrations/0052-conditions.sql' with { type: 'text' }
 import receiptLog from '../migrations/0053-receipt-log.sql' with { type: 'text' }
 import eventExport from '../migrations/0054-event-export.sql' with { type: 'text' }
 import { type Engine, once, type Row, type Run, statement } from './engine.ts'
@@ -63,6 +64,7 @@ export const migrations: readonly Migration[] = [
   { version: 49, name: 'posting-times', common: '', own: { postgres: postingTimes }, adds: true },
   { version: 50, name: 'own-keys', common: ownKeys, own: {}, adds: true },
   { version: 51, name: 'guardrails', common: guardrails, own: {}, adds: true },
+  { version: 52, name: 'conditions', common: conditions, own: {}, adds: true },
   { version: 53, name: 'receipt-log', common: receiptLog, own: {}, adds: true },
   { version: 54, name: 'event-export', common: eventExport, own: {}, adds: true },
 ]

@@ -23,6 +23,7 @@ const textsOf = (rules: RulesShown) => ({
   allowed: rules.allowed_models?.join('\n') ?? '',
   blocked: rules.blocked_models?.join('\n') ?? '',
   guardrails: guardrailsText(rules.guardrails),
+  requires: rules.requires?.join('\n') ?? '',
 })
 
 type Texts = ReturnType<typeof textsOf>
@@ -46,6 +47,7 @@ const bodyOf = (texts: Texts) => {
     allowed_models: patternsOf(texts.allowed),
     blocked_models: patternsOf(texts.blocked),
     guardrails,
+    requires: patternsOf(texts.requires),
   }
 }
 
@@ -57,6 +59,7 @@ const fields = [
 const lists = [
   ['allowed', 'Only these models', 'One per line; * matches any letters. Empty allows all'],
   ['blocked', 'Never these models', 'One a line'],
+  ['requires', 'Conditions', 'What calls ask of where they go, one a line: zdr, no_training, region=eu'],
 ] as const
 
 /** A key can set an empty list, which a field cannot show. */
@@ -76,6 +79,7 @@ const labels = {
   allowed_models: lists[0][1],
   blocked_models: lists[1][1],
   guardrails: 'Guardrails',
+  requires: lists[2][1],
 }
 
 const RulesForm = ({ rules, mayChange }: { rules: RulesShown; mayChange: boolean }) => {

@@ -53,6 +53,21 @@ const ModelTable = ({ rows }: { rows: readonly Model[] }) => (
         ),
       },
       {
+        head: 'Handling',
+        cell: ({ handling: { zdr, no_training: training, region } }) => (
+          <Text size="xs" c="dimmed" maw={160}>
+            {[
+              zdr === 'unknown' ? '' : `zdr ${zdr}`,
+              training === 'unknown' ? '' : `no training ${training}`,
+              region ?? '',
+            ]
+              .filter((text) => text !== '')
+              .join(', ')
+              .replaceAll('_', ' ') || 'not known'}
+          </Text>
+        ),
+      },
+      {
         head: 'Capabilities',
         cell: ({ capabilities }) => (
           <Text size="xs" c="dimmed" maw={260}>
