@@ -27,6 +27,7 @@ import type { ExportStore } from './exports/export-port.ts'
 import type { CheckoutStore, CreditStore, WithdrawStore } from './funding/funding-port.ts'
 import type { TopUpStore } from './funding/top-up-port.ts'
 import type { LedgerStore } from './ledger/ledger-port.ts'
+import type { ChannelStore } from './payments/channel-port.ts'
 import type { PaymentStore } from './payments/payment-port.ts'
 import type { ChainStore } from './people/chain-store.ts'
 import type { DirectoryStore } from './people/directory-port.ts'
@@ -62,6 +63,7 @@ export type Ports = {
   readonly credit: CreditStore
   readonly funding: CheckoutStore & WithdrawStore & TopUpStore
   readonly payments: PaymentStore
+  readonly channels: ChannelStore
   readonly people: PeopleRows
   readonly members: MemberStore
   readonly events: EventStore

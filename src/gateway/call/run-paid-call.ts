@@ -79,6 +79,7 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
   const { call, model } = request
   const fingerprints = fingerprintsOf(gateway, canonicalRequest(incoming, request, own))
   const presented = pays ? must(readPayment(payment, x402.options.offers, schemesOf(x402))) : undefined
+  const job = jobShapeOf(gateway.offering, model.id)
   const paying: PayingCall = {
     x402,
     offers,
@@ -93,8 +94,8 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
     resource: resourceAt(x402, payment.url, `One call of ${model.id}`),
     change: bearer ? 'bearer' : 'none',
     // The payer could empty the account while a job runs, so jobs take no payment that is only authorised.
-    uptoSeconds:
-      jobShapeOf(gateway.offering, model.id) === undefined ? uptoSecondsOf(gateway, x402) : undefined,
+    uptoSeconds: job === undefined ? uptoSecondsOf(gateway, x402) : undefined,
+    voucherMs: job?.deadlineMs ?? gateway.options.timeouts.totalMs,
     presented,
     keptUnder: isNamed(incoming) ? fingerprints : underQuote(gateway, fingerprints, presented?.quoteId),
     trace,
@@ -113,7 +114,7 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
     const foreign = pays && paying.presented === undefined
     const reason = foreign ? 'quote_mismatch' : thrown.reason
     trace.ended = reason
-    return quoteAnswer(gateway, paying, reason)
+    return quoteAnswer(gateway, paying, reason, thrown.stands)
   }
 }
 
@@ -159,8 +160,11 @@ const subWalletOf = async (
     : subWallet
 }
 
-const schemesOf = ({ options }: X402): readonly Scheme[] =>
-  options.upto === undefined ? ['exact'] : ['exact', 'upto']
+const schemesOf = ({ options: { upto, channels } }: X402): readonly Scheme[] => [
+  'exact',
+  ...(upto === undefined ? [] : (['upto'] as const)),
+  ...(channels === undefined ? [] : (['batch-settlement'] as const)),
+]
 
 /** The request as a text that no other request has. */
 const canonicalRequest = (incoming: Incoming, request: CheckedRequest, own: Key | undefined): string =>
@@ -194,9 +198,12 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall)
   const ref = refOf(incoming, paying)
   if (ref === undefined) throw new PaymentDue('payment_required')
   const known = presented && (await gateway.store.payments.payment(presented.id))
-  const bound = known !== undefined && known.state !== 'failed'
+  const mine = known !== undefined && isFor(known, keptUnder)
+  // A voucher whose call was not charged pays for any other.
+  const free = known?.scheme === 'batch-settlement' && known.state === 'authorized' && !mine
+  const bound = known !== undefined && known.state !== 'failed' && !free
   // Checked before the claim: a request that this payment is not for must not touch the answer of the one it is for.
-  if (bound && !isFor(known, keptUnder)) throw new PaymentDue('payment_already_used')
+  if (bound && !mine) throw new PaymentDue('payment_already_used')
   const run: RunCall = async (keep, signal) => {
     const before = await takenBefore(gateway, paying, bound ? known : undefined)
     const turn = await (before === undefined ? checkFirst(gateway, paying) : takePaidTurn(gateway, paying))

@@ -6,6 +6,7 @@ import type { Payment } from '../../store/payments/payment-port.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { Paid, PayingCall } from './open-paid.ts'
 import { authorizePayment } from './pay-after.ts'
+import { takeVoucher } from './pay-by-voucher.ts'
 import { isFor, PaymentDue, requirementsOf } from './payment-due.ts'
 import { addPaidHeaders, takePayment, unconfirmed } from './take-payment.ts'
 
@@ -50,6 +51,10 @@ const takeMoney = async (
     requirements,
     paidFor: trace.callId,
     fingerprint: keptUnder.fingerprint,
+  }
+  if (presented.scheme === 'batch-settlement') {
+    await takeVoucher(it)
+    return undefined
   }
   if (presented.scheme === 'upto') {
     await authorizePayment(gateway, it)

@@ -82,11 +82,16 @@ export const addPaidHeaders = (
   { trace, payment }: PaymentNotice,
   transaction: string,
   units?: string,
+  extra?: object,
 ): void => {
   const { version, offer, payer } = payment
   const outcome = { version, offer, payer, success: true, transaction } as const
   Object.assign(trace.headers, {
-    ...outcomeHeaders(units === undefined ? outcome : { ...outcome, units }),
+    ...outcomeHeaders({
+      ...outcome,
+      ...(units === undefined ? {} : { units }),
+      ...(extra === undefined ? {} : { extra }),
+    }),
     'cache-control': 'private, no-store',
     'access-control-expose-headers': 'PAYMENT-RESPONSE, X-PAYMENT-RESPONSE, X-Change-Claim',
   })

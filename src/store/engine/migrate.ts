@@ -15,6 +15,7 @@ import teams from '../migrations/0046-teams.sql' with { type: 'text' }
 import alerts from '../migrations/0047-alerts.sql' with { type: 'text' }
 import brought from '../migrations/0048-brought.sql' with { type: 'text' }
 import postingTimes from '../migrations/0049-posting-times.postgres.sql' with { type: 'text' }
+import channels from '../migrations/0056-channels.sql' with { type: 'text' }
 import { type Engine, once, type Row, type Run, statement } from './engine.ts'
 import { countOf, textOf } from './row.ts'
 
@@ -57,6 +58,7 @@ export const migrations: readonly Migration[] = [
   { version: 47, name: 'alerts', common: alerts, own: {}, adds: true },
   { version: 48, name: 'brought', common: brought, own: {}, adds: true },
   { version: 49, name: 'posting-times', common: '', own: { postgres: postingTimes }, adds: true },
+  { version: 56, name: 'channels', common: channels, own: {}, adds: true },
 ]
 
 /** The number of the last of them. */
