@@ -60,6 +60,7 @@ export type X402 = {
   finish(paymentId: string, offer: Offer): Promise<Finished>
   /** What a channel of a token must be; undefined where no vouchers are taken. */
   channelTerms: Channels['terms']
+  channelOf: Channels['stands']
   takeVoucher: Channels['take']
   chargeVoucher: Channels['finish']
   /** Pays the change of a call that has ended; if that fails, the next round does it. */
@@ -237,6 +238,7 @@ const createX402 = (parts: X402Parts, { facilitator, chain }: Rail, guestsHash: 
       return finished
     },
     channelTerms: channels.terms,
+    channelOf: channels.stands,
     takeVoucher: (it) => oneOfMany(() => channels.take(it)),
     chargeVoucher: channels.finish,
     payChange,

@@ -113,3 +113,7 @@ export const leave = async (chain: TestChain, account: HDAccount, channel: any) 
     }),
   )
 }
+
+/** The ledger's name of the channel that a payer's client has signed for. */
+export const nameOf = (sent: readonly Sent[]): string =>
+  `eip155:84532:${sent[0]?.payment.payload.voucher.channelId}`

@@ -5,7 +5,7 @@ import { completion, jsonOf, testModel, USD } from '../server/harness.ts'
 import { brokenLaws, serverEngines } from '../store/engines.ts'
 import { until } from '../until.ts'
 import { accountOf, hasChain } from './chain.ts'
-import { installChannels, newPayer, payerOf, WITHDRAW_SECONDS } from './channels.ts'
+import { installChannels, nameOf, newPayer, payerOf, WITHDRAW_SECONDS } from './channels.ts'
 import { onChain } from './on-chain.ts'
 import { encoded } from './payers.ts'
 import { optionsFor, type Rig, startRig } from './rig.ts'
@@ -44,6 +44,7 @@ describe.skipIf(!hasChain)('attacks with x402 vouchers', () => {
         const one = await newPayer(on.chain, rig.server.fetch)
         const first = await one.pay(rig.request('/v1/run', run()))
         expect(first.status).toBe(200)
+        names.set(one.account.address, nameOf(one.sent))
         const holding = payerOf(on.chain, one.account, async (request) =>
           request.headers.has('payment-signature') ? new Response('{}') : rig.server.fetch(request),
         )
@@ -54,8 +55,8 @@ describe.skipIf(!hasChain)('attacks with x402 vouchers', () => {
         const most = BigInt(payment.accepted.amount) + charged / 1_000n
         return { one, payment: await signed(one.account, payment, most), charged, most }
       }
-      const channelOf = async (address: string) =>
-        (await rig.server.store.channels.channelsOf(address.toLowerCase()))[0]
+      const names = new Map<string, string>()
+      const channelOf = (address: string) => rig.server.store.channels.channel(names.get(address) ?? '')
       const chargedBy = async (address: string) => (await channelOf(address))?.charged ?? 0n
       const signed = async (
         account: ReturnType<typeof accountOf>,

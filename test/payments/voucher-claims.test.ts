@@ -10,6 +10,7 @@ import {
   claimedFor,
   installChannels,
   leave,
+  nameOf,
   newPayer,
   WITHDRAW_SECONDS,
 } from './channels.ts'
@@ -59,8 +60,8 @@ describe.skipIf(!hasChain)('claims of x402 vouchers', () => {
         return claimed
       }
       const payer = () => newPayer(on.chain, rig.server.fetch)
-      const channelOf = async ({ account }: Awaited<ReturnType<typeof payer>>) =>
-        (await rig.server.store.channels.channelsOf(account.address.toLowerCase()))[0]
+      const channelOf = ({ sent }: Awaited<ReturnType<typeof payer>>) =>
+        rig.server.store.channels.channel(nameOf(sent))
       const configOf = ({ sent }: Awaited<ReturnType<typeof payer>>) => sent[0]?.payment.payload.channelConfig
       const idOf = ({ sent }: Awaited<ReturnType<typeof payer>>) => sent[0]?.payment.payload.voucher.channelId
 

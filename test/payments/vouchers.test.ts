@@ -4,7 +4,7 @@ import type { X402Options } from '../../src/payment/x402/offer.ts'
 import { chat, completion, jsonOf, streamEvents, streaming, testModel, USD } from '../server/harness.ts'
 import { brokenLaws, serverEngines } from '../store/engines.ts'
 import { hasChain } from './chain.ts'
-import { channelAt, claimedFor, installChannels, newPayer, WITHDRAW_SECONDS } from './channels.ts'
+import { channelAt, claimedFor, installChannels, nameOf, newPayer, WITHDRAW_SECONDS } from './channels.ts'
 import { onChain } from './on-chain.ts'
 import { decoded } from './payers.ts'
 import { optionsFor, type Rig, startRig } from './rig.ts'
@@ -71,7 +71,7 @@ describe.skipIf(!hasChain)('x402 vouchers', () => {
         const deposit = BigInt(payment.payload.deposit.amount)
         expect(await on.chain.unitsOf(account.address)).toBe(1_000_000n - deposit)
         await check()
-        const [channel] = await rig.server.store.channels.channelsOf(account.address.toLowerCase())
+        const channel = await rig.server.store.channels.channel(nameOf(sent))
         expect(channel).toMatchObject({
           charged: 3n * UNITS * 1_000n,
           claimed: 0n,
@@ -101,21 +101,35 @@ describe.skipIf(!hasChain)('x402 vouchers', () => {
         await check()
       })
 
+      test('who signs the same voucher for another request is corrected too', async () => {
+        const { pay, sent } = await payer()
+        const body = (seed: number) => chat({ stream: true, seed })
+        for (const seed of [1, 2, 3]) {
+          rig.server.answerWith(() => streaming(streamEvents(['hel', 'lo'])))
+          const response = await pay(rig.request('/v1/chat/completions', body(seed)))
+          expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('[DONE]')])
+        }
+        rig.server.answerWith(() => completion('hello'))
+        const channel = await rig.server.store.channels.channel(nameOf(sent))
+        expect(channel?.charged).toBe(3n * UNITS * 1_000n)
+        await check()
+      })
+
       test('an answer is given again for the same voucher, and charged once', async () => {
-        const { pay, sent, account } = await payer()
+        const { pay, sent } = await payer()
         const first = await pay(rig.request('/v1/run', run()))
         const text = await first.text()
         const asked = rig.server.asked.length
         const again = await rig.server.fetch(sent[0]?.request.clone() as Request)
         expect([again.status, await again.text(), chargedOf(again)]).toEqual([200, text, String(UNITS)])
         expect(rig.server.asked).toHaveLength(asked)
-        const [channel] = await rig.server.store.channels.channelsOf(account.address.toLowerCase())
+        const channel = await rig.server.store.channels.channel(nameOf(sent))
         expect(channel?.charged).toBe(UNITS * 1_000n)
         await check()
       })
 
-      test('an agent spends its budget, tops up once, and stops where its units end', async () => {
-        const { pay, sent, account } = await payer(9_000n)
+      test('an agent spends its budget, tops up, and stops where its units end', async () => {
+        const { pay, sent } = await payer(9_000n)
         let answered = 0
         for (let calls = 0; calls < 200; calls++) {
           const response = await pay(rig.request('/v1/run', run({ seed: calls }))).catch(() => undefined)
@@ -125,14 +139,14 @@ describe.skipIf(!hasChain)('x402 vouchers', () => {
         }
         const deposits = sent.filter(({ payment }) => payment.payload.type === 'deposit')
         expect(deposits.length).toBeGreaterThan(1)
-        const [channel] = await rig.server.store.channels.channelsOf(account.address.toLowerCase())
+        const channel = await rig.server.store.channels.channel(nameOf(sent))
         expect(channel?.charged).toBe(BigInt(answered) * UNITS * 1_000n)
         expect((channel?.charged ?? 0n) <= (channel?.balance ?? 0n)).toBe(true)
         await check()
       })
 
       test('when the vendor fails nothing is charged, and the voucher buys the answer later', async () => {
-        const { pay, sent, account } = await payer()
+        const { pay, sent } = await payer()
         rig.server.answerWith(() => new Response('{}', { status: 500 }))
         expect((await pay(rig.request('/v1/run', run()))).status).toBe(503)
         rig.server.answerWith(() => completion('hello'))
@@ -140,7 +154,7 @@ describe.skipIf(!hasChain)('x402 vouchers', () => {
         const again = await rig.server.fetch(sent[0]?.request.clone() as Request)
         expect([again.status, chargedOf(again)]).toEqual([200, String(UNITS)])
         expect(on.facilitator.asked.settle).toBe(settles)
-        const [channel] = await rig.server.store.channels.channelsOf(account.address.toLowerCase())
+        const channel = await rig.server.store.channels.channel(nameOf(sent))
         expect(channel?.charged).toBe(UNITS * 1_000n)
         await check()
       })

@@ -29,6 +29,7 @@ import { guestKey } from '../paid/guest-key.ts'
 import { takeGuestTurn } from '../paid/guest-turn.ts'
 import { openPaid, type PayingCall } from '../paid/open-paid.ts'
 import { checkPaidFor, uptoSecondsOf } from '../paid/pay-after.ts'
+import { usedBefore } from '../paid/pay-by-voucher.ts'
 import {
   checkQuoted,
   fingerprintsOf,
@@ -203,7 +204,7 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall)
   const free = known?.scheme === 'batch-settlement' && known.state === 'authorized' && !mine
   const bound = known !== undefined && known.state !== 'failed' && !free
   // Checked before the claim: a request that this payment is not for must not touch the answer of the one it is for.
-  if (bound && !mine) throw new PaymentDue('payment_already_used')
+  if (bound && !mine) throw await usedBefore(x402, presented)
   const run: RunCall = async (keep, signal) => {
     const before = await takenBefore(gateway, paying, bound ? known : undefined)
     const turn = await (before === undefined ? checkFirst(gateway, paying) : takePaidTurn(gateway, paying))
@@ -220,9 +221,9 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall)
   const once = { ref, ...keptUnder, trace, idle: isDue, checkRepeat, ofRun }
   const runOrIts: RunCall = (keep, signal) =>
     orItsRun(gateway, { keep, trace, ofRun }, () => run(keep, signal))
-  const answer = await onceUnder(gateway, once, runOrIts).catch((thrown: unknown) => {
+  const answer = await onceUnder(gateway, once, runOrIts).catch(async (thrown: unknown) => {
     const conflict = thrown instanceof Refusal && thrown.code === 'idempotency_key_reused'
-    throw conflict && ref.key === presented?.id ? new PaymentDue('payment_already_used') : thrown
+    throw conflict && ref.key === presented?.id ? await usedBefore(x402, presented) : thrown
   })
   if (presented !== undefined) await repeatPaymentHeaders(gateway, paying, presented)
   return answer

@@ -3,6 +3,7 @@
  * the call cost. The money is there before the call begins, so no answer waits for a chain.
  */
 
+import type { Presented } from '../../payment/x402/presented.ts'
 import { codes } from '../../payment/x402/voucher.ts'
 import type { X402 } from '../../payment/x402.ts'
 import type { Channel } from '../../store/payments/channel-port.ts'
@@ -35,6 +36,17 @@ const standingOf = (channel: Channel) => ({
         },
       }),
 })
+
+/**
+ * The 402 of a payment that paid for another request. A payer who does not know what that one cost signs the same voucher
+ * again, and is told where its channel stands.
+ */
+export const usedBefore = async (x402: X402, presented: Presented | undefined): Promise<PaymentDue> => {
+  const channel = presented && (await x402.channelOf(presented))
+  return channel === undefined
+    ? new PaymentDue('payment_already_used')
+    : new PaymentDue(codes.mismatch, standingOf(channel))
+}
 
 /** Takes the voucher that a call brings, with its deposit if it has one. */
 export const takeVoucher = async (it: Omit<PaymentToTake, 'creditTo' | 'invoiceId'>): Promise<void> => {

@@ -42,11 +42,13 @@ type TakenVoucher =
   /** Its payer lost count; the channel says where it stands. */
   | { readonly outcome: 'mismatch'; readonly channel: Channel }
   | { readonly outcome: 'refused'; readonly reason: string }
-  | { readonly outcome: 'used' | 'unreachable' | 'unknown' }
+  | { readonly outcome: 'unreachable' | 'unknown' }
 
 export type Channels = {
   /** What a channel of this token must be; undefined if vouchers are not taken for it. */
   terms(offer: Offer): ChannelTerms | undefined
+  /** The channel of a voucher that its payer signed. */
+  stands(presented: Presented): Promise<Channel | undefined>
   /** Checks a voucher, brings its deposit to the chain, and records it for a call that is about to run. */
   take(it: VoucherToTake): Promise<TakenVoucher>
   /** Charges the channel what the voucher's call was charged, if it was. */
@@ -72,16 +74,26 @@ export const openChannels = (parts: ChannelParts): Channels => {
       ? undefined
       : { authorizer, withdrawSeconds: set.withdrawSeconds }
   }
+  /** What is wrong with it. */
+  const fault = async ({ voucher, offer }: Presented): Promise<string | undefined> => {
+    const asked = terms(offer)
+    if (voucher === undefined || asked === undefined) return 'quote_mismatch'
+    check ??= openVoucherCheck()
+    return (await check)(voucher, { ...asked, ...offer })
+  }
   return {
     terms,
+    stands: async (presented) => {
+      const { voucher, offer } = presented
+      if (voucher === undefined || (await fault(presented)) !== undefined) return undefined
+      return parts.store.channel(`${offer.network}:${voucher.channelId}`)
+    },
     take: async (it) => {
-      const { voucher, offer } = it.presented
-      const asked = terms(offer)
-      if (voucher === undefined || asked === undefined)
-        return { outcome: 'refused', reason: 'quote_mismatch' }
-      check ??= openVoucherCheck()
-      const wrong = (await check)(voucher, { ...asked, ...offer })
-      return wrong === undefined ? takeChecked(parts, it, voucher) : { outcome: 'refused', reason: wrong }
+      const { voucher } = it.presented
+      const wrong = await fault(it.presented)
+      return wrong === undefined && voucher !== undefined
+        ? takeChecked(parts, it, voucher)
+        : { outcome: 'refused', reason: wrong ?? 'quote_mismatch' }
     },
     finish: (paymentId) => parts.store.chargeVoucher(paymentId),
     round: async () => {
@@ -153,7 +165,7 @@ const takeChecked = async (
   const { outcome } = taken
   if (outcome === 'authorized') return { ...taken, transaction }
   if (outcome === 'mismatch') return taken
-  return outcome === 'used' ? { outcome } : { outcome: 'refused', reason: REASONS[outcome] }
+  return { outcome: 'refused', reason: REASONS[outcome] }
 }
 
 const REASONS = { busy: codes.busy, beyond_deposit: codes.beyondDeposit, leaving: codes.leaving }

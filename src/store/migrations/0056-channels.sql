@@ -29,8 +29,7 @@ CREATE TABLE x402_channel (
   created_at    BIGINT NOT NULL,
   CONSTRAINT x402_channel_sums CHECK (began >= 0 AND claimed >= began AND lost >= 0 AND charged >= claimed + lost)
 );
-CREATE INDEX x402_channel_payer ON x402_channel (payer);
 CREATE INDEX x402_channel_unclaimed ON x402_channel (charged_at) WHERE charged_at IS NOT NULL;
 -- The channel whose voucher a payment is.
 ALTER TABLE x402_payment ADD COLUMN channel_id TEXT;
-CREATE INDEX x402_payment_channel ON x402_payment (channel_id, created_at) WHERE channel_id IS NOT NULL;
+CREATE INDEX x402_payment_channel ON x402_payment (channel_id) WHERE channel_id IS NOT NULL;

@@ -61,7 +61,7 @@ export type VoucherTaken =
   | { readonly outcome: 'busy' }
   /** It does not begin where the channel stands, or was charged before. */
   | { readonly outcome: 'mismatch'; readonly channel: Channel }
-  | { readonly outcome: 'beyond_deposit' | 'leaving' | 'used' }
+  | { readonly outcome: 'beyond_deposit' | 'leaving' }
 
 export type VoucherCharged = {
   readonly payment: Payment
@@ -72,16 +72,6 @@ export type VoucherCharged = {
 
 /** What of a channel can be claimed now. */
 export type DueClaim = Channel & { readonly signature: string }
-
-/** A payer's channels added up. */
-type PayerSum = {
-  readonly payer: string
-  readonly channels: number
-  readonly deposited: Nano
-  readonly charged: Nano
-  readonly claimed: Nano
-  readonly lost: Nano
-}
 
 export type ChannelStore = {
   channel(id: ChannelId): Promise<Channel | undefined>
@@ -108,8 +98,4 @@ export type ChannelStore = {
   claimChannel(id: ChannelId, claimed: Nano, transaction: string): Promise<void>
   /** The payer left with what was charged beyond this: the house pays it. */
   loseChannel(id: ChannelId, claimable: Nano): Promise<void>
-  channelsOf(payer: string): Promise<readonly Channel[]>
-  /** The newest charged vouchers of a payer. */
-  vouchersOf(payer: string, most: number): Promise<readonly Payment[]>
-  payers(most: number): Promise<readonly PayerSum[]>
 }

@@ -7,11 +7,11 @@ import { greatest } from '../../core/money.ts'
 import { PAYMENTS_ORG } from '../../ledger/types.ts'
 import { followedBy } from '../engine/columns.ts'
 import { type Engine, once, type Run, runOne, statement } from '../engine/engine.ts'
-import { countOf, maybeNano, nanoOf, onlyRow, textOf } from '../engine/row.ts'
+import { countOf, maybeNano, onlyRow, textOf } from '../engine/row.ts'
 import { postIn, posting } from '../ledger/post.ts'
 import type { Channel, ChannelStore, NewVoucher, VoucherTaken } from './channel-port.ts'
 import { changed, channels, endVoucher, freeChannel, type KeptVoucher, lockChannel } from './channel-row.ts'
-import { lockPayment, paymentOf, payments } from './payment-row.ts'
+import { lockPayment, payments } from './payment-row.ts'
 
 /** How long until another process looks what became of a call. */
 const ROUND_MS = 10_000
@@ -93,7 +93,6 @@ const take = (engine: Engine, it: NewVoucher): Promise<VoucherTaken> =>
       return { outcome: 'authorized', channel: locked }
     const channel = await freeChannel(engine, run, locked)
     if (channel === 'open') return { outcome: 'busy' }
-    if ((await lockPayment(engine, run, it.id))?.state === 'settled') return { outcome: 'used' }
     if (channel.charged + it.amount !== it.most) return { outcome: 'mismatch', channel }
     if (channel.leavingAt !== undefined || channel.lost > 0n) return { outcome: 'leaving' }
     if (it.most > channel.balance) return { outcome: 'beyond_deposit' }
@@ -191,49 +190,15 @@ const leaving = async (engine: Engine, ids: readonly string[]): Promise<void> =>
   )
 }
 
-export const channelStore = (engine: Engine): ChannelStore => {
-  const read = (text: string, ...params: (string | number)[]) =>
-    once(engine, 'control', statement(text, ...params))
-  return {
-    channel: async (id) => {
-      const [row] = await read('select * from x402_channel where id = $1', id)
-      return row === undefined ? undefined : channels.read(row)
-    },
-    takeVoucher: (voucher) => take(engine, voucher),
-    chargeVoucher: (id) => charge(engine, id),
-    channelsLeaving: (ids) => leaving(engine, ids),
-    dueClaims: (it) => dueClaims(engine, it),
-    claimChannel: (id, claimed, transaction) => claim(engine, id, claimed, transaction),
-    loseChannel: (id, claimable) => lose(engine, id, claimable),
-    channelsOf: async (payer) =>
-      (
-        await read('select * from x402_channel where payer = $1 order by created_at desc limit 100', payer)
-      ).map(channels.read),
-    vouchersOf: async (payer, most) =>
-      (
-        await read(
-          `select p.* from x402_payment p join x402_channel c on c.id = p.channel_id
-           where c.payer = $1 and p.state = 'settled' order by p.created_at desc limit $2`,
-          payer,
-          most,
-        )
-      ).map(paymentOf),
-    payers: async (most) =>
-      (
-        await read(
-          `select payer, count(*) as channels, cast(sum(balance) as bigint) as balance,
-             cast(sum(charged - began) as bigint) as charged, cast(sum(claimed - began) as bigint) as claimed,
-             cast(sum(lost) as bigint) as lost
-           from x402_channel group by payer order by sum(charged - began) desc, payer limit $1`,
-          most,
-        )
-      ).map((row) => ({
-        payer: textOf(row, 'payer'),
-        channels: countOf(row, 'channels'),
-        deposited: nanoOf(row, 'balance'),
-        charged: nanoOf(row, 'charged'),
-        claimed: nanoOf(row, 'claimed'),
-        lost: nanoOf(row, 'lost'),
-      })),
-  }
-}
+export const channelStore = (engine: Engine): ChannelStore => ({
+  channel: async (id) => {
+    const [row] = await once(engine, 'control', statement('select * from x402_channel where id = $1', id))
+    return row === undefined ? undefined : channels.read(row)
+  },
+  takeVoucher: (voucher) => take(engine, voucher),
+  chargeVoucher: (id) => charge(engine, id),
+  channelsLeaving: (ids) => leaving(engine, ids),
+  dueClaims: (it) => dueClaims(engine, it),
+  claimChannel: (id, claimed, transaction) => claim(engine, id, claimed, transaction),
+  loseChannel: (id, claimable) => lose(engine, id, claimable),
+})
