@@ -33,6 +33,7 @@ type Fields = {
   readonly torn?: number | undefined
   readonly instance?: string | undefined
   readonly payment?: string | undefined
+  readonly network?: string | undefined
   readonly outcome?: string | undefined
   readonly setting?: string | undefined
   readonly error?: string | undefined

@@ -13,6 +13,7 @@ import type { ChangePaid, Payment } from '../store/payments/payment-port.ts'
 import { theHouse } from '../store/people/event-port.ts'
 import type { Store } from '../store/port.ts'
 import { type Chain, chain } from './x402/chain.ts'
+import { type Channels, openChannels } from './x402/channels.ts'
 import { type Facilitator, type Kinds, openFacilitator } from './x402/facilitator.ts'
 import type { Offer, X402Options } from './x402/offer.ts'
 import type { Presented } from './x402/presented.ts'
@@ -58,6 +59,11 @@ export type X402 = {
   authorize(it: Authorization): Promise<Authorized>
   /** Settles what the call of an authorised payment was charged. */
   finish(paymentId: string, offer: Offer): Promise<Finished>
+  /** What a channel of a token must be; undefined where no vouchers are taken. */
+  channelTerms: Channels['terms']
+  channelOf: Channels['stands']
+  takeVoucher: Channels['take']
+  chargeVoucher: Channels['finish']
   /** Pays the change of a call that has ended; if that fails, the next round does it. */
   payChange(paymentId: string, to: string): Promise<ChangePaid | undefined>
   /** A text with which its holder can claim the change of a payment. */
@@ -69,7 +75,7 @@ export type X402 = {
 }
 
 type X402Parts = {
-  readonly store: Pick<Store, 'keys' | 'payments' | 'wallets'>
+  readonly store: Pick<Store, 'keys' | 'payments' | 'channels' | 'wallets'>
   readonly clock: Clock
   readonly log: Log
   readonly hash: Hash
@@ -140,6 +146,30 @@ const roundsOf = async (clock: Clock, { mode, stopped }: X402Running): Promise<v
   }
 }
 
+/** Ends the payments whose outcome is open, and pays the change that is due. */
+const settleOpen = async (settlement: SettlementParts, mode: X402): Promise<void> => {
+  const { store } = settlement
+  for (const payment of await store.unsettledPayments(ROUND_SIZE)) {
+    if (payment.scheme === 'batch-settlement') {
+      await mode.chargeVoucher(payment.id)
+      continue
+    }
+    const offer = mode.offerOf(payment)
+    if (offer === undefined) continue
+    if (payment.scheme === 'upto') await mode.finish(payment.id, offer)
+    else await resolve(settlement, payment, offer)
+  }
+  for (const { id, creditTo } of await store.dueChange(ROUND_SIZE))
+    if (creditTo !== undefined) await mode.payChange(id, creditTo)
+}
+
+/** Whether the operator lets a payer authorise so much. */
+const isUpto = ({ upto }: X402Options, bound: Nano): boolean =>
+  upto !== undefined && bound > 0n && bound <= upto.most
+
+const noneOf = (offers: readonly Offer[]): string | undefined =>
+  offers.length === 0 ? 'the facilitator takes none of the tokens that are set up' : undefined
+
 const createX402 = (parts: X402Parts, { facilitator, chain }: Rail, guestsHash: string): X402Running => {
   const { store, log, hash, options } = parts
   const settlement: SettlementParts = {
@@ -166,6 +196,8 @@ const createX402 = (parts: X402Parts, { facilitator, chain }: Rail, guestsHash: 
     }
   }
 
+  const more = { options, accountOf, kinds: () => kinds }
+  const channels = openChannels({ ...settlement, ...more, store: store.channels })
   const payChange = (paymentId: string, to: string): Promise<ChangePaid | undefined> =>
     store.payments.payChange(paymentId, to).catch((error: unknown) => {
       log.warn('the change of a payment could not be paid yet', { payment: paymentId, error: String(error) })
@@ -175,14 +207,8 @@ const createX402 = (parts: X402Parts, { facilitator, chain }: Rail, guestsHash: 
   const round = async (): Promise<void> => {
     // Asked again now and then: the address that payers of `upto` name may change.
     if (kinds === undefined || ++rounds % KINDS_ROUNDS === 0) kinds = (await facilitator.supported()) ?? kinds
-    for (const payment of await store.payments.unsettledPayments(ROUND_SIZE)) {
-      const offer = mode.offerOf(payment)
-      if (offer === undefined) continue
-      if (payment.scheme === 'upto') await mode.finish(payment.id, offer)
-      else await resolve(settlement, payment, offer)
-    }
-    for (const { id, creditTo } of await store.payments.dueChange(ROUND_SIZE))
-      if (creditTo !== undefined) await payChange(id, creditTo)
+    await settleOpen(settlement, mode)
+    await channels.round()
   }
 
   const mode: X402 = {
@@ -194,19 +220,11 @@ const createX402 = (parts: X402Parts, { facilitator, chain }: Rail, guestsHash: 
     // A facilitator that has not answered yet gets the benefit of the doubt: no payment is taken without it.
     offers: () =>
       options.offers.filter(({ network }) => kinds === undefined || kinds.has(`2 exact ${network}`)),
-    trouble: () => {
-      if (kinds === undefined) return 'the facilitator has not answered yet'
-      return mode.offers().length === 0
-        ? 'the facilitator takes none of the tokens that are set up'
-        : undefined
-    },
+    trouble: () => (kinds === undefined ? 'the facilitator has not answered yet' : noneOf(mode.offers())),
     accountOf,
     offerOf: (payment) => options.offers.find((one) => isIn(payment, one)),
     collect: (it) => oneOfMany(() => collect(settlement, { ...it, account: accountOf(it.presented.id) })),
-    uptoBy: (offer, bound) =>
-      options.upto === undefined || bound === 0n || bound > options.upto.most
-        ? undefined
-        : kinds?.get(`2 upto ${offer.network}`),
+    uptoBy: (offer, bound) => (isUpto(options, bound) ? kinds?.get(`2 upto ${offer.network}`) : undefined),
     authorize: (it) =>
       oneOfMany(() =>
         authorize(settlement, {
@@ -221,6 +239,10 @@ const createX402 = (parts: X402Parts, { facilitator, chain }: Rail, guestsHash: 
       if (finished.outcome === 'settled') await payChange(paymentId, 'revenue')
       return finished
     },
+    channelTerms: channels.terms,
+    channelOf: channels.stands,
+    takeVoucher: (it) => oneOfMany(() => channels.take(it)),
+    chargeVoucher: channels.finish,
     payChange,
     claimFor: (paymentId) => claimOf(hash, paymentId),
     paymentOfClaim: (claim) => paymentOf(hash, claim),

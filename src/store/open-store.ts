@@ -46,6 +46,7 @@ import { logStore } from './log/log-store.ts'
 import { firstMonths } from './months/keep-months.ts'
 import { MOVED_TO } from './move/tables.ts'
 import { ownKeyStore } from './own-keys/own-key-store.ts'
+import { channelStore } from './payments/channel-store.ts'
 import { paymentStore } from './payments/payment-store.ts'
 import { chainStore } from './people/chain-store.ts'
 import { directoryStore } from './people/directory-store.ts'
@@ -125,6 +126,7 @@ const portsOn = (engine: Engine): Ports => ({
   credit: guarded(creditStore(engine)),
   funding: guarded({ ...checkoutStore(engine), ...withdrawStore(engine), ...topUpStore(engine) }),
   payments: guarded(paymentStore(engine)),
+  channels: guarded(channelStore(engine)),
   people: guarded(peopleRows(engine)),
   members: guarded(memberStore(engine)),
   events: guarded(eventStore(engine)),

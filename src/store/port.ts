@@ -29,6 +29,7 @@ import type { TopUpStore } from './funding/top-up-port.ts'
 import type { LedgerStore } from './ledger/ledger-port.ts'
 import type { LogStore } from './log/log-port.ts'
 import type { OwnKeyStore } from './own-keys/own-key-port.ts'
+import type { ChannelStore } from './payments/channel-port.ts'
 import type { PaymentStore } from './payments/payment-port.ts'
 import type { ChainStore } from './people/chain-store.ts'
 import type { DirectoryStore } from './people/directory-port.ts'
@@ -66,6 +67,7 @@ export type Ports = {
   readonly credit: CreditStore
   readonly funding: CheckoutStore & WithdrawStore & TopUpStore
   readonly payments: PaymentStore
+  readonly channels: ChannelStore
   readonly people: PeopleRows
   readonly members: MemberStore
   readonly events: EventStore

@@ -1,6 +1,7 @@
 /** A facilitator made of the official parts, whose answers a test can lose, delay or spoil. */
 import { x402Facilitator } from '@x402/core/facilitator'
 import { toFacilitatorEvmSigner } from '@x402/evm'
+import { BatchSettlementEvmScheme } from '@x402/evm/batch-settlement/facilitator'
 import { registerExactEvmScheme } from '@x402/evm/exact/facilitator'
 import { UptoEvmScheme } from '@x402/evm/upto/facilitator'
 import { createWalletClient, http, publicActions } from 'viem'
@@ -59,6 +60,7 @@ export const startFacilitator = async (chain: TestChain, confirmMs = 5_000): Pro
     networks: 'eip155:84532',
   } as never)
   facilitator.register('eip155:84532', new UptoEvmScheme(signer))
+  facilitator.register('eip155:84532', new BatchSettlementEvmScheme(signer, accountOf(7)))
   const waiting: Record<Path, Mishap[]> = { verify: [], settle: [] }
   const asked: Record<Path, number> = { verify: 0, settle: 0 }
   const answer = async (path: Path, body: Body): Promise<Response> => {

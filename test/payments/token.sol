@@ -14,6 +14,9 @@ contract DollarToken {
     bytes32 private constant PAY = keccak256(
         "TransferWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
     );
+    bytes32 private constant RECEIVE = keccak256(
+        "ReceiveWithAuthorization(address from,address to,uint256 value,uint256 validAfter,uint256 validBefore,bytes32 nonce)"
+    );
     bytes32 private constant CANCEL = keccak256("CancelAuthorization(address authorizer,bytes32 nonce)");
 
     mapping(address => uint256) public balanceOf;
@@ -59,7 +62,7 @@ contract DollarToken {
         address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce,
         uint8 v, bytes32 r, bytes32 s
     ) external {
-        pay(Signed(from, to, value, validAfter, validBefore, nonce), v, r, s);
+        pay(PAY, Signed(from, to, value, validAfter, validBefore, nonce), v, r, s);
     }
 
     function transferWithAuthorization(
@@ -68,6 +71,19 @@ contract DollarToken {
     ) external {
         require(signature.length == 65, "signature length");
         pay(
+            PAY,
+            Signed(from, to, value, validAfter, validBefore, nonce),
+            uint8(signature[64]), bytes32(signature[0:32]), bytes32(signature[32:64])
+        );
+    }
+
+    function receiveWithAuthorization(
+        address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce,
+        bytes calldata signature
+    ) external {
+        require(msg.sender == to && signature.length == 65, "not the receiver");
+        pay(
+            RECEIVE,
             Signed(from, to, value, validAfter, validBefore, nonce),
             uint8(signature[64]), bytes32(signature[0:32]), bytes32(signature[32:64])
         );
@@ -79,11 +95,11 @@ contract DollarToken {
         emit AuthorizationCanceled(authorizer, nonce);
     }
 
-    function pay(Signed memory it, uint8 v, bytes32 r, bytes32 s) private {
+    function pay(bytes32 kind, Signed memory it, uint8 v, bytes32 r, bytes32 s) private {
         require(block.timestamp > it.validAfter, "authorization is not yet valid");
         require(block.timestamp < it.validBefore, "authorization is expired");
         spend(it.from, it.nonce);
-        bytes32 what = keccak256(abi.encode(PAY, it.from, it.to, it.value, it.validAfter, it.validBefore, it.nonce));
+        bytes32 what = keccak256(abi.encode(kind, it.from, it.to, it.value, it.validAfter, it.validBefore, it.nonce));
         checkSigner(it.from, what, v, r, s);
         emit AuthorizationUsed(it.from, it.nonce);
         move(it.from, it.to, it.value);

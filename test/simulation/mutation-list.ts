@@ -648,7 +648,7 @@ export const mutations: readonly Mutation[] = [
     name: 'a job is sold for an authorisation',
     kind: 'jobs',
     file: 'src/gateway/call/run-paid-call.ts',
-    from: 'jobShapeOf(gateway.offering, model.id) === undefined ? uptoSecondsOf(gateway, x402) : undefined',
+    from: 'job === undefined ? uptoSecondsOf(gateway, x402) : undefined',
     to: 'uptoSecondsOf(gateway, x402)',
   },
   {

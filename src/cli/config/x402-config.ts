@@ -30,8 +30,11 @@ export const x402Shape = z.strictObject({
   accept: z.array(z.union([z.string(), token])).min(1),
   timeout_seconds: z.int().min(15).max(3600).optional(),
   settle_seconds: z.int().min(1).max(300).optional(),
-  schemes: z.array(z.enum(['exact', 'upto'])).optional(),
+  schemes: z.array(z.enum(['exact', 'upto', 'batch-settlement'])).optional(),
   upto_max_usd: z.string().optional(),
+  withdraw_seconds: z.int().min(900).max(2_592_000).optional(),
+  claim_usd: z.string().optional(),
+  claim_seconds: z.int().min(1).optional(),
   output_tokens: z.int().min(1).optional(),
   public_url: url.optional(),
 })
@@ -49,6 +52,7 @@ export const x402OptionsOf = (section: Section): X402Options => ({
   settleMs: (section.settle_seconds ?? 30) * 1000,
   outputTokens: section.output_tokens ?? 1024,
   ...uptoOf(section),
+  ...channelsOf(section),
   ...(section.public_url === undefined ? {} : { publicUrl: section.public_url }),
 })
 
@@ -58,8 +62,24 @@ const uptoOf = ({ schemes = ['exact'], upto_max_usd = '1' }: Section): Pick<X402
   if (most === undefined || most === 0n)
     throw new BadSetting(`x402.upto_max_usd must be a decimal amount above 0, not '${upto_max_usd}'`)
   if (!schemes.includes('exact'))
-    throw new BadSetting('x402.schemes must name exact, and may name upto beside it')
+    throw new BadSetting('x402.schemes must name exact, and may name upto and batch-settlement beside it')
   return schemes.includes('upto') ? { upto: { most } } : {}
+}
+
+const DAY = 86_400
+
+/** A payer who leaves must not be faster than the claims. */
+const channelsOf = (section: Section): Pick<X402Options, 'channels'> => {
+  const { schemes = [], withdraw_seconds = DAY, claim_usd = '10', claim_seconds } = section
+  if (!schemes.includes('batch-settlement')) return {}
+  const claimSum = nanoFromDecimal(claim_usd)
+  if (claimSum === undefined || claimSum === 0n)
+    throw new BadSetting(`x402.claim_usd must be a decimal amount above 0, not '${claim_usd}'`)
+  const latest = Math.floor(withdraw_seconds / 4)
+  const claimSeconds = claim_seconds ?? Math.min(3600, latest)
+  if (claimSeconds > latest)
+    throw new BadSetting(`x402.claim_seconds must be at most a quarter of withdraw_seconds, ${latest}`)
+  return { channels: { withdrawSeconds: withdraw_seconds, claimSum, claimSeconds } }
 }
 
 const offerOf = (entry: z.infer<typeof token>, payTo: string, where: string): Offer => {

@@ -13,7 +13,6 @@ import { canonicalJson } from '../../core/canonical.ts'
 import { invalid, must, Refusal, refuse } from '../../core/refusal.ts'
 import type { IdempotencyRef } from '../../ledger/types.ts'
 import { bringsPayment, x402Unavailable } from '../../payment/funding.ts'
-import { unitsFor } from '../../payment/x402/offer.ts'
 import type { Presented } from '../../payment/x402/presented.ts'
 import { GUESTS_KEY } from '../../payment/x402.ts'
 import { NO_CONDITIONS } from '../../tenancy/conditions.ts'
@@ -33,6 +32,7 @@ import { guestKey } from '../paid/guest-key.ts'
 import { takeGuestTurn } from '../paid/guest-turn.ts'
 import { openPaid, type PayingCall } from '../paid/open-paid.ts'
 import { checkPaidFor, uptoSecondsOf } from '../paid/pay-after.ts'
+import { usedBefore } from '../paid/pay-by-voucher.ts'
 import {
   checkQuoted,
   fingerprintsOf,
@@ -45,8 +45,7 @@ import {
 } from '../paid/payment-due.ts'
 import { askingOf, readBrought, realmOf } from '../paid/read-brought.ts'
 import { checkCaps } from '../paid/reserve-paid.ts'
-import { addClaimHeader, presentedIn, takeNow, takenBefore } from '../paid/take-paid.ts'
-import { addPaidHeaders, tellsPayment } from '../paid/take-payment.ts'
+import { presentedIn, repeatPaymentHeaders, takeNow, takenBefore } from '../paid/take-paid.ts'
 import type { Answer } from '../parts/answer.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { Trace } from '../parts/trace.ts'
@@ -98,6 +97,7 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
   const realm = bearer ? undefined : realmOf(x402, payment, request.body)
   const brought = pays ? must(readBrought(x402, payment, { ...fingerprints, realm })) : undefined
   const presented = brought instanceof PaymentDue ? undefined : brought
+  const job = jobShapeOf(gateway.offering, model.id)
   const paying: PayingCall = {
     x402,
     offers,
@@ -113,8 +113,8 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
     change: bearer ? 'bearer' : 'none',
     mpp: realm && askingOf(realm, payment),
     // The payer could empty the account while a job runs, so jobs take no payment that is only authorised.
-    uptoSeconds:
-      jobShapeOf(gateway.offering, model.id) === undefined ? uptoSecondsOf(gateway, x402) : undefined,
+    uptoSeconds: job === undefined ? uptoSecondsOf(gateway, x402) : undefined,
+    voucherMs: job?.deadlineMs ?? gateway.options.timeouts.totalMs,
     presented,
     keptUnder: isNamed(incoming) ? fingerprints : underQuote(gateway, fingerprints, presented?.quoteId),
     trace,
@@ -145,7 +145,7 @@ const answerPaid = async (
     const foreign = bringsPayment(incoming.payment) && brought === undefined
     const reason = foreign ? 'quote_mismatch' : thrown.reason
     trace.ended = reason
-    return quoteAnswer(gateway, paying, reason)
+    return quoteAnswer(gateway, paying, reason, thrown.stands)
   }
 }
 
@@ -238,10 +238,14 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall)
   const ref = refOf(incoming, paying)
   if (ref === undefined) throw new PaymentDue('payment_required')
   const known = presented && (await gateway.store.payments.payment(presented.id))
-  const bound = known !== undefined && known.state !== 'failed'
+  const mine = known !== undefined && isFor(known, keptUnder)
+  // A voucher whose call was not charged pays for any other.
+  const free = known?.scheme === 'batch-settlement' && known.state === 'authorized' && !mine
+  const bound = known !== undefined && known.state !== 'failed' && !free
   // Checked before the claim: a request that this payment is not for must not touch the answer of the one it is for.
-  if (presented !== undefined && bound && (!isFor(known, keptUnder) || isPublic(paying, incoming, presented)))
+  if (presented !== undefined && bound && isPublic(paying, incoming, presented))
     throw new PaymentDue('payment_already_used')
+  if (bound && !mine) throw await usedBefore(x402, presented)
   const run: RunCall = async (keep, signal) => {
     const before = await takenBefore(gateway, paying, bound ? known : undefined)
     const turn = await (before === undefined ? checkFirst(gateway, paying) : takePaidTurn(gateway, paying))
@@ -258,32 +262,12 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall)
   const once = { ref, ...keptUnder, trace, idle: isDue, checkRepeat, ofRun }
   const runOrIts: RunCall = (keep, signal) =>
     orItsRun(gateway, { keep, trace, ofRun }, () => run(keep, signal))
-  const answer = await onceUnder(gateway, once, runOrIts).catch((thrown: unknown) => {
+  const answer = await onceUnder(gateway, once, runOrIts).catch(async (thrown: unknown) => {
     const conflict = thrown instanceof Refusal && thrown.code === 'idempotency_key_reused'
-    throw conflict && ref.key === presented?.id ? new PaymentDue('payment_already_used') : thrown
+    throw conflict && ref.key === presented?.id ? await usedBefore(x402, presented) : thrown
   })
   if (presented !== undefined) await repeatPaymentHeaders(gateway, paying, presented)
   return answer
-}
-
-/**
- * Joined and later copies of the answer get the headers of the payment too: of the one that bought it, which under an
- * Idempotency-Key may be another than the one they bring.
- */
-const repeatPaymentHeaders = async (
-  gateway: Gateway,
-  paying: PayingCall,
-  presented: Presented,
-): Promise<void> => {
-  const { trace, x402 } = paying
-  const { payments } = gateway.store
-  const paid = (await payments.paymentForCall(trace.callId)) ?? (await payments.payment(presented.id))
-  addClaimHeader(paying, paid ?? presented)
-  if (tellsPayment(trace) || paid?.transaction === undefined) return
-  const offer = x402.offerOf(paid) ?? presented.offer
-  const units = paid.scheme === 'upto' ? unitsFor(offer, paid.amount) : undefined
-  const payment = { ...presented, offer, payer: paid.payer }
-  addPaidHeaders({ trace, payment, at: paid.createdAt }, paid.transaction, units)
 }
 
 /** All checks that are possible before money moves: the quote holds, and the caller may call. */

@@ -7,6 +7,7 @@ import type { Presented } from '../../payment/x402/presented.ts'
 import type { Key } from '../../tenancy/key.ts'
 import { boundSent, type CheckedRequest } from '../enter/incoming.ts'
 import { rulesFor } from '../enter/rules.ts'
+import { jobShapeOf } from '../hold/job-hold.ts'
 import type { Plan } from '../hold/reserve.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import { holdWith } from '../parts/hold-with.ts'
@@ -68,11 +69,13 @@ export const openPaid = async (
   if (reserved === 'spent') throw new PaymentDue('payment_already_used')
   const { hold, ...held } = must(reserved)
   const settled = transaction !== undefined
+  const isJob = jobShapeOf(gateway.offering, model.id) !== undefined
   return {
     key,
     model,
     trace,
-    keep: settled ? keep : { ...keep, collect: collecting(paying, payment) },
+    // A job charges its channel when it ends, which may be long after its answer.
+    keep: settled || isJob ? keep : { ...keep, collect: collecting(paying, payment) },
     signal,
     payer,
     payment: factsOf({ payment, transaction }),

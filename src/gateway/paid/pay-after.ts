@@ -5,9 +5,11 @@
  */
 import { type Refusal, refuse } from '../../core/refusal.ts'
 import { unitsFor } from '../../payment/x402/offer.ts'
+import type { Scheme } from '../../payment/x402/presented.ts'
 import type { X402 } from '../../payment/x402.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { Trace } from '../parts/trace.ts'
+import { chargeVoucher } from './pay-by-voucher.ts'
 import { PaymentDue } from './payment-due.ts'
 import {
   addPaidHeaders,
@@ -42,12 +44,13 @@ export const authorizePayment = async (
 
 type AuthorizedPayment = Omit<PaymentNotice, 'at'> & {
   readonly x402: X402
-  readonly payment: PaymentNotice['payment'] & { readonly id: string }
+  readonly payment: PaymentNotice['payment'] & { readonly id: string; readonly scheme: Scheme }
 }
 
 /** Settles an authorised payment for what its call was charged; returns the reason if the money did not come. */
 export const settleAuthorized = async (it: AuthorizedPayment): Promise<Refusal | undefined> => {
-  const { offer, id } = it.payment
+  const { offer, id, scheme } = it.payment
+  if (scheme === 'batch-settlement') return void (await chargeVoucher(it))
   const finished = await it.x402.finish(id, offer).catch(() => ({ outcome: 'unknown' as const }))
   switch (finished.outcome) {
     case 'settled':
@@ -73,12 +76,12 @@ export const settleAuthorized = async (it: AuthorizedPayment): Promise<Refusal |
 /** An answer is stored with its charge, but given again only if its authorised payment came. */
 export const checkPaidFor = async (gateway: Gateway, x402: X402, trace: Trace): Promise<void> => {
   const payment = await gateway.store.payments.paymentForCall(trace.callId)
-  if (payment?.scheme !== 'upto') return
+  if (payment === undefined || payment.scheme === 'exact') return
   const offer = x402.offerOf(payment)
-  const { id, payer } = payment
+  const { id, payer, scheme } = payment
   const unpaid =
     offer === undefined
       ? unconfirmed()
-      : await settleAuthorized({ x402, trace, payment: { version: 2, offer, payer, id } })
+      : await settleAuthorized({ x402, trace, payment: { version: 2, offer, payer, id, scheme } })
   if (unpaid !== undefined) throw unpaid
 }

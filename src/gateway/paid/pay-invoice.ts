@@ -44,6 +44,7 @@ export const payInvoiceByX402 = async (gateway: Gateway, request: Request): Prom
     bound: invoice.total,
     outputTokens: undefined,
     uptoSeconds: undefined,
+    voucherMs: undefined,
     ...fingerprintsOf(gateway, canonicalJson(['x402 invoice', invoice.id])),
     resource: resourceAt(x402, payment.url, `Invoice ${invoice.id}`),
     change: 'invoice',

@@ -12,7 +12,9 @@ import {
   requirementsUpto,
   requirementsV1,
   requirementsV2,
+  requirementsVoucher,
   type UptoTerms,
+  type VoucherTerms,
 } from '../../payment/x402/required.ts'
 import type { X402 } from '../../payment/x402.ts'
 import type { CheckedRequest } from '../enter/incoming.ts'
@@ -24,10 +26,13 @@ import type { Gateway } from '../parts/gateway.ts'
 /** Thrown to end a call with the 402 that quotes it; the reason is a code. */
 export class PaymentDue extends Error {
   readonly reason: string
+  /** Where the payer's channel stands, for one who lost count. */
+  readonly stands: object | undefined
 
-  constructor(reason: string) {
+  constructor(reason: string, stands?: object) {
     super(reason)
     this.reason = reason
+    this.stands = stands
   }
 }
 
@@ -75,6 +80,22 @@ export type Quotable = {
     | undefined
   /** How long a payment that is settled after its call must stay good; undefined where no such payment is taken. */
   readonly uptoSeconds: number | undefined
+  /** How long what is paid for may take; undefined where no vouchers are taken. */
+  readonly voucherMs: number | undefined
+}
+
+/** A call ends, and what it was charged is claimed, well before a payer who leaves has its deposit back. */
+const SHARE_OF_EXIT = 2
+
+const voucherTerms = (
+  { x402, voucherMs }: Quotable,
+  offer: Offer,
+  stands?: object,
+): VoucherTerms | undefined => {
+  const terms = x402.channelTerms(offer)
+  if (terms === undefined || voucherMs === undefined) return undefined
+  if (voucherMs * SHARE_OF_EXIT > terms.withdrawSeconds * 1000) return undefined
+  return { ...terms, seconds: x402.options.timeoutSeconds, stands }
 }
 
 const uptoTerms = ({ x402, bound, uptoSeconds }: Quotable, offer: Offer): UptoTerms | undefined => {
@@ -85,7 +106,7 @@ const uptoTerms = ({ x402, bound, uptoSeconds }: Quotable, offer: Offer): UptoTe
 }
 
 /** The 402 with a fresh quote; nothing is stored for it. */
-export const quoteAnswer = (gateway: Gateway, it: Quotable, error: string): Answer => {
+export const quoteAnswer = (gateway: Gateway, it: Quotable, error: string, stands?: object): Answer => {
   const { x402, bound, fingerprint, resource, outputTokens, change, mpp } = it
   const { timeoutSeconds } = x402.options
   const now = gateway.clock.now()
@@ -93,6 +114,7 @@ export const quoteAnswer = (gateway: Gateway, it: Quotable, error: string): Answ
     offer,
     quote: makeQuote(x402.hash, offer, { fingerprint, bound }, { now, timeoutSeconds }),
     upto: uptoTerms(it, offer),
+    voucher: voucherTerms(it, offer, stands),
   })
   const [first, ...more] = it.offers
   const quoted = [quotedIn(first), ...more.map(quotedIn)] as const
@@ -164,6 +186,8 @@ export const checkQuoted = (gateway: Gateway, it: Quotable, presented: Presented
   // The same quote is offered for both schemes only where the bound allows it.
   if (presented.scheme === 'upto' && uptoTerms(it, offer) === undefined)
     throw new PaymentDue('quote_mismatch')
+  if (presented.scheme === 'batch-settlement' && voucherTerms(it, offer) === undefined)
+    throw new PaymentDue('quote_mismatch')
 }
 
 /** What we asked for, as the facilitator hears it: in this server's own words, never the payer's. */
@@ -175,6 +199,8 @@ export const requirementsOf = (it: Quotable, presented: Presented) => {
   const quoteId = challenge === undefined ? presented.quoteId : undefined
   const terms = scheme === 'upto' ? uptoTerms(it, offer) : undefined
   if (terms !== undefined) return requirementsUpto(offer, units, quoteId, terms)
+  const voucher = scheme === 'batch-settlement' ? voucherTerms(it, offer) : undefined
+  if (voucher !== undefined) return requirementsVoucher(offer, units, quoteId, voucher)
   return presented.version === 1
     ? requirementsV1(offer, units, resource, timeoutSeconds)
     : requirementsV2(offer, units, quoteId, timeoutSeconds)

@@ -31,8 +31,11 @@ export const askingOf = (realm: Realm, { headers, mpp }: Brought) => ({
   accepts: headers.get('accept-payment') ?? undefined,
 })
 
-const schemesOf = ({ options }: X402): readonly Scheme[] =>
-  options.upto === undefined ? ['exact'] : ['exact', 'upto']
+const schemesOf = ({ options: { upto, channels } }: X402): readonly Scheme[] => [
+  'exact',
+  ...(upto === undefined ? [] : (['upto'] as const)),
+  ...(channels === undefined ? [] : (['batch-settlement'] as const)),
+]
 
 type For = Pick<Quotable, 'fingerprint' | 'fingerprintBefore'> & { readonly realm: Realm | undefined }
 

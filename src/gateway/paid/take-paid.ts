@@ -7,8 +7,9 @@ import type { Payment } from '../../store/payments/payment-port.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { Paid, PayingCall } from './open-paid.ts'
 import { authorizePayment } from './pay-after.ts'
+import { takeVoucher } from './pay-by-voucher.ts'
 import { isFor, PaymentDue, requirementsOf } from './payment-due.ts'
-import { addPaidHeaders, takePayment, unconfirmed } from './take-payment.ts'
+import { addPaidHeaders, takePayment, tellsPayment, unconfirmed } from './take-payment.ts'
 
 /** What paid for the call when it came before; `known` is the payment that it brings, if that was taken. */
 export const takenBefore = async (
@@ -52,6 +53,10 @@ const takeMoney = async (
     paidFor: trace.callId,
     fingerprint: keptUnder.fingerprint,
   }
+  if (presented.scheme === 'batch-settlement') {
+    await takeVoucher(it)
+    return undefined
+  }
   if (presented.scheme === 'upto') {
     await authorizePayment(gateway, it)
     return undefined
@@ -76,6 +81,26 @@ export const addClaimHeader = (
   { scheme, id }: Pick<Presented, 'scheme' | 'id'>,
 ): void => {
   if (scheme === 'exact' && !bearer) trace.headers['x-change-claim'] = x402.claimFor(id)
+}
+
+/**
+ * Joined and later copies of the answer get the headers of the payment too: of the one that bought it, which under an
+ * Idempotency-Key may be another than the one they bring.
+ */
+export const repeatPaymentHeaders = async (
+  gateway: Gateway,
+  paying: PayingCall,
+  presented: Presented,
+): Promise<void> => {
+  const { trace, x402 } = paying
+  const { payments } = gateway.store
+  const paid = (await payments.paymentForCall(trace.callId)) ?? (await payments.payment(presented.id))
+  addClaimHeader(paying, paid ?? presented)
+  if (tellsPayment(trace) || paid?.transaction === undefined) return
+  const offer = x402.offerOf(paid) ?? presented.offer
+  const units = paid.scheme === 'upto' ? unitsFor(offer, paid.amount) : undefined
+  const payment = { ...presented, offer, payer: paid.payer }
+  addPaidHeaders({ trace, payment, at: paid.createdAt }, paid.transaction, units)
 }
 
 /** The payment under which the trace's call was made; undefined when it has none, or brings it. */

@@ -90,12 +90,17 @@ export const addPaidHeaders = (
   { trace, payment, at }: PaymentNotice,
   transaction: string,
   units?: string,
+  extra?: object,
 ): void => {
   const { version, offer, payer, challenge } = payment
   const outcome = { version, offer, payer, success: true, transaction } as const
   Object.assign(trace.headers, {
     ...(challenge === undefined
-      ? outcomeHeaders(units === undefined ? outcome : { ...outcome, units })
+      ? outcomeHeaders({
+          ...outcome,
+          ...(units === undefined ? {} : { units }),
+          ...(extra === undefined ? {} : { extra }),
+        })
       : {
           'payment-receipt': receiptHeader({
             method: challenge.method,

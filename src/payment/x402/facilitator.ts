@@ -24,7 +24,7 @@ export type Facilitator = {
   supported(): Promise<Kinds | undefined>
 }
 
-/** By `<version> <scheme> <network>`: the address it settles from, where payers must name it. */
+/** By `<version> <scheme> <network>`: the address it settles from or signs claims with, where payers must name it. */
 export type Kinds = ReadonlyMap<string, string | undefined>
 
 const PENDING = 'settlement_pending'
@@ -78,7 +78,7 @@ const facilitatorOn = (client: HTTPFacilitatorClient): Facilitator => ({
       const { kinds } = await client.getSupported()
       return new Map(
         kinds.map(({ x402Version, scheme, network, extra }) => {
-          const address = extra?.facilitatorAddress
+          const address = extra?.facilitatorAddress ?? extra?.receiverAuthorizer
           return [
             `${x402Version} ${scheme} ${network}`,
             typeof address === 'string' && ADDRESS.test(address) ? address : undefined,

@@ -4,6 +4,7 @@
  */
 import { isObject, type Json } from '../../core/json-body.ts'
 import type { Offer } from './offer.ts'
+import type { Scheme } from './presented.ts'
 
 /** Hash of `Transfer(address,address,uint256)`. */
 export const TRANSFER = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
@@ -15,7 +16,7 @@ const TIMEOUT_MS = 10_000
 /** What to look for: this payer's authorization, for this many units, to the offer's receiver. */
 export type Sought = {
   readonly offer: Offer
-  readonly scheme: 'exact' | 'upto'
+  readonly scheme: Scheme
   readonly payer: string
   readonly nonce: string
   readonly units: string

@@ -31,6 +31,14 @@ export type X402Options = {
   readonly outputTokens: number
   /** The scheme `upto`, if it is on: the most that a payer may have authorised in all and not paid yet. */
   readonly upto?: { readonly most: Nano }
+  /** The scheme `batch-settlement`, if it is on. */
+  readonly channels?: {
+    /** How long a payer's exit takes, in seconds. */
+    readonly withdrawSeconds: number
+    /** Vouchers are claimed once they come to so much, or one of them is so old. */
+    readonly claimSum: Nano
+    readonly claimSeconds: number
+  }
   /** The address that callers know this server by, if it differs from the one requests come in under. */
   readonly publicUrl?: string
 }

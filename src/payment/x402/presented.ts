@@ -6,9 +6,13 @@ import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
 import { invalid, type Refusal } from '../../core/refusal.ts'
 import type { Challenge } from '../mpp/challenge.ts'
 import type { Offer } from './offer.ts'
+import { readVoucher, type Voucher } from './voucher.ts'
 
-/** `exact` pays before the call; `upto` authorises before it, and pays what the call was charged. */
-export type Scheme = 'exact' | 'upto'
+/**
+ * `exact` pays before the call; `upto` authorises before it, and pays what the call was charged; `batch-settlement` does so
+ * out of a deposit.
+ */
+export type Scheme = 'exact' | 'upto' | 'batch-settlement'
 
 export type Presented = {
   readonly version: 1 | 2
@@ -25,6 +29,7 @@ export type Presented = {
   readonly quoteId: string | undefined
   /** What it answers, if it came by the HTTP scheme `Payment`. */
   readonly challenge?: Challenge
+  readonly voucher?: Voucher
   /** All of it, for the facilitator. */
   readonly payload: JsonObject
 }
@@ -75,6 +80,7 @@ export const readPayment = (
     return malformed
   const { payload } = value
   const scheme = schemeOf(chosen.scheme, payload, schemes)
+  if (scheme === 'batch-settlement') return presentedVoucher(value, chosen, offers) ?? malformed
   if (scheme === undefined || (scheme === 'upto' && value.x402Version === 1)) return undefined
   const signed = scheme === 'exact' ? readAuthorization(payload) : readPermit(payload)
   if (signed === undefined || textAt(payload, 'signature', SIGNATURE) === undefined) return malformed
@@ -92,6 +98,35 @@ export const readPayment = (
     units,
     validBefore: Number.parseInt(validBefore, 10),
     quoteId: value.x402Version === 2 ? textAt(chosen.extra, 'quoteId', /^.{1,80}$/) : undefined,
+    payload: value,
+  }
+}
+
+/** A voucher names a channel, where it begins, and where it ends: between them is what its call may cost. */
+const presentedVoucher = (
+  value: JsonObject,
+  chosen: JsonObject,
+  offers: readonly Offer[],
+): Presented | undefined => {
+  const voucher = isObject(value.payload) ? readVoucher(value.payload) : undefined
+  const units = textAt(chosen, 'amount', UNITS)
+  const offer = offers.find((one) => isFor(one, false, chosen))
+  if (value.x402Version !== 2 || voucher === undefined || units === undefined || offer === undefined)
+    return undefined
+  const { channelId, most, config } = voucher
+  const begins = BigInt(most) - BigInt(units)
+  return {
+    version: 2,
+    scheme: 'batch-settlement',
+    offer,
+    // Not under the token's address: a version before takes what is there for one of its own payments.
+    id: `${offer.network}:${channelId}:${begins}:${most}`,
+    payer: config.payer,
+    nonce: most,
+    units,
+    validBefore: 0,
+    quoteId: textAt(chosen.extra, 'quoteId', /^.{1,80}$/),
+    voucher,
     payload: value,
   }
 }

@@ -4,14 +4,19 @@
  */
 import type { Offer } from './offer.ts'
 import type { Quote } from './quote.ts'
+import type { ChannelTerms } from './voucher.ts'
 
 /** What else a payer needs to authorise a payment: who may settle it, and how long that may take. */
 export type UptoTerms = { readonly facilitator: string; readonly seconds: number }
+
+/** What else a payer needs to sign a voucher; `stands` corrects one who lost count. */
+export type VoucherTerms = ChannelTerms & { readonly seconds: number; readonly stands?: object | undefined }
 
 export type Quoted = {
   readonly offer: Offer
   readonly quote: Quote
   readonly upto: UptoTerms | undefined
+  readonly voucher: VoucherTerms | undefined
 }
 
 export type Resource = { readonly url: string; readonly description: string }
@@ -67,6 +72,28 @@ export const requirementsUpto = (
   },
 })
 
+/** What version 2 asks of a payer with a deposit: a voucher for the most that the call can cost. */
+export const requirementsVoucher = (
+  offer: Offer,
+  units: string,
+  quoteId: string | undefined,
+  { authorizer, withdrawSeconds, seconds, stands }: VoucherTerms,
+) => ({
+  scheme: 'batch-settlement',
+  network: offer.network,
+  amount: units,
+  asset: offer.asset,
+  payTo: offer.payTo,
+  maxTimeoutSeconds: seconds,
+  extra: {
+    ...extraOf(offer),
+    receiverAuthorizer: authorizer,
+    withdrawDelay: withdrawSeconds,
+    ...stands,
+    ...(quoteId === undefined ? {} : { quoteId }),
+  },
+})
+
 /** What version 1 asks for. Its strict clients know only these members, and no null. */
 export const requirementsV1 = (offer: Offer, units: string, resource: Resource, seconds: number) => ({
   scheme: 'exact',
@@ -85,6 +112,8 @@ type Scheme = (quoted: Quoted, timeoutSeconds: number) => object | undefined
 
 /** The schemes of version 2. Clients take the first one they know, so what takes no more than was used comes first. */
 const schemes: readonly Scheme[] = [
+  ({ offer, quote, voucher }) =>
+    voucher === undefined ? undefined : requirementsVoucher(offer, quote.units, quote.id, voucher),
   ({ offer, quote, upto }) =>
     upto === undefined ? undefined : requirementsUpto(offer, quote.units, quote.id, upto),
   ({ offer, quote }, seconds) => requirementsV2(offer, quote.units, quote.id, seconds),
@@ -113,7 +142,7 @@ type RequiredOutcome = {
   readonly offer: Offer
   readonly payer: string
 } & (
-  | { readonly success: true; readonly transaction: string; readonly units?: string }
+  | { readonly success: true; readonly transaction: string; readonly units?: string; readonly extra?: object }
   | { readonly success: false; readonly errorReason: string }
 )
 
@@ -126,6 +155,7 @@ export const outcomeHeaders = (outcome: RequiredOutcome): Record<string, string>
       ? {
           transaction: outcome.transaction,
           ...(outcome.units === undefined ? {} : { amount: outcome.units }),
+          ...(outcome.extra === undefined ? {} : { extra: outcome.extra }),
         }
       : { errorReason: outcome.errorReason, transaction: '' }),
     network: version === 1 ? (offer.v1Network ?? offer.network) : offer.network,

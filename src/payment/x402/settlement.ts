@@ -181,6 +181,10 @@ const readSent = (text: string): SentPayment | undefined => {
   return { payload, requirements, network, asset, payer, nonce, units, validBefore }
 }
 
-/** Whether an open payment was made in this token. */
+/** Whether an open payment was made in this token, or a voucher on its chain. */
 export const isIn = (payment: Payment, offer: Offer): boolean =>
-  payment.id.startsWith(`${offer.network}:${offer.asset}:`.toLowerCase())
+  payment.id.startsWith(
+    payment.scheme === 'batch-settlement'
+      ? `${offer.network}:`
+      : `${offer.network}:${offer.asset}:`.toLowerCase(),
+  )

@@ -86,6 +86,7 @@ export const laws: readonly Law[] = [
         and not exists (select 1 from credit_line c where c.account_id = a.id)
         and not exists (select 1 from x402_payment p where p.account_id = a.id
           and p.state in ('authorized', 'settling') and p.amount >= a.held - a.balance)
+        and not exists (select 1 from x402_channel c where c.account_id = a.id)
         and a.balance - a.held + coalesce((select cast(sum(t.amount) as bigint) from transfer t
           where t.kind = 'adjust' and t.debit = a.id and t.of_topup is not null), 0) < 0`,
   },
@@ -115,13 +116,33 @@ export const laws: readonly Law[] = [
   {
     check: 'an x402 payment is taken in once, and pays for its own call only',
     offences: `select p.id as offence from x402_payment p where p.state = 'settled' and not exists (select 1 from transfer t
-        where t.kind = 'topup' and t.ref = 'x402:' || p.id and t.debit = 'x402' and t.credit = p.account_id
-          and t.amount = p.amount)
+        where t.kind = 'topup' and t.ref = 'x402:' || p.id and t.credit = p.account_id and t.amount = p.amount
+          and t.debit = coalesce((select c.account_id from x402_channel c where c.id = p.channel_id), 'x402'))
       union all select t.ref from transfer t where t.debit = 'x402' and not exists (select 1 from x402_payment p
         where p.state = 'settled' and t.ref = 'x402:' || p.id)
+        and not exists (select 1 from x402_channel c where c.account_id = t.credit and t.ref like 'x402:claim:' || c.id || ':%')
       union all select t.ref from transfer t join x402_payment p on p.account_id = t.debit
         where t.kind = 'usage' and t.ref <> p.call_id
       union all select t.ref from transfer t where t.debit = 'loss' and t.ref like 'x402:%' and not exists (
-        select 1 from x402_payment p where p.state = 'lost' and t.ref = 'x402:' || p.id and t.credit = p.account_id)`,
+        select 1 from x402_payment p where p.state = 'lost' and t.ref = 'x402:' || p.id and t.credit = p.account_id)
+        and not exists (select 1 from x402_channel c where c.account_id = t.credit)`,
+  },
+  {
+    check:
+      'a channel owes what its vouchers were charged and nobody has claimed, and never more than they allow',
+    offences: `select c.id as offence from x402_channel c left join account a on a.id = c.account_id
+      where a.id is null or a.held <> 0 or a.balance <> c.claimed + c.lost - c.charged or a.lowest <> a.balance
+        or c.charged < c.claimed + c.lost or c.began > c.claimed
+        or (c.charged > c.began and (c.signature is null or c.signed < c.charged))
+        or case when c.charged_at is null then 0 else 1 end <> case when c.charged > c.claimed + c.lost then 1 else 0 end
+        or c.charged - c.began <> coalesce((select cast(sum(p.amount) as bigint) from x402_payment p
+          where p.channel_id = c.id and p.state = 'settled'), 0)
+        or c.claimed - c.began <> coalesce((select cast(sum(t.amount) as bigint) from transfer t
+          where t.debit = 'x402' and t.credit = c.account_id), 0)
+        or c.lost <> coalesce((select cast(sum(t.amount) as bigint) from transfer t
+          where t.debit = 'loss' and t.credit = c.account_id), 0)
+        or (c.pending is not null and not exists (select 1 from x402_payment p where p.id = c.pending and p.channel_id = c.id))
+      union all select p.id from x402_payment p where p.channel_id is not null
+        and not exists (select 1 from x402_channel c where c.id = p.channel_id)`,
   },
 ]

@@ -111,6 +111,7 @@ const accounts: readonly Law[] = [
         when a.bounded = 0 then false
         when c.account_id is not null then a.lowest <= -c.lim
         when u.account_id is not null then a.lowest in (0, -u.amount)
+        when exists (select 1 from x402_channel h where h.account_id = a.id) then a.lowest <= 0
         else a.lowest <= 0 and a.lowest >= -coalesce((select cast(sum(t.amount) as bigint) from transfer t
           where t.kind = 'adjust' and t.debit = a.id and t.of_topup is not null), 0) end`,
     )}`,

@@ -38,7 +38,9 @@ export type Payment = Omit<NewPayment, 'sent' | 'firstTryMs'> & {
    * unknown. `lost`: the call was charged and the money did not come, so the house paid.
    */
   readonly state: 'authorized' | 'settling' | 'settled' | 'failed' | 'lost'
-  readonly scheme: 'exact' | 'upto'
+  readonly scheme: 'exact' | 'upto' | 'batch-settlement'
+  /** The channel whose voucher it is. */
+  readonly channelId?: string
   readonly sent?: string
   readonly transaction?: string
   readonly reason?: string

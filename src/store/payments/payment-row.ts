@@ -24,12 +24,14 @@ export const payments = rowsOf({
   sent: maybe(text('sent')),
   transaction: maybe(text('tx')),
   reason: maybe(text('reason')),
+  channelId: maybe(text('channel_id')),
 })
 
 /** Reads a payment. */
 export const paymentOf = (row: Row): Payment => {
   const { expiresAt: _expiresAt, ...payment } = payments.read(row)
-  return payment
+  // A version before knows two schemes.
+  return payment.channelId === undefined ? payment : { ...payment, scheme: 'batch-settlement' }
 }
 
 /** Whoever changes a payment locks it first. */

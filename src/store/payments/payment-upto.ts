@@ -20,7 +20,7 @@ const openOf = async (run: Run, { id, payer }: AuthorizedPayment): Promise<Nano 
     await run(
       `select coalesce(cast(sum(case when state = 'lost' then 0 else amount end) as bigint), 0) as open,
          coalesce(sum(case when state = 'lost' then 1 else 0 end), 0) as lost
-       from x402_payment where payer = $1 and id <> $2 and scheme = 'upto'
+       from x402_payment where payer = $1 and id <> $2 and scheme = 'upto' and channel_id is null
          and state in ('authorized', 'settling', 'lost')`,
       [payer, id],
     ),

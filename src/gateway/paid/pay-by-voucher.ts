@@ -1,0 +1,85 @@
+/**
+ * Calls that are paid out of a deposit (x402, scheme `batch-settlement`): the voucher covers the bound, the channel is charged what
+ * the call cost. The money is there before the call begins, so no answer waits for a chain.
+ */
+
+import type { Presented } from '../../payment/x402/presented.ts'
+import { codes } from '../../payment/x402/voucher.ts'
+import type { X402 } from '../../payment/x402.ts'
+import type { Channel } from '../../store/payments/channel-port.ts'
+import type { Trace } from '../parts/trace.ts'
+import { PaymentDue } from './payment-due.ts'
+import { addPaidHeaders, notTaken, type PaymentNotice, type PaymentToTake } from './take-payment.ts'
+
+/** A channel as its payer's client reads it. */
+const stateOf = ({ id, unit, balance, claimed, leavingAt }: Channel) => ({
+  channelId: id.slice(id.lastIndexOf(':') + 1),
+  balance: String(balance / unit),
+  totalClaimed: String(claimed / unit),
+  withdrawRequestedAt: leavingAt ?? 0,
+})
+
+const withCharged = (channel: Channel) => ({
+  ...stateOf(channel),
+  chargedCumulativeAmount: String(channel.charged / channel.unit),
+})
+
+/** Where a channel stands, with the payer's own signature under it: the client believes nothing else. */
+const standingOf = (channel: Channel) => ({
+  channelState: withCharged(channel),
+  ...(channel.signature === undefined
+    ? {}
+    : {
+        voucherState: {
+          signedMaxClaimable: String(channel.signed / channel.unit),
+          signature: channel.signature,
+        },
+      }),
+})
+
+/**
+ * The 402 of a payment that paid for another request. A payer who does not know what that one cost signs the same voucher
+ * again, and is told where its channel stands.
+ */
+export const usedBefore = async (x402: X402, presented: Presented | undefined): Promise<PaymentDue> => {
+  const channel = presented && (await x402.channelOf(presented))
+  return channel === undefined
+    ? new PaymentDue('payment_already_used')
+    : new PaymentDue(codes.mismatch, standingOf(channel))
+}
+
+/** Takes the voucher that a call brings, with its deposit if it has one. */
+export const takeVoucher = async (it: Omit<PaymentToTake, 'creditTo' | 'invoiceId'>): Promise<void> => {
+  const { x402, trace, presented, requirements, paidFor, fingerprint } = it
+  const taken = await x402.takeVoucher({ presented, requirements, callId: paidFor, fingerprint })
+  if (taken.outcome === 'mismatch') throw new PaymentDue(codes.mismatch, standingOf(taken.channel))
+  if (taken.outcome !== 'authorized') throw notTaken(it, taken)
+  // What a stream costs is known only after its headers: then the next voucher is corrected.
+  const { transaction, channel } = taken
+  const deposited = transaction === undefined ? '' : presented.voucher?.deposit
+  addPaidHeaders({ trace, payment: presented, at: x402.now() }, transaction ?? '', deposited, {
+    channelState: stateOf(channel),
+  })
+}
+
+/** Charges the channel of a voucher whose call was charged, and says so in the headers. */
+export const chargeVoucher = async (it: {
+  readonly x402: X402
+  readonly trace: Trace
+  readonly payment: PaymentNotice['payment'] & { readonly id: string }
+}): Promise<void> => {
+  const charged = await it.x402.chargeVoucher(it.payment.id).catch(() => undefined)
+  // The next round does it; the voucher is good for as long as its channel.
+  if (charged === undefined || charged.payment.state !== 'settled') return
+  const { payment, channel, deposit } = charged
+  const { now } = it.x402
+  addPaidHeaders(
+    { ...it, at: now() },
+    payment.transaction ?? '',
+    payment.transaction === undefined ? '' : deposit,
+    {
+      chargedAmount: String(payment.amount / channel.unit),
+      channelState: withCharged(channel),
+    },
+  )
+}

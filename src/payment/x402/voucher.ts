@@ -1,0 +1,159 @@
+/**
+ * Vouchers of the scheme `batch-settlement`: a payer's signature under what a channel may be charged in all. Read strictly
+ * and checked without asking anyone, exactly as the contract will check them when they are claimed. Source: the x402
+ * specification, `batch-settlement` on EVM; EIP-712.
+ */
+import { isObject, type JsonObject } from '../../core/json-body.ts'
+
+/** What makes a channel; the hash of it is its id. */
+type ChannelConfig = {
+  readonly payer: string
+  readonly payerAuthorizer: string
+  readonly receiver: string
+  readonly receiverAuthorizer: string
+  readonly token: string
+  readonly withdrawDelay: number
+  readonly salt: string
+}
+
+export type Voucher = {
+  readonly config: ChannelConfig
+  /** As the payer names it; it counts only if it is the hash of `config`. */
+  readonly channelId: string
+  /** The most that the channel may be charged in all, in units of the token. */
+  readonly most: string
+  readonly signature: string
+  /** Units that the payer deposits with it. */
+  readonly deposit: string | undefined
+}
+
+/** The contract of all channels, the same on every chain. */
+export const CHANNELS = '0x4020074e9df2ce1dee5a9c1b5c3f541d02a10003'
+
+const ADDRESS = /^0x[0-9a-f]{40}$/i
+const BYTES32 = /^0x[0-9a-f]{64}$/i
+const UNITS = /^[1-9]\d{0,15}$/
+/** The contract takes no other length, and no other recovery byte. */
+const SIGNATURE = /^0x[0-9a-f]{128}1[bc]$/i
+const NOBODY = /^0x0{40}$/
+
+const textAt = (value: JsonObject, name: string, shape: RegExp): string | undefined => {
+  const member = value[name]
+  return typeof member === 'string' && shape.test(member) ? member.toLowerCase() : undefined
+}
+
+const readConfig = (it: JsonObject): ChannelConfig | undefined => {
+  const [payer, payerAuthorizer] = [textAt(it, 'payer', ADDRESS), textAt(it, 'payerAuthorizer', ADDRESS)]
+  const [receiver, token] = [textAt(it, 'receiver', ADDRESS), textAt(it, 'token', ADDRESS)]
+  const [receiverAuthorizer, salt] = [textAt(it, 'receiverAuthorizer', ADDRESS), textAt(it, 'salt', BYTES32)]
+  const { withdrawDelay } = it
+  if (payer === undefined || payerAuthorizer === undefined || receiver === undefined) return undefined
+  if (token === undefined || receiverAuthorizer === undefined || salt === undefined) return undefined
+  if (typeof withdrawDelay !== 'number' || !Number.isSafeInteger(withdrawDelay) || withdrawDelay < 0)
+    return undefined
+  return { payer, payerAuthorizer, receiver, receiverAuthorizer, token, withdrawDelay, salt }
+}
+
+/** Reads the payload of a voucher, alone or with a deposit; undefined if it is none. */
+export const readVoucher = (payload: JsonObject): Voucher | undefined => {
+  const { type, channelConfig, voucher, deposit } = payload
+  if ((type !== 'voucher' && type !== 'deposit') || !isObject(channelConfig) || !isObject(voucher))
+    return undefined
+  const config = readConfig(channelConfig)
+  const channelId = textAt(voucher, 'channelId', BYTES32)
+  const most = textAt(voucher, 'maxClaimableAmount', UNITS)
+  const signature = textAt(voucher, 'signature', SIGNATURE)
+  if (config === undefined || channelId === undefined || most === undefined || signature === undefined)
+    return undefined
+  if (type === 'voucher') return { config, channelId, most, signature, deposit: undefined }
+  const amount = isObject(deposit) ? textAt(deposit, 'amount', UNITS) : undefined
+  return amount === undefined ? undefined : { config, channelId, most, signature, deposit: amount }
+}
+
+/** What this server asks of every channel. */
+export type ChannelTerms = {
+  /** Signs claims, at the facilitator. */
+  readonly authorizer: string
+  /** How long a payer's exit takes, in seconds. */
+  readonly withdrawSeconds: number
+}
+
+const reason = (name: string): string => `invalid_batch_settlement_evm_${name}`
+
+/** Codes of the specification, which clients know. */
+export const codes = {
+  mismatch: reason('cumulative_amount_mismatch'),
+  busy: reason('channel_busy'),
+  beyondDeposit: reason('cumulative_exceeds_balance'),
+  notFound: reason('channel_not_found'),
+  signature: reason('voucher_signature'),
+  /** Not in the specification: the payer has announced that it leaves. */
+  leaving: 'channel_is_being_withdrawn',
+} as const
+
+export type VoucherCheck = (
+  voucher: Voucher,
+  asked: ChannelTerms & { readonly network: string; readonly asset: string; readonly payTo: string },
+) => string | undefined
+
+/** Loads the hash and the curve on first use: a server without channels need not load them. */
+export const openVoucherCheck = async (): Promise<VoucherCheck> => {
+  const [{ createKeccak }, { secp256k1 }] = await Promise.all([
+    import('hash-wasm'),
+    import('@bitauth/libauth'),
+  ])
+  const hasher = await createKeccak(256)
+  const keccak = (data: string | Uint8Array): Buffer =>
+    Buffer.from(hasher.init().update(data).digest('binary'))
+  const word = (hex: string): Buffer => Buffer.from(hex.replace(/^0x/, '').padStart(64, '0'), 'hex')
+  const number = (value: bigint): Buffer => word(value.toString(16))
+  const hashOf = (...words: readonly Buffer[]): Buffer => keccak(Buffer.concat(words))
+  const domainType = keccak(
+    'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)',
+  )
+  const [name, version] = [keccak('x402 Batch Settlement'), keccak('1')]
+  const channelType = keccak(
+    'ChannelConfig(address payer,address payerAuthorizer,address receiver,address receiverAuthorizer,address token,uint40 withdrawDelay,bytes32 salt)',
+  )
+  const voucherType = keccak('Voucher(bytes32 channelId,uint128 maxClaimableAmount)')
+  const domains = new Map<string, Buffer>()
+  /** Of a network that the operator named, so there are few. */
+  const domainOf = (network: string): Buffer => {
+    const known = domains.get(network)
+    if (known !== undefined) return known
+    const chainId = number(BigInt(network.slice('eip155:'.length)))
+    const made = hashOf(domainType, name, version, chainId, word(CHANNELS))
+    domains.set(network, made)
+    return made
+  }
+  const typed = (network: string, struct: Buffer): Buffer =>
+    hashOf(Buffer.from([0x19, 0x01]), domainOf(network), struct)
+  const channelIdOf = (network: string, it: ChannelConfig): Buffer => {
+    const { payer, payerAuthorizer, receiver, receiverAuthorizer, token, withdrawDelay, salt } = it
+    const addresses = [payer, payerAuthorizer, receiver, receiverAuthorizer, token].map(word)
+    return typed(network, hashOf(channelType, ...addresses, number(BigInt(withdrawDelay)), word(salt)))
+  }
+  const signerOf = (digest: Buffer, signature: string): string | undefined => {
+    const bytes = Buffer.from(signature.slice(2), 'hex')
+    const compact = bytes.subarray(0, 64)
+    // The contract takes one of the two spellings of a signature.
+    if (!Buffer.from(secp256k1.normalizeSignatureCompact(compact) as Uint8Array).equals(compact))
+      return undefined
+    const key = secp256k1.recoverPublicKeyUncompressed(compact, bytes[64] === 28 ? 1 : 0, digest)
+    return typeof key === 'string' ? undefined : `0x${keccak(key.subarray(1)).subarray(12).toString('hex')}`
+  }
+  return ({ config, channelId, most, signature }, asked) => {
+    const { network } = asked
+    if (config.receiver !== asked.payTo.toLowerCase()) return reason('receiver_mismatch')
+    if (config.token !== asked.asset.toLowerCase()) return reason('token_mismatch')
+    if (config.receiverAuthorizer !== asked.authorizer.toLowerCase())
+      return reason('receiver_authorizer_mismatch')
+    if (config.withdrawDelay !== asked.withdrawSeconds) return reason('withdraw_delay_mismatch')
+    const id = channelIdOf(network, config)
+    if (channelId !== `0x${id.toString('hex')}`) return reason('channel_id_mismatch')
+    // Without a key of its own the payer's contract would have to be asked.
+    if (NOBODY.test(config.payerAuthorizer)) return codes.signature
+    const digest = typed(network, hashOf(voucherType, id, number(BigInt(most))))
+    return signerOf(digest, signature) === config.payerAuthorizer ? undefined : codes.signature
+  }
+}
