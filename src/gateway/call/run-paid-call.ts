@@ -46,6 +46,7 @@ import {
 import { askingOf, readBrought, realmOf } from '../paid/read-brought.ts'
 import { checkCaps } from '../paid/reserve-paid.ts'
 import { presentedIn, repeatPaymentHeaders, takeNow, takenBefore } from '../paid/take-paid.ts'
+import { tellsPayment } from '../paid/take-payment.ts'
 import type { Answer } from '../parts/answer.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { Trace } from '../parts/trace.ts'

@@ -76,7 +76,7 @@ const takeMoney = async (
 }
 
 /** A caller without a key reads how to claim what is left over; a payment after the call leaves nothing over. */
-export const addClaimHeader = (
+const addClaimHeader = (
   { x402, bearer, trace }: PayingCall,
   { scheme, id }: Pick<Presented, 'scheme' | 'id'>,
 ): void => {
