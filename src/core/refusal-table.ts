@@ -1,11 +1,6 @@
 /** Everything a caller can be told "no" for, one row each. The reference in docs/errors.md is generated from it. */
 
-type RefusalRow = {
-  readonly status: number
-  readonly type: string
-  readonly meaning: string
-  readonly members?: string
-}
+import { type RefusalRow, ruleRefusals } from './rule-refusals.ts'
 
 export const refusalTable = {
   invalid_json: { status: 400, type: 'invalid_request_error', meaning: 'The body is not valid JSON.' },
@@ -38,28 +33,6 @@ export const refusalTable = {
     status: 400,
     type: 'content_filter',
     meaning: "The prompt or the answer was blocked by the vendor's safety filters.",
-  },
-  guardrail_blocked: {
-    status: 400,
-    type: 'content_filter',
-    meaning:
-      'A rule of the key or the account (guardrails) blocks what is in the request or the answer; `rule` and `side` name it. ' +
-      'Nothing is charged for a request; an answer is charged what its vendor bills.',
-    members: 'rule, side, cost_usd',
-  },
-  not_guarded: {
-    status: 400,
-    type: 'invalid_request_error',
-    meaning:
-      'Guardrails apply, and cannot look into this kind of call or keep their promise for it; `message` says what to send instead.',
-    members: 'param',
-  },
-  guardrail_failed: {
-    status: 503,
-    type: 'api_error',
-    meaning:
-      'A hook of guardrails did not answer as it must, so the call is not made or its answer not given.',
-    members: 'rule, cost_usd',
   },
   missing_idempotency_key: {
     status: 400,
@@ -163,19 +136,6 @@ export const refusalTable = {
     type: 'invalid_request_error',
     meaning: 'The rules of the wallet do not allow the model.',
     members: 'param',
-  },
-  conditions_not_met: {
-    status: 403,
-    type: 'invalid_request_error',
-    meaning:
-      'The call asks for conditions (`conditions`: zdr, no_training, region), by its header, its key or the rules of its wallet, which nothing known of the vendors of its model meets, or which what it asks for beside cannot meet. `satisfied_by` names models that do. Nothing was sent.',
-    members: 'param, conditions, satisfied_by',
-  },
-  answer_not_kept: {
-    status: 410,
-    type: 'invalid_request_error',
-    meaning:
-      'A call under this `Idempotency-Key` was answered and charged; it asked for zdr, so its answer was not kept.',
   },
   not_found: {
     status: 404,
@@ -289,20 +249,6 @@ export const refusalTable = {
       'named a time. At the end of a broken stream `cost_usd` is the charge for what was delivered, `estimated` that Turnpike counted it.',
     members: 'provider, vendor_key, retry_after, cost_usd, estimated',
   },
-  own_keys_not_carried: {
-    status: 400,
-    type: 'invalid_request_error',
-    meaning:
-      "The organisation has keys of its own at the vendor of the model (`provider`), and calls of this kind are sent with the house's keys alone: lines of batches, and calls that x402 pays.",
-    members: 'provider',
-  },
-  own_keys_unavailable: {
-    status: 503,
-    type: 'service_unavailable',
-    meaning:
-      "The organisation has keys of its own at the vendor of the model, and none can be used: they are turned off, or cannot be opened because the service that wraps them cannot be reached. The house's key is not asked in their place.",
-    members: 'provider, retry_after',
-  },
   payment_unconfirmed: {
     status: 503,
     type: 'service_unavailable',
@@ -317,4 +263,5 @@ export const refusalTable = {
       'The server cannot take the call now (ledger unreachable, overload or shutdown); retry after `Retry-After`.',
     members: 'retry_after',
   },
+  ...ruleRefusals,
 } as const satisfies Record<string, RefusalRow>

@@ -170,6 +170,20 @@ const isUpto = ({ upto }: X402Options, bound: Nano): boolean =>
 const noneOf = (offers: readonly Offer[]): string | undefined =>
   offers.length === 0 ? 'the facilitator takes none of the tokens that are set up' : undefined
 
+/** Takes so many at once; to more it says that nothing can be reached. */
+const atMost = (most: number) => {
+  let taking = 0
+  return async <T>(take: () => Promise<T>): Promise<T | { outcome: 'unreachable' }> => {
+    if (taking >= most) return { outcome: 'unreachable' }
+    taking++
+    try {
+      return await take()
+    } finally {
+      taking--
+    }
+  }
+}
+
 const createX402 = (parts: X402Parts, { facilitator, chain }: Rail, guestsHash: string): X402Running => {
   const { store, log, hash, options } = parts
   const settlement: SettlementParts = {
@@ -183,19 +197,9 @@ const createX402 = (parts: X402Parts, { facilitator, chain }: Rail, guestsHash: 
   let kinds: Kinds | undefined
   let rounds = 0
   let stopped = false
-  let collecting = 0
   const accountOf = (paymentId: string): string =>
     paymentAccountOf(hash(`x402 account ${paymentId}`).slice(0, 32))
-  const oneOfMany = async <T>(take: () => Promise<T>): Promise<T | { outcome: 'unreachable' }> => {
-    if (collecting >= COLLECTING_MAX) return { outcome: 'unreachable' }
-    collecting++
-    try {
-      return await take()
-    } finally {
-      collecting--
-    }
-  }
-
+  const oneOfMany = atMost(COLLECTING_MAX)
   const more = { options, accountOf, kinds: () => kinds }
   const channels = openChannels({ ...settlement, ...more, store: store.channels })
   const payChange = (paymentId: string, to: string): Promise<ChangePaid | undefined> =>
