@@ -44,7 +44,12 @@ test('an alert without a channel says that it tells nobody; with one it names it
   await dialog.getByRole('button', { name: 'Save' }).click()
   await alerts.getByRole('cell', { name: 'ops' }).waitFor()
   const [changed] = await it.store.alerts.rules('org_test')
-  expect(changed).toMatchObject({ name: 'The month', kind: 'wallet', steps: [70, 90], amount: 100n * 10n ** 9n })
+  expect(changed).toMatchObject({
+    name: 'The month',
+    kind: 'wallet',
+    steps: [70, 90],
+    amount: 100n * 10n ** 9n,
+  })
   await alerts.getByRole('button', { name: 'Delete the alert The month' }).click()
   await dialog.getByRole('button', { name: 'Delete' }).click()
   await page.getByText('No alert yet').waitFor()

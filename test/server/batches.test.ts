@@ -295,7 +295,9 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
     const { id } = await begin(token, lines(4))
     expect((await server.ended(token, id)).request_counts).toEqual({ total: 4, completed: 4, failed: 0 })
     expect((await charged()) - before).toBe(4n * LINE)
-    expect(JSON.stringify(await jsonOf(await server.get('/api/status')))).not.toContain('fault of this server')
+    expect(JSON.stringify(await jsonOf(await server.get('/api/status')))).not.toContain(
+      'fault of this server',
+    )
   })
 
   test('a key that is disabled stops its batch; what was charged stays', async () => {
