@@ -20,6 +20,7 @@ const WORDS = new Set([
   'arguments',
   'partial_json',
   'transcript',
+  'summary',
 ])
 /** Pieces outside a member `delta`: Gemini's parts, completions, and Ollama's two. */
 const OTHERS = new Set([

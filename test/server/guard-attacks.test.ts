@@ -178,3 +178,46 @@ test('a hook sees names that are texts', () => {
   )
   expect(texts).toEqual(['say this to them', 'data: words'])
 })
+
+test('every member in which a stream brings its words is joined, in each style', async () => {
+  await withRules(server, [mask(['email'], 'output')])
+  const carriers: ((text: string) => object)[] = [
+    (content) => ({ content }),
+    (text) => ({ content: [{ type: 'text', text }] }),
+    (reasoning) => ({ reasoning }),
+    (text) => ({ reasoning_content: text }),
+    (text) => ({ reasoning_details: [{ type: 'reasoning.text', index: 0, text }] }),
+    (summary) => ({ reasoning_details: [{ type: 'reasoning.summary', index: 0, summary }] }),
+    (refusal) => ({ refusal }),
+    (transcript) => ({ audio: { transcript } }),
+    (text) => ({
+      tool_calls: [{ index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: text } }],
+    }),
+  ]
+  const model = 'mock/small'
+  const messages = [{ role: 'user', content: 'hi' }]
+  const styles = [
+    ['/v1/chat/completions', { model, messages, stream: true }],
+    ['/v1/messages', { model, messages, stream: true, max_tokens: 2_000 }],
+    ['/v1/responses', { model, input: 'hi', stream: true, store: false }],
+    ['/v1beta/interactions', { model, input: 'hi', stream: true, store: false }],
+    ['/v1beta/models/mock/small:streamGenerateContent?alt=sse', { contents: [{ parts: [{ text: 'hi' }] }] }],
+    ['/v2/chat', { model, messages, stream: true }],
+    ['/api/chat', { model, messages, stream: true }],
+  ] as const
+  for (const [path, body] of styles)
+    for (const carrier of carriers) {
+      const pieces = ['{"a":"ann.o@exa', 'mple.com"}'].map((text) =>
+        chunk([{ index: 0, delta: carrier(text) }]),
+      )
+      server.answerWith(() => streaming([said('x '), ...pieces, END]))
+      const response = await server.post(path, body)
+      const where = [path, JSON.stringify(carrier('…'))]
+      expect([...where, response.status, (await response.text()).includes('ann.o@exa')]).toEqual([
+        ...where,
+        200,
+        false,
+      ])
+    }
+  await withRules(server, null)
+})
