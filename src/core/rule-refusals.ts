@@ -40,7 +40,7 @@ export const ruleRefusals = {
     status: 410,
     type: 'invalid_request_error',
     meaning:
-      'A call under this `Idempotency-Key` was answered and charged; it asked for zdr, so its answer was not kept.',
+      'A call under this `Idempotency-Key` was answered and charged, and its answer was not kept: it asked for zdr, or guardrails blocked it.',
   },
   own_keys_not_carried: {
     status: 400,

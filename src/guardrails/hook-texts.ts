@@ -2,7 +2,7 @@
 import { isObject, parseJson } from '../core/json-body.ts'
 import { isBinary, type JsonText, saidBy, textsIn, withTexts } from './json-texts.ts'
 
-/** Members with names and marks of the protocol; other words under them are texts. */
+/** Members with names and marks of the protocol; other words under them are texts, and so are names that are none. */
 const MARKS = new Set([
   'id',
   'type',
@@ -32,9 +32,10 @@ export const hookTextsOf = (json: string): HookTexts => {
   const found: JsonText[] = []
   const texts: string[] = []
   for (const text of textsIn(json)) {
-    if (text.kind !== 'text') continue
+    if (text.kind === 'number') continue
     const said = saidBy(json.slice(text.start, text.end))
-    if (said === '' || isBinary(said) || (MARKS.has(text.path.at(-1) ?? '') && MARK.test(said))) continue
+    const mayMark = text.kind === 'name' || MARKS.has(text.path.at(-1) ?? '')
+    if (said === '' || isBinary(said) || (mayMark && MARK.test(said))) continue
     found.push(text)
     texts.push(said)
   }

@@ -9,6 +9,8 @@ export type JsonText = {
   readonly end: number
   /** Names of members on the way to it; places in lists are left out. */
   readonly path: readonly string[]
+  /** Places in the lists on the way to it. */
+  readonly places: readonly number[]
   readonly kind: 'name' | 'text' | 'number'
   /** Counts the objects and lists at the top, one after the other. */
   readonly root: number
@@ -45,11 +47,14 @@ export const textsIn = (json: string): JsonText[] => {
   const found: JsonText[] = []
   /** The last name in each open object; undefined for a list. */
   const open: (string | undefined)[] = []
+  /** The place in each open list; undefined for an object. */
+  const counts: (number | undefined)[] = []
   let named = false
   let root = 0
   const add = (start: number, end: number, kind: JsonText['kind']): void => {
     const path = open.filter((name) => name !== undefined)
-    found.push({ start, end, path, kind, root })
+    const places = counts.filter((count) => count !== undefined)
+    found.push({ start, end, path, places, kind, root })
   }
   for (let at = 0; at < json.length; ) {
     const code = json.charCodeAt(at)
@@ -71,12 +76,18 @@ export const textsIn = (json: string): JsonText[] => {
     at++
     if (code === 123 || code === 91) {
       open.push(code === 123 ? '' : undefined)
+      counts.push(code === 123 ? undefined : 0)
       named = false
     } else if (code === 125 || code === 93) {
       open.pop()
+      counts.pop()
       if (open.length === 0) root++
     } else if (code === 58) named = true
-    else if (code === 44) named = false
+    else if (code === 44) {
+      named = false
+      const count = counts.at(-1)
+      if (count !== undefined) counts[counts.length - 1] = count + 1
+    }
   }
   return found
 }
@@ -99,10 +110,11 @@ export const withTexts = (
 }
 
 const BASE64_LEAST = 256
+const DATA_URL = /^data:[\w.+/-]{0,100}(?:;[\w.=-]{0,100}){0,4};base64,[\w+/=-]*$/
 
-/** Bytes as text, in which there is nothing to read. */
+/** Bytes as text, in which there is nothing to read: words behind `data:` are words. */
 export const isBinary = (text: string): boolean =>
-  text.startsWith('data:') || (text.length > BASE64_LEAST && /^[A-Za-z0-9+/]+={0,2}$/.test(text))
+  DATA_URL.test(text) || (text.length > BASE64_LEAST && /^[A-Za-z0-9+/]+={0,2}$/.test(text))
 
 /** Members whose texts are JSON themselves. */
 const NESTED = new Set(['arguments', 'partial_json'])

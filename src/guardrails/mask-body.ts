@@ -5,8 +5,9 @@ import { Vault } from './vault.ts'
 
 /** Numbers with fewer digits are none of anybody's. */
 const NUMBER_LEAST = 9
-/** What vendors gave and take back sealed. */
+/** What vendors gave and take back sealed: bytes too, and longer than any secret. People's data has such names as well. */
 const SEALED = new Set(['signature', 'encrypted_content', 'thoughtSignature', 'thought_signature'])
+const SEALED_FORM = /^[\w+/=-]{200,}$/
 /** Members that name an image, a file or a sound. */
 const ATTACHED = new Set([
   'image_url',
@@ -29,9 +30,10 @@ export const maskBody = (json: string, scanner: Scanner, noted: Noted): Masked =
     if (text.kind === 'number' && token.length < NUMBER_LEAST) return undefined
     const said = text.kind === 'number' ? token : saidBy(token)
     const [name] = text.path.slice(-1)
-    if (SEALED.has(name ?? '')) return undefined
-    if (text.kind === 'text' && (isBinary(said) || isAttachment(text.path))) attached = true
-    if (isBinary(said)) return undefined
+    if (SEALED.has(name ?? '') && SEALED_FORM.test(said)) return undefined
+    const binary = isBinary(said)
+    if (binary || (text.kind === 'text' && isAttachment(text.path))) attached = true
+    if (binary) return undefined
     return masks(said, isNested(text), { scanner, noted, vault })
   })
   return { json: masked, vault, attached }
@@ -39,7 +41,8 @@ export const maskBody = (json: string, scanner: Scanner, noted: Noted): Masked =
 
 const isAttachment = (path: readonly string[]): boolean =>
   ATTACHED.has(path.at(-1) ?? '') ||
-  (path.at(-1) === 'url' && ['image_url', 'source'].includes(path.at(-2) ?? ''))
+  (path.at(-1) === 'url' && ['image_url', 'source'].includes(path.at(-2) ?? '')) ||
+  (path.at(-1) === 'data' && ['inlineData', 'inline_data'].includes(path.at(-2) ?? ''))
 
 type Masking = { readonly scanner: Scanner; readonly noted: Noted; readonly vault: Vault }
 

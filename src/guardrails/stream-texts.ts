@@ -20,6 +20,7 @@ const WORDS = new Set([
   'arguments',
   'partial_json',
   'transcript',
+  'summary',
 ])
 /** Pieces outside a member `delta`: Gemini's parts, completions, and Ollama's two. */
 const OTHERS = new Set([
@@ -61,14 +62,21 @@ export class StreamTexts {
 
   /** Takes events and returns those that may go on. With `whole`, each text is all there is of it. */
   feed(events: string, whole = false): string {
-    const texts = textsIn(events).filter(({ kind }) => kind !== 'number')
-    const apart = whole ? [] : apartIn(events)
+    const all = textsIn(events)
+    const texts = all.filter(({ kind }) => kind !== 'number')
+    const marks = whole ? [] : all.filter(tellsApart)
     const leaves = texts.map((text) => {
       const said = saidBy(events.slice(text.start, text.end))
-      if (said === '' || isBinary(said)) return { said, now: said, left: 0 }
-      if (whole || !isPiece(text)) return { said, now: this.#whole(said, isNested(text)), left: 0 }
+      const piece = !whole && isPiece(text)
+      // A piece of a text may look like bytes; the text decides.
+      if (said === '' || (!piece && isBinary(said))) return { said, now: said, left: 0 }
+      if (!piece) return { said, now: this.#whole(said, isNested(text)), left: 0 }
       const leaf = { said, now: '', left: said.length }
-      const channel = this.#channel(`${text.path.join('.')} ${apart[text.root] ?? ''}`, isNested(text))
+      const its = apartOf(text, marks, events)
+      const channel = this.#channel(
+        `${text.path.join('.')} ${its}`,
+        isNested(text) || its.includes('arguments.delta"'),
+      )
       channel.leaves.push(leaf)
       this.#give(channel, channel.scan.feed(said, false))
       return leaf
@@ -137,11 +145,17 @@ export class StreamTexts {
   }
 }
 
-/** For each object at the top, what of it tells its text apart. */
-const apartIn = (events: string): readonly string[] => {
-  const roots: string[] = []
-  for (const { start, end, path, root, kind } of textsIn(events))
-    if (kind !== 'name' && (path.join('.') === 'type' || APART.has(path.at(-1) ?? '')))
-      roots[root] = `${roots[root] ?? ''} ${path.join('.')}=${events.slice(start, end)}`
-  return roots
-}
+const tellsApart = ({ path, kind }: JsonText): boolean =>
+  kind !== 'name' && (path.join('.') === 'type' || APART.has(path.at(-1) ?? ''))
+
+const begins = <T>(whole: readonly T[], part: readonly T[]): boolean =>
+  part.every((one, at) => whole[at] === one)
+
+/** What tells a text apart: the marks in the objects that it is in. */
+const apartOf = ({ path, places, root }: JsonText, marks: readonly JsonText[], events: string): string =>
+  marks
+    .filter(
+      (mark) => mark.root === root && begins(path, mark.path.slice(0, -1)) && begins(places, mark.places),
+    )
+    .map((mark) => `${mark.path.join('.')}=${events.slice(mark.start, mark.end)}`)
+    .join(' ')

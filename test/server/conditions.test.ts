@@ -441,3 +441,18 @@ test('what the operator states stands in turnpike.yaml', () => {
   for (const wrong of ['{ region: mars }', '{ zdr: 1 }', '{ fast: true }'])
     expect(() => file(`vendors: { openai: { handling: ${wrong} } }`)).toThrow('handling')
 })
+
+test("what the operator states of its own account is not said of an organisation's", async () => {
+  const value = 'sk-own-0123456789abcdef-tail'
+  const added = await server.send('POST', '/v1/own-keys', { vendor: 'quiet', value, untested: true })
+  const { id } = await jsonOf(added)
+  heard = []
+  const refused = await ask('quiet', 'zdr')
+  const { code, satisfied_by } = await errorOf(refused)
+  expect([refused.status, code, heard]).toEqual([403, 'conditions_not_met', []])
+  expect(satisfied_by).not.toContain('quiet/small')
+  await server.send('PUT', `/v1/own-keys/${id}`, { fall_back: true })
+  const answered = await ask('quiet', 'zdr')
+  expect([answered.status, answered.headers.get('x-vendor-key'), heard]).toEqual([200, 'house', ['quiet']])
+  await server.send('DELETE', `/v1/own-keys/${id}`)
+})

@@ -129,6 +129,8 @@ const openRelay = async (
     const piece = await exchange.next()
     if (piece === undefined) throw new VendorFault('body', 'the vendor ended its stream before it began')
     const out = forward(relay, piece)
+    // What guardrails stop has begun, and is billed.
+    if (task.guard?.blocked !== undefined) return { relay, first: concat(pieces) }
     if (progress.error !== undefined)
       throw new VendorFault('body', 'the vendor began with an error', { said: { error: progress.error } })
     if (progress.blocked) throw promptBlocked()

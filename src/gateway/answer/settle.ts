@@ -13,7 +13,7 @@ import { noteGate } from '../ask/time-attempt.ts'
 import { NOT_KEPT } from '../enter/once-only.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import { receiptFor } from '../parts/receipt.ts'
-import type { Memory, Task } from '../parts/task.ts'
+import type { Task } from '../parts/task.ts'
 import { coverCost } from './keep-within-hold.ts'
 
 /** What the answer says about the charge, before it is made. */
@@ -69,16 +69,17 @@ export const settle = async (gateway: Gateway, task: Task, ending: AnswerEnd): P
   const headers = last.headers(receipt)
   if (keep === undefined) {
     const { remaining } = await durable(gateway, task, metered, hold.settle(metered.cost, detail))
-    if (task.memory !== undefined) await remember(task.memory, last)
+    await remember(task, last)
     return { headers, bytes: last.bytes(balanceOf(gateway, task.key, remaining), receipt), unpaid: undefined }
   }
   // A kept answer leaves out the balance, so that repeats have the same bytes.
   const bytes = last.bytes(undefined, receipt)
-  const answer = keepsNothing(trace)
-    ? { status: NOT_KEPT, headers: {}, body: '' }
-    : { status: 200, headers, body: last.text(bytes) }
+  const answer =
+    keepsNothing(trace) || isBlocked(task)
+      ? { status: NOT_KEPT, headers: {}, body: '' }
+      : { status: 200, headers, body: last.text(bytes) }
   await durable(gateway, task, metered, hold.settle(metered.cost, detail, { ref: keep.ref, answer }))
-  if (task.memory !== undefined) await remember(task.memory, last)
+  await remember(task, last)
   return { headers, bytes, unpaid: charged === 0n ? undefined : await keep.collect?.() }
 }
 
@@ -102,8 +103,12 @@ const durable = async (
   }
 }
 
+/** Known once the last bytes are written. What guardrails keep from the caller is kept for no repeat and no later turn. */
+const isBlocked = ({ guard }: Task): boolean => guard?.blocked !== undefined
+
 /** An answer is remembered before its caller learns that it has ended. */
-const remember = async (memory: Memory, last: LastBytes): Promise<void> => {
+const remember = async (task: Task, last: LastBytes): Promise<void> => {
+  if (task.memory === undefined || isBlocked(task)) return
   const text = last.remembered()
-  if (text !== undefined) await memory.keep(text)
+  if (text !== undefined) await task.memory.keep(text)
 }

@@ -109,9 +109,19 @@ const hasTokens = ({ body: { outline } }: Call): boolean =>
     (texts) => Array.isArray(texts) && texts.flat().some((one) => typeof one === 'number'),
   )
 
+/** Whether the answer would have its tokens one by one, in the words of any dialect. */
+const hasLogprobs = ({ outline }: JsonBody): boolean =>
+  [outline.logprobs, outline.top_logprobs].some((asked) => (asked ?? false) !== false) ||
+  String(outline.include).includes('logprobs') ||
+  [outline.generationConfig, outline.generation_config].some((config) =>
+    Object.keys(config ?? {}).some((name) => /^response_?logprobs$/i.test(name)),
+  )
+
 /** Answers that no rule could look into. */
-const checkAnswer = ({ output, post, images }: Policy, { kind, stream, media }: Call): void => {
+const checkAnswer = ({ output, post, images }: Policy, { kind, stream, media, body }: Call): void => {
   if (output.watched.length === 0 && post.length === 0) return
+  if ((post.length > 0 || output.watched.some(({ action }) => action === 'mask')) && hasLogprobs(body))
+    throw notGuarded('logprobs say an answer once more, token by token: leave them out', 'logprobs')
   const results = media?.priced === undefined && media?.unread === undefined ? '' : (media?.results ?? '')
   if (kind === 'media' && (images === 'refuse' || results.startsWith('transcript')))
     throw notGuarded('its rules for answers cannot look into results of this model', 'model')

@@ -52,7 +52,8 @@ export const unmet = (
   const others = offering.catalogue.list().filter((one) => {
     const setup = offering.vendors.get(one.vendor)
     const alike = one.kind === model.kind && one.product?.category === model.product?.category
-    return alike && mayUse(key, rules, one) && setup !== undefined && meetsAll(setup, one, conditions)
+    const other = one.id !== model.id && alike
+    return other && mayUse(key, rules, one) && setup !== undefined && meetsAll(setup, one, conditions)
   })
   const names = others.slice(0, NAMED_MOST).map(({ id }) => id)
   const more = others.length > names.length ? ` and ${others.length - names.length} more` : ''

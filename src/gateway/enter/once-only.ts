@@ -275,7 +275,7 @@ export const NOT_KEPT = 410
 const notKept = (): Refusal =>
   refuse(
     'answer_not_kept',
-    "The call of this 'Idempotency-Key' was answered and charged once. It asked for zdr, so its answer was not kept.",
+    "The call of this 'Idempotency-Key' was answered and charged once. Its answer was not kept: it asked for zdr, or guardrails blocked it.",
   )
 
 const keyReused = (): Refusal =>
