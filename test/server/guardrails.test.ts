@@ -7,6 +7,7 @@ import type { Part } from '../../src/dialects/neutral.ts'
 import type { GuardRule } from '../../src/guardrails/rules.ts'
 import { listen } from '../../src/http/listen/listen.ts'
 import { billed, context, type SharedDialectId, stepsOf, streamOf } from '../dialects/steps.ts'
+import { until } from '../until.ts'
 import { withRules } from './guard-rig.ts'
 import { completion, startTestServer, streaming, type TestServer, testModel } from './harness.ts'
 import { openResponses } from './responses-socket.ts'
@@ -286,7 +287,42 @@ test('an answer is masked for good, and what is only noted passes', async () => 
   await withRules(server, null)
 })
 
-test('what could not be put back, and what nobody can look into, is refused by name', async () => {
+test('what is kept is what its caller got: stored, repeated, in the background; and later turns are masked anew', async () => {
+  const server = of('chat')
+  await withRules(server, [mask(['email'])])
+  const sent: string[] = []
+  const echo = ({ body }: { body: Record<string, unknown> }) => {
+    sent.push(JSON.stringify(body))
+    const stream = body.stream === true
+    return stream
+      ? streaming([answerOf('chat', [{ type: 'text', text: 'to [EMAIL_1] now' }], 5).events])
+      : completion('to [EMAIL_1] now')
+  }
+  server.answerWith(echo)
+  const ask = { model: 'mock/small', input: `write to ${EMAIL}` }
+  for (const more of [{ store: true }, { store: true, stream: true }, { background: true }]) {
+    const response = await server.post('/v1/responses', { ...ask, ...more })
+    const id = /"id":"(resp_[^"]+)"/.exec(await response.text())?.[1] ?? ''
+    const stored = async () => await (await server.get(`/v1/responses/${id}`)).text()
+    await until(async () => (await stored()).includes('"completed"'))
+    expect([more, (await stored()).includes(`to ${EMAIL} now`)]).toEqual([more, true])
+    const next = { model: 'mock/small', input: 'again', previous_response_id: id }
+    expect(await (await server.post('/v1/responses', next)).text()).toContain(`to ${EMAIL} now`)
+  }
+  const once = () => server.post('/v1/chat/completions', chat(`to ${EMAIL}`), { 'idempotency-key': 'kept' })
+  const [first, again] = [await (await once()).text(), await (await once()).text()]
+  expect([first.includes(`to ${EMAIL} now`), again]).toEqual([true, first])
+  const streamed = () =>
+    server.post('/v1/chat/completions', chat(`to ${EMAIL}`, { stream: true }), {
+      'idempotency-key': 'stream',
+    })
+  const [live, repeated] = [await (await streamed()).text(), await (await streamed()).text()]
+  expect([saidIn(live), saidIn(repeated)]).toEqual([`to ${EMAIL} now`, `to ${EMAIL} now`])
+  expect(sent.filter((body) => body.includes(EMAIL))).toEqual([])
+  await withRules(server, null)
+})
+
+test('what nobody can look into is refused by name', async () => {
   const server = of('chat')
   await withRules(server, [mask(['email'])])
   const refused = async (path: string, body: object, headers = {}) => {
@@ -295,9 +331,6 @@ test('what could not be put back, and what nobody can look into, is refused by n
   }
   const asked = server.asked.length
   const not = [400, 'not_guarded']
-  expect(await refused('/v1/chat/completions', chat(EMAIL), { 'idempotency-key': 'a' })).toEqual(not)
-  expect(await refused('/v1/responses', { model: 'mock/small', input: EMAIL, store: true })).toEqual(not)
-  expect(await refused('/v1/responses', { model: 'mock/small', input: EMAIL, background: true })).toEqual(not)
   expect(await refused('/v1/embeddings', { model: 'mock/embed', input: [[1, 2, 3]] })).toEqual(not)
   const image = [{ type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }]
   expect(await refused('/v1/chat/completions', chat(image))).toEqual([400, 'guardrail_blocked'])
@@ -352,7 +385,7 @@ test('rules are read with care: what is wrong is named', async () => {
   expect(await put(null)).toBe(null)
 })
 
-test('a turn on a socket is looked into, and one that is masked is refused by name', async () => {
+test('turns on a socket are looked into, and what it remembers is masked anew', async () => {
   const server = of('chat')
   const listening = listen(server, { hostname: '127.0.0.1', port: 0, shared: false })
   const { token } = await server.newKey()
@@ -361,8 +394,16 @@ test('a turn on a socket is looked into, and one that is masked is refused by na
   await withRules(server, [{ detect: ['email'], action: 'block', on: 'input' }])
   expect((await client.turn({ input: EMAIL })).error.code).toBe('guardrail_blocked')
   await withRules(server, [mask(['email'])])
-  expect((await client.turn({ input: EMAIL })).error.code).toBe('not_guarded')
   expect(server.asked.length).toBe(before)
+  server.answerWith(() =>
+    streaming([answerOf('chat', [{ type: 'text', text: 'to [EMAIL_1] now' }], 5).events]),
+  )
+  const turn = await client.turn({ input: EMAIL })
+  expect(JSON.stringify(turn)).toContain(`to ${EMAIL} now`)
+  const next = await client.turn({ input: 'again', previous_response_id: turn.response.id })
+  expect(JSON.stringify(next)).toContain(`to ${EMAIL} now`)
+  expect(JSON.stringify(server.asked.slice(before))).not.toContain(EMAIL)
+  expect(server.asked.length).toBe(before + 2)
   client.socket.close()
   listening.stop()
   await withRules(server, null)

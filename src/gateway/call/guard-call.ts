@@ -13,8 +13,6 @@ import type { Action } from '../../guardrails/scanner.ts'
 import type { Key } from '../../tenancy/key.ts'
 import type { WalletRules } from '../../tenancy/wallet-rules.ts'
 import type { Gateway } from '../parts/gateway.ts'
-import type { Keep } from '../parts/recording.ts'
-import type { Memory } from '../parts/task.ts'
 import type { Trace } from '../parts/trace.ts'
 import { askHooks, replacedBy } from './guard-hooks.ts'
 import { noteVerdict, noting } from './guard-verdicts.ts'
@@ -25,8 +23,6 @@ type Guarded = {
   readonly key: Key
   readonly call: Call
   readonly trace: Trace
-  readonly memory?: Memory | undefined
-  readonly keep?: Keep | undefined
   /** The request with all that its vendor gets, such as earlier turns that it names. */
   readonly body: JsonBody
 }
@@ -84,7 +80,6 @@ export const guardRequest = async (
   checkAnswer(policy, call)
   const asked = { key, call, trace }
   const passed = await askHooks(gateway, policy.pre, json, asked)
-  if (vault.size > 0) checkCarried(it)
   const { output, post } = policy
   const looksOut = output.watched.length > 0 || post.length > 0 || vault.size > 0
   return {
@@ -127,21 +122,6 @@ const checkAnswer = ({ output, post, images }: Policy, { kind, stream, media, bo
     throw notGuarded('its rules for answers cannot look into results of this model', 'model')
   if (stream && post.length > 0)
     throw notGuarded("a hook looks at whole answers: leave 'stream' out", 'stream')
-}
-
-/** What was taken out of a call is in memory as long as the call: no later answer could have it back. */
-const checkCarried = ({ call, memory, keep }: Guarded): void => {
-  if (call.kind === 'media') return
-  if (memory !== undefined)
-    throw notGuarded(
-      "what they mask could not be put back into a stored answer: send 'store': false, and no 'background' or 'conversation'",
-      'store',
-    )
-  if (keep !== undefined)
-    throw notGuarded(
-      "what they mask could not be put back into a repeated answer: leave 'Idempotency-Key' out",
-      'Idempotency-Key',
-    )
 }
 
 /** The request of a count, as the vendor may see it. */
