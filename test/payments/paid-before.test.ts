@@ -2,6 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { changeRules } from '../../src/control/money/rules.ts'
+import type { RulesChange } from '../../src/tenancy/wallet-rules.ts'
 import { byTest } from '../by-test.ts'
 import { chat, completion, jsonOf } from '../server/harness.ts'
 import { serverEngines } from '../store/engines.ts'
@@ -191,22 +192,34 @@ describe.skipIf(!hasChain)('paid before', () => {
       await rig.server.stop()
     })
 
-  test('a model that is blocked while its payment is settled is not asked, and the payment is kept', async () => {
-    const rig = await startRig(on.chain, optionsFor(on.facilitator, on.chain))
-    const { server } = rig
-    const payer = await on.chain.newPayer(1_000_000n)
-    const headers = { authorization: `Bearer ${(await server.newKey()).token}` }
-    const signed = await signedRequest(rig, payer, rig.request('/v1/chat/completions', chat(), headers))
-    const change = (blockedModels: string[] | null) =>
-      changeRules(server.gateway, { walletId: server.wallet, change: { blockedModels }, by: byTest })
-    on.facilitator.meet('settle', async () => void (await change(['mock/small'])))
-    const refused = await server.fetch(again(signed))
-    const { error } = await jsonOf(refused)
-    expect([refused.status, error.code, server.asked.length]).toEqual([403, 'model_not_allowed', 0])
-    expect(error.message).toContain('The payment is kept')
-    await change(null)
-    expect((await server.fetch(again(signed))).status).toBe(200)
-    await rig.check()
-    await server.stop()
-  })
+  const late: readonly [RulesChange, RulesChange, string][] = [
+    [{ blockedModels: ['mock/small'] }, { blockedModels: null }, 'model_not_allowed'],
+    [
+      { guardrails: [{ detect: ['email'], action: 'block', on: 'input' }] },
+      { guardrails: null },
+      'not_guarded',
+    ],
+    [{ requires: ['zdr'] }, { requires: null }, 'conditions_not_met'],
+  ]
+  test.each(late)(
+    'rules of the time when its payment is settled bind a call, and the payment is kept: %j',
+    async (set, unset, code) => {
+      const rig = await startRig(on.chain, optionsFor(on.facilitator, on.chain))
+      const { server } = rig
+      const payer = await on.chain.newPayer(1_000_000n)
+      const headers = { authorization: `Bearer ${(await server.newKey()).token}` }
+      const signed = await signedRequest(rig, payer, rig.request('/v1/chat/completions', chat(), headers))
+      const change = (rules: RulesChange) =>
+        changeRules(server.gateway, { walletId: server.wallet, change: rules, by: byTest })
+      on.facilitator.meet('settle', async () => void (await change(set)))
+      const refused = await server.fetch(again(signed))
+      const { error } = await jsonOf(refused)
+      expect([error.code, server.asked.length]).toEqual([code, 0])
+      expect(error.message).toContain('The payment is kept')
+      await change(unset)
+      expect((await server.fetch(again(signed))).status).toBe(200)
+      await rig.check()
+      await server.stop()
+    },
+  )
 })

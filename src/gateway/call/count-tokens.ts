@@ -25,11 +25,11 @@ import { ownDeployments } from '../ask/own-places.ts'
 import { deploymentsFor } from '../enter/deployments-for.ts'
 import { modelOf } from '../enter/incoming.ts'
 import { takeTurn } from '../enter/key-turn.ts'
-import { rulesFor } from '../enter/rules.ts'
+import { isGuarded, rulesFor } from '../enter/rules.ts'
 import { CountedAnswer, takePlace } from '../parts/capacity.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { Trace } from '../parts/trace.ts'
-import { guardCount, isGuarded } from './guard-call.ts'
+import { guardCount } from './guard-call.ts'
 
 type Count = { readonly key: Key; readonly call: Call; readonly trace: Trace }
 

@@ -4,7 +4,7 @@
  */
 import type { Call } from '../../core/call.ts'
 import { type JsonBody, readJsonBody } from '../../core/json-body.ts'
-import { must, type Refusal, refuse } from '../../core/refusal.ts'
+import { must } from '../../core/refusal.ts'
 import { AnswerGuard, blockedBy } from '../../guardrails/answer-guard.ts'
 import type { Detector } from '../../guardrails/letters.ts'
 import { maskBody } from '../../guardrails/mask-body.ts'
@@ -12,6 +12,7 @@ import { type GuardRule, type Policy, policyOf } from '../../guardrails/rules.ts
 import type { Action } from '../../guardrails/scanner.ts'
 import type { Key } from '../../tenancy/key.ts'
 import type { WalletRules } from '../../tenancy/wallet-rules.ts'
+import { notGuarded } from '../enter/rules.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { Trace } from '../parts/trace.ts'
 import { askHooks, replacedBy } from './guard-hooks.ts'
@@ -26,17 +27,6 @@ type Guarded = {
   /** The request with all that its vendor gets, such as earlier turns that it names. */
   readonly body: JsonBody
 }
-
-/** Whether any rule applies. */
-export const isGuarded = (key: Key, { guardrails }: Rules): boolean =>
-  guardrails !== undefined || key.guardrails !== undefined
-
-export const notGuarded = (what: string, param?: string): Refusal =>
-  refuse(
-    'not_guarded',
-    `Guardrails apply to this key, and ${what}.`,
-    param === undefined ? {} : { members: { param } },
-  )
 
 /** Policies by their lists, which stay the same until somebody changes them. */
 const known = new WeakMap<readonly GuardRule[], Policy>()

@@ -32,7 +32,7 @@ import {
 import { takeCallTurn } from '../enter/key-turn.ts'
 import { onceOnly } from '../enter/once-only.ts'
 import { withMediaRead } from '../enter/read-media.ts'
-import { rulesFor } from '../enter/rules.ts'
+import { isGuarded, rulesFor } from '../enter/rules.ts'
 import { correctingAtEnd, outputWithin, type TokenTurn } from '../enter/token-turn.ts'
 import { type Reserved, type ReserveRequest, reserve } from '../hold/reserve.ts'
 import { answerRun, orItsRun } from '../jobs/answer-job.ts'
@@ -139,7 +139,7 @@ const runChecked = async (
     outputMost: turn && outputWithin(model, call, turn),
     request,
     incoming,
-    late: model.cheaper !== undefined || unread !== undefined || hasRules(key, its),
+    late: model.cheaper !== undefined || unread !== undefined || isGuarded(key, its),
     memory,
     trace,
     keep,
@@ -187,7 +187,7 @@ const openTask = (gateway: Gateway, opening: TaskParts): Soon<Task> => {
 const openLate = async (gateway: Gateway, opening: TaskParts): Promise<Task> => {
   const { key, model, trace, request } = opening
   const its = must(await rulesFor(gateway, key, model, trace))
-  const guarded = hasRules(key, its) ? await guardCall(gateway, its, opening) : opening
+  const guarded = isGuarded(key, its) ? await guardCall(gateway, its, opening) : opening
   const tags = pathTags(trace, its)
   const memory =
     trace.conditions === NO_CONDITIONS
@@ -200,10 +200,6 @@ const openLate = async (gateway: Gateway, opening: TaskParts): Promise<Task> => 
   )
   return taskOf(await reserve(gateway, now), gateway, now)
 }
-
-/** Whether guardrails apply. */
-const hasRules = (key: Key, { guardrails }: WalletRules): boolean =>
-  guardrails !== undefined || key.guardrails !== undefined
 
 /** The call as guardrails let it go to its vendor. */
 const guardCall = async (gateway: Gateway, rules: WalletRules, opening: TaskParts): Promise<TaskParts> => {

@@ -15,22 +15,18 @@ import type { IdempotencyRef } from '../../ledger/types.ts'
 import { bringsPayment, x402Unavailable } from '../../payment/funding.ts'
 import type { Presented } from '../../payment/x402/presented.ts'
 import { GUESTS_KEY } from '../../payment/x402.ts'
-import { NO_CONDITIONS } from '../../tenancy/conditions.ts'
 import { type Key, placeOf } from '../../tenancy/key.ts'
-import type { WalletRules } from '../../tenancy/wallet-rules.ts'
-import { checkCarried } from '../ask/own-places.ts'
-import { requiring, underConditions } from '../enter/conditions.ts'
+import { requiring } from '../enter/conditions.ts'
 import { waitForCapacity } from '../enter/discount-lane.ts'
 import { type CheckedRequest, type Incoming, readRequest, whoCalls } from '../enter/incoming.ts'
 import { hasRates, takeCallTurn } from '../enter/key-turn.ts'
 import { onceUnder, type RunCall, readIdempotencyKey } from '../enter/once-only.ts'
-import { rulesFor } from '../enter/rules.ts'
 import { correctingAtEnd, type TokenTurn } from '../enter/token-turn.ts'
 import { jobShapeOf } from '../hold/job-hold.ts'
 import { answerRun, orItsRun } from '../jobs/answer-job.ts'
 import { guestKey } from '../paid/guest-key.ts'
 import { takeGuestTurn } from '../paid/guest-turn.ts'
-import { openPaid, type PayingCall } from '../paid/open-paid.ts'
+import { openPaid, type PayingCall, rulesPaid } from '../paid/open-paid.ts'
 import { checkPaidFor, uptoSecondsOf } from '../paid/pay-after.ts'
 import { usedBefore } from '../paid/pay-by-voucher.ts'
 import {
@@ -51,7 +47,6 @@ import type { Answer } from '../parts/answer.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { Trace } from '../parts/trace.ts'
 import { answerTask } from './answer-task.ts'
-import { isGuarded, notGuarded } from './guard-call.ts'
 
 const nothing = (): void => undefined
 
@@ -64,12 +59,6 @@ const billedByReseller = (): Refusal =>
 
 const callerFor = async (gateway: Gateway, incoming: Incoming, trace: Trace): Promise<Key> =>
   requiring(await whoCalls(gateway, incoming.authorization, trace), incoming.requires)
-
-/** The rules, where none is about texts: what is paid before it is read again is not looked into. */
-const unguarded = (key: Key, rules: WalletRules): WalletRules => {
-  if (!isGuarded(key, rules)) return rules
-  throw notGuarded('a call that is paid by itself is not looked into', 'X-Payment-Protocol')
-}
 
 /** Answers one call that is paid by x402, or quotes its price. */
 export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: Trace): Promise<Answer> => {
@@ -87,9 +76,7 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
   const sub = must(await subWalletOf(gateway, incoming, own))
   const read = await readRequest(gateway, incoming, { key, trace, keeps: false })
   checkAllRead(read.call)
-  const { perCallMax, ownKeys } = unguarded(key, must(await rulesFor(gateway, key, read.model, trace)))
-  checkCarried(ownKeys, read.model, 'a call that x402 pays')
-  if (trace.conditions !== NO_CONDITIONS) underConditions(read, trace)
+  const { perCallMax } = await rulesPaid(gateway, { key, trace }, read)
   const request = { ...read, ceiling: lowerOf(read.ceiling, perCallMax) }
   const offers = [offer, ...more] as const
   const plan = must(planPaid(gateway, request, offers, x402.options.outputTokens))

@@ -47,6 +47,18 @@ const later = async (
   known: Promise<WalletRules | Refusal>,
 ): Promise<WalletRules | Refusal> => bound(gateway, asking, checked(await known, asking.model))
 
+/** Whether guardrails apply. */
+export const isGuarded = (key: Key, { guardrails }: Pick<WalletRules, 'guardrails'>): boolean =>
+  guardrails !== undefined || key.guardrails !== undefined
+
+/** The refusal of what guardrails cannot look into. */
+export const notGuarded = (what: string, param?: string): Refusal =>
+  refuse(
+    'not_guarded',
+    `Guardrails apply to this key, and ${what}.`,
+    param === undefined ? {} : { members: { param } },
+  )
+
 /** Whether the key is for the model, as the request that it came with found it. */
 export const isFor = ({ models }: Key, model: Model): boolean =>
   models === undefined || models.every((patterns) => isListed(patterns, model))

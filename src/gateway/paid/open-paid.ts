@@ -4,9 +4,13 @@ import { decimalFromNano } from '../../core/money.ts'
 import { must, type Refusal } from '../../core/refusal.ts'
 import { nanoOfUnits } from '../../payment/x402/offer.ts'
 import type { Presented } from '../../payment/x402/presented.ts'
+import { NO_CONDITIONS } from '../../tenancy/conditions.ts'
 import type { Key } from '../../tenancy/key.ts'
+import type { WalletRules } from '../../tenancy/wallet-rules.ts'
+import { checkCarried } from '../ask/own-places.ts'
+import { underConditions } from '../enter/conditions.ts'
 import { boundSent, type CheckedRequest } from '../enter/incoming.ts'
-import { rulesFor } from '../enter/rules.ts'
+import { isGuarded, notGuarded, rulesFor } from '../enter/rules.ts'
 import { jobShapeOf } from '../hold/job-hold.ts'
 import type { Plan } from '../hold/reserve.ts'
 import type { Gateway } from '../parts/gateway.ts'
@@ -49,6 +53,24 @@ type PaidTaskParts = Paid & {
   readonly signal: AbortSignal
 }
 
+/**
+ * The rules of a call that is paid by itself. It is neither looked into nor sent with an organisation's own keys, so it is
+ * refused where these are asked for.
+ */
+export const rulesPaid = async (
+  gateway: Gateway,
+  { key, trace }: Pick<PayingCall, 'key' | 'trace'>,
+  request: CheckedRequest,
+): Promise<WalletRules> => {
+  const { model } = request
+  const rules = must(await rulesFor(gateway, key, model, trace))
+  if (isGuarded(key, rules))
+    throw notGuarded('a call that is paid by itself is not looked into', 'X-Payment-Protocol')
+  checkCarried(rules.ownKeys, model, 'a call that x402 pays')
+  if (trace.conditions !== NO_CONDITIONS) underConditions(request, trace)
+  return rules
+}
+
 /** Holds the paid money and makes the call's task. */
 export const openPaid = async (
   gateway: Gateway,
@@ -60,7 +82,7 @@ export const openPaid = async (
   const { id, offer, units } = payment
   const paid = nanoOfUnits(offer, units)
   // They may have changed while the payment was settled; then it is kept.
-  must(await rulesFor(gateway, key, model, trace))
+  await rulesPaid(gateway, paying, request)
   const reserved = await reservePaid(
     gateway,
     { key, sub, call, model, callId: trace.callId, signal },
