@@ -189,6 +189,14 @@ for (const engine of engines.filter(({ lasting }) => lasting))
     ])
     await reset(row)
     await grow()
+    expect(await brokenLaws(server.store)).toEqual([])
+    // A hash above the leaves.
+    await view.rows(
+      'update log_tile set hashes = (select t.hashes from log_tile t where t.level = 0 and t.n = 1) where level = 1',
+    )
+    expect((await brokenLaws(server.store)).length).toBe(1)
+    await reset(row)
+    await grow()
     await it.stop()
   })
 
