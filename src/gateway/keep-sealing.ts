@@ -10,6 +10,7 @@ import { signLogHead } from '../receipts/log-head.ts'
 import type { LogStore } from '../store/log/log-port.ts'
 import type { ChainStore } from '../store/people/chain-store.ts'
 import type { ReceiptKeys } from './parts/receipt-keys.ts'
+import type { LogWatch } from './watch-log.ts'
 
 type Parts = {
   readonly store: ChainStore
@@ -19,7 +20,11 @@ type Parts = {
   readonly keys: ReceiptKeys | undefined
 }
 
-type LogParts = Pick<Parts, 'keys'> & { readonly receipts: LogStore }
+type LogParts = Pick<Parts, 'keys'> & {
+  readonly receipts: LogStore
+  /** What was shown of the log before; absent in tools that show nothing. */
+  readonly shown?: LogWatch | undefined
+}
 
 const EVERY_MS = 5_000
 /** Every so often also the log of receipts: it asks for the next posting of each key. */
@@ -34,10 +39,18 @@ export const sealAll = async ({ store, clock, keys }: Omit<Parts, 'log'>): Promi
   await store.addHead(seq, signChainHead(signer, seq, hash, clock.now()))
 }
 
-/** Adds to the log of receipts all that is settled. */
-export const growLog = async ({ receipts, keys }: LogParts): Promise<void> => {
+/** Adds to the log of receipts all that is settled; its end is signed only if it goes on from what was shown. */
+export const growLog = async ({ receipts, keys, shown }: LogParts): Promise<void> => {
   const signer = keys?.signer()
-  if (signer !== undefined) while (await receipts.grow((end) => signLogHead(signer, end)));
+  if (signer === undefined) return
+  for (let more = true; more; ) {
+    await shown?.look(receipts)
+    if (shown?.isAnother() === true) return
+    more = await receipts.grow((end, from) =>
+      shown?.maySign(from) === false ? '' : signLogHead(signer, end),
+    )
+  }
+  await shown?.look(receipts)
 }
 
 /** Runs until the returned function is called. Several servers may do it at once. */

@@ -11,6 +11,11 @@ export const logEnd = async (log: LogStore): Promise<LogEnd> => {
   const end = await log.end()
   if (end === undefined)
     throw refuse('not_found', 'There is no log of receipts: RECEIPTS is off, or it is about to begin.')
+  if (end.token === '')
+    throw refuse(
+      'not_found',
+      'The log of receipts grows again to the end that was shown last; ask again in a minute.',
+    )
   return end
 }
 

@@ -41,13 +41,14 @@ import { openReceiptKeys, type ReceiptKeys } from './parts/receipt-keys.ts'
 import { watchBooks } from './parts/watch-books.ts'
 import { watchHouse } from './parts/watch-house.ts'
 import { remembering } from './remember-acts.ts'
+import { type KeptEnd, type LogWatch, newLogWatch } from './watch-log.ts'
 
 type GatewaySetup = Pick<
   GatewayParts,
   'store' | 'offering' | 'options' | 'hash' | 'log' | 'publicUrl' | 'webhooks' | 'console' | 'config'
 > & {
   /** What the operator sees of the server; what it finds by looking comes with the chores. */
-  readonly watch?: Omit<Watch, 'books' | 'house'>
+  readonly watch?: Omit<Watch, 'books' | 'house' | 'log'>
   readonly clock?: Clock
   readonly random?: () => number
   /** Name of this process among those that share the store; a unique one by default. */
@@ -65,6 +66,8 @@ type GatewaySetup = Pick<
   readonly assets?: (own: { readonly store: AssetStore }) => Assets
   /** Absent when receipts are off. */
   readonly receipts?: Omit<Receipts, 'keys'> | undefined
+  /** Where the end of the log of receipts is kept that was shown last. */
+  readonly keptEnd?: KeptEnd | undefined
   /** Whether it also does the background work: invoices, alerts, top-ups, checks of the books. */
   readonly chores?: boolean
 }
@@ -96,12 +99,13 @@ export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => 
   const books = chores ? watchBooks({ store, clock, log }) : undefined
   const { dailyAmount: trialsDaily } = it.options.trial
   const house = chores ? watchHouse({ store, clock, log, trialsDaily }) : undefined
+  const shown = chores ? newLogWatch(it.keptEnd, log) : undefined
   const gateway = createGateway({
     store,
     book,
     offering: it.offering,
     payments: { stripe, x402 },
-    watch: { ...it.watch, books, house },
+    watch: { ...it.watch, books, house, log: shown },
     options: it.options,
     publicUrl: it.publicUrl,
     console: it.console,
@@ -126,7 +130,7 @@ export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => 
         kept: { months: it.options.keepDetails, failureDays: it.options.keepFailuresDays },
         meters: it.watch?.meters,
         ...{ console: it.console, webhooks: it.webhooks ?? systemPublicParts },
-        keys: gateway.receipts?.keys,
+        ...{ keys: gateway.receipts?.keys, shown },
       })
     : nothing
   return {
@@ -185,6 +189,7 @@ type ChoreParts = Pick<GatewayParts, 'store' | 'log' | 'hash' | 'clock' | 'rando
   readonly console: GatewayParts['console']
   readonly webhooks: PublicParts
   readonly keys: ReceiptKeys | undefined
+  readonly shown: LogWatch | undefined
 }
 
 /** The background work: invoices, alerts, top-ups, pruning. Returns how to stop it. */
@@ -195,7 +200,10 @@ const startChores = (parts: ChoreParts): (() => void) => {
     keepAlerting({ store: store.wallets, clock, log, hash, webhooks, meters }, random),
     keepWatching(parts, random),
     keepPruning({ store: store.prune, clock, log, kept }),
-    keepSealing({ store: store.chain, receipts: store.log, clock, log, keys: parts.keys }, random),
+    keepSealing(
+      { store: store.chain, receipts: store.log, clock, log, keys: parts.keys, shown: parts.shown },
+      random,
+    ),
     ...(assets === undefined ? [] : [keepSweeping({ assets, clock, log })]),
     ...(stripe === undefined
       ? []

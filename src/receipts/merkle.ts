@@ -7,7 +7,7 @@
 /** How many hashes a whole tile has. */
 export const TILE = 256
 const TILE_HEIGHT = 8
-const HASH_BYTES = 32
+export const HASH_BYTES = 32
 
 export type Hash = Uint8Array
 

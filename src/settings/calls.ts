@@ -29,7 +29,7 @@ const rates = {
     is: perMinute,
     fallback: '60',
     meaning:
-      'Requests per minute that one network address (IPv6: /64) may make at a process without paying: quotes of x402, payments that buy nothing, lists of models, lists and searches of tools, the API reference for programs, trials, claims of change, each counted separately.',
+      'Requests per minute that one network address (IPv6: /64) may make at a process without paying: quotes of x402, payments that buy nothing, lists of models, lists and searches of tools, the API reference for programs, the log of receipts, trials, claims of change, each counted separately.',
   },
   reportRpm: {
     name: 'REPORT_RPM',

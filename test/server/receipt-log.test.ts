@@ -16,7 +16,7 @@ import { signReceipt } from '../../src/receipts/token.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import { openView } from '../chaos/view.ts'
-import { engines, stopSound } from '../store/engines.ts'
+import { brokenLaws, engines, stopSound } from '../store/engines.ts'
 import { tempFolder } from '../temp-folder.ts'
 import { chat, jsonOf, startTestServer } from './harness.ts'
 
@@ -183,6 +183,20 @@ for (const engine of engines.filter(({ lasting }) => lasting))
       await view.rows(
         `update usage_detail set detail = replace(detail, '${from}', '${to}') where call_id = '${callOf(call)}'`,
       )
+    // The audit finds it too: the log says otherwise than the books now. Made again from them, it is sound.
+    expect((await brokenLaws(server.store)).map(({ check: law }) => law)).toEqual([
+      'the log of receipts is what the books say',
+    ])
+    await reset(row)
+    await grow()
+    expect(await brokenLaws(server.store)).toEqual([])
+    // A hash above the leaves.
+    await view.rows(
+      'update log_tile set hashes = (select t.hashes from log_tile t where t.level = 0 and t.n = 1) where level = 1',
+    )
+    expect((await brokenLaws(server.store)).length).toBe(1)
+    await reset(row)
+    await grow()
     await it.stop()
   })
 
@@ -221,6 +235,13 @@ test('a call that a clock dated back is added after its day; days have their sum
       ),
     ).toBe(true)
   await view.rows('delete from usage_detail')
+  expect((await brokenLaws(server.store)).map(({ check: law }) => law)).toEqual([
+    'the log of receipts is what the books say',
+  ])
+  // Deleted by the rule for old details, they are no edit.
+  await view.rows(
+    `insert into setting (name, value) values ('details_pruned_until', '${start + 2 * DAY_MS}')`,
+  )
   expect(await check(receipts)).toEqual(sound(4))
   await it.stop()
 })
@@ -246,5 +267,14 @@ test('nothing of an entry is told to who has no receipt of ours, nor to a tenant
   for (const query of ['from=0&to=1', 'from=1&to=0', 'from=-1&to=0', 'to=0'])
     expect((await server.get(`/v1/log/consistency?${query}`, '')).status).toBe(400)
   expect((await server.get('/v1/log/tile?level=0&n=0', '')).status).toBe(404)
+  await server.stop()
+})
+
+test('its addresses count by network address, as other guests do', async () => {
+  const server = await startTestServer({ options: { guestRpm: 4 } })
+  const paths = ['head', 'proof', 'consistency?from=0&to=0', 'tile?level=0&n=0', 'head']
+  const statuses: number[] = []
+  for (const path of paths) statuses.push((await server.get(`/v1/log/${path}`, '')).status)
+  expect(statuses).toEqual([404, 400, 404, 404, 429])
   await server.stop()
 })

@@ -27,6 +27,8 @@ const tables: Readonly<Record<string, readonly string[]>> = {
   referral_claim: ['org_id'],
   sub_wallet: ['id'],
   key_line: ['key_id', 'owner_id'],
+  log_tile: ['level', 'n'],
+  log_end: ['id'],
 }
 
 const only = 'the only record of it'
@@ -61,6 +63,13 @@ const unseen: Readonly<Record<string, string>> = {
   'lease.recall': plain,
   'lease.tag_budgets': 'of a lease without open calls',
   'lease.tags': 'a digest; what it is of stands nowhere else',
+  'log_end.at': 'moved by less than a second',
+  'log_end.began': 'moved by less than a second',
+  'log_end.token': 'who signed it is checked by those who keep it',
+  'log_end.until': 'moved by less than the time between two charges',
+  'log_tile.first_at': 'says only where to look first',
+  'log_tile.late_at': 'says only where to look',
+  'log_tile.last_at': 'moved by less than the time between two charges',
   'referral_claim.claimed_at': plain,
   'sub_wallet.changed_at': plain,
   'sub_wallet.created_at': plain,
@@ -90,18 +99,29 @@ const unseen: Readonly<Record<string, string>> = {
   'x402_payment.tries': plain,
 }
 
-/** No column of the ledger holds bytes. */
-type Value = Exclude<Bound, Uint8Array>
+type Value = Bound
 
 const valueIn = (value: unknown): Value =>
-  typeof value === 'bigint' || typeof value === 'number' || typeof value === 'string' ? value : null
+  typeof value === 'bigint' ||
+  typeof value === 'number' ||
+  typeof value === 'string' ||
+  value instanceof Uint8Array
+    ? value
+    : null
 
 /** Other values than the one that is there, of its type. */
 const others = (column: string, value: Value, numeric: boolean): readonly Value[] => {
+  if (value instanceof Uint8Array) return bytesEdits(value)
   if (column === 'detail') return detailEdits(String(value))
   if (numeric) return value === null ? [1n] : [BigInt(value) + 1n, BigInt(value) - 1n]
   return [`${value ?? ''}x`]
 }
+
+/** The first byte and the last are others, and the end is gone. */
+const bytesEdits = (bytes: Uint8Array): readonly Uint8Array[] => [
+  ...[0, bytes.length - 1].map((at) => bytes.with(at, (bytes[at] ?? 0) ^ 1)),
+  bytes.slice(0, -1),
+]
 
 const detailEdits = (text: string): readonly string[] =>
   [
@@ -216,7 +236,15 @@ for (const kind of engines.filter(({ lasting }) => lasting))
       const engine = openEngine(address)
       await unlock(engine)
       const missed: string[] = []
-      for (const table of ['budget', 'transfer', 'key_line', 'sub_wallet', 'x402_payment'] as const) {
+      for (const table of [
+        'budget',
+        'transfer',
+        'key_line',
+        'sub_wallet',
+        'x402_payment',
+        'log_tile',
+        'log_end',
+      ] as const) {
         const [rows = []] = await engine.batch('control', [{ text: `select * from ${table}`, params: [] }])
         for (const row of rows) {
           await take(engine, table, row)

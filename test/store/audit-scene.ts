@@ -1,7 +1,11 @@
 /** Books with a row of every kind: calls of a tenant, on credit, by x402; refunds, trials, invoices, payments taken back. */
 
+import { generateKeyPairSync } from 'node:crypto'
 import type { Nano } from '../../src/core/money.ts'
+import { DAY_MS } from '../../src/core/time.ts'
 import { creditAccountOf, type UsageDetail } from '../../src/ledger/types.ts'
+import { signLogHead } from '../../src/receipts/log-head.ts'
+import { signingKey } from '../../src/receipts/token.ts'
 import type { StoreAddress } from '../../src/store/engine/open-engine.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
@@ -10,6 +14,8 @@ import { batchOf, CENT, detailFor } from './world.ts'
 
 const START = Date.UTC(2026, 10, 20, 12)
 const DECEMBER = Date.UTC(2026, 11, 1, 2)
+
+export const logSigner = signingKey('test', generateKeyPairSync('ed25519').privateKey)
 
 /** 1,000 tokens in at 10 nano-USD, and 100 cached ones at 1, come to 10,100 nano-USD. */
 const COST = 10_100n
@@ -32,7 +38,7 @@ type Path = {
   readonly sub?: string
 }
 
-const callsOf = (store: Store) => {
+export const callsOf = (store: Store) => {
   const open = async ({ keyId, leaseId, ...more }: Path, callId: string, hold: Nano = CENT) => {
     const ask = {
       instance: 'i',
@@ -64,9 +70,14 @@ const callsOf = (store: Store) => {
 export const bookScene = async (database: {
   readonly url: string
 }): Promise<{ store: Store; address: StoreAddress }> => {
-  let now = START
+  let now = START - DAY_MS
   const address: StoreAddress = { ...database, now: () => now }
   const store = await openStore(address)
+  const growLog = async () => {
+    while (await store.log.grow((end) => signLogHead(logSigner, end)));
+  }
+  await growLog()
+  now = START
   const { call, open } = callsOf(store)
   await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' }, byTest)
   await store.wallets.createWallet({ id: 'v', orgId: 'o2', name: 'v' }, byTest)
@@ -146,5 +157,8 @@ export const bookScene = async (database: {
   await store.credit.closeMonths()
   await call({ keyId: 'k', leaseId: 'i:4', sub: 's' }, 'c4', 'w')
   await open({ keyId: 'k', leaseId: 'i:4', sub: 's' }, 'c5')
+  // What was charged is in the log of receipts, and so are the sums of the days.
+  now += 6 * 60_000
+  await growLog()
   return { store, address }
 }

@@ -16,6 +16,7 @@ import { assetsFor } from '../config/assets-config.ts'
 import type { Config } from '../config/config.ts'
 import { whyNotOpen } from '../config/database-place.ts'
 import { firstKey, openAccount } from '../config/first-start.ts'
+import { keptEndOf } from '../config/kept-end.ts'
 import { unpricedLines } from '../config/offered-models.ts'
 import { modelWarnings, type OpenCatalogue, openCatalogue } from '../config/open-catalogue.ts'
 import { addressAt } from '../config/own-address.ts'
@@ -89,8 +90,8 @@ export const serve = async (
     console: config.console,
     nudge: await openNudge(),
     outbox: (who) => openOutbox(store, config, who),
-    stripe: config.stripe,
-    x402: config.x402,
+    keptEnd: await keptEndOf(store, config),
+    ...{ stripe: config.stripe, x402: config.x402 },
     publicUrl: config.publicUrl,
     receipts: receiptsOf(config),
     config: reloading.control,

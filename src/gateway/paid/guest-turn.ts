@@ -14,6 +14,7 @@ type GuestKind =
   | 'reference'
   | 'sign-in'
   | 'token'
+  | 'log'
 
 /**
  * Counts the request before any work is done for it, or throws the 429. Returns a function that takes it out of the

@@ -189,6 +189,8 @@ export type Watch = {
   readonly standby?: StandbyWatch | undefined
   /** What trials got and when a backup was made, if this server looks. */
   readonly house?: HouseWatch | undefined
+  /** Whether the log of receipts goes on from what was shown, if this server adds to it. */
+  readonly log?: Pick<StandbyWatch, 'trouble'> | undefined
 }
 
 /** What this process knows of its callers beyond one call; other processes know their own. */

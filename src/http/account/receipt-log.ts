@@ -1,6 +1,7 @@
 /** The log of receipts, as anyone reads it who keeps its ends and checks receipts against them; docs/receipt-log.md. */
 import { invalid, must, refuse } from '../../core/refusal.ts'
 import { consistencyOf, inclusionOf, logEnd } from '../../gateway/log-proof.ts'
+import { takeGuestTurn } from '../../gateway/paid/guest-turn.ts'
 import type { Answer } from '../../gateway/parts/answer.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
 import { receiptKeysOf } from '../../gateway/parts/receipt.ts'
@@ -8,9 +9,18 @@ import { LOG_PROMISE_SECONDS } from '../../receipts/log-head.ts'
 import { TILE } from '../../receipts/merkle.ts'
 import { verifyReceipt } from '../../receipts/token.ts'
 import { json } from '../answer/reply.ts'
+import { originOfCall } from '../request/origin.ts'
 import { readQuery } from '../request/query.ts'
-import type { HttpCall, Route } from '../route/route.ts'
+import type { Handler, HttpCall, Route } from '../route/route.ts'
 import { logConsistency, logHead, logProof, logTile } from '../schema/receipts.ts'
+
+/** Each is some reads of the database, and whoever asks needs no key: they count by address, as other guests do. */
+const ofGuests =
+  (handler: Handler): Handler =>
+  (gateway, call) => {
+    takeGuestTurn(gateway, 'log', originOfCall(gateway, call), call.trace)
+    return handler(gateway, call)
+  }
 
 /** What never changes may be kept by whoever passes it on. */
 const kept = (answer: Answer): Answer => ({
@@ -91,7 +101,7 @@ export const receiptLogRoutes: readonly Route[] = [
     summary: 'The signed end of the log of receipts.',
     auth: 'none',
     answer: logHead,
-    handler: getHead,
+    handler: ofGuests(getHead),
   },
   {
     method: 'GET',
@@ -100,7 +110,7 @@ export const receiptLogRoutes: readonly Route[] = [
     auth: 'none',
     query: ['receipt', 'size'],
     answer: logProof,
-    handler: getProof,
+    handler: ofGuests(getProof),
   },
   {
     method: 'GET',
@@ -109,7 +119,7 @@ export const receiptLogRoutes: readonly Route[] = [
     auth: 'none',
     query: ['from', 'to'],
     answer: logConsistency,
-    handler: getConsistency,
+    handler: ofGuests(getConsistency),
   },
   {
     method: 'GET',
@@ -118,6 +128,6 @@ export const receiptLogRoutes: readonly Route[] = [
     auth: 'none',
     query: ['level', 'n'],
     answer: logTile,
-    handler: getTile,
+    handler: ofGuests(getTile),
   },
 ]

@@ -45,14 +45,13 @@ export const getStatus = async (gateway: Gateway): Promise<Answer> => {
     const error = standby.trouble()
     services.standby = error === undefined ? { status: 'ok' } : { status: 'degraded', error }
   }
-  if (gateway.receipts !== undefined)
-    services.receipts =
+  if (gateway.receipts !== undefined) {
+    const error =
       gateway.receipts.keys.signer() === undefined
-        ? {
-            status: 'degraded',
-            error: 'no key to sign with; restart, or run `turnpike receipt rotate --now`',
-          }
-        : { status: 'ok' }
+        ? 'no key to sign with; restart, or run `turnpike receipt rotate --now`'
+        : gateway.watch.log?.trouble()
+    services.receipts = error === undefined ? { status: 'ok' } : { status: 'degraded', error }
+  }
   if (gateway.assets !== undefined) services.assets = await checkAssets(gateway, gateway.assets)
   const now = gateway.clock.monotonicMs()
   for (const [id, setup] of gateway.offering.vendors) {

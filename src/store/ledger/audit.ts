@@ -2,6 +2,7 @@
 import { dayOf, monthOf } from '../../core/time.ts'
 import { type Engine, once, type SqlDialect, statement } from '../engine/engine.ts'
 import { countOf, maybeText, onlyRow, textOf } from '../engine/row.ts'
+import { logThatDiffers } from '../log/audit-log.ts'
 import { chargesThatDiffer } from './audit-charges.ts'
 import { invoiceLaws } from './audit-invoices.ts'
 import { type Law, laws } from './audit-laws.ts'
@@ -67,5 +68,9 @@ export const auditOn = async (engine: Engine, what: 'all' | 'sums' = 'all'): Pro
   const found = await once(engine, 'reading', statement(auditText(dialect), monthOf(now), dayOf(now)))
   const rows = found.map((row) => rowOf(textOf(row, 'law'), maybeText(row, 'offence')))
   if (what === 'sums') return rows
-  return [...rows, rowOf('a charge is its usage at its prices', await chargesThatDiffer(engine))]
+  return [
+    ...rows,
+    rowOf('a charge is its usage at its prices', await chargesThatDiffer(engine)),
+    rowOf('the log of receipts is what the books say', await logThatDiffers(engine)),
+  ]
 }

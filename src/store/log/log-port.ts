@@ -10,11 +10,12 @@ export type LogEnd = {
   readonly began: Instant
   /** When it was signed. */
   readonly at: Instant
+  /** Empty while the log grows again to what was shown. */
   readonly token: string
 }
 
-/** Signs an end of the log. */
-export type SignEnd = (end: Omit<LogEnd, 'token'>) => string
+/** Signs an end of the log that goes on from one of that size; empty if it is not to be shown yet. */
+export type SignEnd = (end: Omit<LogEnd, 'token'>, from: number) => string
 
 export type LogStore = {
   /** Adds what was charged next and is settled, or the sums of a day that is over; returns whether more may wait. */

@@ -6,49 +6,18 @@
 import { randomBytes } from 'node:crypto'
 import { DAY_MS, HOUR_MS, type Instant } from '../../core/time.ts'
 import { NAME_BYTES, nameDigest, saltOf } from '../../receipts/log-leaf.ts'
-import { EMPTY_ROOT, edgeOf, grown, TILE, type TileId, type Tiles, tileName } from '../../receipts/merkle.ts'
+import { EMPTY_ROOT, edgeOf, grown, TILE, type TileId } from '../../receipts/merkle.ts'
 import { clockOf } from '../engine/clock.ts'
-import { type Engine, once, type Row, type Run, type Statement, statement } from '../engine/engine.ts'
-import { countOf, maybeBytes, textOf } from '../engine/row.ts'
+import { type Engine, once, type Row, type Run, statement } from '../engine/engine.ts'
+import { countOf } from '../engine/row.ts'
 import { settingIn } from '../engine/setting.ts'
 import { SETTLED_AFTER_MS, underWaySince } from '../reports/under-way.ts'
-import type { LogEnd, LogStore, SignEnd } from './log-port.ts'
+import type { LogStore, SignEnd } from './log-port.ts'
+import { bytesOf, END, LOG_SALT, type Mark, markOf, selectTiles, tilesOf } from './log-rows.ts'
 import { callsIn, daysIn, dayTextOf, type Entry, nextPosting } from './read-entries.ts'
 
 /** How much time is read at once: some thousand calls on a busy server. */
 const SPAN_MS = 10_000
-
-const END = 'select e.* from log_end e where e.id = 1'
-
-/** The whole row: with the time up to which all postings are in, and the day whose sums come next. */
-type Mark = LogEnd & { readonly until: Instant; readonly day: Instant }
-
-const markOf = (row: Row): Mark => ({
-  size: countOf(row, 'size'),
-  root: Buffer.from(textOf(row, 'root'), 'hex'),
-  began: countOf(row, 'began'),
-  until: countOf(row, 'until'),
-  day: countOf(row, 'day'),
-  at: countOf(row, 'at'),
-  token: textOf(row, 'token'),
-})
-
-const bytesOf = (row: Row, column: string): Uint8Array => maybeBytes(row, column) ?? new Uint8Array()
-
-const selectTiles = (engine: Engine, ids: readonly TileId[]): Statement =>
-  statement(
-    `select g.* from log_tile g join ${engine.dialect.each('$1')} e
-       on g.level = cast(e.value->>'level' as bigint) and g.n = cast(e.value->>'n' as bigint)`,
-    JSON.stringify(ids),
-  )
-
-const tilesOf = (rows: readonly Row[]): Tiles =>
-  new Map(
-    rows.map((row) => [
-      tileName({ level: countOf(row, 'level'), n: countOf(row, 'n') }),
-      bytesOf(row, 'hashes'),
-    ]),
-  )
 
 /** The part of entries, which begin at a size, that lies in a tile of leaves. */
 const within = (entries: readonly Entry[], size: number, n: number): readonly Entry[] =>
@@ -104,7 +73,7 @@ const add = (engine: Engine, { before, entries, marks }: Step, sign: SignEnd): P
     await writeTiles(run, edge, entries, { size: before.size, tiles: after.tiles })
     const [clock] = await run(`select ${engine.dialect.now} as now`)
     const at = clock === undefined ? before.at : countOf(clock, 'now')
-    const token = sign({ size: after.size, root: after.root, began: before.began, at })
+    const token = sign({ size: after.size, root: after.root, began: before.began, at }, before.size)
     await run(
       'update log_end set size = $1, root = $2, until = $3, day = $4, at = $5, token = $6 where id = 1',
       [after.size, Buffer.from(after.root).toString('hex'), marks.until, marks.day, at, token],
@@ -114,7 +83,7 @@ const add = (engine: Engine, { before, entries, marks }: Step, sign: SignEnd): P
 const begin = async (engine: Engine, sign: SignEnd): Promise<void> => {
   const now = await clockOf(engine)
   const began = Math.min(now, await underWaySince(engine)) - SETTLED_AFTER_MS
-  const token = sign({ size: 0, root: EMPTY_ROOT, began, at: now })
+  const token = sign({ size: 0, root: EMPTY_ROOT, began, at: now }, 0)
   const text = `insert into log_end (id, size, root, began, until, day, at, token) values (1, 0, $1, $2, $2, $3, $4, $5)
     on conflict (id) do nothing`
   const day = began - (began % DAY_MS)
@@ -199,7 +168,7 @@ const placeOf = async (engine: Engine, name: string, postedAt: Instant): Promise
 }
 
 export const logStore = (engine: Engine): LogStore => {
-  const secret = () => settingIn(engine, 'log_salt', () => randomBytes(32).toString('hex'))
+  const secret = () => settingIn(engine, LOG_SALT, () => randomBytes(32).toString('hex'))
   const mark = async (): Promise<Mark | undefined> => {
     const [row] = await once(engine, 'control', statement(END))
     return row === undefined ? undefined : markOf(row)
@@ -214,7 +183,7 @@ export const logStore = (engine: Engine): LogStore => {
       const step = await nextStep(engine, await secret(), before)
       if (step !== undefined) await add(engine, step, sign)
       // Whoever reads an end that is old cannot tell whether newer ones are kept from them.
-      else if ((await clockOf(engine)) - before.at >= HOUR_MS)
+      else if (before.token === '' || (await clockOf(engine)) - before.at >= HOUR_MS)
         await add(engine, { before, entries: [], marks: before }, sign)
       return step !== undefined
     },

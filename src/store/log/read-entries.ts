@@ -26,6 +26,9 @@ export type Entry = {
   readonly late?: Instant
 }
 
+/** The entry of a call; `detailed`: whether its detail is still there, which its text is made of. */
+type CallEntry = Entry & { readonly id: string; readonly detailed: boolean }
+
 /** Key by key: postings have an index by key and time, and one by time alone would add a cost to every call. */
 const OF_KEYS = 'from api_key k cross join transfer t'
 const IN_SPAN = 't.key_id = k.id and t.at >= $1 and t.at < $2'
@@ -34,10 +37,10 @@ const OF_CALLS = `t.kind in ('usage', 'writeoff')`
 const inOrder = (one: Row, other: Row): number =>
   countOf(one, 'at') - countOf(other, 'at') || (textOf(one, 'ref') < textOf(other, 'ref') ? -1 : 1)
 
-const callEntry = (secret: string, row: Row): Entry => {
+const callEntry = (secret: string, row: Row): CallEntry => {
   const id = textOf(row, 'ref')
   const leaf = entryHash(saltOf(secret, id), callText(chargedOf(id, row)))
-  return { leaf, name: nameDigest(id), at: countOf(row, 'at') }
+  return { leaf, name: nameDigest(id), at: countOf(row, 'at'), id, detailed: row.detail !== null }
 }
 
 /** The calls that were charged from an instant on, up to another. */
@@ -46,7 +49,7 @@ export const callsIn = async (
   secret: string,
   from: Instant,
   to: Instant,
-): Promise<readonly Entry[]> => {
+): Promise<readonly CallEntry[]> => {
   const text = `select t.ref, t.kind, t.debit, t.key_id, t.amount, t.settled, t.at, d.detail ${OF_KEYS}
     ${withDetail(engine.dialect)} where ${IN_SPAN} and ${OF_CALLS}`
   const rows = await once(engine, 'reading', statement(text, from, to))
