@@ -21,6 +21,7 @@ const tables: Readonly<Record<string, readonly string[]>> = {
   invoice: ['id'],
   checkout: ['id'],
   taken_back: ['id'],
+  x402_channel: ['id'],
   x402_payment: ['id'],
   trial_claim: ['origin'],
   trial_day: ['day'],
@@ -60,6 +61,9 @@ const unseen: Readonly<Record<string, string>> = {
   'lease.instance': plain,
   'lease.recall': plain,
   'lease.tag_budgets': 'of a lease without open calls',
+  'lease.day': 'of a lease without open calls',
+  'lease.month': 'of a lease without open calls',
+  'lease.week': 'of a lease without open calls',
   'lease.tags': 'a digest; what it is of stands nowhere else',
   'referral_claim.claimed_at': plain,
   'sub_wallet.changed_at': plain,
@@ -78,6 +82,18 @@ const unseen: Readonly<Record<string, string>> = {
   'trial_claim.expires_at': only,
   'trial_claim.origin': plain,
   'trial_day.lim': only,
+  'x402_channel.asset': only,
+  'x402_channel.balance': 'what the chain said; it may be less than was charged, once a payer left',
+  'x402_channel.charged_at': plain,
+  'x402_channel.config': 'the id is its hash, which the contract checks',
+  'x402_channel.created_at': plain,
+  'x402_channel.leaving_at': only,
+  'x402_channel.next_try': plain,
+  'x402_channel.seen_at': plain,
+  'x402_channel.signature': 'its payer’s, which the contract checks',
+  'x402_channel.signed': 'at least what was charged; what was signed stands in the text of a payment',
+  'x402_payment.call_id': 'of a call that was not charged yet',
+  'x402_payment.change_to': 'of a voucher nothing is left over',
   'x402_payment.created_at': plain,
   'x402_payment.credit_to': only,
   'x402_payment.expires_at': plain,
@@ -88,6 +104,7 @@ const unseen: Readonly<Record<string, string>> = {
   'x402_payment.sent': plain,
   'x402_payment.settled_at': plain,
   'x402_payment.tries': plain,
+  'x402_payment.tx': 'of a voucher without a deposit',
 }
 
 /** No column of the ledger holds bytes. */
@@ -216,7 +233,14 @@ for (const kind of engines.filter(({ lasting }) => lasting))
       const engine = openEngine(address)
       await unlock(engine)
       const missed: string[] = []
-      for (const table of ['budget', 'transfer', 'key_line', 'sub_wallet', 'x402_payment'] as const) {
+      for (const table of [
+        'budget',
+        'transfer',
+        'key_line',
+        'sub_wallet',
+        'x402_channel',
+        'x402_payment',
+      ] as const) {
         const [rows = []] = await engine.batch('control', [{ text: `select * from ${table}`, params: [] }])
         for (const row of rows) {
           await take(engine, table, row)
