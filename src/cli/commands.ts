@@ -27,6 +27,7 @@ export const commands: Readonly<Record<string, LoadCommand>> = {
   events: async () => (await import('./commands/events-command.ts')).eventsCommand,
   'roll-up': async () => (await import('./commands/person-commands.ts')).rollUpCommand,
   credit: async () => (await import('./commands/credit-commands.ts')).creditCommands,
+  payers: async () => (await import('./house/payers-command.ts')).payersCommand,
   bill: async () => (await import('./commands/bill-commands.ts')).billCommands,
   receipt: async () => (await import('./commands/receipt-commands.ts')).receiptCommands,
   secret: async () => (await import('./commands/secret-commands.ts')).secretCommands,

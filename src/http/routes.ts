@@ -6,6 +6,7 @@ import { adminRoutes } from './account/admin.ts'
 import { configRoutes } from './account/config.ts'
 import { controlRoutes } from './account/control.ts'
 import { fundingRoutes } from './account/funding-routes.ts'
+import { payerRoutes } from './account/payer.ts'
 import { receiptLogRoutes } from './account/receipt-log.ts'
 import { getJwks } from './account/receipts.ts'
 import { scimRoutes } from './account/scim.ts'
@@ -222,6 +223,7 @@ export const routes: readonly Route[] = [
     handler: getJwks,
   },
   ...receiptLogRoutes,
+  ...payerRoutes,
   ...statusRoutes,
   ...configRoutes,
   ...accountActRoutes,

@@ -74,6 +74,7 @@ const ofAll: readonly string[] = [
   'person.operator',
   'system.get',
   'vendor.list',
+  'payer.list',
   'vendor.key_add',
   'vendor.key_remove',
   'setup.get',

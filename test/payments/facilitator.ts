@@ -25,10 +25,14 @@ export type TestFacilitator = {
   meet(path: Path, ...mishaps: Mishap[]): void
   /** Forgets the mishaps that no request met. */
   calm(): void
+  /** The next settlement of this type (`deposit`, `claim`, `settle`) is never answered; resolves once it waits. */
+  hold(type: string, when: 'before' | 'after'): Promise<void>
   stop(): Promise<void>
 }
 
 type Body = { paymentPayload: never; paymentRequirements: never }
+
+type Held = { readonly type: string; readonly when: 'before' | 'after'; readonly reached: () => void }
 
 export const startFacilitator = async (chain: TestChain, confirmMs = 5_000): Promise<TestFacilitator> => {
   // Its own: the count is that of one chain, and tests start several under one number.
@@ -63,8 +67,22 @@ export const startFacilitator = async (chain: TestChain, confirmMs = 5_000): Pro
   facilitator.register('eip155:84532', new BatchSettlementEvmScheme(signer, accountOf(7)))
   const waiting: Record<Path, Mishap[]> = { verify: [], settle: [] }
   const asked: Record<Path, number> = { verify: 0, settle: 0 }
+  let held: Held | undefined
+  const holdFor = (path: Path, body: Body): Held | undefined => {
+    const { payload } = body.paymentPayload as { payload?: { type?: string } }
+    if (path !== 'settle' || held === undefined || payload?.type !== held.type) return undefined
+    const found = held
+    held = undefined
+    return found
+  }
   const answer = async (path: Path, body: Body): Promise<Response> => {
     asked[path]++
+    const stop = holdFor(path, body)
+    if (stop !== undefined) {
+      if (stop.when === 'after') await facilitator[path](body.paymentPayload, body.paymentRequirements)
+      stop.reached()
+      return new Promise(() => undefined)
+    }
     const mishap = waiting[path].shift()
     if (mishap === 'deaf') return new Promise(() => undefined)
     if (mishap === 'garbage') return new Response('<html>', { status: 200 })
@@ -89,6 +107,10 @@ export const startFacilitator = async (chain: TestChain, confirmMs = 5_000): Pro
     url: `http://127.0.0.1:${server.port}`,
     asked,
     meet: (path, ...mishaps) => void waiting[path].push(...mishaps),
+    hold: (type, when) =>
+      new Promise((reached) => {
+        held = { type, when, reached }
+      }),
     calm: () => {
       waiting.verify = []
       waiting.settle = []

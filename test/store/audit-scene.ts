@@ -66,6 +66,36 @@ export const callsOf = (store: Store) => {
   }
 }
 
+/** Two channels: one claimed in part and with a call under way, and one whose payer left. */
+const vouchersOf = async (store: Store, call: ReturnType<typeof callsOf>['call']): Promise<void> => {
+  const take = (name: string, channel: string, begins: Nano) =>
+    store.channels.takeVoucher({
+      id: name,
+      callId: `call of ${name}`,
+      fingerprint: 'f',
+      account: `x402:${name}`,
+      amount: CENT,
+      payer: 'payer',
+      channel: { id: channel, asset: 'token', account: `x402:${channel}`, config: '{}', unit: 1_000n },
+      most: begins + CENT,
+      signature: 'signed',
+      deposit: undefined,
+      seen: { balance: 10n * CENT, claimed: CENT, leavingAt: undefined },
+      transaction: undefined,
+    })
+  const pay = async (name: string, channel: string, begins: Nano): Promise<Nano> => {
+    await take(name, channel, begins)
+    const path = { keyId: 'maker', leaseId: `i:${name}`, payer: `x402:${name}` }
+    await store.ledger.giveBack(await call(path, `call of ${name}`, path.payer), 0n)
+    return (await store.channels.chargeVoucher(name)).channel.charged
+  }
+  const first = await pay('v1', 'chain:1', CENT)
+  await store.channels.claimChannel('chain:1', first, 'tx')
+  await take('v3', 'chain:1', await pay('v2', 'chain:1', first))
+  await pay('v4', 'chain:2', CENT)
+  await store.channels.loseChannel('chain:2', CENT)
+}
+
 /** Makes the books in an empty database, at a time of their own. */
 export const bookScene = async (database: {
   readonly url: string
@@ -153,6 +183,7 @@ export const bookScene = async (database: {
   })
   await store.payments.settlePayment('p1', 'tx')
   await call({ keyId: 'maker', leaseId: 'i:3', payer: 'x402:p1' }, 'c3', 'x402:p1')
+  await vouchersOf(store, call)
   now = DECEMBER
   await store.credit.closeMonths()
   await call({ keyId: 'k', leaseId: 'i:4', sub: 's' }, 'c4', 'w')

@@ -9,6 +9,7 @@ type GuestKind =
   | 'payment'
   | 'trial'
   | 'claim'
+  | 'payer'
   | 'list'
   | 'tools'
   | 'reference'

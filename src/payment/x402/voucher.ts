@@ -4,6 +4,7 @@
  * specification, `batch-settlement` on EVM; EIP-712.
  */
 import { isObject, type JsonObject } from '../../core/json-body.ts'
+import { openSigner, SIGNATURE } from './signer.ts'
 
 /** What makes a channel; the hash of it is its id. */
 type ChannelConfig = {
@@ -33,8 +34,6 @@ export const CHANNELS = '0x4020074e9df2ce1dee5a9c1b5c3f541d02a10003'
 const ADDRESS = /^0x[0-9a-f]{40}$/i
 const BYTES32 = /^0x[0-9a-f]{64}$/i
 const UNITS = /^[1-9]\d{0,15}$/
-/** The contract takes no other length, and no other recovery byte. */
-const SIGNATURE = /^0x[0-9a-f]{128}1[bc]$/i
 const NOBODY = /^0x0{40}$/
 
 const textAt = (value: JsonObject, name: string, shape: RegExp): string | undefined => {
@@ -96,15 +95,9 @@ export type VoucherCheck = (
   asked: ChannelTerms & { readonly network: string; readonly asset: string; readonly payTo: string },
 ) => string | undefined
 
-/** Loads the hash and the curve on first use: a server without channels need not load them. */
+/** The check, with what it needs of the chain's own arithmetic. */
 export const openVoucherCheck = async (): Promise<VoucherCheck> => {
-  const [{ createKeccak }, { secp256k1 }] = await Promise.all([
-    import('hash-wasm'),
-    import('@bitauth/libauth'),
-  ])
-  const hasher = await createKeccak(256)
-  const keccak = (data: string | Uint8Array): Buffer =>
-    Buffer.from(hasher.init().update(data).digest('binary'))
+  const { keccak, signerOf } = await openSigner()
   const word = (hex: string): Buffer => Buffer.from(hex.replace(/^0x/, '').padStart(64, '0'), 'hex')
   const number = (value: bigint): Buffer => word(value.toString(16))
   const hashOf = (...words: readonly Buffer[]): Buffer => keccak(Buffer.concat(words))
@@ -132,15 +125,6 @@ export const openVoucherCheck = async (): Promise<VoucherCheck> => {
     const { payer, payerAuthorizer, receiver, receiverAuthorizer, token, withdrawDelay, salt } = it
     const addresses = [payer, payerAuthorizer, receiver, receiverAuthorizer, token].map(word)
     return typed(network, hashOf(channelType, ...addresses, number(BigInt(withdrawDelay)), word(salt)))
-  }
-  const signerOf = (digest: Buffer, signature: string): string | undefined => {
-    const bytes = Buffer.from(signature.slice(2), 'hex')
-    const compact = bytes.subarray(0, 64)
-    // The contract takes one of the two spellings of a signature.
-    if (!Buffer.from(secp256k1.normalizeSignatureCompact(compact) as Uint8Array).equals(compact))
-      return undefined
-    const key = secp256k1.recoverPublicKeyUncompressed(compact, bytes[64] === 28 ? 1 : 0, digest)
-    return typeof key === 'string' ? undefined : `0x${keccak(key.subarray(1)).subarray(12).toString('hex')}`
   }
   return ({ config, channelId, most, signature }, asked) => {
     const { network } = asked

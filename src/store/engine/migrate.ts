@@ -21,6 +21,7 @@ import conditions from '../migrations/0052-conditions.sql' with { type: 'text' }
 import receiptLog from '../migrations/0053-receipt-log.sql' with { type: 'text' }
 import eventExport from '../migrations/0054-event-export.sql' with { type: 'text' }
 import channels from '../migrations/0055-channels.sql' with { type: 'text' }
+import payers from '../migrations/0056-payers.sql' with { type: 'text' }
 import { type Engine, once, type Row, type Run, statement } from './engine.ts'
 import { countOf, textOf } from './row.ts'
 
@@ -69,6 +70,7 @@ export const migrations: readonly Migration[] = [
   { version: 53, name: 'receipt-log', common: receiptLog, own: {}, adds: true },
   { version: 54, name: 'event-export', common: eventExport, own: {}, adds: true },
   { version: 55, name: 'channels', common: channels, own: {}, adds: true },
+  { version: 56, name: 'payers', common: payers, own: {}, adds: true },
 ]
 
 /** The number of the last of them. */

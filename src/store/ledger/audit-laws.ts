@@ -141,6 +141,8 @@ export const laws: readonly Law[] = [
           where t.debit = 'x402' and t.credit = c.account_id), 0)
         or c.lost <> coalesce((select cast(sum(t.amount) as bigint) from transfer t
           where t.debit = 'loss' and t.credit = c.account_id), 0)
+        or coalesce((c.charged - c.began) % nullif(c.unit, 0), 1) <> 0
+        or exists (select 1 from x402_payment p where p.channel_id = c.id and p.payer <> c.payer)
         or (c.pending is not null and not exists (select 1 from x402_payment p where p.id = c.pending and p.channel_id = c.id))
       union all select p.id from x402_payment p where p.channel_id is not null
         and not exists (select 1 from x402_channel c where c.id = p.channel_id)`,

@@ -73,7 +73,33 @@ export type VoucherCharged = {
 /** What of a channel can be claimed now. */
 export type DueClaim = Channel & { readonly signature: string }
 
+/** What the channels of a payer come to. */
+type PayerSums = {
+  readonly payer: string
+  readonly channels: number
+  readonly deposited: Nano
+  readonly charged: Nano
+  readonly claimed: Nano
+  /** Charged and not claimed yet. */
+  readonly claimable: Nano
+  /** Deposited and not charged. */
+  readonly left: Nano
+}
+
+/** A call that a payer's voucher was charged for. */
+type PaidByVoucher = {
+  readonly callId: string
+  readonly channelId: ChannelId
+  readonly amount: Nano
+  readonly at: Instant
+}
+
 export type ChannelStore = {
+  /** Payers, those with the most charged first; or the one. */
+  payers(it: { readonly payer?: string | undefined; readonly most: number }): Promise<readonly PayerSums[]>
+  channelsOf(payer: string): Promise<readonly Channel[]>
+  /** The newest charged calls of a payer. */
+  paidByVoucher(payer: string, most: number): Promise<readonly PaidByVoucher[]>
   channel(id: ChannelId): Promise<Channel | undefined>
   /** Records a voucher for a call that is about to run, if the channel stands where it begins and nobody else has it. */
   takeVoucher(voucher: NewVoucher): Promise<VoucherTaken>

@@ -11,6 +11,7 @@ import { countOf, maybeNano, onlyRow, textOf } from '../engine/row.ts'
 import { postIn, posting } from '../ledger/post.ts'
 import type { Channel, ChannelStore, NewVoucher, VoucherTaken } from './channel-port.ts'
 import { changed, channels, endVoucher, freeChannel, type KeptVoucher, lockChannel } from './channel-row.ts'
+import { payerRows } from './payer-rows.ts'
 import { lockPayment, payments } from './payment-row.ts'
 
 /** How long until another process looks what became of a call. */
@@ -191,6 +192,7 @@ const leaving = async (engine: Engine, ids: readonly string[]): Promise<void> =>
 }
 
 export const channelStore = (engine: Engine): ChannelStore => ({
+  ...payerRows(engine),
   channel: async (id) => {
     const [row] = await once(engine, 'control', statement('select * from x402_channel where id = $1', id))
     return row === undefined ? undefined : channels.read(row)
