@@ -19,6 +19,7 @@ const counted = <F extends (...args: never[]) => unknown>(what: string, original
   })
 
 const watch = (what: string, owner: object, ...names: string[]): void => {
+  counts[what] = 0
   for (const name of names) {
     const original: unknown = Reflect.get(owner, name)
     if (typeof original !== 'function') throw new Error(`there is no ${name} to count`)

@@ -55,6 +55,7 @@ const shape = {
     .describe('Whose key answered, where the organisation has keys of its own at the vendor: own or house'),
   estimated_vendor_cost_usd: usd
     .nullable()
+    .optional()
     .describe('What the vendor bills the organisation for its own key, by the list price'),
   estimated: z.boolean(),
   tokens: z.record(z.string(), z.int()).describe('Units by class'),
@@ -125,8 +126,8 @@ const shownTo =
     const terms = reach.of === 'key' ? reach.key.terms : undefined
     if (terms === undefined) return shown(line)
     const its = termsIn(terms, monthOf(line.at))
-    const { cost_usd: cost, refunded_usd: refunded, ...rest } = shown(line)
-    const ours = { prices: null, vendor_key: null, estimated_vendor_cost_usd: null }
+    const { cost_usd: cost, refunded_usd: refunded, estimated_vendor_cost_usd: _ours, ...rest } = shown(line)
+    const ours = { prices: null, vendor_key: null }
     return { ...rest, ...ours, cost_usd: told(cost, its), refunded_usd: told(refunded, its) }
   }
 

@@ -75,7 +75,12 @@ export const readHeaders = (headers: Headers): HeaderReader | Refusal => {
     : known
 }
 
-const PAYMENT_SCHEME = /^payment /i
+const PAYMENT_SCHEME = 'payment '
+
+/** Most headers are told from it by their first letter. */
+const isPayment = (authorization: string): boolean =>
+  'pP'.includes(authorization.charAt(0)) &&
+  authorization.slice(0, PAYMENT_SCHEME.length).toLowerCase() === PAYMENT_SCHEME
 
 /** The payments that a request brings: by x402, under the header names of both versions, or in place of a key. */
 export const paymentHeaders = (headers: HeaderReader): PaymentHeaders => {
@@ -83,7 +88,7 @@ export const paymentHeaders = (headers: HeaderReader): PaymentHeaders => {
   return {
     v2: headers.get('payment-signature') ?? undefined,
     v1: headers.get('x-payment') ?? undefined,
-    mpp: authorization !== null && PAYMENT_SCHEME.test(authorization) ? authorization : undefined,
+    mpp: authorization !== null && isPayment(authorization) ? authorization : undefined,
   }
 }
 
