@@ -162,6 +162,7 @@ test('every member of a key can be set when it is made, and changed on its page'
     expires_at: ['2031-01-02T03:04:05Z', '2031-01-02T03:04:05.000Z'],
     allowed_models: ['mock/*, mock/embed', ['mock/*', 'mock/embed']],
     allowed_addresses: ['10.0.0.0/8', ['10.0.0.0/8']],
+    requires: ['zdr, region=eu', ['zdr', 'region=eu']],
   }
   const rows = limitList.map(([, row]) => row)
   expect(rows.map(({ member }) => member).sort()).toEqual(Object.keys(typed).sort())

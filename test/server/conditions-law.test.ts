@@ -113,7 +113,7 @@ const keeps: Readonly<Record<string, readonly [string, object]>> = {
 const neither: readonly (string | RegExp)[] = [
   /\/cancel$/,
   /^\/api\/(?:wallet|billing|config|receipts|referrals|reviews|show)/,
-  /^\/v1\/(?:key|budgets|alerts|alert-channels|metrics|logs|traces)\b/,
+  /^\/v1\/(?:key|own-keys|budgets|alerts|alert-channels|metrics|logs|traces)\b/,
   // It needs a file of the purpose batch, which zdr does not let in; lines ask as their own addresses do.
   '/v1/batches',
   // Ends or names what is there.
