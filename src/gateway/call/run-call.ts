@@ -139,7 +139,8 @@ const runChecked = async (
     outputMost: turn && outputWithin(model, call, turn),
     request,
     incoming,
-    late: model.cheaper !== undefined || unread !== undefined || isGuarded(key, its),
+    late:
+      model.cheaper !== undefined || unread !== undefined || (its.guardrails ?? key.guardrails) !== undefined,
     memory,
     trace,
     keep,
