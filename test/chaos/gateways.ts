@@ -44,7 +44,7 @@ export type JournalWatch = { readonly left: () => number; readonly seen: () => n
 const watchJournals = (folder: string): JournalWatch => {
   const seen = new Set<string>()
   const look = (): string[] => {
-    const others = /^(probe\.|reserve$|first-start\.txt$)/
+    const others = /^(probe\.|reserve$|first-start\.txt$|log-end\.)/
     const names = existsSync(folder) ? readdirSync(folder).filter((name) => !others.test(name)) : []
     for (const name of names) seen.add(name)
     return names
