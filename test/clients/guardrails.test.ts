@@ -3,8 +3,10 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createOpenAI } from '@ai-sdk/openai'
 import Anthropic from '@anthropic-ai/sdk'
 import { GoogleGenAI } from '@google/genai'
+import { generateText, streamText } from 'ai'
 import OpenAI from 'openai'
 import { withRules } from '../server/guard-rig.ts'
 import { completion, startTestServer, streaming, testModel } from '../server/harness.ts'
@@ -23,7 +25,7 @@ const chunk = (delta: object, finish_reason: string | null, more: object = {}) =
   `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason }], ...more })}\n\n`
 
 beforeAll(async () => {
-  it = await listen()
+  it = await listen({ responsesKeptMs: 3_600_000 })
   root = it.baseURL.replace(/\/v1$/, '')
   await withRules(it.server, [{ detect: ['email'], action: 'mask', on: 'input' }])
   it.server.answerWith(({ body, text: sent }) => {
@@ -54,6 +56,18 @@ test('openai, chat and responses', async () => {
   const asked = { model, input: ask, store: false }
   const answers = [await client.responses.create(asked), await client.responses.stream(asked).finalResponse()]
   expect(answers.map((answer) => answer.output_text)).toEqual([text, text])
+})
+
+test('the AI SDK as it is, whose second turn names what the first one left here', async () => {
+  const named = createOpenAI({ apiKey: it.key, baseURL: it.baseURL })(model)
+  const first = [{ role: 'user' as const, content: ask }]
+  const { text: whole, response } = await generateText({ model: named, messages: first })
+  const messages = [...first, ...response.messages, { role: 'user' as const, content: 'And again.' }]
+  const before = it.server.asked.length
+  const second = await streamText({ model: named, messages }).text
+  expect([whole, second]).toEqual([text, text])
+  const sent = JSON.stringify(it.server.asked.slice(before))
+  expect([sent.includes('[EMAIL_1]!'), sent.includes(EMAIL)]).toEqual([true, false])
 })
 
 test('@anthropic-ai/sdk', async () => {

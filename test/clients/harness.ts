@@ -42,8 +42,9 @@ const listening = async (server: TestServer): Promise<ListeningServer> => {
 }
 
 /** The built-in models under the scripted vendor's name, so that tests may also script failures. */
-export const listen = async (): Promise<ListeningServer> => {
-  const server = await startTestServer({ models: localModels.map((model) => ({ ...model, vendor: 'mock' })) })
+export const listen = async (options: Partial<GatewayOptions> = {}): Promise<ListeningServer> => {
+  const models = localModels.map((model) => ({ ...model, vendor: 'mock' }))
+  const server = await startTestServer({ models, options })
   server.answerWith((asked) =>
     localFetch(asked.url, {
       method: 'POST',
