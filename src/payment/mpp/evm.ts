@@ -4,7 +4,7 @@
  */
 import { keccak256 } from '../../core/keccak.ts'
 import type { Offer } from '../x402/offer.ts'
-import { readAuthorization, SIGNATURE, same, textAt } from '../x402/presented.ts'
+import { readAuthorization, SIGNATURE, same, signedBy, textAt } from '../x402/presented.ts'
 import { requirementsV2 } from '../x402/required.ts'
 import type { Challenge } from './challenge.ts'
 import type { Method } from './method.ts'
@@ -50,11 +50,8 @@ export const evm: Method = {
       version: 2,
       scheme: 'exact',
       offer,
-      id: `${offer.network}:${offer.asset}:${payer}:${nonce}`.toLowerCase(),
-      payer: payer.toLowerCase(),
-      nonce: nonce.toLowerCase(),
+      ...signedBy(offer, signed),
       units,
-      validBefore: Number.parseInt(validBefore, 10),
       quoteId: challenge.id,
       challenge,
       payload: {

@@ -92,15 +92,23 @@ export const readPayment = (
     version: value.x402Version,
     scheme,
     offer,
-    id: `${offer.network}:${offer.asset}:${payer}:${nonce}`.toLowerCase(),
-    payer: payer.toLowerCase(),
-    nonce: nonce.toLowerCase(),
+    ...signedBy(offer, { payer, nonce, validBefore }),
     units,
-    validBefore: Number.parseInt(validBefore, 10),
     quoteId: value.x402Version === 2 ? textAt(chosen.extra, 'quoteId', /^.{1,80}$/) : undefined,
     payload: value,
   }
 }
+
+/** What names a payment, and its payer. However it came, one authorization is one payment. */
+export const signedBy = (
+  { network, asset }: Offer,
+  { payer, nonce, validBefore }: Pick<Signed, 'payer' | 'nonce' | 'validBefore'>,
+) => ({
+  id: `${network}:${asset}:${payer}:${nonce}`.toLowerCase(),
+  payer: payer.toLowerCase(),
+  nonce: nonce.toLowerCase(),
+  validBefore: Number.parseInt(validBefore, 10),
+})
 
 /** A voucher names a channel, where it begins, and where it ends: between them is what its call may cost. */
 const presentedVoucher = (

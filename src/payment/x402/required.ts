@@ -35,21 +35,29 @@ const encodeHeader = (value: object): string => Buffer.from(JSON.stringify(value
 
 const extraOf = ({ name, version }: Offer) => ({ name, version })
 
-/** What version 2 asks for; `upfront` says that the payment is settled before the model runs. */
-export const requirementsV2 = (
+/** What a payer signs by, in each scheme of version 2. */
+const requirements = (
+  scheme: string,
   offer: Offer,
-  units: string,
-  quoteId: string | undefined,
-  seconds: number,
+  {
+    units,
+    quoteId,
+    seconds,
+  }: { readonly units: string; readonly quoteId: string | undefined; readonly seconds: number },
+  extra: object,
 ) => ({
-  scheme: 'exact',
+  scheme,
   network: offer.network,
   amount: units,
   asset: offer.asset,
   payTo: offer.payTo,
   maxTimeoutSeconds: seconds,
-  extra: { ...extraOf(offer), paymentFlow: 'upfront', ...(quoteId === undefined ? {} : { quoteId }) },
+  extra: { ...extraOf(offer), ...extra, ...(quoteId === undefined ? {} : { quoteId }) },
 })
+
+/** What version 2 asks for; `upfront` says that the payment is settled before the model runs. */
+export const requirementsV2 = (offer: Offer, units: string, quoteId: string | undefined, seconds: number) =>
+  requirements('exact', offer, { units, quoteId, seconds }, { paymentFlow: 'upfront' })
 
 /** What version 2 asks for when the payment is settled after the call, for what the call was charged. */
 export const requirementsUpto = (
@@ -57,20 +65,13 @@ export const requirementsUpto = (
   units: string,
   quoteId: string | undefined,
   { facilitator, seconds }: UptoTerms,
-) => ({
-  scheme: 'upto',
-  network: offer.network,
-  amount: units,
-  asset: offer.asset,
-  payTo: offer.payTo,
-  maxTimeoutSeconds: seconds,
-  extra: {
-    ...extraOf(offer),
-    assetTransferMethod: 'permit2',
-    facilitatorAddress: facilitator,
-    ...(quoteId === undefined ? {} : { quoteId }),
-  },
-})
+) =>
+  requirements(
+    'upto',
+    offer,
+    { units, quoteId, seconds },
+    { assetTransferMethod: 'permit2', facilitatorAddress: facilitator },
+  )
 
 /** What version 2 asks of a payer with a deposit: a voucher for the most that the call can cost. */
 export const requirementsVoucher = (
@@ -78,21 +79,13 @@ export const requirementsVoucher = (
   units: string,
   quoteId: string | undefined,
   { authorizer, withdrawSeconds, seconds, stands }: VoucherTerms,
-) => ({
-  scheme: 'batch-settlement',
-  network: offer.network,
-  amount: units,
-  asset: offer.asset,
-  payTo: offer.payTo,
-  maxTimeoutSeconds: seconds,
-  extra: {
-    ...extraOf(offer),
-    receiverAuthorizer: authorizer,
-    withdrawDelay: withdrawSeconds,
-    ...stands,
-    ...(quoteId === undefined ? {} : { quoteId }),
-  },
-})
+) =>
+  requirements(
+    'batch-settlement',
+    offer,
+    { units, quoteId, seconds },
+    { receiverAuthorizer: authorizer, withdrawDelay: withdrawSeconds, ...stands },
+  )
 
 /** What version 1 asks for. Its strict clients know only these members, and no null. */
 export const requirementsV1 = (offer: Offer, units: string, resource: Resource, seconds: number) => ({
