@@ -52,7 +52,8 @@ once every process is of a version that knows them, so set the first ones after 
 ## What is known
 
 \`yes\`: by default. \`on request\`: for accounts that arranged it, so it is to be stated. What is missing is not known and meets nothing, nor
-does what is marked as unverified until it is stated.`
+does what is marked as unverified until it is stated. The sources were read as stored excerpts of their pages on the day that is named: open
+the page before you rely on a row.`
 
 const words = { yes: 'yes', on_request: 'on request', no: 'no' } as const
 

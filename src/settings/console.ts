@@ -2,6 +2,9 @@
 import { matching, oneOf, onOff, secret } from './form.ts'
 import type { SettingGroup } from './setting.ts'
 
+/** Where an identity provider is: by https, or on this machine. */
+export const ISSUER = /^https:\/\/\S+$|^http:\/\/(127\.0\.0\.1|localhost)(:\d+)?(\/\S*)?$/
+
 export const consoleSettings = {
   on: {
     name: 'CONSOLE',
@@ -42,7 +45,7 @@ export const consoleSettings = {
   },
   oidcIssuer: {
     name: 'OIDC_ISSUER',
-    is: matching(/^https:\/\/\S+$|^http:\/\/(127\.0\.0\.1|localhost)(:\d+)?(\/\S*)?$/, 'an https address'),
+    is: matching(ISSUER, 'an https address'),
     meaning:
       "A company's own identity provider (OpenID Connect), by its issuer. Its redirect address is `/console/api/session/callback/company` of the console. People are found by its e-mail addresses that it calls verified (`OIDC_TRUST_EMAIL`).",
   },

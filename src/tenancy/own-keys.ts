@@ -19,3 +19,17 @@ export type SealedKey = { readonly id: string; readonly vendor: string; readonly
 
 /** The key under which an organisation's keys are sealed, as a master wrapped it. */
 export type DataKey = { readonly orgId: string; readonly master: string; readonly wrapped: string }
+
+/** Where data keys are kept. */
+export type DataKeys = {
+  dataKey(orgId: string): Promise<DataKey | undefined>
+  /** Stores the first one of an organisation; the first writer wins, and all get the same. */
+  firstDataKey(key: DataKey): Promise<DataKey>
+  /** Those that another master wraps, so many at most. */
+  wrappedOtherwise(
+    master: string,
+    most: number,
+  ): Promise<{ readonly count: number; readonly keys: readonly DataKey[] }>
+  /** Writes the same key in another wrapping, if it still has the one before. */
+  rewrap(before: DataKey, after: DataKey): Promise<void>
+}

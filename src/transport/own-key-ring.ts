@@ -9,7 +9,7 @@ import { sealed, unsealed } from '../core/sealed.ts'
 import { Secret } from '../core/secret.ts'
 import type { Clock } from '../core/time.ts'
 import type { OwnKeySettings } from '../settings/own-keys.ts'
-import type { DataKey, SealedKey } from '../tenancy/own-keys.ts'
+import type { DataKey, DataKeys, SealedKey } from '../tenancy/own-keys.ts'
 import { awsKms, type Master, NoMaster, vaultTransit } from './key-services.ts'
 
 export type OwnKeyRing = {
@@ -23,17 +23,6 @@ export type OwnKeyRing = {
   wrapAnew(): Promise<{ readonly wrapped: number; readonly left: number }>
   /** How many another master wrapped. */
   otherwise(): Promise<number>
-}
-
-/** The part of the ledger that it needs; see the store's port. */
-type DataKeys = {
-  dataKey(orgId: string): Promise<DataKey | undefined>
-  firstDataKey(key: DataKey): Promise<DataKey>
-  wrappedOtherwise(
-    master: string,
-    most: number,
-  ): Promise<{ readonly count: number; readonly keys: readonly DataKey[] }>
-  rewrap(before: DataKey, after: DataKey): Promise<void>
 }
 
 type Parts = {

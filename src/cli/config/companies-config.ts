@@ -3,12 +3,11 @@ import { z } from 'zod'
 import { Secret } from '../../core/secret.ts'
 import { bad } from '../../settings/bad-setting.ts'
 import type { Company } from '../../settings/companies.ts'
+import { ISSUER } from '../../settings/console.ts'
 import { roles } from '../../store/people/people-port.ts'
 
 export const companyShape = z.strictObject({
-  issuer: z
-    .string()
-    .regex(/^https:\/\/\S+$|^http:\/\/(127\.0\.0\.1|localhost)(:\d+)?(\/\S*)?$/, 'must be an https address'),
+  issuer: z.string().regex(ISSUER, 'must be an https address'),
   client_id: z.string().min(1).max(500),
   client_secret: z.string().min(1).max(2000).optional(),
   name: z.string().min(1).max(60),

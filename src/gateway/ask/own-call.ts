@@ -19,26 +19,14 @@ export const withOwnKeys = async <Opening extends Asked>(
   opening: Opening,
   own: OwnKeys | undefined,
 ): Promise<Opening> => {
-  const { model: given, call } = opening
-  const model = given.own?.list ?? given
-  const { media } = call
-  const plain =
-    media?.priced?.list === undefined ? call : { ...call, media: { ...media, priced: listed(media.priced) } }
-  if (own?.[model.vendor] === undefined) return { ...opening, model, call: plain }
+  const { model, call } = opening
+  if (own?.[model.vendor] === undefined) return opening
   const twin = await ownModel(gateway, { orgId: opening.key.orgId, own }, model)
-  const priced = plain.media?.priced
-  if (twin.own === undefined || priced === undefined) return { ...opening, model: twin, call: plain }
-  return {
-    ...opening,
-    model: twin,
-    call: { ...plain, media: { ...plain.media, priced: ownPriced(priced, twin.own) } },
-  }
+  const { media } = call
+  if (twin.own === undefined || media?.priced === undefined) return { ...opening, model: twin }
+  const priced = ownPriced(media.priced, twin.own)
+  return { ...opening, model: twin, call: { ...call, media: { ...media, priced } } }
 }
-
-const listed = ({ list, ...priced }: NonNullable<NonNullable<Call['media']>['priced']>) => ({
-  ...priced,
-  price: list ?? priced.price,
-})
 
 /** Whose key was asked, and what the vendor bills the organisation for a usage, as the list price has it. */
 type ByOwnKey = {

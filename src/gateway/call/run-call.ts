@@ -70,7 +70,10 @@ export const runCall = async (gateway: Gateway, incoming: Incoming, trace: Trace
 }
 
 /** Whether a body may say what its call is for. */
-const mayName = (body: JsonObject): boolean => tagMembers.some((name) => body[name] !== undefined)
+const mayName = (body: JsonObject): boolean => {
+  for (const name of tagMembers) if (body[name] !== undefined) return true
+  return false
+}
 
 /** The part of its lease's path that its tags make, where some of them are under budget. */
 export const pathTags = ({ tags }: Trace, { budgeted }: Pick<WalletRules, 'budgeted'>): string | undefined =>
@@ -146,7 +149,8 @@ const runChecked = async (
     keep,
     signal,
   }
-  const mine = ownKeys === undefined ? opening : await withOwnKeys(gateway, opening, ownKeys)
+  // A late call finds its keys once it is admitted.
+  const mine = ownKeys === undefined || opening.late ? opening : await withOwnKeys(gateway, opening, ownKeys)
   const opened = turn === undefined ? openTask(gateway, mine) : openCorrecting(gateway, turn, mine)
   return answerTask(gateway, opened instanceof Promise ? await opened : opened)
 }

@@ -1,6 +1,6 @@
 /** The store's port for the keys that organisations have at vendors themselves. It never sees one of them unsealed. */
 import type { Instant } from '../../core/time.ts'
-import type { DataKey, SealedKey } from '../../tenancy/own-keys.ts'
+import type { DataKeys, SealedKey } from '../../tenancy/own-keys.ts'
 import type { Actor } from '../people/event-port.ts'
 
 export type OwnKey = {
@@ -24,7 +24,7 @@ export type NewOwnKey = Omit<OwnKey, 'place' | 'enabled' | 'addedBy' | 'createdA
 /** When a change was made, for the wait until every process knows. */
 type Changed = { readonly at: Instant }
 
-export type OwnKeyStore = {
+export type OwnKeyStore = DataKeys & {
   /** In the order in which they are asked. */
   list(orgId: string): Promise<readonly OwnKey[]>
   sealed(orgId: string, vendor: string): Promise<readonly SealedKey[]>
@@ -46,14 +46,4 @@ export type OwnKeyStore = {
   remove(key: { readonly orgId: string; readonly id: string }, by: Actor): Promise<Changed | undefined>
   /** The vendors at which it falls back. */
   falls(orgId: string): Promise<ReadonlySet<string>>
-  dataKey(orgId: string): Promise<DataKey | undefined>
-  /** Stores the first one of an organisation; the first writer wins, and all get the same. */
-  firstDataKey(key: DataKey): Promise<DataKey>
-  /** Those that another master wraps, so many at most. */
-  wrappedOtherwise(
-    master: string,
-    most: number,
-  ): Promise<{ readonly count: number; readonly keys: readonly DataKey[] }>
-  /** Writes the same key in another wrapping, if it still has the one before. */
-  rewrap(before: DataKey, after: DataKey): Promise<void>
 }
