@@ -12,6 +12,7 @@ test.each([
   ['PATH', undefined],
   ['HOSTNAME', undefined],
   ['OPENAI_ORG_ID', undefined],
+  ['SSL_CERT_FILE', undefined],
 ])('%s → %s', (name, meant) => {
   expect(strayNames({ [name]: 'x' })).toEqual(meant === undefined ? [] : [{ name, meant }])
 })

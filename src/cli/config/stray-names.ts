@@ -18,6 +18,9 @@ const known: readonly string[] = [
   ]),
 ].flatMap((name) => [name, `${name}_FILE`])
 
+/** What other programs read, and is near to a setting all the same: OpenSSL's own. */
+const others: readonly string[] = ['SSL_CERT_FILE']
+
 /**
  * How many letters must be changed, added, left out or swapped with the next one to make one name of the other, at most
  * one more than MOST_SLIPS (the optimal string alignment distance).
@@ -46,7 +49,7 @@ const slipsBetween = (one: string, other: string): number => {
 
 /** Variables that are no setting, each with the one that it is near to, if that one is not set itself. */
 export const strayNames = (environment: Environment): readonly Stray[] => {
-  const names = new Set(known)
+  const names = new Set([...known, ...others])
   const open = known.filter((name) => (environment[name] ?? '') === '')
   return Object.entries(environment)
     .filter(([name, value]) => name.length >= LEAST && value !== '' && !names.has(name))
