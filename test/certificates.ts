@@ -48,7 +48,8 @@ const certificate = (
     der(0xa3, der(SEQUENCE, more)),
   )
   const signed = der(SEQUENCE, content, BY_ECDSA, der(0x03, bytes(0), sign('sha256', content, by)))
-  const lines = signed.toString('base64').replace(/(.{64})/g, '$1\n')
+  // No empty line behind a last one that is full: some readers refuse it.
+  const lines = (signed.toString('base64').match(/.{1,64}/g) ?? []).join('\n')
   return `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`
 }
 
