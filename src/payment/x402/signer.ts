@@ -11,11 +11,12 @@ export type Signer = {
 
 /** Loads the hash and the curve on first use: a server without channels need not load them. */
 export const openSigner = async (): Promise<Signer> => {
-  const [{ createKeccak }, { secp256k1 }] = await Promise.all([
+  // The curve alone: the whole library brings its virtual machines, which do not load in the single executable.
+  const [{ createKeccak }, { instantiateSecp256k1 }] = await Promise.all([
     import('hash-wasm'),
-    import('@bitauth/libauth'),
+    import('@bitauth/libauth/build/lib/crypto/secp256k1.js'),
   ])
-  const hasher = await createKeccak(256)
+  const [hasher, secp256k1] = await Promise.all([createKeccak(256), instantiateSecp256k1()])
   const keccak = (data: string | Uint8Array): Buffer =>
     Buffer.from(hasher.init().update(data).digest('binary'))
   const signerOf = (digest: Buffer, signature: string): string | undefined => {
