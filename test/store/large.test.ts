@@ -6,6 +6,7 @@ import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import { byTest } from '../by-test.ts'
 import { postgresForTests, type TestDatabase } from '../postgres.ts'
+import { until } from '../until.ts'
 import { brokenLaws } from './engines.ts'
 import { batchOf, CENT, createOneKey, detailFor } from './world.ts'
 
@@ -46,8 +47,10 @@ const WITH_KEYS = ['account', 'api_key', 'key_line', 'lease', 'budget']
 const fullReads = async (tables: readonly string[]): Promise<number> => {
   await store.close()
   await sql.close()
-  await Bun.sleep(200)
-  sql = new SQL({ url: database.url, max: 2 })
+  sql = new SQL({ url: database.url, max: 1 })
+  const others = `select 1 from pg_stat_activity
+    where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()`
+  await until(async () => (await sql.unsafe(others)).length === 0)
   store = await openStore({ url: database.url })
   const reads = `select cast(sum(seq_scan) as int) as reads from pg_stat_user_tables
     where relname in (${tables.map((name) => `'${name}'`).join(', ')})`
