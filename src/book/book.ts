@@ -2,7 +2,7 @@
  * The book of one process: the keys it knows, the money it leased, the calls it has open; backed by the store. This
  * file puts the parts together. `callers.ts` knows who calls; `open-holds.ts` holds their money, taken from the
  * `lease-pool.ts`; `writer.ts` makes it durable; `heartbeat.ts` and `news.ts` bring what others changed; `upkeep.ts` is
- * the process's life and `drain.ts` its end.
+ * the process's life and its end.
  */
 
 import { Lately } from '../core/lately.ts'
@@ -14,7 +14,6 @@ import type { Store } from '../store/port.ts'
 import { AdmissionGate } from './admission-gate.ts'
 import { createCallers, createKnownKeys, createKnownRules } from './callers.ts'
 import type { Book, BookHealth } from './contract.ts'
-import { drain } from './drain.ts'
 import { createHeartbeat, type Heartbeat, type Nudge } from './heartbeat.ts'
 import { createKeyChanges } from './key-changes.ts'
 import { LeasePool } from './lease-pool.ts'
@@ -24,7 +23,7 @@ import { OperationQueue } from './operation-queue.ts'
 import type { Outbox } from './outbox.ts'
 import { createRates } from './rates.ts'
 import { newTouch } from './touch.ts'
-import { expireForEver, reapForEver, settleLeft } from './upkeep.ts'
+import { drain, expireForEver, reapForEver, settleLeft } from './upkeep.ts'
 import { type Act, beatsAfterLoss } from './went-back.ts'
 import { Writer } from './writer.ts'
 

@@ -1,11 +1,19 @@
-/** What a process does by itself while it lives: it ends waits in time, and settles what dead processes left. */
+/**
+ * What a process does by itself while it lives: it ends waits in time, and settles what dead processes left. And its orderly
+ * end: open calls end, what they queued is committed, leases go back.
+ */
 import type { Log } from '../core/log.ts'
 import type { Clock } from '../core/time.ts'
+import type { InstanceId } from '../ledger/types.ts'
+import type { InstanceStore } from '../store/calls/instance-port.ts'
 import type { LedgerStore } from '../store/ledger/ledger-port.ts'
 import type { AdmissionGate } from './admission-gate.ts'
+import type { DrainWith } from './contract.ts'
 import type { Heartbeat } from './heartbeat.ts'
+import type { LeasePool } from './lease-pool.ts'
 import type { OpenHolds } from './open-holds.ts'
 import type { Outbox } from './outbox.ts'
+import type { Rates } from './rates.ts'
 import type { Touch } from './touch.ts'
 import type { Writer } from './writer.ts'
 
@@ -13,16 +21,24 @@ const REAP_MS = 1_000
 const EXPIRE_MS = 250
 const REAP_GRACE_MS = 1_000
 const LONGEST_CALL_MS = 15 * 60_000
+/** The part of the drain time that is reserved for settling calls that were cut, and for leaving the ledger. */
+const LEAVE_MS = 2_000
 
 type UpkeepParts = {
-  readonly store: { readonly ledger: Pick<LedgerStore, 'reap'> }
+  readonly store: {
+    readonly ledger: Pick<LedgerStore, 'reap'>
+    readonly instances: Pick<InstanceStore, 'leave'>
+  }
   readonly clock: Clock
+  readonly instance: InstanceId
   readonly random: () => number
   readonly log: Log
   readonly longestCallMs?: number
   readonly gate: AdmissionGate
-  readonly heartbeat: Pick<Heartbeat, 'beatNow' | 'fresh' | 'steady'>
+  readonly heartbeat: Pick<Heartbeat, 'beatNow' | 'fresh' | 'steady' | 'stop'>
   readonly holds: OpenHolds
+  readonly leases: LeasePool
+  readonly rates: Pick<Rates, 'end'>
   readonly touch: Touch
   readonly writer: Writer
 }
@@ -60,4 +76,28 @@ export const settleLeft = async (outbox: Outbox | undefined, writer: Writer): Pr
     const charged = await Promise.all(settles.map((settle) => writer.resettle(settle)))
     if (charged.every((one) => one)) await remove()
   }
+}
+
+/** See Book. */
+export const drain = async (
+  parts: UpkeepParts,
+  deadlineMs: number,
+  { cut, others }: DrainWith,
+): Promise<void> => {
+  const { clock, gate, holds, writer } = parts
+  gate.close()
+  const leaveMs = Math.min(LEAVE_MS, deadlineMs / 2)
+  const callsMs = deadlineMs - leaveMs
+  const ended = Promise.all([holds.allEnded(), others?.(callsMs)])
+  const inTime = await Promise.race([ended, clock.sleep(callsMs)])
+  if (inTime === undefined) cut?.()
+  const settled = ended.then(() => writer.idle())
+  await Promise.race([settled, clock.sleep(leaveMs / 2)])
+  await Promise.race([leave(parts), clock.sleep(leaveMs / 2)])
+}
+
+const leave = async ({ store, instance, heartbeat, leases, rates }: UpkeepParts): Promise<void> => {
+  await heartbeat.stop()
+  await Promise.all([leases.giveBackAll(), rates.end()])
+  await store.instances.leave(instance).catch(() => undefined)
 }

@@ -1,6 +1,6 @@
 /** Dialects that only callers speak, each read as chat completions (over-chat.ts). */
 import { refusalBody } from '../core/refusal.ts'
-import { addChatBill } from './chat/pass-reply.ts'
+import { addChatBill } from './chat/pass.ts'
 import { readCohere } from './cohere/call.ts'
 import { addCohereBill, cohereError, writeCohereReply } from './cohere/reply.ts'
 import { cohereStreamWriter } from './cohere/write-stream.ts'

@@ -1,4 +1,5 @@
 /** Deletes old rows other than postings, in small steps with long pauses, so that calls do not notice. */
+import { inRounds } from '../book/rounds.ts'
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
 import type { Clock } from '../core/time.ts'
@@ -62,35 +63,25 @@ type Parts = {
 }
 
 /** Runs until the returned function is called. Several servers may do it at once. */
-export const keepPruning = ({ store, clock, log, kept }: Parts): (() => void) => {
-  let stopped = false
-  const turn: Turn = async (step) => {
-    if (stopped) return undefined
-    const startedMs = clock.monotonicMs()
-    const made = await step()
-    const restMs = (clock.monotonicMs() - startedMs) * REST
-    await clock.sleep(Math.min(Math.max(restMs, SHORTEST_REST_MS), LONGEST_REST_MS))
-    return made
-  }
-  const run = async (): Promise<void> => {
-    while (!stopped) {
+export const keepPruning = ({ store, clock, log, kept }: Parts): (() => void) =>
+  inRounds(
+    { clock, log, pauseMs: () => EVERY_MS, failed: 'old rows could not be deleted' },
+    async (goesOn) => {
+      const turn: Turn = async (step) => {
+        if (!goesOn()) return undefined
+        const startedMs = clock.monotonicMs()
+        const made = await step()
+        const restMs = (clock.monotonicMs() - startedMs) * REST
+        await clock.sleep(Math.min(Math.max(restMs, SHORTEST_REST_MS), LONGEST_REST_MS))
+        return made
+      }
       await store
         .keepMonths()
         .catch((error: unknown) =>
           log.warn('the tables for coming months could not be made', { error: messageOf(error) }),
         )
-      try {
-        const done = await pruneAll(store, kept, turn)
-        const ops = done.details + done.months + done.rest
-        if (ops > 0) log.info('old rows were deleted', { ops })
-      } catch (error) {
-        log.warn('old rows could not be deleted', { error: messageOf(error) })
-      }
-      await clock.sleep(EVERY_MS)
-    }
-  }
-  void run()
-  return () => {
-    stopped = true
-  }
-}
+      const done = await pruneAll(store, kept, turn)
+      const ops = done.details + done.months + done.rest
+      if (ops > 0) log.info('old rows were deleted', { ops })
+    },
+  )

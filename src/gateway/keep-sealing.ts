@@ -2,6 +2,7 @@
  * Seals events into their chain soon after they were committed, and signs its end every hour; and adds what was charged to the
  * log of receipts, whose end is signed each time.
  */
+import { about, inRounds } from '../book/rounds.ts'
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
 import { type Clock, HOUR_MS } from '../core/time.ts'
@@ -55,22 +56,13 @@ export const growLog = async ({ receipts, keys, shown }: LogParts): Promise<void
 
 /** Runs until the returned function is called. Several servers may do it at once. */
 export const keepSealing = (parts: Parts & LogParts, random: () => number): (() => void) => {
-  let stopped = false
-  const run = async (): Promise<void> => {
-    for (let round = 1; !stopped; round++) {
-      await parts.clock.sleep(EVERY_MS * (0.5 + random()))
-      if (stopped) return
-      await sealAll(parts).catch((error: unknown) =>
-        parts.log.warn('events could not be sealed', { error: messageOf(error) }),
-      )
-      if (round % LOG_EVERY !== 0) continue
-      await growLog(parts).catch((error: unknown) =>
-        parts.log.warn('the log of receipts could not be continued', { error: messageOf(error) }),
-      )
-    }
-  }
-  void run()
-  return () => {
-    stopped = true
-  }
+  const { clock, log } = parts
+  let round = 0
+  const failed = 'the log of receipts could not be continued'
+  return inRounds({ clock, log, pauseMs: about(EVERY_MS, random), waits: true, failed }, async () => {
+    await sealAll(parts).catch((error: unknown) =>
+      log.warn('events could not be sealed', { error: messageOf(error) }),
+    )
+    if (++round % LOG_EVERY === 0) await growLog(parts)
+  })
 }

@@ -5,7 +5,7 @@
 import type { Nano } from '../core/money.ts'
 import { inputClasses, outputTokens, tokenClasses, type Usage, type UsageClass } from '../core/usage.ts'
 import { countedFamilies } from './families.ts'
-import { type Counter, type Histogram, newRegistry, observe, type Registry } from './registry.ts'
+import { type Counter, type Histogram, type HistogramId, newRegistry, type Registry } from './registry.ts'
 
 /** What is known of a call when it has ended; times are monotonic milliseconds. */
 type CallFacts = {
@@ -96,7 +96,6 @@ export const newMeters = (registry = newRegistry()): Meters => {
     intent: registry.histogram('gate', ['intent']),
     settle: registry.histogram('gate', ['settle']),
   }
-  const { bounds: shortBounds } = countedFamilies.gate
   const last = { fromMs: Number.NEGATIVE_INFINITY, toMs: Number.NEGATIVE_INFINITY }
   const count = (id: 'commitFailures' | 'outages' | 'putBack' | 'turnedAway' | 'collections') =>
     registry.counter(id)
@@ -115,16 +114,16 @@ export const newMeters = (registry = newRegistry()): Meters => {
         attempts.set(name, known)
       }
       known.count.value++
-      observe(known.time, countedFamilies.attemptTime.bounds, ms / SECOND_MS)
+      took(known.time, 'attemptTime', ms)
     },
     webhookSent: (kind, accepted) =>
       registry.counter('webhooks', [kind, accepted ? 'accepted' : 'failed']).value++,
     stripeEvent: (taken) => registry.counter('stripeEvents', [taken ? 'taken' : 'refused']).value++,
     agentTold: (signal) => registry.counter('agentTelemetry', [signal]).value++,
-    gateWaited: (gate, ms) => observe(gates[gate], shortBounds, ms / SECOND_MS),
+    gateWaited: (gate, ms) => took(gates[gate], 'gate', ms),
     committed: (operations, fromMs, toMs) => {
-      observe(batch, countedFamilies.batch.bounds, operations)
-      observe(commit, countedFamilies.commit.bounds, (toMs - fromMs) / SECOND_MS)
+      observe(batch, 'batch', operations)
+      took(commit, 'commit', toMs - fromMs)
       last.fromMs = fromMs
       last.toMs = toMs
     },
@@ -135,7 +134,7 @@ export const newMeters = (registry = newRegistry()): Meters => {
       count('putBack').value += things
     },
     turnedAway: () => count('turnedAway').value++,
-    loopDelayed: (ms) => observe(loop, countedFamilies.loop.bounds, ms / SECOND_MS),
+    loopDelayed: (ms) => took(loop, 'loop', ms),
     collected: (ms) => {
       count('collections').value++
       registry.counter('collectionTime').value += ms / SECOND_MS
@@ -143,6 +142,19 @@ export const newMeters = (registry = newRegistry()): Meters => {
     registry,
   }
 }
+
+/** Counts a value, in the family's own unit, in its bucket. */
+const observe = (histogram: Histogram, of: HistogramId, value: number): void => {
+  const { counts } = histogram
+  const { bounds } = countedFamilies[of]
+  let at = 0
+  while (at < bounds.length && value > (bounds[at] ?? 0)) at++
+  counts[at] = (counts[at] ?? 0) + 1
+  histogram.sum += value
+}
+
+const took = (histogram: Histogram, of: HistogramId, ms: number): void =>
+  observe(histogram, of, ms / SECOND_MS)
 
 type FindLine = (vendor: string, model: string, endpoint: string) => Line
 
@@ -195,7 +207,7 @@ const noteCall = (registry: Registry, linesOf: FindLine, call: CallFacts, { stat
     line.outcomes.set(outcome, counter)
   }
   counter.value++
-  observe(line.duration, countedFamilies.duration.bounds, (nowMs - call.startedMs) / SECOND_MS)
+  took(line.duration, 'duration', nowMs - call.startedMs)
   noteTimes(line, call, outcome, nowMs)
 }
 
@@ -246,19 +258,10 @@ const noteCache = (
 const noteTimes = (line: Line, call: CallFacts, outcome: string, nowMs: number): void => {
   const { startedMs, askedMs, begunMs, answeredMs, firstOutMs, lostMs, usage } = call
   if (askedMs === undefined || answeredMs === undefined || outcome !== 'ok') return
-  observe(
-    line.added,
-    countedFamilies.added.bounds,
-    (nowMs - startedMs - lostMs - (answeredMs - askedMs)) / SECOND_MS,
-  )
+  took(line.added, 'added', nowMs - startedMs - lostMs - (answeredMs - askedMs))
   if (firstOutMs === undefined || begunMs === undefined) return
-  observe(line.first, countedFamilies.firstToken.bounds, (firstOutMs - startedMs) / SECOND_MS)
-  observe(
-    line.addedFirst,
-    countedFamilies.addedFirst.bounds,
-    (firstOutMs - startedMs - lostMs - (begunMs - askedMs)) / SECOND_MS,
-  )
+  took(line.first, 'firstToken', firstOutMs - startedMs)
+  took(line.addedFirst, 'addedFirst', firstOutMs - startedMs - lostMs - (begunMs - askedMs))
   const gaps = usage === undefined ? 0 : outputTokens(usage) - 1
-  if (gaps > 0)
-    observe(line.pace, countedFamilies.tokenPace.bounds, (answeredMs - begunMs) / gaps / SECOND_MS)
+  if (gaps > 0) took(line.pace, 'tokenPace', (answeredMs - begunMs) / gaps)
 }

@@ -26,7 +26,7 @@ export const READ_MAX = 400
 const OTHER = 'other'
 
 type MoneyId = 'charge' | 'cacheSaved' | 'cacheAdded'
-type HistogramId = {
+export type HistogramId = {
   [Id in CountedId]: (typeof countedFamilies)[Id]['type'] extends 'histogram' ? Id : never
 }[CountedId]
 type CounterId = Exclude<CountedId, HistogramId | MoneyId>
@@ -83,13 +83,4 @@ export const newRegistry = (linesMax = SERIES_MAX - READ_MAX): Registry => {
     if (family.labels.length === 0) make(id, [])
   }
   return registry
-}
-
-/** Counts a value, in the family's own unit, in its bucket. */
-export const observe = (histogram: Histogram, bounds: readonly number[], value: number): void => {
-  const { counts } = histogram
-  let at = 0
-  while (at < bounds.length && value > (bounds[at] ?? 0)) at++
-  counts[at] = (counts[at] ?? 0) + 1
-  histogram.sum += value
 }

@@ -33,12 +33,34 @@ export const importCycles = (sources: readonly Source[]): string[] => {
   )
 }
 
+/** The files whose exports another file gives on, all of them: `export * from`. */
+const givenOn = (sources: readonly Source[]): ReadonlyMap<string, readonly string[]> =>
+  new Map(
+    sources.map((source) => {
+      const text = [...source.text.matchAll(/^export \* from .*$/gm)].join('\n')
+      return [source.path, importsOf({ ...source, text }).map(({ from }) => from)]
+    }),
+  )
+
+/** What a file takes by the name of a whole other file: `acts.keyCreate` of `import * as acts`. */
+const takenByName = ({ path, text }: Source): readonly Import[] =>
+  [...text.matchAll(/^import \* as (\w+) from '(\.[^']+)'/gm)].map(([, as, from = '']) => ({
+    from: new URL(from, `file:///${path}`).pathname.slice(1),
+    names: [...text.matchAll(new RegExp(`\\b${as}\\.(\\w+)`, 'g'))].map(([, name = '']) => name),
+  }))
+
 /** What a file below src exports and no other file imports. */
 export const unusedExports = (sources: readonly Source[]): string[] => {
+  const given = givenOn(sources)
   const used = new Set(
-    sources.flatMap((source) =>
-      importsOf(source).flatMap(({ from, names }) => names.map((name) => `${from} ${name}`)),
-    ),
+    sources.flatMap((source) => {
+      const named = takenByName(source)
+      const known = [...named.map(({ from }) => from), ...(given.get(source.path) ?? [])]
+      return [
+        ...importsOf(source).filter(({ from, names }) => !(names[0] === '*' && known.includes(from))),
+        ...named.flatMap((one) => [one, ...(given.get(one.from) ?? []).map((from) => ({ ...one, from }))]),
+      ].flatMap(({ from, names }) => names.map((name) => `${from} ${name}`))
+    }),
   )
   return sources
     .filter(({ path }) => path.startsWith('src/') && !used.has(`${path} *`))

@@ -195,6 +195,12 @@ test('a circle of imports and an export for nobody are caught, and only they', (
     'src/core/c.ts',
   ])
   expect(unusedExports(files)).toEqual(['src/core/d.ts exports lost, which nobody imports'])
+  const all = [
+    sourceOf('src/core/all.ts', "export * from './f.ts'\n"),
+    sourceOf('src/core/f.ts', 'export const taken = 1\nexport const left = 1\n'),
+    sourceOf('src/core/g.ts', "import * as all from './all.ts'\nall.taken\n"),
+  ]
+  expect(unusedExports(all)).toEqual(['src/core/f.ts exports left, which nobody imports'])
 })
 
 test('every source file is imported by another, or is the program', () => {

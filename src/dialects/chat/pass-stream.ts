@@ -10,7 +10,7 @@ import { costComment, membersSlot, withBill } from '../bill-members.ts'
 import { newProgress, type Progress, type StreamRelay, type VendorEvent } from '../relay.ts'
 import type { Ending } from '../stream-writer.ts'
 import { contentOf, type EventShape, knownEvent, shapeOf } from './event-shape.ts'
-import { messageLetters } from './pass-reply.ts'
+import { messageLetters } from './pass.ts'
 import { chatUsage } from './reply.ts'
 
 const encoder = new TextEncoder()

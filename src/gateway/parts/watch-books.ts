@@ -1,8 +1,8 @@
 /**
  * The running check of the books: while the server runs, it checks the laws of their sums on the reports' connection.
  */
+import { inRounds } from '../../book/rounds.ts'
 import type { Log } from '../../core/log.ts'
-import { messageOf } from '../../core/message-of.ts'
 import type { Clock, Instant } from '../../core/time.ts'
 import type { Store } from '../../store/port.ts'
 
@@ -38,32 +38,17 @@ const pauseAfter = (engine: Store['engine'], tookMs: number): number =>
 export const watchBooks = ({ store, clock, log }: BooksParts): BooksWatch => {
   let broken: string | undefined
   let lookedAt: Instant | undefined
-  let stopped = false
   const look = async (): Promise<void> => {
-    try {
-      const found = (await store.ledger.audit('sums')).find(({ ok }) => !ok)
-      if (found !== undefined && found.check !== broken)
-        log.error('the books do not balance', { kind: found.check, error: found.detail })
-      broken = found?.check
-      lookedAt = clock.now()
-    } catch (error) {
-      // At the end of the process the ledger closes under the last look.
-      if (!stopped) log.warn('the books could not be checked', { error: messageOf(error) })
-    }
+    const found = (await store.ledger.audit('sums')).find(({ ok }) => !ok)
+    if (found !== undefined && found.check !== broken)
+      log.error('the books do not balance', { kind: found.check, error: found.detail })
+    broken = found?.check
+    lookedAt = clock.now()
   }
-  const watch = async (): Promise<void> => {
-    while (!stopped) {
-      const started = clock.monotonicMs()
-      await look()
-      await clock.sleep(pauseAfter(store.engine, clock.monotonicMs() - started))
-    }
-  }
-  void watch()
+  const pauseMs = (tookMs: number) => pauseAfter(store.engine, tookMs)
   return {
     trouble: () => (broken === undefined ? undefined : 'the books do not balance; run `turnpike audit`'),
     lookedAt: () => lookedAt,
-    stop: () => {
-      stopped = true
-    },
+    stop: inRounds({ clock, log, pauseMs, failed: 'the books could not be checked' }, look),
   }
 }

@@ -1,7 +1,7 @@
 /** What the operator's alerts need to know of the ledger: read every minute, for the metrics. */
 import { lastBackup } from '../../backup/last-backup.ts'
+import { inRounds } from '../../book/rounds.ts'
 import type { Log } from '../../core/log.ts'
-import { messageOf } from '../../core/message-of.ts'
 import type { Nano } from '../../core/money.ts'
 import type { Clock } from '../../core/time.ts'
 import type { Reading } from '../../metrics/snapshot.ts'
@@ -27,7 +27,6 @@ const SECOND_MS = 1_000
 /** Looks until it is stopped. While the ledger does not answer, the readings stay as they were. */
 export const watchHouse = ({ store, clock, log, trialsDaily }: HouseParts): HouseWatch => {
   let readings: readonly Reading[] = []
-  let stopped = false
   const look = async (): Promise<void> => {
     const [granted, backedUp] = await Promise.all([store.community.trialsToday(), lastBackup(store)])
     readings = [
@@ -36,21 +35,9 @@ export const watchHouse = ({ store, clock, log, trialsDaily }: HouseParts): Hous
       ['backedUp', (backedUp ?? 0) / SECOND_MS],
     ]
   }
-  const watch = async (): Promise<void> => {
-    while (!stopped) {
-      await look().catch((error: unknown) => {
-        // A look that the end of the process cuts off is no trouble.
-        if (!stopped)
-          log.warn('trials and backups could not be read for the metrics', { error: messageOf(error) })
-      })
-      await clock.sleep(EVERY_MS)
-    }
-  }
-  void watch()
+  const failed = 'trials and backups could not be read for the metrics'
   return {
     readings: () => readings,
-    stop: () => {
-      stopped = true
-    },
+    stop: inRounds({ clock, log, pauseMs: () => EVERY_MS, failed }, look),
   }
 }

@@ -1,6 +1,6 @@
 /** The running check that the ledger has a synchronous standby, for a server that must have one. */
+import { inRounds } from '../../book/rounds.ts'
 import type { Log } from '../../core/log.ts'
-import { messageOf } from '../../core/message-of.ts'
 import type { Clock } from '../../core/time.ts'
 import type { Store } from '../../store/port.ts'
 
@@ -20,7 +20,7 @@ type StandbyParts = {
 
 /** Looks again and again until it is stopped, and says when the standby is lost and when there is one again. */
 export const watchStandby = ({ store, clock, log }: StandbyParts): StandbyWatch => {
-  let [lost, stopped] = [false, false]
+  let lost = false
   const look = async (): Promise<void> => {
     const found = await store.synchronous()
     if (found === lost && found) log.warn('the ledger has a synchronous standby again')
@@ -28,22 +28,11 @@ export const watchStandby = ({ store, clock, log }: StandbyParts): StandbyWatch 
       log.error('the ledger has lost its synchronous standby: what it acknowledges can get lost with it')
     lost = !found
   }
-  const loop = async (): Promise<void> => {
-    while (!stopped) {
-      await clock.sleep(LOOK_MS)
-      if (stopped) return
-      // A ledger that does not answer is told by the heartbeat.
-      await look().catch((error: unknown) =>
-        log.warn('the standby of the ledger could not be looked for', { error: messageOf(error) }),
-      )
-    }
-  }
-  void loop()
+  // A ledger that does not answer is told by the heartbeat.
+  const failed = 'the standby of the ledger could not be looked for'
   return {
     trouble: () =>
       lost ? 'the ledger has no synchronous standby; what it acknowledges can get lost' : undefined,
-    stop: () => {
-      stopped = true
-    },
+    stop: inRounds({ clock, log, pauseMs: () => LOOK_MS, waits: true, failed }, look),
   }
 }

@@ -1,16 +1,6 @@
 /** Sub-wallets, rules, checks of receipts, and bills for callers with a key: rows of the control plane, in the specification's words for errors. */
 
-import { cardForget, checkoutOpen } from '../../control/money/checkouts.ts'
-import { billingGet, billingStatement } from '../../control/money/invoices.ts'
-import { rulesChange, rulesGet } from '../../control/money/rules.ts'
-import { receiptCheck } from '../../control/reports/receipts.ts'
-import {
-  subWalletChange,
-  subWalletCreate,
-  subWalletDelete,
-  subWalletGet,
-  subWalletList,
-} from '../../control/sub-wallets.ts'
+import * as acts from '../../control/acts.ts'
 import { whoIsKey } from '../../control/who.ts'
 import type { JsonObject } from '../../core/json-body.ts'
 import { invalid, type Refusal } from '../../core/refusal.ts'
@@ -81,7 +71,7 @@ const rows: readonly ActRow[] = [
   {
     method: 'POST',
     path: subWallets,
-    act: subWalletCreate,
+    act: acts.subWalletCreate,
     lenient: true,
     bodyName: 'NewSubWallet',
     statuses: [201],
@@ -91,22 +81,22 @@ const rows: readonly ActRow[] = [
     method: 'GET',
     path: subWallets,
     summary: 'The sub-wallets that the key sees, newest first.',
-    act: subWalletList,
+    act: acts.subWalletList,
   },
-  { method: 'GET', ...one, act: subWalletGet, instead: ofSubWallets },
+  { method: 'GET', ...one, act: acts.subWalletGet, instead: ofSubWallets },
   {
     method: 'PATCH',
     ...one,
-    act: subWalletChange,
+    act: acts.subWalletChange,
     bodyName: 'SubWalletChange',
     instead: ofSubWallets,
   },
-  { method: 'DELETE', ...one, act: subWalletDelete, instead: ofSubWallets },
-  { method: 'GET', path: rules, act: rulesGet, instead: ofRules },
+  { method: 'DELETE', ...one, act: acts.subWalletDelete, instead: ofSubWallets },
+  { method: 'GET', path: rules, act: acts.rulesGet, instead: ofRules },
   {
     method: 'PUT',
     path: rules,
-    act: rulesChange,
+    act: acts.rulesChange,
     headers: { 'If-Match': 'if_version' },
     bodyName: 'WalletRulesChange',
     instead: ofRules,
@@ -119,15 +109,15 @@ const billing: readonly ActRow[] = [
     path: '/api/wallet/checkout',
     summary:
       "Opens a checkout of Stripe that funds the key's wallet, and saves the card for its auto_top_up rule if requested; 404 if the operator has not set up Stripe.",
-    act: checkoutOpen,
+    act: acts.checkoutOpen,
     lenient: true,
     bodyName: 'CheckoutRequest',
     statuses: [201],
     counts: 'request',
   },
-  { method: 'DELETE', path: '/api/wallet/payment-method', act: cardForget, counts: 'request' },
-  { method: 'GET', path: '/api/billing', act: billingGet, data: 'Billing' },
-  { method: 'GET', path: '/api/billing/statements/:month', act: billingStatement, data: 'Statement' },
+  { method: 'DELETE', path: '/api/wallet/payment-method', act: acts.cardForget, counts: 'request' },
+  { method: 'GET', path: '/api/billing', act: acts.billingGet, data: 'Billing' },
+  { method: 'GET', path: '/api/billing/statements/:month', act: acts.billingStatement, data: 'Statement' },
 ]
 
 /** The key says which wallet. */
@@ -144,7 +134,7 @@ export const accountActRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/receipts/verify',
     summary: 'Whether a receipt is valid; always 200.',
-    act: receiptCheck,
+    act: acts.receiptCheck,
     lenient: true,
     bodyName: 'ReceiptToVerify',
     instead: ofReceipts,

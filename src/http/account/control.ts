@@ -1,19 +1,5 @@
 /** Rows of the control plane for callers with a key: each is an address and the act that it performs. */
-import {
-  channelCreate,
-  channelDelete,
-  channelList,
-  channelTest,
-  deliveryList,
-} from '../../control/alerts/channels.ts'
-import { alertChange, alertCreate, alertDelete, alertList } from '../../control/alerts/rules.ts'
-import { budgetDelete, budgetGet, budgetList, budgetPut } from '../../control/budgets.ts'
-import { keyChange, keyDelete } from '../../control/change-key.ts'
-import { keyCreate, keyGet, keyList, keyUsage } from '../../control/keys.ts'
-import { ownKeyAdd, ownKeyChange, ownKeyList, ownKeyRemove, ownKeyTry } from '../../control/own-keys.ts'
-import { callGet, callList } from '../../control/reports/calls.ts'
-import { callReceipt } from '../../control/reports/receipts.ts'
-import { usageReport } from '../../control/reports/usage.ts'
+import * as acts from '../../control/acts.ts'
 import { whoIsKey } from '../../control/who.ts'
 import { monthOf } from '../../core/time.ts'
 import { takeTurn } from '../../gateway/enter/key-turn.ts'
@@ -54,7 +40,7 @@ const usageFilters = [
   'top',
 ] as const
 
-const callFilters = Object.keys(callList.input).filter((name) => name !== 'organisation')
+const callFilters = Object.keys(acts.callList.input).filter((name) => name !== 'organisation')
 
 const ownRows: readonly ActRow[] = [
   {
@@ -62,7 +48,7 @@ const ownRows: readonly ActRow[] = [
     path: '/v1/usage',
     summary:
       'What this key and all below it used: totals and rows; with `own=true` only its own calls. `from` is included and `to` is not; days are in UTC.',
-    act: usageReport,
+    act: acts.usageReport,
     query: ['from', 'to', 'group_by', 'own', ...usageFilters],
     data: 'Usage',
     counts: 'report',
@@ -72,7 +58,7 @@ const ownRows: readonly ActRow[] = [
     path: '/v1/calls',
     summary:
       'The calls of this key and of all below it, newest first: charged, refused and failed ones; with `own=true` only its own.',
-    act: callList,
+    act: acts.callList,
     query: callFilters,
     counts: 'report',
   },
@@ -80,14 +66,14 @@ const ownRows: readonly ActRow[] = [
     method: 'GET',
     path: '/v1/calls/:call',
     summary: 'One call of this key or of one below it, by its request id.',
-    act: callGet,
+    act: acts.callGet,
     counts: 'report',
   },
   {
     method: 'GET',
     path: '/v1/receipts/:id',
     summary: 'The receipt of a call by its request id, for its key or one above it; kept 90 days.',
-    act: callReceipt,
+    act: acts.callReceipt,
     params: { id: 'call' },
   },
   {
@@ -95,7 +81,7 @@ const ownRows: readonly ActRow[] = [
     path: keys,
     summary:
       'Makes a key below the calling one, which needs the right to (`can_manage`); its value is shown once.',
-    act: keyCreate,
+    act: acts.keyCreate,
     data: 'NewKeyAnswer',
     headers: { 'Idempotency-Key': 'idempotency_key' },
     statuses: [201],
@@ -106,13 +92,13 @@ const ownRows: readonly ActRow[] = [
     method: 'GET',
     path: keys,
     summary: 'The keys below the calling one, newest first.',
-    act: keyList,
+    act: acts.keyList,
   },
   {
     method: 'GET',
     path: `${keys}/:token`,
     summary: 'One key: `me`, or one below by its id or its token; deleted keys too.',
-    act: keyGet,
+    act: acts.keyGet,
     params,
     data: 'KeyAnswer',
   },
@@ -121,14 +107,14 @@ const ownRows: readonly ActRow[] = [
     path: `${keys}/:token`,
     summary:
       'Deletes a key below the calling one, and with `with_children=true` all below that; what they used stays in the reports.',
-    act: keyDelete,
+    act: acts.keyDelete,
     params,
   },
   {
     method: 'PUT',
     path: `${keys}/:token/limits`,
     summary: 'Changes the limits of a key: `me`, or one below by its id or its token.',
-    act: keyChange,
+    act: acts.keyChange,
     params,
     headers: { 'If-Match': 'if_version' },
     data: 'KeyChangeAnswer',
@@ -138,40 +124,45 @@ const ownRows: readonly ActRow[] = [
     method: 'GET',
     path: `${keys}/:token/usage`,
     summary: 'Limits and spending of a key: `me`, or one below by its id or its token; deleted keys too.',
-    act: keyUsage,
+    act: acts.keyUsage,
     params,
     data: 'KeyUsageAnswer',
   },
-  { method: 'GET', path: budgets, act: budgetList, counts: 'request' },
-  { method: 'GET', path: `${budgets}/:tag`, act: budgetGet, counts: 'request' },
-  { method: 'PUT', path: `${budgets}/:tag`, act: budgetPut, bodyName: 'NewBudget', counts: 'request' },
-  { method: 'DELETE', path: `${budgets}/:tag`, act: budgetDelete, counts: 'request' },
+  { method: 'GET', path: budgets, act: acts.budgetList, counts: 'request' },
+  { method: 'GET', path: `${budgets}/:tag`, act: acts.budgetGet, counts: 'request' },
+  { method: 'PUT', path: `${budgets}/:tag`, act: acts.budgetPut, bodyName: 'NewBudget', counts: 'request' },
+  { method: 'DELETE', path: `${budgets}/:tag`, act: acts.budgetDelete, counts: 'request' },
 ]
 
 const ownKeyRows: readonly ActRow[] = [
-  { method: 'GET', path: '/v1/own-keys', act: ownKeyList },
-  { method: 'POST', path: '/v1/own-keys', act: ownKeyAdd, statuses: [201], bodyName: 'NewOwnKey' },
-  { method: 'PUT', path: '/v1/own-keys/:own_key', act: ownKeyChange, bodyName: 'OwnKeyChange' },
-  { method: 'POST', path: '/v1/own-keys/:own_key/try', act: ownKeyTry },
-  { method: 'DELETE', path: '/v1/own-keys/:own_key', act: ownKeyRemove },
+  { method: 'GET', path: '/v1/own-keys', act: acts.ownKeyList },
+  { method: 'POST', path: '/v1/own-keys', act: acts.ownKeyAdd, statuses: [201], bodyName: 'NewOwnKey' },
+  { method: 'PUT', path: '/v1/own-keys/:own_key', act: acts.ownKeyChange, bodyName: 'OwnKeyChange' },
+  { method: 'POST', path: '/v1/own-keys/:own_key/try', act: acts.ownKeyTry },
+  { method: 'DELETE', path: '/v1/own-keys/:own_key', act: acts.ownKeyRemove },
 ]
 
 const alertRows: readonly ActRow[] = [
-  { method: 'GET', path: '/v1/alerts', act: alertList },
-  { method: 'POST', path: '/v1/alerts', act: alertCreate, statuses: [201], bodyName: 'NewAlert' },
-  { method: 'PUT', path: '/v1/alerts/:alert', act: alertChange, bodyName: 'AlertChange' },
-  { method: 'DELETE', path: '/v1/alerts/:alert', act: alertDelete },
-  { method: 'GET', path: '/v1/alert-channels', act: channelList },
+  { method: 'GET', path: '/v1/alerts', act: acts.alertList },
+  { method: 'POST', path: '/v1/alerts', act: acts.alertCreate, statuses: [201], bodyName: 'NewAlert' },
+  { method: 'PUT', path: '/v1/alerts/:alert', act: acts.alertChange, bodyName: 'AlertChange' },
+  { method: 'DELETE', path: '/v1/alerts/:alert', act: acts.alertDelete },
+  { method: 'GET', path: '/v1/alert-channels', act: acts.channelList },
   {
     method: 'POST',
     path: '/v1/alert-channels',
-    act: channelCreate,
+    act: acts.channelCreate,
     statuses: [201],
     bodyName: 'NewAlertChannel',
   },
-  { method: 'DELETE', path: '/v1/alert-channels/:channel', act: channelDelete },
-  { method: 'POST', path: '/v1/alert-channels/:channel/test', act: channelTest, query: ['organisation'] },
-  { method: 'GET', path: '/v1/alert-deliveries', act: deliveryList },
+  { method: 'DELETE', path: '/v1/alert-channels/:channel', act: acts.channelDelete },
+  {
+    method: 'POST',
+    path: '/v1/alert-channels/:channel/test',
+    act: acts.channelTest,
+    query: ['organisation'],
+  },
+  { method: 'GET', path: '/v1/alert-deliveries', act: acts.deliveryList },
 ]
 
 export const controlRows: readonly ActRow[] = [...ownRows, ...ownKeyRows, ...alertRows]

@@ -54,6 +54,10 @@ class HttpIncoming implements Incoming {
   readonly signal: AbortSignal
   readonly tags: string | undefined
   readonly requires: string | undefined
+  readonly maxCostUsd: string | undefined
+  readonly subWallet: string | undefined
+  readonly paymentProtocol: string | undefined
+  readonly idempotencyKey: string | undefined
   readonly #gateway: Gateway
   readonly #call: HttpCall
   readonly #endpoint: Endpoint
@@ -68,22 +72,10 @@ class HttpIncoming implements Incoming {
     this.signal = call.request.signal
     this.tags = call.request.headers.get('x-turnpike-tags') ?? undefined
     this.requires = call.request.headers.get('x-turnpike-require') ?? undefined
-  }
-
-  get maxCostUsd(): string | undefined {
-    return this.#header('x-max-cost-usd')
-  }
-
-  get subWallet(): string | undefined {
-    return this.#header('x-sub-wallet')
-  }
-
-  get paymentProtocol(): string | undefined {
-    return this.#header('x-payment-protocol')
-  }
-
-  get idempotencyKey(): string | undefined {
-    return this.#header('idempotency-key')
+    this.maxCostUsd = call.headers.get('x-max-cost-usd') ?? undefined
+    this.subWallet = call.headers.get('x-sub-wallet') ?? undefined
+    this.paymentProtocol = call.headers.get('x-payment-protocol') ?? undefined
+    this.idempotencyKey = call.headers.get('idempotency-key') ?? undefined
   }
 
   get payment(): Incoming['payment'] {
@@ -119,10 +111,6 @@ class HttpIncoming implements Incoming {
 
   async #filled(fill: NonNullable<Endpoint['fill']>): Promise<Uint8Array> {
     return fill(this.#gateway, this.#call, await this.#read())
-  }
-
-  #header(name: string): string | undefined {
-    return this.#call.headers.get(name) ?? undefined
   }
 }
 
