@@ -17,8 +17,11 @@ import {
 } from './here.ts'
 import { withPresentCookie } from './old-secret.ts'
 import { consoleOf } from './open-console.ts'
+import { askAgain } from './sign-in/ask-again.ts'
 import { libraryFault } from './sign-in/credentials.ts'
 
+/** How old a company's word on a person may be. */
+const ASK_COMPANY_MS = 60 * 60_000
 const FRESH_MS = 60 * 60_000
 
 /** A page of another site can send requests with our cookie; browsers say which page did. */
@@ -133,7 +136,9 @@ export const letIn = async (gateway: Gateway, route: ConsoleRoute, from: Console
   if (hasCookie) {
     const auth = await opened.auth(request.origin)
     const found = await auth.api.getSession({ headers: request.headers }).catch(libraryFault)
-    if (found !== null) session = await sessionOf(gateway, found)
+    const asking = { personId: found?.user.id ?? '', origin: request.origin, everyMs: ASK_COMPANY_MS }
+    if (found !== null && (await askAgain(gateway, asking)) !== 'refused')
+      session = await sessionOf(gateway, found)
   }
   checkAudience(route, session, gateway.clock.now())
   checkShown(route, request, session)

@@ -1,13 +1,28 @@
 /**
- * The console while the server's secret changes: at a start, second factors move to the present secret, and sessions
+ * What the console has under the server's secret, while that changes too: at a start, second factors move to the present secret, and sessions
  * that began under the previous one continue. The sign-in library itself only knows one secret.
  */
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { KeyedHash } from '../core/keyed-hash.ts'
+import { sealed, unsealed } from '../core/sealed.ts'
 import type { PeopleRows } from '../store/people/people-port.ts'
 
 /** The key with which the library signs cookies and encrypts second factors. */
 export const sessionSecret = (hash: KeyedHash): string => hash('sessions of the console')
+
+const TOKEN = 'refresh token of a company'
+
+/** How refresh tokens of companies' providers are stored; `unseal` also reads those of the previous secret. */
+export const sealingTokens = (hash: KeyedHash) => {
+  const under = (one: KeyedHash) => Buffer.from(one(TOKEN), 'hex')
+  return {
+    seal: (token: string): string => sealed(Buffer.from(token), TOKEN, under(hash), randomBytes(12)),
+    unseal: (text: string): string | undefined =>
+      [hash, ...(hash.before === undefined ? [] : [hash.before])]
+        .map((one) => unsealed(text, TOKEN, under(one))?.toString())
+        .find((token) => token !== undefined),
+  }
+}
 
 const COOKIE = /((?:__Host-)?turnpike_session)=([^;\s]+)/
 

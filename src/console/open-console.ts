@@ -2,7 +2,7 @@
 import { refuse, retryIn } from '../core/refusal.ts'
 import type { Gateway } from '../gateway/parts/gateway.ts'
 import type { Company } from '../settings/companies.ts'
-import { sessionSecret } from './old-secret.ts'
+import { sealingTokens, sessionSecret } from './old-secret.ts'
 import type { Auth } from './sign-in/auth.ts'
 import type { InTime } from './sign-in/company-auth.ts'
 
@@ -62,7 +62,8 @@ const open = (gateway: Gateway): OpenConsole => {
     await import('reflect-metadata')
     const { openAuth } = await import('./sign-in/auth.ts')
     const secret = sessionSecret(gateway.hash)
-    return openAuth({ people: gateway.store.people, secret, origin, inTime, ...more })
+    const { seal } = sealingTokens(gateway.hash)
+    return openAuth({ people: gateway.store.people, secret, origin, inTime, seal, ...more })
   }
   const withCompany = async (company: Company, origin: string): Promise<Auth> => {
     const auth = await opening(origin, { company })

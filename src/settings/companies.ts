@@ -20,6 +20,8 @@ export type Company = {
   /** The organisation of people whom nobody here has added. */
   readonly org: string | undefined
   readonly role: OwnSettings['oidcRole']
+  /** Separated by spaces. Source: RFC 6749, section 3.3. */
+  readonly scopes: string
   /** The claim that lists a person's groups. */
   readonly groupsClaim: string | undefined
   /** What is behind the @ of the addresses that it may speak for; any where it is absent. */
@@ -45,6 +47,7 @@ export const companiesOf = (
     trustEmail: settings.oidcTrustEmail,
     org: settings.oidcOrg,
     role: settings.oidcRole,
+    scopes: settings.oidcScopes,
     groupsClaim: settings.oidcGroupsClaim,
   }
   return [own, ...companies]

@@ -5,6 +5,10 @@ import type { SettingGroup } from './setting.ts'
 /** Where an identity provider is: by https, or on this machine. */
 export const ISSUER = /^https:\/\/\S+$|^http:\/\/(127\.0\.0\.1|localhost)(:\d+)?(\/\S*)?$/
 
+/** Source: RFC 6749, section 3.3, and OpenID Connect Core 3.1.2.1. */
+export const SCOPES = /^openid( [\x21\x23-\x5b\x5d-\x7e]{1,200}){0,20}$/
+export const DEFAULT_SCOPES = 'openid email profile'
+
 export const consoleSettings = {
   on: {
     name: 'CONSOLE',
@@ -83,6 +87,13 @@ export const consoleSettings = {
     is: oneOf('admin', 'billing', 'developer', 'viewer'),
     fallback: 'developer',
     meaning: 'Their role.',
+  },
+  oidcScopes: {
+    name: 'OIDC_SCOPES',
+    is: matching(SCOPES, 'scopes separated by spaces, openid first'),
+    fallback: DEFAULT_SCOPES,
+    meaning:
+      'What this server asks the provider for. With `offline_access` most providers give a refresh token; then the provider is asked again while a person and their agents stay signed in, and whom it refuses is out (docs/sign-in.md).',
   },
   oidcGroupsClaim: {
     name: 'OIDC_GROUPS_CLAIM',

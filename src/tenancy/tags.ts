@@ -10,6 +10,8 @@ export type Tags = Readonly<Record<string, string>>
 
 /** The tag that names an end user. */
 export const USER_TAG = 'user'
+/** The tag that a call under a sub-wallet has, for the month of a team. No caller can say it: it is no name of a tag. */
+export const SUB_TAG = '@sub_wallet'
 /** The value under which values beyond a budget's bound are counted. */
 export const OTHER = 'other'
 /** How many tags a call, or a key, has at most. */

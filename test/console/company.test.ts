@@ -140,6 +140,7 @@ for (const engine of serverEngines)
         ...{ id: 'beta', setting: 'companies.beta', name: 'Beta', issuer: second.address },
         ...{ clientId: second.client.id, clientSecret: new Secret(second.client.secret) },
         ...{ trustEmail: false, org: 'org_beta', role: 'viewer', groupsClaim: undefined },
+        ...{ scopes: 'openid email' },
         domains: ['beta.example'],
       }
       const both = await startConsole({ url: it.url, settings: { ...settings(), companies: [beta] } })

@@ -11,6 +11,8 @@ type Manner = {
   /** Requests to this path are never answered. */
   readonly silentAt?: '/token' | '/userinfo'
   readonly withoutIdToken?: boolean
+  /** What it answers whoever brings a refresh token: an error of OAuth 2.0, or one of its own. */
+  readonly refreshed?: 'invalid_grant' | 'invalid_client' | 'down'
   /** What the second address for claims says. */
   readonly userinfo?: Claims
 }
@@ -24,13 +26,45 @@ export const startIssuer = async (port = 0) => {
   const keys = await generateKeyPair('RS256', { extractable: true })
   const strangers = await generateKeyPair('RS256', { extractable: true })
   const jwk = { ...(await exportJWK(keys.publicKey)), kid: 'one', alg: 'RS256', use: 'sig' }
-  const codes = new Map<string, { challenge: string; nonce: string; redirect: string }>()
+  const codes = new Map<string, { challenge: string; nonce: string; redirect: string; offline: boolean }>()
+  /** Each is taken once. */
+  const refreshTokens = new Set<string>()
   let claims: Claims = {}
   let manner: Manner = {}
   let tokens = 0
+  let refreshes = 0
+  const nextRefreshToken = (): string => {
+    const token = `rt ${randomUUID()}`
+    refreshTokens.add(token)
+    return token
+  }
   const issuerOf = (request: Request): string => new URL(request.url).origin
+  const given = async (request: Request, more: Claims, offline: boolean): Promise<Response> => {
+    const idToken = await new SignJWT({ ...claims, ...more })
+      .setProtectedHeader({ alg: 'RS256', kid: 'one' })
+      .setIssuer(issuerOf(request))
+      .setAudience((claims.aud as string[] | undefined) ?? CLIENT.id)
+      .setIssuedAt()
+      .setExpirationTime('5m')
+      .sign(manner.byStranger ? strangers.privateKey : keys.privateKey)
+    return Response.json({
+      access_token: randomUUID(),
+      token_type: 'Bearer',
+      expires_in: 60,
+      ...(offline ? { refresh_token: nextRefreshToken() } : {}),
+      ...(manner.withoutIdToken ? {} : { id_token: idToken }),
+    })
+  }
+  const refreshFor = (request: Request, form: URLSearchParams): Promise<Response> | Response => {
+    refreshes += 1
+    if (manner.refreshed === 'down') return new Response('no', { status: 502 })
+    const known = manner.refreshed === undefined && refreshTokens.delete(form.get('refresh_token') ?? '')
+    const error = manner.refreshed ?? (known ? undefined : 'invalid_grant')
+    return error === undefined ? given(request, {}, true) : Response.json({ error }, { status: 400 })
+  }
   const tokenFor = async (request: Request): Promise<Response> => {
     const form = new URLSearchParams(await request.text())
+    if (form.get('grant_type') === 'refresh_token') return refreshFor(request, form)
     const code = codes.get(form.get('code') ?? '')
     codes.delete(form.get('code') ?? '')
     const proof = createHash('sha256')
@@ -45,19 +79,7 @@ export const startIssuer = async (port = 0) => {
     )
       return Response.json({ error: 'invalid_grant' }, { status: 400 })
     tokens += 1
-    const idToken = await new SignJWT({ ...claims, nonce: code.nonce })
-      .setProtectedHeader({ alg: 'RS256', kid: 'one' })
-      .setIssuer(issuerOf(request))
-      .setAudience((claims.aud as string[] | undefined) ?? CLIENT.id)
-      .setIssuedAt()
-      .setExpirationTime('5m')
-      .sign(manner.byStranger ? strangers.privateKey : keys.privateKey)
-    return Response.json({
-      access_token: randomUUID(),
-      token_type: 'Bearer',
-      expires_in: 60,
-      ...(manner.withoutIdToken ? {} : { id_token: idToken }),
-    })
+    return given(request, { nonce: code.nonce }, code.offline)
   }
   const discovery = (issuer: string) => ({
     issuer,
@@ -77,6 +99,7 @@ export const startIssuer = async (port = 0) => {
       challenge: query('code_challenge'),
       nonce: query('nonce'),
       redirect: query('redirect_uri'),
+      offline: query('scope').split(' ').includes('offline_access'),
     })
     const back = new URL(query('redirect_uri'))
     back.searchParams.set('code', code)
@@ -104,6 +127,8 @@ export const startIssuer = async (port = 0) => {
       manner = does
     },
     tokensGiven: () => tokens,
+    /** How often somebody brought a refresh token. */
+    refreshesAsked: () => refreshes,
     stop: () => server.stop(true),
   }
 }

@@ -84,6 +84,45 @@ for (const engine of serverEngines)
         if (status !== 200) expect([[402, 429].includes(Number(status)), limit]).toEqual([true, 'sub_wallet'])
     })
 
+    test('the month of a team binds all its calls together, and begins anew', async () => {
+      const made1 = await owner.ask('POST', '/teams', { name: 'renewed', monthly_cap_usd: '1' })
+      const { id, budget_usd: most } = await jsonOf(made1)
+      expect(Number(most)).toBe(10_000_000)
+      expect((await owner.ask('POST', '/teams', { name: 'unbound' })).status).toBe(400)
+      const [one, two] = [await joined(id), await joined(id)]
+      const keys = [await made(one), await made(two), await made(owner, { sub_wallet: id })]
+      const month = async () => {
+        const { data } = await jsonOf(await owner.ask('GET', '/teams'))
+        return data.find((team: { id: string }) => team.id === id)
+      }
+      const cap = (usd: string) => owner.ask('PUT', `/teams/${id}`, { monthly_cap_usd: usd })
+      for (const { key } of keys) expect(await call(key)).toEqual([200, undefined])
+      const before = await month()
+      expect([before.monthly_cap_usd, before.spent_month_usd]).toEqual(['1', before.spent_usd])
+      const most10 = (Number(before.spent_usd) * 10).toFixed(9)
+      expect((await cap(most10)).status).toBe(200)
+      await Promise.all(Array.from({ length: 60 }, (_, at) => call(keys[at % 3]?.key)))
+      const full = await month()
+      expect(Number(full.spent_month_usd)).toBeLessThanOrEqual(Number(most10))
+      expect((await cap(full.spent_month_usd)).status).toBe(200)
+      for (const { key } of keys) expect(await call(key)).toEqual([402, 'budget'])
+      const refused = await it.post('/v1/chat/completions', chat({ max_tokens: 5 }), {}, keys[0]?.key)
+      const { error } = await jsonOf(refused)
+      expect(error).toMatchObject({ period: 'month', budget: `@sub_wallet=${id}` })
+      expect(error.message).toContain('the monthly budget of the team')
+      expect(Date.parse(error.resets_at)).toBeGreaterThan(Date.now())
+      // No caller says which team a call is of, and nobody else's calls count.
+      const named = { 'x-turnpike-tags': `@sub_wallet=${id}` }
+      expect((await call((await made(owner)).key, named))[0]).toBe(400)
+      expect((await jsonOf(await owner.ask('GET', '/budgets'))).data).toEqual([])
+      // Another month is another counter, as of a budget of a tag.
+      expect((await cap('1')).status).toBe(200)
+      for (const { key } of keys) expect(await call(key)).toEqual([200, undefined])
+      expect((await owner.ask('PUT', `/teams/${id}`, { monthly_cap_usd: null })).status).toBe(200)
+      expect(await month()).toMatchObject({ monthly_cap_usd: null, spent_month_usd: null })
+      for (const { key } of keys) expect(await call(key)).toEqual([200, undefined])
+    })
+
     test('people of a team make keys for it alone, and release none', async () => {
       const [id, other] = [await team(), await team()]
       const person = await joined(id)

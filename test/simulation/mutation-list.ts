@@ -209,6 +209,13 @@ export const mutations: readonly Mutation[] = [
     to: '',
   },
   {
+    name: 'a loan grows a lease for something else',
+    file: 'src/store/ledger/lend-limits.ts',
+    from: 'lease.tags === tagsDigest',
+    to: "lease.tags !== ''",
+    test: 'test/store/tag-leases.test.ts',
+  },
+  {
     name: 'a loan counts under no budget of a tag',
     file: 'src/store/ledger/spender.ts',
     from: 'tagged?.budgets ?? []',
@@ -253,6 +260,13 @@ export const mutations: readonly Mutation[] = [
     to: 'return { done: true, after }',
   },
   {
+    name: 'a process does not hear of a budget of a tag that was lowered',
+    file: 'src/store/accounts/tag-budget-store.ts',
+    from: 'rules: now, version: version + 1',
+    to: 'rules: now, version',
+    test: 'test/server/budgets.test.ts',
+  },
+  {
     name: 'a default makes budgets without end',
     file: 'src/store/ledger/tag-budgets.ts',
     from: 'const room = Math.max((it.valuesMax ?? 0) - it.valuesMade, 0)',
@@ -271,6 +285,13 @@ export const mutations: readonly Mutation[] = [
     from: "select 'tag:' || (e.value->>'b')",
     to: "select 'no:' || (e.value->>'b')",
     test: 'test/server/budgets.test.ts',
+  },
+  {
+    name: 'a call of a team does not count for its month',
+    file: 'src/gateway/call/run-call.ts',
+    from: '{ ...tags, [SUB_TAG]: sub }',
+    to: 'tags',
+    test: 'test/control/teams.test.ts',
   },
   {
     name: 'a call changes a tag that its key fixes',

@@ -16,7 +16,7 @@ import { type Database, Failed, print, tableOf, withDatabase } from '../run/run-
 import { checkOrg } from './events-command.ts'
 
 type Options = { readonly org: string; readonly json?: boolean }
-type Change = Options & { readonly name?: string; readonly budget?: string }
+type Change = Options & { readonly name?: string; readonly budget?: string; readonly monthlyCap?: string }
 
 const controlFor = async (database: Database, { org }: Options) => {
   await checkOrg(database.store, org)
@@ -27,30 +27,40 @@ const list = async (database: Database, options: Options): Promise<void> => {
   const { org, json } = options
   const control = await controlFor(database, options)
   const { data } = await performAs('team list', control, teamList, { organisation: org })
-  const rows = data.map(({ id, name, budget_usd, spent_usd, people }) => ({
-    id,
-    name,
-    budget_usd: decimalFromNano(budget_usd),
-    spent_usd: decimalFromNano(spent_usd),
-    people: people.map(({ email, role }) => `${email}:${role}`).join(' '),
-  }))
+  const rows = data.map(
+    ({ id, name, budget_usd, spent_usd, monthly_cap_usd: month, spent_month_usd: inMonth, people }) => ({
+      id,
+      name,
+      budget_usd: decimalFromNano(budget_usd),
+      spent_usd: decimalFromNano(spent_usd),
+      monthly_cap_usd: month === null ? '' : decimalFromNano(month),
+      spent_month_usd: inMonth === null ? '' : decimalFromNano(inMonth),
+      people: people.map(({ email, role }) => `${email}:${role}`).join(' '),
+    }),
+  )
   print(json, data.map(forPrograms), tableOf(rows))
 }
 
+/** The bounds that were given; `none` takes that of the month away. */
+const boundsOf = ({ budget, monthlyCap }: Change) => ({
+  ...(budget === undefined ? {} : { budget_usd: budget }),
+  ...(monthlyCap === undefined ? {} : { monthly_cap_usd: monthlyCap === 'none' ? null : monthlyCap }),
+})
+
 const create = async (database: Database, name: string, options: Change): Promise<void> => {
   const control = await controlFor(database, options)
-  const input = { organisation: options.org, name, budget_usd: options.budget ?? '' }
+  const input = { organisation: options.org, name, ...boundsOf(options) }
   const made = await performAs('team create', control, teamCreate, input)
   print(options.json, forPrograms(made), `${made.id} is the team '${made.name}'\n`)
 }
 
 const change = async (database: Database, team: string, options: Change): Promise<void> => {
-  const { org, name, budget, json } = options
+  const { org, name, json } = options
   const input = {
     organisation: org,
     team,
     ...(name === undefined ? {} : { name }),
-    ...(budget === undefined ? {} : { budget_usd: budget }),
+    ...boundsOf(options),
   }
   const made = await performAs('team change', await controlFor(database, options), teamChange, input)
   print(json, forPrograms(made), `${team} is changed\n`)
@@ -132,11 +142,13 @@ export const teamCommands = (program: Command): void => {
     withDatabase((database) => list(database, options)),
   )
   command('create <name>', 'make a team; its keys and agents may spend its budget together')
-    .requiredOption('--budget <usd>', 'the most that its calls may cost in all')
+    .option('--budget <usd>', 'the most that its calls may cost in all')
+    .option('--monthly-cap <usd>', 'the most that they may cost in a calendar month')
     .action((name: string, options: Change) => withDatabase((database) => create(database, name, options)))
   command('change <team>', 'another name or budget')
     .option('--name <text>', 'its name')
     .option('--budget <usd>', 'the most that its calls may cost in all')
+    .option('--monthly-cap <usd>', 'the most that they may cost in a calendar month, or none')
     .action((id: string, options: Change) => withDatabase((database) => change(database, id, options)))
   command('delete <team>', 'end a team; its keys spend nothing any more').action(
     (id: string, options: Options) => withDatabase((database) => end(database, id, options)),

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { Secret } from '../../core/secret.ts'
 import { bad } from '../../settings/bad-setting.ts'
 import type { Company } from '../../settings/companies.ts'
-import { ISSUER } from '../../settings/console.ts'
+import { DEFAULT_SCOPES, ISSUER, SCOPES } from '../../settings/console.ts'
 import { roles } from '../../store/people/people-port.ts'
 
 export const companyShape = z.strictObject({
@@ -18,6 +18,7 @@ export const companyShape = z.strictObject({
     .min(1),
   org: z.string().min(1).max(100).optional(),
   role: z.enum(roles).exclude(['owner']).optional(),
+  scopes: z.string().regex(SCOPES, 'must be scopes separated by spaces, openid first').optional(),
   groups_claim: z.string().min(1).max(200).optional(),
   trust_email: z.boolean().optional(),
 })
@@ -52,6 +53,7 @@ export const companiesConfigOf = (companies: z.infer<typeof companiesShape>): re
     trustEmail: it.trust_email ?? false,
     org: it.org,
     role: it.role ?? 'developer',
+    scopes: it.scopes ?? DEFAULT_SCOPES,
     groupsClaim: it.groups_claim,
     domains: it.domains,
   }))

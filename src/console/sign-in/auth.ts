@@ -24,6 +24,8 @@ type AuthParts = {
   readonly inTime: InTime
   /** Set for signing in by the company's provider, whose addresses are fetched at once. */
   readonly company?: Company
+  /** How a refresh token of that provider is stored. */
+  readonly seal: (token: string) => string
 }
 
 const SESSION_SECONDS = 7 * 86_400
@@ -54,25 +56,30 @@ const oneTimeLinks = () =>
     sendMagicLink: async () => undefined,
   })
 
-const withoutTokens = async <Account extends object>(account: Account) => ({
-  data: { ...account, accessToken: null, refreshToken: null, idToken: null },
-})
+/** Of the tokens only the refresh token is kept, sealed: with it the provider is asked again. */
+const keptTokens =
+  (seal: AuthParts['seal']) =>
+  async <Account extends object>(account: Account & { readonly refreshToken?: unknown }) => {
+    const { refreshToken } = account
+    const kept = typeof refreshToken === 'string' ? seal(refreshToken) : null
+    return { data: { ...account, accessToken: null, refreshToken: kept, idToken: null } }
+  }
 
 /**
  * Before a company's provider is linked to somebody, everything else that signs them in ends: it may be of whoever had
- * the account before its owner came. No token is kept.
+ * the account before its owner came.
  */
-const accountHooks = (people: PeopleRows, company: Company | undefined) => ({
+const accountHooks = ({ people, company, seal }: AuthParts) => ({
   create: {
     before: async <Account extends { readonly providerId: string; readonly userId: string }>(
       account: Account,
     ) => {
       const person = account.providerId === company?.id ? await personById(people, account.userId) : undefined
       if (person !== undefined) await endCredentials(people, person)
-      return withoutTokens(account)
+      return keptTokens(seal)(account)
     },
   },
-  update: { before: withoutTokens },
+  update: { before: keptTokens(seal) },
 })
 
 /** Opens the library. It never sees a request directly: routes of ours call each of its functions. */
@@ -107,7 +114,7 @@ export const openAuth = (parts: AuthParts) => {
       cookieCache: { enabled: false },
       additionalFields: { orgId: { type: 'string', input: false, required: false } },
     },
-    databaseHooks: { account: accountHooks(parts.people, company) },
+    databaseHooks: { account: accountHooks(parts) },
     // By the rules of `admitsCompany`, which asks what the provider says of the address.
     account: {
       accountLinking: {

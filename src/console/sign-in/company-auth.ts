@@ -1,25 +1,20 @@
 /**
  * The company's identity provider, for the sign-in library: found by discovery, its tokens checked against its keys and none
- * stored. The library leaves out some checks of OpenID Connect and has no time limit; both are here.
+ * stored but the sealed refresh token. The library leaves out some checks of OpenID Connect and has no time limit; both are here.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { BetterAuthOptions, BetterAuthPlugin } from 'better-auth'
 import { getSessionFromCtx } from 'better-auth/api'
 import { genericOAuth } from 'better-auth/plugins'
-import { isObject, parseJson } from '../../core/json-body.ts'
 import type { Company } from '../../settings/companies.ts'
 import type { PeopleRows } from '../../store/people/people-port.ts'
+import { type Claims, claimsOf } from './claims.ts'
 
 /** The answer of a provider, or nothing if it takes too long: nothing comes of a later one, and the runtime ends the request. */
 export type InTime = <T>(answer: Promise<T>) => Promise<T | undefined>
 
 type Context = Parameters<NonNullable<BetterAuthPlugin['init']>>[0]
 type Provider = Context['socialProviders'][number]
-
-const claimsOf = (token: string) => {
-  const claims = parseJson(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
-  return isObject(claims) ? claims : {}
-}
 
 /** A token for several clients must say that it was made for this one (OpenID Connect Core 3.1.3.7). */
 const isMadeFor =
@@ -32,9 +27,15 @@ const isMadeFor =
  * request five seconds.
  */
 const strict = (provider: Provider, clientId: string, inTime: InTime): void => {
-  const { idToken, validateAuthorizationCode, getUserInfo } = provider
+  const { idToken, validateAuthorizationCode, getUserInfo, refreshAccessToken } = provider
   if (idToken !== undefined && 'jwks' in idToken) idToken.verifyClaims = isMadeFor(clientId)
   provider.validateAuthorizationCode = async (data) => (await inTime(validateAuthorizationCode(data))) ?? null
+  provider.refreshAccessToken = async (token, context) => {
+    const answer =
+      refreshAccessToken === undefined ? undefined : await inTime(refreshAccessToken(token, context))
+    if (answer === undefined) throw new Error('it did not answer in time')
+    return answer
+  }
   provider.getUserInfo = async (tokens) => {
     // Only the token says that it belongs to this sign-in, and who signs in.
     if (tokens.idToken === undefined) return null
@@ -53,7 +54,7 @@ const strictly = (clientId: string, inTime: InTime): BetterAuthPlugin => ({
 })
 
 /** The plugins for a company's provider. */
-export const companyPlugins = ({ id, issuer, clientId, clientSecret }: Company, inTime: InTime) => [
+export const companyPlugins = ({ id, issuer, clientId, clientSecret, scopes }: Company, inTime: InTime) => [
   genericOAuth({
     config: [
       {
@@ -61,7 +62,7 @@ export const companyPlugins = ({ id, issuer, clientId, clientSecret }: Company, 
         discoveryUrl: `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`,
         clientId,
         ...(clientSecret === undefined ? {} : { clientSecret: clientSecret.reveal() }),
-        scopes: ['openid', 'email', 'profile'],
+        scopes: scopes.split(' '),
         pkce: true,
         requireIdTokenVerification: true,
       },
@@ -71,16 +72,7 @@ export const companyPlugins = ({ id, issuer, clientId, clientSecret }: Company, 
 ]
 
 /** What the provider says of the person while their sign-in is under way: the library keeps none of it. */
-export const told = new AsyncLocalStorage<{ groups?: readonly string[] }>()
-
-const noteGroups = (
-  claim: string | undefined,
-  profile: Readonly<Record<string, unknown>> | undefined,
-): void => {
-  const [note, groups] = [told.getStore(), claim === undefined ? undefined : profile?.[claim]]
-  if (note !== undefined && Array.isArray(groups))
-    note.groups = groups.filter((one): one is string => typeof one === 'string')
-}
+export const told = new AsyncLocalStorage<{ claims?: Claims | undefined }>()
 
 /** Why somebody is not let in. */
 export type NotAdmitted = 'email_not_verified' | 'foreign_address' | 'signup_disabled' | 'operator_by_address'
@@ -112,7 +104,8 @@ export const admitsCompany =
     { user, source: { action, oauth } }: Identity,
     context: Endpoint,
   ): Promise<{ error: NotAdmitted } | undefined> => {
-    noteGroups(company.groupsClaim, oauth?.profile)
+    const note = told.getStore()
+    if (note !== undefined) note.claims = oauth?.profile
     if (oauth === undefined || action === 'sign-in') return
     const verified = String(oauth.profile?.email_verified) === 'true'
     if (!verified && !company.trustEmail) return { error: 'email_not_verified' }

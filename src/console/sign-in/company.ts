@@ -1,15 +1,14 @@
 /** Signing in by a company's own identity provider (OpenID Connect): the way there and the way back. */
-import { applyGroups } from '../../control/directory/rule.ts'
 import { takeAttempt } from '../../control/people/attempts.ts'
 import { personById } from '../../control/people/new-person.ts'
 import { prove } from '../../control/people/proof.ts'
-import { whoIsCommand } from '../../control/who.ts'
 import { refuse } from '../../core/refusal.ts'
 import { type Company, companiesOf } from '../../settings/companies.ts'
 import { theHouse } from '../../store/people/event-port.ts'
 import type { ConsoleRoute, Here, Reply } from '../here.ts'
 import { companyBegun } from '../schema/session.ts'
 import { done } from '../schema/shared.ts'
+import { regroup } from './claims.ts'
 import { type NotAdmitted, told } from './company-auth.ts'
 import { wrongSignIn } from './credentials.ts'
 import { cookiesOf, headersOf, recordSignIn, sentBack } from './session-parts.ts'
@@ -99,31 +98,23 @@ const join = async (
   await members.put({ orgId, personId: person.id, role }, actor)
 }
 
-/** Gives a person of the company's organisation what the rule has for their groups, if the provider lists them. */
-const regroup = async (
-  { gateway }: Here,
-  { org: orgId }: Company,
-  personId: string,
-  groups: readonly string[] | undefined,
-): Promise<void> => {
-  if (orgId === undefined || groups === undefined) return
-  const own = await gateway.store.members.list({ orgId, personId })
-  if (own.length === 0) return
-  const who = { ...whoIsCommand('groups'), actor: theHouse }
-  await applyGroups({ control: gateway, who }, { orgId, personId }, groups)
-}
-
 /** The provider's word renews the proof of the address at each sign-in. */
 const proved = async (
   { gateway, request }: Here,
-  { issuer }: Company,
+  { id, issuer }: Company,
   { user, session }: { readonly user: { readonly id: string }; readonly session: { readonly token: string } },
 ): Promise<void> => {
   const { store, clock } = gateway
   const person = await personById(store.people, user.id)
   if (person === undefined) return
   const [how, by] = ['company', issuer] as const
-  await prove(store, { person, how, by, now: clock.now(), keep: session.token, address: request.address })
+  const now = clock.now()
+  await prove(store, { person, how, by, now, keep: session.token, address: request.address })
+  const linked = [
+    { column: 'user_id', is: '=', value: user.id },
+    { column: 'provider_id', is: '=', value: id },
+  ] as const
+  await store.people.update('person_account', linked, { asked_at: now, answered_at: now })
 }
 
 const back = async (here: Here): Promise<Reply> => {
@@ -137,7 +128,7 @@ const back = async (here: Here): Promise<Reply> => {
     const value = query.get(name)
     return value === undefined ? {} : { [name]: value }
   }
-  const said: { groups?: readonly string[] } = {}
+  const said: Parameters<typeof told.run>[0] = {}
   const request = {
     method: 'GET',
     params: { id: company.id },
@@ -153,7 +144,7 @@ const back = async (here: Here): Promise<Reply> => {
     return { redirect: outside(company, refusedFor(here, location)), cookies }
   await proved(here, company, found)
   await join(here, company, found.user)
-  await regroup(here, company, found.user.id, said.groups)
+  await regroup(here.gateway, company, found.user.id, said.claims)
   await recordSignIn(here, found.user, 'company')
   return { redirect: '/console', cookies }
 }

@@ -1,13 +1,16 @@
 /**
  * Acts on teams: made with a budget, listed with their people, changed, ended. A team is a sub-wallet with people: its budget is
- * the ceiling of that, which binds all its keys and the agents of its people, as hard as any limit in money.
+ * the ceiling of that, and its month a budget of the calls under it; both bind all its keys and the agents of its people, as hard
+ * as any limit in money.
  */
 import { z } from 'zod'
 import { amount, text } from '../../core/body.ts'
-import { greatest, NANO_PER_USD } from '../../core/money.ts'
-import { must, refuse } from '../../core/refusal.ts'
+import { greatest, least, NANO_PER_USD, type Nano } from '../../core/money.ts'
+import { invalid, must, refuse } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
+import type { ShownTagBudget } from '../../store/accounts/tag-budget-port.ts'
 import { type Team, type TeamMember, teamRoles } from '../../store/people/team-port.ts'
+import { SUB_TAG } from '../../tenancy/tags.ts'
 import { type Acting, act } from '../act.ts'
 import { orgOf, payer, walletIn } from '../org-of.ts'
 import { isoOf, name } from '../read.ts'
@@ -17,11 +20,18 @@ import { bindAgents } from './agents-key.ts'
 import { stopKeysOf } from './leaving.ts'
 import { noSuchTeam } from './logins.ts'
 
+/** As many as a wallet has. */
+const SUBS_MOST = 1_000
 const BUDGET_MAX = 10_000_000n * NANO_PER_USD
 
 const budget = amount('must be a number of USD')
   .refine((nano) => nano > 0n && nano <= BUDGET_MAX, 'must be above 0 and at most 10000000')
   .describe('USD that the calls of the team may cost in all; above 0 and at most 10000000')
+const monthly = amount('must be a number of USD, or null')
+  .refine((nano) => nano <= BUDGET_MAX, 'must be at most 10000000')
+  .nullable()
+  .optional()
+  .describe('USD that they may cost in a calendar month (UTC), beside the budget; null for no such bound')
 const called = text(1, 200, 'must have 1 to 200 characters')
 export const teamRole = z.enum(teamRoles, `must be one of ${teamRoles.join(', ')}`)
 const one = { organisation: name.optional(), team: name }
@@ -34,7 +44,9 @@ const teamShown = z
     budget_usd: usd,
     spent_usd: usd,
     held_usd: usd.describe('By open calls'),
-    remaining_usd: usd,
+    monthly_cap_usd: usd.nullable().describe('For a calendar month (UTC)'),
+    spent_month_usd: usd.nullable().describe('In this month; null where no cap is set for it'),
+    remaining_usd: usd.describe('The least that its budget and its month leave'),
     created_at: time,
     people: z.array(
       z.object({
@@ -48,14 +60,48 @@ const teamShown = z
   })
   .meta({ id: 'Team' })
 
-const shown = (team: Team, members: readonly TeamMember[]): z.output<typeof teamShown> => ({
+/** What a month of a team may cost, as a budget of its calls. */
+const monthOf = ({ walletId, id }: Pick<Team, 'walletId' | 'id'>) => ({ walletId, tag: SUB_TAG, value: id })
+
+/** Sets it, or with null takes it away; resolves once that applies on every process. */
+const setMonth = async (
+  { control, who }: Acting,
+  team: Pick<Team, 'walletId' | 'id'>,
+  cap: Nano | null,
+): Promise<void> => {
+  const { tagBudgets } = control.store
+  const id = `bud_${control.newCallId().replaceAll('-', '')}`
+  const set =
+    cap === null
+      ? await tagBudgets.removeTagBudget(monthOf(team), who.actor)
+      : await tagBudgets.putTagBudget({ ...monthOf(team), id, caps: { monthlyCap: cap } }, who.actor)
+  if (set === 'too_many')
+    throw refuse('forbidden', 'The wallet has as many budgets as it may have; take one away first.')
+  if (set !== undefined) await control.book.untilKnown(set.at)
+}
+
+const shown = (
+  team: Team,
+  members: readonly TeamMember[],
+  month: ShownTagBudget | undefined,
+): z.output<typeof teamShown> => ({
   id: team.id,
   name: team.label,
   wallet: team.walletId,
   budget_usd: team.budget,
   spent_usd: team.spent,
   held_usd: team.held,
-  remaining_usd: greatest(team.budget - team.spent - team.held, 0n),
+  monthly_cap_usd: month?.caps.monthlyCap ?? null,
+  spent_month_usd: month?.spent.spentThisMonth ?? null,
+  remaining_usd: greatest(
+    least(
+      team.budget - team.spent - team.held,
+      month?.caps.monthlyCap === undefined
+        ? team.budget
+        : month.caps.monthlyCap - month.spent.spentThisMonth - month.held,
+    ),
+    0n,
+  ),
   created_at: isoOf(team.createdAt),
   people: members
     .filter(({ teamId }) => teamId === team.id)
@@ -72,8 +118,11 @@ const shown = (team: Team, members: readonly TeamMember[]): z.output<typeof team
 const teamNamed = async ({ control }: Acting, orgId: string, id: string): Promise<Team> =>
   must((await control.store.teams.teams({ orgId, id }))[0] ?? noSuchTeam())
 
-const showTeam = async (acting: Acting, orgId: string, id: string) =>
-  shown(await teamNamed(acting, orgId, id), await acting.control.store.teams.teamMembers(orgId))
+const showTeam = async (acting: Acting, orgId: string, id: string) => {
+  const { teams, tagBudgets } = acting.control.store
+  const team = await teamNamed(acting, orgId, id)
+  return shown(team, await teams.teamMembers(orgId), await tagBudgets.tagBudget(monthOf(team)))
+}
 
 export const teamList = act({
   name: 'team.list',
@@ -83,10 +132,15 @@ export const teamList = act({
   input: { organisation: name.optional() },
   shows: z.object({ data: z.array(teamShown) }).meta({ id: 'TeamList' }),
   does: async (acting, { organisation }) => {
-    const { teams } = acting.control.store
+    const { teams, tagBudgets } = acting.control.store
     const orgId = orgOf(acting, organisation)
     const [found, members] = await Promise.all([teams.teams({ orgId }), teams.teamMembers(orgId)])
-    return { data: found.map((team) => shown(team, members)) }
+    const wallets = [...new Set(found.map(({ walletId }) => walletId))]
+    const months = await Promise.all(
+      wallets.map((id) => tagBudgets.tagBudgets(id, { tag: SUB_TAG, most: SUBS_MOST })),
+    )
+    const monthsOf = new Map(months.flat().map((month) => [month.value, month]))
+    return { data: found.map((team) => shown(team, members, monthsOf.get(team.id))) }
   },
 })
 
@@ -95,23 +149,29 @@ export const teamCreate = act({
   summary: 'Makes a team with a budget in money, which binds its keys and the agents of its people together.',
   may: ['team'],
   changes: true,
-  input: { ...payer, name: called, budget_usd: budget },
+  input: { ...payer, name: called, budget_usd: budget.optional(), monthly_cap_usd: monthly },
   shows: teamShown,
-  does: async (acting, { name: label, budget_usd: most, ...of }) => {
+  does: async (acting, { name: label, budget_usd: most, monthly_cap_usd: month = null, ...of }) => {
     const { control, who } = acting
+    if (most === undefined && month === null)
+      throw invalid('budget_usd', "A team has a bound: 'budget_usd' in all, 'monthly_cap_usd', or both.")
     const orgId = orgOf(acting, of.organisation)
+    const id = `sub_${control.newCallId().replaceAll('-', '')}`
+    const walletId = await walletIn(acting, { ...of, organisation: orgId })
+    // First, so that no team is there without it.
+    if (month !== null) await setMonth(acting, { walletId, id }, month)
     const made = await control.store.teams.createTeam(
-      {
-        id: `sub_${control.newCallId().replaceAll('-', '')}`,
-        orgId,
-        walletId: await walletIn(acting, { ...of, organisation: orgId }),
-        label: storable(label),
-        budget: most,
-      },
+      { id, orgId, walletId, label: storable(label), budget: most ?? BUDGET_MAX },
       who.actor,
     )
-    const full = 'The wallet has reached its limit of sub-wallets and teams; delete an unused one.'
-    return shown(must(made ?? refuse('forbidden', full)), [])
+    if (made === undefined) {
+      await setMonth(acting, { walletId, id }, null)
+      throw refuse(
+        'forbidden',
+        'The wallet has reached its limit of sub-wallets and teams; delete an unused one.',
+      )
+    }
+    return showTeam(acting, orgId, id)
   },
 })
 
@@ -120,11 +180,12 @@ export const teamChange = act({
   summary: 'Changes the name or the budget of a team; answers once that applies on every process.',
   may: ['team'],
   changes: true,
-  input: { ...one, name: called.optional(), budget_usd: budget.optional() },
+  input: { ...one, name: called.optional(), budget_usd: budget.optional(), monthly_cap_usd: monthly },
   shows: teamShown,
-  does: async (acting, { organisation, team: id, name: label, budget_usd: most }) => {
+  does: async (acting, { organisation, team: id, name: label, budget_usd: most, monthly_cap_usd: month }) => {
     const orgId = orgOf(acting, organisation)
     const { walletId: wallet } = await teamNamed(acting, orgId, id)
+    if (month !== undefined) await setMonth(acting, { walletId: wallet, id }, month)
     await subWalletChange.does(acting, { wallet, sub_wallet: id, label, budget_usd: most })
     return showTeam(acting, orgId, id)
   },
@@ -143,6 +204,7 @@ export const teamDelete = act({
     const { walletId: wallet } = await teamNamed(acting, orgId, id)
     const members = await acting.control.store.teams.teamMembers(orgId)
     await subWalletDelete.does(acting, { wallet, sub_wallet: id })
+    await setMonth(acting, { walletId: wallet, id }, null)
     for (const { personId } of members.filter(({ teamId }) => teamId === id))
       await bindAgents(acting, { orgId, personId }, id)
     return { done: true as const }

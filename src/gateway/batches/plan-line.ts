@@ -7,7 +7,7 @@ import { invalid, must, Refusal, refuse } from '../../core/refusal.ts'
 import type { AskedOfBatch, BatchForm } from '../../store/batches/batch-port.ts'
 import { NO_CONDITIONS, together } from '../../tenancy/conditions.ts'
 import type { Key } from '../../tenancy/key.ts'
-import { tagsOfPath } from '../../tenancy/tags.ts'
+import { SUB_TAG, tagsOfPath } from '../../tenancy/tags.ts'
 import type { WalletRules } from '../../tenancy/wallet-rules.ts'
 import { codecOf } from '../ask/ask-vendor.ts'
 import { checkCarried } from '../ask/own-places.ts'
@@ -55,11 +55,11 @@ const alone = ['background', 'previous_response_id', 'conversation'] as const
  */
 const boundByNoBudget = async (
   { store }: Gateway,
-  { walletId }: Key,
+  { walletId, subWallet }: Key,
   trace: Trace,
   rules: Pick<WalletRules, 'budgeted'>,
 ): Promise<void> => {
-  const path = pathTags(trace, rules)
+  const path = pathTags(trace, rules, subWallet)
   for (const [tag, value] of path === undefined ? [] : tagsOfPath(path)) {
     const its = await Promise.all(
       [value, ''].map((one) => store.tagBudgets.tagBudget({ walletId, tag, value: one })),
@@ -67,7 +67,7 @@ const boundByNoBudget = async (
     if (its.some((one) => one !== undefined))
       throw invalid(
         'tags',
-        `The line is for ${tag}=${value}, which has a budget, and lines of a batch cannot count under one: send it as a call of its own.`,
+        `The line is for ${tag === SUB_TAG ? 'a team' : `${tag}=${value}`}, which has a budget${tag === SUB_TAG ? ' for the month' : ''}, and lines of a batch cannot count under one: send it as a call of its own.`,
       )
   }
 }

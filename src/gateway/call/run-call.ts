@@ -15,7 +15,7 @@ import type { IdempotencyRef } from '../../ledger/types.ts'
 import { type PaymentMode, payingAccount, paymentMode } from '../../payment/funding.ts'
 import { NO_CONDITIONS } from '../../tenancy/conditions.ts'
 import { type Key, placeOf } from '../../tenancy/key.ts'
-import { tagPathOf } from '../../tenancy/tags.ts'
+import { SUB_TAG, tagPathOf } from '../../tenancy/tags.ts'
 import type { WalletRules } from '../../tenancy/wallet-rules.ts'
 import { withOwnKeys } from '../ask/own-call.ts'
 import { tagMembers, tagsOfCall } from '../enter/call-tags.ts'
@@ -75,9 +75,15 @@ const mayName = (body: JsonObject): boolean => {
   return false
 }
 
-/** The part of its lease's path that its tags make, where some of them are under budget. */
-export const pathTags = ({ tags }: Trace, { budgeted }: Pick<WalletRules, 'budgeted'>): string | undefined =>
-  budgeted === undefined || tags === undefined ? undefined : tagPathOf(tags, budgeted)
+/** The part of its lease's path that its tags and its sub-wallet make, where some of them are under budget. */
+export const pathTags = (
+  { tags = {} }: Trace,
+  { budgeted }: Pick<WalletRules, 'budgeted'>,
+  sub: string | undefined,
+): string | undefined =>
+  budgeted === undefined
+    ? undefined
+    : tagPathOf(sub === undefined ? tags : { ...tags, [SUB_TAG]: sub }, budgeted)
 
 /** Runs a call that may be a job, or whose answer is kept for repeats. */
 const runKept = (gateway: Gateway, incoming: Incoming, it: CallToRun): Promise<Answer> => {
@@ -134,7 +140,7 @@ const runChecked = async (
     key,
     sub,
     payer: payingAccount(mode, key),
-    tags: pathTags(trace, its),
+    tags: pathTags(trace, its, sub ?? key.subWallet),
     payment: { mode },
     call,
     model,
@@ -193,7 +199,7 @@ const openLate = async (gateway: Gateway, opening: TaskParts): Promise<Task> => 
   const { key, model, trace, request } = opening
   const its = must(await rulesFor(gateway, key, model, trace))
   const guarded = isGuarded(key, its) ? await guardCall(gateway, its, opening) : opening
-  const tags = pathTags(trace, its)
+  const tags = pathTags(trace, its, opening.sub ?? key.subWallet)
   const memory =
     trace.conditions === NO_CONDITIONS
       ? opening.memory

@@ -10,6 +10,7 @@ import { WALLET_MINIMUM } from '../../ledger/lend.ts'
 import type { BindingBudget, BindingLimit } from '../../ledger/types.ts'
 import type { Key } from '../../tenancy/key.ts'
 import { type CapMember, capList, capNamed, limitList } from '../../tenancy/limits.ts'
+import { SUB_TAG } from '../../tenancy/tags.ts'
 import { tellsNothing, told } from '../../tenancy/terms.ts'
 import { inCredits, neededInCredits } from '../parts/credits.ts'
 import type { Gateway } from '../parts/gateway.ts'
@@ -136,10 +137,10 @@ export const doesNotFit = (binding: Binding, need: Need, gateway: Pick<Gateway, 
   return refuse('insufficient_balance', text, { members })
 }
 
-/** Such as `the monthly budget of team=red`. */
+/** Such as `the monthly budget of team=red`, or `of the team`. */
 const budgetCalled = ({ tag, value, period }: BindingBudget): string => {
   const called = capList.find(({ cap }) => cap.period === period)?.cap.called ?? ''
-  return `${called.replace(' cap', ' budget')} of ${tag}=${value}`
+  return `${called.replace(' cap', ' budget')} of ${tag === SUB_TAG ? 'the team' : `${tag}=${value}`}`
 }
 
 /** Which budget binds, and when its period begins anew. */

@@ -3,6 +3,7 @@
  * (RFC 7009), as Claude Code's gateway protocol asks for it: code.claude.com/docs/en/llm-gateway-protocol.
  */
 import { randomBytes, randomInt } from 'node:crypto'
+import { askAgain } from '../../console/sign-in/ask-again.ts'
 import { endLogin, LOGIN_MS } from '../../control/people/logins.ts'
 import { personById } from '../../control/people/new-person.ts'
 import { Refusal, refuse } from '../../core/refusal.ts'
@@ -26,6 +27,8 @@ const DEVICE_GRANT = 'urn:ietf:params:oauth:grant-type:device_code'
 const ASK_MS = 600_000
 const EVERY_MS = 5_000
 const TOKEN_MS = 3_600_000
+/** Several agents of a person refresh at about the same time. */
+const ASK_COMPANY_MS = 60_000
 const FORM_BYTES_MAX = 8 * 1024
 const FORM_TYPE = /^application\/x-www-form-urlencoded/i
 const SURFACE_MAX = 60
@@ -142,12 +145,17 @@ const byDevice = async (gateway: Gateway, deviceCode: string): Promise<Answer> =
     : json(await tokensOf(gateway, polled, refreshToken))
 }
 
-/** The sign-in has ended with its key: it was disabled or deleted, or the person has left. */
+/** The sign-in has ended: its key was disabled or deleted, the person has left, or their company refuses them. */
 const signInIsOver = (): Answer => refused('invalid_grant', 401, 'The sign-in has ended; sign in again.')
 
 const byRefresh = async (gateway: Gateway, call: HttpCall, refreshToken: string): Promise<Answer> => {
   const login = await gateway.store.logins.loginOf(hashesOf(gateway, refreshToken))
   if (login === undefined) return signInIsOver()
+  const asking = { personId: login.personId, origin: originFor(gateway, call), everyMs: ASK_COMPANY_MS }
+  const standing = await askAgain(gateway, asking)
+  if (standing === 'refused') return signInIsOver()
+  if (standing === 'away')
+    return refused('temporarily_unavailable', 503, 'Your company’s sign-in does not answer; try again.')
   const { access_token: token, ...more } = await tokensOf(gateway, login, refreshToken)
   try {
     // A key that has reached a cap is disabled too, but its agent stays signed in, and is told of the cap when it calls.

@@ -4,6 +4,7 @@ import { decimalFromNano } from '../../core/money.ts'
 import { DAY_MS, dayOf } from '../../core/time.ts'
 import { capPeriods } from '../../ledger/scopes.ts'
 import { capList, limitRows, type Spent } from '../../tenancy/limits.ts'
+import { SUB_TAG } from '../../tenancy/tags.ts'
 import { clockOf } from '../engine/clock.ts'
 import {
   type Engine,
@@ -209,7 +210,7 @@ export const tagBudgetStore = (engine: Engine): TagBudgetStore => ({
   tagBudgets: (walletId, { tag, after = '', most }) =>
     reading(
       engine,
-      `t.wallet_id = $1 and t.id in (select i.id from tag_budget i where i.wallet_id = $1 and ($2 = '' or i.tag = $2)
+      `t.wallet_id = $1 and t.id in (select i.id from tag_budget i where i.wallet_id = $1 and (i.tag = $2 or ($2 = '' and i.tag <> '${SUB_TAG}'))
          and ($3 = '' or (i.tag, i.value) > (select o.tag, o.value from tag_budget o where o.id = $3))
          order by i.tag, i.value limit $4) order by t.tag, t.value`,
       [walletId, tag ?? '', after, most],

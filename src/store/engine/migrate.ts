@@ -22,6 +22,7 @@ import receiptLog from '../migrations/0053-receipt-log.sql' with { type: 'text' 
 import eventExport from '../migrations/0054-event-export.sql' with { type: 'text' }
 import channels from '../migrations/0055-channels.sql' with { type: 'text' }
 import payers from '../migrations/0056-payers.sql' with { type: 'text' }
+import askedAgain from '../migrations/0057-asked-again.sql' with { type: 'text' }
 import { type Engine, once, type Row, type Run, statement } from './engine.ts'
 import { countOf, textOf } from './row.ts'
 
@@ -71,6 +72,7 @@ export const migrations: readonly Migration[] = [
   { version: 54, name: 'event-export', common: eventExport, own: {}, adds: true },
   { version: 55, name: 'channels', common: channels, own: {}, adds: true },
   { version: 56, name: 'payers', common: payers, own: {}, adds: true },
+  { version: 57, name: 'asked-again', common: askedAgain, own: {}, adds: true },
 ]
 
 /** The number of the last of them. */

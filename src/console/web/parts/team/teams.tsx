@@ -18,6 +18,7 @@ const TeamForm = ({ team, onDone }: { team: TeamShown | undefined; onDone: () =>
     label="Budget in USD"
     description="What all keys and agents of the team may spend together"
     most={10_000_000}
+    monthly
     save={(typed) =>
       team === undefined ? act('POST /teams', typed) : act('PUT /teams/:team', { team: team.id, ...typed })
     }
@@ -105,6 +106,11 @@ const Found = ({
         cell: ({ spent_usd: spent, budget_usd: budget, name }) => (
           <CapBar used={spent} cap={budget} label={`Budget of ${name}`} />
         ),
+      },
+      {
+        head: 'This month',
+        cell: ({ spent_month_usd: spent, monthly_cap_usd: cap, name }) =>
+          spent !== null && cap !== null && <CapBar used={spent} cap={cap} label={`Month of ${name}`} />,
       },
       { head: 'Left', figure: true, cell: (team) => <Money usd={team.remaining_usd} /> },
       { head: 'People', figure: true, cell: ({ people }) => people.length },
