@@ -144,16 +144,12 @@ export const ownModel = async (gateway: Gateway, owner: Owner, model: Model): Pr
   return twin
 }
 
-/** Throws the refusal of a way that carries the house's keys alone, for an organisation with its own at the vendor. */
-export const checkCarried = (
-  own: OwnKeys | undefined,
-  { vendor }: Pick<Model, 'vendor'>,
-  way: string,
-): void => {
+/** Throws the refusal of a call that x402 pays, which carries the house's keys alone, for an organisation with its own at the vendor. */
+export const checkCarried = (own: OwnKeys | undefined, { vendor }: Pick<Model, 'vendor'>): void => {
   if (own?.[vendor] === undefined) return
   throw refuse(
     'own_keys_not_carried',
-    `Your organisation has keys of its own at ${vendor}, and ${way} would be sent with the house's. Send it as a call that the wallet pays, which uses them.`,
+    `Your organisation has keys of its own at ${vendor}, and a call that x402 pays would be sent with the house's. Send it as a call that the wallet pays, which uses them.`,
     { members: { provider: vendor } },
   )
 }
