@@ -46,7 +46,7 @@ export const ruleRefusals = {
     status: 400,
     type: 'invalid_request_error',
     meaning:
-      "The organisation has keys of its own at the vendor of the model (`provider`), and calls of this kind are sent with the house's keys alone: lines of batches, and calls that x402 pays.",
+      "The organisation has keys of its own at the vendor of the model (`provider`), and this would be sent with the house's: a call that x402 pays, or a line of a batch that was priced before the organisation's keys there changed.",
     members: 'provider',
   },
   own_keys_unavailable: {

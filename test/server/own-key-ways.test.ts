@@ -1,5 +1,5 @@
 /** Law: whatever way a call goes out, an organisation's own key goes with it, and the house's never in silence. */
-import { expect, test } from 'bun:test'
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { Secret } from '../../src/core/secret.ts'
 import { callerDialects } from '../../src/dialects/index.ts'
@@ -215,20 +215,75 @@ test("a turn of a client's socket goes over a socket of the vendor with the own 
   vendor.stop()
 })
 
-test('a line of a batch is refused by name, and asks nobody', async () => {
-  const it = await startBatchServer({})
-  const { token } = await it.newKey()
-  await withOwnKey(it, true)
+describe('lines of a batch', () => {
+  const began = startBatchServer({})
+  let it: Awaited<typeof began>
+  let token: string
+  beforeEach(async () => {
+    it = await began
+    token = (await it.newKey()).token
+    it.answerWith(answering('chat', [OWN, HOUSE]))
+  })
+  afterAll(() => it.stop())
   const line = { custom_id: 'a', method: 'POST', url: '/v1/chat/completions', body: { model, messages } }
-  const file = await it.upload(token, [line])
-  const made = await it
-    .client(token)
-    .batches.create({ input_file_id: file, endpoint: '/v1/chat/completions', completion_window: '24h' })
-    .then((batch) => it.ended(token, batch.id))
-    .catch((error: Error) => error)
-  const errors =
-    made instanceof Error ? made.message : JSON.stringify([...(await it.results(token, made.error_file_id))])
-  expect(errors).toContain('own')
-  expect(keys(it)).toEqual(new Set())
-  await it.stop()
+  const begin = async () =>
+    it.client(token).batches.create({
+      input_file_id: await it.upload(token, [line]),
+      endpoint: '/v1/chat/completions',
+      completion_window: '24h',
+    })
+  const removeAll = async () => {
+    for (const { id } of (await jsonOf(await it.send('GET', '/v1/own-keys'))).data)
+      await it.send('DELETE', `/v1/own-keys/${id}`)
+  }
+  /** How the line of a batch ended whose way and hold were those of `before` when it was sent. */
+  const endedAs = async (id: string) => {
+    const { output_file_id, error_file_id } = await it.ended(token, id)
+    const [good, bad] = await Promise.all([
+      it.results(token, output_file_id),
+      it.results(token, error_file_id),
+    ])
+    return good.get('a')?.response?.status_code ?? JSON.stringify(bad.get('a'))
+  }
+  /** The batch is read, and none of its lines is sent before `then`. */
+  const changedBetween = async (then: () => Promise<unknown>) => {
+    const { take } = it.store.batches
+    const open = Promise.withResolvers<void>()
+    it.store.batches.take = async (...asked) => {
+      await open.promise
+      return take(...asked)
+    }
+    const { id } = await begin()
+    await until(async () => (await it.client(token).batches.retrieve(id)).status === 'in_progress')
+    await then()
+    it.asked.length = 0
+    open.resolve()
+    it.store.batches.take = take
+    return endedAs(id)
+  }
+
+  test('go out by the own key, and cost the fee', async () => {
+    await withOwnKey(it, false)
+    const before = await it.balance()
+    expect(await endedAs((await begin()).id)).toBe(200)
+    expect([keys(it), await it.balance()]).toEqual([new Set([OWN]), before])
+    await removeAll()
+  })
+
+  test("that were priced for own keys are not answered by the house's when the last one is removed, or falls back", async () => {
+    const id = await withOwnKey(it, false)
+    const before = await it.balance()
+    expect(await changedBetween(() => it.send('PUT', `/v1/own-keys/${id}`, { fall_back: true }))).toContain(
+      'own_keys_not_carried',
+    )
+    await it.send('PUT', `/v1/own-keys/${id}`, { fall_back: false })
+    expect(await changedBetween(removeAll)).toContain('own_keys_not_carried')
+    expect([keys(it), await it.balance()]).toEqual([new Set(), before])
+  })
+
+  test("that were priced for the house's go out by a key that was added meanwhile", async () => {
+    expect(await changedBetween(() => withOwnKey(it, false))).toBe(200)
+    expect(keys(it)).toEqual(new Set([OWN]))
+    await removeAll()
+  })
 })

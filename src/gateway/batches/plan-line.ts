@@ -3,6 +3,7 @@ import { type Ceiling, lowerOf } from '../../admission/ceiling.ts'
 import type { Call } from '../../core/call.ts'
 import { bodyOf, type JsonBody, readJsonBody } from '../../core/json-body.ts'
 import type { Model } from '../../core/model.ts'
+import type { Nano } from '../../core/money.ts'
 import { invalid, must, Refusal, refuse } from '../../core/refusal.ts'
 import type { AskedOfBatch, BatchForm } from '../../store/batches/batch-port.ts'
 import { NO_CONDITIONS, together } from '../../tenancy/conditions.ts'
@@ -10,7 +11,7 @@ import type { Key } from '../../tenancy/key.ts'
 import { SUB_TAG, tagsOfPath } from '../../tenancy/tags.ts'
 import type { WalletRules } from '../../tenancy/wallet-rules.ts'
 import { codecOf } from '../ask/ask-vendor.ts'
-import { checkCarried } from '../ask/own-places.ts'
+import { withOwnKeys } from '../ask/own-call.ts'
 import { pathTags } from '../call/run-call.ts'
 import { tagsOfCall } from '../enter/call-tags.ts'
 import { underConditions } from '../enter/conditions.ts'
@@ -30,6 +31,8 @@ type Line = {
   readonly trace: Trace
   /** The way that it goes; absent while that is not decided. */
   readonly route?: string
+  /** What is held for it; absent while nothing is. */
+  readonly bound?: Nano
   /** It was run already: what its key may do now does not matter. */
   readonly answered?: boolean
 }
@@ -38,7 +41,7 @@ export type PlannedLine = {
   readonly customId: string
   readonly body: JsonBody
   readonly call: Call
-  /** At its price in batches, if the vendor runs the line in one. */
+  /** At its price in batches, if the vendor runs the line in one; as own keys of its organisation run it, if it has some. */
   readonly model: Model
   readonly ceiling: Ceiling
   readonly plan: Plan
@@ -80,6 +83,25 @@ const notHandedOn = ({ conditions }: Trace): Refusal =>
     { members: { conditions: conditions?.join(',') ?? '' } },
   )
 
+/** The way of lines that own keys of their organisation answer: it names no model, so they are run here; they are held at the fee. */
+const OWN = ' own'
+
+/** What was held for the line is for whoever had keys when the batch began, so nobody else's may answer it. */
+const keysChanged = ({ vendor }: Model): Refusal =>
+  refuse(
+    'own_keys_not_carried',
+    `Your organisation's own keys at ${vendor} changed after the batch began, and the line was priced as they were: send it again. The house's key was not asked.`,
+    { members: { provider: vendor } },
+  )
+
+/** Whether own keys of the organisation answer the line. Throws the Refusal of one that was priced for other keys. */
+const byOwnKeys = ({ ownKeys }: WalletRules, model: Model, { route }: Line): boolean => {
+  const own = ownKeys?.[model.vendor] !== undefined
+  const before = route === undefined || (route === '' && own) ? own : route === OWN
+  if (before !== own) throw keysChanged(model)
+  return own
+}
+
 /** Reads and prices a line. Throws the Refusal of what is wrong. */
 export const planLine = async (gateway: Gateway, it: OfBatch, line: Line): Promise<PlannedLine> => {
   const { form, asked, key } = it
@@ -100,7 +122,7 @@ export const planLine = async (gateway: Gateway, it: OfBatch, line: Line): Promi
   const rules: WalletRules = line.answered === true ? {} : must(await rulesFor(gateway, asking, model, trace))
   if (line.answered !== true && isGuarded(key, rules))
     throw notGuarded('lines of a batch are not looked into: send each as a call of its own')
-  checkCarried(rules.ownKeys, model, 'a line of a batch')
+  const own = byOwnKeys(rules, model, line)
   const isBound = trace.conditions !== undefined && trace.conditions !== NO_CONDITIONS
   if (isBound) underConditions({ body, call, model }, trace)
   if (isBound && line.route !== undefined && line.route !== '') throw notHandedOn(trace)
@@ -112,6 +134,11 @@ export const planLine = async (gateway: Gateway, it: OfBatch, line: Line): Promi
     const lowered = call.kind === 'chat' && call.maxOutput === undefined && plan.output < sold.maxOutputTokens
     const outputBound = boundSent(call, lowered ? plan.output : undefined, trace)
     return { customId: read.customId, body, call, model: sold, ceiling, plan, outputBound, route }
+  }
+  if (own) {
+    const planned = planAs((await withOwnKeys(gateway, { key, model, call }, rules.ownKeys)).model, OWN)
+    if (line.bound !== undefined && planned.plan.amount > line.bound) throw keysChanged(model)
+    return planned
   }
   const isVendors =
     !isBound && line.route !== '' && (line.answered === true || gateway.options.batchAtVendors)

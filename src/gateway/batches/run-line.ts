@@ -29,7 +29,12 @@ import type { ReadLine } from './read-lines.ts'
 const TRIES = 4
 const PAUSE_MS = 2_000
 /** What may go better later. */
-const passing: readonly RefusalCode[] = ['rate_limit_exceeded', 'service_unavailable', 'upstream_error']
+const passing: readonly RefusalCode[] = [
+  'rate_limit_exceeded',
+  'service_unavailable',
+  'upstream_error',
+  'own_keys_unavailable',
+]
 
 /** What a vendor's own batch says of a line that it ran, and with which of its keys it was sent. */
 type AnsweredLine = {
@@ -106,8 +111,8 @@ const answerLine = async (
   takeBytes(capacity, trace, line.bytes)
   const bytes = await read(line)
   const { form, asked } = batch
-  const { n, route } = line
-  const sent = { n, bytes, trace, route, answered: answered !== undefined }
+  const { n, route, bound } = line
+  const sent = { n, bytes, trace, route, bound, answered: answered !== undefined }
   const planned = await planLine(gateway, { form, asked, key }, sent)
   const task = taskOf(gateway, { batch, key, line, trace, planned }, settle)
   if (answered !== undefined) return answerFrom(gateway, task, { n, answered }, settle)

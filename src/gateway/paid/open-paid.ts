@@ -66,7 +66,7 @@ export const rulesPaid = async (
   const rules = must(await rulesFor(gateway, key, model, trace))
   if (isGuarded(key, rules))
     throw notGuarded('a call that is paid by itself is not looked into', 'X-Payment-Protocol')
-  checkCarried(rules.ownKeys, model, 'a call that x402 pays')
+  checkCarried(rules.ownKeys, model)
   if (trace.conditions !== NO_CONDITIONS) underConditions(request, trace)
   return rules
 }
