@@ -98,33 +98,36 @@ export type VoucherCheck = (
 /** The check, with what it needs of the chain's own arithmetic. */
 export const openVoucherCheck = async (): Promise<VoucherCheck> => {
   const { keccak, signerOf } = await openSigner()
-  const word = (hex: string): Buffer => Buffer.from(hex.replace(/^0x/, '').padStart(64, '0'), 'hex')
-  const number = (value: bigint): Buffer => word(value.toString(16))
-  const hashOf = (...words: readonly Buffer[]): Buffer => keccak(Buffer.concat(words))
-  const domainType = keccak(
+  /** Words are 64 digits each, because joining text is faster than joining bytes. */
+  const word = (hex: string): string => hex.slice(2).padStart(64, '0')
+  const number = (value: bigint | number): string => value.toString(16).padStart(64, '0')
+  const hashOf = (...words: readonly string[]): Buffer => keccak(Buffer.from(words.join(''), 'hex'))
+  const hexOf = (text: string): string => keccak(text).toString('hex')
+  const domainType = hexOf(
     'EIP712Domain(string name,string version,uint256 chainId,address verifyingContract)',
   )
-  const [name, version] = [keccak('x402 Batch Settlement'), keccak('1')]
-  const channelType = keccak(
+  const [name, version] = [hexOf('x402 Batch Settlement'), hexOf('1')]
+  const channelType = hexOf(
     'ChannelConfig(address payer,address payerAuthorizer,address receiver,address receiverAuthorizer,address token,uint40 withdrawDelay,bytes32 salt)',
   )
-  const voucherType = keccak('Voucher(bytes32 channelId,uint128 maxClaimableAmount)')
-  const domains = new Map<string, Buffer>()
+  const voucherType = hexOf('Voucher(bytes32 channelId,uint128 maxClaimableAmount)')
+  const domains = new Map<string, string>()
   /** Of a network that the operator named, so there are few. */
-  const domainOf = (network: string): Buffer => {
+  const domainOf = (network: string): string => {
     const known = domains.get(network)
     if (known !== undefined) return known
     const chainId = number(BigInt(network.slice('eip155:'.length)))
-    const made = hashOf(domainType, name, version, chainId, word(CHANNELS))
+    const made = hashOf(domainType, name, version, chainId, word(CHANNELS)).toString('hex')
     domains.set(network, made)
     return made
   }
-  const typed = (network: string, struct: Buffer): Buffer =>
-    hashOf(Buffer.from([0x19, 0x01]), domainOf(network), struct)
-  const channelIdOf = (network: string, it: ChannelConfig): Buffer => {
+  const typed = (network: string, ...struct: readonly string[]): Buffer =>
+    hashOf('1901', domainOf(network), hashOf(...struct).toString('hex'))
+  const channelIdOf = (network: string, it: ChannelConfig): string => {
     const { payer, payerAuthorizer, receiver, receiverAuthorizer, token, withdrawDelay, salt } = it
     const addresses = [payer, payerAuthorizer, receiver, receiverAuthorizer, token].map(word)
-    return typed(network, hashOf(channelType, ...addresses, number(BigInt(withdrawDelay)), word(salt)))
+    const id = typed(network, channelType, ...addresses, number(withdrawDelay), word(salt))
+    return `0x${id.toString('hex')}`
   }
   return ({ config, channelId, most, signature }, asked) => {
     const { network } = asked
@@ -133,11 +136,10 @@ export const openVoucherCheck = async (): Promise<VoucherCheck> => {
     if (config.receiverAuthorizer !== asked.authorizer.toLowerCase())
       return reason('receiver_authorizer_mismatch')
     if (config.withdrawDelay !== asked.withdrawSeconds) return reason('withdraw_delay_mismatch')
-    const id = channelIdOf(network, config)
-    if (channelId !== `0x${id.toString('hex')}`) return reason('channel_id_mismatch')
+    if (channelId !== channelIdOf(network, config)) return reason('channel_id_mismatch')
     // Without a key of its own the payer's contract would have to be asked.
     if (NOBODY.test(config.payerAuthorizer)) return codes.signature
-    const digest = typed(network, hashOf(voucherType, id, number(BigInt(most))))
+    const digest = typed(network, voucherType, word(channelId), number(BigInt(most)))
     return signerOf(digest, signature) === config.payerAuthorizer ? undefined : codes.signature
   }
 }
