@@ -2,6 +2,7 @@
  * Results of calls that are stored here: stored once for each place of a run, given an address, served, and swept when
  * they expire.
  */
+import { present } from '../core/json-body.ts'
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
 import type { Refusal } from '../core/refusal.ts'
@@ -131,8 +132,7 @@ export const openAssets = (parts: AssetParts): Assets => {
     media_type: asset.mediaType,
     bytes: asset.bytes,
     sha256: asset.sha256,
-    ...(asset.width === undefined ? {} : { width: asset.width }),
-    ...(asset.height === undefined ? {} : { height: asset.height }),
+    ...present({ width: asset.width, height: asset.height }),
     expires_at: new Date(asset.expiresAt).toISOString(),
   })
   const addWhole = gather(parts, settings.lifeMs)

@@ -2,7 +2,9 @@
  * Bytes of results in a bucket that speaks S3's protocol; readers are redirected to an address there that is valid for
  * five minutes.
  */
+
 import { S3Client } from 'bun'
+import { present } from '../core/json-body.ts'
 import type { Secret } from '../core/secret.ts'
 import type { ByteStore, Pieces, Served } from './byte-store.ts'
 
@@ -31,8 +33,7 @@ export const openBucket = (settings: BucketSettings, stepMs: number = STEP_MS): 
     bucket: settings.bucket,
     accessKeyId: settings.keyId,
     secretAccessKey: settings.secret.reveal(),
-    ...(settings.endpoint === undefined ? {} : { endpoint: settings.endpoint }),
-    ...(settings.region === undefined ? {} : { region: settings.region }),
+    ...present({ endpoint: settings.endpoint, region: settings.region }),
   })
   const nameOf = (id: string) => `${settings.prefix}${id}`
   return {

@@ -1,5 +1,7 @@
 /** Acts on keys: list, show, make; and what a key has spent. */
+
 import { z } from 'zod'
+import { present } from '../core/json-body.ts'
 import { greatest } from '../core/money.ts'
 import { invalid, must, Refusal } from '../core/refusal.ts'
 import type { LeftToSpend } from '../store/accounts/tenancy-port.ts'
@@ -56,8 +58,7 @@ export const keyList = act({
       which,
       deleted,
       ...(search === undefined || search === '' ? {} : { search }),
-      ...(team === undefined ? {} : { team }),
-      ...(after === undefined ? {} : { after }),
+      ...present({ team, after }),
       most: limit + 1,
     })
     const data = await showKeys(acting, lines.slice(0, limit))

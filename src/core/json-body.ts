@@ -39,6 +39,18 @@ const encoder = new TextEncoder()
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** The object without its undefined members. */
+export const present = <T extends Readonly<Record<string, unknown>>>(object: T): Present<T> => {
+  const kept: Record<string, unknown> = {}
+  for (const name in object) if (object[name] !== undefined) kept[name] = object[name]
+  return kept as Present<T>
+}
+
+/** Makes members that may be undefined optional instead. */
+type Present<T> = {
+  [Name in keyof T as undefined extends T[Name] ? never : Name]: T[Name]
+} & { [Name in keyof T as undefined extends T[Name] ? Name : never]?: Exclude<T[Name], undefined> }
+
 /** Parses one JSON text; undefined when it is not JSON. */
 export const parseJson = (text: string): Json | undefined => {
   try {

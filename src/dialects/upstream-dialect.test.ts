@@ -1,12 +1,11 @@
 /** The dialect in which models of OpenAI and Google are asked: the caller's own if it can carry the call, else the other one. */
 import { expect, test } from 'bun:test'
 import type { Call } from '../core/call.ts'
-import { bodyOf } from '../core/json-body.ts'
+import { bodyOf, present } from '../core/json-body.ts'
 import { buildCatalogue } from '../pricing/catalogue.ts'
 import { azure } from '../vendors/azure.ts'
 import { googleRequestStyle } from '../vendors/google/google.ts'
 import { openai } from '../vendors/openai/openai.ts'
-import { present } from './request/json-members.ts'
 import { upstreamDialect } from './upstream-dialect.ts'
 
 const catalogue = buildCatalogue({

@@ -1,8 +1,8 @@
 /** Readers that the shapes of many vendors share. */
-import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
+import { isObject, type Json, type JsonObject, present } from '../core/json-body.ts'
 import type { Usage } from '../core/usage.ts'
 import type { VendorAnswer, Verdict } from './shape.ts'
-import type { TimedText } from './transcript.ts'
+import type { TimedText, Transcript } from './transcript.ts'
 
 const isOk = ({ status }: VendorAnswer): boolean => status >= 200 && status < 300
 
@@ -68,4 +68,23 @@ export const jsonDone = (body: JsonObject, measured?: Usage): Verdict => ({
   outputs: [{ type: 'json', value: body }],
   body,
   ...(measured === undefined ? {} : { measured }),
+})
+
+/** What a vendor says of a recording that it wrote down. */
+type Heard = { readonly [Member in keyof Transcript]: Transcript[Member] | undefined } & {
+  readonly text: string
+  readonly segments: readonly TimedText[]
+}
+
+/** A recording is written down; without `measured` it is billed by its seconds, where the vendor says them. */
+export const heard = (
+  body: JsonObject,
+  said: Heard,
+  measured = said.seconds === undefined ? undefined : { audio_ms: msOf(said.seconds) },
+): Verdict => ({
+  verdict: 'done',
+  outputs: [{ type: 'text', text: said.text }],
+  body,
+  ...present({ measured }),
+  transcript: present(said),
 })

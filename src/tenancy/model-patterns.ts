@@ -1,4 +1,5 @@
 /** Patterns of models in a wallet's rules: globs of model ids, as people write them and as they are stored. */
+import { present } from '../core/json-body.ts'
 import type { Model } from '../core/model.ts'
 import { invalid, Refusal } from '../core/refusal.ts'
 import { matches } from './pattern.ts'
@@ -21,8 +22,7 @@ export const withModelIds = (change: RulesChange, sold: SoldModel): RulesChange 
   if (blockedModels instanceof Refusal) return blockedModels
   return {
     ...change,
-    ...(allowedModels === undefined ? {} : { allowedModels }),
-    ...(blockedModels === undefined ? {} : { blockedModels }),
+    ...present({ allowedModels, blockedModels }),
   }
 }
 

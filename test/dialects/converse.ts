@@ -1,13 +1,12 @@
 /** Amazon's side of Converse, by its reference: it writes answers and streams and reads requests as the vendor does. */
 import { parseExact } from '../../src/core/exact-json.ts'
-import { isObject, type JsonObject } from '../../src/core/json-body.ts'
+import { isObject, type JsonObject, present } from '../../src/core/json-body.ts'
 import type { Conversation, Finish, Part, Reply, ToolChoice, Turn } from '../../src/dialects/neutral.ts'
 import {
   listOf,
   numberOf,
   objectOf,
   objectsOf,
-  present,
   textOf,
   textsOf,
 } from '../../src/dialects/request/json-members.ts'

@@ -662,7 +662,7 @@ export const mutations: readonly Mutation[] = [
     name: 'a job that is paid for is lent its money by the wallet',
     kind: 'jobs',
     file: 'src/store/ledger/run-money.ts',
-    from: '...(it.payer === undefined ? {} : { payer: it.payer }),',
+    from: 'payer: it.payer, ',
     to: '',
   },
   {

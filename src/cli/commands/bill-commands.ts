@@ -7,7 +7,7 @@ import { billCredit, billGet, billList, billPaid, type billShown } from '../../c
 import { billClose } from '../../control/bills/close.ts'
 import { billExport, billMail, billPdf, type fileShown } from '../../control/bills/files.ts'
 import { billerGet, billerPut, tenantBillingPut } from '../../control/bills/parties.ts'
-import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
+import { isObject, type JsonObject, parseJson, present } from '../../core/json-body.ts'
 import { controlOf, everyPage, forPrograms, performAs } from '../run/control.ts'
 import { type Database, Failed, print, tableOf, withDatabase } from '../run/run-command.ts'
 
@@ -27,8 +27,7 @@ const fromFile = async (path: string): Promise<JsonObject> => {
 const inputOf = async ({ json: _json, out: _out, file, org, on, ...rest }: Options): Promise<JsonObject> => ({
   ...(file === undefined ? {} : await fromFile(file)),
   ...rest,
-  ...(org === undefined ? {} : { organisation: org }),
-  ...(on === undefined ? {} : { paid_on: on }),
+  ...present({ organisation: org, paid_on: on }),
 })
 
 const rowOf = ({ id, number, status, month, label, total, currency, due_at: due }: Bill) => ({

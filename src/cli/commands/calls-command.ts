@@ -1,8 +1,10 @@
 /** `turnpike calls`: what callers asked, and how it ended: charged, refused and failed calls. */
+
 import type { Command } from 'commander'
 import { callsSheet } from '../../console/sheets.ts'
 import { csvOf } from '../../control/csv.ts'
 import { callList } from '../../control/reports/calls.ts'
+import { present } from '../../core/json-body.ts'
 import { usdNumber } from '../../core/money.ts'
 import { controlOf, performAs } from '../run/control.ts'
 import { findKey } from '../run/find-key.ts'
@@ -48,8 +50,7 @@ const calls = async (database: Database, { key, own = false, json, csv, ...rest 
   const { costFromUsd, costToUsd, ...more } = rest as Record<string, string | undefined>
   const input = {
     ...more,
-    ...(costFromUsd === undefined ? {} : { cost_from_usd: costFromUsd }),
-    ...(costToUsd === undefined ? {} : { cost_to_usd: costToUsd }),
+    ...present({ cost_from_usd: costFromUsd, cost_to_usd: costToUsd }),
     ...(own ? { own } : {}),
     ...(key === undefined ? {} : { key: (await findKey(database, key, true)).id }),
   }

@@ -1,7 +1,9 @@
 /** `turnpike machine …`: credentials for the operator's programs, which act over /v1/admin. */
+
 import type { Command } from 'commander'
 import { machineCreate, machineList, machineRevoke, machineRotate } from '../../control/machines.ts'
 import { everyRight } from '../../control/rights.ts'
+import { present } from '../../core/json-body.ts'
 import { alsoOf } from '../run/alias-option.ts'
 import { controlOf, forPrograms, performAs } from '../run/control.ts'
 import { print, tableOf, withDatabase } from '../run/run-command.ts'
@@ -44,10 +46,7 @@ export const machineCommands = (program: Command): void => {
         const input = {
           label,
           rights: may.split(',').map((right) => right.trim()),
-          ...(org === undefined ? {} : { organisations: org }),
-          ...(from === undefined ? {} : { addresses: from }),
-          ...(rpm === undefined ? {} : { rpm_limit: rpm }),
-          ...(expires === undefined ? {} : { expires_at: expires }),
+          ...present({ organisations: org, addresses: from, rpm_limit: rpm, expires_at: expires }),
         }
         tell(await performAs('machine create', await controlOf(database), machineCreate, input), json)
       }),

@@ -4,7 +4,7 @@
 import { readFile } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { receiptKeyList, receiptKeyRevoke, receiptKeyRotate } from '../../control/reports/receipts.ts'
-import { type JsonObject, parseJson } from '../../core/json-body.ts'
+import { type JsonObject, parseJson, present } from '../../core/json-body.ts'
 import { messageOf } from '../../core/message-of.ts'
 import { readJwks } from '../../receipts/keys.ts'
 import { recomputes } from '../../receipts/recompute.ts'
@@ -90,8 +90,7 @@ const verify = async (
     options.json,
     {
       ...verdict,
-      ...(exact === undefined ? {} : { recomputes: exact }),
-      ...(logged === undefined ? {} : { log: logged }),
+      ...present({ recomputes: exact, log: logged }),
     },
     `${lines.join('\n')}\n`,
   )

@@ -1,6 +1,6 @@
 /** The record of what people, keys, machines and commands did. */
 import { z } from 'zod'
-import { isObject } from '../../core/json-body.ts'
+import { isObject, present } from '../../core/json-body.ts'
 import { actorKinds, type Event } from '../../store/people/event-port.ts'
 import { type Acting, act } from '../act.ts'
 import { orgOf } from '../org-of.ts'
@@ -59,8 +59,7 @@ export const eventList = act({
   does: async (acting, { organisation, before, limit = 100 }) => {
     const orgId = orgIn(acting, organisation)
     const found = await acting.control.store.events.list({
-      ...(orgId === undefined ? {} : { orgId }),
-      ...(before === undefined ? {} : { before }),
+      ...present({ orgId, before }),
       most: limit + 1,
     })
     return { data: found.slice(0, limit).map(shown), has_more: found.length > limit }

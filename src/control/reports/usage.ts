@@ -1,5 +1,7 @@
 /** The act that reports use: calls, tokens and costs of a span, summed by groups; equal to the ledger. */
+
 import { z } from 'zod'
+import { present } from '../../core/json-body.ts'
 import { invalid } from '../../core/refusal.ts'
 import { DAY_MS, type Instant, monthOf, nextMonthStart } from '../../core/time.ts'
 import {
@@ -122,11 +124,9 @@ const shownRow =
     return {
       ...(hour === undefined ? {} : { hour }),
       ...(day === undefined ? {} : { day: day.slice(0, 10) }),
-      ...(month === undefined ? {} : { month }),
-      ...(model === undefined ? {} : { model }),
+      ...present({ month, model }),
       ...(key === undefined ? {} : keyOf(line, byKey)),
-      ...(vendor === undefined ? {} : { vendor }),
-      ...(status === undefined ? {} : { status }),
+      ...present({ vendor, status }),
       ...(sub === undefined
         ? {}
         : {
@@ -215,10 +215,7 @@ export const usageReport = act({
       from: span.from,
       to: span.until,
       only: {
-        ...(model === undefined ? {} : { model }),
-        ...(vendor === undefined ? {} : { vendor }),
-        ...(status === undefined ? {} : { status }),
-        ...(tag === undefined ? {} : { tag }),
+        ...present({ model, vendor, status, tag }),
       },
     }
     const found =

@@ -1,7 +1,7 @@
 /** Chat completions, references of an answer ⇄ neutral form. Source of the format: OpenAI API reference, "The chat completion object". */
-import type { Json, JsonObject } from '../../core/json-body.ts'
+import { type Json, type JsonObject, present } from '../../core/json-body.ts'
 import type { Citation } from '../neutral.ts'
-import { numberOf, objectOf, objectsOf, present, textOf, textsOf } from '../request/json-members.ts'
+import { numberOf, objectOf, objectsOf, textOf, textsOf } from '../request/json-members.ts'
 import type { Cited } from '../translate/citations.ts'
 
 /** Reads `annotations`; annotations of files have no address. */

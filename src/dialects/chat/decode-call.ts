@@ -1,5 +1,5 @@
 /** Chat completions, request → neutral form. Source of the format: OpenAI API reference, "Create chat completion". */
-import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
+import { isObject, type Json, type JsonObject, present } from '../../core/json-body.ts'
 import type {
   Conversation,
   Document,
@@ -15,16 +15,7 @@ import type {
   UnknownContent,
 } from '../neutral.ts'
 import { efforts } from '../neutral.ts'
-import {
-  flagOf,
-  listOf,
-  madeKinds,
-  numberOf,
-  objectOf,
-  objectsOf,
-  present,
-  textOf,
-} from '../request/json-members.ts'
+import { flagOf, listOf, madeKinds, numberOf, objectOf, objectsOf, textOf } from '../request/json-members.ts'
 import { ignoredIn } from '../request/request.ts'
 import { unknownIn } from '../request/unknown-content.ts'
 import { mediaAt } from '../translate/media.ts'

@@ -1,8 +1,7 @@
 /** Chat completions, neutral form → request for a vendor. Source of the format: OpenAI API reference, "Create chat completion". */
-import type { Json, JsonObject } from '../../core/json-body.ts'
+import { type Json, type JsonObject, present } from '../../core/json-body.ts'
 import { Refusal } from '../../core/refusal.ts'
 import type { Conversation, Part, ToolCall, Turn } from '../neutral.ts'
-import { present } from '../request/json-members.ts'
 import { addressOf, mediaTypeOf } from '../translate/media.ts'
 import { within } from '../translate/short-names.ts'
 import { thoughtsIn } from '../translate/unsupported.ts'

@@ -1,8 +1,8 @@
 /** Chat completions, whole answers ⇄ neutral form. Source of the format: OpenAI API reference, "The chat completion object". */
-import type { Json, JsonObject } from '../../core/json-body.ts'
+import { type Json, type JsonObject, present } from '../../core/json-body.ts'
 import { inputTokens, outputTokens, type Usage } from '../../core/usage.ts'
 import type { Audio, Choice, Finish, Image, Part, Reply, Text, Thinking } from '../neutral.ts'
-import { numberOf, objectOf, objectsOf, present, textOf } from '../request/json-members.ts'
+import { numberOf, objectOf, objectsOf, textOf } from '../request/json-members.ts'
 import type { WriterContext } from '../stream-writer.ts'
 import { textIn } from '../translate/citations.ts'
 import { addressOf, mediaAt } from '../translate/media.ts'

@@ -1,7 +1,7 @@
 /** Cohere's chat, request → chat completions → neutral form. Source of the format: npm cohere-ai 8.1.0, `V2ChatRequest`. */
-import type { Json, JsonObject } from '../../core/json-body.ts'
+import { type Json, type JsonObject, present } from '../../core/json-body.ts'
 import { callsOver, conversationsOver } from '../over-chat.ts'
-import { numberOf, objectOf, objectsOf, present, textOf } from '../request/json-members.ts'
+import { numberOf, objectOf, objectsOf, textOf } from '../request/json-members.ts'
 import { cohereRequest } from './request.ts'
 
 const description = () => cohereRequest

@@ -1,10 +1,10 @@
 /** Cohere's chat, neutral form → whole answers and errors. Source of the format: npm cohere-ai 8.1.0, `V2ChatResponse`. */
-import { type JsonBody, type JsonObject, splice } from '../../core/json-body.ts'
+import { type JsonBody, type JsonObject, present, splice } from '../../core/json-body.ts'
 import { type Refusal, refusalBody } from '../../core/refusal.ts'
 import { inputTokens, outputTokens, type Usage } from '../../core/usage.ts'
 import { type Billed, withBill } from '../bill-members.ts'
 import type { Citation, Finish, Reply } from '../neutral.ts'
-import { objectOf, present } from '../request/json-members.ts'
+import { objectOf } from '../request/json-members.ts'
 import { textIn } from '../translate/citations.ts'
 import { idWith } from '../translate/signatures.ts'
 

@@ -2,9 +2,9 @@
  * Completions of a text, the older form of chat completions: what a caller may send, read as a conversation of one
  * message. Source of the format: OpenAI API reference, "Create completion" (legacy).
  */
-import type { Json } from '../../core/json-body.ts'
+import { type Json, present } from '../../core/json-body.ts'
 import { callsOver, conversationsOver } from '../over-chat.ts'
-import { numberOf, objectOf, present } from '../request/json-members.ts'
+import { numberOf, objectOf } from '../request/json-members.ts'
 import { ignored, modelName, needed, notOffered, object, request } from '../request/request.ts'
 import {
   flag,

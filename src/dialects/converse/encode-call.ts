@@ -1,10 +1,9 @@
 /** Converse, neutral form → request for Amazon Bedrock. Source of the format: Amazon Bedrock API reference, "Converse". */
 
-import type { Json, JsonObject } from '../../core/json-body.ts'
+import { type Json, type JsonObject, present } from '../../core/json-body.ts'
 import { Refusal } from '../../core/refusal.ts'
 import { ADAPTIVE, thinkingOf, thinks } from '../messages/encode-call.ts'
 import type { Conversation, Media, Part, Tool, ToolResult, Turn } from '../neutral.ts'
-import { present } from '../request/json-members.ts'
 import { mediaTypeOf } from '../translate/media.ts'
 import { pastArguments } from '../translate/tool-arguments.ts'
 import { arrange, toolNames } from '../translate/turns.ts'

@@ -1,10 +1,10 @@
 /** Converse, answers and events → neutral form. Source of the format: Amazon Bedrock API reference, "Converse" and "ConverseStream". */
-import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
+import { isObject, type Json, type JsonObject, parseJson, present } from '../../core/json-body.ts'
 import type { Usage } from '../../core/usage.ts'
 import { lettersIn } from '../../metering/dense-scripts.ts'
 import { readMessagesUsage } from '../messages/reply.ts'
 import type { Finish, Part, Piece, Reply } from '../neutral.ts'
-import { numberOf, objectOf, objectsOf, present, textOf } from '../request/json-members.ts'
+import { numberOf, objectOf, objectsOf, textOf } from '../request/json-members.ts'
 import type { Signature } from '../translate/signatures.ts'
 
 const finishes: Readonly<Record<string, Finish>> = {

@@ -1,5 +1,5 @@
 /** Generate content, request → neutral form. Source of the format: Gemini API reference, "models.generateContent". */
-import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
+import { isObject, type Json, type JsonObject, present } from '../../core/json-body.ts'
 import {
   type Conversation,
   type Document,
@@ -22,7 +22,6 @@ import {
   objectOf,
   oneOrMore,
   oneOrMoreTexts,
-  present,
   textOf,
 } from '../request/json-members.ts'
 import { ignoredIn } from '../request/request.ts'

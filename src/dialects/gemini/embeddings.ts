@@ -4,12 +4,12 @@
  * reference, "Embed content" (`embedContentConfig`).
  */
 import type { Call } from '../../core/call.ts'
-import { bodyOf, type Json, type JsonBody, type JsonObject } from '../../core/json-body.ts'
+import { bodyOf, type Json, type JsonBody, type JsonObject, present } from '../../core/json-body.ts'
 import { invalid, Refusal } from '../../core/refusal.ts'
 import { inputTokens } from '../../core/usage.ts'
 import type { Billed } from '../bill-members.ts'
 import { INPUTS_MAX, type TextsToEmbed } from '../request/embeddings.ts'
-import { listOf, numberOf, objectOf, objectsOf, present, textOf } from '../request/json-members.ts'
+import { listOf, numberOf, objectOf, objectsOf, textOf } from '../request/json-members.ts'
 import { ignored, ignoredIn, needed, object, readRequest, request } from '../request/request.ts'
 import { integer, list, meant, such, text, Wrong } from '../request/shape.ts'
 import { member } from '../request/spelling.ts'

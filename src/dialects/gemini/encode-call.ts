@@ -1,10 +1,9 @@
 /** Generate content, neutral form → request for a vendor. Source of the format: Gemini API reference, "models.generateContent". */
 
-import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
+import { isObject, type Json, type JsonObject, parseJson, present } from '../../core/json-body.ts'
 import type { Model } from '../../core/model.ts'
 import type { Refusal } from '../../core/refusal.ts'
 import type { Conversation, Effort, Media, Part, Reasoning, Thinking, ToolResult, Turn } from '../neutral.ts'
-import { present } from '../request/json-members.ts'
 import { mediaTypeOf } from '../translate/media.ts'
 import { budgetOf, effortOf, nearestEffort } from '../translate/reasoning.ts'
 import { pastArguments } from '../translate/tool-arguments.ts'

@@ -1,8 +1,8 @@
 /** Generate content, references of an answer ⇄ neutral form. Source of the format: Gemini API reference, "GroundingMetadata" and "CitationMetadata". */
-import type { JsonObject } from '../../core/json-body.ts'
+import { type JsonObject, present } from '../../core/json-body.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { Citation } from '../neutral.ts'
-import { listOf, numberOf, objectOf, objectsOf, present, textOf, textsOf } from '../request/json-members.ts'
+import { listOf, numberOf, objectOf, objectsOf, textOf, textsOf } from '../request/json-members.ts'
 import type { Cited } from '../translate/citations.ts'
 
 /** Reads a candidate's references to its sources; positions count bytes of the text. */

@@ -1,8 +1,8 @@
 /** Generate content, a vendor's events → steps in the neutral form. Source of the format: Gemini API reference, "models.streamGenerateContent". */
 import { withDigits } from '../../core/exact-json.ts'
-import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
+import { isObject, type JsonObject, parseJson, present } from '../../core/json-body.ts'
 import type { Part, Piece } from '../neutral.ts'
-import { numberOf, objectOf, objectsOf, present, textOf } from '../request/json-members.ts'
+import { numberOf, objectOf, objectsOf, textOf } from '../request/json-members.ts'
 import { textIn } from '../translate/citations.ts'
 import { readGrounding } from './grounding.ts'
 import { finishOf, isBlocked, logprobsOf, lostPart, readGeminiUsage, readPart } from './reply.ts'

@@ -3,11 +3,10 @@
  * Source of the format: Gemini API reference, "models.streamGenerateContent".
  */
 
-import type { JsonObject } from '../../core/json-body.ts'
+import { type JsonObject, present } from '../../core/json-body.ts'
 import { type Bill, membersSlot, withBill } from '../bill-members.ts'
 import type { Citation, Finish, Part, Piece, ToolCall } from '../neutral.ts'
 import type { VendorEvent } from '../relay.ts'
-import { present } from '../request/json-members.ts'
 import type { StreamWriter, WriterContext } from '../stream-writer.ts'
 import { argumentsOf } from '../translate/tool-arguments.ts'
 import { geminiError } from './error.ts'

@@ -1,5 +1,5 @@
 /** Interactions, request → neutral form. Source of the format: npm @google/genai 3.3.0, `CreateModelInteraction`. */
-import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
+import { isObject, type Json, type JsonObject, present } from '../../core/json-body.ts'
 import {
   type Conversation,
   type Document,
@@ -23,7 +23,6 @@ import {
   objectOf,
   objectsOf,
   oneOrMore,
-  present,
   textOf,
   textsOf,
 } from '../request/json-members.ts'

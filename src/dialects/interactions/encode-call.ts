@@ -1,5 +1,5 @@
 /** Interactions, neutral form → request for a vendor. Source of the format: npm @google/genai 3.3.0, `CreateModelInteraction`. */
-import type { JsonObject } from '../../core/json-body.ts'
+import { type JsonObject, present } from '../../core/json-body.ts'
 import type { Refusal } from '../../core/refusal.ts'
 import { levelsOf } from '../gemini/encode-call.ts'
 import type {
@@ -12,7 +12,6 @@ import type {
   ToolResult,
   Turn,
 } from '../neutral.ts'
-import { present } from '../request/json-members.ts'
 import { effortOf, nearestEffort } from '../translate/reasoning.ts'
 import { pastArguments } from '../translate/tool-arguments.ts'
 import { arrange, toolNames } from '../translate/turns.ts'

@@ -1,8 +1,8 @@
 /** Interactions, a vendor's answer in one piece → neutral form. Source of the format: npm @google/genai 3.3.0, `Interaction`. */
-import type { Json, JsonObject } from '../../core/json-body.ts'
+import { type Json, type JsonObject, present } from '../../core/json-body.ts'
 import { lettersIn } from '../../metering/dense-scripts.ts'
 import type { Choice, Citation, Finish, Part, Reply, Thinking } from '../neutral.ts'
-import { numberOf, objectOf, objectsOf, present, textOf } from '../request/json-members.ts'
+import { numberOf, objectOf, objectsOf, textOf } from '../request/json-members.ts'
 import type { Cited } from '../translate/citations.ts'
 import { signed, splitId } from '../translate/signatures.ts'
 

@@ -2,10 +2,9 @@
  * Interactions, neutral form → answers, and the steps of earlier turns. Source of the format: npm @google/genai 3.3.0,
  * `Interaction`, `Step`.
  */
-import type { JsonObject } from '../../core/json-body.ts'
+import { type JsonObject, present } from '../../core/json-body.ts'
 import type { KeptAnswer } from '../bill-members.ts'
 import type { Citation, Finish, Media, Part, Reply, Thinking, ToolCall } from '../neutral.ts'
-import { present } from '../request/json-members.ts'
 import type { WriterContext } from '../stream-writer.ts'
 import { citationsByText } from '../translate/citations.ts'
 import { mediaTypeOf } from '../translate/media.ts'

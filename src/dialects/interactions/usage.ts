@@ -1,8 +1,8 @@
 /** Interactions, usage in both directions. Source of the format: npm @google/genai 3.3.0, `Usage`. */
-import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
+import { isObject, type Json, type JsonObject, present } from '../../core/json-body.ts'
 import { inputTokens, outputTokens, type Usage } from '../../core/usage.ts'
 import { type Bill, withBill } from '../bill-members.ts'
-import { numberOf, objectOf, objectsOf, present, textsOf } from '../request/json-members.ts'
+import { numberOf, objectOf, objectsOf, textsOf } from '../request/json-members.ts'
 
 /** More than any answer has: a larger count is a fault, not a bill. */
 const COUNT_MAX = 1_000_000_000

@@ -1,8 +1,7 @@
 /** Interactions, steps in the neutral form → events for the caller. Source of the format: npm @google/genai 3.3.0, `InteractionSSEEvent`. */
-import type { JsonObject } from '../../core/json-body.ts'
+import { type JsonObject, present } from '../../core/json-body.ts'
 import { costComment, keepAlive, membersSlot } from '../bill-members.ts'
 import type { Citation, Finish, Part, Piece } from '../neutral.ts'
-import { present } from '../request/json-members.ts'
 import type { Ending, StreamWriter, WriterContext } from '../stream-writer.ts'
 import { GatheredSteps } from './gather-steps.ts'
 import {

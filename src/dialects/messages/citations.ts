@@ -1,7 +1,7 @@
 /** Messages, references of a text block ⇄ neutral form. Source of the format: Anthropic API reference, "Citations". */
-import type { Json, JsonObject } from '../../core/json-body.ts'
+import { type Json, type JsonObject, present } from '../../core/json-body.ts'
 import type { Citation } from '../neutral.ts'
-import { objectsOf, present, textOf } from '../request/json-members.ts'
+import { objectsOf, textOf } from '../request/json-members.ts'
 import type { Cited } from '../translate/citations.ts'
 import { writeSignature } from '../translate/signatures.ts'
 

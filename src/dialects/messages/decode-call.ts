@@ -1,5 +1,5 @@
 /** Messages, request → neutral form. Source of the format: Anthropic API reference, "Create a Message". */
-import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
+import { isObject, type Json, type JsonObject, present } from '../../core/json-body.ts'
 import {
   type Conversation,
   type Document,
@@ -16,16 +16,7 @@ import {
   type Turn,
   type UnknownContent,
 } from '../neutral.ts'
-import {
-  flagOf,
-  listOf,
-  numberOf,
-  objectOf,
-  objectsOf,
-  present,
-  textOf,
-  textsOf,
-} from '../request/json-members.ts'
+import { flagOf, listOf, numberOf, objectOf, objectsOf, textOf, textsOf } from '../request/json-members.ts'
 import { ignoredIn } from '../request/request.ts'
 import { UNSET } from '../request/shape.ts'
 import { unknownIn, unknownParts } from '../request/unknown-content.ts'

@@ -1,9 +1,8 @@
 /** Messages, neutral form → request for a vendor. Source of the format: Anthropic API reference, "Create a Message". */
 
-import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
+import { isObject, type Json, type JsonObject, present } from '../../core/json-body.ts'
 import { Refusal } from '../../core/refusal.ts'
 import type { Conversation, Media, Part, Tool, ToolCall, ToolChoice } from '../neutral.ts'
-import { present } from '../request/json-members.ts'
 import { mediaTypeOf } from '../translate/media.ts'
 import { budgetOf, effortOf } from '../translate/reasoning.ts'
 import { within } from '../translate/short-names.ts'

@@ -1,9 +1,9 @@
 /** Messages, whole answers ⇄ neutral form, and their usage. Source of the format: Anthropic API reference, "The Message object". */
 
-import type { Json, JsonObject } from '../../core/json-body.ts'
+import { type Json, type JsonObject, present } from '../../core/json-body.ts'
 import { type Usage, usageClasses } from '../../core/usage.ts'
 import type { Citation, Finish, Image, Part, Reply } from '../neutral.ts'
-import { numberOf, objectOf, objectsOf, present, textOf } from '../request/json-members.ts'
+import { numberOf, objectOf, objectsOf, textOf } from '../request/json-members.ts'
 import { type Cited, citationsByText } from '../translate/citations.ts'
 import { idWith, readSignature, signed, splitId, unsigned, writeSignature } from '../translate/signatures.ts'
 import { argumentsOf } from '../translate/tool-arguments.ts'

@@ -1,7 +1,7 @@
 /** Ollama's chat and generate, requests → chat completions → neutral form. Source of the format: npm ollama 0.6.4, `ChatRequest`, `GenerateRequest`. */
-import type { Json, JsonObject } from '../../core/json-body.ts'
+import { type Json, type JsonObject, present } from '../../core/json-body.ts'
 import { callsOver, conversationsOver } from '../over-chat.ts'
-import { numberOf, objectOf, objectsOf, oneOrMoreTexts, present, textOf } from '../request/json-members.ts'
+import { numberOf, objectOf, objectsOf, oneOrMoreTexts, textOf } from '../request/json-members.ts'
 import { isGenerate, ollamaChatRequest, ollamaGenerateRequest, pictureOf } from './request.ts'
 
 /** A bound on the answer's tokens: below one it says that there is none. */

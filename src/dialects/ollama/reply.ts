@@ -2,13 +2,13 @@
  * Ollama's chat and generate, neutral form → answers, whole and as lines, and errors. Source of the format: npm ollama
  * 0.6.4, `ChatResponse`, `GenerateResponse`. How long something took is not said: it is our time, not a model's.
  */
-import type { JsonBody, JsonObject } from '../../core/json-body.ts'
+import { type JsonBody, type JsonObject, present } from '../../core/json-body.ts'
 import { type Refusal, refusalBody } from '../../core/refusal.ts'
 import { inputTokens, outputTokens, type Usage } from '../../core/usage.ts'
 import { type Billed, membersSlot, withBill } from '../bill-members.ts'
 import { notCarriedMember } from '../gemini/write-stream.ts'
 import type { Finish, Image, Piece, Reply, ToolCall } from '../neutral.ts'
-import { objectOf, present } from '../request/json-members.ts'
+import { objectOf } from '../request/json-members.ts'
 import type { StreamWriter, WriterContext } from '../stream-writer.ts'
 import { idWith } from '../translate/signatures.ts'
 import { argumentsOf } from '../translate/tool-arguments.ts'

@@ -33,15 +33,3 @@ export const madeKinds = (value: Json | undefined): readonly ('image' | 'audio')
   const made = (['image', 'audio'] as const).filter((kind) => kinds.has(kind))
   return made.length === 0 ? undefined : made
 }
-
-/** The object without its undefined members. */
-export const present = <T extends Readonly<Record<string, unknown>>>(object: T): Present<T> => {
-  const kept: Record<string, unknown> = {}
-  for (const name in object) if (object[name] !== undefined) kept[name] = object[name]
-  return kept as Present<T>
-}
-
-/** Makes members that may be undefined optional instead. */
-type Present<T> = {
-  [Name in keyof T as undefined extends T[Name] ? never : Name]: T[Name]
-} & { [Name in keyof T as undefined extends T[Name] ? Name : never]?: Exclude<T[Name], undefined> }

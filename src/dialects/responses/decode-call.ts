@@ -1,5 +1,5 @@
 /** Responses, request → neutral form. Source of the format: OpenAI API reference, "Create a model response". */
-import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
+import { isObject, type Json, type JsonObject, present } from '../../core/json-body.ts'
 import {
   type Conversation,
   type Document,
@@ -13,7 +13,7 @@ import {
   type Turn,
   type UnknownContent,
 } from '../neutral.ts'
-import { flagOf, numberOf, objectOf, objectsOf, present, textOf, textsOf } from '../request/json-members.ts'
+import { flagOf, numberOf, objectOf, objectsOf, textOf, textsOf } from '../request/json-members.ts'
 import { ignoredIn } from '../request/request.ts'
 import { unknownIn, unknownParts } from '../request/unknown-content.ts'
 import { mediaAt } from '../translate/media.ts'

@@ -1,9 +1,8 @@
 /** Responses, neutral form → request for a vendor. Source of the format: OpenAI API reference, "Create a model response". */
-import type { Json, JsonObject } from '../../core/json-body.ts'
+import { type Json, type JsonObject, present } from '../../core/json-body.ts'
 import { invalid, Refusal } from '../../core/refusal.ts'
 import { strictIfItFits } from '../chat/strict.ts'
 import type { Conversation, Effort, Part, Tool, ToolResult, Turn } from '../neutral.ts'
-import { present } from '../request/json-members.ts'
 import { addressOf } from '../translate/media.ts'
 import { effortOf } from '../translate/reasoning.ts'
 import { within } from '../translate/short-names.ts'

@@ -1,7 +1,7 @@
 /** Responses, a vendor's answer in one piece → neutral form. Source of the format: OpenAI API reference, "The response object". */
-import type { JsonObject } from '../../core/json-body.ts'
+import { type JsonObject, present } from '../../core/json-body.ts'
 import type { Choice, Citation, Finish, Part, Reply } from '../neutral.ts'
-import { numberOf, objectOf, objectsOf, present, textOf } from '../request/json-members.ts'
+import { numberOf, objectOf, objectsOf, textOf } from '../request/json-members.ts'
 import type { Cited } from '../translate/citations.ts'
 import { splitId } from '../translate/signatures.ts'
 import { isBlockedBy } from './fault.ts'

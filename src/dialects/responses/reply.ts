@@ -1,8 +1,8 @@
 /** Responses, neutral form → answer. Source of the format: OpenAI API reference, "The response object". */
-import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
+import { isObject, type JsonObject, parseJson, present } from '../../core/json-body.ts'
 import type { KeptAnswer } from '../bill-members.ts'
 import type { Choice, Citation, Finish, Image, Part, Reply, Thinking, ToolCall } from '../neutral.ts'
-import { objectOf, present, textOf } from '../request/json-members.ts'
+import { objectOf, textOf } from '../request/json-members.ts'
 import type { WriterContext } from '../stream-writer.ts'
 import { citationsByText } from '../translate/citations.ts'
 import { mediaTypeOf } from '../translate/media.ts'

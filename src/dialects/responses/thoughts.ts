@@ -3,9 +3,9 @@
  * What a vendor of this dialect sealed is the signature of its own thought; the item's name comes with it, because the
  * vendor recognises the thought by that.
  */
-import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
+import { isObject, type Json, type JsonObject, parseJson, present } from '../../core/json-body.ts'
 import type { Thinking } from '../neutral.ts'
-import { objectsOf, present, textOf } from '../request/json-members.ts'
+import { objectsOf, textOf } from '../request/json-members.ts'
 import { readSignature, type Signature, writeSignature } from '../translate/signatures.ts'
 
 const MARK = 'turnpike1.'

@@ -3,9 +3,9 @@
  * function with one text argument, a namespace becomes a prefix of the name, and the answer reverses both.
  * Source of the format: OpenAI API reference, "Create a model response", `tools`.
  */
-import type { JsonObject } from '../../core/json-body.ts'
+import { type JsonObject, present } from '../../core/json-body.ts'
 import type { Tool } from '../neutral.ts'
-import { flagOf, objectOf, objectsOf, present, textOf } from '../request/json-members.ts'
+import { flagOf, objectOf, objectsOf, textOf } from '../request/json-members.ts'
 import { toolsOf } from './own-tools.ts'
 
 /** The request's own names for its tools, by their flat names. */

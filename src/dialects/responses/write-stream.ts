@@ -1,8 +1,7 @@
 /** Responses, steps in the neutral form → events for the caller. Source of the format: OpenAI API reference, "Streaming events". */
-import type { JsonObject } from '../../core/json-body.ts'
+import { type JsonObject, present } from '../../core/json-body.ts'
 import { costComment, keepAlive, membersSlot, withBill } from '../bill-members.ts'
 import type { Citation, Image, Piece } from '../neutral.ts'
-import { present } from '../request/json-members.ts'
 import type { Ending, StreamWriter, WriterContext } from '../stream-writer.ts'
 import {
   addThought,

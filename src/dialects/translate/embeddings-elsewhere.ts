@@ -6,7 +6,7 @@
  * (InvokeModel).
  */
 import type { Call } from '../../core/call.ts'
-import { bodyOf, type Json, type JsonObject } from '../../core/json-body.ts'
+import { bodyOf, type Json, type JsonObject, present } from '../../core/json-body.ts'
 import type { Model } from '../../core/model.ts'
 import { invalid, Refusal } from '../../core/refusal.ts'
 import { inputTokens, type Usage } from '../../core/usage.ts'
@@ -17,7 +17,7 @@ import type { Sides } from '../codec.ts'
 import type { EmbeddingsStyle, VendorTraits } from '../dialect.ts'
 import { embeddedContents, writeEmbeddings } from '../gemini/embeddings.ts'
 import { base64Of, embeddingsRequest, type TextsToEmbed } from '../request/embeddings.ts'
-import { listOf, numberOf, objectOf, objectsOf, present, textOf } from '../request/json-members.ts'
+import { listOf, numberOf, objectOf, objectsOf, textOf } from '../request/json-members.ts'
 import { ignoredIn } from '../request/request.ts'
 import { smallEmbeddings } from '../small-embeddings.ts'
 import { refuseUnsupported } from './vendor-call.ts'

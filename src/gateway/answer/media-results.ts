@@ -2,7 +2,7 @@
 
 import type { StoredAsset } from '../../assets/assets.ts'
 import type { Call, MediaAsk, ResultStyle } from '../../core/call.ts'
-import { concat, type Json, type JsonObject } from '../../core/json-body.ts'
+import { concat, type Json, type JsonObject, present } from '../../core/json-body.ts'
 import { type Bill, withBalance, withBill } from '../../dialects/bill-members.ts'
 import { geminiUsage } from '../../dialects/gemini/reply.ts'
 import type { Output, Verdict } from '../../media/shape.ts'
@@ -97,8 +97,7 @@ const decoder = new TextDecoder()
 
 const headersFor = (type: string, bill: Bill, receipt: string | undefined) => ({
   'content-type': type,
-  ...(bill.cost === undefined ? {} : { 'x-cost-usd': bill.cost }),
-  ...(receipt === undefined ? {} : { 'x-receipt': receipt }),
+  ...present({ 'x-cost-usd': bill.cost, 'x-receipt': receipt }),
 })
 
 const usageOf = ({ done }: Results, usage: object): object => {

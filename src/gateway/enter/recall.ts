@@ -3,7 +3,14 @@
  * that; a socket remembers its own without that. A request that names one is completed before anything else reads it, so
  * every vendor is asked with the whole conversation.
  */
-import { type Edits, isObject, type Json, type JsonBody, type JsonObject } from '../../core/json-body.ts'
+import {
+  type Edits,
+  isObject,
+  type Json,
+  type JsonBody,
+  type JsonObject,
+  present,
+} from '../../core/json-body.ts'
 import { invalid, must, type Refusal } from '../../core/refusal.ts'
 import type { KeptForm } from '../../dialects/kept-form.ts'
 import type { KeptResponse } from '../../store/calls/response-port.ts'
@@ -84,11 +91,9 @@ export const recall = async (
     body,
     memory: {
       form,
-      ...(previous === undefined ? {} : { previous }),
-      ...(inside === undefined ? {} : { conversation: inside }),
+      ...present({ previous, conversation: inside }),
       stored,
-      ...(socket === undefined ? {} : { socket }),
-      ...(background === undefined ? {} : { background }),
+      ...present({ socket, background }),
       keep: keep ?? nothingKept,
     },
   }

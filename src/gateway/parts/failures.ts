@@ -2,6 +2,7 @@
  * Notes the calls of known keys that were refused or failed, off their path: what happened is put into memory, and written
  * with that of other calls soon after. A crash may lose the last of it.
  */
+import { present } from '../../core/json-body.ts'
 import type { Log } from '../../core/log.ts'
 import { messageOf } from '../../core/message-of.ts'
 import { refusalTable } from '../../core/refusal-table.ts'
@@ -138,9 +139,7 @@ const detailOf = (
     ...(typeof limit === 'string' ? { limit } : {}),
     ...(typeof owner === 'string' ? { owner } : {}),
     ...(typeof param === 'string' ? { param: param.slice(0, PARAM_MOST) } : {}),
-    ...(tries === undefined ? {} : { tries }),
-    ...(tags === undefined ? {} : { tags }),
-    ...(guardrails === undefined ? {} : { guardrails }),
+    ...present({ tries, tags, guardrails }),
   }
 }
 

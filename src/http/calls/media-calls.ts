@@ -2,7 +2,7 @@
 import { publicHttpsUrl } from '../../core/address.ts'
 import type { Call, MediaAsk, ResultStyle, UnreadMedia } from '../../core/call.ts'
 import { isFileId } from '../../core/file-id.ts'
-import { isObject, type Json, type JsonBody, type JsonObject } from '../../core/json-body.ts'
+import { isObject, type Json, type JsonBody, type JsonObject, present } from '../../core/json-body.ts'
 import type { Category, MediaInput, Model, Product } from '../../core/model.ts'
 import { invalid, Refusal, refuse } from '../../core/refusal.ts'
 import { modelNameOf } from '../../dialects/request/request.ts'
@@ -174,8 +174,7 @@ export const decodeRun = (body: JsonBody, modelNamed: ModelNamed, headers: Heade
   if (product !== undefined) {
     const prefer = readPrefer(headers.get('prefer'))
     const job = {
-      ...(prefer === undefined ? {} : { prefer }),
-      ...(webhook === undefined ? {} : { webhook }),
+      ...present({ prefer, webhook }),
     }
     return mediaCall(name, body, { product, inputs, results: 'run', job })
   }

@@ -68,7 +68,6 @@ class HttpIncoming implements Incoming {
     this.#endpoint = endpoint
     this.endpoint = endpoint.name
     this.recalls = endpoint.recalls
-    this.authorization = must(credentialOf(call.headers, call.query, endpoint.credential ?? 'bearer'))
     this.signal = call.request.signal
     this.tags = call.request.headers.get('x-turnpike-tags') ?? undefined
     this.requires = call.request.headers.get('x-turnpike-require') ?? undefined
@@ -76,6 +75,7 @@ class HttpIncoming implements Incoming {
     this.subWallet = call.headers.get('x-sub-wallet') ?? undefined
     this.paymentProtocol = call.headers.get('x-payment-protocol') ?? undefined
     this.idempotencyKey = call.headers.get('idempotency-key') ?? undefined
+    this.authorization = must(credentialOf(call.headers, call.query, endpoint.credential ?? 'bearer'))
   }
 
   get payment(): Incoming['payment'] {

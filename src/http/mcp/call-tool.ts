@@ -3,7 +3,7 @@
  * a protocol error.
  */
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
-import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
+import { isObject, type JsonObject, parseJson, present } from '../../core/json-body.ts'
 import { invalid, refusalBody } from '../../core/refusal.ts'
 import { refusalFor } from '../../gateway/answer/refusal-for.ts'
 import { metaTools } from '../../products/meta-tools.ts'
@@ -60,8 +60,10 @@ const answered = async (
         inputs: args.inputs ?? null,
         meta: {
           ...meta,
-          ...(args.max_cost_usd === undefined ? {} : { 'turnpike/max_cost_usd': args.max_cost_usd }),
-          ...(args.idempotency_key === undefined ? {} : { 'turnpike/idempotency_key': args.idempotency_key }),
+          ...present({
+            'turnpike/max_cost_usd': args.max_cost_usd,
+            'turnpike/idempotency_key': args.idempotency_key,
+          }),
         },
       })
     default: {

@@ -1,5 +1,5 @@
 /** Runs a product for a tool: the same call as POST /v1/run, with the same key, rates, caps, rules and payments. */
-import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
+import { isObject, type Json, type JsonObject, parseJson, present } from '../../core/json-body.ts'
 import { invalid } from '../../core/refusal.ts'
 import type { Clock } from '../../core/time.ts'
 import { runCall } from '../../gateway/call/run-call.ts'
@@ -127,8 +127,7 @@ export const runTool = async (it: McpCall, req: CallRequest, run: Run): Promise<
     content: answer.status === 202 ? runsOn(result) : [...contentOf(result), ...(await inlineOf(it, result))],
     _meta: {
       'turnpike/run_id': call.trace.callId,
-      ...(cost === undefined ? {} : { 'turnpike/cost_usd': cost }),
-      ...(receipt === undefined ? {} : { 'turnpike/receipt': receipt }),
+      ...present({ 'turnpike/cost_usd': cost, 'turnpike/receipt': receipt }),
       ...settlementIn(it),
     },
   }

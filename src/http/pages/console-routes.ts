@@ -1,7 +1,9 @@
 /** The console's part of the route table: its API, each row behind its guard, and its pages. */
+
 import { letIn } from '../../console/guard.ts'
 import { type ConsoleRoute, type Reply, roleHeaderFor } from '../../console/here.ts'
 import { consoleRoutes as apiRoutes } from '../../console/routes.ts'
+import { present } from '../../core/json-body.ts'
 import { must } from '../../core/refusal.ts'
 import type { Answer } from '../../gateway/parts/answer.ts'
 import { json } from '../answer/reply.ts'
@@ -48,8 +50,7 @@ const routeOf = (route: ConsoleRoute): Route => ({
   answer: route.answer,
   ...(route.money === undefined ? {} : { money: route.money }),
   ...(route.csv === true ? { answerType: 'text/csv' } : {}),
-  ...(route.statuses === undefined ? {} : { statuses: route.statuses }),
-  ...(route.query === undefined ? {} : { query: route.query }),
+  ...present({ statuses: route.statuses, query: route.query }),
   handler: async (gateway, call) => {
     const { request, params } = call
     const here = await letIn(gateway, route, {

@@ -1,11 +1,8 @@
 /** Who disabled a key: how that is stored, and how a change of the key alters it. */
+import { present } from '../../core/json-body.ts'
 import { type DisabledReason, isBlocked, type Key } from '../../tenancy/key.ts'
 import type { Limits } from '../../tenancy/limits.ts'
 import type { KeyChange } from './tenancy-port.ts'
-
-/** Leaves out members that are undefined, as optional properties must be. */
-export const compact = <T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
-  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as never
 
 type KeyBlock = Pick<Key, 'disabledReason' | 'disabledBy' | 'disabledBefore'>
 type Said = { [Member in 'disabledReason' | 'disabledBy']: Key[Member] | undefined }
@@ -14,7 +11,7 @@ type Said = { [Member in 'disabledReason' | 'disabledBy']: Key[Member] | undefin
  * A block by the reseller has the reason `operator` in its column, which the previous version reads, and says who in the
  * other: this word, and after it what the key was disabled together with.
  */
-const RESELLER = 'reseller'
+const RESELLER = 'reseller' as const
 const byReseller = new RegExp(`^${RESELLER}(?: (.+))?$`)
 
 /** The values of `disabled_reason` and `disabled_by`. */
@@ -29,7 +26,7 @@ export const blockColumns = (
 /** What the two columns say. */
 export const blockIn = ({ disabledReason, disabledBy }: Said): KeyBlock => {
   const said = byReseller.exec(disabledBy ?? '')
-  return compact(
+  return present(
     said === null ? { disabledReason, disabledBy } : { disabledReason: RESELLER, disabledBy: said[1] },
   )
 }
@@ -45,13 +42,13 @@ const raised = (before: bigint | undefined, after: bigint | undefined): boolean 
 const blockTogether = (key: Key, reason: DisabledReason | null | undefined, together: string): KeyBlock => {
   const { disabledReason, disabledBy, disabledBefore } = key
   if (reason != null && !isBlocked(key))
-    return compact({
+    return present({
       disabledReason: reason,
       disabledBy: together,
       disabledBefore: disabledReason === 'self' ? disabledReason : undefined,
     })
-  if (reason === null && disabledBy === together) return compact({ disabledReason: disabledBefore })
-  return compact({ disabledReason, disabledBy, disabledBefore })
+  if (reason === null && disabledBy === together) return present({ disabledReason: disabledBefore })
+  return present({ disabledReason, disabledBy, disabledBefore })
 }
 
 /** Only others lift a block by others. A higher cap lifts a block by that cap. */
@@ -60,12 +57,16 @@ export const blockAfter = (key: Key, change: KeyChange, limits: Limits): KeyBloc
   if (isBlocked(key) && !change.byCreator) {
     // The key's own block applies again once the key above it is enabled.
     const wish = change.disabledReason === undefined ? disabledBefore : (change.disabledReason ?? undefined)
-    return compact({ disabledReason, disabledBy, disabledBefore: disabledBy && wish ? 'self' : undefined })
+    return present({
+      disabledReason,
+      disabledBy,
+      disabledBefore: disabledBy && wish ? ('self' as const) : undefined,
+    })
   }
   if (change.together !== undefined) return blockTogether(key, change.disabledReason, change.together)
   if (change.disabledReason === null) return {}
   if (change.disabledReason !== undefined) return { disabledReason: change.disabledReason }
   if (disabledReason === 'spend_cap' && raised(key.limits.spendCap, limits.spendCap)) return {}
   if (disabledReason === 'monthly_cap' && raised(key.limits.monthlyCap, limits.monthlyCap)) return {}
-  return compact({ disabledReason, disabledBy, disabledBefore })
+  return present({ disabledReason, disabledBy, disabledBefore })
 }

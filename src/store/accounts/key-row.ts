@@ -1,5 +1,5 @@
 /** Keys as rows of the database, and how a change of limits alters a key. */
-import { isObject, type Json } from '../../core/json-body.ts'
+import { isObject, type Json, present } from '../../core/json-body.ts'
 import { Refusal } from '../../core/refusal.ts'
 import type { Month } from '../../core/time.ts'
 import { type GuardRule, readGuardrails } from '../../guardrails/rules.ts'
@@ -8,7 +8,7 @@ import { type LimitRow, type Limits, type LimitValue, limitList, limitsAfter } f
 import { type KeyTags, readKeyTags, shownKeyTags } from '../../tenancy/tags.ts'
 import { integer, json, maybe, nano, oneOf, rowsOf, text, truth } from '../engine/columns.ts'
 import type { Row, Run, Value } from '../engine/engine.ts'
-import { blockAfter, blockColumns, blockIn, compact } from './key-block.ts'
+import { blockAfter, blockColumns, blockIn } from './key-block.ts'
 import type { KeyChange } from './tenancy-port.ts'
 
 /** The texts of a column that lists some. */
@@ -157,7 +157,7 @@ export const changedKey = (key: Key, change: KeyChange, month: Month): Key => {
     ...(change.endLogin === undefined
       ? {}
       : { endedLogins: [...(key.endedLogins ?? []), change.endLogin].slice(-ENDED_MAX) }),
-    ...compact({
+    ...present({
       aliases: pick(aliases, change.aliases),
       tags: pick(tags, change.tags),
       guardrails: pick(guardrails, change.guardrails),

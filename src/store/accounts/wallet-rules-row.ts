@@ -1,4 +1,5 @@
 /** Wallet rules as a row of the database. */
+import { present } from '../../core/json-body.ts'
 import type { Nano } from '../../core/money.ts'
 import type { GuardRule } from '../../guardrails/rules.ts'
 import type { Condition } from '../../tenancy/conditions.ts'
@@ -25,21 +26,18 @@ type Stored = {
   ownKeys?: OwnKeys
 }
 
-const compact = <T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } =>
-  Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as never
-
 const money = (text: string | undefined): Nano | undefined => (text === undefined ? undefined : BigInt(text))
 
 const topUpOf = (stored: NonNullable<Stored['autoTopUp']>): AutoTopUp => ({
   below: BigInt(stored.below),
   amount: BigInt(stored.amount),
-  ...compact({ monthlyMax: money(stored.monthlyMax) }),
+  ...present({ monthlyMax: money(stored.monthlyMax) }),
 })
 
 /** Reads the rules from their stored form. */
 export const rulesOf = (text: string): WalletRules => {
   const stored: Stored = JSON.parse(text)
-  return compact({
+  return present({
     perCallMax: money(stored.perCallMax),
     dailyLimit: money(stored.dailyLimit),
     alertBelow: money(stored.alertBelow),

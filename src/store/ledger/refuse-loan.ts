@@ -1,4 +1,5 @@
 /** The answer to a request for a loan that does not fit: which limit binds, and whether its money may come back. */
+import { present } from '../../core/json-body.ts'
 import { greatest } from '../../core/money.ts'
 import { type Demand, type Limit, lackOf, nearlyUsed, verdictOf } from '../../ledger/lend.ts'
 import type { LeaseId, LoanRefused } from '../../ledger/types.ts'
@@ -75,8 +76,7 @@ export const refuse = async (run: Run, dialect: SqlDialect, it: Short): Promise<
   return {
     outcome: verdict.outcome,
     limit: limit.name,
-    ...(limit.owner === undefined ? {} : { owner: limit.owner }),
-    ...(limit.budget === undefined ? {} : { budget: limit.budget }),
+    ...present({ owner: limit.owner, budget: limit.budget }),
     required: limit.name === 'wallet' ? greatest(ask.amount, ask.minimum) : ask.amount,
     // Room that is astray counts twice here: as idle, and as unused room of the own lease.
     available: greatest(limit.room + ask.ownUnused + idle - locked.astray, 0n),

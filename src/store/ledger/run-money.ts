@@ -2,6 +2,7 @@
  * The money of jobs. A job is a call with its own lease. One transaction lends it, together with the call's intent and
  * the job's row; another charges, answers and gives back. No process owns the lease, so none has to stay alive for it.
  */
+import { present } from '../../core/json-body.ts'
 import { least } from '../../core/money.ts'
 import { jobInstance, type Settle } from '../../ledger/types.ts'
 import type { NewRun, RunBegun, RunEnd, RunResult } from '../calls/run-port.ts'
@@ -41,9 +42,7 @@ const beginIn = async (engine: Engine, run: Run, it: NewRun): Promise<RunBegun> 
   const loan = await lendOne(run, dialect, {
     instance: jobInstance(it.id),
     keyId: it.keyId,
-    ...(it.sub === undefined ? {} : { sub: it.sub }),
-    ...(it.payer === undefined ? {} : { payer: it.payer }),
-    ...(it.tags === undefined ? {} : { tags: it.tags }),
+    ...present({ sub: it.sub, payer: it.payer, tags: it.tags }),
     leaseId: jobInstance(it.id),
     need: it.amount,
     want: it.amount,

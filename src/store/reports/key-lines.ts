@@ -1,4 +1,5 @@
 /** Keys with their counters, for lists that people read: one query per page. */
+import { present } from '../../core/json-body.ts'
 import { dayOf } from '../../core/time.ts'
 import { type CapPeriod, capPeriods } from '../../ledger/scopes.ts'
 import { capList, limitRows, type Spent } from '../../tenancy/limits.ts'
@@ -122,7 +123,6 @@ export const keysAround = async (
   const at = keys.findIndex((key) => key.id === id)
   const [replaces, replacedBy] = [keys[at - 1], keys[at + 1]]
   return {
-    ...(replaces === undefined ? {} : { replaces }),
-    ...(replacedBy === undefined ? {} : { replacedBy }),
+    ...present({ replaces, replacedBy }),
   }
 }

@@ -5,7 +5,7 @@
 import { isObject, type JsonObject } from '../../core/json-body.ts'
 import type { MediaModel, VendorMedia } from '../../media/product.ts'
 import { usd } from '../../media/rate-card.ts'
-import { listAt, msOf, numberAt, objectOf, spokenIn, textAt } from '../../media/read-answer.ts'
+import { heard, listAt, numberAt, objectOf, spokenIn, textAt } from '../../media/read-answer.ts'
 import { addressAt, failed, segmentOf } from '../../media/read-job.ts'
 import type { JobShape, VendorAnswer, Verdict } from '../../media/shape.ts'
 import { bytesAt } from '../../media/sound-input.ts'
@@ -40,19 +40,8 @@ const completed = (body: JsonObject, withWords: boolean): Verdict => {
   const [language, seconds] = [textAt(body, 'language_code'), numberAt(body, 'audio_duration')]
   const words = wordsOf(body)
   const { audio_url: _upload, ...rest } = body
-  return {
-    verdict: 'done',
-    outputs: [{ type: 'text', text }],
-    body: rest,
-    ...(seconds === undefined ? {} : { measured: { audio_ms: msOf(seconds) } }),
-    transcript: {
-      text,
-      ...(language === undefined ? {} : { language }),
-      ...(seconds === undefined ? {} : { seconds }),
-      segments: segmentsOf(words),
-      ...(withWords ? { words } : {}),
-    },
-  }
+  const times = { segments: segmentsOf(words), words: withWords ? words : undefined }
+  return heard(rest, { text, language, seconds, ...times })
 }
 
 const shape: JobShape = {

@@ -4,9 +4,9 @@ import type { VendorMedia } from '../../media/product.ts'
 import { usd } from '../../media/rate-card.ts'
 import {
   countAt,
+  heard,
   listAt,
   member,
-  msOf,
   numberAt,
   objectOf,
   soundOf,
@@ -53,19 +53,8 @@ const listen: OnceShape = {
     if (body === undefined || text === undefined) return undefined
     const seconds = numberAt(member(body, 'metadata'), 'duration')
     const words = spokenIn(listAt(best, 'words'), 'punctuated_word', 'word')
-    return {
-      verdict: 'done',
-      outputs: [{ type: 'text', text }],
-      body,
-      ...(seconds === undefined ? {} : { measured: { audio_ms: msOf(seconds) } }),
-      transcript: {
-        text,
-        language: String(language),
-        ...(seconds === undefined ? {} : { seconds }),
-        segments: segmentsOf(words),
-        ...(timestamps === 'word' ? { words } : {}),
-      },
-    }
+    const times = { segments: segmentsOf(words), words: timestamps === 'word' ? words : undefined }
+    return heard(body, { text, language: String(language), seconds, ...times })
   },
 }
 

@@ -4,9 +4,9 @@ import type { MediaModel, UnpricedModel, VendorMedia } from '../../media/product
 import { usd } from '../../media/rate-card.ts'
 import {
   countAt,
+  heard,
   listAt,
   member,
-  msOf,
   numberAt,
   objectOf,
   soundOf,
@@ -134,19 +134,8 @@ const listen: OnceShape = {
     const [language, seconds] = [textAt(body, 'language_code'), numberAt(body, 'audio_duration_secs')]
     const spoken = (listAt(body, 'words') ?? []).filter((one) => textAt(one, 'type') === 'word')
     const words = spokenIn(spoken, 'text')
-    return {
-      verdict: 'done',
-      outputs: [{ type: 'text', text }],
-      body,
-      ...(seconds === undefined ? {} : { measured: { audio_ms: msOf(seconds) } }),
-      transcript: {
-        text,
-        ...(language === undefined ? {} : { language }),
-        ...(seconds === undefined ? {} : { seconds }),
-        segments: segmentsOf(words),
-        ...(timestamps === 'word' ? { words } : {}),
-      },
-    }
+    const times = { segments: segmentsOf(words), words: timestamps === 'word' ? words : undefined }
+    return heard(body, { text, language, seconds, ...times })
   },
 }
 

@@ -1,5 +1,7 @@
 /** Transcription as OpenAI shaped it and others copied it. Source: OpenAI API reference, "Create transcription", "Create translation". */
+
 import { z } from 'zod'
+import { present } from '../../core/json-body.ts'
 import {
   countAt,
   listAt,
@@ -85,8 +87,7 @@ const read =
       ...(measured === undefined ? {} : { measured }),
       transcript: {
         text,
-        ...(language === undefined ? {} : { language }),
-        ...(seconds === undefined ? {} : { seconds }),
+        ...present({ language, seconds }),
         segments: spokenIn(listAt(body, 'segments'), 'text'),
         ...(words === undefined ? {} : { words: spokenIn(words, 'word') }),
       },
