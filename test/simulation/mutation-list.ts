@@ -256,8 +256,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a budget of a tag is changed, and its counters are not',
     file: 'src/store/accounts/tag-budget-store.ts',
-    from: 'await setCounters(run, engine.dialect, concerned, params)\n    return { done: true, after }',
-    to: 'return { done: true, after }',
+    from: 'await setCounters(run, engine.dialect, concerned, params)\n    return { after }',
+    to: 'return { after }',
   },
   {
     name: 'a process does not hear of a budget of a tag that was lowered',
