@@ -8,7 +8,7 @@
 import type { Act } from '../book/went-back.ts'
 import type { Lately } from '../core/lately.ts'
 import type { Clock } from '../core/time.ts'
-import type { TagValue } from '../store/accounts/tag-budget-port.ts'
+import type { TagBudgetStore, TagValue } from '../store/accounts/tag-budget-port.ts'
 import type { Store } from '../store/port.ts'
 import type { KeyId } from '../tenancy/key.ts'
 
@@ -20,6 +20,29 @@ type Note<Args extends readonly unknown[], Made> = {
   /** Does it again, where that is not the act itself; `replayed` if the ledger has it. */
   readonly again?: (made: Made, ...args: Args) => Promise<unknown>
 }
+
+type Setting = TagBudgetStore['putTagBudget']
+type Ending = TagBudgetStore['removeTagBudget']
+
+const budget = ({ tag, value }: TagValue): string => `budget ${tag}=${value === '' ? '*' : value}`
+
+/** A budget is set again unless the ledger has it, or a later one. */
+const settingOf = (budgets: TagBudgetStore): Note<Parameters<Setting>, Awaited<ReturnType<Setting>>> => ({
+  what: budget,
+  again: async (made, its, by) =>
+    made === 'too_many' || (await budgets.setIn(its)) >= made.version
+      ? 'replayed'
+      : budgets.putTagBudget({ ...its, version: made.version }, by),
+})
+
+const endOf = (budgets: TagBudgetStore): Note<Parameters<Ending>, Awaited<ReturnType<Ending>>> => ({
+  what: (its) => `end of ${budget(its)}`,
+  again: async (made, its, by) => {
+    const before = await budgets.setIn(its)
+    const isGone = made === undefined || before === 0 || before > made.version
+    return isGone ? 'replayed' : budgets.removeTagBudget(its, by)
+  },
+})
 
 /** The store, whose acts are remembered from here on once they are acknowledged. */
 export const remembering = (store: Store, acts: Lately<Act>, clock: Clock): Store => {
@@ -45,7 +68,6 @@ export const remembering = (store: Store, acts: Lately<Act>, clock: Clock): Stor
     has: ({ id }: { readonly id: KeyId }) => hasKey(id),
   }
   const { keys, wallets, subWallets, tagBudgets, ledger, funding } = store
-  const budget = ({ tag, value }: TagValue): string => `budget ${tag}=${value === '' ? '*' : value}`
   return {
     ...store,
     keys: {
@@ -74,21 +96,8 @@ export const remembering = (store: Store, acts: Lately<Act>, clock: Clock): Stor
     },
     tagBudgets: {
       ...tagBudgets,
-      putTagBudget: noted(tagBudgets.putTagBudget, {
-        what: budget,
-        again: async (made, its, by) =>
-          made === 'too_many' || (await tagBudgets.setIn(its)) >= made.version
-            ? 'replayed'
-            : tagBudgets.putTagBudget({ ...its, version: made.version }, by),
-      }),
-      removeTagBudget: noted(tagBudgets.removeTagBudget, {
-        what: (its) => `end of ${budget(its)}`,
-        again: async (made, its, by) => {
-          const before = await tagBudgets.setIn(its)
-          const isGone = made === undefined || before === 0 || before > made.version
-          return isGone ? 'replayed' : tagBudgets.removeTagBudget(its, by)
-        },
-      }),
+      putTagBudget: noted(tagBudgets.putTagBudget, settingOf(tagBudgets)),
+      removeTagBudget: noted(tagBudgets.removeTagBudget, endOf(tagBudgets)),
     },
     ledger: {
       ...ledger,

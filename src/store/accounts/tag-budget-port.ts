@@ -42,7 +42,7 @@ type BudgetList = {
  * A change: the database time after it, until which the caller waits that every process knows of it, and its version, which
  * is that of the wallet's rules.
  */
-export type BudgetChanged = { readonly at: Instant; readonly version: number }
+type BudgetChanged = { readonly at: Instant; readonly version: number }
 
 export type TagBudgetStore = {
   tagBudgets(walletId: WalletId, which: BudgetList): Promise<readonly ShownTagBudget[]>
