@@ -1,6 +1,6 @@
 /**
  * Spans against the table of the inference span in OpenTelemetry's conventions: open-telemetry/semantic-conventions-genai,
- * docs/gen-ai/gen-ai-spans.md at commit 002c8a6. What is not sent has its reason.
+ * gen-ai-spans.md at commit 002c8a6. What is not sent has its reason.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { SpanNote, Traces } from '../../src/gateway/parts/spans.ts'
