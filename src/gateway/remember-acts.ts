@@ -1,32 +1,58 @@
 /**
  * What a process made lately for people: organisations, keys, sub-wallets, and money that came in or was moved. When a
  * standby that lagged takes over, they are done again, word for word. Each has an id or a reference of its own, so nothing is
- * made twice. Settings are not among them: another process may have set others since. Those with a version are put back by
- * that (went-back.ts).
+ * made twice. Settings are not among them, but for budgets of tags, which have a version each: another process may have set others
+ * since. Other settings with a version are put back by that (went-back.ts).
  */
 
 import type { Act } from '../book/went-back.ts'
 import type { Lately } from '../core/lately.ts'
 import type { Clock } from '../core/time.ts'
+import type { TagBudgetStore, TagValue } from '../store/accounts/tag-budget-port.ts'
 import type { Store } from '../store/port.ts'
 import type { KeyId } from '../tenancy/key.ts'
 
-type Note<Args extends readonly unknown[]> = {
+type Note<Args extends readonly unknown[], Made> = {
   readonly what: (...args: Args) => string
   readonly keys?: (...args: Args) => readonly KeyId[]
   /** Whether the ledger has it. Without it, what doing it again says. */
   readonly has?: (...args: Args) => Promise<boolean>
+  /** Does it again, where that is not the act itself; `replayed` if the ledger has it. */
+  readonly again?: (made: Made, ...args: Args) => Promise<unknown>
 }
+
+type Setting = TagBudgetStore['putTagBudget']
+type Ending = TagBudgetStore['removeTagBudget']
+
+const budget = ({ tag, value }: TagValue): string => `budget ${tag}=${value === '' ? '*' : value}`
+
+/** A budget is set again unless the ledger has it, or a later one. */
+const settingOf = (budgets: TagBudgetStore): Note<Parameters<Setting>, Awaited<ReturnType<Setting>>> => ({
+  what: budget,
+  again: async (made, its, by) =>
+    made === 'too_many' || (await budgets.setIn(its)) >= made.version
+      ? 'replayed'
+      : budgets.putTagBudget({ ...its, version: made.version }, by),
+})
+
+const endOf = (budgets: TagBudgetStore): Note<Parameters<Ending>, Awaited<ReturnType<Ending>>> => ({
+  what: (its) => `end of ${budget(its)}`,
+  again: async (made, its, by) => {
+    const before = await budgets.setIn(its)
+    const isGone = made === undefined || before === 0 || before > made.version
+    return isGone ? 'replayed' : budgets.removeTagBudget(its, by)
+  },
+})
 
 /** The store, whose acts are remembered from here on once they are acknowledged. */
 export const remembering = (store: Store, acts: Lately<Act>, clock: Clock): Store => {
   const noted =
-    <Args extends readonly unknown[], Made>(act: (...args: Args) => Promise<Made>, note: Note<Args>) =>
+    <Args extends readonly unknown[], Made>(act: (...args: Args) => Promise<Made>, note: Note<Args, Made>) =>
     async (...args: Args): Promise<Made> => {
       const made = await act(...args)
       const again = async (): Promise<boolean> => {
         if (await note.has?.(...args)) return false
-        const outcome: unknown = await act(...args)
+        const outcome = await (note.again?.(made, ...args) ?? act(...args))
         if (outcome === undefined || outcome === 'unknown') throw new Error('it is refused now')
         return outcome !== 'replayed'
       }
@@ -41,7 +67,7 @@ export const remembering = (store: Store, acts: Lately<Act>, clock: Clock): Stor
     keys: ({ id }: { readonly id: KeyId }) => [id],
     has: ({ id }: { readonly id: KeyId }) => hasKey(id),
   }
-  const { keys, wallets, subWallets, ledger, funding } = store
+  const { keys, wallets, subWallets, tagBudgets, ledger, funding } = store
   return {
     ...store,
     keys: {
@@ -67,6 +93,11 @@ export const remembering = (store: Store, acts: Lately<Act>, clock: Clock): Stor
         what: ({ id }) => `sub-wallet ${id}`,
         has: async ({ id, walletId }) => (await subWallets.subWallet({ walletId }, id)) !== undefined,
       }),
+    },
+    tagBudgets: {
+      ...tagBudgets,
+      putTagBudget: noted(tagBudgets.putTagBudget, settingOf(tagBudgets)),
+      removeTagBudget: noted(tagBudgets.removeTagBudget, endOf(tagBudgets)),
     },
     ledger: {
       ...ledger,

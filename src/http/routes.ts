@@ -114,6 +114,7 @@ export const routes: readonly Route[] = [
       event: generateContentResponse,
       instead: paymentRequired,
       headers: [...callHeaders, 'x-goog-api-key'],
+      runs: true,
       query: ['alt', 'key'],
       handler,
     }),

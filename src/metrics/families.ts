@@ -67,6 +67,18 @@ export const countedFamilies = {
   tokens: counter('tokens', 'Tokens that were charged; no token is in two classes.', [...CALL, 'class']),
   units: counter('units', 'What was charged and is not counted in tokens.', [...CALL, 'class']),
   charge: { ...counter('charge_usd', 'What was charged, in USD.', CALL), money: true },
+  tagCalls: {
+    ...counter('tag_calls', 'Charged calls, by the tags that METRICS_TAGS names.', ['tag', 'value']),
+    seriesMax: 200,
+  },
+  tagCharge: {
+    ...counter('tag_charge_usd', 'What was charged, in USD, by the tags that METRICS_TAGS names.', [
+      'tag',
+      'value',
+    ]),
+    money: true,
+    seriesMax: 200,
+  },
   keyInput: {
     ...counter(
       'vendor_key_input_tokens',

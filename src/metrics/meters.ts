@@ -29,6 +29,8 @@ type CallFacts = {
   /** The place of the vendor's key that answered. */
   readonly vendorKey?: string
   readonly cacheSaved?: Nano | undefined
+  /** What the call is for. */
+  readonly tags?: Readonly<Record<string, string>> | undefined
 }
 
 type Attempt = 'ok' | 'refused' | 'busy' | 'key_refused' | 'may_bill' | 'failed' | 'unfit' | 'gone'
@@ -84,7 +86,8 @@ type Line = {
 /** There are never more series than this, so more lines are not cached. */
 const LINES_MAX = 1_000
 
-export const newMeters = (registry = newRegistry()): Meters => {
+/** `tags` are the names of those by whose values calls are counted. */
+export const newMeters = (registry = newRegistry(), tags: readonly string[] = []): Meters => {
   const linesOf = newLines(registry)
   const attempts = new Map<string, { readonly count: Counter; readonly time: Histogram }>()
   const [batch, commit, loop] = [
@@ -100,7 +103,10 @@ export const newMeters = (registry = newRegistry()): Meters => {
   const count = (id: 'commitFailures' | 'outages' | 'putBack' | 'turnedAway' | 'collections') =>
     registry.counter(id)
   return {
-    called: (call, status, nowMs) => noteCall(registry, linesOf, call, { status, nowMs }),
+    called: (call, status, nowMs) => {
+      noteCall(registry, linesOf, call, { status, nowMs })
+      if (call.tags !== undefined && call.usage !== undefined) noteTags(registry, tags, call)
+    },
     jobCharged: ({ vendor, model }, usage, charged) =>
       noteCharge(registry, linesOf(vendor, model, JOB), usage, charged),
     attempted: (vendor, outcome, ms) => {
@@ -209,6 +215,20 @@ const noteCall = (registry: Registry, linesOf: FindLine, call: CallFacts, { stat
   counter.value++
   took(line.duration, 'duration', nowMs - call.startedMs)
   noteTimes(line, call, outcome, nowMs)
+}
+
+/** Counts a charged call by the values of its tags. */
+const noteTags = (
+  registry: Registry,
+  names: readonly string[],
+  { tags = {}, charged = 0n }: CallFacts,
+): void => {
+  for (const name of names) {
+    const value = Object.hasOwn(tags, name) ? tags[name] : undefined
+    if (value === undefined) continue
+    registry.counter('tagCalls', [name, value]).value++
+    registry.money('tagCharge', [name, value]).nano += charged
+  }
 }
 
 const noteCharge = (registry: Registry, line: Line, usage: Usage, charged: Nano): void => {

@@ -25,7 +25,7 @@ export const READ_MAX = 400
 
 const OTHER = 'other'
 
-type MoneyId = 'charge' | 'cacheSaved' | 'cacheAdded'
+type MoneyId = 'charge' | 'tagCharge' | 'cacheSaved' | 'cacheAdded'
 export type HistogramId = {
   [Id in CountedId]: (typeof countedFamilies)[Id]['type'] extends 'histogram' ? Id : never
 }[CountedId]

@@ -22,6 +22,16 @@ export const watchSettings = {
     meaning:
       'The token for `GET /metrics`. Without it, one is derived from the secret of the keys, and `turnpike top` knows it; on a port of its own no token is needed.',
   },
+  metricsTags: {
+    name: 'METRICS_TAGS',
+    is: list(
+      matching(/^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/, 'the name of a tag'),
+      'names of tags, separated by commas',
+    ),
+    fallback: '',
+    meaning:
+      'The tags by whose values calls and charges are counted in the metrics, such as `team,feature`. Of each metric the first 200 series are kept and the rest is counted as `other`; name no tag of end users.',
+  },
   traces: {
     endpoint: {
       name: 'OTEL_EXPORTER_OTLP_ENDPOINT',

@@ -12,7 +12,7 @@ type SpanPart = {
   readonly fromMs: number
   readonly toMs: number
   readonly failed?: boolean
-  readonly attributes?: Readonly<Record<string, string | number | boolean>>
+  readonly attributes?: Readonly<Record<string, string | number | boolean | readonly string[]>>
 }
 
 type Parent = { readonly traceId: string; readonly spanId: string; readonly sampled: boolean }
@@ -100,7 +100,8 @@ export const openTraces = async (it: TraceOptions): Promise<OpenTraces> => {
         return [seconds, Math.round((wallMs - seconds * SECOND_MS) * NANO_A_MS)]
       }
       const tell = (part: SpanPart, kind: number, context: typeof ROOT_CONTEXT) => {
-        const attributes = part.attributes ?? {}
+        // Its type wants arrays that it may change, and it changes none.
+        const attributes = (part.attributes ?? {}) as Record<string, string>
         const span = tracer.startSpan(part.name, { kind, startTime: at(part.fromMs), attributes }, context)
         if (part.failed === true) span.setStatus({ code: SpanStatusCode.ERROR })
         span.end(at(part.toMs))

@@ -122,6 +122,28 @@ for (const kind of serverEngines)
       expect([after.data[0].value, after.has_more]).toEqual(['one', true])
     })
 
+    test('tenants share no value of a default by accident, and all share a budget that the account set', async () => {
+      await set('member', { daily_cap_usd: 0.02 })
+      const [one, two] = [
+        await server.newKey({}, { parentId: owner.id, canManage: true }),
+        await server.newKey({}, { parentId: owner.id }),
+      ]
+      const below = await server.newKey({}, { parentId: one.id })
+      const ann = (token: string, at = server) => statusOf('member=ann', { at, token })
+      expect([await ann(one.token), await ann(below.token, other)]).toEqual([200, 200])
+      expect([await ann(one.token, other), await ann(below.token)]).toEqual([402, 402])
+      for (const { token } of [two, owner]) {
+        expect([await ann(token), await ann(token, other)]).toEqual([200, 200])
+        expect(await ann(token)).toBe(402)
+      }
+      expect(await shown('member', `${one.id}/ann`)).toMatchObject({ spent_today_usd: 0.02 })
+      await set('member', { value: 'bob', daily_cap_usd: 0.02 })
+      const bob = (token: string, at = server) => statusOf('member=bob', { at, token })
+      expect([await bob(one.token), await bob(two.token, other), await bob(owner.token)]).toEqual([
+        200, 200, 402,
+      ])
+    })
+
     test('a budget that is lowered or raised binds the next call of every process, and counts what was spent before', async () => {
       await set('user', { value: 'carol', monthly_cap_usd: 10 })
       for (const at of [server, other]) expect(await statusOf('user=carol', { at })).toBe(200)

@@ -175,6 +175,11 @@ const alike: readonly string[] = [
   '/v2/rerank',
   '/v1/moderations',
   '/v1/videos',
+  '/v1beta/models/*rest',
+  '/v1beta/*rest',
+  '/v1/models/*rest',
+  '/v1beta1/publishers/*rest',
+  '/v1/publishers/*rest',
 ]
 
 test('every address that runs a call is here', () => {

@@ -20,7 +20,7 @@ import type {
 } from '../../src/gateway/parts/gateway.ts'
 import type { Traces } from '../../src/gateway/parts/spans.ts'
 import { createApp } from '../../src/http/app.ts'
-import { newMeters } from '../../src/metrics/meters.ts'
+import { type Meters, newMeters } from '../../src/metrics/meters.ts'
 import type { StripeSettings } from '../../src/payment/stripe-parts.ts'
 import type { X402Options } from '../../src/payment/x402/offer.ts'
 import type { X402 } from '../../src/payment/x402.ts'
@@ -155,6 +155,7 @@ type Setup = {
   readonly ledgerFails?: boolean
   /** Where its traces go. */
   readonly traces?: Traces
+  readonly meters?: Meters
   /** Folder of a journal, for a database that can be lost. */
   readonly journal?: string
 }
@@ -217,7 +218,7 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
   const { gateway, present, changeOffering, stopChores } = await openGateway({
     store,
     watch: {
-      meters: newMeters(),
+      meters: setup.meters ?? newMeters(),
       metrics: { tokenHash: hash(METRICS_TOKEN), ofProcess: () => [] },
       traces: setup.traces,
     },

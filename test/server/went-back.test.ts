@@ -162,6 +162,15 @@ test('what people made and paid is made again, once, but for a key that was revo
   await store.subWallets.changeSubWallet({ walletId: 'made' }, 'sub', wider, byTest)
   const rules = { dailyLimit: 7_000_000_000n, perCallMax: 3_000_000_000n }
   await store.wallets.changeWalletRules(server.wallet, rules, byTest)
+  const caps = { monthlyCap: 9_000_000n }
+  const budget = { walletId: 'made', tag: 'team', caps }
+  await store.tagBudgets.putTagBudget(
+    { ...budget, id: 'bud_1', value: 'red', caps: { spendCap: 1n } },
+    byTest,
+  )
+  await store.tagBudgets.putTagBudget({ ...budget, id: 'bud_2', value: 'red' }, byTest)
+  await store.tagBudgets.putTagBudget({ ...budget, id: 'bud_3', value: 'blue' }, byTest)
+  await store.tagBudgets.removeTagBudget({ walletId: 'made', tag: 'team', value: 'blue' }, byTest)
   await newKey('made-key')
   await newKey('made-bound', { subWallet: 'sub' })
   await newKey('made-revoked')
@@ -176,8 +185,8 @@ test('what people made and paid is made again, once, but for a key that was revo
     `alter database ${to} rename to ${from}`,
   )
   await until(() => toldBack().length > toldBefore)
-  // The wallet, the payment, the sub-wallet and two keys.
-  expect(toldBack().at(-1)).toMatchObject({ ops: 5, recovered: 1, key_changes: 1, settings: 2 })
+  // The wallet, the payment, the sub-wallet, two keys, and three acts on budgets and an end.
+  expect(toldBack().at(-1)).toMatchObject({ ops: 9, recovered: 1, key_changes: 1, settings: 2 })
   expect((await call(tokenOf('made-key'))).status).toBe(200)
   expect((await call(tokenOf('made-revoked'))).status).toBe(401)
   const there = await openStore({ url: database.url })
@@ -188,6 +197,10 @@ test('what people made and paid is made again, once, but for a key that was revo
     expect((await there.keys.key('made-key'))?.label).toBe('renamed')
     expect(await there.subWallets.subWallet({ walletId: 'made' }, 'sub')).toMatchObject(wider)
     expect((await there.wallets.walletRules(server.wallet)).rules).toMatchObject(rules)
+    const red = await there.tagBudgets.tagBudget({ walletId: 'made', tag: 'team', value: 'red' })
+    expect(red).toMatchObject({ id: 'bud_1', caps })
+    expect(await there.tagBudgets.setIn({ walletId: 'made', tag: 'team', value: 'blue' })).toBe(0)
+    expect((await there.wallets.walletRules('made')).rules.budgeted).toEqual(['team'])
     expect((await there.keys.key('made-bound'))?.subWallet).toBe('sub')
     expect(await there.keys.key('made-revoked')).toBeUndefined()
     expect((await there.ledger.audit()).filter(({ ok }) => !ok)).toEqual([])

@@ -256,8 +256,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a budget of a tag is changed, and its counters are not',
     file: 'src/store/accounts/tag-budget-store.ts',
-    from: 'await setCounters(run, engine.dialect, concerned, params)\n    return { done: true, after }',
-    to: 'return { done: true, after }',
+    from: 'await setCounters(run, engine.dialect, concerned, params)\n    return { after }',
+    to: 'return { after }',
   },
   {
     name: 'a process does not hear of a budget of a tag that was lowered',
@@ -285,6 +285,27 @@ export const mutations: readonly Mutation[] = [
     from: "select 'tag:' || (e.value->>'b')",
     to: "select 'no:' || (e.value->>'b')",
     test: 'test/server/budgets.test.ts',
+  },
+  {
+    name: 'tenants share a value of a default',
+    file: 'src/store/ledger/tag-budgets.ts',
+    from: 'pair.tenant === undefined || set.has(nameOf(pair))',
+    to: 'pair.tag !== undefined',
+    test: 'test/server/budgets.test.ts',
+  },
+  {
+    name: 'whom a company refuses stays signed in',
+    file: 'src/console/sign-in/ask-again.ts',
+    from: 'await end(gateway, personId)',
+    to: 'void end',
+    test: 'test/console/company-refresh.test.ts',
+  },
+  {
+    name: 'a budget that was lost is not done again',
+    file: 'src/gateway/remember-acts.ts',
+    from: '(await budgets.setIn(its)) >= made.version',
+    to: '(await budgets.setIn(its)) >= 0',
+    test: 'test/server/went-back.test.ts',
   },
   {
     name: 'a call of a team does not count for its month',

@@ -17,6 +17,7 @@ import { type StandbyWatch, watchStandby } from '../../gateway/parts/watch-stand
 import { ownMetrics } from '../../gateway/read-metrics.ts'
 import { listenForMetrics } from '../../http/listen/listen-metrics.ts'
 import { type Meters, newMeters } from '../../metrics/meters.ts'
+import { newRegistry } from '../../metrics/registry.ts'
 import type { Reading } from '../../metrics/snapshot.ts'
 import { fileOf } from '../../store/ledger-file.ts'
 import type { Store } from '../../store/port.ts'
@@ -35,7 +36,7 @@ export const watchedBy = (config: Config, hash: KeyHash, shared: boolean): Watch
   if (metrics === 'off') return {}
   const disks = watchDisks(config)
   return {
-    meters: newMeters(),
+    meters: newMeters(newRegistry(), config.watch.metricsTags),
     metrics: {
       tokenHash: metrics === 'token' ? hash(metricsToken(config, hash)) : undefined,
       ofProcess: () => [...ofProcess(config), ...disks()],

@@ -75,6 +75,7 @@ export const askVendor = async <R extends VendorRequest, T>(
     trace.attempts++
     trace.vendor = deployment.setup.vendor.id
     trace.vendorKey = deployment.place
+    if (trace.steps !== undefined) trace.askedAt = deployment.setup.baseUrl
     if (model.own !== undefined)
       trace.headers['x-vendor-key'] = deployment.own === undefined ? 'house' : 'own'
     noteAttempt(traffic, deployment, before === undefined)

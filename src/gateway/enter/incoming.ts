@@ -255,5 +255,6 @@ export const modelOf = (
   const model = sold ?? named
   trace.model = model.id
   trace.vendor = model.vendor
+  if (trace.steps !== undefined) trace.asked = call
   return model
 }

@@ -1,7 +1,9 @@
 /**
  * An ended call as a span, by OpenTelemetry's semantic conventions for generative AI (open-telemetry/semantic-conventions-genai,
- * gen-ai-spans.md); never with content.
+ * gen-ai-spans.md at 002c8a6); never with content.
  */
+import type { Call } from '../../core/call.ts'
+import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
 import { decimalFromNano } from '../../core/money.ts'
 import { inputTokens, outputTokens, type Usage, type UsageClass } from '../../core/usage.ts'
 import type { Catalogue } from '../../pricing/catalogue.ts'
@@ -45,7 +47,8 @@ export const endSpan = (gateway: Gateway, traces: Traces, trace: Trace, { status
 
 const operations = { chat: 'chat', embeddings: 'embeddings', media: 'generate_media' }
 
-const operationOf = (catalogue: Catalogue, { model, endpoint = '' }: Trace): string => {
+const operationOf = (catalogue: Catalogue, { model, endpoint = '', asked }: Trace): string => {
+  if (asked?.dialect === 'completions') return 'text_completion'
   if (endpoint.startsWith('/v1beta/')) return 'generate_content'
   const kind = model === undefined ? undefined : catalogue.find(model)?.kind
   return kind === undefined ? endpoint : operations[kind]
@@ -69,6 +72,67 @@ const partsOf = (usage: Usage) =>
     }),
   )
 
+/** Settings of a request by the names of the conventions, and what callers' styles call them, at the top or in a group. */
+const settings: readonly (readonly [name: string, ...members: string[]])[] = [
+  ['request.temperature', 'temperature'],
+  ['request.top_p', 'top_p', 'topP', 'p'],
+  ['request.top_k', 'top_k', 'topK', 'k'],
+  ['request.frequency_penalty', 'frequency_penalty', 'frequencyPenalty'],
+  ['request.presence_penalty', 'presence_penalty', 'presencePenalty'],
+  ['request.seed', 'seed'],
+  ['embeddings.dimension.count', 'dimensions', 'output_dimension', 'outputDimensionality'],
+]
+const groups = ['generationConfig', 'generation_config', 'options']
+
+const membersOf = (body: JsonObject): JsonObject =>
+  Object.assign({}, ...groups.map((group) => body[group]).filter(isObject), body)
+
+/** What the caller wants of the answer's form, where it says so. */
+const outputOf = (members: JsonObject): string | undefined => {
+  const { response_format: format, text, responseMimeType: mime, output_config: config } = members
+  const type = (value: Json | undefined): Json | undefined => (isObject(value) ? value.type : value)
+  const wanted =
+    type(format) ??
+    (isObject(text) ? type(text.format) : undefined) ??
+    (isObject(config) ? type(config.format) : mime)
+  if (typeof wanted !== 'string') return undefined
+  return wanted.includes('json') ? 'json' : wanted.startsWith('text') ? 'text' : undefined
+}
+
+/** What was asked, as far as it is no content: stop sequences are the caller's words. */
+const requestOf = ({ body: { outline }, maxOutput, choices, stream, kind }: Call) => {
+  const members = membersOf(outline)
+  const { encoding_format: encoding } = members
+  const output = kind === 'chat' ? outputOf(members) : undefined
+  const found = settings.flatMap(([name, ...called]) => {
+    const value = called.map((member) => members[member]).find((one) => typeof one === 'number')
+    return value === undefined ? [] : [[`gen_ai.${name}`, Number(value)] as const]
+  })
+  return {
+    ...Object.fromEntries(found),
+    ...(stream ? { 'gen_ai.request.stream': true } : {}),
+    ...(maxOutput === undefined ? {} : { 'gen_ai.request.max_tokens': maxOutput }),
+    ...(choices === 1 ? {} : { 'gen_ai.request.choice.count': choices }),
+    ...(output === undefined ? {} : { 'gen_ai.output.type': output }),
+    ...(typeof encoding === 'string' ? { 'gen_ai.request.encoding_formats': [encoding] } : {}),
+  }
+}
+
+/** Where the vendor was asked. */
+const serverOf = (address: string | undefined) => {
+  const url = address === undefined ? null : URL.parse(address)
+  if (url === null) return {}
+  const port = Number(url.port) || (url.protocol === 'http:' ? 80 : 443)
+  return { 'server.address': url.hostname, 'server.port': port }
+}
+
+const conversationOf = ({ from, asked }: Trace) => {
+  const { conversation } = asked?.body.outline ?? {}
+  const named = isObject(conversation) ? conversation.id : conversation
+  const id = from?.request.headers.get('x-session-id') ?? named
+  return typeof id === 'string' ? { 'gen_ai.conversation.id': id } : {}
+}
+
 const SECOND_MS = 1_000
 
 const attributesOf = (
@@ -90,14 +154,12 @@ const attributesOf = (
           'gen_ai.usage.output_tokens': outputTokens(usage),
           ...partsOf(usage),
         }),
-    ...(firstOutMs === undefined
+    ...(trace.asked === undefined ? {} : requestOf(trace.asked)),
+    ...serverOf(trace.askedAt),
+    ...conversationOf(trace),
+    ...(firstOutMs === undefined || askedMs === undefined
       ? {}
-      : {
-          'gen_ai.request.stream': true,
-          ...(askedMs === undefined
-            ? {}
-            : { 'gen_ai.response.time_to_first_chunk': (firstOutMs - askedMs) / SECOND_MS }),
-        }),
+      : { 'gen_ai.response.time_to_first_chunk': (firstOutMs - askedMs) / SECOND_MS }),
     'http.response.status_code': status,
     'http.route': trace.endpoint ?? '',
     ...(ended === undefined || ended === 'ok' ? {} : { 'error.type': ended }),

@@ -1,6 +1,6 @@
 /** What a traced call records on its way: each step with its times. When the call ends, the steps become spans. */
 
-type SpanValue = string | number | boolean
+type SpanValue = string | number | boolean | readonly string[]
 
 /** A step of a call; times are monotonic milliseconds. */
 export type SpanNote = {

@@ -1,5 +1,6 @@
 /** The trace of one call: its identity, and what its log line and the answer's headers report. */
 import type { RateVerdict } from '../../book/contract.ts'
+import type { Call } from '../../core/call.ts'
 import type { Nano } from '../../core/money.ts'
 import type { Refusal } from '../../core/refusal.ts'
 import type { Instant } from '../../core/time.ts'
@@ -60,6 +61,9 @@ export type Trace = {
   /** For a traced call: the caller's span, and the steps so far; see spans.ts. */
   parent?: SpanParent | undefined
   steps?: SpanNote[]
+  /** What it asked for, and the address of the vendor that was asked last. */
+  asked?: Call
+  askedAt?: string
   /** What was charged, once the charge is durable. */
   usage?: Usage
   cacheSaved?: Nano | undefined

@@ -13,7 +13,12 @@ type OfDefault = { readonly valuesMax?: number; readonly beyond?: 'refuse' | 'ot
 
 /** A budget as it is set. Amounts in nano-USD; absent caps do not bind. */
 export type NewTagBudget = TagValue &
-  OfDefault & { readonly id: string; readonly caps: Pick<Limits, CapName> }
+  OfDefault & {
+    readonly id: string
+    readonly caps: Pick<Limits, CapName>
+    /** That of the change in which it was set, if it is done again because the ledger has lost it. */
+    readonly version?: number
+  }
 
 export type ShownTagBudget = Omit<NewTagBudget, 'walletId'> & {
   /** It was made from the default of its tag, and changes with it. */
@@ -33,18 +38,25 @@ type BudgetList = {
   readonly most: number
 }
 
-/** Changes return the database time after them; the caller waits until every process knows of them. */
+/**
+ * A change: the database time after it, until which the caller waits that every process knows of it, and its version, which
+ * is that of the wallet's rules.
+ */
+type BudgetChanged = { readonly at: Instant; readonly version: number }
+
 export type TagBudgetStore = {
   tagBudgets(walletId: WalletId, which: BudgetList): Promise<readonly ShownTagBudget[]>
   tagBudget(which: TagValue): Promise<ShownTagBudget | undefined>
+  /** The version in which it was set; 0 if there is none. */
+  setIn(which: TagValue): Promise<number>
   /**
    * Sets all of a budget, also of one that its default made. What was spent under it goes on to count. `too_many` when the
    * wallet has as many as it may have, or budgets on as many tags.
    */
-  putTagBudget(budget: NewTagBudget, by: Actor): Promise<{ readonly at: Instant } | 'too_many'>
+  putTagBudget(budget: NewTagBudget, by: Actor): Promise<BudgetChanged | 'too_many'>
   /**
    * Takes a budget away; a value of a tag with a default then has that. With a default go those that it made. Undefined if
    * there is none.
    */
-  removeTagBudget(which: TagValue, by: Actor): Promise<{ readonly at: Instant } | undefined>
+  removeTagBudget(which: TagValue, by: Actor): Promise<BudgetChanged | undefined>
 }

@@ -94,22 +94,23 @@ const setCounters = async (
 const concerned = `t.wallet_id = $1 and t.tag = $2 and (t.value = $3 or ($3 = '' and t.made = 1))`
 
 /** Lets every process know which tags are under budget, by the rules of the wallet. */
-const changing = async <T>(
+const changing = async (
   engine: Engine,
   { walletId, tag, value }: TagValue,
   by: Actor,
   work: (
     run: Run,
     params: readonly Value[],
-  ) => Promise<{ readonly done: T; readonly after: JsonObject | null } | undefined>,
-): Promise<T | undefined> =>
+    version: number,
+  ) => Promise<{ readonly after: JsonObject | null } | undefined>,
+): Promise<number | undefined> =>
   engine.transaction('control', async (run) => {
     const { dialect } = engine
     const row = await lockRules(run, dialect, walletId)
     const params = [walletId, tag, value]
     const { rules, version } = knownRulesOf(row)
     await run(`select t.id from tag_budget t where ${concerned} order by t.id${dialect.lock('t')}`, params)
-    const changed = await work(run, params)
+    const changed = await work(run, params, version + 1)
     if (changed === undefined) return undefined
     const tags = await run('select distinct t.tag from tag_budget t where t.wallet_id = $1 order by t.tag', [
       walletId,
@@ -127,7 +128,7 @@ const changing = async <T>(
       subject,
       ...(changed.after ? { after: changed.after } : {}),
     })
-    return changed.done
+    return version + 1
   })
 
 const hasRoom = async (run: Run, { walletId, tag, value }: TagValue): Promise<boolean> => {
@@ -144,7 +145,7 @@ const hasRoom = async (run: Run, { walletId, tag, value }: TagValue): Promise<bo
 const put = async (engine: Engine, budget: NewTagBudget, by: Actor) => {
   const { id, caps: own, valuesMax = null, beyond = null } = budget
   const columns = caps.join(', ')
-  const set = [...caps, 'made', 'values_max', 'beyond']
+  const set = [...caps, 'made', 'values_max', 'beyond', 'version']
     .map((column) => `${column} = excluded.${column}`)
     .join(', ')
   const after = {
@@ -156,17 +157,24 @@ const put = async (engine: Engine, budget: NewTagBudget, by: Actor) => {
     ),
     ...(valuesMax === null ? {} : { values_max: valuesMax, beyond }),
   }
-  return changing(engine, budget, by, async (run, params) => {
+  return changing(engine, budget, by, async (run, params, version) => {
     if (!(await hasRoom(run, budget))) return undefined
     await run(
-      `insert into tag_budget (wallet_id, tag, value, id, values_max, beyond, ${columns}, made, created_at)
-       values ($1, $2, $3, $4, $5, $6, ${capList.map((_cap, at) => `$${at + 7}`).join(', ')}, 0, ${engine.dialect.now})
+      `insert into tag_budget (wallet_id, tag, value, id, values_max, beyond, version, ${columns}, made, created_at)
+       values ($1, $2, $3, $4, $5, $6, $7, ${capList.map((_cap, at) => `$${at + 8}`).join(', ')}, 0, ${engine.dialect.now})
        on conflict (wallet_id, tag, value) do update set ${set}`,
-      [...params, id, valuesMax, beyond, ...capList.map(({ name }) => own[name] ?? null)],
+      [
+        ...params,
+        id,
+        valuesMax,
+        beyond,
+        Math.max(version, budget.version ?? 0),
+        ...capList.map(({ name }) => own[name] ?? null),
+      ],
     )
     if (budget.value === '') await followDefault(run, 't.made = 1', budget)
     await setCounters(run, engine.dialect, concerned, params)
-    return { done: true, after }
+    return { after }
   })
 }
 
@@ -203,7 +211,7 @@ const remove = (engine: Engine, which: TagValue, by: Actor) =>
         params,
       )
     }
-    return { done: true, after: null }
+    return { after: null }
   })
 
 export const tagBudgetStore = (engine: Engine): TagBudgetStore => ({
@@ -217,8 +225,17 @@ export const tagBudgetStore = (engine: Engine): TagBudgetStore => ({
     ),
   tagBudget: async ({ walletId, tag, value }) =>
     (await reading(engine, 't.wallet_id = $1 and t.tag = $2 and t.value = $3', [walletId, tag, value]))[0],
-  putTagBudget: async (budget, by) =>
-    (await put(engine, budget, by)) === undefined ? 'too_many' : { at: await clockOf(engine) },
-  removeTagBudget: async (which, by) =>
-    (await remove(engine, which, by)) === undefined ? undefined : { at: await clockOf(engine) },
+  setIn: async ({ walletId, tag, value }) => {
+    const text = 'select t.version from tag_budget t where t.wallet_id = $1 and t.tag = $2 and t.value = $3'
+    const [row] = await once(engine, 'control', statement(text, walletId, tag, value))
+    return row === undefined ? 0 : countOf(row, 'version')
+  },
+  putTagBudget: async (budget, by) => {
+    const version = await put(engine, budget, by)
+    return version === undefined ? 'too_many' : { at: await clockOf(engine), version }
+  },
+  removeTagBudget: async (which, by) => {
+    const version = await remove(engine, which, by)
+    return version === undefined ? undefined : { at: await clockOf(engine), version }
+  },
 })

@@ -23,6 +23,7 @@ import eventExport from '../migrations/0054-event-export.sql' with { type: 'text
 import channels from '../migrations/0055-channels.sql' with { type: 'text' }
 import payers from '../migrations/0056-payers.sql' with { type: 'text' }
 import askedAgain from '../migrations/0057-asked-again.sql' with { type: 'text' }
+import budgetVersions from '../migrations/0058-budget-versions.sql' with { type: 'text' }
 import { type Engine, once, type Row, type Run, statement } from './engine.ts'
 import { countOf, textOf } from './row.ts'
 
@@ -73,6 +74,7 @@ export const migrations: readonly Migration[] = [
   { version: 55, name: 'channels', common: channels, own: {}, adds: true },
   { version: 56, name: 'payers', common: payers, own: {}, adds: true },
   { version: 57, name: 'asked-again', common: askedAgain, own: {}, adds: true },
+  { version: 58, name: 'budget-versions', common: budgetVersions, own: {}, adds: true },
 ]
 
 /** The number of the last of them. */

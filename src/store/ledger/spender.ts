@@ -11,7 +11,7 @@ import {
   tagScope,
 } from '../../ledger/scopes.ts'
 import type { AccountId, LoanRequest } from '../../ledger/types.ts'
-import { isKnown, type Key, type KeyId } from '../../tenancy/key.ts'
+import { isKnown, type Key, type KeyId, placeOf } from '../../tenancy/key.ts'
 import type { CapName, Limits } from '../../tenancy/limits.ts'
 import { keyOf } from '../accounts/key-row.ts'
 import type { Row, Run, SqlDialect } from '../engine/engine.ts'
@@ -70,6 +70,13 @@ export const lockSpenders = async (
   return requests.some(({ tags }) => tags !== undefined) ? withBudgets(run, dialect, spenders) : spenders
 }
 
+/** The tenant whose call it is: the key right below one of the account, whichever of its values by rotation. */
+const tenantOf = ({ key, makers }: SpendingKey): KeyId | undefined => {
+  const id = [key.id, ...key.ancestors].at(-2)
+  const tenant = [key, ...makers].find((one) => one.id === id)
+  return tenant === undefined ? undefined : placeOf(tenant)
+}
+
 /** The same with the budgets of their tags, which are locked after all keys. */
 const withBudgets = async (
   run: Run,
@@ -77,7 +84,9 @@ const withBudgets = async (
   spenders: readonly (SpendingKey | undefined)[],
 ): Promise<readonly (SpendingKey | undefined)[]> => {
   const asked = spenders.flatMap((spender) =>
-    spender?.tags === undefined ? [] : [{ spender, walletId: spender.key.walletId, tags: spender.tags }],
+    spender?.tags === undefined
+      ? []
+      : [{ spender, walletId: spender.key.walletId, tags: spender.tags, tenant: tenantOf(spender) }],
   )
   const found = await lockTagBudgets(run, dialect, asked)
   const tagged = new Map(asked.map(({ spender }, at) => [spender, found[at]]))

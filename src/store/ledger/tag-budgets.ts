@@ -32,7 +32,12 @@ export type PathBudgets = {
   readonly full?: NonNullable<LoanRefused['budget']>
 }
 
-type Pair = { readonly walletId: WalletId; readonly tag: string; readonly value: string }
+type Pair = {
+  readonly walletId: WalletId
+  readonly tag: string
+  readonly value: string
+  readonly tenant?: string | undefined
+}
 
 const nameOf = ({ walletId, tag, value }: Pair): string => JSON.stringify([walletId, tag, value])
 
@@ -55,15 +60,41 @@ const read = async (
   return rows.map(tagBudgets.read)
 }
 
+/**
+ * The same, but a tenant's values are its own: what two tenants call by one name has a budget each from the default, unless
+ * the account has set one on that name, which is for all.
+ */
+const apart = async (
+  run: Run,
+  dialect: SqlDialect,
+  paths: readonly (readonly Pair[])[],
+): Promise<readonly (readonly Pair[])[]> => {
+  const ofTenants = paths.flat().filter(({ tenant }) => tenant !== undefined)
+  if (ofTenants.length === 0) return paths
+  const set = byName((await read(run, dialect, ofTenants)).filter(({ made }) => !made))
+  return paths.map((path) =>
+    path.map((pair) =>
+      pair.tenant === undefined || set.has(nameOf(pair))
+        ? pair
+        : { ...pair, value: `${pair.tenant}/${pair.value}` },
+    ),
+  )
+}
+
 /** The budgets of each path, locked so that their caps stay what they are. */
 export const lockTagBudgets = async (
   run: Run,
   dialect: SqlDialect,
-  asked: readonly { readonly walletId: WalletId; readonly tags: string }[],
+  asked: readonly {
+    readonly walletId: WalletId
+    readonly tags: string
+    readonly tenant?: string | undefined
+  }[],
 ): Promise<readonly PathBudgets[]> => {
-  const paths = asked.map(({ walletId, tags }) =>
-    tagsOfPath(tags).map(([tag, value]): Pair => ({ walletId, tag, value })),
+  const said = asked.map(({ tags, ...whose }) =>
+    tagsOfPath(tags).map(([tag, value]): Pair => ({ ...whose, tag, value })),
   )
+  const paths = await apart(run, dialect, said)
   const pairs = paths.flat()
   const without = await makeMissing(run, dialect, pairs)
   const others = pairs.map((pair) => ({ ...pair, value: OTHER }))
