@@ -13,6 +13,7 @@ import type { ChangePaid, Payment } from '../store/payments/payment-port.ts'
 import { theHouse } from '../store/people/event-port.ts'
 import type { Store } from '../store/port.ts'
 import { type Chain, chain } from './x402/chain.ts'
+import { type ChannelNode, channelNode } from './x402/channel-node.ts'
 import { type Channels, openChannels } from './x402/channels.ts'
 import { type Facilitator, type Kinds, openFacilitator } from './x402/facilitator.ts'
 import type { Offer, X402Options } from './x402/offer.ts'
@@ -20,6 +21,7 @@ import type { Presented } from './x402/presented.ts'
 import type { Hash } from './x402/quote.ts'
 import { type Collected, collect, isIn, resolve, type SettlementParts } from './x402/settlement.ts'
 import { type Authorized, authorize, type Finished, finish } from './x402/upto.ts'
+import { openVoucherCheck, type VoucherCheck } from './x402/voucher.ts'
 
 /** The key that stands for all callers without one; the operator may limit or disable it like any other. */
 export const GUESTS_KEY = 'key_x402_guests'
@@ -88,13 +90,23 @@ const KINDS_ROUNDS = 60
 /** How many payments one process takes at once; senders of junk wait for the facilitator like everyone else. */
 const COLLECTING_MAX = 256
 
-/** What settles payments, and the chain that shows whether they happened. */
-export type Rail = { readonly facilitator: Facilitator; readonly chain: Chain }
+/** What settles payments, the chain that shows whether they happened, and how vouchers are checked. */
+type WholeRail = {
+  readonly facilitator: Facilitator
+  readonly chain: Chain
+  readonly channelNode: ChannelNode
+  readonly openCheck: () => Promise<VoucherCheck>
+}
+
+/** What it leaves out is the product's own. */
+export type Rail = Pick<WholeRail, 'facilitator'> & Partial<WholeRail>
+
+const own = { chain, channelNode, openCheck: openVoucherCheck }
 
 /** Prepares the mode: the guests' key, and the rounds. By default its rail is the operator's facilitator and nodes. */
 export const openX402 = async (parts: X402Parts, given?: Rail): Promise<X402> => {
   const { store, hash } = parts
-  const rail = given ?? { facilitator: await openFacilitator(parts.options), chain }
+  const rail = { ...own, ...(given ?? { facilitator: await openFacilitator(parts.options) }) }
   const guestsHash = hash(GUESTS)
   await makeGuests(store, hash, guestsHash)
   const x402 = createX402(parts, rail, guestsHash)
@@ -184,12 +196,12 @@ const atMost = (most: number) => {
   }
 }
 
-const createX402 = (parts: X402Parts, { facilitator, chain }: Rail, guestsHash: string): X402Running => {
+const createX402 = (parts: X402Parts, rail: WholeRail, guestsHash: string): X402Running => {
   const { store, log, hash, options } = parts
   const settlement: SettlementParts = {
     store: store.payments,
-    facilitator,
-    chain,
+    facilitator: rail.facilitator,
+    chain: rail.chain,
     log,
     firstTryMs: options.settleMs * 2 + 1_000,
     now: () => parts.clock.now(),
@@ -201,7 +213,7 @@ const createX402 = (parts: X402Parts, { facilitator, chain }: Rail, guestsHash: 
     paymentAccountOf(hash(`x402 account ${paymentId}`).slice(0, 32))
   const oneOfMany = atMost(COLLECTING_MAX)
   const more = { options, accountOf, kinds: () => kinds }
-  const channels = openChannels({ ...settlement, ...more, store: store.channels })
+  const channels = openChannels({ ...rail, ...settlement, ...more, store: store.channels })
   const payChange = (paymentId: string, to: string): Promise<ChangePaid | undefined> =>
     store.payments.payChange(paymentId, to).catch((error: unknown) => {
       log.warn('the change of a payment could not be paid yet', { payment: paymentId, error: String(error) })
@@ -210,7 +222,8 @@ const createX402 = (parts: X402Parts, { facilitator, chain }: Rail, guestsHash: 
 
   const round = async (): Promise<void> => {
     // Asked again now and then: the address that payers of `upto` name may change.
-    if (kinds === undefined || ++rounds % KINDS_ROUNDS === 0) kinds = (await facilitator.supported()) ?? kinds
+    if (kinds === undefined || ++rounds % KINDS_ROUNDS === 0)
+      kinds = (await rail.facilitator.supported()) ?? kinds
     await settleOpen(settlement, mode)
     await channels.round()
   }

@@ -163,8 +163,8 @@ x402:
         until(async () => {
           const response = await fetch(request.clone() as Request, { headers: paid.headers })
           const text = await response.text()
-          // Until the dead server is known to be dead, its call has the channel.
-          if (response.status !== 200) expect(text).toContain(codes.busy)
+          // Until the dead server is known to be dead, its call has the channel; a busy machine's ledger asks to come again.
+          if (response.status !== 200 && response.status !== 503) expect(text).toContain(codes.busy)
           return response.status === 200
         }, 500)
 

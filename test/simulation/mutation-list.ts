@@ -5,7 +5,7 @@ export type Mutation = {
   readonly from: string
   readonly to: string
   /** The kind of histories to search; see `kinds` in run.ts. */
-  readonly kind?: 'calm' | 'clocks' | 'paid-again' | 'jobs' | 'batches' | 'shares' | 'failover'
+  readonly kind?: 'calm' | 'clocks' | 'paid-again' | 'jobs' | 'batches' | 'shares' | 'failover' | 'vouchers'
   /** A test of the real engine that must fail, for what virtual time cannot show. */
   readonly test?: string
 }
@@ -1107,5 +1107,103 @@ export const mutations: readonly Mutation[] = [
     from: 'Math.ceil(rate / 2)',
     to: 'rate',
     test: 'src/pricing/batch-price.test.ts',
+  },
+  {
+    name: 'a voucher of another key is taken',
+    file: 'src/payment/x402/voucher.ts',
+    from: 'return signerOf(digest, signature) === config.payerAuthorizer ?',
+    to: 'return signerOf(digest, signature) !== undefined ?',
+    kind: 'vouchers',
+  },
+  {
+    name: 'a voucher that begins elsewhere is taken',
+    file: 'src/store/payments/channel-store.ts',
+    from: "if (channel.charged + it.amount !== it.most) return { outcome: 'mismatch', channel }",
+    to: '',
+    kind: 'vouchers',
+  },
+  {
+    name: 'a voucher is taken while another call has the channel',
+    file: 'src/store/payments/channel-store.ts',
+    from: "const channel = await freeChannel(engine, run, locked)\n    if (channel === 'open')",
+    to: "const channel = await freeChannel(engine, run, { ...locked, pending: undefined })\n    if (channel === 'open')",
+    kind: 'vouchers',
+  },
+  {
+    name: 'a voucher is taken beyond the deposit',
+    file: 'src/store/payments/channel-store.ts',
+    from: "if (it.most > channel.balance) return { outcome: 'beyond_deposit' }",
+    to: '',
+    kind: 'vouchers',
+  },
+  {
+    name: 'a payer who leaves buys on',
+    file: 'src/store/payments/channel-store.ts',
+    from: 'if (channel.leavingAt !== undefined || channel.lost > 0n)',
+    to: 'if (channel.lost > 0n)',
+    kind: 'vouchers',
+  },
+  {
+    name: 'a payer who leaves is not claimed at once',
+    file: 'src/store/payments/channel-store.ts',
+    from: 'sum(case when c.leaving_at is not null or c.charged_at',
+    to: 'sum(case when c.charged_at',
+    kind: 'vouchers',
+  },
+  {
+    name: 'nobody watches which payers leave',
+    file: 'src/payment/x402/channels.ts',
+    from: 'if (ids.length > 0) await store',
+    to: 'if (ids.length > 1_000) await store',
+    kind: 'vouchers',
+  },
+  {
+    name: 'a channel is charged less than its calls cost',
+    file: 'src/store/payments/channel-row.ts',
+    from: '((charged + channel.unit - 1n) / channel.unit)',
+    to: '(charged / channel.unit)',
+    kind: 'vouchers',
+  },
+  {
+    name: 'the rest of a unit is posted nowhere',
+    file: 'src/store/payments/channel-row.ts',
+    from: 'if (amount > charged)',
+    to: 'if (amount < charged)',
+    kind: 'vouchers',
+  },
+  {
+    name: 'a channel keeps its first signature',
+    file: 'src/store/payments/channel-row.ts',
+    from: 'signature = $4,',
+    to: 'signature = coalesce(signature, $4),',
+    kind: 'vouchers',
+  },
+  {
+    name: 'a voucher is ended while its call is open',
+    file: 'src/store/payments/channel-row.ts',
+    from: "if (!(await closeLeases(engine, run, account))) return 'open'",
+    to: 'await closeLeases(engine, run, account)',
+    kind: 'vouchers',
+  },
+  {
+    name: 'a claim of unknown outcome is booked',
+    file: 'src/payment/x402/channels.ts',
+    from: "if (answer.outcome === 'settled') {\n    for (const one of due) await store.claimChannel(one.id, claimable(one), answer.transaction)",
+    to: "if (answer.outcome !== 'refused') {\n    for (const one of due) await store.claimChannel(one.id, claimable(one), 'claimed')",
+    kind: 'vouchers',
+  },
+  {
+    name: 'a claim is booked whole each time',
+    file: 'src/store/payments/channel-store.ts',
+    from: 'const amount = claimed - channel.claimed',
+    to: 'const amount = claimed',
+    kind: 'vouchers',
+  },
+  {
+    name: 'what a dead process claimed is never swept',
+    file: 'src/payment/x402/channels.ts',
+    from: 'if (claimed || !swept) await sweep',
+    to: 'if (claimed && !swept) await sweep',
+    kind: 'vouchers',
   },
 ]

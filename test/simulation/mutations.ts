@@ -79,6 +79,7 @@ const SEEDS: Readonly<Record<Kind, number>> = {
   jobs: 60,
   batches: 60,
   shares: 60,
+  vouchers: 60,
   failover: 200,
 }
 

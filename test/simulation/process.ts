@@ -93,6 +93,8 @@ export const x402Options: X402Options = {
 }
 
 type Sells = Pick<Parameters<typeof openGateway>[0], 'offering' | 'rail' | 'assets'> & {
+  /** What it takes over the rail. */
+  readonly takes?: X402Options | undefined
   /** How long a caller may wait for its answer; by default as long as a call may run. */
   readonly totalMs?: number
   /** How long lines of batches may wait. */
@@ -104,7 +106,7 @@ const AGAIN_MS = 100
 /** Opens the gateway of a process, as a server's is opened, and tries again until the ledger has answered. */
 export const gatewayOf = async (
   { store, clock, book, instance, random, longestCallMs }: Running,
-  { totalMs = longestCallMs, batchLifeMs, ...sells }: Sells,
+  { totalMs = longestCallMs, batchLifeMs, takes = x402Options, ...sells }: Sells,
 ): Promise<Gateway> => {
   const settings = readSettings(callSettings, {})
   const options = {
@@ -130,7 +132,7 @@ export const gatewayOf = async (
       log: silentLog,
       hash,
       options,
-      x402: sells.rail && x402Options,
+      x402: sells.rail && takes,
     }).catch(() => undefined)
     if (opened !== undefined) return opened.gateway
     await clock.sleep(AGAIN_MS)

@@ -9,6 +9,7 @@ import type { Reached } from './law.ts'
 import { runCalm } from './liveness.ts'
 import { runPaidAgain } from './paid-again.ts'
 import { runShares } from './shares.ts'
+import { runVouchers } from './vouchers.ts'
 
 /** This many seeds are enough to prove something, and then only if they have reached all of these states. */
 const ENOUGH = 150
@@ -85,6 +86,21 @@ const mustReach = [
   'paid again: guest answered',
   'paid again: comes again',
   'paid again: killed',
+  'vouchers: answered',
+  'vouchers: killed',
+  'vouchers: corrected',
+  'vouchers: a payer leaves',
+  'vouchers: no answer',
+  'vouchers: deposit landed',
+  'vouchers: claim landed',
+  'vouchers: settle landed',
+  'vouchers: the facilitator’s answer is lost',
+  'vouchers: channel_is_being_withdrawn',
+  'vouchers: invalid_batch_settlement_evm_channel_busy',
+  'vouchers: invalid_batch_settlement_evm_cumulative_amount_mismatch',
+  'vouchers: invalid_batch_settlement_evm_cumulative_exceeds_balance',
+  'vouchers: invalid_batch_settlement_evm_voucher_signature',
+  'vouchers: payment_already_used',
   'answered',
   'voided',
   'killed',
@@ -185,6 +201,7 @@ const kinds: readonly {
   { name: 'batches', each: 10, run: runBatches },
   { name: 'shares', each: 10, run: runShares },
   { name: 'failover', each: 10, run: runFailover },
+  { name: 'vouchers', each: 20, run: runVouchers },
   { name: 'all else', each: 1, run: runHistory },
 ]
 if (only !== undefined && !kinds.some(({ name }) => name === only)) throw new Error(`no kind is ${only}`)

@@ -10,6 +10,7 @@ import { decodeChatCall } from '../../src/dialects/chat/call.ts'
 import { runCall } from '../../src/gateway/call/run-call.ts'
 import type { Gateway } from '../../src/gateway/parts/gateway.ts'
 import { newTrace } from '../../src/gateway/parts/trace.ts'
+import type { X402Options } from '../../src/payment/x402/offer.ts'
 import type { Rail } from '../../src/payment/x402.ts'
 import type { ChangePaid } from '../../src/store/payments/payment-port.ts'
 import type { VendorFetch } from '../../src/vendors/setup.ts'
@@ -135,14 +136,14 @@ const vendorOf = (world: World, { instance, alive }: Running): VendorFetch => {
 const COST_COMMENT = /: x-cost-usd: ([\d.]+)/
 
 /** Opens the shop of a process; it answers nothing until it has reached the ledger. */
-export const openShop = (world: World, process: Running, rail: Rail): Shop => {
+export const openShop = (world: World, process: Running, rail: Rail, takes?: X402Options): Shop => {
   const offering = oneModel(model, {
     vendor: { surfaces: ['chat'] },
     secrets: [new Secret('house')],
     fetch: vendorOf(world, process),
   })
   let gateway: Gateway | undefined
-  void gatewayOf(process, { offering, rail }).then((opened) => {
+  void gatewayOf(process, { offering, rail, takes }).then((opened) => {
     gateway = opened
   })
   let serial = 0

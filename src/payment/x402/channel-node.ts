@@ -21,11 +21,7 @@ const pairOf = (answer: unknown): readonly [bigint, bigint] => {
   return [BigInt(answer.slice(0, 66)), BigInt(`0x${answer.slice(66)}`)]
 }
 
-/** A channel at the chain's newest block; throws when the node does not say. */
-export const lookAtChannel = async (
-  { rpcUrl, nanoPerUnit }: Offer,
-  channelId: string,
-): Promise<ChannelSeen> => {
+const lookAtChannel = async ({ rpcUrl, nanoPerUnit }: Offer, channelId: string): Promise<ChannelSeen> => {
   if (rpcUrl === undefined) throw new Error('no node was named for this chain')
   const node = await nodeAt(rpcUrl)
   const [state, withdrawal] = await Promise.all([
@@ -41,8 +37,18 @@ export const lookAtChannel = async (
   }
 }
 
-/** The channels whose payers announced in the last hours that they leave. */
-export const leavingAt = async (rpcUrl: string): Promise<readonly string[]> => {
+const leavingAt = async (rpcUrl: string): Promise<readonly string[]> => {
   const logs = await (await nodeAt(rpcUrl)).events({ address: CHANNELS, topics: [WITHDRAW_INITIATED] })
   return logs.flatMap(({ topics: [, id] }) => (typeof id === 'string' ? [id] : []))
 }
+
+/** What is asked about channels. Both reject when the node does not say. */
+export type ChannelNode = {
+  /** A channel at the chain's newest block. */
+  look(offer: Offer, channelId: string): Promise<ChannelSeen>
+  /** The channels whose payers announced in the last hours that they leave. */
+  leaving(rpcUrl: string): Promise<readonly string[]>
+}
+
+/** The chain's node, as the operator named it. */
+export const channelNode: ChannelNode = { look: lookAtChannel, leaving: leavingAt }

@@ -11,18 +11,20 @@ import type {
   DueClaim,
   VoucherCharged,
 } from '../../store/payments/channel-port.ts'
-import { leavingAt, lookAtChannel } from './channel-node.ts'
+import type { ChannelNode } from './channel-node.ts'
 import type { Kinds } from './facilitator.ts'
 import { nanoOfUnits, type Offer, type X402Options } from './offer.ts'
 import type { Presented } from './presented.ts'
 import type { SettlementParts } from './settlement.ts'
-import { type ChannelTerms, codes, openVoucherCheck, type Voucher, type VoucherCheck } from './voucher.ts'
+import { type ChannelTerms, codes, type Voucher, type VoucherCheck } from './voucher.ts'
 
 type ChannelParts = Pick<SettlementParts, 'facilitator' | 'log' | 'now'> & {
   readonly store: ChannelStore
   readonly options: X402Options
   readonly kinds: () => Kinds | undefined
   readonly accountOf: (id: string) => string
+  readonly channelNode: ChannelNode
+  readonly openCheck: () => Promise<VoucherCheck>
 }
 
 type VoucherToTake = {
@@ -78,7 +80,7 @@ export const openChannels = (parts: ChannelParts): Channels => {
   const fault = async ({ voucher, offer }: Presented): Promise<string | undefined> => {
     const asked = terms(offer)
     if (voucher === undefined || asked === undefined) return 'quote_mismatch'
-    check ??= openVoucherCheck()
+    check ??= parts.openCheck()
     return (await check)(voucher, { ...asked, ...offer })
   }
   return {
@@ -134,7 +136,7 @@ const takeChecked = async (
       if ('outcome' in brought) return brought
       ;({ seen, transaction } = brought)
     } else if (known === undefined || !isFresh(known, most, now())) {
-      seen = await lookAtChannel(offer, channelId)
+      seen = await parts.channelNode.look(offer, channelId)
     }
   } catch (error) {
     log.warn('the node did not say what a channel holds', { network: offer.network, error: String(error) })
@@ -175,7 +177,7 @@ const isFresh = (known: Channel, most: bigint, now: number): boolean =>
 
 /** Brings a deposit to the chain, unless it is there: then the channel holds what the voucher is for. */
 const bring = async (
-  { facilitator }: ChannelParts,
+  { facilitator, channelNode }: ChannelParts,
   { presented, requirements }: VoucherToTake,
   channelId: string,
   most: bigint,
@@ -186,20 +188,23 @@ const bring = async (
   const verified = await facilitator.verify({ payload, requirements })
   if (verified.outcome === 'unknown') return { outcome: 'unreachable' }
   if (verified.outcome === 'invalid') {
-    const seen = await lookAtChannel(offer, channelId)
+    const seen = await channelNode.look(offer, channelId)
     return seen.balance >= most ? { seen, transaction: undefined } : { ...verified, outcome: 'refused' }
   }
   const settled = await facilitator.settle({ payload, requirements })
   if (settled.outcome === 'refused') return settled
   if (settled.outcome === 'unknown') return { outcome: 'unknown' }
-  const seen = await lookAtChannel(offer, channelId)
+  const seen = await channelNode.look(offer, channelId)
   // The node may be behind the facilitator's: sent again, the deposit is there.
   return seen.balance >= most ? { seen, transaction: settled.transaction } : { outcome: 'unknown' }
 }
 
-const watch = async ({ store, log }: ChannelParts, { network, rpcUrl = '' }: Offer): Promise<void> => {
+const watch = async (
+  { store, log, channelNode }: ChannelParts,
+  { network, rpcUrl = '' }: Offer,
+): Promise<void> => {
   try {
-    const ids = await leavingAt(rpcUrl)
+    const ids = await channelNode.leaving(rpcUrl)
     if (ids.length > 0) await store.channelsLeaving(ids.map((id) => `${network}:${id}`))
   } catch (error) {
     log.warn('the node did not say which payers leave', { network, error: String(error) })
@@ -267,8 +272,12 @@ const claimAll = async (parts: ChannelParts, offer: Offer, due: readonly DueClai
 }
 
 /** What a payer took along before it was claimed is the house's loss. */
-const giveUp = async ({ store, log }: ChannelParts, offer: Offer, one: DueClaim): Promise<void> => {
-  const seen = await lookAtChannel(offer, one.id.slice(offer.network.length + 1)).catch(() => undefined)
+const giveUp = async (
+  { store, log, channelNode }: ChannelParts,
+  offer: Offer,
+  one: DueClaim,
+): Promise<void> => {
+  const seen = await channelNode.look(offer, one.id.slice(offer.network.length + 1)).catch(() => undefined)
   if (seen === undefined) return
   if (seen.claimed > one.claimed)
     await store.claimChannel(one.id, least(seen.claimed, claimable(one)), 'seen on the chain')
