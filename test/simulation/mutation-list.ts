@@ -936,8 +936,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a line of a batch keeps what it did not use',
     file: 'src/store/batches/end-lines.ts',
-    from: 'if (back > 0n) await',
-    to: 'if (back < 0n) await',
+    from: '({ back }) => back > 0n',
+    to: '({ back }) => back < 0n',
     test: 'test/store/batch-model.test.ts',
   },
   {
