@@ -1,7 +1,7 @@
 /**
  * `bun bench/batches.ts [lines] [bytes of a line] [rounds] [url]`: batches of that size on the built-in model, in a process
- * of its own: processor and memory while one is read and runs, beside one caller whose calls are timed, without and with it in
- * turns.
+ * of its own. First one runs alone: processor of a line beside that of a call, and memory. Then one caller's calls are timed,
+ * without a batch and beside one, in turns.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -12,6 +12,7 @@ const [lines = 50_000, bytes = 1_000, rounds = 1] = process.argv.slice(2, 5).map
 const url = process.argv[5]
 const ALONE_MS = 5_000
 const TICKS_A_SECOND = 100
+const AT_ONCE = 16
 
 const home = mkdtempSync(join(tmpdir(), 'turnpike-bench-batches-'))
 const settings = { PLAN_RPM: '1000000', LOG: 'error', ...(url === undefined ? {} : { DATABASE_URL: url }) }
@@ -35,13 +36,13 @@ const mainMs = (): number =>
   Number(readFileSync(`/proc/${child.pid}/task/${child.pid}/schedstat`, 'utf8').split(' ')[0]) / 1e6
 
 type Took = { readonly ms: number; readonly mainMs: number }
-const call = async (): Promise<Took> => {
+const call = async (size = 100): Promise<Took> => {
   const at = performance.now()
   const mainAt = mainMs()
   const response = await fetch(`${address}/v1/chat/completions`, {
     method: 'POST',
     headers: { ...headers, 'content-type': 'application/json' },
-    body: JSON.stringify(asked(0, 100)),
+    body: JSON.stringify(asked(0, size)),
   })
   await response.arrayBuffer()
   if (!response.ok) throw new Error(`a call was answered with ${response.status}`)
@@ -70,12 +71,19 @@ const writer = Bun.file(path).writer()
 for (let n = 0; n < lines; n++) writer.write(`${line(n)}\n`)
 await writer.end()
 
-for (let n = 0; n < 2_000; n++) await call()
-const liveCpu = cpuS()
-for (let n = 0; n < 500; n++) await call()
-console.log(
-  `a call alone: ${(((cpuS() - liveCpu) / 500) * 1e6).toFixed(0)} µs of processor; ${memory().toFixed(0)} MB`,
-)
+/** Processor of a call, where many come at once and share what lines of a batch share. */
+const callUs = async (calls: number): Promise<number> => {
+  const from = cpuS()
+  let left = calls
+  const caller = async () => {
+    while (left-- > 0) await call(bytes)
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, caller))
+  return ((cpuS() - from) / calls) * 1e6
+}
+await callUs(2_000)
+const ofCall = await callUs(4_000)
+console.log(`a call: ${ofCall.toFixed(0)} µs of processor; ${memory().toFixed(0)} MB`)
 
 const form = new FormData()
 form.set('purpose', 'batch')
@@ -93,11 +101,11 @@ const watching = (async () => {
     await Bun.sleep(50)
   }
 })()
-/** One batch of all lines, beside calls; returns what those took. */
-const run = async (): Promise<Took[]> => {
+/** One batch of all lines; returns what calls beside it took. */
+const run = async (besideCalls: boolean): Promise<Took[]> => {
   const readAt = [performance.now(), cpuS()] as const
   let ended = false
-  const beside = timed(() => !ended)
+  const beside = besideCalls ? timed(() => !ended) : []
   const began = await fetch(`${address}/v1/batches`, {
     method: 'POST',
     headers: { ...headers, 'content-type': 'application/json' },
@@ -115,25 +123,32 @@ const run = async (): Promise<Took[]> => {
   const [ms, cpu] = [performance.now() - runAt[0], cpuS() - readAt[1]]
   ended = true
   const calls = await beside
+  const us = (cpu / lines) * 1e6
+  const ofLine = besideCalls
+    ? ''
+    : `${us.toFixed(0)} µs of processor a line, ${(us / ofCall).toFixed(2)} of a call; `
   console.log(
-    `read in ${((runAt[0] - readAt[0]) / 1000).toFixed(1)} s, ran in ${(ms / 1000).toFixed(1)} s (${(lines / (ms / 1000)).toFixed(0)} a second), ${((cpu / (lines + calls.length)) * 1e6).toFixed(0)} µs of processor a line or call; peak ${peak.toFixed(0)} MB; ${JSON.stringify(batch.request_counts)} ${batch.cost_usd}`,
+    `read in ${((runAt[0] - readAt[0]) / 1000).toFixed(1)} s, ran in ${(ms / 1000).toFixed(1)} s (${(lines / (ms / 1000)).toFixed(0)} a second), ${ofLine}peak ${peak.toFixed(0)} MB; ${JSON.stringify(batch.request_counts)} ${batch.cost_usd}`,
   )
   return calls
 }
+await run(false)
 const ratios: Took[] = []
 for (let round = 0; round < rounds; round++) {
   const until = performance.now() + ALONE_MS
   const alone = await timed(() => performance.now() < until)
-  const beside = await run()
+  const beside = await run(true)
   const ratio = (kind: (typeof kinds)[number]) => at(of(beside, kind), 0.99) / at(of(alone, kind), 0.99)
   ratios.push({ ms: ratio('ms'), mainMs: ratio('mainMs') })
   console.log(`calls alone: ${percentiles(alone)}; beside it: ${percentiles(beside)}`)
 }
 over = true
 await watching
-const [waited = 0, worked = 0] = kinds.map((kind) => at(of(ratios, kind), 0.5))
-console.log(
-  `p99 beside it is ${waited.toFixed(2)} times of without it, by the server's own work ${worked.toFixed(2)} (median of ${rounds})`,
-)
+if (rounds > 0) {
+  const [waited = 0, worked = 0] = kinds.map((kind) => at(of(ratios, kind), 0.5))
+  console.log(
+    `p99 beside it is ${waited.toFixed(2)} times of without it, by the server's own work ${worked.toFixed(2)} (median of ${rounds})`,
+  )
+}
 await endPrograms()
 rmSync(home, { recursive: true })

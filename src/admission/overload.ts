@@ -20,8 +20,9 @@ export type Overload = {
   /** Notes that a call was let in, and that it has ended. */
   enter(caller: string): void
   leave(caller: string): void
-  /** How many calls are running. */
+  /** How many calls are running, and how many were ever let in. */
   readonly inHand: () => number
+  readonly entered: () => number
 }
 
 /** Shorter lateness is a burst, not an overload. */
@@ -43,6 +44,7 @@ const NO_LIMIT = Number.POSITIVE_INFINITY
 export const newOverload = (): Overload => {
   const callers = new Map<string, number>()
   let open = 0
+  let entered = 0
   const demand = newDemand()
   /** The callers who ask for more than an even share, and how many running calls each of them may have. */
   let greedy: ReadonlySet<string> = new Set()
@@ -103,6 +105,7 @@ export const newOverload = (): Overload => {
     enter: (caller) => {
       callers.set(caller, (callers.get(caller) ?? 0) + 1)
       open++
+      entered++
       if (most !== NO_LIMIT) demand.letIn(caller)
     },
     leave: (caller) => {
@@ -112,6 +115,7 @@ export const newOverload = (): Overload => {
       open--
     },
     inHand: () => open,
+    entered: () => entered,
   }
 }
 

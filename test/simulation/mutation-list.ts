@@ -978,8 +978,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a line of a batch keeps what it did not use',
     file: 'src/store/batches/end-lines.ts',
-    from: 'if (back > 0n) await',
-    to: 'if (back < 0n) await',
+    from: '({ back }) => back > 0n',
+    to: '({ back }) => back < 0n',
     test: 'test/store/batch-model.test.ts',
   },
   {
@@ -1072,6 +1072,41 @@ export const mutations: readonly Mutation[] = [
     from: 'for (const row of own) await closeLease(engine, run, leases.read(row))',
     to: '',
     kind: 'batches',
+  },
+  {
+    name: 'a batch goes on though its key was disabled',
+    file: 'src/gateway/batches/working.ts',
+    from: 'if (refusal) return refusal',
+    to: 'if (refusal && key.deleted) return refusal',
+    test: 'src/gateway/batches/working.test.ts',
+  },
+  {
+    name: 'a part of a batch whose name was lost is taken for another',
+    file: 'src/vendors/batches/gemini-form.ts',
+    from: '&& operation.metadata.displayName === id',
+    to: '&& operation.metadata.displayName !== id',
+    test: 'src/vendors/batches/gemini-form.test.ts',
+  },
+  {
+    name: 'a line of a batch that its vendor did not run is charged',
+    file: 'src/vendors/batches/gemini-form.ts',
+    from: 'if (isObject(response)) return',
+    to: 'if (isObject(response) || error !== undefined) return',
+    test: 'src/vendors/batches/gemini-form.test.ts',
+  },
+  {
+    name: 'batches leave calls no room between two steps',
+    file: 'src/gateway/batches/behind-calls.ts',
+    from: 'await clock.sleep(PAUSE_MS)',
+    to: '',
+    test: 'src/gateway/batches/behind-calls.test.ts',
+  },
+  {
+    name: 'ends of lines share no write',
+    file: 'src/gateway/batches/line-ends.ts',
+    from: 'if (!isEnough()) await',
+    to: 'if (isEnough()) await',
+    test: 'src/gateway/batches/line-ends.test.ts',
   },
   {
     name: 'a part of a batch that its vendor never ends is never given up',

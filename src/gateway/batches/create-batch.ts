@@ -14,12 +14,14 @@ import { refusalOf } from '../hold/job-hold.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import { OWNER_MS } from '../parts/jobs.ts'
 import { newTrace, type Trace } from '../parts/trace.ts'
+import { behindCalls } from './behind-calls.ts'
 import { planLine } from './plan-line.ts'
 import { linesOf } from './read-lines.ts'
 
-/** Lines that are written together, and how long we read on before others get their turn. */
-const WRITTEN_TOGETHER = 50
+/** How long lines are read before others get their turn. */
 const TURN_MS = 1
+/** So many new lines are written as quickly as one that ends. */
+const WRITTEN_FOR_ONE = 4
 /** How long a batch waits for money that other leases have. */
 const PATIENCE_MS = 2_000
 const LOOK_AGAIN_MS = 60
@@ -89,6 +91,7 @@ const holdAll = async (gateway: Gateway, it: NewRequest): Promise<void> => {
 const readLines = async (gateway: Gateway, it: NewRequest): Promise<Nano> => {
   const { assets, clock, options, store } = gateway
   if (assets === undefined) throw refuse('not_found', 'This server keeps no files, so it takes no batches.')
+  const behind = behindCalls(gateway)
   const seen = new Set<string>()
   let lines: NewLine[] = []
   let sum = 0n
@@ -106,12 +109,12 @@ const readLines = async (gateway: Gateway, it: NewRequest): Promise<Nano> => {
     seen.add(customId)
     sum += plan.amount
     lines.push({ n, customId, at, bytes: bytes.length, bound: plan.amount, route })
-    if (lines.length >= WRITTEN_TOGETHER) {
+    if (lines.length >= behind.lines() * WRITTEN_FOR_ONE) {
       await store.batches.addLines(it.id, lines)
       lines = []
     }
     if (clock.monotonicMs() - turnMs > TURN_MS) {
-      await clock.turn()
+      await behind.step()
       turnMs = clock.monotonicMs()
     }
   }

@@ -24,8 +24,6 @@ const TICK_MS = 1_000
 /** How long a batch waits that has nothing to send, and before a step that failed is tried again. */
 const IDLE_MS = 100
 const AGAIN_MS = 1_000
-/** Lines that one look takes at most: calls and other batches wait meanwhile. */
-const TAKE_MOST = 16
 /** A look costs the ledger about the same for one line as for several. */
 const TAKE_LEAST = 8
 /** A line whose process died is sent again; one that kills processes is not. */
@@ -49,7 +47,7 @@ export const keepBatches = (present: Present, assets: Assets): ((forMs: number) 
   const { clock, log, store, instance } = present.gateway
   const keeping: Keeping = {
     ...{ present, assets, working: new Map(), open: 0, stopped: false, left: false },
-    behind: behindCalls(present.gateway, () => keeping.open),
+    behind: behindCalls(present.gateway),
   }
   const run = async (): Promise<void> => {
     for (; !keeping.left; await clock.sleep(TICK_MS)) {
@@ -175,7 +173,7 @@ const sendOn = async (
   const { gateway } = keeping.present
   const { store, instance } = gateway
   const { batch } = it
-  await keeping.behind()
+  await keeping.behind.step()
   const key = await keyOf(gateway, batch)
   const stops = key instanceof Refusal
   if (stops) await store.batches.stop(batch.id, key.code)
@@ -184,7 +182,7 @@ const sendOn = async (
   if (!stops)
     for (const line of taken?.lines ?? []) {
       void send(keeping, it, { key, line })
-      await keeping.behind()
+      await keeping.behind.step()
     }
   if (taken !== undefined) await noteMoney(gateway, it, route, taken)
   return taken
@@ -197,7 +195,7 @@ const roomFor = (keeping: Keeping): number => {
   if (keeping.stopped || draining || capacity.draining || !fresh) return 0
   if (openCalls >= options.discountOpenMax) return 0
   const room = options.batchLinesOpen - keeping.open
-  return room < Math.min(TAKE_LEAST, keeping.open + room) ? 0 : Math.min(TAKE_MOST, room)
+  return room < Math.min(TAKE_LEAST, keeping.open + room) ? 0 : Math.min(keeping.behind.lines(), room)
 }
 
 type Sending = Pick<Parameters<typeof runLine>[1], 'key' | 'line'>

@@ -1,11 +1,11 @@
-/** Ends of lines are written together: those that come while a write is under way form the next one. */
+/** Ends of lines are written together: a write costs the ledger about the same for one line as for several. */
 import { messageOf } from '../../core/message-of.ts'
 import type { LineEnd } from '../../store/batches/batch-port.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { BehindCalls } from './behind-calls.ts'
 
-/** A call waits for the whole of such a write. */
-const TOGETHER_MOST = 16
+/** How long an end waits for others to share its write. Nobody waits for it, but a process that dies has lost it. */
+const GATHER_MS = 50
 const AGAIN_MS = 1_000
 
 type Waiting = { readonly end: LineEnd; readonly done: (was: boolean) => void }
@@ -17,11 +17,18 @@ export type EndLine = (end: LineEnd) => Promise<boolean>
 export const newEnds = ({ store, clock, log }: Gateway, id: string, behind: BehindCalls): EndLine => {
   let waiting: Waiting[] = []
   let writes = false
+  let enough = Promise.withResolvers<void>()
+  const isEnough = () => waiting.length >= behind.lines()
+  const gather = async (): Promise<void> => {
+    enough = Promise.withResolvers()
+    if (!isEnough()) await Promise.race([clock.sleep(GATHER_MS), enough.promise])
+  }
   const write = async (): Promise<void> => {
     writes = true
     while (waiting.length > 0) {
-      await behind()
-      const now = waiting.slice(0, TOGETHER_MOST)
+      await gather()
+      await behind.step()
+      const now = waiting.slice(0, behind.lines())
       try {
         const ended = await store.batches.end(
           id,
@@ -39,6 +46,7 @@ export const newEnds = ({ store, clock, log }: Gateway, id: string, behind: Behi
   return (end) =>
     new Promise((done) => {
       waiting.push({ end, done })
+      if (isEnough()) enough.resolve()
       if (!writes) void write()
     })
 }

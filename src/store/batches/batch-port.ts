@@ -192,6 +192,8 @@ export type BatchStore = {
       readonly keptMs: number
     },
   ): Promise<void>
+  /** Forgets results behind the line `after`, which are in the files; returns the last of these lines, if there are more. */
+  forget(id: string, after: number, most: number): Promise<number | undefined>
   /** The batch, if it belongs to the key or a key below it. */
   batchFor(id: string, keyId: KeyId): Promise<Batch | undefined>
   /** The newest first, of the key and keys below it; `after` is the last of the page before. */

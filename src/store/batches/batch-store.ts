@@ -14,9 +14,6 @@ import { partStore } from './part-store.ts'
 const AGAIN_MS = [60_000, 300_000, 1_500_000, 7_500_000, 28_800_000]
 const putOff = `case webhook_tries ${AGAIN_MS.map((ms, tries) => `when ${tries} then ${ms}`).join(' ')} end`
 
-/** Results that are in the files, and are forgotten at once: calls wait for that. */
-const FORGOTTEN_TOGETHER = 100
-
 export const expiredBatchLines = (now: string): Expired => ({
   table: 'batch_line',
   key: 'batch_id, n',
@@ -155,18 +152,12 @@ const running = (
           keep_until = ${now} + cast($4 as bigint), webhook_at = case when webhook is null then null else ${now} end
         where id = $1 and state = 'finalizing'`
       await once(engine, 'control', statement(ended, id, output ?? null, errors ?? null, keptMs))
-      // If it dies before it has forgotten all results, they go with the batch.
-      const last = statement('select max(n) as n from batch_line where batch_id = $1', id)
-      const [row] = await once(engine, 'control', last)
-      for (let after = 0; row !== undefined && after < countOf(row, 'n'); after += FORGOTTEN_TOGETHER)
-        await once(
-          engine,
-          'relaxed',
-          statement(
-            `update batch_line set result = null, receipt = null where batch_id = $1 and n > $2 and n <= $3`,
-            ...[id, after, after + FORGOTTEN_TOGETHER],
-          ),
-        )
+    },
+    forget: async (id, after, most) => {
+      const next = `select l.n from batch_line l where l.batch_id = $1 and l.n > $2 order by l.n limit $3`
+      const change = `update batch_line set result = null, receipt = null where batch_id = $1 and n in (${next}) returning n`
+      const rows = await once(engine, 'relaxed', statement(change, id, after, most))
+      return rows.length < most ? undefined : Math.max(...rows.map((row) => countOf(row, 'n')))
     },
   }
 }

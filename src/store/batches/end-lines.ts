@@ -4,6 +4,8 @@ import { inputTokens, outputTokens } from '../../core/usage.ts'
 import type { CallId } from '../../ledger/types.ts'
 import type { Engine, Run } from '../engine/engine.ts'
 import { maybeNano, nanoOf, textOf } from '../engine/row.ts'
+import { textsOnce } from '../engine/texts.ts'
+import { insertCharges } from '../ledger/charge-row.ts'
 import { detailRow, ids, json, noteOf, textsFor } from '../ledger/commit-at-once.ts'
 import { giveBackWithin } from '../ledger/give-back.ts'
 import type { BatchStore, LineEnd } from './batch-port.ts'
@@ -57,39 +59,62 @@ const stateOf = ({ stop }: MoneyRow, { end, hold }: Held) => {
 }
 
 const endOpen = async (engine: Engine, run: Run, batch: MoneyRow, all: readonly Held[]): Promise<void> => {
-  const { each } = engine.dialect
-  const charged = all.filter(({ end, hold }) => end.state === 'succeeded' && hold !== undefined)
-  await charge(engine, run, charged)
-  const others = ids(all.filter((one) => !charged.includes(one)).map(({ end }) => end.callId))
-  await run(`delete from inflight where call_id in (select e.value->>'c' from ${each('$1')} e)`, [others])
-  for (const [lease, ofLease] of Map.groupBy(all, (one) => one.lease)) {
-    const sumOf = (some: readonly Held[]) =>
-      some.reduce((sum, one) => sum + (one.hold ?? 0n) - chargeOf(one), 0n)
+  const texts = endTexts(engine.dialect)
+  const sumOf = (some: readonly Held[]) =>
+    some.reduce((sum, one) => sum + (one.hold ?? 0n) - chargeOf(one), 0n)
+  const leases = [...Map.groupBy(all, (one) => one.lease)].map(([lease, ofLease]) => {
     // What a batch of slices did not use is for its next lines; any other has the money of all its lines.
-    const kept = sumOf(
-      batch.onCap === 'refuse' ? ofLease.filter((one) => stateOf(batch, one) === 'waiting') : ofLease,
-    )
-    const [stays] = await run(
-      'update inflight set hold = hold + cast($3 as bigint) where call_id = $1 and lease_id = $2 returning call_id',
-      [batch.id, lease, kept],
-    )
-    const back = sumOf(ofLease) - (stays === undefined ? 0n : kept)
-    if (back > 0n) await giveBackWithin(run, engine.dialect, [{ lease, back }])
-  }
-  await writeEnds(engine, run, batch, all)
+    const keeping =
+      batch.onCap === 'refuse' ? ofLease.filter((one) => stateOf(batch, one) === 'waiting') : ofLease
+    return { lease, kept: sumOf(keeping), rest: sumOf(ofLease), charged: ofLease.filter(isCharged) }
+  })
+  const [stays] = await Promise.all([
+    Promise.all(
+      leases.map(({ lease, kept }) => (kept === 0n ? [] : run(texts.keep, [batch.id, lease, kept]))),
+    ),
+    ...charge(run, texts, all),
+    run(texts.close, [ids(all.map(({ end }) => end.callId))]),
+    ...leases.map(({ lease, charged }) => {
+      const used = charged.reduce((sum, one) => sum + chargeOf(one), 0n)
+      return run(texts.spend, [lease, used, charged.length])
+    }),
+  ])
+  const backs = leases
+    .map(({ lease, rest, kept }, at) => ({ lease, back: rest - (stays[at]?.length === 0 ? 0n : kept) }))
+    .filter(({ back }) => back > 0n)
+  await Promise.all([
+    backs.length === 0 ? undefined : giveBackWithin(run, engine.dialect, backs),
+    writeEnds(engine, run, batch, all),
+  ])
 }
 
-/** Charges calls as the group commit does. */
-const charge = async ({ dialect }: Engine, run: Run, all: readonly Held[]): Promise<void> => {
-  const texts = textsFor(dialect)
-  const rows = all.flatMap((one) => {
+/** Their leases are locked and their holds were read, so no statement looks for these again. */
+const endTexts = textsOnce(({ each, now }) => ({
+  charge: `${insertCharges({ call: `e.value->>'c'`, amount: `cast(e.value->>'a' as bigint)`, settled: 'null', note: `e.value->>'n'`, attempt: 'l.id', at: now })}
+    from ${each('$1')} e join lease l on l.id = e.value->>'l'`,
+  detail: `insert into usage_detail (call_id, model, input_tokens, output_tokens, detail)
+    select e.value->>'c', e.value->>'m', cast(e.value->>'i' as bigint), cast(e.value->>'o' as bigint), e.value->>'d' from ${each('$1')} e`,
+  spend:
+    'update lease set used = used + cast($2 as bigint), calls = calls + cast($3 as bigint) where id = $1',
+  close: `delete from inflight where call_id in (select e.value->>'c' from ${each('$1')} e)`,
+  keep: 'update inflight set hold = hold + cast($3 as bigint) where call_id = $1 and lease_id = $2 returning call_id',
+}))
+
+const isCharged = ({ end, hold }: Held): boolean => end.state === 'succeeded' && hold !== undefined
+
+/** Charges lines, each to the lease that holds for it. */
+const charge = (run: Run, texts: ReturnType<typeof endTexts>, all: readonly Held[]) => {
+  const settles = all.flatMap((one) => {
     const { end, lease } = one
-    if (end.state !== 'succeeded') return []
-    const settle = { ...end.settle, callId: end.callId, leaseId: lease, payer: '' }
-    return [{ ...detailRow(settle), c: end.callId, a: String(chargeOf(one)), n: noteOf(settle), l: lease }]
+    if (end.state !== 'succeeded' || !isCharged(one)) return []
+    return [{ ...end.settle, charge: chargeOf(one), callId: end.callId, leaseId: lease, payer: '' }]
   })
-  if (rows.length === 0) return
-  for (const text of [texts.charge, texts.spend, texts.detail, texts.close]) await run(text, [json(rows)])
+  if (settles.length === 0) return []
+  const amounts = settles.map((settle) => {
+    const { callId, leaseId } = settle
+    return { c: callId, a: String(settle.charge), n: noteOf(settle), l: leaseId }
+  })
+  return [run(texts.charge, [json(amounts)]), run(texts.detail, [json(settles.map(detailRow))])]
 }
 
 /** Writes how lines ended, and counts them. */

@@ -1,0 +1,26 @@
+/** Whose lines may be sent now. */
+import { expect, test } from 'bun:test'
+import { Refusal } from '../../core/refusal.ts'
+import type { Batch } from '../../store/batches/batch-port.ts'
+import type { Gateway } from '../parts/gateway.ts'
+import { keyOf } from './working.ts'
+
+const asked = async (key: object | undefined, suspended?: string) => {
+  const gateway = {
+    store: { keys: { key: async () => key } },
+    clock: { now: () => Date.UTC(2026, 10, 1) },
+    book: { rules: async () => ({ suspended }), makersOf: () => [] },
+  } as unknown as Gateway
+  const found = await keyOf(gateway, { keyId: 'k', walletId: 'w' } as Batch)
+  return found instanceof Refusal ? found.code : found.id
+}
+const key = { id: 'k', limits: {}, ancestors: [] }
+
+test('a key that may not call sends no lines, and each reason has its code', async () => {
+  expect(await asked(key)).toBe('k')
+  expect(await asked(undefined)).toBe('invalid_api_key')
+  expect(await asked({ ...key, deleted: true })).toBe('invalid_api_key')
+  expect(await asked({ ...key, disabledReason: 'operator' })).toBe('key_disabled')
+  expect(await asked(key, 'suspended')).toBe('account_suspended')
+  expect(await asked({ ...key, limits: { expiresAt: Date.UTC(2026, 9, 1) } })).toBe('invalid_api_key')
+})
