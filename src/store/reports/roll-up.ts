@@ -194,22 +194,32 @@ const added = (engine: Engine, { hours, days, accounts }: Read): readonly Statem
   insertTaken(engine, accounts),
 ]
 
+/** A day of ten thousand keys is 50,000 rows; if its write were given up like that of a call, no sum would come any more. */
+const WRITING_MS = 10 * 60_000
+
 /** Sums a span once: a second process finds the mark moved and leaves the span alone. */
 const rollUpSpan = async (engine: Engine, mark: Instant, from: Instant, to: Instant): Promise<void> => {
   const span = { from, to }
   const hours = await once(engine, 'reading', summed(engine, 'hour', span))
   const days = await once(engine, 'reading', summed(engine, 'day', span))
   const accounts = await once(engine, 'reading', takenFromWallets(engine, span))
-  await engine.transaction('control', async (run) => {
-    await run('insert into setting (name, value) values ($1, $2) on conflict (name) do nothing', [MARK, '0'])
-    const moved = await run('update setting set value = $2 where name = $1 and value = $3 returning name', [
-      MARK,
-      String(to),
-      String(mark),
-    ])
-    if (moved.length === 0) return
-    for (const { text, params } of added(engine, { hours, days, accounts })) await run(text, params)
-  })
+  await engine.transaction(
+    'control',
+    async (run) => {
+      await run('insert into setting (name, value) values ($1, $2) on conflict (name) do nothing', [
+        MARK,
+        '0',
+      ])
+      const moved = await run('update setting set value = $2 where name = $1 and value = $3 returning name', [
+        MARK,
+        String(to),
+        String(mark),
+      ])
+      if (moved.length === 0) return
+      for (const { text, params } of added(engine, { hours, days, accounts })) await run(text, params)
+    },
+    WRITING_MS,
+  )
 }
 
 /** Sums what is over, a day at a time; returns up to when. */
@@ -263,7 +273,7 @@ const forgetFrom = async (engine: Engine, run: Run, day: string): Promise<void> 
 
 /** Discards all sums that can be made again. */
 export const forgetRollUps = (engine: Engine): Promise<void> =>
-  engine.transaction('control', (run) => forgetFrom(engine, run, '0'))
+  engine.transaction('control', (run) => forgetFrom(engine, run, '0'), WRITING_MS)
 
 /**
  * Discards sums that were made up to a time that has not come yet, or only just: the clock was ahead and has been
