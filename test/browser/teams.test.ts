@@ -1,6 +1,7 @@
 /** An owner makes a team, puts somebody in it, changes and ends it, on a small screen in either scheme. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { fileURLToPath } from 'node:url'
+import { SUB_TAG } from '../../src/tenancy/tags.ts'
 import { until } from '../until.ts'
 import { openBrowser, type TestBrowser } from './open-browser.ts'
 import { type ListeningConsole, listenConsole } from './rig.ts'
@@ -55,10 +56,18 @@ for (const colorScheme of ['light', 'dark'] as const)
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: `Change: ${name}` }).click()
     await dialog.getByLabel('Budget in USD').fill('20')
+    await dialog.getByLabel('Of it in a month, in USD').fill('3')
     await dialog.getByRole('button', { name: 'Save' }).click()
     await until(
       async () => (await it.store.teams.teams({ orgId: 'org_test' }))[0]?.budget === 20_000_000_000n,
     )
+    await page.getByLabel(`Month of ${name}`).waitFor({ state: 'attached' })
+    const month = {
+      walletId: it.wallet,
+      tag: SUB_TAG,
+      value: (await it.store.teams.teams({ orgId: 'org_test' }))[0]?.id ?? '',
+    }
+    expect(await it.store.tagBudgets.tagBudget(month)).toMatchObject({ caps: { monthlyCap: 3_000_000_000n } })
     await page.getByRole('button', { name: 'Add group' }).click()
     await dialog.getByLabel('Group').fill('engineers')
     await dialog.getByLabel('Role', { exact: true }).selectOption('developer')

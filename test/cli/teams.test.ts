@@ -20,6 +20,11 @@ test('groups of a directory are set row by row, read, and taken out', async () =
     default_role: null,
     groups: [{ group: 'engineers', role: 'developer', team, team_role: 'member' }, admins],
   })
+  const month = async (...words: string[]) =>
+    JSON.parse((await runProgram(home, {}, 'team', 'change', team, ...words, '--json')).out).monthly_cap_usd
+  expect(String(await month('--monthly-cap', '2.5'))).toBe('2.5')
+  expect(await month('--monthly-cap', 'none')).toBeNull()
+  expect((await runProgram(home, {}, 'team', 'create', 'Blue')).code).toBe(1)
   expect((await groups('--group', 'x', '--team', 'nowhere')).code).toBe(1)
   expect((await groups('--group', 'x', '--role', 'owner')).code).toBe(1)
   expect(await said('--remove', 'engineers')).toEqual({ default_role: null, groups: [admins] })
