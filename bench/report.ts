@@ -13,12 +13,23 @@ export type Row = {
 
 const PATH = 'docs/performance.md'
 
+/** Replaces what stands between the comment of that name and the next `end`. */
+export const writeBetween = (name: string, lines: readonly string[]): void => {
+  const [before = '', rest = ''] = readFileSync(PATH, 'utf8').split(`<!-- ${name} -->`)
+  const after = rest.slice(rest.indexOf('<!-- end -->'))
+  writeFileSync(PATH, `${before}<!-- ${name} -->\n${lines.join('\n')}\n${after}`)
+}
+
+/** How many cores of which kind measured, and when. */
+export const measuredOn = (): string =>
+  `Measured ${new Date().toISOString().slice(0, 10)} on ${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'}), Bun ${Bun.version}`
+
 export const writeReport = async (
   rows: readonly Row[],
   result: Readonly<Record<string, number>>,
 ): Promise<void> => {
   const lines = [
-    `Measured ${new Date().toISOString().slice(0, 10)} on ${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'}), Bun ${Bun.version}; load, upstream and server share the cores.`,
+    `${measuredOn()}; load, upstream and server share the cores.`,
     '',
     '| what | server | CPU | rate | p50 | p99 |',
     '| --- | --- | --- | --- | --- | --- |',
@@ -30,8 +41,5 @@ export const writeReport = async (
     '| --- | --- |',
     ...Object.entries(result).map(([name, value]) => `| \`${name}\` | ${value} |`),
   ]
-  const text = readFileSync(PATH, 'utf8')
-  const [before = '', rest = ''] = text.split('<!-- table -->')
-  const after = rest.split('<!-- end -->')[1] ?? ''
-  writeFileSync(PATH, `${before}<!-- table -->\n${lines.join('\n')}\n<!-- end -->${after}`)
+  writeBetween('table', lines)
 }

@@ -22,7 +22,7 @@ let it: ListeningConsole
 const filled = async (calls: number, keyCount: number): Promise<ListeningConsole> => {
   const made = await listenConsole({ fund: 0n })
   const by = { kind: 'command', id: 'test', name: 'test' } as const
-  fillLedger(made.file, { calls, keyCount, days: 5, until: first + 10 * DAY })
+  await fillLedger(`sqlite:${made.file}`, { calls, keyCount, days: 5, until: first + 10 * DAY })
   const { personId } = await made.visit('billing@example.com', 'billing', ORG)
   await made.store.members.put({ orgId: ORG, personId, role: 'billing' }, by)
   return made

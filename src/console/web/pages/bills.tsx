@@ -161,13 +161,14 @@ export const Bills = () => {
   const { month, status, tenant, after, open } = query
   const filters = { month, status, tenant }
   const done = () => show({ open: undefined })
+  if (biller === undefined) return <Unread error={error} />
   return (
     <>
       <PageHead
         title="Invoices"
         about="What you bill your tenants. They are yours: your wallet and our prices have no part in them."
       >
-        {mayChange && biller !== undefined && (
+        {mayChange && (
           <>
             <Button variant="default" onClick={() => show({ open: 'biller' })}>
               Who bills
@@ -178,9 +179,8 @@ export const Bills = () => {
           </>
         )}
       </PageHead>
-      <Failed error={error} />
       <Stack>
-        {biller?.profile === null && (
+        {biller.profile === null && (
           <Alert color="yellow" variant="outline" className="failed">
             Say who bills first: your name, address, currency and taxes stand on each invoice.
           </Alert>
@@ -201,8 +201,8 @@ export const Bills = () => {
           />
         </Panel>
       </Stack>
-      <Dialog opened={open === 'biller' && biller !== undefined} onClose={done} title="Who bills" size="lg">
-        <BillerForm profile={biller?.profile ?? null} onDone={done} />
+      <Dialog opened={open === 'biller'} onClose={done} title="Who bills" size="lg">
+        <BillerForm profile={biller.profile} onDone={done} />
       </Dialog>
       <Dialog opened={open === 'close'} onClose={done} title="Close a month">
         <CloseMonth

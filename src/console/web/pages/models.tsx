@@ -29,7 +29,7 @@ const ModelTable = ({ rows }: { rows: readonly Model[] }) => (
     rows={rows}
     keyOf={({ id }) => id}
     columns={[
-      { head: 'Model', cell: ({ id }) => <Copy text={id} name="name of the model" /> },
+      { head: 'Model', className: 'label', cell: ({ id }) => <Copy text={id} name="name of the model" /> },
       { head: 'Category', cell: ({ category }) => category },
       {
         head: 'Context',

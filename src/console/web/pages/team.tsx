@@ -117,37 +117,39 @@ export const Team = () => {
       <PageHead title="Team" about="Who belongs to the organisation, and what they may do.">
         {data.may_invite && <Button onClick={() => setOpened(true)}>Invite</Button>}
       </PageHead>
-      <Panel>
-        <DataTable
-          label="People"
-          rows={data.data}
-          keyOf={({ id }) => id}
-          columns={[
-            {
-              head: 'Person',
-              className: 'label',
-              cell: ({ id, name, email }) => (
-                <>
-                  {name}
-                  <Text size="xs" c="dimmed">
-                    {email}
-                    {id === me ? ' (you)' : ''}
-                  </Text>
-                </>
-              ),
-            },
-            { head: 'Role', cell: (member) => (mayChange ? <RoleOf member={member} /> : member.role) },
-            { head: 'Since', cell: ({ since }) => <When at={since} /> },
-            mayChange && {
-              head: '',
-              className: 'right',
-              cell: (member) => member.id !== me && <Removal member={member} />,
-            },
-          ]}
-        />
-      </Panel>
-      <Teams people={data.data} mayChange={mayChange} />
-      {mayChange && <GroupRule />}
+      <Stack>
+        <Panel>
+          <DataTable
+            label="People"
+            rows={data.data}
+            keyOf={({ id }) => id}
+            columns={[
+              {
+                head: 'Person',
+                className: 'label',
+                cell: ({ id, name, email }) => (
+                  <>
+                    {name}
+                    <Text size="xs" c="dimmed">
+                      {email}
+                      {id === me ? ' (you)' : ''}
+                    </Text>
+                  </>
+                ),
+              },
+              { head: 'Role', cell: (member) => (mayChange ? <RoleOf member={member} /> : member.role) },
+              { head: 'Since', cell: ({ since }) => <When at={since} /> },
+              mayChange && {
+                head: '',
+                className: 'right',
+                cell: (member) => member.id !== me && <Removal member={member} />,
+              },
+            ]}
+          />
+        </Panel>
+        <Teams people={data.data} mayChange={mayChange} />
+        {mayChange && <GroupRule />}
+      </Stack>
       <Dialog opened={opened} onClose={close} title="Invite somebody">
         {invited === undefined ? <InviteForm onDone={setInvited} /> : <Invited invited={invited} />}
       </Dialog>

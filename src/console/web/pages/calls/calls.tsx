@@ -60,7 +60,7 @@ const Filters = ({ query, show }: { query: Query; show: (change: Query) => void 
   )
   return (
     <Group align="flex-end" gap="xs">
-      {field('id', 'Request id', 150, 'X-Request-Id')}
+      {field('id', 'Request id', 120, 'X-Request-Id')}
       <Choice
         label="Outcome"
         names={outcomes}
@@ -68,9 +68,9 @@ const Filters = ({ query, show }: { query: Query; show: (change: Query) => void 
         onChange={(status) => show({ status })}
       />
       {field('code', 'Code', 95, 'e.g. 402')}
-      {field('model', 'Model', 150)}
-      {field('vendor', 'Vendor', 100)}
-      {field('tag', 'Tag', 130, 'user=ann')}
+      {field('model', 'Model', 120)}
+      {field('vendor', 'Vendor', 90)}
+      {field('tag', 'Tag', 110, 'user=ann')}
       {field('cost_from_usd', 'Cost from', 80, 'USD')}
       {day('from', 'From (UTC)')}
       {day('to', 'To')}
