@@ -25,6 +25,9 @@ export const guestsLimited = (limit: number, retryAfterMs: number): Refusal =>
 export const reportsLimited = (limit: number, retryAfterMs: number): Refusal =>
   limited(`The key asked for ${limit} reports within a minute, as many as are made`, retryAfterMs)
 
+export const triesLimited = (limit: number, retryAfterMs: number): Refusal =>
+  limited(`The organisation had ${limit} keys of vendors tried within a minute, as many as are`, retryAfterMs)
+
 export const smallRequestsLimited = (limit: number, retryAfterMs: number): Refusal =>
   limited(
     `The key sent ${limit} requests within a minute that change something or are wrong, as many as its rates allow`,

@@ -1,14 +1,17 @@
 /** Acts on the keys that an organisation has at vendors itself: tried before they are kept, sealed, and never shown again. */
 import { z } from 'zod'
+import { type GuestRates, newGuestRates } from '../admission/guest-rates.ts'
+import { triesLimited } from '../admission/rate.ts'
 import { invalid, must, refuse } from '../core/refusal.ts'
 import { Secret } from '../core/secret.ts'
+import { ownRests } from '../gateway/ask/own-places.ts'
 import { tryKey } from '../gateway/ask/try-key.ts'
 import type { OwnKey } from '../store/own-keys/own-key-port.ts'
 import type { OwnKeyRing } from '../transport/own-key-ring.ts'
 import type { VendorSetup } from '../vendors/setup.ts'
 import { type Acting, act } from './act.ts'
 import { orgOf } from './org-of.ts'
-import { count, flag, name } from './read.ts'
+import { count, flag, isoOf, name } from './read.ts'
 import { time } from './shown-key.ts'
 
 const LAST = 4
@@ -27,6 +30,11 @@ const keyShown = z
     key: z.string().describe('Its last four letters'),
     place: z.int().describe('Lower ones are asked first'),
     enabled: z.boolean(),
+    resting_until: time
+      .nullable()
+      .describe(
+        'Until when this process asks it last, with one model or all, after its vendor refused or failed',
+      ),
     fall_back: z
       .boolean()
       .describe("Whether the house's keys are asked, at the list price, where the organisation's own fail"),
@@ -35,20 +43,29 @@ const keyShown = z
   })
   .meta({ id: 'OwnKey' })
 
-const shown = (key: OwnKey, falls: ReadonlySet<string>): z.output<typeof keyShown> => ({
+const shown = (
+  key: OwnKey,
+  falls: ReadonlySet<string>,
+  restingUntil: number | undefined,
+): z.output<typeof keyShown> => ({
   ...{ id: key.id, vendor: key.vendor, key: `…${key.lastFour}`, place: key.place, enabled: key.enabled },
   ...{
+    resting_until: restingUntil === undefined ? null : isoOf(restingUntil),
     fall_back: falls.has(key.vendor),
     added_by: key.addedBy,
-    added_at: new Date(key.createdAt).toISOString(),
+    added_at: isoOf(key.createdAt),
   },
 })
 
 const noSuch = () => refuse('not_found', 'The organisation has no such key of its own.')
 
-const listIn = async ({ control: { store } }: Acting, orgId: string) => {
+const listIn = async ({ control: { store, ownKeys: ring, clock } }: Acting, orgId: string) => {
   const [keys, falls] = await Promise.all([store.ownKeys.list(orgId), store.ownKeys.falls(orgId)])
-  return keys.map((key) => shown(key, falls))
+  const rests = ring && ownRests(ring, orgId, clock.monotonicMs())
+  return keys.map((key) => {
+    const leftMs = rests?.get(key.id)
+    return shown(key, falls, leftMs && clock.now() + Math.ceil(leftMs))
+  })
 }
 
 const found = async (acting: Acting, orgId: string, id: string) =>
@@ -57,6 +74,19 @@ const found = async (acting: Acting, orgId: string, id: string) =>
 const ringOf = ({ control }: Acting): OwnKeyRing => {
   if (control.ownKeys === undefined) throw refuse('not_found', 'Nothing here seals keys of vendors.')
   return control.ownKeys
+}
+
+const tries = new WeakMap<OwnKeyRing, GuestRates>()
+
+/** Asks the vendor whether it takes the key, so often a minute: who has stolen keys must not sort them here. */
+const tried = (acting: Acting, orgId: string, { setup, secret }: { setup: VendorSetup; secret: Secret }) => {
+  const { clock, options } = acting.control
+  const ring = ringOf(acting)
+  const rates = tries.get(ring) ?? newGuestRates()
+  tries.set(ring, rates)
+  const { admitted, leftMs } = rates.take(orgId, options.ownKeyRpm, clock.monotonicMs())
+  if (!admitted) throw triesLimited(options.ownKeyRpm, leftMs)
+  return tryKey(setup, secret)
 }
 
 /** The vendor, if this server reaches it with one key. */
@@ -99,7 +129,7 @@ export const ownKeyAdd = act({
     const { control, who } = acting
     const orgId = orgOf(acting, named)
     const setup = setupFor(acting, at)
-    const outcome = await tryKey(setup, new Secret(key))
+    const outcome = await tried(acting, orgId, { setup, secret: new Secret(key) })
     if (outcome === 'refused')
       throw invalid('value', `${setup.vendor.name} refuses this key, so it was not kept.`)
     if (outcome === 'unknown' && !untested)
@@ -186,6 +216,6 @@ export const ownKeyTry = act({
     const rows = await acting.control.store.ownKeys.sealed(orgId, key.vendor)
     const row = must(rows.find((one) => one.id === id) ?? noSuch())
     const secret = await ringOf(acting).open(orgId, row)
-    return { id, outcome: await tryKey(setupFor(acting, key.vendor), secret) }
+    return { id, outcome: await tried(acting, orgId, { setup: setupFor(acting, key.vendor), secret }) }
   },
 })

@@ -38,6 +38,13 @@ const rates = {
     meaning:
       'Reports (`GET /v1/usage`) per minute that one key may request from a process; each reads many rows.',
   },
+  ownKeyRpm: {
+    name: 'OWN_KEY_RPM',
+    is: perMinute,
+    fallback: '30',
+    meaning:
+      'How many keys of vendors an organisation may add or try per minute at a process; each is asked for at its vendor.',
+  },
 } as const satisfies SettingGroup
 
 const bounds = {

@@ -9,7 +9,7 @@ import { ownTwin } from '../../pricing/own-price.ts'
 import { type Deployment, deploymentsOf, newTraffic, RANK, type Traffic } from '../../routing/deployments.ts'
 import { houseMayAsk, type OwnKeys } from '../../tenancy/own-keys.ts'
 import type { OwnKeyRing } from '../../transport/own-key-ring.ts'
-import type { VendorSetup } from '../../vendors/setup.ts'
+import { ofOthers, type VendorSetup } from '../../vendors/setup.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import { OWN_KEY } from '../parts/trace.ts'
 
@@ -47,6 +47,16 @@ const openedOf = ({ ownKeys: ring, clock, offering }: Gateway, orgId: string, ow
   return opened
 }
 
+/** How many milliseconds more this process lets an organisation's keys rest, with one model or all, by their ids. */
+export const ownRests = (ring: OwnKeyRing, orgId: string, nowMs: number): ReadonlyMap<string, number> => {
+  const rests = new Map<string, number>()
+  for (const [name, { restingUntilMs }] of known.get(ring)?.get(orgId)?.traffic.health ?? []) {
+    const [, id = ''] = (name.split(' ', 1)[0] ?? '').split('#')
+    if (restingUntilMs > nowMs) rests.set(id, Math.max(rests.get(id) ?? 0, restingUntilMs - nowMs))
+  }
+  return rests
+}
+
 const none = (vendor: string, why: string): Refusal =>
   refuse(
     'own_keys_unavailable',
@@ -69,9 +79,10 @@ const openAt = async (gateway: Gateway, { orgId, own }: Owner, vendor: string): 
     if (row !== undefined) found.push({ id, secret: await gateway.ownKeys.open(orgId, row) })
   }
   if (found.length === 0) throw none(vendor, 'none of them is there')
-  // What the operator states of its own account is not said of another's.
-  const { weights: _weights, priorities: _priorities, stated: _stated, ...rest } = setup
-  return { setup: { ...rest, secrets: found.map(({ secret }) => secret) }, ids: found.map(({ id }) => id) }
+  return {
+    setup: { ...ofOthers(setup), secrets: found.map(({ secret }) => secret) },
+    ids: found.map(({ id }) => id),
+  }
 }
 
 /** The organisation's own deployments of a model. Throws the refusal of a vendor at which none can be used. */
