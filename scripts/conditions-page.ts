@@ -22,6 +22,7 @@ taken back further down: a key adds to the rules, and a call to its key.
 - **Tools that the vendor runs**, such as its search, are refused under any condition: they ask other places, of which nothing is known.
   **Batches** are run here and not in the vendor's own, of which nothing is known either.
 - **\`GET /v1/models\`** lists what the key's conditions allow; \`?require=zdr\` asks for more. Each model has its \`handling\`.
+  Where an organisation has keys of its own, lists and calls go by the documents alone: what the operator states is of its own account.
 
 ## What zdr binds here
 

@@ -34,6 +34,14 @@ export type VendorSetup = {
   readonly fetch?: VendorFetch
 }
 
+/** The vendor as somebody else's keys reach it: what the operator states of its own account is not said of another's. */
+export const ofOthers = ({
+  weights: _weights,
+  priorities: _priorities,
+  stated: _stated,
+  ...rest
+}: VendorSetup): VendorSetup => rest
+
 /**
  * Where a request goes. A shape may name another host of its vendor; at an address of the operator's own, that path is
  * asked for there, so that no other host gets the key.

@@ -451,8 +451,14 @@ test("what the operator states of its own account is not said of an organisation
   const { code, satisfied_by } = await errorOf(refused)
   expect([refused.status, code, heard]).toEqual([403, 'conditions_not_met', []])
   expect(satisfied_by).not.toContain('quiet/small')
+  const listed = async () =>
+    (await jsonOf(await server.get('/v1/models?require=zdr'))).data.map(
+      ({ id: model }: { id: string }) => model,
+    )
+  expect(await listed()).not.toContain('quiet/small')
   await server.send('PUT', `/v1/own-keys/${id}`, { fall_back: true })
   const answered = await ask('quiet', 'zdr')
   expect([answered.status, answered.headers.get('x-vendor-key'), heard]).toEqual([200, 'house', ['quiet']])
+  expect(await listed()).toContain('quiet/small')
   await server.send('DELETE', `/v1/own-keys/${id}`)
 })

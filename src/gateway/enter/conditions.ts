@@ -14,8 +14,10 @@ import {
 } from '../../tenancy/conditions.ts'
 import type { Key } from '../../tenancy/key.ts'
 import { allowsModel, isListed } from '../../tenancy/model-patterns.ts'
+import { houseMayAsk } from '../../tenancy/own-keys.ts'
 import type { WalletRules } from '../../tenancy/wallet-rules.ts'
 import { meetsAll } from '../../vendors/handled-at.ts'
+import { ofOthers } from '../../vendors/setup.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { Trace } from '../parts/trace.ts'
 import { deploymentsFor } from './deployments-for.ts'
@@ -50,10 +52,9 @@ export const unmet = (
   { key, rules = {}, conditions }: Bound,
 ): Refusal => {
   const others = offering.catalogue.list().filter((one) => {
-    const setup = offering.vendors.get(one.vendor)
     const alike = one.kind === model.kind && one.product?.category === model.product?.category
     const other = one.id !== model.id && alike
-    return other && mayUse(key, rules, one) && setup !== undefined && meetsAll(setup, one, conditions)
+    return other && mayUse(key, rules, one) && isMet({ offering }, one, { rules, conditions })
   })
   const names = others.slice(0, NAMED_MOST).map(({ id }) => id)
   const more = others.length > names.length ? ` and ${others.length - names.length} more` : ''
@@ -66,12 +67,22 @@ export const unmet = (
   )
 }
 
-/** Whether calls of the model, at its vendor or an equal's, meet the conditions. */
+/** Whether calls of the model, at its vendor or an equal's, meet the conditions with the keys that may go there. */
 export const isMet = (
   { offering }: Pick<Gateway, 'offering'>,
   model: Model,
-  conditions: readonly Condition[],
-): boolean => deploymentsFor(offering, model).some((at) => meetsAll(at.setup, at.model, conditions))
+  { rules: { ownKeys: own } = {}, conditions }: Omit<Bound, 'key'>,
+): boolean => {
+  const isOwn = own?.[model.vendor] !== undefined
+  return deploymentsFor(offering, model).some(({ setup, model: there }) => {
+    const { id } = setup.vendor
+    const asked = [
+      ...(isOwn && own[id] !== undefined ? [ofOthers(setup)] : []),
+      ...(houseMayAsk(own, model.vendor) && houseMayAsk(own, id) ? [setup] : []),
+    ]
+    return asked.some((at) => meetsAll(at, there, conditions))
+  })
+}
 
 type Asking = { readonly key: Key; readonly model: Model; readonly trace: Pick<Trace, 'conditions'> }
 
@@ -85,7 +96,9 @@ export const bound = (
   const conditions = together(key.requires, rules.requires)
   trace.conditions = conditions
   if (conditions === NO_CONDITIONS) return rules
-  return isMet(gateway, model, conditions) ? rules : unmet(gateway, model, { key, rules, conditions })
+  return isMet(gateway, model, { rules, conditions })
+    ? rules
+    : unmet(gateway, model, { key, rules, conditions })
 }
 
 /** That a thing which is kept here cannot be had with zdr. */

@@ -100,7 +100,7 @@ export const allowedFor = async (gateway: Gateway, key: Key): Promise<(model: Mo
   return (model) =>
     isFor(key, model) &&
     allowsModel(rules, model) &&
-    (conditions === NO_CONDITIONS || isMet(gateway, model, conditions))
+    (conditions === NO_CONDITIONS || isMet(gateway, model, { rules, conditions }))
 }
 
 /** The models that the key's calls may use, with its own aliases of them. */
