@@ -97,7 +97,7 @@ class Tree {
     const edge = edgeOf(after.size).map(tileName)
     this.#edge = new Map(edge.map((name) => [name, known.get(name) ?? new Uint8Array()]))
     const above = after.tiles.filter(({ level }) => level > 0)
-    const stored = tilesOf(await once(engine, 'reading', selectTiles(engine, above)))
+    const stored = tilesOf(await once(engine, 'reading', selectTiles(engine, above, 'hashes')))
     // The log may have grown since its end was read.
     const wrong = above.find(
       ({ hashes, ...id }) =>

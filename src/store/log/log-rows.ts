@@ -25,9 +25,10 @@ export const markOf = (row: Row): Mark => ({
 
 export const bytesOf = (row: Row, column: string): Uint8Array => maybeBytes(row, column) ?? new Uint8Array()
 
-export const selectTiles = (engine: Engine, ids: readonly TileId[]): Statement =>
+/** Tiles by their ids. Proofs leave out the names of entries, which are a third of a tile of leaves. */
+export const selectTiles = (engine: Engine, ids: readonly TileId[], what: 'hashes' | 'all'): Statement =>
   statement(
-    `select g.* from log_tile g join ${engine.dialect.each('$1')} e
+    `select ${what === 'all' ? 'g.*' : 'g.level, g.n, g.hashes'} from log_tile g join ${engine.dialect.each('$1')} e
        on g.level = cast(e.value->>'level' as bigint) and g.n = cast(e.value->>'n' as bigint)`,
     JSON.stringify(ids),
   )

@@ -63,7 +63,7 @@ const add = (engine: Engine, { before, entries, marks }: Step, sign: SignEnd): P
     const [row] = await run(`${END}${engine.dialect.lock('e')}`)
     if (row === undefined || countOf(row, 'until') !== before.until || countOf(row, 'day') !== before.day)
       return
-    const { text, params } = selectTiles(engine, edgeOf(before.size))
+    const { text, params } = selectTiles(engine, edgeOf(before.size), 'all')
     const edge = await run(text, params)
     const after = grown(
       before.size,
@@ -95,9 +95,9 @@ const begin = async (engine: Engine, sign: SignEnd): Promise<void> => {
 const SPANNED = `select g.names from log_tile g where g.last_at >= $1
   and (g.first_at <= $2 or g.late_at <= $2)`
 
-/** Tiles from the first one on that may have what was posted then; the others follow. */
+/** The first tile that may have what was posted then, which nearly always has it; after it the next one. */
 const FROM = `select g.n, g.names, g.first_at, g.last_at from log_tile g
-  where g.last_at >= $1 and (g.last_at > $1 or g.n > $2) order by g.last_at, g.n limit 4`
+  where g.last_at >= $1 and (g.last_at > $1 or g.n > $2) order by g.last_at, g.n limit 1`
 const LATE = 'select g.n, g.names from log_tile g where g.late_at <= $1 order by g.n'
 
 /** Calls of a day that were dated before what was in the log by then: a clock was set back by more than minutes. */
@@ -146,25 +146,29 @@ const nextStep = async (engine: Engine, secret: string, before: Mark): Promise<S
   return { before, entries, marks: { until: to, day: before.day } }
 }
 
-const placeOf = async (engine: Engine, name: string, postedAt: Instant): Promise<number | undefined> => {
-  const wanted = Buffer.from(nameDigest(name)).toString('latin1')
-  const among = (rows: readonly Row[]): number | undefined => {
-    for (const row of rows) {
-      const at = namesIn(bytesOf(row, 'names')).indexOf(wanted)
-      if (at >= 0) return countOf(row, 'n') * TILE + at
-    }
-    return undefined
+/** Where a name is among the names of tiles. */
+const among = (rows: readonly Row[], wanted: Uint8Array): number | undefined => {
+  for (const row of rows) {
+    const names = Buffer.from(bytesOf(row, 'names'))
+    let at = names.indexOf(wanted)
+    while (at % NAME_BYTES > 0) at = names.indexOf(wanted, at + 1)
+    if (at >= 0) return countOf(row, 'n') * TILE + at / NAME_BYTES
   }
+  return undefined
+}
+
+const placeOf = async (engine: Engine, name: string, postedAt: Instant): Promise<number | undefined> => {
+  const wanted = nameDigest(name)
   let [at, n] = [postedAt, -1]
   for (;;) {
     const rows = await once(engine, 'control', statement(FROM, at, n))
-    const found = among(rows)
-    const last = rows.at(-1)
+    const found = among(rows, wanted)
+    const [last] = rows
     if (found !== undefined) return found
     if (last === undefined || countOf(last, 'first_at') > postedAt) break
     ;[at, n] = [countOf(last, 'last_at'), countOf(last, 'n')]
   }
-  return among(await once(engine, 'control', statement(LATE, postedAt)))
+  return among(await once(engine, 'control', statement(LATE, postedAt)), wanted)
 }
 
 export const logStore = (engine: Engine): LogStore => {
@@ -189,7 +193,9 @@ export const logStore = (engine: Engine): LogStore => {
     },
     end: mark,
     tiles: async (ids) =>
-      ids.length === 0 ? new Map() : tilesOf(await once(engine, 'control', selectTiles(engine, ids))),
+      ids.length === 0
+        ? new Map()
+        : tilesOf(await once(engine, 'control', selectTiles(engine, ids, 'hashes'))),
     placeOf: (name, postedAt) => placeOf(engine, name, postedAt),
     salt: async (name) => saltOf(await secret(), name),
     dayText: (account, day) => dayTextOf(engine, account, Date.parse(day)),
