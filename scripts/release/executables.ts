@@ -1,5 +1,5 @@
 /** One file for each kind of machine: the program, what it depends on, its pages and the runtime. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { run } from './run.ts'
@@ -37,6 +37,10 @@ const notInDataPlane = [
   './src/control/bills/draw-bill.ts',
 ]
 
+/** The program of such a file: whatever is set, it has no console. */
+const DATA_PLANE = 'src/data-plane.ts'
+const dataPlaneText = "process.env.CONSOLE = 'off'\nawait import('./main.ts')\n"
+
 /** The machine that this runs on. */
 export const here = (): string => {
   const musl =
@@ -68,6 +72,7 @@ export const makeExecutable = async ({
   const made = join(out, `${called}-${name}${name.startsWith('windows') ? '.exe' : ''}`)
   try {
     const runtime = name === here() ? process.execPath : await fetchRuntime(root, target.runtime)
+    if (dataPlane) writeFileSync(join(stage, DATA_PLANE), dataPlaneText)
     await run(
       [
         process.execPath,
@@ -82,7 +87,7 @@ export const makeExecutable = async ({
         '--no-compile-autoload-dotenv',
         '--no-compile-autoload-bunfig',
         ...[...outside, ...(dataPlane ? notInDataPlane : [])].flatMap((one) => ['--external', one]),
-        ...(dataPlane ? ['src/data-plane.ts', READER] : ['src/main.ts', READER, GUARD]),
+        ...(dataPlane ? [DATA_PLANE, READER] : ['src/main.ts', READER, GUARD]),
         ...(dataPlane ? [] : ['--asset', 'console-pages']),
         '--outfile',
         made,
