@@ -20,6 +20,8 @@ const { values } = parseArgs({
     out: { type: 'string', default: 'dist/release' },
     /** Names of targets, `here` for this machine's, or `all`. */
     targets: { type: 'string', default: 'all' },
+    /** Also makes files without console, bills as PDFs and built-in media. */
+    'data-plane': { type: 'boolean', default: false },
     /** Also takes uncommitted changes: for tests. */
     dirty: { type: 'boolean', default: false },
     /** The file of the secret key that signs, as `minisign -G -W` makes one. */
@@ -67,8 +69,9 @@ try {
   writeFileSync(join(out, `turnpike-${version}.cdx.json`), await billOfMaterials(root, stage))
   await leaveOutPages(stage)
   await run(['npm', 'pack', '--silent', '--ignore-scripts', '--pack-destination', out], stage)
-  for (const name of names) {
-    const failed = await makeExecutable({ name, root, stage, out })
+  const kinds = values['data-plane'] ? [false, true] : [false]
+  for (const [name, dataPlane] of names.flatMap((one) => kinds.map((kind) => [one, kind] as const))) {
+    const failed = await makeExecutable({ name, root, stage, out, dataPlane })
     if (failed === undefined) process.stdout.write(`made the executable for ${name}\n`)
     // Without the network only the installed runtime can be used; the release then says what it lacks.
     else if (name === here()) throw new Error(failed)

@@ -1,5 +1,5 @@
 /** One file for each kind of machine: the program, what it depends on, its pages and the runtime. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { z } from 'zod'
 import { run } from './run.ts'
@@ -15,8 +15,9 @@ export const targets: Readonly<Record<string, { readonly runtime: string; readon
   'windows-x64': { runtime: 'bun-windows-x64', compile: 'bun-windows-x64' },
 }
 
-/** Modules that run by themselves: the program, and its threads. */
-const entries = ['src/main.ts', 'src/store/engine/reading-worker.ts', 'src/transport/local-media/guard.ts']
+/** Modules that run by themselves beside the program. */
+const READER = 'src/store/engine/reading-worker.ts'
+const GUARD = 'src/transport/local-media/guard.ts'
 
 /**
  * Packages with files of their own, which cannot be inside: products that need them are not sold, and the start says
@@ -27,6 +28,22 @@ const outside = ['sharp', 'unpdf', 'tesseract.js-core', '@tesseract.js-data/eng'
 /** Parsed when it is made, and not at each start: a command takes a quarter of the time. */
 export const form = ['--bytecode', '--format=esm']
 
+/**
+ * What the program loads only when it is used, and a file for data planes leaves out: built-in media, the sign-in of people and
+ * bills as PDFs. Named as they are imported, because what they import themselves would be looked for at each start.
+ */
+const notInDataPlane = [
+  '#local-media',
+  './src/console/sign-in/auth.ts',
+  'reflect-metadata',
+  'better-auth/crypto',
+  './src/control/bills/draw-bill.ts',
+]
+
+/** The program of such a file: whatever is set, it has no console. */
+const DATA_PLANE = 'src/data-plane.ts'
+const dataPlaneText = "process.env.CONSOLE = 'off'\nawait import('./main.ts')\n"
+
 /** The machine that this runs on. */
 export const here = (): string => {
   const musl =
@@ -35,15 +52,30 @@ export const here = (): string => {
   return `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}${musl ? '-musl' : ''}`
 }
 
-type Making = { readonly name: string; readonly root: string; readonly stage: string; readonly out: string }
+type Making = {
+  readonly name: string
+  readonly root: string
+  readonly stage: string
+  readonly out: string
+  /** Without console, bills as PDFs and built-in media: the fewest packages. */
+  readonly dataPlane?: boolean
+}
 
 /** Compiles for one machine. Returns why it could not, or undefined. */
-export const makeExecutable = async ({ name, root, stage, out }: Making): Promise<string | undefined> => {
+export const makeExecutable = async ({
+  name,
+  root,
+  stage,
+  out,
+  dataPlane = false,
+}: Making): Promise<string | undefined> => {
   const target = targets[name]
   if (target === undefined) return 'there is no such target'
-  const made = join(out, `turnpike-${name}${name.startsWith('windows') ? '.exe' : ''}`)
+  const called = dataPlane ? 'turnpike-data-plane' : 'turnpike'
+  const made = join(out, `${called}-${name}${name.startsWith('windows') ? '.exe' : ''}`)
   try {
     const runtime = name === here() ? process.execPath : await fetchRuntime(root, target.runtime)
+    if (dataPlane) writeFileSync(join(stage, DATA_PLANE), dataPlaneText)
     await run(
       [
         process.execPath,
@@ -55,10 +87,9 @@ export const makeExecutable = async ({ name, root, stage, out }: Making): Promis
         // The program reads them itself, except in the processes that must know no setting.
         '--no-compile-autoload-dotenv',
         '--no-compile-autoload-bunfig',
-        ...outside.flatMap((one) => ['--external', one]),
-        ...entries,
-        '--asset',
-        'console-pages',
+        ...[...outside, ...(dataPlane ? notInDataPlane : [])].flatMap((one) => ['--external', one]),
+        ...(dataPlane ? [DATA_PLANE, READER] : ['src/main.ts', READER, GUARD]),
+        ...(dataPlane ? [] : ['--asset', 'console-pages']),
         '--outfile',
         made,
       ],

@@ -1,14 +1,24 @@
 /** A release: each of its forms passes the start test of the checkout, and the same sources give the same bytes. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { copyFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { readSums } from '../../scripts/release/check.ts'
-import { form } from '../../scripts/release/executables.ts'
+import { form, here, makeExecutable } from '../../scripts/release/executables.ts'
 import { run } from '../../scripts/release/run.ts'
+import { makeStage } from '../../scripts/release/stage.ts'
 import { makeRelease } from '../made-program.ts'
-import { endPrograms } from '../program.ts'
+import { endPrograms, startProgram } from '../program.ts'
 import { startTest } from './start-test.ts'
 
 const root = resolve(import.meta.dir, '../..')
@@ -138,6 +148,38 @@ test('the one file passes it, and says which products it cannot hold', async () 
   expect(greeting).toContain(
     'Not sold, as their packages are not installed: local/speech-1, local/ocr-1, local/pdf-text-1, local/image-tools-1\n',
   )
+})
+
+test('the file for data planes is without console, bills as PDFs and built-in media, and serves calls', async () => {
+  const stage = join(folder, 'stage', 'turnpike')
+  mkdirSync(stage, { recursive: true })
+  await makeStage(root, stage)
+  const making = { name: here(), root, stage, out: folder, dataPlane: true }
+  expect(await makeExecutable(making)).toBeUndefined()
+  const program = [join(folder, `turnpike-data-plane-${here()}`)]
+  expect(statSync(executable).size - statSync(program[0] ?? '').size).toBeGreaterThan(10_000_000)
+  const settings = { DATABASE_URL: 'sqlite:./data/ledger.db', CONSOLE: 'on' }
+  const { child, greeting, address, token, link } = await startProgram(
+    home('data-plane'),
+    settings,
+    'inherit',
+    program,
+  )
+  expect([link, greeting.includes('/console')]).toEqual(['', false])
+  const asked = (path: string, body?: object) =>
+    fetch(`${address}${path}`, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+  const hello = { model: 'local/echo-1', messages: [{ role: 'user', content: 'Hello' }] }
+  expect((await asked('/v1/chat/completions', hello)).status).toBe(200)
+  expect((await asked('/v1/chat/completions', { ...hello, stream: true })).status).toBe(200)
+  const film = await asked('/v1/run', { model: 'local/sketch-1', inputs: { prompt: 'sea' } })
+  expect([film.status, (await asked('/console')).status]).toEqual([400, 404])
+  expect((await asked('/v1/usage')).status).toBe(200)
+  child.kill('SIGTERM')
+  expect(await child.exited).toBe(0)
 })
 
 /** Like a container: another root with the kernel's own folders in it, which the C library and the runtime read. */

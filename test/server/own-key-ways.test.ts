@@ -90,7 +90,10 @@ const answering =
 test.each(speaking)(
   `a vendor that speaks %s hears the own key in every way, SEED=${seed}`,
   async (speaks) => {
-    const it = await startTestServer({ vendor: { speaks }, options: { responsesKeptMs: 3_600_000 } })
+    const it = await startTestServer({
+      vendor: { speaks },
+      options: { responsesKeptMs: 3_600_000, ownKeyRpm: 10_000 },
+    })
     const names = Object.keys(ways(false))
     let answered = 0
     await fc.assert(

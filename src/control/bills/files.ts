@@ -8,6 +8,7 @@ import { sendLetter } from '../people/mail.ts'
 import { email } from '../read.ts'
 import { datevCsv, plainCsv, quickBooksCsv } from './accounting.ts'
 import { billFilters, billIn, billShown, billsOf, namedBill, reading, shownBill } from './bills.ts'
+import { drawing } from './drawing.ts'
 import { billerOf } from './parties.ts'
 
 export const fileShown = z
@@ -24,7 +25,7 @@ const fileOf = (name: string, type: string, bytes: Buffer) => ({
 export const pdfOf = async ({ control }: Pick<Acting, 'control'>, bill: Bill) => {
   const { logo } = bill.document.seller
   const image = logo === undefined ? undefined : await control.store.bills.logo(bill.orgId, logo)
-  const { drawBill } = await import('./draw-bill.ts')
+  const { drawBill } = await drawing()
   const bytes = await drawBill(bill, image === undefined ? undefined : Buffer.from(image, 'base64'))
   return fileOf(`${bill.number.replaceAll('/', '-')}.pdf`, 'application/pdf', bytes)
 }

@@ -10,6 +10,7 @@ import { type Acting, act } from '../act.ts'
 import { orgOf } from '../org-of.ts'
 import { email, name } from '../read.ts'
 import { named, target } from '../tenants/tenants.ts'
+import { drawing } from './drawing.ts'
 
 const line = (most: number) =>
   text(1, most, `must have 1 to ${most} characters`).regex(
@@ -120,7 +121,7 @@ const checkLogo = async (image: string): Promise<void> => {
   const fits = bytes.length <= MOST_LOGO && width <= MOST_SIDE && height <= MOST_SIDE
   if ((mediaType !== 'image/png' && mediaType !== 'image/jpeg') || !fits)
     throw invalid('logo', `'logo' ${logoForm}.`)
-  const { canDraw } = await import('./draw-bill.ts')
+  const { canDraw } = await drawing()
   if (!(await canDraw(bytes)))
     throw invalid('logo', "'logo' is damaged, or of a form that a PDF cannot hold.")
 }
