@@ -179,6 +179,21 @@ test('a hook sees names that are texts', () => {
   expect(texts).toEqual(['say this to them', 'data: words'])
 })
 
+test('a hook sees short names and marks in free data, and not those of the protocol', () => {
+  const inner = { [SECRET]: { id: 'one', type: 'two' } }
+  const seen = (body: object) => hookTextsOf(JSON.stringify(body)).texts
+  const words = [SECRET, 'id', 'one', 'type', 'two']
+  expect(
+    seen({ messages: [{ role: 'user', content: [{ type: 'tool_use', id: 't', input: inner }] }] }),
+  ).toEqual(words)
+  expect(seen({ contents: [{ parts: [{ functionCall: { name: 'f', args: inner } }] }] })).toEqual(words)
+  expect(seen({ contents: [{ parts: [{ functionResponse: { name: 'f', response: inner } }] }] })).toEqual(
+    words,
+  )
+  expect(seen({ model: 'm', input: [{ type: 'message', role: 'user', content: 'hi' }] })).toEqual(['hi'])
+  expect(seen({ metadata: { [SECRET]: 'x y' } })).toEqual([SECRET, 'x y'])
+})
+
 test('every member in which a stream brings its words is joined, in each style', async () => {
   await withRules(server, [mask(['email'], 'output')])
   const carriers: ((text: string) => object)[] = [
