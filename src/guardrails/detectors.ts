@@ -5,6 +5,7 @@
  */
 import { codiceFiscale, cpf, germanTaxId, gitHub, iban, luhn, nir, spanish } from './checksums.ts'
 import { type Detector, isAlnum, isDigit, isLocal, isUpper, MORE, NONE } from './letters.ts'
+import { isUnspaced, isWide } from './reading.ts'
 
 type Form = {
   /** It begins with one of these texts; else with a letter of which `begins` is true. */
@@ -12,11 +13,13 @@ type Form = {
   readonly begins?: (code: number) => boolean
   /** All that may stand in it: a find depends on these letters and on the one behind them. */
   readonly run: RegExp
-  /** How many letters of numbers and codes it has at least. */
-  readonly least?: number
+  /** What its first letters must be, as a `Detector` says. */
+  readonly gate?: Pick<Detector, 'digits' | 'runs'>
   readonly form: RegExp
   /** Whether its letters and digits are one, by their checksum. */
   readonly holds?: (letters: string) => boolean
+  /** Without its last group it may be one too: a word behind it can look like a group. */
+  readonly shorter?: true
 }
 
 const startsWithOne = (heads: readonly string[], text: string, at: number): boolean =>
@@ -28,13 +31,14 @@ const startsWithOne = (heads: readonly string[], text: string, at: number): bool
 /** No run is longer. */
 const RUN_MOST = 8_192
 
-const detector = (name: string, { heads = [], begins, run, least, form, holds }: Form): Detector => {
+const detector = (name: string, { heads = [], begins, run, gate, form, holds, shorter }: Form): Detector => {
   const firsts = new Set(heads.map((head) => head.charCodeAt(0)))
   return {
     name,
     label: name.toUpperCase(),
     begins: begins ?? ((code) => firsts.has(code)),
-    ...(least === undefined ? {} : { least }),
+    ...gate,
+    ...(heads.length === 0 ? {} : { seconds: new Set(heads.map((head) => head.charCodeAt(1))) }),
     match: (text, at, ended) => {
       if (heads.length > 0 && !startsWithOne(heads, text, at)) return NONE
       if (!ended && text.length - at <= RUN_MOST) {
@@ -43,9 +47,10 @@ const detector = (name: string, { heads = [], begins, run, least, form, holds }:
         if (run.lastIndex === text.length) return MORE
       }
       form.lastIndex = at
-      const found = form.exec(text)?.[0]
-      if (found === undefined || holds?.(found.replace(/[ ./-]/g, '')) === false) return NONE
-      return at + found.length
+      let found = form.exec(text)?.[0] ?? ''
+      while (found !== '' && holds?.(found.replace(/[ ./-]/g, '')) === false)
+        found = shorter === true ? found.slice(0, Math.max(0, found.lastIndexOf(' '))) : ''
+      return found === '' ? NONE : at + found.length
     },
   }
 }
@@ -109,56 +114,65 @@ const secrets: readonly Detector[] = [
   privateKey,
 ]
 
-/** Groups of digits with a space, dash or dot between them, or with nothing. */
+/** A bit for each length. */
+const lengths = (...those: readonly number[]): number => those.reduce((bits, one) => bits | (1 << one), 0)
+
+/** Groups of digits with a space, dash or dot between them, or with nothing; the first has one of these lengths. */
 const personal = (
   name: string,
   begins: (code: number) => boolean,
+  first: readonly number[],
+  digits: number,
   form: RegExp,
-  holds?: (letters: string) => boolean,
+  more: Pick<Form, 'holds' | 'shorter'> = {},
 ) =>
   detector(name, {
     begins,
-    least: 9,
+    gate: { digits, runs: lengths(...first) },
     run: /[\dA-Z ./-]{1,48}/y,
     form,
-    ...(holds === undefined ? {} : { holds }),
+    ...more,
   })
 
-const ADDRESS = /[\w.%+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,63}(?![A-Za-z0-9])/y
+const WIDE = '\\p{L}\\p{Mc}\\p{N}'
+/** Names of domains in any script; what stands behind one without a space is none of it where the script changes. */
+const ADDRESS = new RegExp(
+  `[\\w.%+${WIDE}-]{1,64}@(?:[A-Za-z0-9${WIDE}-]{1,63}\\.){1,8}` +
+    `(?:xn--[A-Za-z0-9-]{2,59}|[A-Za-z]{2,63}(?![A-Za-z0-9])|(?:(?![A-Za-z0-9])[${WIDE}]){2,63})`,
+  'yu',
+)
 const LOCAL_MOST = 64
+/** Where no spaces tell words apart, so many letters before the @ are taken. */
+const UNSPACED_MOST = 4
 const ADDRESS_MOST = 330
 
-/** Where the first @ from a place on is, in the text that was looked at last. */
-let nextAt = { text: '', from: 0, found: 0 }
+const isSpaced = (code: number): boolean => isLocal(code) || (isWide(code) && !isUnspaced(code))
 
 /** Each word may be one, so this is read by hand up to the @. */
 const email: Detector = {
   name: 'email',
   label: 'EMAIL',
+  wide: true,
+  at: LOCAL_MOST,
   begins: (code) => isLocal(code) && code !== 46,
   match: (text, at, ended) => {
-    // Where no @ is near there is none.
-    if (at < nextAt.from || at > nextAt.found || nextAt.text !== text) {
-      const found = text.indexOf('@', at)
-      nextAt = { text, from: at, found: found < 0 ? Number.POSITIVE_INFINITY : found }
-    }
-    if (nextAt.found - at > LOCAL_MOST && (ended || text.length - at > LOCAL_MOST)) return NONE
+    const [most, isPart] = isUnspaced(text.charCodeAt(at))
+      ? ([UNSPACED_MOST, isUnspaced] as const)
+      : ([LOCAL_MOST, isSpaced] as const)
     let here = at
-    while (here < text.length && here - at <= LOCAL_MOST && isLocal(text.charCodeAt(here))) here++
+    while (here < text.length && here - at < most && isPart(text.charCodeAt(here))) here++
     if (here === text.length) return ended ? NONE : MORE
-    if (text.charCodeAt(here) !== 64) return NONE
-    const most = at + ADDRESS_MOST
+    if (here === at || text.charCodeAt(here) !== 64) return NONE
+    const end = Math.min(text.length, at + ADDRESS_MOST)
     do here++
-    while (
-      here < text.length &&
-      here < most &&
-      (isAlnum(text.charCodeAt(here)) || '.-'.includes(text[here] ?? ''))
-    )
+    while (here < end && isOfDomain(text.charCodeAt(here)))
     if (here === text.length && !ended) return MORE
     ADDRESS.lastIndex = at
     return ADDRESS.test(text) ? ADDRESS.lastIndex : NONE
   },
 }
+
+const isOfDomain = (code: number): boolean => isAlnum(code) || code === 45 || code === 46 || isWide(code)
 
 /** Areas 000, 666 and from 900 on, group 00 and number 0000 were never given; nine digits alone are too many other numbers. */
 const SSN = /(?!000|666|9)\d{3}-(?!00)\d\d-(?!0000)\d{4}(?![A-Za-z0-9])/y
@@ -173,29 +187,54 @@ const personals: readonly Detector[] = [
   email,
   detector('phone', {
     begins: (code) => isDigit(code) || code === 43 || code === 40,
-    least: 8,
+    gate: { digits: 8, runs: lengths(0, 3) },
     run: /[\d ()./+-]{1,48}/y,
     form: PHONE,
   }),
-  personal('card', isDigit, CARD, luhn),
-  personal('iban', isUpper, /[A-Z]{2}\d\d(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])/y, iban),
-  personal('us_ssn', isDigit, SSN),
+  personal('card', isDigit, [4, 14, 15, 16, 17, 18, 19], 14, CARD, { holds: luhn }),
+  personal(
+    'iban',
+    isUpper,
+    [2],
+    2,
+    /[A-Z]{2}\d\d(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Za-z0-9])/y,
+    {
+      holds: iban,
+      shorter: true,
+    },
+  ),
+  personal('us_ssn', isDigit, [3], 9, SSN),
   personal(
     'es_dni',
     (code) => isDigit(code) || (code >= 88 && code <= 90),
+    [1, 8],
+    7,
     /(?:\d{8}|[XYZ][ -]?\d{7})[ -]?[A-Z](?![A-Za-z0-9])/y,
-    spanish,
+    { holds: spanish },
   ),
   personal(
     'it_codice_fiscale',
     isUpper,
+    [6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16],
+    0,
     /[A-Z]{6}[A-Z0-9]{2}[A-Z][A-Z0-9]{2}[A-Z][A-Z0-9]{3}[A-Z](?![A-Za-z0-9])/y,
-    codiceFiscale,
+    { holds: codiceFiscale },
   ),
-  personal('fr_nir', isDigit, /[12] ?\d\d ?\d\d ?\d[\dAB] ?\d{3} ?\d{3} ?\d\d(?![A-Za-z0-9])/y, nir),
-  personal('br_cpf', isDigit, /\d{3}\.?\d{3}\.?\d{3}-?\d\d(?![A-Za-z0-9])/y, cpf),
-  personal('de_tax_id', isDigit, /\d\d ?\d{3} ?\d{3} ?\d{3}(?![A-Za-z0-9])/y, germanTaxId),
-  personal('uk_nino', isUpper, NINO),
+  personal(
+    'fr_nir',
+    isDigit,
+    [1, 3, 5, 6, 7, 10, 13, 15],
+    6,
+    /[12] ?\d\d ?\d\d ?\d[\dAB] ?\d{3} ?\d{3} ?\d\d(?![A-Za-z0-9])/y,
+    { holds: nir },
+  ),
+  personal('br_cpf', isDigit, [3, 6, 9, 11], 11, /\d{3}\.?\d{3}\.?\d{3}-?\d\d(?![A-Za-z0-9])/y, {
+    holds: cpf,
+  }),
+  personal('de_tax_id', isDigit, [2, 5, 8, 11], 11, /\d\d ?\d{3} ?\d{3} ?\d{3}(?![A-Za-z0-9])/y, {
+    holds: germanTaxId,
+  }),
+  personal('uk_nino', isUpper, [2], 6, NINO),
 ]
 
 export const detectors: readonly Detector[] = [...secrets, ...personals]

@@ -22,6 +22,14 @@ const MARKS = new Set([
 ])
 const MARK = /^[\w.:/-]{1,64}$/
 
+/** Members under which callers and models say what they like: there, names and marks are words too. */
+const FREE = new Set(['args', 'arguments', 'input', 'metadata', 'response', 'result'])
+
+/** Whether a text is in a member that is free; at the top these are the protocol's own. */
+const isFree = (path: readonly string[]): boolean =>
+  path.at(-2) === 'properties' ||
+  path.some((name, at) => at < path.length - 1 && FREE.has(name) && (at > 0 || name === 'metadata'))
+
 type HookTexts = {
   readonly texts: readonly string[]
   /** The JSON with these texts in their place. */
@@ -34,7 +42,7 @@ export const hookTextsOf = (json: string): HookTexts => {
   for (const text of textsIn(json)) {
     if (text.kind === 'number') continue
     const said = saidBy(json.slice(text.start, text.end))
-    const mayMark = text.kind === 'name' || MARKS.has(text.path.at(-1) ?? '')
+    const mayMark = !isFree(text.path) && (text.kind === 'name' || MARKS.has(text.path.at(-1) ?? ''))
     if (said === '' || isBinary(said) || (mayMark && MARK.test(said))) continue
     found.push(text)
     texts.push(said)

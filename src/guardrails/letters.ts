@@ -14,8 +14,14 @@ export type Detector = {
   readonly anywhere?: true
   /** It may begin with a letter that is not ASCII. */
   readonly wide?: true
-  /** It has at least so many letters of numbers and codes. */
-  readonly least?: number
+  /** The letters that may come second; any if undefined. */
+  readonly seconds?: ReadonlySet<number>
+  /** How many digits, or capitals, it may begin with: a bit for each number. */
+  readonly runs?: number
+  /** It has an @, at most so many letters behind its first one. */
+  readonly at?: number
+  /** It has at least so many digits before any capital, but for those that it begins with. */
+  readonly digits?: number
   /** The end of what begins at `at`, or NONE, or MORE unless the text has ended. */
   readonly match: (text: string, at: number, ended: boolean) => number
 }
@@ -40,14 +46,30 @@ export const isUpper = (code: number): boolean => kindOf(code) === UPPER
 export const isAlnum = (code: number): boolean => (kindOf(code) & (DIGIT | UPPER | LOWER)) !== 0
 export const isLocal = (code: number): boolean => kindOf(code) !== 0
 
-/** How many capitals, digits and what stands between them follow, up to so many. */
-export const numbersFrom = (text: string, at: number, most: number): number => {
+/** More are not counted. */
+const RUN_MOST = 31
+const DIGITS_MOST = 14
+
+/**
+ * How many digits or capitals follow (NONE if the text ends with them and goes on), and how many digits there are in all with
+ * what stands between groups of them, as `run + 256 * digits`.
+ */
+export const numberFrom = (text: string, at: number, ended: boolean): number => {
+  const kind = kindOf(text.charCodeAt(at))
   let here = at
-  for (; here < text.length && here - at < most; here++) {
+  if (kind === DIGIT || kind === UPPER)
+    while (here < text.length && here - at < RUN_MOST && kindOf(text.charCodeAt(here)) === kind) here++
+  if (here === text.length && !ended) return NONE
+  const run = here - at
+  let digits = kind === DIGIT ? run : 0
+  if (run === 0) here++
+  for (; here < text.length && digits < DIGITS_MOST; here++) {
     const code = text.charCodeAt(here)
-    if ((kindOf(code) & (DIGIT | UPPER)) === 0 && code !== 32 && (code < 40 || code > 47)) break
+    if (kindOf(code) === DIGIT) digits++
+    else if (code !== 32 && code !== 40 && code !== 41 && (code < 45 || code > 47)) break
   }
-  return here - at
+  if (here === text.length && !ended) digits = DIGITS_MOST
+  return run + 256 * Math.min(digits, DIGITS_MOST)
 }
 
 /** Whether no letter or digit follows at `end`; MORE if that is not known yet. */

@@ -4,6 +4,7 @@
  * of steps at any place.
  */
 import { closed, type Detector, MORE, NONE } from './letters.ts'
+import { asRead } from './reading.ts'
 
 export const PATTERN_MOST = 200
 /** Letters that one pattern may match: each has a bit. */
@@ -41,7 +42,9 @@ const stepsOf = (source: string): readonly Step[] | string => {
 
 /** The detector of a pattern, or what is wrong with it. */
 export const ownDetector = (name: string, source: string): Detector | string => {
-  const steps = stepsOf(source)
+  // Texts are read in plain letters, so patterns are.
+  const plain = stepsOf(asRead(source))
+  const steps = typeof plain === 'string' ? stepsOf(source) : plain
   if (typeof steps === 'string') return steps
   const first = steps.slice(0, steps.findIndex(({ optional }) => !optional) + 1)
   return {

@@ -3,7 +3,8 @@
  * than what the longest possible find needs. What blocks, what masks and what is only noted are looked for each by itself, so
  * that none hides the other.
  */
-import { type Detector, isAlnum, MORE, numbersFrom } from './letters.ts'
+import { type Detector, isAlnum, MORE, NONE, numberFrom } from './letters.ts'
+import { Reading } from './reading.ts'
 
 export const actions = ['block', 'mask', 'log'] as const
 export type Action = (typeof actions)[number]
@@ -16,29 +17,46 @@ export type Piece = { readonly length: number; readonly found?: Detector }
 /** Detectors by the letter with which they may begin; letters beyond ASCII share the last place. */
 const PLACES = 129
 
-type Table = readonly (readonly Watched[] | undefined)[]
+/** A detector with all that is asked of it before its own code, in one form: that is what makes it fast. */
+type Look = {
+  readonly watched: Watched
+  readonly action: Action
+  readonly seconds: ReadonlySet<number> | undefined
+  readonly runs: number
+  readonly digits: number
+}
+type Table = readonly (readonly Look[] | undefined)[]
 
 export class Scanner {
   readonly watched: readonly Watched[]
-  readonly #starting: Table
-  readonly #anywhere: Table
+  /** What may begin where a word begins, inside of one, and where a word begins that is far from any @. */
+  readonly starting: Table
+  readonly anywhere: Table
+  readonly far: Table
+  /** How far from its begin an @ may stand; 0 if none of them has one. */
+  readonly reach: number
 
   constructor(watched: readonly Watched[]) {
     this.watched = watched
-    this.#starting = tableOf(watched)
-    this.#anywhere = tableOf(watched.filter(({ detector }) => detector.anywhere === true))
-  }
-
-  /** What may begin with this letter, where a word begins or inside one. */
-  at(code: number, starts: boolean): readonly Watched[] | undefined {
-    const place = code < 128 ? code : 128
-    return starts ? this.#starting[place] : this.#anywhere[place]
+    const looks = watched.map(lookOf)
+    this.starting = tableOf(looks)
+    this.anywhere = tableOf(looks.filter((one) => one.watched.detector.anywhere === true))
+    this.far = tableOf(looks.filter((one) => one.watched.detector.at === undefined))
+    this.reach = Math.max(0, ...watched.map(({ detector }) => detector.at ?? 0))
   }
 }
 
-const tableOf = (watched: readonly Watched[]): Table =>
+const ANY = -1
+
+const lookOf = (watched: Watched): Look => {
+  const { action, detector } = watched
+  const { seconds, runs = ANY, digits = 0 } = detector
+  return { watched, action, seconds, runs, digits }
+}
+
+const tableOf = (looks: readonly Look[]): Table =>
   Array.from({ length: PLACES }, (_, code) => {
-    const its = watched.filter(({ detector }) =>
+    const its = looks.filter(({ watched: { detector } }) =>
       code === 128 ? detector.wide === true : detector.begins(code),
     )
     return its.length === 0 ? undefined : its
@@ -46,24 +64,24 @@ const tableOf = (watched: readonly Watched[]): Table =>
 
 /** What of the text before the first letter that is not decided is still looked at. */
 const CONTEXT = 8
-const NUMBERS_MOST = 9
+/** A few letters more are kept than cut each time. */
+const KEPT_LEAST = 64
+/** No find with an end that is not seen otherwise is longer. */
+const CUT_MOST = 512
+/** No detector looks further back. */
+const BEHIND_MOST = 16
+const AT = '@'
 const SLASH = 92
-const LETTER_U = 117
 const ESCAPES = 'bfnrtu'
-const LONGEST_ESCAPE = 6
 
 /**
- * Whether something may begin soon after a backslash: texts that are JSON themselves have escapes, whose letters are none of
- * the words around them.
+ * Whether something may begin at one of the two letters behind a backslash: texts that are JSON themselves have escapes, whose
+ * letters are none of the words around them.
  */
-const startsAfter = (slash: number, text: string, at: number, usual: boolean): boolean => {
-  const far = at - slash
-  if (far === 1) return usual && !ESCAPES.includes(text[at] ?? '')
-  const kind = text.charCodeAt(slash + 1)
-  const length = kind === LETTER_U ? LONGEST_ESCAPE : 2
-  if (far === length) return usual || ESCAPES.includes(String.fromCharCode(kind))
-  return far > length && usual
-}
+const startsAfter = (slash: number, text: string, at: number, usual: boolean): boolean =>
+  at - slash === 1
+    ? usual && !ESCAPES.includes(text[at] ?? '')
+    : usual || ESCAPES.includes(text[slash + 1] ?? '')
 
 export type Noted = (detector: Detector, action: Action) => void
 
@@ -73,8 +91,8 @@ type Found = { [Its in Action]?: { readonly detector: Detector; readonly end: nu
 export class Scan {
   readonly #scanner: Scanner
   readonly #noted: Noted
-  #text = ''
-  /** Where the first letter is that nothing has decided, and the first that was not given out. */
+  readonly #reading = new Reading()
+  /** Where the first letter is that nothing has decided, as it is read; and the first that was not given out, as it was sent. */
   #at = 0
   #out = 0
   /** The last backslash, while what follows may be an escape. */
@@ -92,60 +110,86 @@ export class Scan {
 
   /** Takes a piece and says what is decided, in order. */
   feed(piece: string, ended: boolean): readonly Piece[] {
-    this.#text = this.#text === '' ? piece : this.#text + piece
+    const reading = this.#reading
+    reading.add(piece, ended)
     const start = this.#out
-    const pieces = this.#decide(ended)
-    this.taken = this.#text.slice(start, this.#out)
+    const pieces: Piece[] = []
+    this.#at = this.#decide(pieces, ended)
+    const { sent, text } = reading
+    this.#pass(this.#at === text.length ? sent.length : reading.startOf(this.#at), pieces)
+    this.taken = sent.slice(start, this.#out)
     this.#forget()
     return pieces
   }
 
-  #decide(ended: boolean): Piece[] {
-    const text = this.#text
-    const scanner = this.#scanner
-    const pieces: Piece[] = []
+  /** Looks at each letter with which something may begin, and returns the first that is not decided. */
+  #decide(pieces: Piece[], ended: boolean): number {
+    const { text, seams } = this.#reading
+    const { starting, anywhere, far, reach } = this.#scanner
+    const { length } = text
     let at = this.#at
     let before = at > 0 && isAlnum(text.charCodeAt(at - 1))
     let slash = this.#slash
-    for (; at < text.length; at++) {
+    let seam = 0
+    let seamAt = seams[0]?.at ?? length
+    /** Something with an @ may begin from here on, up to that @. */
+    let nearFrom = reach === 0 ? length : at
+    let nearTo = -1
+    for (; at < length; at++) {
       const code = text.charCodeAt(at)
       const alnum = isAlnum(code)
       // Most letters are inside of words.
-      if (before && alnum && slash < 0) continue
-      const starts = slash < 0 ? !before : startsAfter(slash, text, at, !before)
-      const its = scanner.at(code, starts)
+      if (before && alnum && slash < 0 && at < seamAt) continue
+      let starts = slash < 0 ? !before : startsAfter(slash, text, at, !before)
+      while (at >= seamAt) {
+        starts ||= at === seamAt
+        seam++
+        seamAt = seams[seam]?.at ?? length
+      }
+      if (starts && at >= nearFrom && at > nearTo) {
+        nearTo = text.indexOf(AT, at)
+        if (nearTo < 0) nearTo = length
+        nearFrom = nearTo === length && ended ? length : nearTo - reach
+      }
+      const place = code < 128 ? code : 128
+      const its = (starts ? (at < nearFrom ? far : starting) : anywhere)[place]
       if (its !== undefined) {
-        const found = this.#look(its, at, ended)
+        const found = this.#look(its, at, ended, seamAt)
         if (found === 'open') break
         if (found !== undefined) this.#take(found, at, pieces)
       }
       before = alnum
       if (code === SLASH) slash = slash === at - 1 && at > 0 ? -1 : at
-      else if (slash >= 0 && at - slash > LONGEST_ESCAPE) slash = -1
+      else if (at - slash > 1) slash = -1
     }
     this.#slash = slash
-    this.#at = at
-    if (at > this.#out) {
-      pieces.push({ length: at - this.#out })
-      this.#out = at
-    }
-    return pieces
+    return at
   }
 
   /** What begins at `at`, for each action the longest; `open` if what follows decides. */
-  #look(its: readonly Watched[], at: number, ended: boolean): Found | 'open' | undefined {
+  #look(its: readonly Look[], at: number, ended: boolean, seam: number): Found | 'open' | undefined {
     let found: Found | undefined
-    const text = this.#text
-    let numbers = -1
-    for (const { detector, action } of its) {
+    const { text } = this.#reading
+    let number: number | undefined
+    for (const { watched, action, seconds, runs, digits } of its) {
       if (at < this.#until[action]) continue
-      const { least } = detector
-      if (least !== undefined) {
-        if (numbers < 0) numbers = numbersFrom(text, at, NUMBERS_MOST)
-        if (numbers < least && at + numbers < text.length) continue
+      if (seconds !== undefined && at + 1 < text.length && !seconds.has(text.charCodeAt(at + 1))) continue
+      if (runs !== ANY) {
+        number ??= numberFrom(text, at, ended)
+        const run = number & 255
+        // What is sent in other forms may be a number up to where those begin.
+        if (number !== NONE && (number >> 8 < digits || (((runs >> run) & 1) === 0 && at + run < seam)))
+          continue
       }
-      const end = detector.match(text, at, ended)
+      const { detector } = watched
+      let end = detector.match(text, at, ended)
       if (end === MORE) return 'open'
+      // What stands by itself as it was sent is found, even if letters of other forms make it longer.
+      if (end < seam && seam - at < CUT_MOST && seam < text.length) {
+        const from = Math.max(0, at - BEHIND_MOST)
+        const cut = detector.match(text.slice(from, seam), at - from, true)
+        if (cut !== NONE) end = Math.max(end, from + cut)
+      }
       if (end < 0 || end <= (found?.[action]?.end ?? 0)) continue
       found ??= {}
       found[action] = { detector, end }
@@ -154,25 +198,33 @@ export class Scan {
   }
 
   #take(found: Found, at: number, pieces: Piece[]): void {
+    const reading = this.#reading
     for (const action of actions) {
       const its = found[action]
       if (its === undefined) continue
       this.#until[action] = its.end
       this.#noted(its.detector, action)
       if (action !== 'mask') continue
-      if (at > this.#out) pieces.push({ length: at - this.#out })
-      pieces.push({ length: its.end - at, found: its.detector })
-      this.#out = its.end
+      this.#pass(reading.startOf(at), pieces)
+      const end = reading.endOf(its.end)
+      pieces.push({ length: end - this.#out, found: its.detector })
+      this.#out = end
     }
+  }
+
+  /** What was sent passes up to a place. */
+  #pass(to: number, pieces: Piece[]): void {
+    if (to <= this.#out) return
+    pieces.push({ length: to - this.#out })
+    this.#out = to
   }
 
   /** Letters that are decided and given out need not be kept. */
   #forget(): void {
-    const drop = Math.min(this.#at, this.#out) - CONTEXT
-    if (drop <= 0) return
-    this.#text = this.#text.slice(drop)
+    const drop = this.#at - CONTEXT
+    if (drop < KEPT_LEAST) return
+    this.#out -= this.#reading.forget(drop)
     this.#at -= drop
-    this.#out -= drop
     this.#slash = this.#slash < drop ? -1 : this.#slash - drop
     for (const action of actions) this.#until[action] = Math.max(0, this.#until[action] - drop)
   }

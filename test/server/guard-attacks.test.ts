@@ -132,6 +132,31 @@ test('no answer tells its tokens one by one while a rule masks it', async () => 
   await withRules(server, null)
 })
 
+test('no answer is spoken or painted while a rule looks into answers, unless it lets such pass', async () => {
+  const ways = [
+    ['/v1/chat/completions', { messages: [{ role: 'user', content: 'hi' }], modalities: ['text', 'audio'] }],
+    ['/v1beta/interactions', { input: 'hi', response_modalities: ['audio'] }],
+    [
+      '/v1beta/models/mock/small:generateContent',
+      { contents: [{ parts: [{ text: 'hi' }] }], generationConfig: { responseModalities: ['AUDIO'] } },
+    ],
+  ] as const
+  for (const action of ['block', 'mask', 'log'] as const) {
+    await withRules(server, [{ detect: ['email'], action, on: 'output' }])
+    const asked = server.asked.length
+    for (const [path, body] of ways) {
+      const text = await (await server.post(path, { model: 'mock/small', ...body })).text()
+      expect([path, text.includes('cannot look into images or sound') ? '' : text]).toEqual([path, ''])
+    }
+    expect(server.asked.length).toBe(asked)
+  }
+  await withRules(server, [mask(['email'], 'output'), { images: 'pass' }])
+  server.answerWith(() => completion('hello'))
+  expect((await chat({ modalities: ['text'] })).status).toBe(200)
+  expect(await (await chat({ modalities: ['text', 'audio'] })).text()).not.toContain('cannot look into')
+  await withRules(server, null)
+})
+
 test('a short file within a request is a file', async () => {
   await withRules(gemini, [block(['secrets'], 'input')])
   const data = Buffer.from(`use ${SECRET}`).toString('base64')
@@ -177,6 +202,21 @@ test('a hook sees names that are texts', () => {
     '{"parameters":{"properties":{"say this to them":{"type":"string"}}},"data":"data: words"}',
   )
   expect(texts).toEqual(['say this to them', 'data: words'])
+})
+
+test('a hook sees short names and marks in free data, and not those of the protocol', () => {
+  const inner = { [SECRET]: { id: 'one', type: 'two' } }
+  const seen = (body: object) => hookTextsOf(JSON.stringify(body)).texts
+  const words = [SECRET, 'id', 'one', 'type', 'two']
+  expect(
+    seen({ messages: [{ role: 'user', content: [{ type: 'tool_use', id: 't', input: inner }] }] }),
+  ).toEqual(words)
+  expect(seen({ contents: [{ parts: [{ functionCall: { name: 'f', args: inner } }] }] })).toEqual(words)
+  expect(seen({ contents: [{ parts: [{ functionResponse: { name: 'f', response: inner } }] }] })).toEqual(
+    words,
+  )
+  expect(seen({ model: 'm', input: [{ type: 'message', role: 'user', content: 'hi' }] })).toEqual(['hi'])
+  expect(seen({ metadata: { [SECRET]: 'x y' } })).toEqual([SECRET, 'x y'])
 })
 
 test('every member in which a stream brings its words is joined, in each style', async () => {

@@ -25,7 +25,8 @@ import { promptBlocked, readWhole } from './answer-whole.ts'
 import { endUnheard } from './give-up.ts'
 import { guardedRelay } from './guard-stream.ts'
 import { type Covered, type HoldKeeper, holdKeeper } from './keep-within-hold.ts'
-import { BLOCKED, headersOf, settleStream } from './settle-stream.ts'
+import { BLOCKED, isBlocked } from './settle.ts'
+import { headersOf, settleStream } from './settle-stream.ts'
 
 /** A stream in progress: the vendor's side, what the meter has read, and what is still to be sent. */
 type Relay = {
@@ -130,7 +131,7 @@ const openRelay = async (
     if (piece === undefined) throw new VendorFault('body', 'the vendor ended its stream before it began')
     const out = forward(relay, piece)
     // What guardrails stop has begun, and is billed.
-    if (task.guard?.blocked !== undefined) return { relay, first: concat(pieces) }
+    if (isBlocked(task)) return { relay, first: concat(pieces) }
     if (progress.error !== undefined)
       throw new VendorFault('body', 'the vendor began with an error', { said: { error: progress.error } })
     if (progress.blocked) throw promptBlocked()
@@ -167,7 +168,7 @@ async function* relayStream(
       pace.offered = false
     }
     let covered: Covered = 'covered'
-    while (!progress.done && progress.error === undefined) {
+    while (!isOver(task, progress)) {
       const now = relay.keeper.covers(progress)
       covered = typeof now === 'string' ? now : yield* whileWaiting(gateway, { relay, pace }, now)
       if (task.keep?.full() === true) covered = 'spent'
@@ -187,7 +188,7 @@ async function* relayStream(
     task.trace.answeredMs = gateway.clock.monotonicMs()
     if (progress.done) exchange.leave()
     else exchange.abort()
-    ended = task.guard?.blocked === undefined ? endedAs(covered, progress) : BLOCKED
+    ended = isBlocked(task) ? BLOCKED : endedAs(covered, progress)
     settled = true
     const ending = await settleStream(gateway, task, relay, ended)
     pace.offered = true
@@ -201,7 +202,7 @@ async function* relayStream(
         { exchange, keepsReading: keepsReading(task, relay) },
         {
           read: (piece) => forward(relay, piece),
-          done: () => progress.done || progress.error !== undefined,
+          done: () => isOver(task, progress),
         },
       )
       await settleStream(gateway, task, relay, ended)
@@ -209,6 +210,9 @@ async function* relayStream(
     endStream(task.trace)
   }
 }
+
+const isOver = (task: Task, { done, error }: Progress): boolean =>
+  done || error !== undefined || isBlocked(task)
 
 /** How a stream whose caller is there ended. */
 const endedAs = (covered: Covered, { error, done, finished }: Progress): string => {

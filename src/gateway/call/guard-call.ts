@@ -102,6 +102,16 @@ const hasLogprobs = ({ outline }: JsonBody): boolean =>
     Object.keys(config ?? {}).some((name) => /^response_?logprobs$/i.test(name)),
   )
 
+/** Whether the answer may have images or sound, in the words of any dialect. */
+const makesMedia = ({ outline }: JsonBody): boolean =>
+  [outline, outline.generationConfig, outline.generation_config].some((config) =>
+    Object.entries(config ?? {}).some(
+      ([name, asked]) =>
+        /^(?:response_?)?modalities$/i.test(name) &&
+        [asked].flat().some((kind) => String(kind).toLowerCase() !== 'text' && kind !== null),
+    ),
+  )
+
 /** Answers that no rule could look into. */
 const checkAnswer = ({ output, post, images }: Policy, { kind, stream, media, body }: Call): void => {
   if (output.watched.length === 0 && post.length === 0) return
@@ -110,6 +120,8 @@ const checkAnswer = ({ output, post, images }: Policy, { kind, stream, media, bo
   const results = media?.priced === undefined && media?.unread === undefined ? '' : (media?.results ?? '')
   if (kind === 'media' && (images === 'refuse' || results.startsWith('transcript')))
     throw notGuarded('its rules for answers cannot look into results of this model', 'model')
+  if (images === 'refuse' && makesMedia(body))
+    throw notGuarded('its rules for answers cannot look into images or sound: ask for text alone', 'modalities')
   if (stream && post.length > 0)
     throw notGuarded("a hook looks at whole answers: leave 'stream' out", 'stream')
 }
