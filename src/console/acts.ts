@@ -29,6 +29,7 @@ import { keyCreate, keyGet, keyList } from '../control/keys.ts'
 import { cardForget, checkoutGet, checkoutOpen, topUpChange } from '../control/money/checkouts.ts'
 import { invoicePay } from '../control/money/invoices.ts'
 import { creditGrant, walletCredit } from '../control/money/money.ts'
+import { payerGet, payerList } from '../control/money/payers.ts'
 import { rulesChange, rulesGet } from '../control/money/rules.ts'
 import { walletGet, walletMovements } from '../control/money/wallet.ts'
 import { organisationCreate, organisationList, organisationSuspend } from '../control/organisations.ts'
@@ -211,6 +212,8 @@ export const actRows = {
   'GET /operator/events': { act: eventList, house },
   'GET /operator/system': { act: systemGet, house },
   'GET /operator/vendors': { act: vendorList, house },
+  'GET /operator/payers': { act: payerList, house },
+  'GET /operator/payers/:payer': { act: payerGet, house },
   'POST /operator/vendors/:vendor/keys': { act: vendorKeyAdd, house, fresh, made: true },
   'DELETE /operator/vendors/:vendor/keys/:key': { act: vendorKeyRemove, house, fresh },
   'GET /operator/latency': { act: callLatency, house },

@@ -45,7 +45,7 @@ import {
   invoiceSettle,
 } from '../../control/money/invoices.ts'
 import { creditGrant, walletCredit, walletFund, walletWithdraw } from '../../control/money/money.ts'
-import { payerList } from '../../control/money/payers.ts'
+import { payerGet, payerList } from '../../control/money/payers.ts'
 import { rulesChange, rulesGet } from '../../control/money/rules.ts'
 import { walletGet, walletMovements } from '../../control/money/wallet.ts'
 import {
@@ -144,6 +144,7 @@ const table: readonly (Omit<ActRow, 'path' | 'method'> & { readonly at: string }
   { at: 'GET /calls/:call/receipt', act: callReceipt },
   { at: 'GET /calls/:call/charge', act: callCharge },
   { at: 'GET /payers', act: payerList },
+  { at: 'GET /payers/:payer', act: payerGet },
   { at: 'GET /batches', act: batchList },
   { at: 'GET /batches/:batch', act: batchGet },
   { at: 'POST /batches/:batch/cancel', act: batchCancel },
