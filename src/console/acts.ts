@@ -154,6 +154,8 @@ export const actRows = {
   'GET /operator/events': { act: acts.eventList, house },
   'GET /operator/system': { act: acts.systemGet, house },
   'GET /operator/vendors': { act: acts.vendorList, house },
+  'GET /operator/payers': { act: acts.payerList, house },
+  'GET /operator/payers/:payer': { act: acts.payerGet, house },
   'POST /operator/vendors/:vendor/keys': { act: acts.vendorKeyAdd, house, fresh, made: true },
   'DELETE /operator/vendors/:vendor/keys/:key': { act: acts.vendorKeyRemove, house, fresh },
   'GET /operator/latency': { act: acts.callLatency, house },

@@ -63,6 +63,7 @@ const pages: Record<string, string> = {
   settings: '/settings',
   operator: '/operator',
   vendors: '/vendors',
+  payers: '/payers',
   sold: '/prices',
   system: '/system',
   setup: '/setup',

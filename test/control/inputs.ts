@@ -258,6 +258,7 @@ const examples: Readonly<Record<string, Example>> = {
     return { organisation, auto_top_up: null }
   },
   'wallet.movements': ofOrg({ limit: 1 }),
+  'payer.get': async () => ({ payer: `0x${'1'.repeat(40)}` }),
   'payer.list': async () => ({ payer: `0x${'1'.repeat(40)}`, limit: 1 }),
   'billing.get': ofOrg(),
   'billing.statement': async ({ it }) => {

@@ -147,6 +147,10 @@ const tree = base.addChildren([
       lazyRouteComponent(() => import('./pages/vendors.tsx'), 'Vendors'),
     ),
     below(
+      '/payers',
+      lazyRouteComponent(() => import('./pages/payers.tsx'), 'Payers'),
+    ),
+    below(
       '/prices',
       lazyRouteComponent(() => import('./pages/prices.tsx'), 'Prices'),
     ),

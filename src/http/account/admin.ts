@@ -53,6 +53,7 @@ const table: readonly (Omit<ActRow, 'path' | 'method'> & { readonly at: string }
   { at: 'GET /calls/:call/receipt', act: acts.callReceipt },
   { at: 'GET /calls/:call/charge', act: acts.callCharge },
   { at: 'GET /payers', act: acts.payerList },
+  { at: 'GET /payers/:payer', act: acts.payerGet },
   { at: 'GET /batches', act: acts.batchList },
   { at: 'GET /batches/:batch', act: acts.batchGet },
   { at: 'POST /batches/:batch/cancel', act: acts.batchCancel },

@@ -27,6 +27,7 @@ export const about: readonly Place[] = [
 export const operators: readonly Place[] = [
   { to: '/operator', name: 'Accounts' },
   { to: '/vendors', name: 'Vendors' },
+  { to: '/payers', name: 'Payers' },
   { to: '/prices', name: 'Models and prices' },
   { to: '/system', name: 'System' },
   { to: '/setup', name: 'Setup' },

@@ -5,7 +5,16 @@ export type Query = Readonly<Record<string, string | undefined>>
 
 /** The view in the address, and a function that changes part of it; an empty text or undefined removes a member. */
 export const useView = (
-  to: '/calls' | '/latency' | '/batches' | '/keys' | '/tenants' | '/bills' | '/operator' | '/usage',
+  to:
+    | '/calls'
+    | '/latency'
+    | '/batches'
+    | '/keys'
+    | '/tenants'
+    | '/bills'
+    | '/operator'
+    | '/payers'
+    | '/usage',
 ) => {
   const query: Query = useSearch({ strict: false })
   const navigate = useNavigate()
