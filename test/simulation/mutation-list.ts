@@ -964,8 +964,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a line of a batch ends twice',
     file: 'src/store/batches/end-lines.ts',
-    from: "if (row.batch_id !== id || row.state !== 'sent') return []",
-    to: 'if (row.batch_id !== id) return []',
+    from: "if (row.state !== 'sent') return []",
+    to: "if (row.state === '') return []",
     test: 'test/store/batch-model.test.ts',
   },
   {

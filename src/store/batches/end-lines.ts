@@ -21,22 +21,23 @@ export const endLines = (
   ends: readonly LineEnd[],
 ): ReturnType<BatchStore['end']> =>
   engine.transaction('control', async (run) => {
-    const { each, locksRows } = engine.dialect
+    const { each, leftOne, locksRows } = engine.dialect
     const batch = await lockBatch(engine, run, id)
     if (batch === undefined) return new Set<CallId>()
     const calls = ids(ends.map(({ callId }) => callId))
     if (locksRows) await run(textsFor(engine.dialect).lock, [ids([]), calls])
+    // By their place in the batch: by their calls, PostgreSQL would read all lines of all batches each time.
     const rows = await run(
-      `select l.batch_id, l.state, l.call_id, l.bound, f.hold, f.lease_id from ${each('$1')} e
-       join batch_line l on l.call_id = e.value->>'c' left join inflight f on f.call_id = l.call_id`,
-      [calls],
+      `select batch_line.state, batch_line.call_id, batch_line.bound, f.hold, f.lease_id from ${each('$1')} e
+       join batch_line on ${lineAt} and batch_line.call_id = e.value->>'c' ${leftOne('inflight', 'f', 'call_id', 'batch_line.call_id')}`,
+      [json(ends.map(({ n, callId }) => ({ b: id, n, c: callId })))],
     )
     const byCall = new Map(ends.map((end) => [end.callId, end]))
     const open = rows.flatMap((row): Held[] => {
       const end = byCall.get(textOf(row, 'call_id'))
       const hold = maybeNano(row, 'hold')
       const at = { bound: nanoOf(row, 'bound'), lease: hold === undefined ? '' : textOf(row, 'lease_id') }
-      if (row.batch_id !== id || row.state !== 'sent') return []
+      if (row.state !== 'sent') return []
       return end === undefined ? [] : [{ end, ...at, ...(hold === undefined ? {} : { hold }) }]
     })
     if (open.length > 0) await endOpen(engine, run, batch, open)
