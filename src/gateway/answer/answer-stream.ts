@@ -25,7 +25,8 @@ import { promptBlocked, readWhole } from './answer-whole.ts'
 import { endUnheard } from './give-up.ts'
 import { guardedRelay } from './guard-stream.ts'
 import { type Covered, type HoldKeeper, holdKeeper } from './keep-within-hold.ts'
-import { BLOCKED, headersOf, settleStream } from './settle-stream.ts'
+import { BLOCKED, isBlocked } from './settle.ts'
+import { headersOf, settleStream } from './settle-stream.ts'
 
 /** A stream in progress: the vendor's side, what the meter has read, and what is still to be sent. */
 type Relay = {
@@ -79,7 +80,7 @@ const relayed = async (
   // here.
   const begun = await stream.next()
   const gone = () => {
-    if (keepsReading(task, relay)) void endReadingOn(gateway, () => exchange.abort())
+    if (readsOn(task, relay.cancel, relay.stream)) void endReadingOn(gateway, () => exchange.abort())
     else exchange.abort()
     void stream.return(undefined)
   }
@@ -92,8 +93,6 @@ const relayed = async (
     body: begun.done === true ? new Uint8Array() : startedWith(begun.value, stream),
   }
 }
-
-const keepsReading = (task: Task, { cancel, stream }: Relay): boolean => readsOn(task, cancel, stream)
 
 const onCallerGone = (signal: AbortSignal, stop: () => void): void => {
   if (signal.aborted) stop()
@@ -130,7 +129,7 @@ const openRelay = async (
     if (piece === undefined) throw new VendorFault('body', 'the vendor ended its stream before it began')
     const out = forward(relay, piece)
     // What guardrails stop has begun, and is billed.
-    if (task.guard?.blocked !== undefined) return { relay, first: concat(pieces) }
+    if (isBlocked(task)) return { relay, first: concat(pieces) }
     if (progress.error !== undefined)
       throw new VendorFault('body', 'the vendor began with an error', { said: { error: progress.error } })
     if (progress.blocked) throw promptBlocked()
@@ -167,7 +166,7 @@ async function* relayStream(
       pace.offered = false
     }
     let covered: Covered = 'covered'
-    while (!progress.done && progress.error === undefined) {
+    while (!isOver(task, progress)) {
       const now = relay.keeper.covers(progress)
       covered = typeof now === 'string' ? now : yield* whileWaiting(gateway, { relay, pace }, now)
       if (task.keep?.full() === true) covered = 'spent'
@@ -187,7 +186,7 @@ async function* relayStream(
     task.trace.answeredMs = gateway.clock.monotonicMs()
     if (progress.done) exchange.leave()
     else exchange.abort()
-    ended = task.guard?.blocked === undefined ? endedAs(covered, progress) : BLOCKED
+    ended = isBlocked(task) ? BLOCKED : endedAs(covered, progress)
     settled = true
     const ending = await settleStream(gateway, task, relay, ended)
     pace.offered = true
@@ -198,10 +197,10 @@ async function* relayStream(
     if (!settled) {
       await drainVendor(
         gateway,
-        { exchange, keepsReading: keepsReading(task, relay) },
+        { exchange, keepsReading: readsOn(task, relay.cancel, relay.stream) },
         {
           read: (piece) => forward(relay, piece),
-          done: () => progress.done || progress.error !== undefined,
+          done: () => isOver(task, progress),
         },
       )
       await settleStream(gateway, task, relay, ended)
@@ -209,6 +208,9 @@ async function* relayStream(
     endStream(task.trace)
   }
 }
+
+const isOver = (task: Task, { done, error }: Progress): boolean =>
+  done || error !== undefined || isBlocked(task)
 
 /** How a stream whose caller is there ended. */
 const endedAs = (covered: Covered, { error, done, finished }: Progress): string => {
@@ -240,9 +242,7 @@ async function* whileWaiting(
   }
 }
 
-/**
- * When a vendor breaks off in mid-stream, the stream ends. What it had sent decides whether the answer was complete.
- */
+/** When a vendor breaks off in mid-stream, the stream ends; what it had sent decides whether the answer was complete. */
 const brokenOff = (fault: unknown): undefined => {
   if (!(fault instanceof VendorFault)) throw fault
 }

@@ -54,7 +54,6 @@ const UNBILLED = { usage: {}, bill: { estimated: false } }
 
 /** The refusal of an answer that was charged. */
 const blockedAnswer = ({ code, message, members }: Refusal, trace: Task['trace']): Refusal => {
-  trace.ended = code
   return refuse(code, `${message} What its vendor bills was charged${amountText(trace.charged)}.`, {
     members: { ...members, ...costMember(trace.charged) },
   })

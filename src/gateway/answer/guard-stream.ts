@@ -35,12 +35,7 @@ class GuardedRelay implements StreamRelay {
   /** What of these events, and of those that waited, may go on. */
   passed(bytes: Uint8Array): Uint8Array | undefined {
     const ready = this.#texts.feed(decoder.decode(bytes))
-    const { blocked } = this.#guard
-    if (blocked !== undefined) {
-      this.progress.error ??= refusalBody(blocked, this.#callId).error
-      return undefined
-    }
-    return ready === '' ? undefined : encoder.encode(ready)
+    return ready === '' || this.#guard.blocked !== undefined ? undefined : encoder.encode(ready)
   }
 
   usage(): ReturnType<StreamRelay['usage']> {

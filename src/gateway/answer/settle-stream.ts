@@ -27,9 +27,6 @@ const deliveredBy = ({ letters, contentEvents, unsaid }: Progress): Delivered =>
   events: contentEvents - unsaid.events,
 })
 
-/** How a stream ended in which guardrails found what they block. */
-export const BLOCKED = 'guardrail_blocked'
-
 type Streamed = { readonly stream: StreamRelay; readonly sent: BodyHasher | undefined }
 type Ended = { readonly ended: string }
 
@@ -63,7 +60,6 @@ export const settleStream = async (
   // The caller has all but the end, and learns why the end is missing.
   if (settled instanceof Refusal) return endless(task, stream, settled)
   const { bytes, unpaid } = settled
-  if (task.guard?.blocked !== undefined) task.trace.ended = BLOCKED
   return unpaid === undefined ? bytes : endless(task, stream, unpaid)
 }
 

@@ -64,7 +64,10 @@ export const settle = async (gateway: Gateway, task: Task, ending: AnswerEnd): P
   const charged = chargedOf(task, metered)
   trace.charged = charged
   const last = ending.write({ usage: metered.usage, bill: billOf(task, metered, charged), charged })
-  const detail = detailOf(gateway, task, metered, ended, last)
+  // The last words of a stream may be what is blocked.
+  const endedAs = isBlocked(task) ? BLOCKED : ended
+  trace.ended = endedAs
+  const detail = detailOf(gateway, task, metered, endedAs, last)
   const receipt = ending.receipt ? receiptFor(gateway, task, detail, charged) : undefined
   const headers = last.headers(receipt)
   if (keep === undefined) {
@@ -103,8 +106,11 @@ const durable = async (
   }
 }
 
+/** How an answer ended in which guardrails found what they block. */
+export const BLOCKED = 'guardrail_blocked'
+
 /** Known once the last bytes are written. What guardrails keep from the caller is kept for no repeat and no later turn. */
-const isBlocked = ({ guard }: Task): boolean => guard?.blocked !== undefined
+export const isBlocked = ({ guard }: Pick<Task, 'guard'>): boolean => guard?.blocked !== undefined
 
 /** An answer is remembered before its caller learns that it has ended. */
 const remember = async (task: Task, last: LastBytes): Promise<void> => {
