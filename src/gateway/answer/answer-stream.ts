@@ -80,7 +80,7 @@ const relayed = async (
   // here.
   const begun = await stream.next()
   const gone = () => {
-    if (keepsReading(task, relay)) void endReadingOn(gateway, () => exchange.abort())
+    if (readsOn(task, relay.cancel, relay.stream)) void endReadingOn(gateway, () => exchange.abort())
     else exchange.abort()
     void stream.return(undefined)
   }
@@ -93,8 +93,6 @@ const relayed = async (
     body: begun.done === true ? new Uint8Array() : startedWith(begun.value, stream),
   }
 }
-
-const keepsReading = (task: Task, { cancel, stream }: Relay): boolean => readsOn(task, cancel, stream)
 
 const onCallerGone = (signal: AbortSignal, stop: () => void): void => {
   if (signal.aborted) stop()
@@ -199,7 +197,7 @@ async function* relayStream(
     if (!settled) {
       await drainVendor(
         gateway,
-        { exchange, keepsReading: keepsReading(task, relay) },
+        { exchange, keepsReading: readsOn(task, relay.cancel, relay.stream) },
         {
           read: (piece) => forward(relay, piece),
           done: () => isOver(task, progress),
@@ -244,9 +242,7 @@ async function* whileWaiting(
   }
 }
 
-/**
- * When a vendor breaks off in mid-stream, the stream ends. What it had sent decides whether the answer was complete.
- */
+/** When a vendor breaks off in mid-stream, the stream ends; what it had sent decides whether the answer was complete. */
 const brokenOff = (fault: unknown): undefined => {
   if (!(fault instanceof VendorFault)) throw fault
 }
