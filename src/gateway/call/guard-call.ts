@@ -121,7 +121,10 @@ const checkAnswer = ({ output, post, images }: Policy, { kind, stream, media, bo
   if (kind === 'media' && (images === 'refuse' || results.startsWith('transcript')))
     throw notGuarded('its rules for answers cannot look into results of this model', 'model')
   if (images === 'refuse' && makesMedia(body))
-    throw notGuarded('its rules for answers cannot look into images or sound: ask for text alone', 'modalities')
+    throw notGuarded(
+      'its rules for answers cannot look into images or sound: ask for text alone',
+      'modalities',
+    )
   if (stream && post.length > 0)
     throw notGuarded("a hook looks at whole answers: leave 'stream' out", 'stream')
 }
