@@ -5,11 +5,15 @@ import { useEffect, useRef, useState } from 'react'
 import { Dialog } from './dialog.tsx'
 import type { Place } from './places.tsx'
 
-/** The letter that opens a page after `g`: the first letter of its name that no earlier page has. */
+const ALPHABET = 'abcdefghijklmnopqrstuvwxyz'
+
+/** The letter that opens a page after `g`: the first letter of its name that no earlier page has, or of the alphabet. */
 const lettersOf = (places: readonly Place[]): ReadonlyMap<string, Place> => {
   const taken = new Map<string, Place>()
   for (const place of places) {
-    const letter = [...place.name.toLowerCase()].find((one) => /[a-z]/.test(one) && !taken.has(one))
+    const letter = [...place.name.toLowerCase(), ...ALPHABET].find(
+      (one) => ALPHABET.includes(one) && !taken.has(one),
+    )
     if (letter !== undefined) taken.set(letter, place)
   }
   return taken
