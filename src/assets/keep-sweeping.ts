@@ -1,7 +1,6 @@
 /** Sweeps expired assets while a server runs. */
-import { inRounds } from '../book/rounds.ts'
 import type { Log } from '../core/log.ts'
-import type { Clock } from '../core/time.ts'
+import { type Clock, inRounds } from '../core/time.ts'
 import type { Assets } from './assets.ts'
 
 const EVERY_MS = 60_000

@@ -1,8 +1,7 @@
 /** Deletes old rows other than postings, in small steps with long pauses, so that calls do not notice. */
-import { inRounds } from '../book/rounds.ts'
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
-import type { Clock } from '../core/time.ts'
+import { type Clock, inRounds } from '../core/time.ts'
 import type { PruneStore } from '../store/prune/prune-port.ts'
 
 const EVERY_MS = 3_600_000

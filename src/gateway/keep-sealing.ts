@@ -2,10 +2,9 @@
  * Seals events into their chain soon after they were committed, and signs its end every hour; and adds what was charged to the
  * log of receipts, whose end is signed each time.
  */
-import { about, inRounds } from '../book/rounds.ts'
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
-import { type Clock, HOUR_MS } from '../core/time.ts'
+import { about, type Clock, HOUR_MS, inRounds } from '../core/time.ts'
 import { signChainHead } from '../receipts/event-chain.ts'
 import { signLogHead } from '../receipts/log-head.ts'
 import type { LogStore } from '../store/log/log-port.ts'

@@ -77,13 +77,13 @@ const mayName = (body: JsonObject): boolean => {
 
 /** The part of its lease's path that its tags and its sub-wallet make, where some of them are under budget. */
 export const pathTags = (
-  { tags = {} }: Trace,
+  { tags }: Trace,
   { budgeted }: Pick<WalletRules, 'budgeted'>,
   sub: string | undefined,
-): string | undefined =>
-  budgeted === undefined
-    ? undefined
-    : tagPathOf(sub === undefined ? tags : { ...tags, [SUB_TAG]: sub }, budgeted)
+): string | undefined => {
+  if (budgeted === undefined || (tags === undefined && sub === undefined)) return undefined
+  return tagPathOf(sub === undefined ? (tags ?? {}) : { ...tags, [SUB_TAG]: sub }, budgeted)
+}
 
 /** Runs a call that may be a job, or whose answer is kept for repeats. */
 const runKept = (gateway: Gateway, incoming: Incoming, it: CallToRun): Promise<Answer> => {

@@ -1,9 +1,8 @@
 /**
  * The running check of the books: while the server runs, it checks the laws of their sums on the reports' connection.
  */
-import { inRounds } from '../../book/rounds.ts'
 import type { Log } from '../../core/log.ts'
-import type { Clock, Instant } from '../../core/time.ts'
+import { type Clock, type Instant, inRounds } from '../../core/time.ts'
 import type { Store } from '../../store/port.ts'
 
 type BooksParts = {

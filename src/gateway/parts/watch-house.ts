@@ -1,9 +1,8 @@
 /** What the operator's alerts need to know of the ledger: read every minute, for the metrics. */
 import { lastBackup } from '../../backup/last-backup.ts'
-import { inRounds } from '../../book/rounds.ts'
 import type { Log } from '../../core/log.ts'
 import type { Nano } from '../../core/money.ts'
-import type { Clock } from '../../core/time.ts'
+import { type Clock, inRounds } from '../../core/time.ts'
 import type { Reading } from '../../metrics/snapshot.ts'
 import type { Store } from '../../store/port.ts'
 

@@ -1,7 +1,6 @@
 /** The running check that the ledger has a synchronous standby, for a server that must have one. */
-import { inRounds } from '../../book/rounds.ts'
 import type { Log } from '../../core/log.ts'
-import type { Clock } from '../../core/time.ts'
+import { type Clock, inRounds } from '../../core/time.ts'
 import type { Store } from '../../store/port.ts'
 
 const LOOK_MS = 5_000
