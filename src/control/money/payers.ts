@@ -4,7 +4,7 @@ import { text } from '../../core/body.ts'
 import { greatest, type Nano } from '../../core/money.ts'
 import type { Channel, ChannelStore } from '../../store/payments/channel-port.ts'
 import { act } from '../act.ts'
-import { count } from '../read.ts'
+import { count, isoOf } from '../read.ts'
 import { time, usd } from '../shown-key.ts'
 
 const address = z.string().describe('The address that deposited')
@@ -37,8 +37,6 @@ export const payerAccount = z
       .describe(`The newest ${CALLS_MOST}, as the channel was charged: rounded up to a unit of the token`),
   })
   .meta({ id: 'PayerAccount' })
-
-const isoOf = (ms: number): string => new Date(ms).toISOString()
 
 const sumsOf = ({ balance, charged, claimed, lost }: Channel) => ({
   deposited_usd: balance,

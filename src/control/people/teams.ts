@@ -8,6 +8,7 @@ import { amount, text } from '../../core/body.ts'
 import { greatest, least, NANO_PER_USD, type Nano } from '../../core/money.ts'
 import { invalid, must, refuse } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
+import { SUB_WALLETS_MOST } from '../../store/accounts/sub-wallet-port.ts'
 import type { ShownTagBudget } from '../../store/accounts/tag-budget-port.ts'
 import { type Team, type TeamMember, teamRoles } from '../../store/people/team-port.ts'
 import { SUB_TAG } from '../../tenancy/tags.ts'
@@ -20,8 +21,6 @@ import { bindAgents } from './agents-key.ts'
 import { stopKeysOf } from './leaving.ts'
 import { noSuchTeam } from './logins.ts'
 
-/** As many as a wallet has. */
-const SUBS_MOST = 1_000
 const BUDGET_MAX = 10_000_000n * NANO_PER_USD
 
 const budget = amount('must be a number of USD')
@@ -137,7 +136,7 @@ export const teamList = act({
     const [found, members] = await Promise.all([teams.teams({ orgId }), teams.teamMembers(orgId)])
     const wallets = [...new Set(found.map(({ walletId }) => walletId))]
     const months = await Promise.all(
-      wallets.map((id) => tagBudgets.tagBudgets(id, { tag: SUB_TAG, most: SUBS_MOST })),
+      wallets.map((id) => tagBudgets.tagBudgets(id, { tag: SUB_TAG, most: SUB_WALLETS_MOST })),
     )
     const monthsOf = new Map(months.flat().map((month) => [month.value, month]))
     return { data: found.map((team) => shown(team, members, monthsOf.get(team.id))) }

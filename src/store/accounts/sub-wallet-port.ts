@@ -4,6 +4,9 @@ import type { Instant } from '../../core/time.ts'
 import type { Key, KeyId, WalletId } from '../../tenancy/key.ts'
 import type { Actor } from '../people/event-port.ts'
 
+/** How many sub-wallets and teams a wallet has at most. */
+export const SUB_WALLETS_MOST = 1_000
+
 export type SubWallet = {
   readonly id: string
   readonly label: string

@@ -10,9 +10,15 @@ import { countOf, nanoOf, onlyRow, textOf } from '../engine/row.ts'
 import { heldOnLeases, usedOnLeases } from '../ledger/sums.ts'
 import { type Actor, type NewEvent, theHouse } from '../people/event-port.ts'
 import { recordOfWallet } from '../people/event-store.ts'
-import type { NewSubWallet, SubViewer, SubWallet, SubWalletNews, SubWalletStore } from './sub-wallet-port.ts'
+import {
+  type NewSubWallet,
+  SUB_WALLETS_MOST,
+  type SubViewer,
+  type SubWallet,
+  type SubWalletNews,
+  type SubWalletStore,
+} from './sub-wallet-port.ts'
 
-const MOST = 1_000
 /** How many one child key may make, so that a tenant does not use up its reseller's share. */
 const MOST_OF_CHILD = 100
 
@@ -86,7 +92,7 @@ const hasAll = async (run: Run, { id, walletId, makerId = '' }: NewSubWallet): P
     maker === undefined
       ? await run(`${counted} and k.parent_id is null`, [walletId, id])
       : await run(`${counted} and s.maker_id = $3`, [walletId, id, makerId])
-  return countOf(onlyRow(rows), 'subs') >= (maker === undefined ? MOST : MOST_OF_CHILD)
+  return countOf(onlyRow(rows), 'subs') >= (maker === undefined ? SUB_WALLETS_MOST : MOST_OF_CHILD)
 }
 
 /** Makes one in a transaction; undefined if there are as many as there may be. */
@@ -161,7 +167,7 @@ export const subWalletStore = (engine: Engine): SubWalletStore => {
         engine,
         'control',
         statement(
-          `${subsWhere(visible)} order by s.created_at desc, s.id desc limit ${MOST}`,
+          `${subsWhere(visible)} order by s.created_at desc, s.id desc limit ${SUB_WALLETS_MOST}`,
           ...params(viewer),
         ),
       )
