@@ -85,7 +85,14 @@ const readOverview = async (here: Within) => {
   const scope = await scopeOf(actingOf(here), {})
   const today = Math.trunc(here.gateway.clock.now() / DAY_MS) * DAY_MS
   const month = monthsBefore(today, 0)
-  const span = { ...scope, from: today - 29 * DAY_MS, to: today + DAY_MS, only: {}, most: 2_000 }
+  const span = {
+    ...scope,
+    from: today - 29 * DAY_MS,
+    to: today + DAY_MS,
+    only: {},
+    most: 2_000,
+    mayLag: true as const,
+  }
   // The first of a month of 31 days is 30 days before its last.
   const spent = { ...span, from: Math.min(month, today - 7 * DAY_MS) }
   const ofKeys = { ...keyScope(actingOf(here), 'read'), which: 'all' } as const
@@ -96,7 +103,7 @@ const readOverview = async (here: Within) => {
     reports.usage({ ...span, from: today - 6 * DAY_MS, groupBy: ['key'], byCost: true, most: 5 }),
     reports.keys({ ...ofKeys, nearCap: true, most: ATTENTION_MOST }),
     reports.keys({ ...ofKeys, most: 1 }),
-    reports.failures({ ...scope, from: today, codes: ALARMING, most: ATTENTION_MOST / 2 }),
+    reports.failures({ ...scope, mayLag: true, from: today, codes: ALARMING, most: ATTENTION_MOST / 2 }),
   ])
   return { today, month, found, ofDays, byDay, busiest, near, refused, hasKeys: any.length > 0 }
 }

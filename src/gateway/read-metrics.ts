@@ -21,7 +21,7 @@ export const ownMetrics = (gateway: Gateway): Snapshot => {
   ])
 }
 
-const ofBook = ({ book, memory, watch: { books, standby } }: Gateway): readonly Reading[] => {
+const ofBook = ({ book, memory, watch: { books, standby, replica } }: Gateway): readonly Reading[] => {
   const health = book.health()
   const { count, room, held } = book.leased()
   const jobs = heldByJobs(memory.jobs)
@@ -39,6 +39,8 @@ const ofBook = ({ book, memory, watch: { books, standby } }: Gateway): readonly 
     ['journal', health.journal],
     ...(books === undefined ? [] : [['booksOk', Number(books.trouble() === undefined)] as const]),
     ...(standby === undefined ? [] : [['standbyOk', Number(standby.trouble() === undefined)] as const]),
+    ...(replica === undefined ? [] : [['replicaOk', Number(replica.trouble() === undefined)] as const]),
+    ...(replica?.lagMs() === undefined ? [] : [['replicaLag', (replica.lagMs() ?? 0) / SECOND_MS] as const]),
   ]
 }
 

@@ -209,9 +209,11 @@ const readFamilies = {
     money: true,
   }),
   journal: gauge('journal_settlements', 'Charges that wait in the journal for the ledger.'),
-  standbyOk: gauge('standby_ok', '0 while the ledger has no synchronous standby though SYNC requires one.', {
+  standbyOk: gauge('standby_ok', '0 while the standby that SYNC requires is missing.', { together: 'least' }),
+  replicaOk: gauge('replica_ok', '0 while the ledger answers in place of its replica.', {
     together: 'least',
   }),
+  replicaLag: gauge('replica_lag_seconds', 'How far the replica is behind the ledger.', { together: 'most' }),
   booksOk: gauge('books_ok', '0 while a law of the books does not hold.', { together: 'least' }),
   vendorKeys: gauge('vendor_keys', 'Keys of the house at a vendor.', {
     labels: ['vendor'],

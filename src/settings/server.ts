@@ -62,6 +62,20 @@ export const serverSettings = {
     meaning:
       'The address of the ledger. That of PostgreSQL may name several hosts, and takes parameters for TLS and time-outs: postgres.md.',
   },
+  replicaUrl: {
+    name: 'DATABASE_REPLICA_URL',
+    is: unshown(/^(|postgres(ql)?:\/\/.+)$/, 'postgres://…'),
+    fallback: '',
+    meaning:
+      'The address of a standby of the ledger that answers reads: the console, use and lists of calls are read there while it follows closely, so that long reports leave the ledger to calls. Money, keys and invoices are never read there: postgres.md.',
+  },
+  replicaLagMs: {
+    name: 'REPLICA_LAG_SECONDS',
+    is: duration('seconds', 2, 3_600),
+    fallback: '10',
+    meaning:
+      'How old what is read of DATABASE_REPLICA_URL may be. When it lags more, or does not answer, the ledger itself is read; log, status and metrics say so.',
+  },
   sync: {
     name: 'SYNC',
     is: oneOf('any', 'require'),

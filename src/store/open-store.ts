@@ -31,6 +31,7 @@ import { deleteExpired } from './engine/expire.ts'
 import { hasLedger, Misfit, migrate } from './engine/migrate.ts'
 import { openEngine, type StoreAddress } from './engine/open-engine.ts'
 import { type Planned, planMigrations } from './engine/plan.ts'
+import { type Replica, type ReplicaAddress, replicaOf } from './engine/replica.ts'
 import { readSettingIn, settingIn, writeSettingIn } from './engine/setting.ts'
 import { isSynchronous } from './engine/synchronous.ts'
 import { exportStore } from './exports/export-store.ts'
@@ -103,7 +104,7 @@ const choresOf = (engine: Engine): Chores => {
   ]
 }
 
-const portsOn = (engine: Engine): Ports => ({
+const portsOn = (engine: Engine, replica?: Replica): Ports => ({
   ledger: guarded(ledgerStore(engine, choresOf(engine))),
   instances: guarded(instanceStore(engine)),
   rates: guarded(rateStore(engine)),
@@ -136,15 +137,15 @@ const portsOn = (engine: Engine): Ports => ({
   teams: guarded(teamStore(engine)),
   directory: guarded(directoryStore(engine)),
   forget: guarded(forgetStore(engine)),
-  reports: guarded(reportStore(engine)),
+  reports: guarded(reportStore(engine, replica)),
   tenants: guarded(tenantStore(engine)),
   bills: guarded(billStore(engine)),
   exports: guarded(exportStore(engine)),
   prune: guarded(pruneStore(engine)),
 })
 
-const storeOn = (engine: Engine): Store => ({
-  ...portsOn(engine),
+const storeOn = (engine: Engine, replica?: Replica): Store => ({
+  ...portsOn(engine, replica),
   engine: engine.name,
   ...guarded({
     setting: (name: string, make: () => string) => settingIn(engine, name, make),
@@ -155,7 +156,7 @@ const storeOn = (engine: Engine): Store => ({
     ping: async () => {
       await once(engine, 'control', statement('select 1 as one'))
     },
-    close: () => engine.close(),
+    close: () => (replica?.engine ?? engine).close(),
   }),
 })
 
@@ -195,10 +196,11 @@ const mustBeHere = async (engine: Engine): Promise<void> => {
 }
 
 /** Opens the store, ready for use. Rejects when the database cannot be reached or does not fit this program. */
-export const openStore = async (address: StoreAddress): Promise<Store> => storeOver(openEngine(address))
+export const openStore = async (address: StoreAddress, replica?: ReplicaAddress): Promise<Store> =>
+  storeOver(openEngine(address), replica)
 
 /** The same with an open engine, which is closed if the store cannot be used. */
-export const storeOver = async (engine: Engine): Promise<Store> => {
+export const storeOver = async (engine: Engine, replica?: ReplicaAddress): Promise<Store> => {
   try {
     await migrate(engine)
     await mustBeHere(engine)
@@ -208,7 +210,7 @@ export const storeOver = async (engine: Engine): Promise<Store> => {
     await engine.close()
     throw error
   }
-  return storeOn(engine)
+  return storeOn(engine, replica && replicaOf(engine, replica))
 }
 
 type Method = (...args: never[]) => Promise<unknown>

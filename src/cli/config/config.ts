@@ -99,7 +99,13 @@ export const readConfig = (given: Environment, file?: ConfigFile): Config => {
     stripe: () => stripeOf(set.stripe),
     people: () => consoleConfigOf(set.console, set.assets, companiesConfigOf(read.file.companies ?? {})),
     ownKeys: () => checkMaster(calls.ownKeys),
-    database: () => checkDatabase(server.databaseUrl),
+    database: () => checkDatabase(settings.server.databaseUrl.name, server.databaseUrl),
+    replica: () => {
+      const { name } = settings.server.replicaUrl
+      if (server.replicaUrl === '') return
+      if (local) bad(`${name} needs PostgreSQL: a ledger on SQLite has no replica`)
+      checkDatabase(name, server.replicaUrl)
+    },
     tls: () => readTls(server.tls),
     sync: () => {
       if (server.sync === 'require' && local)
@@ -131,11 +137,11 @@ export const readConfig = (given: Environment, file?: ConfigFile): Config => {
 }
 
 /** A PostgreSQL's address has parts of its own, and names files. */
-const checkDatabase = (url: string): void => {
+const checkDatabase = (name: string, url: string): void => {
   try {
     if (!url.startsWith('sqlite:')) readPostgresAddress(url)
   } catch (error) {
-    if (error instanceof BadAddress) bad(`${settings.server.databaseUrl.name}: ${error.message}`)
+    if (error instanceof BadAddress) bad(`${name}: ${error.message}`)
     throw error
   }
 }

@@ -47,7 +47,8 @@ export const openHash = async (store: Store, { secret, secretOld }: Config): Pro
 /** In place of TURNPIKE_SECRET_OLD: the database's own secret, if no other was set before. */
 const OF_DATABASE = 'database'
 
-export const openStoreOf = (config: Config): Promise<Store> => openStore({ url: config.databaseUrl })
+export const openStoreOf = ({ databaseUrl, replicaUrl, replicaLagMs }: Config): Promise<Store> =>
+  openStore({ url: databaseUrl }, replicaUrl === '' ? undefined : { url: replicaUrl, lagMs: replicaLagMs })
 
 const START_WAIT_MS = 30_000
 

@@ -31,7 +31,7 @@ import { greeting, headline, onceLines, shown } from './greeting.ts'
 import { logTo } from './log-to.ts'
 import { readyToAsk, warnOfFiles } from './open-files.ts'
 import { newReloading } from './reload.ts'
-import { standbyFor, startExport, startWatch, tracesOf, watchedBy } from './watch.ts'
+import { standbysFor, startExport, startWatch, tracesOf, watchedBy } from './watch.ts'
 import { watchTls } from './watch-tls.ts'
 
 /**
@@ -78,14 +78,14 @@ export const serve = async (
     setupOf,
   })
   const traces = await tracesOf(config, log)
-  const standby = await standbyFor(config, store, log)
+  const standbys = await standbysFor(config, store, log)
   const exporting = await startExport(config, store, log)
   const { gateway, present, changeOffering, stopChores } = await openGateway({
     store,
     hash,
     log,
     offering: { ...opened, setup: setupOf(config) },
-    watch: { ...watchedBy(config, hash, shared), traces, exporting, standby },
+    watch: { ...watchedBy(config, hash, shared), traces, exporting, ...standbys },
     options: config.gateway,
     console: config.console,
     nudge: await openNudge(),
@@ -113,7 +113,8 @@ export const serve = async (
     })
     for (const stop of stopReading) stop()
     exporting?.stop()
-    standby?.stop()
+    standbys.standby?.stop()
+    standbys.replica?.stop()
     stopCollecting()
     server.goAway()
     // From here on new calls are refused; running ones end normally, and their leases are given back.

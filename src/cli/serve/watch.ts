@@ -13,7 +13,7 @@ import { type Exporting, keepExporting } from '../../export/keep-exporting.ts'
 import { sinkOf } from '../../export/sinks.ts'
 import { callSource, eventSource } from '../../export/sources.ts'
 import type { MetricsAccess, Present } from '../../gateway/parts/gateway.ts'
-import { type StandbyWatch, watchStandby } from '../../gateway/parts/watch-standby.ts'
+import { watchReplica, watchStandby } from '../../gateway/parts/watch-standby.ts'
 import { ownMetrics } from '../../gateway/read-metrics.ts'
 import { listenForMetrics } from '../../http/listen/listen-metrics.ts'
 import { type Meters, newMeters } from '../../metrics/meters.ts'
@@ -71,17 +71,17 @@ export const startExport = async (
   }
 }
 
-/** Begins to watch the ledger's standby if the settings require one. Throws if there is none now. */
-export const standbyFor = async (
-  { sync }: Config,
-  store: Store,
-  log: Log,
-): Promise<StandbyWatch | undefined> => {
-  if (sync !== 'require') return undefined
-  if (await store.synchronous()) return watchStandby({ store, clock: systemClock, log })
-  throw new Error(
-    'SYNC=require, and the ledger has no synchronous standby: set synchronous_standby_names there (Patroni: synchronous_mode) and see that one is connected, or set SYNC=any',
-  )
+/** Begins to watch the standby that the settings require, and the replica of reports. Throws if there is no standby now. */
+export const standbysFor = async ({ sync, replicaUrl, replicaLagMs }: Config, store: Store, log: Log) => {
+  const parts = { clock: systemClock, log }
+  if (sync === 'require' && !(await store.synchronous()))
+    throw new Error(
+      'SYNC=require, and the ledger has no synchronous standby: set synchronous_standby_names there (Patroni: synchronous_mode) and see that one is connected, or set SYNC=any',
+    )
+  return {
+    standby: sync === 'require' ? watchStandby(store, parts) : undefined,
+    replica: replicaUrl === '' ? undefined : watchReplica(store, replicaLagMs, parts),
+  }
 }
 
 type OpenTraces = Awaited<ReturnType<typeof openTraces>>

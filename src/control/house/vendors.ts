@@ -80,6 +80,7 @@ export const vendorList = act({
     const server = serverOf(acting)
     const { lines: newest } = await server.store.reports.calls({
       orgs: 'all',
+      mayLag: true,
       only: { asked: true },
       most: NEWEST,
     })

@@ -190,7 +190,8 @@ export const callList = act({
     const { lines, next } = await acting.control.store.reports.calls({
       ...(await scopeOf(acting, scope)),
       ...(before === undefined ? {} : { before: placeIn(before) }),
-      ...(id === undefined ? {} : { id }),
+      // Who names a call may have just made it.
+      ...(id === undefined ? { mayLag: true } : { id }),
       ...(batch === undefined ? {} : { batch: (await batchNamed(acting, batch, 'read')).id }),
       ...{ from, to, only: { model, vendor, status, code, tag, costFrom, costTo } },
       most: limit,

@@ -132,7 +132,7 @@ const readParts = async (
   const byStart = !isAll && (await store.reports.keysIn(scope)) > KEYS
   const most = byStart ? PARTS_OF_MANY : PARTS
   for (const part of partsOf(most, clock.now(), { from, to })) {
-    const asked = { ...scope, ...part, only, most: EACH, searchMs: 0, byStart }
+    const asked = { ...scope, ...part, only, most: EACH, searchMs: 0, byStart, mayLag: true as const }
     const { lines, next } = await store.reports.calls(asked)
     parts.push({ from: part.from, whole: next === undefined, lines })
   }

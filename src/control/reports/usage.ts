@@ -212,6 +212,7 @@ export const usageReport = act({
     const span = spanOf(clock.now(), { from, to }, groupBy)
     const query = {
       ...(await scopeOf(acting, named)),
+      mayLag: true as const,
       from: span.from,
       to: span.until,
       only: {

@@ -40,7 +40,7 @@ import { newRepeats, type Repeats } from './repeats.ts'
 import type { Traces } from './spans.ts'
 import type { BooksWatch } from './watch-books.ts'
 import type { HouseWatch } from './watch-house.ts'
-import type { StandbyWatch } from './watch-standby.ts'
+import type { ReplicaWatch, StandbyWatch } from './watch-standby.ts'
 
 /** What the operator set for answering calls: the parsed rows of src/settings/calls.ts. */
 export type GatewayOptions = CallSettings
@@ -187,6 +187,8 @@ export type Watch = {
   readonly books?: BooksWatch | undefined
   /** The running check of the ledger's standby, if there must be one. */
   readonly standby?: StandbyWatch | undefined
+  /** The running check of the replica that answers reports, if there is one. */
+  readonly replica?: ReplicaWatch | undefined
   /** What trials got and when a backup was made, if this server looks. */
   readonly house?: HouseWatch | undefined
   /** Whether the log of receipts goes on from what was shown, if this server adds to it. */

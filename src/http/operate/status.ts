@@ -40,10 +40,11 @@ export const getStatus = async (gateway: Gateway): Promise<Answer> => {
   const books = gateway.watch.books?.trouble()
   if (gateway.watch.books !== undefined)
     services.books = books === undefined ? { status: 'ok' } : { status: 'degraded', error: books }
-  const { standby } = gateway.watch
-  if (standby !== undefined) {
-    const error = standby.trouble()
-    services.standby = error === undefined ? { status: 'ok' } : { status: 'degraded', error }
+  const { standby, replica } = gateway.watch
+  for (const [name, watched] of Object.entries({ standby, replica })) {
+    const error = watched?.trouble()
+    if (watched !== undefined)
+      services[name] = error === undefined ? { status: 'ok' } : { status: 'degraded', error }
   }
   if (gateway.receipts !== undefined) {
     const error =

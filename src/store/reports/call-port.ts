@@ -10,6 +10,8 @@ import type { Failure } from '../calls/failure-port.ts'
 export type Scope = {
   /** Of these organisations. Required, so that nobody reads others' calls by forgetting it. */
   readonly orgs: readonly string[] | 'all'
+  /** It is only looked at, so a replica may answer, which lags a little. */
+  readonly mayLag?: true
   /** Only calls of keys that this person made, or of keys of teams that they lead. */
   readonly madeBy?: string
   readonly leads?: readonly string[]

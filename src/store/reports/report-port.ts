@@ -248,6 +248,8 @@ export type ReportStore = {
   walletsOf(orgId: string): Promise<readonly WalletId[]>
   /** Adds past hours to the roll-ups; returns the time up to which they are complete. */
   rollUp(): Promise<Instant>
+  /** How far the replica is behind, as ReplicaLag says; undefined if that is not known, or there is none. */
+  replicaLagMs(): Promise<number | undefined>
   /** Discards all sums, so that the next `rollUp` makes them again. */
   forgetRollUps(): Promise<void>
 }

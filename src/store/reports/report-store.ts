@@ -3,12 +3,13 @@
 import { DAY_MS } from '../../core/time.ts'
 import { integer, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, statement, type Value } from '../engine/engine.ts'
+import { noReplica, type Replica } from '../engine/replica.ts'
 import { countOf, onlyRow, textOf } from '../engine/row.ts'
 import { accountLines, walletsOnly } from './account-lines.ts'
 import { batchLines } from './batch-lines.ts'
 import { type Bind, orgsTest, scopeTests } from './call-lines.ts'
 import { callPage } from './call-page.ts'
-import type { FailureLine, FailureQuery } from './call-port.ts'
+import type { FailureLine, FailureQuery, Scope } from './call-port.ts'
 import { keyLines, keysAround } from './key-lines.ts'
 import { movementsOf } from './movements.ts'
 import { giftLine, processLines } from './process-lines.ts'
@@ -47,44 +48,49 @@ const failureLines = async (engine: Engine, query: FailureQuery): Promise<readon
   return rows.map(lines.read)
 }
 
-export const reportStore = (engine: Engine): ReportStore => ({
-  keys: (query) => keyLines(engine, query),
-  keysAround: (query) => keysAround(engine, query),
-  calls: (query) => callPage(engine, query),
-  keysIn: async (scope) => {
-    const params: Value[] = []
-    const tests = scopeTests(scope, (value) => `$${params.push(value)}`)
-    const rows = await once(
-      engine,
-      'reading',
-      statement(
-        `select count(*) as n from api_key k left join key_note o on o.key_id = k.id
+/** A replica answers what may lag, while it follows closely. */
+export const reportStore = (engine: Engine, replica: Replica = noReplica(engine)): ReportStore => {
+  const by = ({ mayLag }: Scope): Engine => (mayLag === true ? replica.engine : engine)
+  return {
+    keys: (query) => keyLines(engine, query),
+    keysAround: (query) => keysAround(engine, query),
+    calls: (query) => callPage(by(query), query),
+    keysIn: async (scope) => {
+      const params: Value[] = []
+      const tests = scopeTests(scope, (value) => `$${params.push(value)}`)
+      const rows = await once(
+        engine,
+        'reading',
+        statement(
+          `select count(*) as n from api_key k left join key_note o on o.key_id = k.id
          where ${['1 = 1', ...tests].join(' and ')}`,
-        ...params,
-      ),
-    )
-    return countOf(onlyRow(rows), 'n')
-  },
-  batches: (query) => batchLines(engine, query),
-  failures: (query) => failureLines(engine, query),
-  usage: (query) => usageLines(engine, query),
-  usageTop: (query) => usageTop(engine, query),
-  usageAndTotal: (query) => usageAndTotal(engine, query),
-  movements: (query) => movementsOf(engine, query),
-  accounts: (query) => accountLines(engine, query),
-  processes: () => processLines(engine),
-  gifts: () => giftLine(engine),
-  walletsOf: async (orgId) => {
-    const rows = await once(
-      engine,
-      'control',
-      statement(
-        `select a.id from account a where a.org_id = $1 and ${walletsOnly} order by a.created_at, a.id`,
-        orgId,
-      ),
-    )
-    return rows.map((row) => textOf(row, 'id'))
-  },
-  rollUp: () => rollUp(engine),
-  forgetRollUps: () => forgetRollUps(engine),
-})
+          ...params,
+        ),
+      )
+      return countOf(onlyRow(rows), 'n')
+    },
+    batches: (query) => batchLines(engine, query),
+    failures: (query) => failureLines(by(query), query),
+    usage: (query) => usageLines(by(query), query),
+    usageTop: (query) => usageTop(by(query), query),
+    usageAndTotal: (query) => usageAndTotal(by(query), query),
+    movements: (query) => movementsOf(engine, query),
+    accounts: (query) => accountLines(engine, query),
+    processes: () => processLines(engine),
+    gifts: () => giftLine(engine),
+    walletsOf: async (orgId) => {
+      const rows = await once(
+        engine,
+        'control',
+        statement(
+          `select a.id from account a where a.org_id = $1 and ${walletsOnly} order by a.created_at, a.id`,
+          orgId,
+        ),
+      )
+      return rows.map((row) => textOf(row, 'id'))
+    },
+    rollUp: () => rollUp(engine),
+    forgetRollUps: () => forgetRollUps(engine),
+    replicaLagMs: replica.lagMs,
+  }
+}
