@@ -64,8 +64,7 @@ export const serverSettings = {
   },
   replicaUrl: {
     name: 'DATABASE_REPLICA_URL',
-    is: unshown(/^(|postgres(ql)?:\/\/.+)$/, 'postgres://…'),
-    fallback: '',
+    is: unshown(/^postgres(ql)?:\/\/.+$/, 'postgres://…'),
     meaning:
       'The address of a standby of the ledger that answers reads: the console, use and lists of calls are read there while it follows closely, so that long reports leave the ledger to calls. Money, keys and invoices are never read there: postgres.md.',
   },

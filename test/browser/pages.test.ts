@@ -7,6 +7,8 @@ import { mkdir, readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import { Secret } from '../../src/core/secret.ts'
+import { settings as allSettings } from '../../src/settings/index.ts'
+import { shownSettings } from '../../src/settings/shown.ts'
 import { begunBatch } from '../console/begun-batch.ts'
 import { type FakeStripe, startFakeStripe } from '../server/stripe-fake.ts'
 import { until } from '../until.ts'
@@ -25,7 +27,14 @@ beforeAll(async () => {
   browser = await openBrowser()
   // Mail that goes nowhere, so that there is a sign-up: this test sends none.
   const settings = { signUp: 'open', smtp: new Secret('smtp://127.0.0.1:9') } as const
-  it = await listenConsole({ fund: 0n, stripe: stripe.settings, settings })
+  const shown = {
+    settings: shownSettings(allSettings, {}),
+    markup: '1',
+    discount: '1',
+    overridden: [],
+    off: [],
+  }
+  it = await listenConsole({ fund: 0n, stripe: stripe.settings, settings, shown })
   const { tenant, link } = await seedConsole(it)
   await begunBatch(it.store, { keyId: tenant, wallet: it.wallet, lines: 3 })
   Object.assign(pages, { tenant: `/tenants/${tenant}`, key: `/keys/${tenant}`, use: link })

@@ -134,6 +134,8 @@ type Setup = {
   readonly options?: Partial<GatewayOptions>
   readonly secrets?: readonly string[]
   readonly failover?: Readonly<Record<string, readonly string[]>>
+  /** What the console shows of the configuration. */
+  readonly shown?: Offering['setup']
   /** Stored results, on the server's own store and hash. */
   readonly assets?: (own: { readonly store: AssetStore; readonly hash: (text: string) => string }) => Assets
   readonly stripe?: StripeSettings
@@ -253,6 +255,7 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
         ...(setup.more ?? []).map((one) => [one.vendor.id, one] as const),
       ]),
       failover: new Map(Object.entries(setup.failover ?? {})),
+      ...(setup.shown === undefined ? {} : { setup: setup.shown }),
     },
     options: {
       ...readSettings(callSettings, {}),

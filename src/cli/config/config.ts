@@ -102,7 +102,7 @@ export const readConfig = (given: Environment, file?: ConfigFile): Config => {
     database: () => checkDatabase(settings.server.databaseUrl.name, server.databaseUrl),
     replica: () => {
       const { name } = settings.server.replicaUrl
-      if (server.replicaUrl === '') return
+      if (server.replicaUrl === undefined) return
       if (local) bad(`${name} needs PostgreSQL: a ledger on SQLite has no replica`)
       checkDatabase(name, server.replicaUrl)
     },

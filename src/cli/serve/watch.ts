@@ -80,7 +80,7 @@ export const standbysFor = async ({ sync, replicaUrl, replicaLagMs }: Config, st
     )
   return {
     standby: sync === 'require' ? watchStandby(store, parts) : undefined,
-    replica: replicaUrl === '' ? undefined : watchReplica(store, replicaLagMs, parts),
+    replica: replicaUrl === undefined ? undefined : watchReplica(store, replicaLagMs, parts),
   }
 }
 

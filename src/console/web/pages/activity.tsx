@@ -90,44 +90,52 @@ const memberText = ([name, value]: [string, unknown]): string => {
 const changeText = (values: Record<string, unknown> | null): string =>
   values === null ? '' : Object.entries(values).map(memberText).join(', ')
 
+const whoText = (actor: string, operator: boolean): string => `${actor}${operator ? ' (operator)' : ''}`
+
 const EventTable = ({ rows }: { rows: Shown<'GET /events'>['data'] }) => (
   <DataTable
     label="Activity"
     rows={rows}
     keyOf={({ id }) => id}
-    wide
     className="settings"
     columns={[
-      { head: 'When', cell: ({ at }) => <When at={at} /> },
+      { head: 'When', wideOnly: true, cell: ({ at }) => <When at={at} /> },
       {
         head: 'Who',
+        wideOnly: true,
         cell: ({ actor, operator, address }) => (
           <>
-            <Text size="sm">
-              {actor}
-              {operator ? ' (operator)' : ''}
-            </Text>
+            <Text size="sm">{whoText(actor, operator)}</Text>
             <Text size="xs" c="dimmed">
               {address}
             </Text>
           </>
         ),
       },
-      { head: 'What', cell: ({ what }) => words[what] ?? what.replaceAll(/[._]/g, ' ') },
       {
-        head: 'Before',
-        className: 'label',
-        cell: ({ before }) => (
-          <Text size="xs" c="dimmed" maw={200}>
-            {changeText(before)}
-          </Text>
+        head: 'What',
+        cell: ({ at, what, actor, operator, after }) => (
+          <>
+            <Text size="sm">{words[what] ?? what.replaceAll(/[._]/g, ' ')}</Text>
+            <Text size="xs" maw={200} hiddenFrom="sm">
+              {changeText(after)}
+            </Text>
+            <Text size="xs" maw={200} c="dimmed" hiddenFrom="sm">
+              <When at={at} /> · {whoText(actor, operator)}
+            </Text>
+          </>
         ),
       },
       {
-        head: 'After',
-        className: 'label',
-        cell: ({ after }) => (
-          <Text size="xs" maw={200}>
+        head: 'Change',
+        wideOnly: true,
+        cell: ({ before, after }) => (
+          <Text size="xs" maw={440}>
+            {before !== null && (
+              <Text span inherit c="dimmed">
+                {changeText(before)} →{' '}
+              </Text>
+            )}
             {changeText(after)}
           </Text>
         ),
