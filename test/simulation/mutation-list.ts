@@ -62,8 +62,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'an intent is not fenced',
     file: 'src/store/ledger/commit-at-once.ts',
-    from: "join lease l on l.id = e.value->>'l' and l.state = 'open' and l.instance = $2",
-    to: "join lease l on l.id = e.value->>'l' and l.instance = $2",
+    from: "where l.state = 'open' and l.instance = $2 and not exists",
+    to: 'where l.instance = $2 and not exists',
   },
   {
     name: 'an intent is not fenced, row by row',
