@@ -64,11 +64,15 @@ const SHARE_KEPT_MS = 60 * 60_000
 /** How often keys that do not call now are looked at. */
 const LOOK_MS = 10_000
 
+/** Shared by all keys that nobody waits for; nothing is added to it. */
+const NOBODY = new Set<TokenRequest>()
+
 /** The rates of one key in this process: requests spend what was taken from the store's windows, or wait for more. */
 class KeyRates {
   readonly #keyId: KeyId
   readonly #parts: KeyParts
-  readonly #waiting = new Set<TokenRequest>()
+  /** Of most keys nobody waits, and a set takes as much memory as all else here. */
+  #waiting = NOBODY
   #limits: RateLimits | undefined
   #planRpm: number | undefined
   #counters: readonly Counter[] = []
@@ -209,6 +213,7 @@ class KeyRates {
   async #takeFromStore(request: TokenRequest): Promise<RateVerdict> {
     // Each waits on its own, even if several ask for the same.
     const tokens = { ...request }
+    if (this.#waiting === NOBODY) this.#waiting = new Set()
     this.#waiting.add(tokens)
     try {
       for (;;) {
@@ -226,6 +231,7 @@ class KeyRates {
       }
     } finally {
       this.#waiting.delete(tokens)
+      if (this.#waiting.size === 0) this.#waiting = NOBODY
       this.#giveBackSingles()
     }
   }

@@ -139,9 +139,11 @@ const createScene = (stage: Stage, paying: boolean) => {
 
   const begin = (slot: number) => {
     const link = { partitioned: false, slow: false, alive: () => !process.dead }
+    const name = `p${slot}.${generation++}`
+    const keepsJournal = world.draws(`${name} keeps a journal`).random() < 0.85
     const process: Process = {
       dead: false,
-      unwritableMs: Number.NEGATIVE_INFINITY,
+      unwritableMs: keepsJournal ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY,
       link,
       book: undefined as never,
       shop: undefined,
@@ -151,8 +153,10 @@ const createScene = (stage: Stage, paying: boolean) => {
       if (!well) process.unwritableMs = Number.POSITIVE_INFINITY
       else if (process.unwritableMs === Number.POSITIVE_INFINITY) process.unwritableMs = world.now()
     }
+    const outbox = (instance: string) =>
+      createOutbox({ folder: disk.folder(link.alive, wrote), ledger: 'l', instance, log: silentLog })
     const running = startProcess(world, store, {
-      name: `p${slot}.${generation++}`,
+      name,
       link,
       outage,
       arrived: () => guard(auditNow(false)),
@@ -160,8 +164,7 @@ const createScene = (stage: Stage, paying: boolean) => {
         for (const callId of calls) if (!settledMs.has(callId)) settledMs.set(callId, world.now())
       },
       refused: fail,
-      outbox: (instance) =>
-        createOutbox({ folder: disk.folder(link.alive, wrote), ledger: 'l', instance, log: silentLog }),
+      ...(keepsJournal ? { outbox } : { local: true }),
       longestCallMs: LONGEST_CALL_MS,
     })
     const shop = paying ? payments.open(running) : undefined

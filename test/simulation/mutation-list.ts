@@ -62,8 +62,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'an intent is not fenced',
     file: 'src/store/ledger/commit-at-once.ts',
-    from: "join lease l on l.id = e.value->>'l' and l.state = 'open' and l.instance = $2",
-    to: "join lease l on l.id = e.value->>'l' and l.instance = $2",
+    from: "where l.state = 'open' and l.instance = $2 and not exists",
+    to: 'where l.instance = $2 and not exists',
   },
   {
     name: 'an intent is not fenced, row by row',
@@ -90,6 +90,13 @@ export const mutations: readonly Mutation[] = [
     file: 'src/book/open-holds.ts',
     from: 'const charge = least(cost, this.#amount)',
     to: 'const charge = least(cost, cost)',
+  },
+  {
+    name: 'an intent that waits for its charge is never due by itself',
+    file: 'src/book/writer.ts',
+    from: 'expireIntents(this.#queue, nowMs)\n    this.hurry()',
+    to: 'expireIntents(this.#queue, nowMs)',
+    test: 'src/book/writer.test.ts',
   },
   {
     name: 'a process does not fence itself',

@@ -41,6 +41,7 @@ type Relay = {
 
 export const answerStream = async (gateway: Gateway, task: Task): Promise<Answer> => {
   let relaying = false
+  const held = task.hold.opened
   try {
     const { opened } = await askVendor(
       gateway,
@@ -49,10 +50,10 @@ export const answerStream = async (gateway: Gateway, task: Task): Promise<Answer
         openRelay(gateway, task, { exchange, codec, vendor: deployment.setup.vendor }),
       ),
     )
-    const { trace, hold } = task
+    const { trace } = task
     const readyMs = trace.begunMs ?? gateway.clock.monotonicMs()
     trace.firstByteMs = readyMs - trace.startedMs
-    const open = await hold.opened
+    const open = await held
     const outMs = gateway.clock.monotonicMs()
     trace.firstOutMs = outMs
     noteGate(gateway, trace, 'intent', { fromMs: readyMs, toMs: outMs })

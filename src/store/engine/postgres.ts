@@ -88,11 +88,19 @@ const pipelined = async (
   })
 }
 
+/**
+ * Statements of calls and loans find every row by an index. Anything else there would be the planner's mistake: it keeps
+ * plans that it made while there were few rows, and takes every list for a hundred rows, for which it reads a small table whole.
+ */
+const BY_INDEX = { enable_seqscan: 'off', enable_hashjoin: 'off', enable_mergejoin: 'off' }
+
 const plain = (text: string): Statement => ({ text, params: [] })
 
-/** The beginning of a transaction whose statements may take longer than others. */
+const ANY_WAY = Object.keys(BY_INDEX).map((name) => plain(`set local ${name} = on`))
+
+/** The beginning of a transaction whose statements may take longer than others: it touches many rows, in whatever way is best. */
 const lasting = (first: readonly Statement[], ms: number | undefined): readonly Statement[] =>
-  ms === undefined ? first : [...first, plain(`set local statement_timeout = ${ms}`)]
+  ms === undefined ? first : [...first, plain(`set local statement_timeout = ${ms}`), ...ANY_WAY]
 
 const interactive = async <T>(
   connection: ReservedSQL,
@@ -124,11 +132,9 @@ export const openPostgres = (url: string, now?: () => Instant, longestMs?: numbe
       ? {}
       : { statement_timeout: `${longestMs}`, idle_in_transaction_session_timeout: `${longestMs}` }
   const places = placesOf(readPostgresAddress(url))
-  // Statements of calls and loans find every row by an index. A sequential scan there would be the planner's mistake:
-  // it keeps plans that it made while there were few rows.
   const pools: Readonly<Record<Lane, Pool>> = {
-    writer: openPool(places, 1, { enable_seqscan: 'off', ...waits }, longestMs),
-    control: openPool(places, 4, { enable_seqscan: 'off', ...waits }, longestMs),
+    writer: openPool(places, 1, { ...BY_INDEX, ...waits }, longestMs),
+    control: openPool(places, 4, { ...BY_INDEX, ...waits }, longestMs),
     relaxed: openPool(places, 2, { synchronous_commit: 'off', ...waits }, longestMs),
     reading: openPool(places, 2, { statement_timeout: `${READING_MS}` }, READING_MS),
   }

@@ -7,6 +7,7 @@
  * deadlock.
  */
 import type { Nano } from '../../core/money.ts'
+import type { Instant } from '../../core/time.ts'
 import type { AccountId, LeaseId } from '../../ledger/types.ts'
 import { type SqlDialect, type Statement, statement } from '../engine/engine.ts'
 import { stateOf } from './sums.ts'
@@ -62,7 +63,8 @@ export const applyLease = (lease: string, delta: Nano, state: string): readonly 
 
 /** What changes on one open lease that is locked with its limits. */
 export type LeaseMove = {
-  readonly id: LeaseId
+  /** Undefined for one that is opened with what it holds. */
+  readonly id: LeaseId | undefined
   /** What it used, and in how many calls: this moves out of what is held. */
   readonly used: Nano
   readonly calls: number
@@ -70,13 +72,21 @@ export type LeaseMove = {
   readonly delta: Nano
   readonly scopes: readonly string[]
   readonly payer: AccountId
+  /** Until when it may live, if that changes. */
+  readonly ends?: Instant
 }
 
-type Sum = { used: Nano; held: Nano; calls: number }
+type Sum = { used: Nano; held: Nano; calls: number; ends?: Instant | undefined }
 
 const rowsOf = (sums: ReadonlyMap<string, Sum>): string =>
   JSON.stringify(
-    [...sums].map(([n, { used, held, calls }]) => ({ n, u: used.toString(), h: held.toString(), c: calls })),
+    [...sums].map(([n, { used, held, calls, ends: x }]) => ({
+      n,
+      u: used.toString(),
+      h: held.toString(),
+      c: calls,
+      x,
+    })),
   )
 
 /** The same for many leases whose rows are known: each limit is written once. */
@@ -86,17 +96,17 @@ export const applyMoves = ({ each }: SqlDialect, moves: readonly LeaseMove[]): r
     new Map<string, Sum>(),
     new Map<string, Sum>(),
   ]
-  const add = (to: Map<string, Sum>, name: string, { used, delta, calls }: LeaseMove): void => {
+  const add = (to: Map<string, Sum>, name: string, { used, delta, calls, ends }: LeaseMove): void => {
     const sum = to.get(name) ?? { used: 0n, held: 0n, calls: 0 }
-    to.set(name, { used: sum.used + used, held: sum.held + delta - used, calls: sum.calls + calls })
+    to.set(name, { used: sum.used + used, held: sum.held + delta - used, calls: sum.calls + calls, ends })
   }
   for (const move of moves) {
     for (const scope of move.scopes) add(counters, scope, move)
     add(accounts, move.payer, move)
-    add(leases, move.id, move)
+    if (move.id !== undefined) add(leases, move.id, move)
   }
   const number = (member: string) => `cast(e.value->>'${member}' as bigint)`
-  return [
+  const moved = [
     statement(
       `update budget set used = budget.used + ${number('u')}, held = budget.held + ${number('h')},
          calls = budget.calls + ${number('c')} from ${each('$1')} e where budget.scope = e.value->>'n'`,
@@ -109,8 +119,9 @@ export const applyMoves = ({ each }: SqlDialect, moves: readonly LeaseMove[]): r
     ),
     statement(
       `update lease set granted = lease.granted + ${number('h')}, used = lease.used - ${number('u')},
-         calls = lease.calls - ${number('c')} from ${each('$1')} e where lease.id = e.value->>'n'`,
+         calls = lease.calls - ${number('c')}, expires_at = coalesce(${number('x')}, lease.expires_at) from ${each('$1')} e where lease.id = e.value->>'n'`,
       rowsOf(leases),
     ),
   ]
+  return leases.size === 0 ? moved.slice(0, -1) : moved
 }

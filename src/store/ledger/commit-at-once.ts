@@ -15,7 +15,7 @@ import { textOf } from '../engine/row.ts'
 import { textsOnce } from '../engine/texts.ts'
 import { insertCharges } from './charge-row.ts'
 import { isSilent } from './silence.ts'
-import { settledOfAccount } from './sums.ts'
+import { settledOfAccount, stateOf } from './sums.ts'
 import { manyLeases } from './told-sums.ts'
 
 /** How long a stored answer may be replayed. */
@@ -63,7 +63,7 @@ const endsCall = `(e.value->>'l' = f.lease_id or (e.value->>'s' is null and ${co
 const charged = `case when ${cost} < f.hold then ${cost} else f.hold end`
 
 /** The statements of a commit. */
-export const textsFor = textsOnce(({ each, now, lock }) => ({
+export const textsFor = textsOnce(({ each, now, lock, leftOne }) => ({
   lock: `select l.id from lease l where l.id in (select e.value->>'c' from ${each('$1')} e
       union select f.lease_id from ${each('$2')} e join inflight f on f.call_id = e.value->>'c')
     order by l.id${lock('l')}`,
@@ -74,8 +74,8 @@ export const textsFor = textsOnce(({ each, now, lock }) => ({
   // again.
   intents: `insert into inflight (call_id, lease_id, hold, started_at)
     select e.value->>'c', l.id, cast(e.value->>'h' as bigint), ${now}
-    from ${each('$1')} e join lease l on l.id = e.value->>'l' and l.state = 'open' and l.instance = $2
-    where not exists (select 1 from transfer t where t.kind in ('usage', 'writeoff') and t.ref = e.value->>'c')
+    from ${each('$1')} e ${leftOne('lease', 'l', 'id', `e.value->>'l'`)}
+    where l.state = 'open' and l.instance = $2 and not exists (select 1 from transfer t where t.kind in ('usage', 'writeoff') and t.ref = e.value->>'c')
     ${takeOver(now)} returning call_id as c`,
   // A hold only grows on the instance's own open lease, to which it may move whole from another of its leases. A
   // checkpoint within the hold is always accepted.
@@ -85,7 +85,7 @@ export const textsFor = textsOnce(({ each, now, lock }) => ({
     from (select e.value->>'c' as c, e.value->>'l' as l, cast(e.value->>'h' as bigint) as h, cast(e.value->>'s' as bigint) as s
           from ${each('$1')} e) p
     where inflight.call_id = p.c and (coalesce(p.l, inflight.lease_id) = inflight.lease_id and p.h <= inflight.hold
-      or exists (select 1 from lease l where l.id = coalesce(p.l, inflight.lease_id) and l.state = 'open' and l.instance = $2)
+      or exists (select 1 from lease l where l.id = coalesce(p.l, inflight.lease_id) and ${stateOf('l')} = 'open' and l.instance = $2)
         and exists (select 1 from lease o where o.id = inflight.lease_id and o.instance = $2))
     returning call_id as c`,
   // From here to `close` each statement finds the open call by its intent: what is not open is not charged.

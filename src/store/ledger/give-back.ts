@@ -6,6 +6,7 @@ import { textsOf } from '../accounts/key-row.ts'
 import { batched } from '../engine/batched.ts'
 import { json, rowsOf, text } from '../engine/columns.ts'
 import type { Engine, Run, SqlDialect } from '../engine/engine.ts'
+import { textOf } from '../engine/row.ts'
 import { applyMoves, type LeaseMove, lockLimitsOf } from './apply-lease.ts'
 import { ids } from './commit-at-once.ts'
 import type { LedgerStore } from './ledger-port.ts'
@@ -64,7 +65,7 @@ export const giveBackWithin = async (
   await Promise.all([
     ...applyMoves(dialect, moves).map(({ text, params }) => run(text, params)),
     run(`update lease set recall = 0 where ${oneOf('id', `select e.value->>'c' from ${each('$1')} e`)}`, [
-      ids(moves.map(({ id }) => id)),
+      ids(found.map((row) => textOf(row, 'id'))),
     ]),
   ])
 }

@@ -8,7 +8,7 @@ import { type Demand, growth, type Limit, shortLimits, WALLET_MINIMUM } from '..
 import { isJob, type Loan, type LoanRefused, type LoanRequest } from '../../ledger/types.ts'
 import { isEnabled } from '../../tenancy/key.ts'
 import { mayUseSub } from '../accounts/sub-wallet-store.ts'
-import type { Run, SqlDialect } from '../engine/engine.ts'
+import { type Run, runOne, type SqlDialect } from '../engine/engine.ts'
 import { textOf } from '../engine/row.ts'
 import { applyMoves, type LeaseMove } from './apply-lease.ts'
 import { fenceAll } from './fence.ts'
@@ -71,7 +71,10 @@ type Grown = ReturnType<typeof growth>
 type Lending = Open & Grown & { readonly limits: readonly Limit[] }
 type Refusing = Short & { readonly at: number }
 
-/** Opens the leases that do not exist yet. If an id was used before and is closed, the lease opens under another id. */
+/**
+ * Opens the leases that do not exist yet, with what is lent on them. If an id was used before and is closed, the lease
+ * opens under another id.
+ */
 const openLeases = async (
   run: Run,
   dialect: SqlDialect,
@@ -81,10 +84,9 @@ const openLeases = async (
   const insert = async (which: readonly number[]): Promise<readonly number[]> => {
     if (which.length === 0) return []
     const rows = await run(
-      `insert into lease (id, instance, key_id, wallet_id, sub_id, month, week, day, tags, tag_budgets, expires_at)
+      `insert into lease (id, instance, key_id, wallet_id, sub_id, month, week, day, tags, tag_budgets, granted, expires_at)
        select e.value->>'l', e.value->>'i', e.value->>'k', e.value->>'w', e.value->>'s', e.value->>'m', e.value->>'o', e.value->>'d',
-         e.value->>'t', e.value->>'b',
-         cast(e.value->>'x' as bigint)
+         e.value->>'t', e.value->>'b', cast(e.value->>'g' as bigint), cast(e.value->>'x' as bigint)
        from ${dialect.each('$1')} e where true order by 1 on conflict (id) do nothing returning id`,
       [JSON.stringify(which.map((at) => rowOf(loans[at], ids[at])))],
     )
@@ -103,7 +105,8 @@ const openLeases = async (
       d: loan.spender.day,
       t: loan.spender.tagsDigest,
       b: tagBudgetsText(loan.spender),
-      x: loan.locked.now,
+      g: loan.grown.toString(),
+      x: endOf(loan),
     }
   const used = await insert(loans.flatMap(({ locked }, at) => (locked.lease === undefined ? [at] : [])))
   for (const at of used) ids[at] = `${ids[at]?.split('+')[0]}+${loans[at]?.locked.now.toString(36)}`
@@ -132,26 +135,24 @@ const lendAll = async (
   loans: readonly Lending[],
 ): Promise<readonly Loan[]> => {
   if (loans.length === 0) return []
-  const ids = await openLeases(run, dialect, loans)
-  const moves = loans.map(
-    ({ locked, spender, grown }, at): LeaseMove => ({
-      id: ids[at] ?? '',
-      used: locked.lease?.used ?? 0n,
-      calls: locked.lease?.calls ?? 0,
-      scopes: locked.scopes,
-      payer: spender.payer,
-      delta: grown,
-    }),
-  )
-  const ends = JSON.stringify(loans.map((loan, at) => ({ l: ids[at], x: endOf(loan) })))
-  await Promise.all([
-    ...applyMoves(dialect, moves).map(({ text, params }) => run(text, params)),
-    run(
-      `update lease set expires_at = cast(e.value->>'x' as bigint) from ${dialect.each('$1')} e where lease.id = e.value->>'l'`,
-      [ends],
-    ),
-    ...loans.flatMap((loan, at) => (loan.tight ? recallKept(run, dialect, loan, ids[at]) : [])),
+  const moves = loans.map((loan): LeaseMove => {
+    const { lease, scopes } = loan.locked
+    const { used = 0n, calls = 0 } = lease ?? {}
+    return {
+      id: lease?.id,
+      used,
+      calls,
+      scopes,
+      payer: loan.spender.payer,
+      delta: loan.grown,
+      ends: endOf(loan),
+    }
+  })
+  const [ids] = await Promise.all([
+    openLeases(run, dialect, loans),
+    ...applyMoves(dialect, moves).map((one) => runOne(run, one)),
   ])
+  await Promise.all(loans.flatMap((loan, at) => (loan.tight ? recallKept(run, dialect, loan, ids[at]) : [])))
   return loans.map((loan, at) => {
     const { locked, grown, tight } = loan
     const beside = besideOf(locked)

@@ -1,0 +1,60 @@
+/** A ledger of a few hundred keys: calls and loans look up their own rows, although reading all would seem cheap. */
+import { expect, test } from 'bun:test'
+import { SQL } from 'bun'
+import { openStore } from '../../src/store/open-store.ts'
+import { postgresForTests } from '../postgres.ts'
+import { until } from '../until.ts'
+import { batchOf, CENT, createOneKey, detailFor } from './world.ts'
+
+const KEYS = 500
+/** PostgreSQL plans a statement anew for its first few runs. */
+const LOANS = 12
+/** What a loan, its intent and its charge read of rows by indexes: their own, and those that they just changed. */
+const ROWS_EACH = 60
+
+test('a loan and its call read only their own rows of a small ledger', async () => {
+  const database = await postgresForTests()
+  let store = await openStore({ url: database.url })
+  await createOneKey(store)
+  const fill = new SQL({ url: database.url, max: 1 })
+  const each = `from generate_series(1, ${KEYS}) n`
+  for (const statement of [
+    `insert into account (id, bounded, org_id, name, created_at) values ('others', 1, 'o', '', 0)`,
+    `insert into api_key (id, hash, org_id, wallet_id, ancestors, label, prefix, created_at, changed_at)
+       select 'key' || n, 'hash' || n, 'o', 'w', '[]', '', '', 0, 0 ${each}`,
+    `insert into key_line (key_id, owner_id, depth) select 'key' || n, 'key' || n, 0 ${each}`,
+    `insert into budget (scope, owner_id, wallet_id) select 'key:key' || n, 'key' || n, 'w' ${each}`,
+    `insert into lease (id, instance, key_id, wallet_id, month, day, expires_at)
+       select 'other:' || n, 'other', 'key' || n, 'others', '2026-01', '2026-01-01', 9e15 ${each}`,
+    'analyze',
+  ])
+    await fill.unsafe(statement)
+  await fill.close()
+  /** A connection reports what it read when it ends. */
+  const rowsRead = async (): Promise<number> => {
+    await store.close()
+    const sql = new SQL({ url: database.url, max: 1 })
+    const others = `select 1 from pg_stat_activity
+      where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()`
+    await until(async () => (await sql.unsafe(others)).length === 0)
+    const [{ reads }] = await sql.unsafe(`select cast(sum(idx_tup_read) as int)
+        + (select cast(sum(seq_tup_read) as int) from pg_stat_user_tables where relname in ('budget', 'lease')) as reads
+      from pg_stat_user_indexes where relname in ('api_key', 'budget', 'key_line', 'lease')`)
+    await sql.close()
+    store = await openStore({ url: database.url })
+    return reads
+  }
+  const before = await rowsRead()
+  for (let n = 1; n <= LOANS; n++) {
+    const [keyId, leaseId, callId] = [`key${n}`, `i:${n}`, `call${n}`]
+    const ask = { instance: 'i', keyId, leaseId, need: 100n, want: CENT, useful: 1n, ttlMs: 60_000 }
+    expect((await store.ledger.lend(ask)).outcome).toBe('lent')
+    const intent = { callId, leaseId, hold: 100n }
+    await store.ledger.commit(batchOf('i', { intents: [intent] }))
+    const settle = { callId, leaseId, payer: 'w', charge: 70n, excess: 0n, detail: detailFor(keyId) }
+    await store.ledger.commit(batchOf('i', { settles: [settle] }))
+  }
+  expect(((await rowsRead()) - before) / LOANS).toBeLessThan(ROWS_EACH)
+  await store.close()
+  await database.stop()
+})
