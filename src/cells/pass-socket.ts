@@ -88,9 +88,9 @@ export const openFar = async (request: Request, passing: Passing): Promise<Socke
   for (const name of [...headers.keys()]) if (HANDSHAKE.test(name)) headers.delete(name)
   const protocols = (headers.get('sec-websocket-protocol') ?? '').split(',').map((one) => one.trim())
   headers.delete('sec-websocket-protocol')
-  for (;;) {
+  for (let left = cell.addresses.length; left > 0; left--) {
     const place = places.choose(cell)
-    if (place === undefined) throw cellUnavailable(cell.name)
+    if (place === undefined) break
     const far = await opened(urlAt(place, request), {
       headers: Object.fromEntries(headers),
       protocols: protocols.filter((one) => one !== ''),
@@ -102,6 +102,7 @@ export const openFar = async (request: Request, passing: Passing): Promise<Socke
       places.rest(place)
     }
   }
+  throw cellUnavailable(cell.name)
 }
 
 type Handshake = { readonly headers: Record<string, string>; readonly protocols: string[] }
