@@ -1,11 +1,12 @@
 /** Acts on machines: credentials for the operator's programs, scoped to rights and organisations. */
 import { z } from 'zod'
+import { checkCell } from '../cells/wrong-cell.ts'
 import { isBlockWithin, readBlock } from '../core/address.ts'
 import { text } from '../core/body.ts'
 import { invalid, must, type Refusal, refuse } from '../core/refusal.ts'
 import { storable } from '../core/storable.ts'
 import type { Instant } from '../core/time.ts'
-import { newId, newToken } from '../gateway/parts/new-token.ts'
+import { newId, newMachineToken, prefixOf } from '../gateway/parts/new-token.ts'
 import type { Actor } from '../store/people/event-port.ts'
 import { HOUSE, type Machine } from '../store/people/machine-port.ts'
 import { type Acting, act, type Control } from './act.ts'
@@ -13,8 +14,6 @@ import { count, instant, isoOf, name } from './read.ts'
 import { everyRight, type Right, rightsOf } from './rights.ts'
 import { done, time } from './shown-key.ts'
 import { orgsOf, reaches, reachesAll, type Who } from './who.ts'
-
-const PREFIX = 'tm-'
 
 const shape = {
   id: z.string(),
@@ -49,9 +48,9 @@ const shown = (machine: Machine): z.output<typeof machineShown> => ({
 })
 
 /** A credential, and what is stored of it. */
-const drawn = ({ control: { hash } }: Acting) => {
-  const credential = `${PREFIX}${newToken().slice(3)}`
-  return { credential, hash: hash(credential), hashedBy: hash.id, prefix: credential.slice(0, 10) }
+const drawn = ({ control: { hash, options } }: Acting) => {
+  const credential = newMachineToken(options.cell.own)
+  return { credential, hash: hash(credential), hashedBy: hash.id, prefix: prefixOf(credential) }
 }
 
 const right = z.enum(everyRight as [Right, ...Right[]], `must be one of ${everyRight.join(', ')}`)
@@ -179,10 +178,12 @@ const credentialIn = (authorization: string | null): string | Refusal => {
 
 /** The machine of an `Authorization` value, also under the previous secret, from which it moves to the present one. */
 export const machineOf = async (
-  { store: { machines }, hash }: Pick<Control, 'store' | 'hash'>,
+  { store: { machines }, hash, options }: Pick<Control, 'store' | 'hash' | 'options'>,
   authorization: string | null,
 ): Promise<Machine | undefined> => {
   const credential = must(credentialIn(authorization))
+  const { own } = options.cell
+  if (own !== undefined) checkCell(own, credential)
   const present = hash(credential)
   const before = hash.before?.(credential) ?? present
   const found = await machines.byHash(present, before)

@@ -14,6 +14,7 @@ export const folders = [
   'export',
   'backup',
   'assets',
+  'cells',
   'book',
   'store',
   'transport',
@@ -40,6 +41,7 @@ export const folders = [
 export const rooms: Readonly<Record<string, readonly string[]>> = {
   cli: ['', 'serve', 'house', 'commands', 'run', 'config'],
   http: [
+    'cells',
     'listen',
     '',
     'mcp',
