@@ -87,6 +87,8 @@ export const startEmbedded = async (place?: string): Promise<OwnServer> => {
       // By then the operating system has what a crash of the server must keep; no test crashes that.
       'fsync=off',
       'full_page_writes=off',
+      // It comes when the clock says so, to each of hundreds of databases, and changes plans in the midst of a test.
+      'autovacuum=off',
       // Each of many tests at once has some of its own.
       'max_connections=400',
     ].flatMap((flag) => ['-c', flag]),

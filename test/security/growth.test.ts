@@ -50,14 +50,15 @@ const paths = {
   embeddings: () => '/v1/embeddings',
 } as const
 
+/** CI sends each body before every vendor; else each goes before one of them, and the next before the next. */
+const vendorsOf = (dialect: string, at: number): readonly (typeof vendorDialects)[number][] => {
+  if (dialect === 'embeddings') return ['chat']
+  return vendorDialects.filter((_, nth) => process.env.CI === 'true' || nth === at % vendorDialects.length)
+}
+
 const cases = Object.entries(hostileBodies).flatMap(([dialect, families]) =>
-  Object.entries(families).flatMap(([name, body]) =>
-    (dialect === 'embeddings' ? (['chat'] as const) : vendorDialects).map((speaks) => ({
-      dialect: dialect as keyof typeof paths,
-      speaks,
-      name,
-      body,
-    })),
+  Object.entries(families).flatMap(([name, body], at) =>
+    vendorsOf(dialect, at).map((speaks) => ({ dialect: dialect as keyof typeof paths, speaks, name, body })),
   ),
 )
 
