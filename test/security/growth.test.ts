@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { VendorDialectId } from '../../src/dialects/dialect.ts'
 import { mustBeLinear } from '../cpu-growth.ts'
+import { oneOf } from '../sample.ts'
 import { mockVendor, startTestServer, type TestServer, testModel, USD } from '../server/harness.ts'
 import { hostileBodies } from './hostile-bodies.ts'
 
@@ -50,10 +51,10 @@ const paths = {
   embeddings: () => '/v1/embeddings',
 } as const
 
-/** CI sends each body before every vendor; else each goes before one of them, and the next before the next. */
+/** Each body goes before one vendor, and the next before the next; in CI each before all. */
 const vendorsOf = (dialect: string, at: number): readonly (typeof vendorDialects)[number][] => {
   if (dialect === 'embeddings') return ['chat']
-  return vendorDialects.filter((_, nth) => process.env.CI === 'true' || nth === at % vendorDialects.length)
+  return oneOf(vendorDialects.length, vendorDialects, at)
 }
 
 const cases = Object.entries(hostileBodies).flatMap(([dialect, families]) =>

@@ -2,6 +2,7 @@
  * The sums of reports equal the ledger at any minute, whenever they are made, and whatever the clock does; on every
  * engine.
  */
+
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import fc from 'fast-check'
@@ -11,6 +12,7 @@ import type { Store } from '../../src/store/port.ts'
 import { underWaySince } from '../../src/store/reports/under-way.ts'
 import { openTestStore } from '../memory-ledger.ts'
 import { postgresForTests } from '../postgres.ts'
+import { drawn } from '../sample.ts'
 import { brokenLaws, engines } from './engines.ts'
 import { oldCalls } from './old-calls.ts'
 import { createOneKey } from './world.ts'
@@ -174,7 +176,7 @@ for (const engine of engines)
             await it.stop()
           }
         }),
-        { numRuns: engine.name === 'SQLite in memory' ? 40 : 4 },
+        { numRuns: engine.name === 'SQLite in memory' ? drawn(15, 40) : drawn(2, 4) },
       )
     })
 

@@ -8,6 +8,7 @@ import type { Store } from '../../src/store/port.ts'
 import { byTest } from '../by-test.ts'
 import { openTestStore } from '../memory-ledger.ts'
 import { postgresForTests } from '../postgres.ts'
+import { drawn } from '../sample.ts'
 import { seed } from '../seed.ts'
 import { brokenLaws, engines } from './engines.ts'
 import { batchOf, CENT, detailFor } from './world.ts'
@@ -175,7 +176,7 @@ for (const engine of engines.filter(({ name }) => name !== 'SQLite in a file'))
           expect(await how(together, true)).toEqual(await how(apart, false))
           expect(await stateOf(together, name)).toEqual(await stateOf(apart, name))
         }),
-        { seed, numRuns: engine.name === 'PostgreSQL' ? 12 : 40 },
+        { seed, numRuns: engine.name === 'PostgreSQL' ? drawn(4, 12) : drawn(15, 40) },
       )
       expect([await brokenLaws(together), await brokenLaws(apart)]).toEqual([[], []])
       await Promise.all([together.close(), apart.close()])

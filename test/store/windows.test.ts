@@ -7,6 +7,7 @@ import { nothingCounted } from '../../src/store/reports/report-port.ts'
 import { type RateName, rateNames, rateWindows } from '../../src/tenancy/rates.ts'
 import { byTest } from '../by-test.ts'
 import { openTestStore } from '../memory-ledger.ts'
+import { drawn } from '../sample.ts'
 import { engines } from './engines.ts'
 import { detailFor } from './world.ts'
 
@@ -88,7 +89,7 @@ for (const engine of engines) {
           }
         },
       )
-      await fc.assert(property, { numRuns: engine.name === 'PostgreSQL' ? 15 : 60 })
+      await fc.assert(property, { numRuns: engine.name === 'PostgreSQL' ? drawn(5, 15) : drawn(20, 60) })
     })
 
     const takeShare = async (key: string, name: string, instance: string, count = 2) => {
