@@ -93,6 +93,8 @@ const serverOf = async (databaseDir: string, port: number, log: string[], ...fla
       // By then the operating system has what a crash of the server must keep; no test crashes that.
       'fsync=off',
       'full_page_writes=off',
+      // It comes when the clock says so, to each of hundreds of databases, and changes plans in the midst of a test.
+      'autovacuum=off',
       // Each of many tests at once has some of its own.
       'max_connections=400',
       ...flags,

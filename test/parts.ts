@@ -1,4 +1,5 @@
 /** The parts of `npm test`: what each runs, and what it needs. */
+import { isCi } from './sample.ts'
 
 export type Part = {
   readonly name: string
@@ -14,8 +15,6 @@ export type Part = {
 }
 
 const bun = process.execPath
-/** Whether this is the run of CI, which plays more. */
-const isCi = process.env.CI === 'true'
 const tests = (name: string, ...folders: string[]): Part => ({ name, command: [bun, 'test', ...folders] })
 /** How many processes share the files: mostly they wait for processes, time-outs and ledgers. */
 const shared = (workers: number, name: string, ...folders: string[]): Part =>

@@ -4,10 +4,10 @@
 
 import { expect, test } from 'bun:test'
 import { byTest } from '../../test/by-test.ts'
+import { openTestStore } from '../../test/memory-ledger.ts'
 import { virtualTime } from '../../test/virtual-time.ts'
 import { silentLog } from '../core/log.ts'
 import { Refusal } from '../core/refusal.ts'
-import { openStore } from '../store/open-store.ts'
 import { createBook } from './book.ts'
 import type { Book } from './contract.ts'
 
@@ -18,7 +18,7 @@ const HOURS = 8 * 3_600_000
 test('calls of a process that lives are opened while the clock jumps ahead, and money of a dead one comes back', async () => {
   const { now, clock, pass } = virtualTime(START)
   let ahead = 0
-  const store = await openStore({ url: 'sqlite::memory:', now: () => START + now() + ahead })
+  const store = await openTestStore({ url: 'sqlite::memory:', now: () => START + now() + ahead })
   await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' }, byTest)
   await store.ledger.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount: 10_000n * CENT })
   const [orgId, walletId] = ['o', 'w']

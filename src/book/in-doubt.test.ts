@@ -7,12 +7,12 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { byTest } from '../../test/by-test.ts'
+import { openTestStore } from '../../test/memory-ledger.ts'
 import { detailFor } from '../../test/store/world.ts'
 import { until } from '../../test/until.ts'
 import { virtualTime } from '../../test/virtual-time.ts'
 import { silentLog } from '../core/log.ts'
 import { Refusal } from '../core/refusal.ts'
-import { openStore } from '../store/open-store.ts'
 import type { Store } from '../store/port.ts'
 import { createBook } from './book.ts'
 import type { Hold } from './contract.ts'
@@ -33,7 +33,7 @@ afterEach(async () => {
 const scene = async () => {
   const time = virtualTime(START)
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-in-doubt-'))
-  const store = await openStore({ url: 'sqlite::memory:', now: () => START + time.now(), shared: true })
+  const store = await openTestStore({ url: 'sqlite::memory:', now: () => START + time.now(), shared: true })
   closing.push(async () => {
     await store.close()
     rmSync(folder, { recursive: true, force: true })

@@ -4,12 +4,12 @@
  */
 import { afterEach, expect, test } from 'bun:test'
 import { byTest } from '../../test/by-test.ts'
+import { openTestStore } from '../../test/memory-ledger.ts'
 import { emptyDetail } from '../../test/simulation/law.ts'
 import type { Link } from '../../test/simulation/network.ts'
 import { startProcess } from '../../test/simulation/process.ts'
 import { createWorld, EPOCH } from '../../test/simulation/world.ts'
 import { Refusal } from '../core/refusal.ts'
-import { openStore } from '../store/open-store.ts'
 import type { Store } from '../store/port.ts'
 import type { Key } from '../tenancy/key.ts'
 import type { Limits } from '../tenancy/limits.ts'
@@ -45,7 +45,7 @@ const scene = async (
     limits = {},
   } = it
   const world = createWorld(1)
-  const store = await openStore({
+  const store = await openTestStore({
     url: 'sqlite::memory:',
     now: () => EPOCH + startMs + Math.floor(world.now()),
   })

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { byTest } from '../../test/by-test.ts'
-import { openStore } from '../store/open-store.ts'
+import { openTestStore } from '../../test/memory-ledger.ts'
 import type { Store } from '../store/port.ts'
 import { createRates } from './rates.ts'
 
@@ -12,7 +12,7 @@ const START = Date.UTC(2026, 10, 21, 12, 0, 0)
 let time = 0
 let store: Store
 beforeAll(async () => {
-  store = await openStore({ url: 'sqlite::memory:', now: () => START + time })
+  store = await openTestStore({ url: 'sqlite::memory:', now: () => START + time })
   await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' }, byTest)
 })
 afterAll(() => store.close())

@@ -2,10 +2,10 @@
 
 import { afterEach, expect, test } from 'bun:test'
 import { byTest } from '../../test/by-test.ts'
+import { openTestStore } from '../../test/memory-ledger.ts'
 import { detailFor } from '../../test/store/world.ts'
 import { silentLog } from '../core/log.ts'
 import { Refusal } from '../core/refusal.ts'
-import { openStore } from '../store/open-store.ts'
 import type { Store } from '../store/port.ts'
 import { createBook } from './book.ts'
 import type { Book, Hold } from './contract.ts'
@@ -27,7 +27,7 @@ afterEach(async () => {
 /** Processes on one store; none sends heartbeats by itself, so each is silent once time has passed. */
 const scene = async (shared: boolean) => {
   let time = 0
-  const opened = await openStore({ url: 'sqlite::memory:', now: () => START + time, shared })
+  const opened = await openTestStore({ url: 'sqlite::memory:', now: () => START + time, shared })
   open = opened
   let lending: Promise<void> = Promise.resolve()
   const store: Store = {

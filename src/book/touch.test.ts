@@ -1,11 +1,11 @@
 /** Waits for a silent ledger share one heartbeat and one deadline, however many they are. */
 import { expect, test } from 'bun:test'
+import { openTestStore } from '../../test/memory-ledger.ts'
 import { silentLog } from '../core/log.ts'
 import { Refusal } from '../core/refusal.ts'
 import { systemClock } from '../core/time.ts'
 import type { Beat } from '../store/calls/instance-port.ts'
 import { StoreFault } from '../store/faults.ts'
-import { openStore } from '../store/open-store.ts'
 import type { Store } from '../store/port.ts'
 import { createHeartbeat } from './heartbeat.ts'
 import { newTouch, storeInTouch } from './touch.ts'
@@ -65,7 +65,7 @@ test('what is waited for ends when touch is lost, and what comes of it later is 
 test('each port of the store that answers callers ends its waits when touch is lost', async () => {
   let inTouch = true
   const touch = newTouch(() => inTouch)
-  const opened = await openStore({ url: 'sqlite::memory:' })
+  const opened = await openTestStore({ url: 'sqlite::memory:' })
   const silent: Store = {
     ...opened,
     wallets: { ...opened.wallets, wallet: () => new Promise(() => undefined) },

@@ -2,10 +2,10 @@
 
 import { expect, test } from 'bun:test'
 import { byTest } from '../../test/by-test.ts'
+import { openTestStore } from '../../test/memory-ledger.ts'
 import { detailFor } from '../../test/store/world.ts'
 import { silentLog } from '../core/log.ts'
 import { Refusal } from '../core/refusal.ts'
-import { openStore } from '../store/open-store.ts'
 import { createBook } from './book.ts'
 import type { Hold } from './contract.ts'
 
@@ -19,7 +19,7 @@ const detail = detailFor('k')
  */
 const scene = async (shared: boolean) => {
   let time = 0
-  const opened = await openStore({ url: 'sqlite::memory:', now: () => START + time, shared })
+  const opened = await openTestStore({ url: 'sqlite::memory:', now: () => START + time, shared })
   const refused: unknown[] = []
   const giveBack = (lease: string, back: bigint) =>
     opened.ledger.giveBack(lease, back).catch((error: unknown) => void refused.push(error))

@@ -91,16 +91,12 @@ const choresOf = (engine: Engine): Chores => {
     expiredWindows,
     expiredLogins,
     expiredAlerts,
-  ]
+  ].flatMap((rows) => rows(engine.dialect.now))
   return [
     () => endTrials(engine),
     () => forgetEarlySums(engine),
     () => endSilentShares(engine),
-    () =>
-      deleteExpired(
-        engine,
-        expired.flatMap((rows) => rows(engine.dialect.now)),
-      ),
+    () => deleteExpired(engine, expired),
   ]
 }
 

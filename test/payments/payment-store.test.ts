@@ -2,10 +2,10 @@
 
 import { describe, expect, test } from 'bun:test'
 import { openEngine } from '../../src/store/engine/open-engine.ts'
-import { openStore } from '../../src/store/open-store.ts'
 import type { AuthorizedPayment, NewPayment } from '../../src/store/payments/payment-port.ts'
 import type { Store } from '../../src/store/port.ts'
 import { byTest } from '../by-test.ts'
+import { openTestStore } from '../memory-ledger.ts'
 import { USD } from '../server/harness.ts'
 import { brokenLaws, engines } from '../store/engines.ts'
 import { detailFor } from '../store/world.ts'
@@ -61,7 +61,7 @@ for (const engine of engines.filter(({ lasting }) => lasting))
     ],
   ])(`the audit on ${engine.name} finds %s`, async (_what, breaks) => {
     const database = await engine.fresh()
-    const store = await openStore({ url: database.url })
+    const store = await openTestStore({ url: database.url })
     await makeKeys(store)
     await store.payments.beginPayment(payment('open'))
     await store.payments.beginPayment(payment('a'))
@@ -106,7 +106,7 @@ for (const engine of engines)
   describe(`payments on ${engine.name}`, () => {
     const withStore = async (work: (store: Store) => Promise<void>, now?: () => number) => {
       const database = await engine.fresh()
-      const store = await openStore({ url: database.url, ...(now === undefined ? {} : { now }) })
+      const store = await openTestStore({ url: database.url, ...(now === undefined ? {} : { now }) })
       try {
         await makeKeys(store)
         await work(store)

@@ -4,7 +4,7 @@ import { silentLog } from '../../src/core/log.ts'
 import type { Facilitator, FacilitatorSettled } from '../../src/payment/x402/facilitator.ts'
 import type { Presented } from '../../src/payment/x402/presented.ts'
 import { collect } from '../../src/payment/x402/settlement.ts'
-import { openStore } from '../../src/store/open-store.ts'
+import { openTestStore } from '../memory-ledger.ts'
 
 const presented: Presented = {
   version: 2,
@@ -40,7 +40,7 @@ test.each([
     'settled',
   ],
 ] as const)('%s', async (_name, answers, outcome, state) => {
-  const store = await openStore({ url: 'sqlite::memory:' })
+  const store = await openTestStore({ url: 'sqlite::memory:' })
   const left: FacilitatorSettled[] = [...answers]
   const facilitator: Facilitator = {
     supported: () => Promise.resolve(new Map()),

@@ -12,6 +12,7 @@ import { codes } from '../../src/payment/x402/voucher.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import { startProgram } from '../program.ts'
+import { oneOf } from '../sample.ts'
 import { completion, streamEvents, streaming } from '../server/harness.ts'
 import { brokenLaws, engines } from '../store/engines.ts'
 import { until } from '../until.ts'
@@ -72,7 +73,7 @@ const PAY_TO = accountOf(6).address
 describe.skipIf(!hasChain)('kill -9 beside x402 vouchers', () => {
   const on = onChain(installChannels)
 
-  for (const engine of engines.filter(({ lasting }) => lasting))
+  for (const [nth, engine] of engines.filter(({ lasting }) => lasting).entries())
     describe(`on ${engine.name}`, () => {
       const folder = mkdtempSync(join(tmpdir(), 'turnpike-vouchers-'))
       let database: Awaited<ReturnType<typeof engine.fresh>>
@@ -174,7 +175,8 @@ x402:
           return response.status === 200
         }, 500)
 
-      for (const { name, at, left, answered } of arrows)
+      // Each place is on one engine, and in CI on both.
+      for (const { name, at, left, answered } of oneOf(2, arrows, nth))
         test(`at ${name}`, async () => {
           const asked = (address: string, content = name) =>
             new Request(`${address}/v1/chat/completions`, {

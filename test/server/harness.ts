@@ -28,15 +28,14 @@ import { callSettings } from '../../src/settings/calls.ts'
 import { readSettings } from '../../src/settings/setting.ts'
 import type { NewKey } from '../../src/store/accounts/tenancy-port.ts'
 import type { AssetStore } from '../../src/store/calls/asset-port.ts'
-import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import type { Limits } from '../../src/tenancy/limits.ts'
 import type { PublicParts } from '../../src/transport/public-address.ts'
 import type { VendorFetch, VendorSetup } from '../../src/vendors/setup.ts'
 import type { Vendor } from '../../src/vendors/vendor.ts'
 import { byTest } from '../by-test.ts'
-
 import { comingBack } from '../late-ledger.ts'
+import { openTestStore } from '../memory-ledger.ts'
 import { fitting } from './answers.ts'
 
 export const USD = 1_000_000_000n
@@ -176,7 +175,7 @@ const broughtDown = (signal: AbortSignal | undefined): Promise<never> =>
   })
 
 export const startTestServer = async (setup: Setup = {}): Promise<TestServer> => {
-  const store = await openStore({
+  const store = await openTestStore({
     url: setup.url ?? 'sqlite::memory:',
     ...(setup.now === undefined ? {} : { now: setup.now }),
   })

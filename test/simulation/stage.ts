@@ -1,6 +1,7 @@
 /** The frame of every history: its world, what it reached, the first law that it broke, and how it is played. */
-import { openStore } from '../../src/store/open-store.ts'
+
 import type { Store } from '../../src/store/port.ts'
+import { openTestStore } from '../memory-ledger.ts'
 import { LawBroken, type Reached } from './law.ts'
 import { createWorld, EPOCH, type World } from './world.ts'
 
@@ -37,7 +38,7 @@ export const createStage = (seed: number, reached: Reached): Stage => {
       void work.catch((error: unknown) => fail(error instanceof Error ? error.message : String(error))),
     sleep: (ms) => new Promise((resolve) => world.after(ms, resolve)),
     openLedger: (aheadMs = () => 0) =>
-      openStore({
+      openTestStore({
         url: 'sqlite::memory:',
         now: () => EPOCH + Math.floor(world.now()) + aheadMs(),
         shared: seed % 2 === 0,

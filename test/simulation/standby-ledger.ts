@@ -2,8 +2,8 @@
 import { copyFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
+import { openTestStore } from '../memory-ledger.ts'
 
 export type StandbyLedger = {
   /** Whichever ledger serves now. */
@@ -31,7 +31,7 @@ export const openStandbyLedger = async (now: () => number, shared: boolean): Pro
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-failover-'))
   let generation = 0
   const pathOf = (which: number) => join(folder, `${which}.sqlite`)
-  const open = () => openStore({ url: `sqlite:${pathOf(generation)}`, now, shared })
+  const open = () => openTestStore({ url: `sqlite:${pathOf(generation)}`, now, shared })
   let present = await open()
   /** When each process sent its last heartbeat, which PostgreSQL tells and SQLite cannot. */
   let beats = new Map<string, number>()

@@ -5,9 +5,9 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { NewAsset } from '../../src/store/calls/asset-port.ts'
-import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import { byTest } from '../by-test.ts'
+import { openTestStore } from '../memory-ledger.ts'
 import { engines } from './engines.ts'
 
 const HOUR = 3_600_000
@@ -21,7 +21,7 @@ describe.each(engines)('$name', ({ fresh }) => {
 
   beforeAll(async () => {
     const database = await fresh()
-    store = await openStore({ url: database.url, now: () => nowMs })
+    store = await openTestStore({ url: database.url, now: () => nowMs })
     stop = async () => {
       await store.close()
       await database.stop()

@@ -5,10 +5,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SQL } from 'bun'
-import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import { byTest } from '../by-test.ts'
 import { mustBeLinear } from '../cpu-growth.ts'
+import { openTestStore } from '../memory-ledger.ts'
 import { postgresForTests } from '../postgres.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-audit-'))
@@ -40,7 +40,7 @@ const leased = (count: number, numbers: string): readonly string[] => [
 ]
 
 const ledgerAt = async (url: string): Promise<Store> => {
-  const store = await openStore({ url, now: () => Date.UTC(2026, 10, 26, 12) })
+  const store = await openTestStore({ url, now: () => Date.UTC(2026, 10, 26, 12) })
   open.push(store)
   await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' }, byTest)
   await store.ledger.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount: 1_000_000n })

@@ -7,9 +7,9 @@ import { creditAccountOf, type UsageDetail } from '../../src/ledger/types.ts'
 import { signLogHead } from '../../src/receipts/log-head.ts'
 import { signingKey } from '../../src/receipts/token.ts'
 import type { StoreAddress } from '../../src/store/engine/open-engine.ts'
-import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import { byTest } from '../by-test.ts'
+import { openTestStore } from '../memory-ledger.ts'
 import { batchOf, CENT, detailFor } from './world.ts'
 
 const START = Date.UTC(2026, 10, 20, 12)
@@ -102,7 +102,7 @@ export const bookScene = async (database: {
 }): Promise<{ store: Store; address: StoreAddress }> => {
   let now = START - DAY_MS
   const address: StoreAddress = { ...database, now: () => now }
-  const store = await openStore(address)
+  const store = await openTestStore(address)
   const growLog = async () => {
     while (await store.log.grow((end) => signLogHead(logSigner, end)));
   }

@@ -1,7 +1,7 @@
 /** Responses in the background, on every engine: open for one process, ended once, gone with what they belong to. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
+import { openTestStore } from '../memory-ledger.ts'
 import { engines } from './engines.ts'
 import { createOneKey } from './world.ts'
 
@@ -17,7 +17,7 @@ for (const engine of engines)
 
     beforeAll(async () => {
       database = await engine.fresh()
-      store = await openStore({ url: database.url, now: () => now })
+      store = await openTestStore({ url: database.url, now: () => now })
       await createOneKey(store)
     })
     afterAll(async () => {

@@ -8,9 +8,9 @@
 import { describe, expect, test } from 'bun:test'
 import { least } from '../../src/core/money.ts'
 import type { LineEnd, SentLine } from '../../src/store/batches/batch-port.ts'
-import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import { byTest } from '../by-test.ts'
+import { openTestStore } from '../memory-ledger.ts'
 import { numbersFrom } from '../schema-inputs.ts'
 import { seed } from '../seed.ts'
 import { brokenLaws, engines } from './engines.ts'
@@ -187,7 +187,7 @@ describe.each(engines)('on $name', ({ fresh, runs }) => {
     for (let n = 0; n < runs; n++) {
       const database = await fresh()
       let nowMs = START
-      const store = await openStore({ url: database.url, now: () => nowMs })
+      const store = await openTestStore({ url: database.url, now: () => nowMs })
       await createOneKey(store)
       const other = { orgId: 'o', walletId: 'w', label: 'other', prefix: 'o', limits: {} }
       await store.keys.createKey({ id: 'other', hash: 'other', ...other }, byTest)

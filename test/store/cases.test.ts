@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Nano } from '../../src/core/money.ts'
 import type { CommitBatch, Settle } from '../../src/ledger/types.ts'
 import { Violation } from '../../src/store/engine/engine.ts'
-import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import { byTest } from '../by-test.ts'
+import { openTestStore } from '../memory-ledger.ts'
 import { engines, stopSound } from './engines.ts'
 import { CENT, detailFor } from './world.ts'
 
@@ -21,7 +21,7 @@ for (const engine of engines) {
 
     beforeAll(async () => {
       database = await engine.fresh()
-      store = await openStore({ url: database.url, now: () => now })
+      store = await openTestStore({ url: database.url, now: () => now })
     })
     afterAll(async () => {
       await stopSound({ store, stop: () => store.close() }, database)

@@ -1,9 +1,9 @@
 /** A database clock that was hours ahead and was set right: nothing stays locked for those hours, on every engine. */
 
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
-import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import { byTest } from '../by-test.ts'
+import { openTestStore } from '../memory-ledger.ts'
 import { brokenLaws, engines } from './engines.ts'
 import { batchOf, CENT, createOneKey } from './world.ts'
 
@@ -19,7 +19,7 @@ for (const engine of engines)
     beforeEach(async () => {
       now = Date.UTC(2026, 10, 21, 20)
       database = await engine.fresh()
-      store = await openStore({ url: database.url, now: () => now })
+      store = await openTestStore({ url: database.url, now: () => now })
       await createOneKey(store)
     })
     afterEach(async () => {

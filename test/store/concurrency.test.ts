@@ -4,9 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import type { Nano } from '../../src/core/money.ts'
 import type { CommitBatch, CommitResult } from '../../src/ledger/types.ts'
-import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import { byTest } from '../by-test.ts'
+import { openTestStore } from '../memory-ledger.ts'
 import { postgresForTests, type TestDatabase } from '../postgres.ts'
 import { seed } from '../seed.ts'
 import { CENT, detailFor } from './world.ts'
@@ -105,7 +105,7 @@ describe('three processes on one PostgreSQL', () => {
   let stores: readonly Store[]
   beforeAll(async () => {
     database = await postgresForTests()
-    stores = await Promise.all([1, 2, 3].map(() => openStore(database)))
+    stores = await Promise.all([1, 2, 3].map(() => openTestStore(database)))
   })
   afterAll(async () => {
     await Promise.all(stores.map((store) => store.close()))

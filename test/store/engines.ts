@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Store } from '../../src/store/port.ts'
 import { postgresForTests, untouchedPostgres } from '../postgres.ts'
+import { drawn } from '../sample.ts'
 import { tempFolder } from '../temp-folder.ts'
 
 export type TestEngine = {
@@ -17,13 +18,13 @@ export type TestEngine = {
 export const engines: readonly TestEngine[] = [
   {
     name: 'SQLite in memory',
-    runs: 100,
+    runs: drawn(40, 100),
     lasting: false,
     fresh: async () => ({ url: 'sqlite::memory:', stop: async () => undefined }),
   },
   {
     name: 'SQLite in a file',
-    runs: 20,
+    runs: drawn(8, 20),
     lasting: true,
     fresh: async () => {
       const folder = await tempFolder('turnpike-store-')
@@ -33,7 +34,7 @@ export const engines: readonly TestEngine[] = [
       }
     },
   },
-  { name: 'PostgreSQL', runs: 6, lasting: true, fresh: postgresForTests },
+  { name: 'PostgreSQL', runs: drawn(3, 6), lasting: true, fresh: postgresForTests },
 ]
 
 /** The engines of the tests of whole servers: a file shows them nothing that memory does not. */

@@ -3,8 +3,8 @@
 import { describe, expect, test } from 'bun:test'
 import { creditAccountOf } from '../../src/ledger/types.ts'
 import { openEngine } from '../../src/store/engine/open-engine.ts'
-import { openStore } from '../../src/store/open-store.ts'
 import { byTest } from '../by-test.ts'
+import { openTestStore } from '../memory-ledger.ts'
 import { brokenLaws, engines } from './engines.ts'
 
 const transfer = (
@@ -108,7 +108,7 @@ for (const kind of engines.filter(({ lasting }) => lasting))
       ['a payment of no invoice', laws.paid, [transfer('topup', 't', 'cash', line, 4), balance(line, 4)]],
     ])('%s', async (_what, law, breaks) => {
       const database = await kind.fresh()
-      const store = await openStore(database)
+      const store = await openTestStore(database)
       await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' }, byTest)
       await store.credit.grantCredit({ walletId: 'w', limit: 100n, netDays: 1 }, byTest)
       const broken = async () => (await brokenLaws(store)).map(({ check }) => check)

@@ -6,9 +6,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Nano } from '../../src/core/money.ts'
 import type { CommitBatch, Settle } from '../../src/ledger/types.ts'
-import { openStore, storeOver } from '../../src/store/open-store.ts'
+import { storeOver } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import { byTest } from '../by-test.ts'
+import { openTestStore } from '../memory-ledger.ts'
 import { postgresForTests, type TestDatabase } from '../postgres.ts'
 import { seed } from '../seed.ts'
 import { brokenLaws } from './engines.ts'
@@ -47,7 +48,7 @@ describe('transactions that interleave on PostgreSQL', () => {
 
   beforeAll(async () => {
     database = await postgresForTests()
-    plain = await openStore(database)
+    plain = await openTestStore(database)
     conductor = openConductor(database.url, below)
     stores = [await storeOver(conductor.engine()), await storeOver(conductor.engine())]
   })

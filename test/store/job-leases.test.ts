@@ -1,6 +1,6 @@
 /** Nobody beats for a job: its money is its own until its deadline, whatever happens to silent processes. */
 import { describe, expect, test } from 'bun:test'
-import { openStore } from '../../src/store/open-store.ts'
+import { openTestStore } from '../memory-ledger.ts'
 import { brokenLaws, engines } from './engines.ts'
 import { CENT, createOneKey, detailFor } from './world.ts'
 
@@ -11,7 +11,7 @@ describe.each(engines)('on $name', ({ fresh }) => {
   const opened = async () => {
     const database = await fresh()
     let nowMs = 1_800_000_000_000
-    const store = await openStore({ url: database.url, now: () => nowMs })
+    const store = await openTestStore({ url: database.url, now: () => nowMs })
     await createOneKey(store)
     return {
       store,

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'bun:test'
 import type { NewKey } from '../../src/store/accounts/tenancy-port.ts'
-import { openStore } from '../../src/store/open-store.ts'
 import { byTest } from '../by-test.ts'
+import { openTestStore } from '../memory-ledger.ts'
 import { brokenLaws, engines } from './engines.ts'
 import { batchOf, CENT, createOneKey, detailFor } from './world.ts'
 
@@ -22,7 +22,7 @@ for (const kind of engines)
   describe(`keys on ${kind.name}`, () => {
     test('the first key of a wallet manages it, the others where it was said', async () => {
       const database = await kind.fresh()
-      const store = await openStore(database)
+      const store = await openTestStore(database)
       await createOneKey(store)
       const manages = async (id: string, more: Partial<NewKey> = {}) =>
         (await store.keys.createKey(key(id, more), byTest)).canManage
@@ -45,7 +45,7 @@ for (const kind of engines)
 
     test('a call that one value opened and the other ended is charged once, and its detail is right', async () => {
       const database = await kind.fresh()
-      const store = await openStore(database)
+      const store = await openTestStore(database)
       await createOneKey(store)
       await store.keys.createKey(key('new', { replaces: 'k' }), byTest)
       const lend = async (keyId: string) => {
@@ -69,7 +69,7 @@ for (const kind of engines)
 
     test('are listed to the last, by pages, by what is below and by what people type', async () => {
       const database = await kind.fresh()
-      const store = await openStore(database)
+      const store = await openTestStore(database)
       await createOneKey(store)
       const ids = Array.from({ length: 12 }, (_, at) => `key_${String(at).padStart(2, '0')}`)
       for (const id of ids)
@@ -103,9 +103,9 @@ for (const kind of engines)
 
     test('that are made while all below a key are disabled or deleted share its fate', async () => {
       const database = await kind.fresh()
-      const store = await openStore(database)
+      const store = await openTestStore(database)
       // One process cannot wait for its own lock on a file.
-      const second = kind.name === 'PostgreSQL' ? await openStore(database) : store
+      const second = kind.name === 'PostgreSQL' ? await openTestStore(database) : store
       await createOneKey(store)
       for (let round = 0; round < 8; round++) {
         const top = `top${round}`
@@ -151,7 +151,7 @@ for (const kind of engines)
 
     test('that are revoked with all below leave a process that sleeps no lease to open a call on', async () => {
       const database = await kind.fresh()
-      const store = await openStore(database)
+      const store = await openTestStore(database)
       await createOneKey(store)
       await store.keys.createKey(key('leaf', { parentId: 'k' }), byTest)
       const ends = {

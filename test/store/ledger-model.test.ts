@@ -2,9 +2,9 @@
 
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { openStore } from '../../src/store/open-store.ts'
 import type { Limits } from '../../src/tenancy/limits.ts'
 import { byTest } from '../by-test.ts'
+import { openTestStore } from '../memory-ledger.ts'
 import { commands } from './commands.ts'
 import { engines, type TestEngine } from './engines.ts'
 import { compare, Model } from './model.ts'
@@ -93,7 +93,7 @@ const play = async (engine: TestEngine, steps: readonly Step[], seen: Map<string
   const database = await engine.fresh()
   const model = new Model()
   const now = () => model.now
-  const store = await openStore({ url: database.url, now })
+  const store = await openTestStore({ url: database.url, now })
   const world: World = {
     model,
     store,
@@ -102,7 +102,7 @@ const play = async (engine: TestEngine, steps: readonly Step[], seen: Map<string
     reopen: async () => {
       if (!engine.lasting) return world.store
       await world.store.close()
-      return openStore({ url: database.url, now })
+      return openTestStore({ url: database.url, now })
     },
   }
   try {

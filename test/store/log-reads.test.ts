@@ -17,7 +17,7 @@ import {
 import type { Engine } from '../../src/store/engine/engine.ts'
 import { openEngine } from '../../src/store/engine/open-engine.ts'
 import { logStore } from '../../src/store/log/log-store.ts'
-import { openStore } from '../../src/store/open-store.ts'
+import { openTestStore } from '../memory-ledger.ts'
 import { seed } from '../seed.ts'
 import { tempFolder } from '../temp-folder.ts'
 
@@ -38,7 +38,7 @@ const counting = (engine: Engine) => {
 
 test(`a proof asks for four things: the end, one tile of names, the salts' secret and the tiles of its hashes, SEED=${seed}`, async () => {
   const url = `sqlite:${join(await tempFolder('turnpike-log-reads-'), 'ledger.db')}`
-  const store = await openStore({ url })
+  const store = await openTestStore({ url })
   await store.log.grow(() => 'unsigned')
   await store.log.salt('made once')
   // More than a whole tile of leaves, and one above; several entries were posted in each millisecond.

@@ -1,8 +1,8 @@
 /** A ledger in which processes keep many leases: what loans recall stays little. */
 import { describe, expect, test } from 'bun:test'
-import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import { byTest } from '../by-test.ts'
+import { openTestStore } from '../memory-ledger.ts'
 import { serverEngines } from './engines.ts'
 
 const CENT = 10_000_000n
@@ -12,7 +12,7 @@ for (const engine of serverEngines)
   describe(engine.name, () => {
     const withStore = async (work: (store: Store) => Promise<void>) => {
       const database = await engine.fresh()
-      const store = await openStore({ url: database.url })
+      const store = await openTestStore({ url: database.url })
       try {
         await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' }, byTest)
         await work(store)

@@ -3,7 +3,7 @@
 import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { SQL } from 'bun'
-import { openStore } from '../../src/store/open-store.ts'
+import { openTestStore } from '../memory-ledger.ts'
 import { engines } from './engines.ts'
 import { createOneKey } from './world.ts'
 
@@ -13,7 +13,7 @@ for (const engine of engines.filter(({ lasting }) => lasting))
   test(`more rows than a round takes are gone after some rounds, ${engine.name}`, async () => {
     const database = await engine.fresh()
     let now = Date.UTC(2026, 10, 21, 20)
-    const store = await openStore({ url: database.url, now: () => now })
+    const store = await openTestStore({ url: database.url, now: () => now })
     const series = (from: string) => `insert into idempotency
         (key_id, endpoint, idem_key, fingerprint, state, call_id, instance, locked_until, expires_at)
       select 'k', '/v1/run', 'i' || n, 'f', 'released', 'c' || n, 'gone', 0, ${now} + n % 2 * 1000000 from ${from}`

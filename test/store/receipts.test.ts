@@ -7,9 +7,9 @@ import type { JsonObject } from '../../src/core/json-body.ts'
 import type { ChargedCall, CommitBatch, UsageDetail } from '../../src/ledger/types.ts'
 import { claimsOf } from '../../src/receipts/claims.ts'
 import { recompute } from '../../src/receipts/recompute.ts'
-import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import { byTest } from '../by-test.ts'
+import { openTestStore } from '../memory-ledger.ts'
 import { engines } from './engines.ts'
 import { CENT } from './world.ts'
 
@@ -41,7 +41,7 @@ for (const engine of engines)
 
     beforeAll(async () => {
       database = await engine.fresh()
-      store = await openStore({ url: database.url, now: () => now })
+      store = await openTestStore({ url: database.url, now: () => now })
       await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' }, byTest)
       await store.ledger.post({ kind: 'topup', ref: 'w', debit: 'cash', credit: 'w', amount: 20n * CENT })
       const limits = { spendCap: 8n * CENT }

@@ -1,9 +1,9 @@
 /** Kept responses, on every engine: conversations in order, of one key alone, for their time, within their bound. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import { byTest } from '../by-test.ts'
+import { openTestStore } from '../memory-ledger.ts'
 import { engines } from './engines.ts'
 
 const HOUR = 3_600_000
@@ -17,7 +17,7 @@ for (const engine of engines)
 
     beforeAll(async () => {
       database = await engine.fresh()
-      store = await openStore({ url: database.url, now: () => now })
+      store = await openTestStore({ url: database.url, now: () => now })
       await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' }, byTest)
       for (const id of ['mine', 'other'])
         await store.keys.createKey(

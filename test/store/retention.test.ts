@@ -1,9 +1,9 @@
 /** Details of old calls go away; postings, reports, refunds and the audit stay what they were, on every engine. */
 
 import { expect, test } from 'bun:test'
-import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import { byTest } from '../by-test.ts'
+import { openTestStore } from '../memory-ledger.ts'
 import { bookScene } from './audit-scene.ts'
 import { brokenLaws, engines } from './engines.ts'
 import { oldCalls } from './old-calls.ts'
@@ -14,7 +14,7 @@ const at = (text: string): number => Date.parse(`${text}Z`)
 const opened = async (engine: (typeof engines)[number]) => {
   const database = await engine.fresh()
   const clock = { at: at('2025-01-10T08:00') }
-  const store = await openStore({ url: database.url, now: () => clock.at })
+  const store = await openTestStore({ url: database.url, now: () => clock.at })
   await createOneKey(store)
   return {
     store,
@@ -178,7 +178,7 @@ for (const engine of engines) {
       await made.funding.openCheckout({ id: 'unpaid', walletId: 'w', amount: 5n }, byTest)
       await made.close()
       const now = at('2036-01-01T00:00')
-      const store = await openStore({ url: database.url, now: () => now })
+      const store = await openTestStore({ url: database.url, now: () => now })
       await store.members.attempt('address a', 900_000)
       await store.members.brought('code b')
       const session = { id: 's', token: 't', user_id: 'p', created_at: '', updated_at: '' }
@@ -199,7 +199,7 @@ for (const engine of engines) {
         expires_at: '2036-01-02T12:00:00.000Z',
       })
       await store.close()
-      const later = await openStore({ url: database.url, now: () => now + 2 * 86_400_000 })
+      const later = await openTestStore({ url: database.url, now: () => now + 2 * 86_400_000 })
       expect(await later.funding.checkout('unpaid')).toBeDefined()
       const until = await later.prune.endDetails(2)
       while ((await later.prune.pruneRest(until, 30, 1)) > 0);

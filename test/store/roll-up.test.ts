@@ -2,15 +2,17 @@
  * The sums of reports equal the ledger at any minute, whenever they are made, and whatever the clock does; on every
  * engine.
  */
+
 import { afterEach, beforeEach, describe, expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import fc from 'fast-check'
 import { DAY_MS, HOUR_MS } from '../../src/core/time.ts'
 import { openPostgres } from '../../src/store/engine/postgres.ts'
-import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import { underWaySince } from '../../src/store/reports/under-way.ts'
+import { openTestStore } from '../memory-ledger.ts'
 import { postgresForTests } from '../postgres.ts'
+import { drawn } from '../sample.ts'
 import { brokenLaws, engines } from './engines.ts'
 import { oldCalls } from './old-calls.ts'
 import { createOneKey } from './world.ts'
@@ -31,7 +33,7 @@ type It = ReturnType<typeof oldCalls> & {
 const opened = async (engine: (typeof engines)[number]): Promise<It> => {
   const database = await engine.fresh()
   const clock = { at: START }
-  const store = await openStore({ url: database.url, now: () => clock.at })
+  const store = await openTestStore({ url: database.url, now: () => clock.at })
   await createOneKey(store)
   const all = { from: START - (START % DAY_MS) - DAY_MS, to: START - (START % DAY_MS) + 9 * DAY_MS }
   const one = async (span: Span, groupBy: readonly ('day' | 'hour' | 'month' | 'key' | 'model')[]) => {
@@ -174,7 +176,7 @@ for (const engine of engines)
             await it.stop()
           }
         }),
-        { numRuns: engine.name === 'SQLite in memory' ? 40 : 4 },
+        { numRuns: engine.name === 'SQLite in memory' ? drawn(15, 40) : drawn(2, 4) },
       )
     })
 
@@ -226,7 +228,7 @@ for (const engine of engines)
 
 test('PostgreSQL: nothing is summed from when a transaction began that is still writing', async () => {
   const database = await postgresForTests()
-  await (await openStore({ url: database.url })).close()
+  await (await openTestStore({ url: database.url })).close()
   const engine = openPostgres(database.url)
   const slow = new SQL({ url: database.url, max: 1 })
   const connection = await slow.reserve()

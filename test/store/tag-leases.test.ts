@@ -1,14 +1,14 @@
 /** One key's calls for different things have leases of their own, each under its own budgets, and none ends another. */
 import { expect, test } from 'bun:test'
-import { openStore } from '../../src/store/open-store.ts'
 import { tagPathOf } from '../../src/tenancy/tags.ts'
 import { byTest } from '../by-test.ts'
+import { openTestStore } from '../memory-ledger.ts'
 import { brokenLaws, engines } from './engines.ts'
 import { CENT, createOneKey } from './world.ts'
 
 test.each(engines)('a loan grows the lease of the same tags alone on $name', async ({ fresh }) => {
   const database = await fresh()
-  const store = await openStore({ url: database.url })
+  const store = await openTestStore({ url: database.url })
   await createOneKey(store)
   const tag = 'team'
   for (const value of ['red', 'blue'])

@@ -1,14 +1,14 @@
 /** A failed transaction leaves nothing, not even of branches that had not reached their statement. */
 import { expect, test } from 'bun:test'
 import { openEngine } from '../../src/store/engine/open-engine.ts'
-import { openStore } from '../../src/store/open-store.ts'
+import { openTestStore } from '../memory-ledger.ts'
 import { postgresForTests } from '../postgres.ts'
 import { engines } from './engines.ts'
 
 for (const { name, fresh } of engines.filter(({ lasting }) => lasting))
   test(`${name}: what a branch sends after another one failed is refused`, async () => {
     const database = await fresh()
-    await (await openStore(database)).close()
+    await (await openTestStore(database)).close()
     const engine = openEngine(database)
     const failed = Promise.withResolvers<void>()
     const late = Promise.withResolvers<unknown>()

@@ -1,8 +1,8 @@
 /** Two processes end the same call in the same instant: its charge and its lease move together, or not at all. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { SQL } from 'bun'
-import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
+import { openTestStore } from '../memory-ledger.ts'
 import { postgresForTests, type TestDatabase } from '../postgres.ts'
 import { brokenLaws } from './engines.ts'
 import { batchOf, CENT, createOneKey, detailFor } from './world.ts'
@@ -12,7 +12,7 @@ let store: Store
 let sql: SQL
 beforeAll(async () => {
   database = await postgresForTests()
-  store = await openStore({ url: database.url })
+  store = await openTestStore({ url: database.url })
   sql = new SQL({ url: database.url, max: 2 })
   await createOneKey(store)
 })
@@ -46,7 +46,7 @@ test('a void by one process between the charge and its booking by another', asyn
   const settle = { callId: 'c', leaseId: b, payer: 'w', charge: 70n, excess: 0n, detail: detailFor('k') }
   const settled = store.ledger.commit(batchOf('b', { settles: [settle] }))
   await untilBlocked()
-  const void_ = openStore({ url: database.url }).then(async (second) => {
+  const void_ = openTestStore({ url: database.url }).then(async (second) => {
     await second.ledger.commit(batchOf('a', { voids: ['c'] }))
     await second.close()
   })

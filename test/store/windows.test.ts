@@ -2,11 +2,12 @@
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { openStore } from '../../src/store/open-store.ts'
 import type { Store } from '../../src/store/port.ts'
 import { nothingCounted } from '../../src/store/reports/report-port.ts'
 import { type RateName, rateNames, rateWindows } from '../../src/tenancy/rates.ts'
 import { byTest } from '../by-test.ts'
+import { openTestStore } from '../memory-ledger.ts'
+import { drawn } from '../sample.ts'
 import { engines } from './engines.ts'
 import { detailFor } from './world.ts'
 
@@ -20,7 +21,7 @@ for (const engine of engines) {
 
     beforeAll(async () => {
       database = await engine.fresh()
-      store = await openStore({ url: database.url, now: () => now })
+      store = await openTestStore({ url: database.url, now: () => now })
       await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'main' }, byTest)
       await store.ledger.post({ kind: 'topup', ref: 'p', debit: 'cash', credit: 'w', amount: 10n ** 12n })
       await store.keys.createKey(
@@ -88,7 +89,7 @@ for (const engine of engines) {
           }
         },
       )
-      await fc.assert(property, { numRuns: engine.name === 'PostgreSQL' ? 15 : 60 })
+      await fc.assert(property, { numRuns: engine.name === 'PostgreSQL' ? drawn(5, 15) : drawn(20, 60) })
     })
 
     const takeShare = async (key: string, name: string, instance: string, count = 2) => {

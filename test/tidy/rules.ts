@@ -210,6 +210,11 @@ export const bans: readonly Ban[] = [
     why: 'no time-out of its own for a test: test/patience.ts gives each what a busy machine does not use up',
   },
   {
+    pattern: /Promise\.race\([^;]*?\bBun\.sleep\([\d_]+\)\s*\]\)/,
+    where: ({ path }) => path.endsWith('.test.ts'),
+    why: 'no race of an answer against a time, which a busy machine loses: await the answer',
+  },
+  {
     pattern: /\b(?:test|describe|it)\.(?:only|todo)\(/,
     where: () => true,
     why: 'no test may be singled out or promised',

@@ -103,6 +103,12 @@ test.each([
   ['money in floats', banned, 'src/pricing/x.ts', `${doc}const a = usd * 1e9\n`],
   ['a time-out of a test', banned, 'src/core/x.test.ts', `${doc}test('x', async () => {\n}, 20_000)\n`],
   ['one on its own line', banned, 'test/x.test.ts', `${doc}test(\n  'x',\n  () => {\n  },\n  60_000,\n)\n`],
+  [
+    'a race against time',
+    banned,
+    'test/x.test.ts',
+    `${doc}await ${'Promise'}.race([a(), Bun.sleep(2_000)])\n`,
+  ],
   ['a default export', banned, 'src/core/x.ts', `${doc}export default 1\n`],
   ['a left-over', leftOvers, 'src/core/x.ts', `${doc}// ${'TO'}DO later\n`],
 ])('%s is caught', (_what, rule, path, text) => {

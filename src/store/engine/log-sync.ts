@@ -96,6 +96,8 @@ const SLOW_MS = 4
 /** After a slow sync this many are made beside the loop. Only a sync made at once shows again how fast the disk is. */
 const BESIDE = 32
 
+export type LogFile = ReturnType<typeof logFile>
+
 /** The write-ahead log of a database file. It is opened once it exists; before that nothing has been written. */
 export const logFile = (path: string, disk = theDisk, nowMs = () => performance.now()) => {
   const log = `${path}-wal`

@@ -7,6 +7,8 @@ import { openSqlite } from './sqlite.ts'
 export type StoreAddress = {
   /** `sqlite:<path>`, `sqlite::memory:` or `postgres://…`. */
   readonly url: string
+  /** The file's bytes that memory begins with, in tests: their ledgers need not be made anew. */
+  readonly image?: Uint8Array
   /** Replaces the database's clock, for simulations; all stores on one database must use the same. */
   readonly now?: () => Instant
   /**
@@ -21,10 +23,10 @@ export type StoreAddress = {
 }
 
 /** Connects to the engine of an address. Throws for an address in another form. */
-export const openEngine = ({ url, now, longestMs, shared }: StoreAddress): Engine => {
+export const openEngine = ({ url, image, now, longestMs, shared }: StoreAddress): Engine => {
   if (/^postgres(ql)?:\/\//.test(url)) return openPostgres(url, now, longestMs)
   const path = /^sqlite:(.+)$/.exec(url)?.[1]
   if (path === undefined) throw new Error('DATABASE_URL must be sqlite:<path> or postgres://…')
-  const { inline, ...plain } = openSqlite(path, now)
+  const { inline, ...plain } = openSqlite(image ?? path, now)
   return shared === true || inline === undefined ? plain : { ...plain, inline }
 }

@@ -18,7 +18,7 @@ import {
   type Value,
   Violation,
 } from './engine.ts'
-import { LogSync, logFile } from './log-sync.ts'
+import { type LogFile, LogSync, logFile } from './log-sync.ts'
 import { readingThread } from './reading-thread.ts'
 import { sqliteText } from './sqlite-text.ts'
 
@@ -46,8 +46,9 @@ const translated = (error: unknown): unknown => {
   return new Violation(error.message.split('constraint failed: ')[1] ?? error.message, error)
 }
 
-const connect = (path: string, now: (() => Instant) | undefined): Connection => {
-  const database = new Database(path, { create: true, readwrite: true, safeIntegers: true })
+const connect = (from: string | Uint8Array, now: (() => Instant) | undefined): Connection => {
+  const as = { create: true, readwrite: true, safeIntegers: true }
+  const database = typeof from === 'string' ? new Database(from, as) : Database.deserialize(from, as)
   database.run(`PRAGMA busy_timeout = ${OPEN_BUSY_MS}`)
   database.run('PRAGMA journal_mode = WAL')
   // A commit does not wait for the disk; the caller that asked for it does.
@@ -236,19 +237,18 @@ const transactionsOn = (
 }
 
 /**
- * Opens the database file, or memory for the path `:memory:`, and makes its folder. `now` replaces the database's
- * clock, for simulations; `file` syncs its log.
+ * Opens the database file, and makes its folder; or memory, for the path `:memory:` or for the bytes that it begins with.
+ * `now` replaces the database's clock, for simulations; `file` syncs its log.
  */
-export const openSqlite = (path: string, now?: () => Instant, file?: ReturnType<typeof logFile>): Engine => {
-  const inMemory = path === ':memory:'
+export const openSqlite = (path: string | Uint8Array, now?: () => Instant, file?: LogFile): Engine => {
+  const inMemory = typeof path !== 'string' || path === ':memory:'
   if (!inMemory) makePrivate(path)
   // One connection for all writes: a commit on one connection would empty the page cache of another.
   const connection = connect(path, now)
-  // Neither memory nor a simulation's clock can be read from another thread.
+  // Neither memory nor a simulation's clock can be read from another thread, or has a disk to wait for.
   const reading = inMemory || now !== undefined ? undefined : readingThread(path)
-  const turn = turns()
-  // A simulation has no disk to wait for.
   const log = inMemory || now !== undefined ? undefined : (file ?? logFile(path))
+  const turn = turns()
   const synced = log && new LogSync(log.sync)
   const transactions = transactionsOn(connection, now, synced)
 
