@@ -37,7 +37,7 @@ export type Control = {
   }
   /** Seals and opens the keys that organisations have at vendors. */
   readonly ownKeys?: OwnKeyRing
-  readonly options: Pick<CallSettings, 'planRpm' | 'creditNano' | 'ownKeyRpm'>
+  readonly options: Pick<CallSettings, 'planRpm' | 'creditNano' | 'ownKeyRpm' | 'cell'>
   /**
    * Who charges cards, with by how much a wallet is topped up in a UTC day at most; a command that opens no checkout
    * knows only that.

@@ -5,7 +5,7 @@ import { text } from '../core/body.ts'
 import { invalid, must, type Refusal, refuse } from '../core/refusal.ts'
 import { storable } from '../core/storable.ts'
 import type { Instant } from '../core/time.ts'
-import { newId, newToken } from '../gateway/parts/new-token.ts'
+import { newId, newMachineToken, prefixOf } from '../gateway/parts/new-token.ts'
 import type { Actor } from '../store/people/event-port.ts'
 import { HOUSE, type Machine } from '../store/people/machine-port.ts'
 import { type Acting, act, type Control } from './act.ts'
@@ -13,8 +13,6 @@ import { count, instant, isoOf, name } from './read.ts'
 import { everyRight, type Right, rightsOf } from './rights.ts'
 import { done, time } from './shown-key.ts'
 import { orgsOf, reaches, reachesAll, type Who } from './who.ts'
-
-const PREFIX = 'tm-'
 
 const shape = {
   id: z.string(),
@@ -49,9 +47,9 @@ const shown = (machine: Machine): z.output<typeof machineShown> => ({
 })
 
 /** A credential, and what is stored of it. */
-const drawn = ({ control: { hash } }: Acting) => {
-  const credential = `${PREFIX}${newToken().slice(3)}`
-  return { credential, hash: hash(credential), hashedBy: hash.id, prefix: credential.slice(0, 10) }
+const drawn = ({ control: { hash, options } }: Acting) => {
+  const credential = newMachineToken(options.cell.own)
+  return { credential, hash: hash(credential), hashedBy: hash.id, prefix: prefixOf(credential) }
 }
 
 const right = z.enum(everyRight as [Right, ...Right[]], `must be one of ${everyRight.join(', ')}`)

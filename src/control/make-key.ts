@@ -1,5 +1,6 @@
 /** Makes keys: their values are random, or derived from an Idempotency-Key, shown once and never stored. */
 
+import { inCell } from '../cells/cell-of.ts'
 import type { KeyedHash } from '../core/keyed-hash.ts'
 import { invalid, must, type Refusal, refuse } from '../core/refusal.ts'
 import { storable } from '../core/storable.ts'
@@ -126,16 +127,17 @@ const identityOf = async (
   { control, who }: Acting,
   { attempt, id = newId('key'), known }: Pick<Wanted, 'attempt' | 'id' | 'known'>,
 ) => {
-  const { hash, store } = control
+  const { hash, options, store } = control
+  const cell = inCell(options.cell.own)
   if (known !== undefined) return { token: '', id, hash: importedHash(known.sha256), prefix: known.prefix }
   if (attempt === undefined) {
-    const token = newToken()
+    const token = newToken(options.cell.own)
     return { token, id, hash: hash(token), hashedBy: hash.id, prefix: prefixOf(token) }
   }
   const name = must(readIdempotencyKey(attempt))
   const maker = who.reach.of === 'key' ? who.actor.id : `${who.actor.kind} ${who.actor.id}`
   const under = (secret: KeyedHash) => {
-    const token = `sk-${secret(`child key of ${maker} attempt ${name}`)}`
+    const token = `sk-${cell}${secret(`child key of ${maker} attempt ${name}`)}`
     const id = `key_${secret(`id of ${token}`).slice(0, 32)}`
     return { token, id, hash: hash(token), hashedBy: hash.id, prefix: prefixOf(token) }
   }

@@ -277,5 +277,20 @@ export const refusalTable = {
       'The server cannot take the call now (ledger unreachable, overload or shutdown); retry after `Retry-After`.',
     members: 'retry_after',
   },
+  wrong_cell: {
+    status: 421,
+    type: 'invalid_request_error',
+    meaning:
+      'The key belongs to another cell, which `cell` and the header `X-Turnpike-Cell` name; send the request there.',
+    members: 'cell',
+  },
+  cell_unavailable: {
+    status: 503,
+    type: 'service_unavailable',
+    meaning:
+      'The cell of the key, `cell`, does not answer; others go on. If its gateway ended in the call, `message` says that it ' +
+      'may have been charged; a repeat with the same `Idempotency-Key` is charged once.',
+    members: 'cell, retry_after',
+  },
   ...ruleRefusals,
 } as const satisfies Record<string, RefusalRow>

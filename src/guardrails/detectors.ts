@@ -100,7 +100,7 @@ const secrets: readonly Detector[] = [
     '(?:(?<=-(?:proj|svcacct|admin)-)[\\w-]{20,200}|(?<!-\\w{1,9}-)[A-Za-z0-9]{48})',
   ),
   // As gateway/parts/new-token.ts makes them, and control/machines.ts.
-  secret('turnpike_key', ['sk-', 'tm-'], '[A-Za-z0-9]{43}'),
+  secret('turnpike_key', ['sk-', 'tm-'], '(?:[a-z][a-z0-9]{0,7}-)?[A-Za-z0-9]{43}'),
   secret('aws_key', ['AKIA', 'ASIA'], '[A-Z2-7]{16}'),
   gitHubTokens,
   secret('stripe_key', ['sk_live_', 'sk_test_', 'rk_live_', 'rk_test_', 'whsec_'], '[A-Za-z0-9+/=]{16,200}'),

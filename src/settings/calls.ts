@@ -1,8 +1,6 @@
-/**
- * Settings that a running server reads while it answers, as `gateway.options`: rates, bounds, times, and what the house
- * gives away. A new setting needs only a row here.
- */
+/** Settings that a running server reads while it answers, as `gateway.options`; a new one needs only a row here. */
 import { batchSettings } from './batches.ts'
+import { cellSettings } from './cells.ts'
 import { amount, amountAboveZero, block, duration, integer, integerOr, list, matching } from './form.ts'
 import { ownKeySettings } from './own-keys.ts'
 import type { SettingGroup, ValuesOf } from './setting.ts'
@@ -295,6 +293,7 @@ const community = {
 export const callSettings = {
   ...{ ...rates, ...bounds, ...times, ...batchSettings, ...community },
   ownKeys: ownKeySettings,
+  cell: cellSettings,
 }
 
 export type CallSettings = ValuesOf<typeof callSettings>

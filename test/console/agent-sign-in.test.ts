@@ -85,7 +85,7 @@ for (const engine of serverEngines)
       expect(data[0].key.label).toBe(`Agents of ${person.email}`)
       // A token that has ended says so, and another is had for the refresh token alone.
       const [, keyId = '', login = ''] = /^sk-at-(key_\w+)-([0-9a-f]+)-/.exec(tokens.access_token) ?? []
-      const ended = await call(newAccessToken(it.gateway.hash, { keyId, login }, Date.now()))
+      const ended = await call(newAccessToken(it.gateway, { keyId, login }, Date.now()))
       expect(ended).toMatchObject({ status: 401, code: 'invalid_api_key', reason: 'sign_in_ended' })
       expect(ended.headers.get('x-should-retry')).toBe('false')
       const next: Tokens = await jsonOf(await refresh(tokens.refresh_token))

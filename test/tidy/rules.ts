@@ -14,6 +14,7 @@ export const folders = [
   'export',
   'backup',
   'assets',
+  'cells',
   'book',
   'store',
   'transport',

@@ -38,9 +38,13 @@ export const openAccount = async (
  * Makes the first key of an account that has none, for a server that listens and can show it. Returns the token, or
  * undefined when another process stored its key first: only the stored key may be shown.
  */
-export const firstKey = async (store: Pick<Store, 'keys'>, hash: KeyHash): Promise<string | undefined> => {
+export const firstKey = async (
+  store: Pick<Store, 'keys'>,
+  hash: KeyHash,
+  cell: string | undefined,
+): Promise<string | undefined> => {
   if ((await store.keys.key(FIRST_KEY)) !== undefined) return undefined
-  const token = newToken()
+  const token = newToken(cell)
   try {
     await store.keys.createKey(
       {

@@ -13,7 +13,7 @@ import { type Imported, sha256 } from './imported.ts'
  * one that was broken off takes what the file has; a key that is there already keeps the value that it has.
  */
 export const withValues = async (
-  { store }: Pick<Control, 'store'>,
+  { store, options }: Pick<Control, 'store' | 'options'>,
   imported: Imported,
   file: string,
 ): Promise<Imported> => {
@@ -28,7 +28,7 @@ export const withValues = async (
   const valued = organisations.map(([org, organisation]) => {
     const keys = Object.entries(organisation.keys).map(([id, body]) => {
       if (there.has(id)) return [id, body]
-      const value = values.get(id) ?? newToken()
+      const value = values.get(id) ?? newToken(options.cell.own)
       if (!values.has(id)) added.push(`${value}\t${id}\t${String(body.label).replaceAll(/\s+/g, ' ')}`)
       return [id, { ...body, value_sha256: sha256(value), value_prefix: prefixOf(value) }]
     })

@@ -209,7 +209,7 @@ const greet = async (
       error: `${file}: ${messageOf(wrong)}`,
     })
   const [token, link] =
-    wrong === undefined ? [await firstKey(store, hash), await firstLink(store, config, address)] : []
+    wrong === undefined ? [await firstKey(store, hash, config.gateway.cell.own), await firstLink(store, config, address)] : []
   const kept = file !== undefined && (token !== undefined || link !== undefined)
   if (kept) await keepOnce(file, [headline(config, address), ...onceLines({ token, link })])
   await shown(greeting(config, opened, { address, token, link, file: kept ? file : undefined }))

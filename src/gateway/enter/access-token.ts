@@ -4,10 +4,12 @@
  * its caps and its use.
  */
 import { signInEnded } from '../../admission/caller.ts'
+import { inCell } from '../../cells/cell-of.ts'
 import { isOurs, type KeyedHash } from '../../core/keyed-hash.ts'
 import type { Refusal } from '../../core/refusal.ts'
 import type { Instant } from '../../core/time.ts'
 import type { Key, KeyId } from '../../tenancy/key.ts'
+import type { Gateway } from '../parts/gateway.ts'
 
 export type Access = {
   readonly keyId: KeyId
@@ -17,15 +19,19 @@ export type Access = {
 
 /** What they begin with. */
 export const ACCESS = 'sk-at-'
-/** `sk-at-<key id>-<sign-in>-<its end in milliseconds, base 36>-<hash>`. */
-const FORM = /^sk-at-(key_[A-Za-z0-9_]+)-([0-9a-f]+)-([0-9a-z]{1,10})-([0-9a-f]{64})$/
+/** `sk-at-<key id>-<sign-in>-<its end in milliseconds, base 36>-<hash>`, with the cell's name before the key's id if it has one. */
+const FORM = /^sk-at-(?:[a-z][a-z0-9]{0,7}-)?(key_[A-Za-z0-9_]+)-([0-9a-f]+)-([0-9a-z]{1,10})-([0-9a-f]{64})$/
 
 const signed = ({ keyId, login }: Access, end: string): string =>
   `access to ${keyId} by ${login} until ${end}`
 
-export const newAccessToken = (hash: KeyedHash, access: Access, ends: Instant): string => {
+export const newAccessToken = (
+  { hash, options }: Pick<Gateway, 'hash' | 'options'>,
+  access: Access,
+  ends: Instant,
+): string => {
   const end = ends.toString(36)
-  return `${ACCESS}${access.keyId}-${access.login}-${end}-${hash(signed(access, end))}`
+  return `${ACCESS}${inCell(options.cell.own)}${access.keyId}-${access.login}-${end}-${hash(signed(access, end))}`
 }
 
 /** What a token stands for; the 401 of one that has ended, or that is none of ours. */

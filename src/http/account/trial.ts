@@ -1,5 +1,6 @@
 /** POST /api/try/anonymous-wallet: a small wallet and a key without sign-up, once per network address. */
 import { signUpAt, signUpMember } from '../../admission/caller.ts'
+import { inCell } from '../../cells/cell-of.ts'
 import { must } from '../../core/refusal.ts'
 import { readIdempotencyKey } from '../../gateway/enter/once-only.ts'
 import { takeGuestTurn } from '../../gateway/paid/guest-turn.ts'
@@ -48,13 +49,14 @@ const tokenOf = (gateway: Gateway, call: HttpCall): string => {
   const attempt = call.request.headers.get('idempotency-key')
   const name =
     attempt === null ? `once ${gateway.newCallId()}` : `attempt ${must(readIdempotencyKey(attempt))}`
-  return `sk-trial${gateway.hash(`trial key of ${claimantOf(gateway, call)} ${name}`)}`
+  return `sk-${inCell(gateway.options.cell.own)}trial${gateway.hash(`trial key of ${claimantOf(gateway, call)} ${name}`)}`
 }
 
 const claim = async (gateway: Gateway, call: HttpCall, token: string): Promise<TrialOutcome> => {
   const id = gateway.newCallId().replaceAll('-', '')
   const attempt = call.request.headers.get('idempotency-key')
-  const { amount, dailyAmount, lifeMs, againMs } = gateway.options.trial
+  const { cell, trial } = gateway.options
+  const { amount, dailyAmount, lifeMs, againMs } = trial
   try {
     return await gateway.store.community.claimTrial({
       origin: claimantOf(gateway, call),
@@ -67,7 +69,7 @@ const claim = async (gateway: Gateway, call: HttpCall, token: string): Promise<T
         orgId: `trial_${id}`,
         walletId: `wal_${id}`,
         label: 'anonymous trial',
-        prefix: token.slice(0, 12),
+        prefix: token.slice(0, inCell(cell.own).length + 12),
         limits: { rpm: TRIAL_RPM },
       },
       amount,

@@ -121,7 +121,7 @@ const hashesOf = ({ hash }: Gateway, secret: string): readonly string[] => [
 const tokensOf = async (gateway: Gateway, { keyId, personId, id: login }: SignedIn, refreshToken: string) => {
   const person = await personById(gateway.store.people, personId)
   return {
-    access_token: newAccessToken(gateway.hash, { keyId, login }, gateway.clock.now() + TOKEN_MS),
+    access_token: newAccessToken(gateway, { keyId, login }, gateway.clock.now() + TOKEN_MS),
     token_type: 'Bearer',
     expires_in: TOKEN_MS / 1000,
     refresh_token: refreshToken,
