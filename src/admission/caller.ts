@@ -138,6 +138,8 @@ export const elsewhere = ({ leaving, cell }: NonNullable<ReturnType<typeof awayO
       )
     : refuse('moved', `The organisation has moved to the cell ${cell}: send the request to its address.`, {
         members: { cell },
+        // By which a server that knows the cells passes it on.
+        headers: { 'x-turnpike-cell': cell },
       })
 
 /** The 403 of a disabled key: why it is disabled, and who can change that. */

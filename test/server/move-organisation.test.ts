@@ -122,7 +122,7 @@ for (const [one, other] of [
 test('a stream that is open goes on to its end, and then it moves; one that does not end keeps it here', async () => {
   const databases = [await file.fresh(), await file.fresh()] as const
   const { at, ask, move, broken } = await twoCells([databases[0].url, databases[1].url])
-  const { token } = await at('a').newKey({}, ORG)
+  const { token, id } = await at('a').newKey({}, ORG)
   const gate = Promise.withResolvers<void>()
   const pieces = streamEvents(['one', 'two'])
   at('a').answerWith(() => {
@@ -143,7 +143,11 @@ test('a stream that is open goes on to its end, and then it moves; one that does
   const late = await move('b', { waitMs: 300 }).catch((error: Error) => error.message)
   expect(late).toBe('its open calls did not end within 0.3 s: it stays, and its keys work again')
   const moving = move('b')
-  await until(async () => (await at('a').store.wallets.cellOf(ORG.orgId)) === 'leaving b')
+  // Until the process knows, it refuses at once: its lease is fenced.
+  await until(async () => {
+    const known = await at('a').gateway.book.callerById(id)
+    return known !== undefined && 'cell' in known && known.cell === 'leaving b'
+  })
   const beganMs = performance.now()
   const refused = await at('a').post('/v1/chat/completions', chat(), {}, token)
   expect([refused.status, (await jsonOf(refused)).error]).toEqual([

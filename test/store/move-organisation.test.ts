@@ -238,6 +238,21 @@ test('it is refused by name where its keys would be unknown, or its id is taken'
   await stop()
 })
 
+test('a batch in progress keeps it here', async () => {
+  const { from, move, stop } = await twoCells()
+  const engine = openEngine({ url: from.url })
+  const batch = `insert into batch (id, form, key_id, wallet_id, payer, on_cap, asked, input, state, owner, owner_until, created_at, expires_at)
+    values ('bat', 'messages', 'k', 'w', 'w', 'refuse', '{}', 'i', 'validating', 'i', 0, 0, 0)`
+  await engine.batch('control', [{ text: batch, params: [] }])
+  expect(await refusal(move())).toStartWith('its batch bat is in progress')
+  const [keys = []] = await engine.batch('control', [
+    { text: 'select id from api_key where cell is not null', params: [] },
+  ])
+  expect(keys).toEqual([])
+  await engine.close()
+  await stop()
+})
+
 test('each table of the ledger says whose its rows are', async () => {
   const engine = openEngine({ url: 'sqlite::memory:' })
   await migrate(engine)

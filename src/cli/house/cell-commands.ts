@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { Argument, type Command } from 'commander'
 import { decimalFromNano, type Nano } from '../../core/money.ts'
+import { CELL_NAME, CELL_NAME_IS } from '../../settings/cells.ts'
 import { moveOrganisation, type OrganisationMoved, stayHere } from '../../store/move/move-organisation.ts'
 import { NotMoved } from '../../store/move/not-moved.ts'
 import { ledgerExists } from '../../store/open-store.ts'
@@ -9,16 +10,15 @@ import { readConfig } from '../config/config.ts'
 import { placeOf, whyNotOpen } from '../config/database-place.ts'
 import { Failed, noLedger, print } from '../run/run-command.ts'
 
-type Options = { readonly from: string; readonly to: string; readonly json?: boolean }
+type Options = { readonly from?: string; readonly to: string; readonly json?: boolean }
 type MoveOptions = Options & { readonly database: string; readonly wait: string }
 
-const CELL = /^[a-z][a-z0-9]{0,7}$/
-
-/** Throws Failed for what names no cell. */
-const checkNames = ({ from, to }: Options): void => {
+/** The names of this cell and the other. Throws Failed for what names no cell. */
+const namesOf = ({ from = readConfig(process.env, {}).gateway.cell.own, to }: Options) => {
+  if (from === undefined) throw new Failed('--from must name this cell, or CELL')
   for (const name of [from, to])
-    if (!CELL.test(name))
-      throw new Failed(`a cell is named by a small letter and up to seven more or digits, not '${name}'`)
+    if (!CELL_NAME.test(name)) throw new Failed(`'${name}' is no name of a cell: it must be ${CELL_NAME_IS}`)
+  return { from, to }
 }
 
 /** The address of a ledger; one in a file shows its password to nobody who lists processes. */
@@ -49,8 +49,8 @@ const failed = (cause: unknown): never => {
   throw cause instanceof NotMoved ? new Failed(`it was not moved: ${cause.message}`) : cause
 }
 
-const move = async (orgId: string, { from, to, database, wait, json }: MoveOptions): Promise<void> => {
-  checkNames({ from, to })
+const move = async (orgId: string, { database, wait, json, ...names }: MoveOptions): Promise<void> => {
+  const { from, to } = namesOf(names)
   if (!/^\d{1,5}$/.test(wait)) throw new Failed('--wait must be a number of seconds')
   const [here, there] = [await ledgerHere(), await ledgerAt(database)]
   const moved = await moveOrganisation({
@@ -82,8 +82,8 @@ const movedText = (
 `
 }
 
-const stay = async (orgId: string, { from, to, json }: Options): Promise<void> => {
-  checkNames({ from, to })
+const stay = async (orgId: string, { json, ...names }: Options): Promise<void> => {
+  const { from, to } = namesOf(names)
   await stayHere({ url: await ledgerHere(), cell: from }, orgId, to).catch(failed)
   print(json, { stays: true }, `${orgId} stays here, and its keys work again.\n`)
 }
@@ -95,7 +95,7 @@ export const cellCommands = (program: Command): void => {
       .command(words)
       .description(description)
       .addArgument(new Argument('<org>', 'the id of the organisation'))
-      .requiredOption('--from <cell>', 'the name of the cell whose ledger DATABASE_URL is')
+      .option('--from <cell>', 'the name of the cell whose ledger DATABASE_URL is (default: CELL)')
       .requiredOption('--to <cell>', 'the name of the other cell')
       .option('--json', 'for programs')
   sub('move', 'move an organisation to another cell, or finish a move that was interrupted')

@@ -92,25 +92,17 @@ export const claimMove = async (
   }
 }
 
-/** Renews the claim while the work lasts, and gives it up after it. */
-export const whileClaimed = async <T>(engine: Engine, move: Claimed, work: () => Promise<T>): Promise<T> => {
-  const { now } = engine.dialect
-  const until = (ms: number) =>
-    once(
-      engine,
-      'control',
-      statement(
-        `update cell_move set runner_until = ${now} + ${ms} where id = $1 and runner = $2`,
-        move.id,
-        move.runner,
-      ),
-    ).catch(() => undefined)
+/** Renews the claim until it is released. */
+export const holdClaim = (engine: Engine, { id, runner }: Claimed): (() => Promise<void>) => {
+  const until = async (ms: number): Promise<void> => {
+    const text = `update cell_move set runner_until = ${engine.dialect.now} + ${ms} where id = $1 and runner = $2`
+    // It ends by itself, and each step looks whether it is still held.
+    await once(engine, 'control', statement(text, id, runner)).catch(() => undefined)
+  }
   const renewing = setInterval(() => void until(CLAIM_MS), RENEW_MS)
-  try {
-    return await work()
-  } finally {
+  return () => {
     clearInterval(renewing)
-    await until(0)
+    return until(0)
   }
 }
 

@@ -3,8 +3,9 @@
  * compared before the next is written.
  */
 import type { Database } from 'bun:sqlite'
+import type { Instant } from '../../core/time.ts'
 import type { Engine, Run } from '../engine/engine.ts'
-import { textOf } from '../engine/row.ts'
+import { countOf, onlyRow, textOf } from '../engine/row.ts'
 import { fileOf } from '../ledger-file.ts'
 import { NotMoved } from './not-moved.ts'
 import {
@@ -20,7 +21,11 @@ import {
 import { type Arrives, moved } from './whose-rows.ts'
 
 /** A database to read from, at one moment. */
-type Reading = { readonly tables: ReadonlyMap<string, Table>; readonly rows: (table: Table) => Rows }
+type Reading = {
+  readonly run: Run
+  readonly tables: ReadonlyMap<string, Table>
+  readonly rows: (table: Table) => Rows
+}
 type Rows = AsyncIterable<Values> | Iterable<Values>
 
 /** A text as a literal. */
@@ -43,7 +48,7 @@ export const reading = async <T>(
       'reading',
       async (run) => {
         await run('set transaction isolation level repeatable read')
-        return work({ tables: await named(run, engine), rows: (table) => rowsInPostgres(run, table) })
+        return work({ run, tables: await named(run, engine), rows: (table) => rowsInPostgres(run, table) })
       },
       longestMs,
     )
@@ -51,7 +56,7 @@ export const reading = async <T>(
   try {
     file.run('begin')
     const run: Run = async (text) => file.query<Record<string, unknown>, []>(text).all()
-    return await work({ tables: await named(run, engine), rows: (table) => rowsInFile(file, table) })
+    return await work({ run, tables: await named(run, engine), rows: (table) => rowsInFile(file, table) })
   } finally {
     file.close()
   }
@@ -110,20 +115,36 @@ const PAGE = { rows: 500, letters: 1_000_000 }
 /** Tables whose rows name each other both ways are written at once. */
 const AT_ONCE = new Set(['bill'])
 
+/** Most of an organisation's rows, which never change, and which of them were posted since an instant. */
+export const history: Readonly<Record<string, (since: Instant) => string>> = {
+  transfer: (since) => `at >= ${since}`,
+  usage_detail: (since) =>
+    `exists (select 1 from transfer p where p.kind in ('usage', 'writeoff') and p.ref = call_id and p.at >= ${since})`,
+}
+
+/** How many rows of a table it has in a ledger. */
+export const countIn = async (run: Run, orgId: string, table: string): Promise<number> => {
+  const text = `select cast(count(*) as bigint) as n from "${table}" where ${rowsOf(orgId, table)}`
+  return countOf(onlyRow(await run(text)), 'n')
+}
+
 type Copy = {
   readonly from: Reading
   readonly into: { readonly engine: Engine; readonly run: Run; readonly tables: ReadonlyMap<string, Table> }
   readonly orgId: string
+  /** What was posted before that is there already. */
+  readonly since?: Instant | undefined
   /** The row as it is to be there; undefined leaves it out. */
   readonly become: (table: string, row: Values) => Values | undefined | Promise<Values | undefined>
   /** Columns that may differ there, in rows that were there before. */
   readonly mayDiffer: Readonly<Record<string, readonly string[]>>
 }
 
-/** The rows of a table as they are to be there. */
-async function* becoming({ from, orgId, become }: Copy, table: Table): AsyncGenerator<Values> {
+/** The rows of a table as they are to be there; of some tables only those `since` an instant. */
+async function* becoming({ from, orgId, become, since }: Copy, table: Table): AsyncGenerator<Values> {
   const order = moved[table.name]?.order
-  const where = `${rowsOf(orgId, table.name)}${order === undefined ? '' : ` order by ${order}`}`
+  const lately = since === undefined ? undefined : history[table.name]?.(since)
+  const where = `${rowsOf(orgId, table.name)}${lately === undefined ? '' : ` and ${lately}`}${order === undefined ? '' : ` order by ${order}`}`
   for await (const row of from.rows({ ...table, where })) {
     const after = await become(table.name, row)
     if (after !== undefined) yield after

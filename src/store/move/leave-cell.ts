@@ -52,6 +52,15 @@ export const beginLeaving = async (engine: Engine, run: Run, orgId: string, cell
   const away = accounts.find((row) => row.cell !== null)
   if (away !== undefined) throw new NotMoved(`it is in the cell ${textOf(away, 'cell')}`)
   await markAll(run, dialect, orgId, `${LEAVING}${cell}`)
+  // Its lines would be refused one by one.
+  const [batch] = await run(
+    `select b.id from batch b where b.state <> 'ended' and b.key_id in (select k.id from api_key k where k.org_id = $1) limit 1`,
+    [orgId],
+  )
+  if (batch !== undefined)
+    throw new NotMoved(
+      `its batch ${textOf(batch, 'id')} is in progress: move it when that has ended, or cancel it`,
+    )
   await fence(run, dialect, orgId)
 }
 
@@ -72,17 +81,20 @@ const TELL_MS = 2_000
 /** As servers recover what processes left behind. */
 const REAP = { graceMs: 2_000, longestCallMs: 60 * 60_000 }
 
-/** Whether all transactions have ended that may have begun before it was marked. SQLite has one at a time. */
+/**
+ * Whether all transactions of this database have ended that may have begun before it was marked, but for those that only read.
+ * SQLite has one at a time.
+ */
 const sinceMark = async (engine: Engine): Promise<() => Promise<boolean>> => {
   if (engine.name === 'sqlite') return async () => true
-  const [mark] = await engine.transaction('control', (run) =>
-    run('select cast(pg_current_xact_id() as text) as id'),
+  const [mark] = await engine.batch('control', [statement('select cast(clock_timestamp() as text) as at')])
+  const before = statement(
+    `select case when exists (select 1 from pg_stat_activity s where s.datname = current_database()
+       and s.pid <> pg_backend_pid() and s.xact_start <= cast(cast($1 as text) as timestamptz)
+       and (s.backend_xid is not null or s.xact_start > clock_timestamp() - interval '10 seconds')) then 1 else 0 end as open`,
+    textOf(onlyRow(mark ?? []), 'at'),
   )
-  const passed = statement(
-    'select case when pg_snapshot_xmin(pg_current_snapshot()) > cast(cast($1 as text) as xid8) then 1 else 0 end as passed',
-    mark === undefined ? '' : textOf(mark, 'id'),
-  )
-  return async () => countOf(onlyRow(await once(engine, 'control', passed)), 'passed') === 1
+  return async () => countOf(onlyRow(await once(engine, 'control', before)), 'open') === 0
 }
 
 /** Waits until its calls and jobs have ended. False when they have not, after `waitMs`. */
@@ -183,8 +195,8 @@ export const finish = (engine: Engine, move: Claimed, orgId: string, longestMs: 
     'left',
     'moved',
     async (run) => {
-      await markAll(run, engine.dialect, orgId, move.cell)
-      return { done: await deleteWhole(run, orgId) }
+      await deleteWhole(run, orgId)
+      return { done: await markAll(run, engine.dialect, orgId, move.cell) }
     },
     longestMs,
   )

@@ -11,7 +11,7 @@ import { countOf, onlyRow, textOf } from '../engine/row.ts'
 import { readSettingIn } from '../engine/setting.ts'
 import type { Actor } from '../people/event-port.ts'
 import { arrive } from './arrive-in-cell.ts'
-import { type Claimed, claimMove, whileClaimed } from './cell-moves.ts'
+import { type Claimed, claimMove, holdClaim } from './cell-moves.ts'
 import { beginLeaving, drain, finish, leave, stay } from './leave-cell.ts'
 import { NotMoved } from './not-moved.ts'
 
@@ -99,42 +99,52 @@ const beganAt = async (engine: Engine, { id }: Claimed): Promise<number> =>
     'ms',
   )
 
+/** It leaves, once: later it has left. */
+const departing = (source: Engine, it: MoveOrganisation) => {
+  const { orgId, from, to, by, waitMs, tell, before } = it
+  let move: Claimed | undefined
+  let release = async (): Promise<void> => undefined
+  const leaving = async (): Promise<Claimed> => {
+    if (move === undefined) {
+      move = await claimMove(source, { orgId, cell: to.cell }, (run) =>
+        beginLeaving(source, run, orgId, to.cell),
+      )
+      release = holdClaim(source, move)
+    }
+    if (move.state === 'leaving') {
+      tell(`its calls wait from now on: it leaves ${from.cell} for ${to.cell}`)
+      if (!(await drain(source, orgId, { waitMs, tell }))) {
+        await stay(source, move, orgId)
+        throw new NotMoved(
+          `its open calls did not end within ${waitMs / 1000} s: it stays, and its keys work again`,
+        )
+      }
+      await before?.('leave')
+      move = { ...move, state: 'left', balances: await leave(source, move, { orgId, by }) }
+      tell('its balance has left the books')
+    }
+    await before?.('arrive')
+    return move
+  }
+  return { leaving, release: () => release() }
+}
+
 /** Moves it, or goes on with a move that was not finished. Throws NotMoved where it stays, and why. */
 export const moveOrganisation = (it: MoveOrganisation): Promise<OrganisationMoved> =>
   withBoth(it, async (source, target) => {
-    const { orgId, from, to, by, waitMs, tell, before } = it
+    const { orgId, from, to, tell, before } = it
     await mustFit(source, target, it)
-    const move = await claimMove(source, { orgId, cell: to.cell }, (run) =>
-      beginLeaving(source, run, orgId, to.cell),
-    )
-    return whileClaimed(source, move, async () => {
-      let { balances } = move
-      if (move.state === 'leaving') {
-        tell(`its calls wait from now on: it leaves ${from.cell} for ${to.cell}`)
-        if (!(await drain(source, orgId, { waitMs, tell }))) {
-          await stay(source, move, orgId)
-          throw new NotMoved(
-            `its open calls did not end within ${waitMs / 1000} s: it stays, and its keys work again`,
-          )
-        }
-        await before?.('leave')
-        balances = await leave(source, move, { orgId, by })
-        tell('its balance has left the books')
-      }
-      await before?.('arrive')
-      const rows = await arrive({
-        source,
-        target,
-        move: { ...move, balances },
-        orgId,
-        from,
-        longestMs: LONGEST_MS,
-      })
+    const { leaving, release } = departing(source, it)
+    try {
+      const rows = await arrive({ source, target, leaving, orgId, from, longestMs: LONGEST_MS })
       tell(`it has arrived in ${to.cell}`)
       await before?.('finish')
+      const move = await leaving()
       await finish(source, move, orgId, LONGEST_MS)
-      return { id: move.id, rows, balances, awayMs: await beganAt(source, move) }
-    })
+      return { id: move.id, rows, balances: move.balances, awayMs: await beganAt(source, move) }
+    } finally {
+      await release()
+    }
   })
 
 /** Takes back a move whose money has not left yet: its keys work again. */
@@ -145,11 +155,14 @@ export const stayHere = async (from: CellLedger, orgId: string, cell: string): P
     const move = await claimMove(source, { orgId, cell }, async () => {
       throw new NotMoved('it is not being moved')
     })
-    await whileClaimed(source, move, async () => {
+    const release = holdClaim(source, move)
+    try {
       if (move.state !== 'leaving')
         throw new NotMoved(`its balance has left already: finish the move to ${cell}, then move it back`)
       await stay(source, move, orgId)
-    })
+    } finally {
+      await release()
+    }
   } finally {
     await source.close()
   }
