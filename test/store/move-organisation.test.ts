@@ -238,6 +238,20 @@ test('it is refused by name where its keys would be unknown, or its id is taken'
   await stop()
 })
 
+test('what the other ledger refuses comes back: its balance, and its keys', async () => {
+  const { from, to, move, stop } = await twoCells()
+  const before = await factsOf(from.url)
+  const there = await openStore({ url: to.url })
+  await there.wallets.createWallet({ id: 'x', orgId: 'other', name: 'x' }, byTest)
+  const key = { id: 'same', orgId: 'other', walletId: 'x', label: 'l', prefix: 'p', limits: {} }
+  await there.keys.createKey({ ...key, hash: 'h2' }, byTest)
+  expect(await refusal(move())).toBe('the database refused the change: api_key.hash')
+  expect([await factsOf(from.url), await between(from.url, to.url)]).toEqual([before, 0n])
+  expect([await there.wallets.wallet('w'), await brokenLaws(there)]).toEqual([undefined, []])
+  await there.close()
+  await stop()
+})
+
 test('a batch in progress keeps it here', async () => {
   const { from, move, stop } = await twoCells()
   const engine = openEngine({ url: from.url })

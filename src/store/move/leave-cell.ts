@@ -187,6 +187,17 @@ export const postBetween = async (
   await run('update account set balance = balance + cast($2 as bigint) where id = $1', [account, amount])
 }
 
+/** It comes back, because it cannot arrive: what left the books returns by postings of their own. */
+export const comeBack = (engine: Engine, move: Claimed, orgId: string): Promise<void> =>
+  step(engine, move, 'left', 'stayed', async (run) => {
+    const { dialect } = engine
+    const between = await makeBetween(run, dialect, move.cell)
+    const back = { id: `${move.id}:back` }
+    for (const [account, balance] of Object.entries(move.balances))
+      await postBetween(run, dialect, { move: back, account, between, amount: BigInt(balance) })
+    return { done: await markAll(run, dialect, orgId, null) }
+  })
+
 /** It is there: its keys say so here, and what processes would work on here goes. */
 export const finish = (engine: Engine, move: Claimed, orgId: string, longestMs: number): Promise<void> =>
   step(

@@ -4,15 +4,15 @@
  *
  *   here → leaving (calls wait) → left (its money is between the books) → arrived there → moved
  */
-import { type Engine, once, statement } from '../engine/engine.ts'
+import { type Engine, once, statement, Violation } from '../engine/engine.ts'
 import { migrate } from '../engine/migrate.ts'
 import { openEngine } from '../engine/open-engine.ts'
 import { countOf, onlyRow, textOf } from '../engine/row.ts'
 import { readSettingIn } from '../engine/setting.ts'
 import type { Actor } from '../people/event-port.ts'
 import { arrive } from './arrive-in-cell.ts'
-import { type Claimed, claimMove, holdClaim } from './cell-moves.ts'
-import { beginLeaving, drain, finish, leave, stay } from './leave-cell.ts'
+import { type Claimed, claimMove, hasArrived, holdClaim } from './cell-moves.ts'
+import { beginLeaving, comeBack, drain, finish, leave, stay } from './leave-cell.ts'
 import { NotMoved } from './not-moved.ts'
 
 /** A ledger, and the name of its cell. */
@@ -126,15 +126,25 @@ const departing = (source: Engine, it: MoveOrganisation) => {
     await before?.('arrive')
     return move
   }
-  return { leaving, release: () => release() }
+  /** After what it cannot arrive with: nothing of it is there. */
+  const takeBack = async (target: Engine): Promise<void> => {
+    const left = move?.state === 'left' ? move : undefined
+    if (left === undefined || (await target.transaction('control', (run) => hasArrived(run, left)))) return
+    await comeBack(source, left, orgId)
+    tell('its balance is back, and its keys work again')
+  }
+  return { leaving, takeBack, release: () => release() }
 }
+
+/** Whether trying again cannot help: the other ledger refuses what is to be there. */
+const isFinal = (error: unknown): error is Error => error instanceof NotMoved || error instanceof Violation
 
 /** Moves it, or goes on with a move that was not finished. Throws NotMoved where it stays, and why. */
 export const moveOrganisation = (it: MoveOrganisation): Promise<OrganisationMoved> =>
   withBoth(it, async (source, target) => {
     const { orgId, from, to, tell, before } = it
     await mustFit(source, target, it)
-    const { leaving, release } = departing(source, it)
+    const { leaving, takeBack, release } = departing(source, it)
     try {
       const rows = await arrive({ source, target, leaving, orgId, from, longestMs: LONGEST_MS })
       tell(`it has arrived in ${to.cell}`)
@@ -142,6 +152,10 @@ export const moveOrganisation = (it: MoveOrganisation): Promise<OrganisationMove
       const move = await leaving()
       await finish(source, move, orgId, LONGEST_MS)
       return { id: move.id, rows, balances: move.balances, awayMs: await beganAt(source, move) }
+    } catch (error) {
+      if (!isFinal(error)) throw error
+      await takeBack(target)
+      throw error instanceof NotMoved ? error : new NotMoved(error.message, { cause: error })
     } finally {
       await release()
     }
