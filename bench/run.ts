@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: all servers against one upstream in one run. Options: --quick, --json. With --scale, --overload or --vouchers
- * bench/scale.ts, bench/overload.ts or bench/vouchers.ts runs instead, with the options behind it.
+ * `npm run bench`: all servers against one upstream in one run. Options: --quick, --json. With --scale, --overload, --vouchers or
+ * --router the file of that name in bench runs instead, with the options behind it.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
@@ -11,7 +11,9 @@ import { type Row, writeReport } from './report.ts'
 import { calledBy, inTurnsOf, openLedger, SECRET } from './scale-ledger.ts'
 import { type Server, startBare, startNginx, startPortkey, startTurnpike, startUpstream } from './servers.ts'
 
-const other = process.argv.findIndex((option) => ['--scale', '--overload', '--vouchers'].includes(option))
+const other = process.argv.findIndex((option) =>
+  ['--scale', '--overload', '--vouchers', '--router'].includes(option),
+)
 if (other > 0) {
   const [option = '', ...options] = process.argv.slice(other)
   const child = Bun.spawn([process.execPath, `${import.meta.dir}/${option.slice(2)}.ts`, ...options], {

@@ -79,6 +79,25 @@ export const startBare = async (upstream: Server): Promise<Server> => {
   }
 }
 
+/** The router of cells; the upstream is the gateway of the only cell. */
+export const startRouter = async (upstream: Server): Promise<Server> => {
+  const folder = mkdtempSync(join(tmpdir(), 'turnpike-router-'))
+  const CELLS = join(folder, 'cells.yaml')
+  writeFileSync(CELLS, `first: c1\ncells: { c1: { addresses: ['${upstream.url}'] } }\n`)
+  const child = spawn([join(root, 'bin/turnpike'), 'route'], { CELLS, PORT: '0', LOG: 'error' })
+  const line = await firstLine(child)
+  return {
+    name: 'router',
+    url: /routes at (\S+)/.exec(line)?.[1] ?? '',
+    headers: { authorization: `Bearer sk-c1-${'a'.repeat(43)}` },
+    pids: [child.pid],
+    stop: async () => {
+      await stopped(child)
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
 export const startNginx = async (upstream: Server, port: number): Promise<Server | undefined> => {
   const binary = Bun.which('nginx') ?? (existsSync('/usr/sbin/nginx') ? '/usr/sbin/nginx' : undefined)
   if (binary === undefined) return undefined

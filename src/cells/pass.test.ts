@@ -102,7 +102,7 @@ test('address, method and headers arrive as they came, without those of the conn
 })
 
 test('what an address refuses to take goes to the next one, whole; it rests meanwhile', async () => {
-  const body = Buffer.alloc(3_000_000, 'ab')
+  const body = Buffer.alloc(20_000_000, 'ab')
   const lengths: number[] = []
   const alive = serve(async (request) => {
     lengths.push((await request.bytes()).length)

@@ -31,6 +31,8 @@ export type Passing = {
   readonly peer: string | undefined
   /** The cell that passes it on, if one does. */
   readonly by?: string | undefined
+  /** Called when the request is sent. From then on the gateway's deadlines apply: its vendor may be silent for long. */
+  readonly onSend?: () => void
 }
 
 /** The refusal for a cell that takes no calls. */
@@ -72,6 +74,14 @@ const targetOf = ({ url }: Request): string => url.slice(url.startsWith('/') ? 0
 /** The address at which a gateway is asked what the request asks. */
 export const urlAt = (place: Place, request: Request): string => `${place.url}${targetOf(request)}`
 
+/** A body that is read whole before it is sent: a stream of it costs more than its bytes. */
+const SMALL_BYTES = 65_536
+
+const isSmall = (headers: Headers): boolean => {
+  const length = headers.get('content-length')
+  return length !== null && Number(length) <= SMALL_BYTES
+}
+
 /** Passes it on. Throws the Refusal if no gateway of the cell takes it, or the one that took it died. */
 export const pass = async (request: Request, passing: Passing): Promise<Response> => {
   const { cell, places } = passing
@@ -82,12 +92,13 @@ export const pass = async (request: Request, passing: Passing): Promise<Response
   const init: RequestInit & { timeout: false; decompress: false } = {
     method: request.method,
     headers,
-    body: bodiless ? null : request.body,
+    body: bodiless ? null : isSmall(request.headers) ? await request.bytes() : request.body,
     signal: request.signal,
     redirect: 'manual',
     timeout: false,
     decompress: false,
   }
+  passing.onSend?.()
   for (;;) {
     const place = places.choose(cell)
     if (place === undefined) throw cellUnavailable(cell.name)

@@ -53,13 +53,22 @@ export class Places {
     return best
   }
 
+  /** How many of a cell's addresses take calls and are ready. */
+  ready({ addresses }: Cell): number {
+    return addresses.filter((one) => one.weight > 0 && this.#takes(one) && !this.at(one).late).length
+  }
+
+  /** Whether some address of the cell takes calls, ready or not. */
+  has({ addresses }: Cell): boolean {
+    return addresses.some((one) => one.weight > 0 && this.#takes(one))
+  }
+
+  #takes(address: CellAddress): boolean {
+    return this.at(address).restsUntilMs <= this.#nowMs()
+  }
+
   /** It takes no calls for a while. */
   rest(place: Place, forMs = REST_MS): void {
     place.restsUntilMs = this.#nowMs() + forMs
-  }
-
-  /** Forgets addresses that the directory does not name any more. */
-  keep(urls: ReadonlySet<string>): void {
-    for (const url of this.#places.keys()) if (!urls.has(url)) this.#places.delete(url)
   }
 }

@@ -18,7 +18,7 @@ export const run = async (args: readonly string[]): Promise<void> => {
     .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
   for (const load of commandsFor(args)) (await load())(program)
   // Such as `turnpike key list | head -1`. A server goes on, whatever becomes of its log.
-  if (args[0] !== 'serve') process.stdout.on('error', () => process.exit(NOBODY_READS))
+  if (args[0] !== 'serve' && args[0] !== 'route') process.stdout.on('error', () => process.exit(NOBODY_READS))
   program.configureHelp({ styleTitle: bold, styleCommandText: bold })
   try {
     await program.parseAsync([...args], { from: 'user' })

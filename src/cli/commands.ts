@@ -8,6 +8,7 @@ type LoadCommand = () => Promise<(program: Command) => void>
  */
 export const commands: Readonly<Record<string, LoadCommand>> = {
   serve: async () => (await import('./serve/serve-command.ts')).serveCommand,
+  route: async () => (await import('./serve/route-command.ts')).routeCommand,
   config: async () => (await import('./commands/config-commands.ts')).configCommands,
   connect: async () => (await import('./commands/connect-command.ts')).connectCommand,
   login: async () => (await import('./commands/login-command.ts')).loginCommand,

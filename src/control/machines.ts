@@ -1,5 +1,6 @@
 /** Acts on machines: credentials for the operator's programs, scoped to rights and organisations. */
 import { z } from 'zod'
+import { checkCell } from '../cells/wrong-cell.ts'
 import { isBlockWithin, readBlock } from '../core/address.ts'
 import { text } from '../core/body.ts'
 import { invalid, must, type Refusal, refuse } from '../core/refusal.ts'
@@ -177,10 +178,12 @@ const credentialIn = (authorization: string | null): string | Refusal => {
 
 /** The machine of an `Authorization` value, also under the previous secret, from which it moves to the present one. */
 export const machineOf = async (
-  { store: { machines }, hash }: Pick<Control, 'store' | 'hash'>,
+  { store: { machines }, hash, options }: Pick<Control, 'store' | 'hash' | 'options'>,
   authorization: string | null,
 ): Promise<Machine | undefined> => {
   const credential = must(credentialIn(authorization))
+  const { own } = options.cell
+  if (own !== undefined) checkCell(own, credential)
   const present = hash(credential)
   const before = hash.before?.(credential) ?? present
   const found = await machines.byHash(present, before)

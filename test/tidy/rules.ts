@@ -41,6 +41,7 @@ export const folders = [
 export const rooms: Readonly<Record<string, readonly string[]>> = {
   cli: ['', 'serve', 'house', 'commands', 'run', 'config'],
   http: [
+    'cells',
     'listen',
     '',
     'mcp',

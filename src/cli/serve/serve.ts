@@ -1,5 +1,7 @@
 /** `turnpike serve`: builds the parts, listens, and drains on SIGTERM. */
 import { openNudge } from '../../book/nudge.ts'
+import { openDirectory } from '../../cells/directory.ts'
+import { Places } from '../../cells/places.ts'
 import type { Log } from '../../core/log.ts'
 import { messageOf } from '../../core/message-of.ts'
 import { systemClock } from '../../core/time.ts'
@@ -103,7 +105,7 @@ export const serve = async (
   const { book, instance } = gateway
   await readyToAsk()
   await early.stop()
-  const server = listen(present, { ...place, ...edgeOf(config) })
+  const server = listen(present, { ...place, ...edgeOf(config), others: otherCells(config, log) })
   const stopReading = [reloading.begin(changeOffering), renewing(config, server, log)]
   log.info('listening', { instance })
   ending.drainsBy(async () => {
@@ -134,6 +136,16 @@ export const serve = async (
   }
   await new Promise<never>(() => undefined)
 }
+
+/** Where the other cells are, if this server knows. */
+const otherCells = ({ gateway: { cell } }: Config, log: Log) =>
+  cell.own === undefined || cell.directory === undefined
+    ? undefined
+    : {
+        own: cell.own,
+        directory: openDirectory(cell.directory, { clock: systemClock, log }),
+        places: new Places(systemClock.monotonicMs),
+      }
 
 /** From which addresses the server takes connections. */
 const edgeOf = ({ listenAddresses }: Config) => ({
@@ -209,7 +221,9 @@ const greet = async (
       error: `${file}: ${messageOf(wrong)}`,
     })
   const [token, link] =
-    wrong === undefined ? [await firstKey(store, hash, config.gateway.cell.own), await firstLink(store, config, address)] : []
+    wrong === undefined
+      ? [await firstKey(store, hash, config.gateway.cell.own), await firstLink(store, config, address)]
+      : []
   const kept = file !== undefined && (token !== undefined || link !== undefined)
   if (kept) await keepOnce(file, [headline(config, address), ...onceLines({ token, link })])
   await shown(greeting(config, opened, { address, token, link, file: kept ? file : undefined }))

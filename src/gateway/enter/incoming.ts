@@ -9,6 +9,7 @@ import {
 } from '../../admission/caller.ts'
 import { type Ceiling, readCeiling } from '../../admission/ceiling.ts'
 import type { Soon } from '../../book/contract.ts'
+import { checkCell } from '../../cells/wrong-cell.ts'
 import type { Call } from '../../core/call.ts'
 import type { JsonBody } from '../../core/json-body.ts'
 import { messageOf } from '../../core/message-of.ts'
@@ -188,6 +189,8 @@ const enabled = (key: Key, clock: Gateway['clock']): Key => {
 /** The caller with this credential, disabled or not: a disabled key may still see and change its own limits. */
 export const ownerOf = (gateway: Gateway, authorization: string | null, trace: Trace): Soon<Key> => {
   const token = must(bearerToken(authorization))
+  const { own } = gateway.options.cell
+  if (own !== undefined) checkCell(own, token, trace.from?.request.headers)
   if (token.startsWith(ACCESS)) return ownerByAccess(gateway, token, trace)
   const hash = gateway.hash(token)
   return whenKnown(gateway.book.caller(hash), ownerFound, gateway, { token, hash, trace })

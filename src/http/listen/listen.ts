@@ -1,11 +1,13 @@
 /** The server on a port: HTTP and WebSocket on one address, with a deadline for every connection. */
 
 import type { Overload } from '../../admission/overload.ts'
+import { type OtherCells, passedOn } from '../../cells/wrong-cell.ts'
 import type { AddressBlock } from '../../core/address.ts'
-import { refuse } from '../../core/refusal.ts'
+import { Refusal, refuse } from '../../core/refusal.ts'
 import type { Clock } from '../../core/time.ts'
 import type { Present } from '../../gateway/parts/gateway.ts'
 import { type Connection, createApp } from '../app.ts'
+import { refusedAnswer } from '../refused.ts'
 import { bind } from './bind.ts'
 import { isAllowed, notAllowed, type Tls, tlsOptions } from './edge.ts'
 import { admitSocket, goAway, protocolFor, refusedSocket, socketHandlers } from './socket.ts'
@@ -20,6 +22,8 @@ type ListenAddress = {
   readonly tls?: Tls | undefined
   /** From which addresses; undefined takes all. */
   readonly allowed?: readonly AddressBlock[] | undefined
+  /** Where requests of other cells go; without it they are refused. */
+  readonly others?: OtherCells | undefined
 }
 
 type Listening = {
@@ -55,7 +59,7 @@ export const listen = (present: Present, place: ListenAddress): Listening => {
     queuedMs: () => gateway.book.health().oldestQueuedMs,
     overload: gateway.capacity.overload,
   })
-  const { hostname, allowed } = place
+  const { hostname, allowed, others } = place
   const open = (port: number, tls: Tls | undefined) =>
     bind({ hostname, port, settings: 'HOST, PORT' }, () =>
       Bun.serve<SocketData>({
@@ -87,7 +91,9 @@ export const listen = (present: Present, place: ListenAddress): Listening => {
             )
           // While a call runs its own deadlines apply: its vendor may be silent for longer than idle connections may.
           server.timeout(request, NEVER)
-          return app.fetch(request, new Served(server, request, connectionSeconds), startedMs)
+          const connection = new Served(server, request, connectionSeconds)
+          const answer = app.fetch(request, connection, startedMs)
+          return others === undefined ? answer : answer.then(orOther(others, request, connection))
         },
         websocket: {
           ...socketHandlers(present, sockets),
@@ -128,6 +134,13 @@ export const listen = (present: Present, place: ListenAddress): Listening => {
     },
   }
 }
+
+/** The answer of another cell, where the request is that one's. */
+const orOther = (others: OtherCells, request: Request, connection: Connection) => (answer: Response) =>
+  passedOn(others, { request, answer, peer: connection.peer() })?.catch((thrown: unknown) => {
+    if (thrown instanceof Refusal) return refusedAnswer(request, thrown)
+    throw thrown
+  }) ?? answer
 
 /** The connection of a request to this server. */
 class Served implements Connection {

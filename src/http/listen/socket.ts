@@ -3,6 +3,7 @@
  * on /v1/stream, responses on /v1/responses.
  */
 import { unknownSubWallet } from '../../admission/caller.ts'
+import { PASSED_BY } from '../../cells/pass.ts'
 import { Refusal, refusalBody } from '../../core/refusal.ts'
 import { refusalFor } from '../../gateway/answer/refusal-for.ts'
 import { whoCalls } from '../../gateway/enter/incoming.ts'
@@ -37,7 +38,7 @@ export const protocolFor = ({ headers, method, url }: Request): Protocol | undef
     : undefined
 
 /** What the calls on a socket ask of the headers of its upgrade. */
-const fromUpgrade = ['x-forwarded-for', 'x-session-id']
+const fromUpgrade = ['x-forwarded-for', 'x-session-id', PASSED_BY]
 
 /**
  * Checks the key before the protocol changes. The key comes in `Authorization` or, from browsers, in

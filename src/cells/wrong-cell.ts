@@ -1,0 +1,44 @@
+/** A credential of another cell: refused by its text alone, or passed on to that cell. */
+import { type Refusal, refuse } from '../core/refusal.ts'
+import { cellOf } from './cell-of.ts'
+import type { Directory } from './directory.ts'
+import { CELL, PASSED_BY, pass } from './pass.ts'
+import type { Places } from './places.ts'
+
+/** The 421 that names the cell. Whoever knows where that is sends the request there. */
+const wrongCell = (cell: string): Refusal =>
+  refuse('wrong_cell', `The key belongs to the cell '${cell}': send the request there.`, {
+    members: { cell },
+    headers: { [CELL]: cell },
+  })
+
+/**
+ * Throws that refusal for a credential with another cell's name, before anybody looks it up. What a cell has passed on is
+ * looked up: an organisation that moved keeps its keys.
+ */
+export const checkCell = (own: string, token: string, headers?: Pick<Headers, 'get'>): void => {
+  const cell = cellOf(token)
+  if (cell !== undefined && cell !== own && !headers?.get(PASSED_BY)) throw wrongCell(cell)
+}
+
+export type OtherCells = {
+  /** The name of this cell. */
+  readonly own: string
+  readonly directory: { readonly now: () => Directory }
+  readonly places: Places
+}
+
+/** The answer of the other cell in place of a 421 that names it; undefined for all that stay here. */
+export const passedOn = (
+  { own, directory, places }: OtherCells,
+  {
+    request,
+    answer,
+    peer,
+  }: { readonly request: Request; readonly answer: Response; readonly peer: string | undefined },
+): Promise<Response> | undefined => {
+  const name = answer.status === 421 ? answer.headers.get(CELL) : null
+  if (name === null || request.bodyUsed || request.headers.has(PASSED_BY)) return undefined
+  const cell = directory.now().cells.get(name)
+  return cell === undefined ? undefined : pass(request, { cell, places, peer, by: own })
+}
