@@ -4,6 +4,9 @@
  *
  *   here → leaving (calls wait) → left (its money is between the books) → arrived there → moved
  */
+
+import { instanceStore } from '../calls/instance-store.ts'
+import { clockOf } from '../engine/clock.ts'
 import { type Engine, once, statement, Violation } from '../engine/engine.ts'
 import { migrate } from '../engine/migrate.ts'
 import { openEngine } from '../engine/open-engine.ts'
@@ -139,6 +142,16 @@ const departing = (source: Engine, it: MoveOrganisation) => {
 /** Whether trying again cannot help: the other ledger refuses what is to be there. */
 const isFinal = (error: unknown): error is Error => error instanceof NotMoved || error instanceof Violation
 
+/** A process that was silent for longer admits nothing until it has read what changed. */
+const FRESH_MS = 2_000
+const LOOK_MS = 20
+
+/** Waits until the processes of a ledger know what changed before: what is passed on to them is not passed back. */
+const untilKnown = async (engine: Engine): Promise<void> => {
+  const at = await clockOf(engine)
+  while ((await instanceStore(engine).unaware(at, FRESH_MS)).length > 0) await Bun.sleep(LOOK_MS)
+}
+
 /** Moves it, or goes on with a move that was not finished. Throws NotMoved where it stays, and why. */
 export const moveOrganisation = (it: MoveOrganisation): Promise<OrganisationMoved> =>
   withBoth(it, async (source, target) => {
@@ -148,6 +161,7 @@ export const moveOrganisation = (it: MoveOrganisation): Promise<OrganisationMove
     try {
       const rows = await arrive({ source, target, leaving, orgId, from, longestMs: LONGEST_MS })
       tell(`it has arrived in ${to.cell}`)
+      await untilKnown(target)
       await before?.('finish')
       const move = await leaving()
       await finish(source, move, orgId, LONGEST_MS)
