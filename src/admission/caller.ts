@@ -1,9 +1,9 @@
 /** Who may call: the state of a key, applied to the present call. Pure decisions; the book supplies the knowledge. */
 import { decimalFromNano, type ExactNumber } from '../core/money.ts'
-import { type Refusal, refuse } from '../core/refusal.ts'
+import { type Refusal, refuse, retryIn } from '../core/refusal.ts'
 import type { Instant, Month } from '../core/time.ts'
 import type { LoanRefused } from '../ledger/types.ts'
-import { isEnabled, type Key } from '../tenancy/key.ts'
+import { awayOf, isEnabled, type Key } from '../tenancy/key.ts'
 import { type CapName, limitRows } from '../tenancy/limits.ts'
 
 const TOKEN = /^sk-[A-Za-z0-9_-]{16,200}$/
@@ -125,8 +125,27 @@ const raising = (cap: CapName, { ancestors, limits, granted: { [cap]: granted } 
   return `PUT /v1/key/wholesale/me/limits raises ${member}${most}.`
 }
 
+/** The 503 of a key whose organisation is on its way to another cell, and the 421 of one that is there. */
+export const elsewhere = ({ leaving, cell }: NonNullable<ReturnType<typeof awayOf>>): Refusal =>
+  leaving
+    ? refuse(
+        'moving',
+        `The organisation is being moved to the cell ${cell}. Nothing was charged; try again in 1 s.`,
+        {
+          members: { ...retryIn(1).members, cell },
+          headers: retryIn(1).headers,
+        },
+      )
+    : refuse('moved', `The organisation has moved to the cell ${cell}: send the request to its address.`, {
+        members: { cell },
+        // By which a server that knows the cells passes it on.
+        headers: { 'x-turnpike-cell': cell },
+      })
+
 /** The 403 of a disabled key: why it is disabled, and who can change that. */
 export const disabledKey = (key: Key): Refusal => {
+  const away = awayOf(key)
+  if (away !== undefined) return elsewhere(away)
   const reason = key.disabledReason ?? 'operator'
   return refuse('key_disabled', `The key is disabled. ${texts[reason](key)}`, { members: { reason } })
 }

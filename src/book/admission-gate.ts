@@ -54,10 +54,8 @@ export class AdmissionGate {
     const key = keys.get(keyId)
     const now = clock.now()
     if (key === undefined || !isKnown(key, now)) return unknownKey()
-    return (
-      this.#refuses(alreadyHeld !== undefined) ??
-      (isEnabled(key, monthOf(now)) ? undefined : disabledKey(key))
-    )
+    const admitted = alreadyHeld !== undefined
+    return this.#refuses(admitted) ?? (isEnabled(key, monthOf(now), admitted) ? undefined : disabledKey(key))
   }
 
   /** Knowledge that is merely late is fetched. If the ledger does not answer, the call is refused; at once if it is away. */

@@ -33,6 +33,7 @@ export const commands: Readonly<Record<string, LoadCommand>> = {
   receipt: async () => (await import('./commands/receipt-commands.ts')).receiptCommands,
   secret: async () => (await import('./commands/secret-commands.ts')).secretCommands,
   migrate: async () => (await import('./house/migrate-command.ts')).migrateCommand,
+  cell: async () => (await import('./house/cell-commands.ts')).cellCommands,
   calls: async () => (await import('./commands/calls-command.ts')).callsCommand,
   latency: async () => (await import('./commands/latency-command.ts')).latencyCommand,
   batch: async () => (await import('./commands/batch-commands.ts')).batchCommands,

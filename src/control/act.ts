@@ -3,6 +3,7 @@
  * console, the command line, machines) reads its input in its own way, performs the act, and writes what it shows.
  */
 import { z } from 'zod'
+import { elsewhere } from '../admission/caller.ts'
 import type { Book } from '../book/contract.ts'
 import { readAs } from '../core/body.ts'
 import type { JsonObject } from '../core/json-body.ts'
@@ -15,6 +16,7 @@ import type { StripePayments } from '../payment/stripe.ts'
 import type { Catalogue } from '../pricing/catalogue.ts'
 import type { CallSettings } from '../settings/calls.ts'
 import type { Store } from '../store/port.ts'
+import { awayOf } from '../tenancy/key.ts'
 import { bound, type Terms } from '../tenancy/terms.ts'
 import type { OwnKeyRing } from '../transport/own-key-ring.ts'
 import type { VendorSetup } from '../vendors/setup.ts'
@@ -138,6 +140,14 @@ const bounded = (value: unknown, terms: Terms): unknown => {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, bounded(member, terms)]))
 }
 
+/** Why who reaches one organisation alone changes nothing of it here: it is being moved to another cell, or was. */
+const elsewhereFor = async ({ store }: Control, { reach }: Who): Promise<Refusal | undefined> => {
+  if (reach.of === 'house') return undefined
+  const cell = reach.of === 'key' ? reach.key.cell : await store.wallets.cellOf(reach.orgId)
+  const away = cell === undefined ? undefined : awayOf({ cell })
+  return away && elsewhere(away)
+}
+
 /**
  * Performs an act: checks the right, reads the input, does it, and records that who leaves an event of each use has looked.
  * Throws the refusal of what is wrong, which is the same in every face. `read` is called once the caller is known to have
@@ -152,6 +162,7 @@ export const perform = async <Members extends Shape, Shown>(
   must(who.lacks(it.may))
   const input = readAs(inputOf(it) as z.ZodType<InputOf<Members>>, await read())
   if (input instanceof Refusal) throw input
+  if (it.changes) must(await elsewhereFor(control, who))
   const terms = who.reach.of === 'key' && it.amounts !== 'paid' ? who.reach.key.terms : undefined
   let { changes } = it
   const unchanged = () => {

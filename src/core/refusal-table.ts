@@ -256,6 +256,20 @@ export const refusalTable = {
       'It is not known yet whether the x402 payment went through. Send the same payment again after `Retry-After`; do not sign a new one.',
     members: 'retry_after',
   },
+  moving: {
+    status: 503,
+    type: 'service_unavailable',
+    meaning:
+      'The organisation of the key is being moved to another cell (`cell`). The server has waited a little; try again after `Retry-After`.',
+    members: 'retry_after, cell',
+  },
+  moved: {
+    status: 421,
+    type: 'invalid_request_error',
+    meaning:
+      'The organisation of the key is in another cell (`cell`), and this server does not know its address.',
+    members: 'cell',
+  },
   service_unavailable: {
     status: 503,
     type: 'service_unavailable',

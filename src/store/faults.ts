@@ -14,3 +14,15 @@ export class StoreFault extends Error {}
 
 /** A change that was asked for only while something had a version, which it no longer has; nothing was changed. */
 export class ChangedSince extends Error {}
+
+/** Something of an organisation that is in another cell, or on its way there: nothing was changed here. */
+class Elsewhere extends StoreFault {
+  constructor(what: string, cell: string) {
+    super(`${what} is not here: ${cell}`)
+  }
+}
+
+/** Throws Elsewhere for the row of an account or a key whose organisation is not here. */
+export const mustBeHere = ({ cell }: Readonly<Record<string, unknown>>, id: string): void => {
+  if (typeof cell === 'string') throw new Elsewhere(id, cell)
+}

@@ -67,6 +67,8 @@ export type Key = {
   readonly deleted: boolean
   /** Of a key that agents sign in to: the ids of sign-ins that were ended while an access token was valid. */
   readonly endedLogins?: readonly string[]
+  /** Set where its organisation is not here: `leaving <cell>` while it is moved, and then the cell that it is in. */
+  readonly cell?: string
   /** Set for the key of an anonymous trial: when the trial ends. */
   readonly trialUntil?: Instant
   readonly createdAt: Instant
@@ -85,11 +87,24 @@ export const placeOf = ({ id, place = id }: Key): KeyId => place
 export const isKnown = (key: Key, now: Instant): boolean =>
   !key.deleted && (key.trialUntil === undefined || now < key.trialUntil)
 
-/** Whether the key may make calls in `month`; a monthly cap ends by itself in a later month. */
-export const isEnabled = (key: Key, month: Month): boolean =>
+/**
+ * Whether the key may make calls in `month`; a monthly cap ends by itself in a later month. Calls that were `admitted` before
+ * its organisation began to leave go on.
+ */
+export const isEnabled = (key: Key, month: Month, admitted = false): boolean =>
   !key.deleted &&
+  (key.cell === undefined || (admitted && awayOf(key)?.leaving === true)) &&
   (key.disabledReason === undefined ||
     (key.disabledReason === 'monthly_cap' && key.disabledMonth !== undefined && key.disabledMonth < month))
+
+/** What stands before the cell's name while an organisation is on its way there. */
+export const LEAVING = 'leaving '
+
+/** Whether its organisation is being moved, and where that is going or gone; undefined for what is here. */
+export const awayOf = ({ cell }: Pick<Key, 'cell'>) =>
+  cell === undefined
+    ? undefined
+    : { leaving: cell.startsWith(LEAVING), cell: cell.slice(cell.startsWith(LEAVING) ? LEAVING.length : 0) }
 
 /** Disabled by somebody else, who alone can enable it. */
 export const isBlocked = ({ disabledReason }: Key): boolean =>

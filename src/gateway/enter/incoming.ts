@@ -1,5 +1,12 @@
 /** A call before it is admitted, however it is paid for: the request, the caller, and what it asks for. */
-import { bearerToken, checkEnabled, signInEnded, trialEnded, unknownKey } from '../../admission/caller.ts'
+import {
+  bearerToken,
+  checkEnabled,
+  elsewhere,
+  signInEnded,
+  trialEnded,
+  unknownKey,
+} from '../../admission/caller.ts'
 import { type Ceiling, readCeiling } from '../../admission/ceiling.ts'
 import type { Soon } from '../../book/contract.ts'
 import { checkCell } from '../../cells/wrong-cell.ts'
@@ -17,7 +24,7 @@ import { upstreamDialect } from '../../dialects/upstream-dialect.ts'
 import type { PaymentHeaders } from '../../payment/x402/presented.ts'
 import { inTier } from '../../pricing/catalogue.ts'
 import { nameFor } from '../../tenancy/aliases.ts'
-import type { Key } from '../../tenancy/key.ts'
+import { awayOf, type Key } from '../../tenancy/key.ts'
 import { readWeighed, takePlace } from '../parts/capacity.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import { addNotCarried } from '../parts/not-carried.ts'
@@ -211,19 +218,39 @@ const ownerFound = (
   return calls(gateway, key, trace)
 }
 
-/** The request is this key's from now on, as far as the key may be used here. */
+/**
+ * The request is this key's from now on, as far as the key may be used here. While its organisation is moved to another cell the
+ * request waits a little.
+ */
 const calls = (gateway: Gateway, key: Key, trace: Trace): Soon<Key> => {
   trace.key = key
   trace.keyId = key.id
   const { above, limits } = key
   // A plain call must not pay for what nothing sets.
   const free =
+    key.cell === undefined &&
     above.length === 0 &&
     limits.expiresAt === undefined &&
     limits.allowedAddresses === undefined &&
     limits.allowedModels === undefined &&
     limits.requires === undefined
-  return free ? key : usableHere(gateway, key, trace)
+  return free ? key : key.cell === undefined ? usableHere(gateway, key, trace) : whenHere(gateway, key, trace)
+}
+
+/** How long a request waits for its organisation to arrive, and how often it looks. */
+const MOVING_MS = 900
+const LOOK_MS = 50
+
+/** The key when its organisation is here again, because a move was taken back; the refusal that says where it is. */
+const whenHere = async (gateway: Gateway, key: Key, trace: Trace): Promise<Key> => {
+  const { book, clock } = gateway
+  const untilMs = clock.monotonicMs() + MOVING_MS
+  for (let known = key; ; known = must((await book.callerById(key.id)) ?? unknownKey())) {
+    const away = awayOf(known)
+    if (away === undefined) return calls(gateway, known, trace)
+    if (!away.leaving || clock.monotonicMs() >= untilMs) throw elsewhere(away)
+    await clock.sleep(LOOK_MS)
+  }
 }
 
 /** The caller whose key is stored under an earlier hash; from now on it is found under the present one. */

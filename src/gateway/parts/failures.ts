@@ -111,6 +111,8 @@ export const noteFailed = (
 ): void => {
   const { key, ended = 'ok', endpoint, usage, waits } = trace
   if (key === undefined || endpoint === undefined || usage !== undefined || waits === true) return
+  // Its organisation is not here: rows about it would be neither there nor here.
+  if (key.cell !== undefined) return
   if (status < 400 && !broken.has(ended) && !Object.hasOwn(refusalTable, ended)) return
   const code = status === GONE ? 'client_gone' : ended
   failures.note(key.id, code, () => ({

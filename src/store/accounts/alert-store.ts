@@ -2,7 +2,7 @@
 import { isDue } from '../engine/due.ts'
 import { type Engine, type Row, statement } from '../engine/engine.ts'
 import { nanoOf, textOf } from '../engine/row.ts'
-import { settledBalance } from '../ledger/sums.ts'
+import { isHere, settledBalance } from '../ledger/sums.ts'
 import type { AlertStore, WalletAlert } from './wallet-rules-port.ts'
 import { rulesOf } from './wallet-rules-row.ts'
 
@@ -46,7 +46,8 @@ const takeOn = async (engine: Engine, most: number): Promise<readonly WalletAler
     statement(
       `update wallet_rules set alert_state = 'due', alert_id = wallet_id || ':' || cast(${now} as text),
          alert_tries = 0, alert_next_at = 0
-       where alert_below is not null and alert_state = 'armed' and ${BALANCE} < alert_below`,
+       where alert_below is not null and alert_state = 'armed' and ${BALANCE} < alert_below
+         and ${isHere('wallet_rules.wallet_id')}`,
     ),
     giveUp('wallet_rules'),
     giveUp('auto_top_up'),

@@ -82,6 +82,7 @@ const keys = rowsOf({
   tags: maybe(json('tags', tagsIn)),
   guardrails: maybe(json('guardrails', guardrailsIn)),
   endedLogins: maybe(json('ended_logins', textsOf)),
+  cell: maybe(text('cell')),
 })
 /** Only of keys in whose line one was rotated. */
 const parents = rowsOf({ parents: maybe(json('parents', textsOf)) })

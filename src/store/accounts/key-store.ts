@@ -14,7 +14,7 @@ import {
   type Value,
 } from '../engine/engine.ts'
 import { countOf, onlyRow, textOf } from '../engine/row.ts'
-import { ChangedSince } from '../faults.ts'
+import { ChangedSince, mustBeHere } from '../faults.ts'
 import { fenceLeasesOf } from '../ledger/fence.ts'
 import { type Actor, theHouse } from '../people/event-port.ts'
 import { recordIn } from '../people/event-store.ts'
@@ -100,6 +100,7 @@ const changeOn = async (
   const done = await engine.transaction('control', async (run) => {
     const [row] = await run(`select k.*, ${now} as now from api_key k where k.id = $1${lock('k')}`, [id])
     if (row === undefined || keyOf(row).deleted) return undefined
+    mustBeHere(row, id)
     const at = countOf(row, 'now')
     const changed = await alter(run, keyOf(row), at)
     if (changed === undefined) return undefined

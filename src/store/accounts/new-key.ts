@@ -4,6 +4,7 @@ import { isEnabled, type Key, type KeyId } from '../../tenancy/key.ts'
 import { clockIn } from '../engine/clock.ts'
 import { type Engine, type Run, type SqlDialect, Violation } from '../engine/engine.ts'
 import { onlyRow, textOf } from '../engine/row.ts'
+import { mustBeHere } from '../faults.ts'
 import type { Actor } from '../people/event-port.ts'
 import { recordIn } from '../people/event-store.ts'
 import { bring } from './brought.ts'
@@ -101,6 +102,8 @@ export const lockReferences = async (
 
 /** Inserts a key that does not exist yet. A key below one that is bound to a sub-wallet is bound to it as well. */
 export const insertKey = async (run: Run, dialect: SqlDialect, key: NewKey): Promise<void> => {
+  const [wallet = {}] = await run('select cell from account where id = $1', [key.walletId])
+  mustBeHere(wallet, key.walletId)
   const maker = await makerOf(run, dialect, key)
   const makers = maker === undefined ? [] : [maker.id, ...maker.above]
   const parents = maker === undefined ? [] : [maker.id, ...maker.ancestors]

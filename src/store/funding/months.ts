@@ -6,7 +6,7 @@ import { integer, maybe, nano, type RowOf, rowsOf, text } from '../engine/column
 import { type Engine, once, type Row, type SqlDialect, statement } from '../engine/engine.ts'
 import { nanoOf } from '../engine/row.ts'
 import { BOOKS_OPEN_MS, countsAt } from '../ledger/counts-at.ts'
-import { lessRefunds } from '../ledger/sums.ts'
+import { isHere, lessRefunds } from '../ledger/sums.ts'
 
 /** For so long after a month's end its invoice waits for calls that were admitted in it and go on. */
 const GOING_ON_MS = 30 * 60 * 1000
@@ -114,7 +114,7 @@ const lines = (now: string) => `select c.*, i.month as last, coalesce(i.carried,
     coalesce(i.serial, 0) as invoices, coalesce(i.ends_at, 0) as last_ends, ${now} as now
   from credit_line c left join invoice i on i.account_id = c.account_id
     and i.serial = (select max(x.serial) from invoice x where x.account_id = c.account_id)
-  order by c.account_id`
+  where ${isHere('c.account_id')} order by c.account_id`
 
 /** The month to be invoiced next, if it is over for good. */
 const dueMonth = ({ last, opened, now }: InvoicedLine): Month | undefined => {

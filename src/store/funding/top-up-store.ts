@@ -14,7 +14,7 @@ import {
   statement,
 } from '../engine/engine.ts'
 import { maybeText, onlyRow, textOf, truthOf } from '../engine/row.ts'
-import { settledBalance } from '../ledger/sums.ts'
+import { isHere, settledBalance } from '../ledger/sums.ts'
 import type { Actor } from '../people/event-port.ts'
 import { recordOfWallet } from '../people/event-store.ts'
 import { checkouts, readyForTopUp, savedMethods, topUpSums, topUps } from './funding-rows.ts'
@@ -44,7 +44,7 @@ const readyWallets = ({ now }: SqlDialect, at: number): string =>
   `select t.wallet_id, t.customer, t.method, ${now} as now from auto_top_up t
   where t.below is not null and t.method is not null and t.paused is null
     and (t.waits_until <= ${now} or t.waits_until not in (${nextDayStart(at)}, ${nextMonthStart(at)}))
-    and ${settledBalance('t.wallet_id')} < t.below
+    and ${settledBalance('t.wallet_id')} < t.below and ${isHere('t.wallet_id')}
     and not exists (select 1 from top_up p where p.wallet_id = t.wallet_id
       and (p.state in (${openStates}) or (p.state = 'stopped' and p.tries > 0 and not ${isDue(now, 'p.next_at', STOPPED_MS)})))`
 

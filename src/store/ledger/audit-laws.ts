@@ -57,7 +57,7 @@ export const laws: readonly Law[] = [
     check: 'trials and referrals were given what they record',
     offences: `select 'trials of ' || d.day as offence from trial_day d
         where d.granted <> coalesce((select cast(sum(t.amount) as bigint) from transfer t
-          where t.kind = 'grant' and t.ref like 'trial:' || d.day || ':%'), 0)
+          where t.kind = 'grant' and t.cell is null and t.ref like 'trial:' || d.day || ':%'), 0)
       union all select 'referral of ' || c.org_id from referral_claim c
         where c.claimant_amount <> ${granted("'referral:' || c.org_id", 'c.wallet_id')}
           or c.referrer_amount <> ${granted("'referrer:' || c.org_id", 'c.referrer_id')}`,
@@ -118,7 +118,7 @@ export const laws: readonly Law[] = [
     offences: `select p.id as offence from x402_payment p where p.state = 'settled' and not exists (select 1 from transfer t
         where t.kind = 'topup' and t.ref = 'x402:' || p.id and t.credit = p.account_id and t.amount = p.amount
           and t.debit = coalesce((select c.account_id from x402_channel c where c.id = p.channel_id), 'x402'))
-      union all select t.ref from transfer t where t.debit = 'x402' and not exists (select 1 from x402_payment p
+      union all select t.ref from transfer t where t.debit = 'x402' and t.cell is null and not exists (select 1 from x402_payment p
         where p.state = 'settled' and t.ref = 'x402:' || p.id)
         and not exists (select 1 from x402_channel c where c.account_id = t.credit and t.ref like 'x402:claim:' || c.id || ':%')
       union all select t.ref from transfer t join x402_payment p on p.account_id = t.debit

@@ -25,7 +25,9 @@ const lockLease = async (run: Run, dialect: SqlDialect, leaseId: string): Promis
     ]),
   ])
   const [lease, account] = [found.map(leases.read)[0], accounts.map(payerRows.read)[0]]
-  if (lease === undefined || account === undefined) return undefined
+  // What comes after its organisation went to another cell, the house pays.
+  const away = accounts.some(({ cell }) => cell !== null)
+  if (lease === undefined || account === undefined || away) return undefined
   const room = limits
     .map(budgets.read)
     .reduce(

@@ -174,7 +174,7 @@ const refusedAtOnce = async (
   { request, spender }: { request: LoanRequest; spender: SpendingKey | undefined },
 ): Promise<LoanRefused | undefined> => {
   if (spender === undefined) return refused('unknown_key', request)
-  if (!isEnabled(spender.key, spender.month)) return refused('disabled', request)
+  if (!isEnabled(spender.key, spender.month, request.admitted)) return refused('disabled', request)
   if (request.sub !== undefined && !(await mayUseSub(run, spender.key, request.sub)))
     return refused('unknown_sub', request)
   const { full } = spender.tagged ?? {}

@@ -6,7 +6,7 @@ import type { Transfer } from '../../ledger/types.ts'
 import { clockIn } from '../engine/clock.ts'
 import { type Engine, type Row, type Run, type SqlDialect, Violation } from '../engine/engine.ts'
 import { maybeText, nanoOf, onlyRow, textOf } from '../engine/row.ts'
-import { Overdrawn, ReplayConflict, TooLarge } from '../faults.ts'
+import { mustBeHere, Overdrawn, ReplayConflict, TooLarge } from '../faults.ts'
 import type { NewEvent } from '../people/event-port.ts'
 import { recordIn } from '../people/event-store.ts'
 import { type PayerRow, payerRows } from './ledger-rows.ts'
@@ -83,6 +83,7 @@ const lockAccounts = async (
     `${payers} where a.id in ($1, $2) and a.bounded = 1 order by a.id${dialect.lock('a')}`,
     [debit, credit],
   )
+  for (const row of bounded) mustBeHere(row, textOf(row, 'id'))
   return bounded.map(payerRows.read).find(({ id }) => id === debit)
 }
 

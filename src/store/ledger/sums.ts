@@ -32,6 +32,10 @@ export const settledOfAccount = `a.balance - ${usedOnLeases('l.wallet_id = a.id'
 export const settledBalance = (wallet: string): string =>
   `(select ${settledOfAccount} from account a where a.id = ${wallet})`
 
+/** Whether the organisation of an account is here: not in another cell, nor on its way there. */
+export const isHere = (account: string): string =>
+  `not exists (select 1 from account h where h.id = ${account} and h.cell is not null)`
+
 /** What the payer of a charge or refund `t` finally pays. */
 export const lessRefunds = `case when t.kind = 'usage' then t.amount else -t.amount end`
 

@@ -31,7 +31,8 @@ type CallEntry = Entry & { readonly id: string; readonly detailed: boolean }
 
 /** Key by key: postings have an index by key and time, and one by time alone would add a cost to every call. */
 const OF_KEYS = 'from api_key k cross join transfer t'
-const IN_SPAN = 't.key_id = k.id and t.at >= $1 and t.at < $2'
+/** What came with an organisation from another cell is in the log there. */
+const IN_SPAN = 't.key_id = k.id and t.cell is null and t.at >= $1 and t.at < $2'
 const OF_CALLS = `t.kind in ('usage', 'writeoff')`
 
 const inOrder = (one: Row, other: Row): number =>
@@ -59,7 +60,7 @@ export const callsIn = async (
 /** When the next posting of a key was made from an instant on; undefined if there is none. */
 export const nextPosting = async (engine: Engine, from: Instant): Promise<Instant | undefined> => {
   const text = `select min(x.at) as at from (select (select min(t.at) from transfer t
-    where t.key_id = k.id and t.at >= $1) as at from api_key k) x`
+    where t.key_id = k.id and t.cell is null and t.at >= $1) as at from api_key k) x`
   const row = onlyRow(await once(engine, 'reading', statement(text, from)))
   return row.at === null ? undefined : countOf(row, 'at')
 }

@@ -15,6 +15,7 @@ import { readSettingIn } from '../engine/setting.ts'
 import { DUE_TABLE } from '../exports/export-store.ts'
 import { auditOn } from '../ledger/audit.ts'
 import { makeMonthsFor } from '../months/make-months.ts'
+import { NotMoved } from './not-moved.ts'
 import {
   Digest,
   insertText,
@@ -26,9 +27,6 @@ import {
   type Table,
   tablesIn,
 } from './tables.ts'
-
-/** Nothing was moved, and why. */
-export class NotMoved extends Error {}
 
 export type Moved = {
   /** How many rows each table has. */

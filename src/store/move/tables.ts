@@ -46,9 +46,10 @@ export const tablesIn = async (run: Run, engine: keyof typeof LIST): Promise<rea
 }
 
 /** Values as both engines write them: numbers in digits, bytes in hex. */
-type Values = Readonly<Record<string, string | null>>
+export type Values = Readonly<Record<string, string | null>>
 
-const written = (value: unknown): string | null => {
+/** A value in that form. */
+export const written = (value: unknown): string | null => {
   if (value === null || typeof value === 'string') return value
   if (typeof value === 'bigint') return String(value)
   if (value instanceof Uint8Array) return value.toHex()

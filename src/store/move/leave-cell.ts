@@ -1,0 +1,213 @@
+/** An organisation leaves the ledger that it is in: its keys wait, its calls end, its money goes, and at last its work. */
+
+import { JOB } from '../../ledger/types.ts'
+import { LEAVING } from '../../tenancy/key.ts'
+import { type Engine, once, type Run, type SqlDialect, statement } from '../engine/engine.ts'
+import { countOf, nanoOf, onlyRow, textOf } from '../engine/row.ts'
+import { fenceAll } from '../ledger/fence.ts'
+import { leases } from '../ledger/ledger-rows.ts'
+import { reapingOn } from '../ledger/reap.ts'
+import type { Actor } from '../people/event-port.ts'
+import { recordIn } from '../people/event-store.ts'
+import { type Balances, type Claimed, step } from './cell-moves.ts'
+import { deleteWhole } from './copy-rows.ts'
+import { NotMoved } from './not-moved.ts'
+import { BETWEEN_CELLS } from './whose-rows.ts'
+
+/** What processes know of keys they learn again by their version. Keys are locked in order, as by everyone who lends. */
+const markAll = async (
+  run: Run,
+  { now, lock }: SqlDialect,
+  orgId: string,
+  cell: string | null,
+): Promise<void> => {
+  await run(`select k.id from api_key k where k.org_id = $1 order by k.id${lock('k')}`, [orgId])
+  await run(`update api_key set cell = $2, version = version + 1, changed_at = ${now} where org_id = $1`, [
+    orgId,
+    cell,
+  ])
+  await run('update account set cell = $2 where org_id = $1 and bounded = 1', [orgId, cell])
+}
+
+/** Leases of the organisation's keys that are not over. */
+const OF_ORG = `l.state <> 'closed' and l.key_id in (select k.id from api_key k where k.org_id = $1)`
+
+/** Fences leases of processes, some at a time. */
+const fence = async (run: Run, dialect: SqlDialect, orgId: string, more = ''): Promise<void> => {
+  const rows = await run(
+    `select l.* from lease l where ${OF_ORG} and l.state = 'open' and l.instance not like '${JOB}%'${more}
+     order by l.id${dialect.lock('l')}`,
+    [orgId],
+  )
+  const found = rows.map(leases.read)
+  for (let at = 0; at < found.length; at += 1_000) await fenceAll(run, dialect, found.slice(at, at + 1_000))
+}
+
+/** Marks it as leaving: no process admits calls of its keys any more, whatever it believes. Throws NotMoved if it is not here. */
+export const beginLeaving = async (engine: Engine, run: Run, orgId: string, cell: string): Promise<void> => {
+  const { dialect } = engine
+  const text = 'select a.id, a.cell from account a where a.org_id = $1 and a.bounded = 1'
+  const accounts = await run(text, [orgId])
+  if (accounts.length === 0) throw new NotMoved(`there is no organisation ${orgId} here`)
+  const away = accounts.find((row) => row.cell !== null)
+  if (away !== undefined) throw new NotMoved(`it is in the cell ${textOf(away, 'cell')}`)
+  await markAll(run, dialect, orgId, `${LEAVING}${cell}`)
+  // Its lines would be refused one by one.
+  const [batch] = await run(
+    `select b.id from batch b where b.state <> 'ended' and b.key_id in (select k.id from api_key k where k.org_id = $1) limit 1`,
+    [orgId],
+  )
+  if (batch !== undefined)
+    throw new NotMoved(
+      `its batch ${textOf(batch, 'id')} is in progress: move it when that has ended, or cancel it`,
+    )
+  await fence(run, dialect, orgId)
+}
+
+/** What is still open, for who waits. */
+type Open = { readonly calls: number; readonly jobs: number }
+
+const openOf = async (engine: Engine, orgId: string): Promise<Open & { readonly leases: number }> => {
+  const text = `select cast(count(*) as bigint) as leases,
+      coalesce(cast(sum(case when l.instance like '${JOB}%' then 1 else 0 end) as bigint), 0) as jobs,
+      coalesce(cast(sum(case when l.instance like '${JOB}%' then 0 else (select count(*) from inflight f where f.lease_id = l.id) end) as bigint), 0) as calls
+    from lease l where ${OF_ORG}`
+  const row = onlyRow(await once(engine, 'control', statement(text, orgId)))
+  return { leases: countOf(row, 'leases'), jobs: countOf(row, 'jobs'), calls: countOf(row, 'calls') }
+}
+
+const LOOK_MS = 50
+const TELL_MS = 2_000
+/** As servers recover what processes left behind. */
+const REAP = { graceMs: 2_000, longestCallMs: 60 * 60_000 }
+
+/**
+ * Whether all transactions of this database have ended that may have begun before it was marked, but for those that only read.
+ * SQLite has one at a time.
+ */
+const sinceMark = async (engine: Engine): Promise<() => Promise<boolean>> => {
+  if (engine.name === 'sqlite') return async () => true
+  const [mark] = await engine.batch('control', [statement('select cast(clock_timestamp() as text) as at')])
+  const before = statement(
+    `select case when exists (select 1 from pg_stat_activity s where s.datname = current_database()
+       and s.pid <> pg_backend_pid() and s.xact_start <= cast(cast($1 as text) as timestamptz)
+       and (s.backend_xid is not null or s.xact_start > clock_timestamp() - interval '10 seconds')) then 1 else 0 end as open`,
+    textOf(onlyRow(mark ?? []), 'at'),
+  )
+  return async () => countOf(onlyRow(await once(engine, 'control', before)), 'open') === 0
+}
+
+/** Waits until its calls and jobs have ended. False when they have not, after `waitMs`. */
+export const drain = async (
+  engine: Engine,
+  orgId: string,
+  { waitMs, tell }: { readonly waitMs: number; readonly tell: (text: string) => void },
+): Promise<boolean> => {
+  const settled = await sinceMark(engine)
+  const reap = reapingOn(engine, [])
+  const beganMs = performance.now()
+  for (let toldMs = beganMs; ; await Bun.sleep(LOOK_MS)) {
+    // A call that goes on may have borrowed more meanwhile.
+    const idle = ' and not exists (select 1 from inflight f where f.lease_id = l.id)'
+    await engine.transaction('control', (run) => fence(run, engine.dialect, orgId, idle))
+    const { leases: open, calls, jobs } = await openOf(engine, orgId)
+    if (open === 0 && (await settled())) return true
+    if (performance.now() - beganMs >= waitMs) return false
+    await reap(REAP)
+    if (performance.now() - toldMs < TELL_MS) continue
+    toldMs = performance.now()
+    tell(`waits for ${calls} open calls and ${jobs} jobs to end`)
+  }
+}
+
+/** It stays: its keys work again. */
+export const stay = (engine: Engine, move: Claimed, orgId: string): Promise<void> =>
+  step(engine, move, 'leaving', 'stayed', async (run) => ({
+    done: await markAll(run, engine.dialect, orgId, null),
+  }))
+
+/** The account, of the house, between this cell and another. */
+export const makeBetween = async (run: Run, { now }: SqlDialect, cell: string): Promise<string> => {
+  const id = `${BETWEEN_CELLS}${cell}`
+  await run(
+    `insert into account (id, bounded, org_id, name, created_at) values ($1, 0, 'house', $1, ${now}) on conflict (id) do nothing`,
+    [id],
+  )
+  return id
+}
+
+/** Its balances leave the books, each by a posting whose counterpart the other cell makes. */
+export const leave = (
+  engine: Engine,
+  move: Claimed,
+  { orgId, by }: { readonly orgId: string; readonly by: Actor },
+): Promise<Balances> =>
+  step(engine, move, 'leaving', 'left', async (run) => {
+    const { dialect } = engine
+    const between = await makeBetween(run, dialect, move.cell)
+    const accounts = await run(
+      `select a.id, a.balance, a.held from account a where a.org_id = $1 and a.bounded = 1 order by a.id${dialect.lock('a')}`,
+      [orgId],
+    )
+    const [open] = await run(`select l.id from lease l where ${OF_ORG} limit 1`, [orgId])
+    if (open !== undefined || accounts.some((row) => nanoOf(row, 'held') !== 0n))
+      throw new NotMoved('a call began while its organisation left')
+    const balances: Record<string, string> = {}
+    for (const row of accounts) {
+      const [id, balance] = [textOf(row, 'id'), nanoOf(row, 'balance')]
+      balances[id] = String(balance)
+      await postBetween(run, dialect, { move, account: id, between, amount: -balance })
+    }
+    const event = { actor: by, orgId, what: 'organisation.moved', subject: orgId, after: { cell: move.cell } }
+    await recordIn(run, dialect, event)
+    return { balances, done: balances }
+  })
+
+type Between = {
+  readonly move: Pick<Claimed, 'id'>
+  readonly account: string
+  readonly between: string
+  /** What the account gets; negative for what leaves it. */
+  readonly amount: bigint
+}
+
+/** Posts what an account takes along, in either cell under the same reference. */
+export const postBetween = async (
+  run: Run,
+  { now }: SqlDialect,
+  { move, account, between, amount }: Between,
+): Promise<void> => {
+  if (amount === 0n) return
+  const [debit, credit] = amount > 0n ? [between, account] : [account, between]
+  await run(
+    `insert into transfer (kind, ref, debit, credit, amount, note, at)
+     values ('adjust', $1, $2, $3, $4, 'between cells', ${now})`,
+    [`${BETWEEN_CELLS}${move.id}:${account}`, debit, credit, amount > 0n ? amount : -amount],
+  )
+  await run('update account set balance = balance + cast($2 as bigint) where id = $1', [account, amount])
+}
+
+/** It comes back, because it cannot arrive: what left the books returns by postings of their own. */
+export const comeBack = (engine: Engine, move: Claimed, orgId: string): Promise<void> =>
+  step(engine, move, 'left', 'stayed', async (run) => {
+    const { dialect } = engine
+    const between = await makeBetween(run, dialect, move.cell)
+    const back = { id: `${move.id}:back` }
+    for (const [account, balance] of Object.entries(move.balances))
+      await postBetween(run, dialect, { move: back, account, between, amount: BigInt(balance) })
+    return { done: await markAll(run, dialect, orgId, null) }
+  })
+
+/** It is there: its keys say so here, and what processes would work on here goes. */
+export const finish = (engine: Engine, move: Claimed, orgId: string, longestMs: number): Promise<void> =>
+  step(
+    engine,
+    move,
+    'left',
+    'moved',
+    async (run) => {
+      await deleteWhole(run, orgId)
+      return { done: await markAll(run, engine.dialect, orgId, move.cell) }
+    },
+    longestMs,
+  )

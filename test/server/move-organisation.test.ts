@@ -1,0 +1,172 @@
+/**
+ * An organisation moves ten times between two cells that are both served, while a client calls that keeps its own books: a call
+ * waits at most a second, or is told by name, and is charged once wherever it is answered.
+ */
+import { expect, test } from 'bun:test'
+import { moveOrganisation } from '../../src/store/move/move-organisation.ts'
+import { byTest } from '../by-test.ts'
+import { brokenLaws, engines } from '../store/engines.ts'
+import { until } from '../until.ts'
+import { chat, completion, jsonOf, startTestServer, streamEvents, type TestServer, USD } from './harness.ts'
+
+const [file, postgres] = engines.filter(({ lasting }) => lasting)
+if (file === undefined || postgres === undefined) throw new Error('there are two engines')
+
+/** 10 tokens in and 5 out. */
+const COST = 60_000n
+const ORG = { orgId: 'org_moves', walletId: 'wal_moves' }
+
+/** Two cells, and a client that asks where its organisation was last, as answers tell it. */
+const twoCells = async (urls: readonly [string, string]) => {
+  const cells: Readonly<Record<string, TestServer>> = {
+    a: await startTestServer({ url: urls[0] }),
+    b: await startTestServer({ url: urls[1] }),
+  }
+  const at = (cell: string): TestServer => cells[cell] ?? missing(cell)
+  await at('a').store.wallets.createWallet({ id: ORG.walletId, orgId: ORG.orgId, name: 'moves' }, byTest)
+  await at('a').store.ledger.post({
+    kind: 'topup',
+    ref: 'paid',
+    debit: 'cash',
+    credit: ORG.walletId,
+    amount: USD,
+  })
+  let lastCell = 'a'
+  let longestMs = 0
+  const told = new Set<string>()
+  /** Asks until it is answered; what refuses says where to ask, or to wait. */
+  const ask = async (
+    token: string,
+    body: object,
+    headers: Record<string, string> = {},
+  ): Promise<Response> => {
+    for (;;) {
+      const beganMs = performance.now()
+      const answer = await at(lastCell).post('/v1/chat/completions', body, headers, token)
+      longestMs = Math.max(longestMs, performance.now() - beganMs)
+      if (answer.status !== 503 && answer.status !== 421) return answer
+      const { error } = await jsonOf(answer)
+      told.add(`${answer.status} ${error.code}`)
+      if (answer.status === 421) lastCell = error.cell
+      else expect([error.code, answer.headers.get('retry-after')]).toEqual(['moving', '1'])
+    }
+  }
+  const move = (cell: string, more: { waitMs?: number } = {}) =>
+    moveOrganisation({
+      orgId: ORG.orgId,
+      from: { url: urls[cell === 'a' ? 1 : 0], cell: cell === 'a' ? 'b' : 'a' },
+      to: { url: urls[cell === 'a' ? 0 : 1], cell },
+      by: byTest,
+      waitMs: 600_000,
+      tell: () => undefined,
+      ...more,
+    })
+  const broken = async () => [...(await brokenLaws(at('a').store)), ...(await brokenLaws(at('b').store))]
+  return { at, ask, move, broken, told, longestMs: () => longestMs }
+}
+
+const missing = (cell: string): never => {
+  throw new Error(`there is no cell ${cell}`)
+}
+
+for (const [one, other] of [
+  [file, file],
+  [file, postgres],
+] as const)
+  test(`calls go on while it moves ten times, on ${one.name} and ${other.name}`, async () => {
+    const databases = [await one.fresh(), await other.fresh()] as const
+    const { at, ask, move, broken, told, longestMs } = await twoCells([databases[0].url, databases[1].url])
+    const key = (parentId?: string) =>
+      at('a').newKey({}, { ...ORG, ...(parentId === undefined ? { canManage: true } : { parentId }) })
+    const reseller = await key()
+    const tenants = await Promise.all(Array.from({ length: 100 }, () => key(reseller.id)))
+    const revoked = await key()
+    await at('a').gateway.book.changeKey(revoked.id, { disabledReason: 'operator', byCreator: true }, byTest)
+    const repeated = { 'idempotency-key': 'asked-once' }
+    const first = await (await ask(reseller.token, chat(), repeated)).text()
+    let answered = 1
+    let over = false
+    const caller = async (turn: number) => {
+      for (let call = turn; !over; call += 4) {
+        const answer = await ask((tenants[call % tenants.length] ?? reseller).token, chat())
+        expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('hello')])
+        answered++
+      }
+    }
+    const callers = [0, 1, 2, 3].map(caller)
+    for (let round = 0; round < 10; round++) {
+      const cell = round % 2 === 0 ? 'b' : 'a'
+      const before = answered
+      await move(cell)
+      // It is used there before it moves on.
+      await until(() => answered > before + 4)
+      expect(await (await ask(reseller.token, chat(), repeated)).text()).toBe(first)
+      const refused = await at(cell).post('/v1/chat/completions', chat(), {}, revoked.token)
+      expect([refused.status, (await jsonOf(refused)).error.code]).toEqual([403, 'key_disabled'])
+    }
+    over = true
+    await Promise.all(callers)
+    expect(told.has('421 moved')).toBe(true)
+    console.info(`${answered} calls over ten moves; the longest waited ${Math.round(longestMs())} ms`)
+    for (const cell of ['a', 'b']) await at(cell).heldAfterAll()
+    const [here, there] = [
+      await at('a').store.wallets.wallet(ORG.walletId),
+      await at('b').store.wallets.wallet(ORG.walletId),
+    ]
+    expect([here?.balance, there?.balance]).toEqual([USD - BigInt(answered) * COST, 0n])
+    expect(await broken()).toEqual([])
+    for (const cell of ['a', 'b']) await at(cell).stop()
+    for (const database of databases) await database.stop()
+  })
+
+test('a stream that is open goes on to its end, and then it moves; one that does not end keeps it here', async () => {
+  const databases = [await file.fresh(), await file.fresh()] as const
+  const { at, ask, move, broken } = await twoCells([databases[0].url, databases[1].url])
+  const { token, id } = await at('a').newKey({}, ORG)
+  const gate = Promise.withResolvers<void>()
+  const pieces = streamEvents(['one', 'two'])
+  at('a').answerWith(() => {
+    let next = 0
+    const body = new ReadableStream<Uint8Array>({
+      pull: async (controller) => {
+        if (next === 2) await gate.promise
+        const piece = pieces[next++]
+        if (piece === undefined) controller.close()
+        else controller.enqueue(new TextEncoder().encode(piece))
+      },
+    })
+    return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+  })
+  const open = await ask(token, chat({ stream: true }))
+  const reader = open.body?.getReader()
+  await reader?.read()
+  const late = await move('b', { waitMs: 300 }).catch((error: Error) => error.message)
+  expect(late).toBe('its open calls did not end within 0.3 s: it stays, and its keys work again')
+  const moving = move('b')
+  // Until the process knows, it refuses at once: its lease is fenced.
+  await until(async () => {
+    const known = await at('a').gateway.book.callerById(id)
+    return known !== undefined && 'cell' in known && known.cell === 'leaving b'
+  })
+  const beganMs = performance.now()
+  const refused = await at('a').post('/v1/chat/completions', chat(), {}, token)
+  expect([refused.status, (await jsonOf(refused)).error]).toEqual([
+    503,
+    expect.objectContaining({ code: 'moving', cell: 'b', retry_after: 1 }),
+  ])
+  // It was not refused at once.
+  expect(performance.now() - beganMs).toBeGreaterThan(800)
+  gate.resolve()
+  let text = ''
+  for (let read = await reader?.read(); read?.done === false; read = await reader?.read())
+    text += new TextDecoder().decode(read.value)
+  expect(text).toContain('[DONE]')
+  expect((await moving).rows.transfer).toBe(2)
+  at('b').answerWith(() => completion('hello'))
+  expect((await ask(token, chat())).status).toBe(200)
+  await at('b').heldAfterAll()
+  expect((await at('b').store.wallets.wallet(ORG.walletId))?.balance).toBe(USD - 2n * COST)
+  expect(await broken()).toEqual([])
+  for (const cell of ['a', 'b']) await at(cell).stop()
+  for (const database of databases) await database.stop()
+})
