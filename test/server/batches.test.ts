@@ -1,6 +1,6 @@
 /** Batches in OpenAI's form, with the official client: each line a call with its own charge, and nothing held at the end. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { webhookSecret } from '../../src/gateway/jobs/wallet-alerts.ts'
+import { webhookSecret } from '../../src/gateway/jobs/signed-webhook.ts'
 import type { LineEnd } from '../../src/store/batches/batch-port.ts'
 import type { PublicParts } from '../../src/transport/public-address.ts'
 import { brokenLaws, serverEngines, stopSound } from '../store/engines.ts'

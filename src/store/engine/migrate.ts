@@ -24,6 +24,7 @@ import channels from '../migrations/0055-channels.sql' with { type: 'text' }
 import payers from '../migrations/0056-payers.sql' with { type: 'text' }
 import askedAgain from '../migrations/0057-asked-again.sql' with { type: 'text' }
 import budgetVersions from '../migrations/0058-budget-versions.sql' with { type: 'text' }
+import oneAlert from '../migrations/0062-one-alert.sql' with { type: 'text' }
 import { type Engine, once, type Row, type Run, statement } from './engine.ts'
 import { countOf, textOf } from './row.ts'
 
@@ -75,6 +76,7 @@ export const migrations: readonly Migration[] = [
   { version: 56, name: 'payers', common: payers, own: {}, adds: true },
   { version: 57, name: 'asked-again', common: askedAgain, own: {}, adds: true },
   { version: 58, name: 'budget-versions', common: budgetVersions, own: {}, adds: true },
+  { version: 62, name: 'one-alert', common: oneAlert, own: {}, adds: true },
 ]
 
 /** The number of the last of them. */
