@@ -1,6 +1,12 @@
 /** What of alerts needs attention: steps that are reached, and alerts that would tell nobody. */
-import type { Channel, Delivery, OpenAlert, Rule } from '../store/alerts/alert-port.ts'
-import { walletHere } from './acting.ts'
+import {
+  type Channel,
+  type Delivery,
+  FORECAST,
+  type OpenAlert,
+  PAUSED,
+  type Rule,
+} from '../store/alerts/alert-port.ts'
 import type { Within } from './here.ts'
 import type { OverviewShown } from './schema/reports.ts'
 
@@ -9,16 +15,20 @@ type Watched = Rule & { readonly open: readonly OpenAlert[] }
 
 const NEWEST = 20
 
+const reachedStep = (step: number): string =>
+  step === PAUSED ? 'paused top-ups' : step === FORECAST ? 'its forecast' : `${step} %`
+
 const ofRule = (rule: Watched, channels: readonly Channel[]): readonly Attention[] => {
   const worst = rule.open.at(-1)
-  const reached = worst === undefined ? '' : worst.step === 0 ? 'its forecast' : `${worst.step} %`
+  const reached = worst === undefined ? '' : reachedStep(worst.step)
+  const to = rule.subject === rule.id ? '/rules' : '/alerts'
   return [
     ...(worst === undefined
       ? []
       : [{ kind: 'alert', text: `Alert: ${rule.name} reached ${reached}.`, to: '/alerts' }]),
     ...(channels.some(({ id }) => rule.channels.includes(id))
       ? []
-      : [{ kind: 'untold', text: `The alert ${rule.name} tells nobody: give it a channel.`, to: '/alerts' }]),
+      : [{ kind: 'untold', text: `The alert ${rule.name} tells nobody: give it a channel.`, to }]),
   ]
 }
 
@@ -29,20 +39,12 @@ const notTaken = (channels: readonly Channel[], deliveries: readonly Delivery[])
 
 /** For those who see the wallet. */
 export const alertAttention = async (here: Within): Promise<readonly Attention[]> => {
-  const { alerts, wallets } = here.gateway.store
+  const { alerts } = here.gateway.store
   const { orgId } = here.session
-  const [rules, channels, deliveries, { rules: wallet }] = await Promise.all([
+  const [rules, channels, deliveries] = await Promise.all([
     alerts.rules(orgId),
     alerts.channels(orgId),
     alerts.deliveries({ orgId, most: NEWEST }),
-    walletHere(here).then((id) => wallets.walletRules(id)),
   ])
-  const unheard = wallet.alertBelow !== undefined && wallet.alertWebhookUrl === undefined
-  return [
-    ...rules.flatMap((rule) => ofRule(rule, channels)),
-    ...notTaken(channels, deliveries),
-    ...(unheard
-      ? [{ kind: 'untold', text: 'The rule “Warn below” warns nobody: it has no address.', to: '/rules' }]
-      : []),
-  ]
+  return [...rules.flatMap((rule) => ofRule(rule, channels)), ...notTaken(channels, deliveries)]
 }

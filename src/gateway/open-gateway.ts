@@ -24,7 +24,6 @@ import { keepWatching } from './alerts/keep-watching.ts'
 import { keepBatches } from './batches/keep-batches.ts'
 import { keepBackground } from './jobs/keep-background.ts'
 import { keepJobs } from './jobs/keep-jobs.ts'
-import { keepAlerting } from './jobs/wallet-alerts.ts'
 import { type Kept, keepPruning } from './keep-pruning.ts'
 import { keepSealing } from './keep-sealing.ts'
 import {
@@ -194,10 +193,9 @@ type ChoreParts = Pick<GatewayParts, 'store' | 'log' | 'hash' | 'clock' | 'rando
 
 /** The background work: invoices, alerts, top-ups, pruning. Returns how to stop it. */
 const startChores = (parts: ChoreParts): (() => void) => {
-  const { store, log, hash, clock, random, stripe, assets, kept, meters, webhooks } = parts
+  const { store, log, clock, random, stripe, assets, kept } = parts
   const stops = [
     keepMonthsClosed({ store: store.credit, clock, log }),
-    keepAlerting({ store: store.wallets, clock, log, hash, webhooks, meters }, random),
     keepWatching(parts, random),
     keepPruning({ store: store.prune, clock, log, kept }),
     keepSealing(

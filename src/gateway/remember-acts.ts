@@ -1,5 +1,5 @@
 /**
- * What a process made lately for people: organisations, keys, sub-wallets, and money that came in or was moved. When a
+ * What a process made lately for people: organisations, keys, sub-wallets, teams, and money that came in or was moved. When a
  * standby that lagged takes over, they are done again, word for word. Each has an id or a reference of its own, so nothing is
  * made twice. Settings are not among them, but for budgets of tags, which have a version each: another process may have set others
  * since. Other settings with a version are put back by that (went-back.ts).
@@ -67,7 +67,7 @@ export const remembering = (store: Store, acts: Lately<Act>, clock: Clock): Stor
     keys: ({ id }: { readonly id: KeyId }) => [id],
     has: ({ id }: { readonly id: KeyId }) => hasKey(id),
   }
-  const { keys, wallets, subWallets, tagBudgets, ledger, funding } = store
+  const { keys, wallets, subWallets, teams, tagBudgets, ledger, funding } = store
   return {
     ...store,
     keys: {
@@ -92,6 +92,13 @@ export const remembering = (store: Store, acts: Lately<Act>, clock: Clock): Stor
       createSubWallet: noted(subWallets.createSubWallet, {
         what: ({ id }) => `sub-wallet ${id}`,
         has: async ({ id, walletId }) => (await subWallets.subWallet({ walletId }, id)) !== undefined,
+      }),
+    },
+    teams: {
+      ...teams,
+      createTeam: noted(teams.createTeam, {
+        what: ({ id }) => `team ${id}`,
+        has: async ({ id, orgId }) => (await teams.teams({ orgId, id })).length > 0,
       }),
     },
     tagBudgets: {

@@ -2,7 +2,6 @@
 import { statSync } from 'node:fs'
 import { messageOf } from '../core/message-of.ts'
 import { houseAccounts } from '../ledger/types.ts'
-import { alertStore } from './accounts/alert-store.ts'
 import { keyStore } from './accounts/key-store.ts'
 import { referralStore } from './accounts/referral-store.ts'
 import { reviewStore } from './accounts/review-store.ts'
@@ -114,7 +113,7 @@ const portsOn = (engine: Engine, replica?: Replica): Ports => ({
   runs: guarded(runStore(engine)),
   batches: guarded(batchStore(engine)),
   keys: guarded(keyStore(engine)),
-  wallets: guarded({ ...walletStore(engine), ...walletRulesStore(engine), ...alertStore(engine) }),
+  wallets: guarded({ ...walletStore(engine), ...walletRulesStore(engine) }),
   subWallets: guarded(subWalletStore(engine)),
   alerts: guarded(alertBook(engine)),
   tagBudgets: guarded(tagBudgetStore(engine)),

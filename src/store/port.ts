@@ -11,7 +11,7 @@ import type { ReferralStore, ReviewStore, TrialStore } from './accounts/communit
 import type { SubWalletStore } from './accounts/sub-wallet-port.ts'
 import type { TagBudgetStore } from './accounts/tag-budget-port.ts'
 import type { KeyStore, WalletStore } from './accounts/tenancy-port.ts'
-import type { AlertStore, WalletRulesStore } from './accounts/wallet-rules-port.ts'
+import type { WalletRulesStore } from './accounts/wallet-rules-port.ts'
 import type { AlertBook } from './alerts/alert-port.ts'
 import type { BatchStore } from './batches/batch-port.ts'
 import type { AssetStore } from './calls/asset-port.ts'
@@ -58,7 +58,7 @@ export type Ports = {
   readonly runs: RunStore
   readonly batches: BatchStore
   readonly keys: KeyStore
-  readonly wallets: WalletStore & WalletRulesStore & AlertStore
+  readonly wallets: WalletStore & WalletRulesStore
   readonly subWallets: SubWalletStore
   readonly alerts: AlertBook
   readonly tagBudgets: TagBudgetStore

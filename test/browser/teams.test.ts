@@ -56,7 +56,7 @@ for (const colorScheme of ['light', 'dark'] as const)
     await page.keyboard.press('Escape')
     await page.getByRole('button', { name: `Change: ${name}` }).click()
     await dialog.getByLabel('Budget in USD').fill('20')
-    await dialog.getByLabel('Of it in a month, in USD').fill('3')
+    await dialog.getByLabel('In a month, in USD').fill('3')
     await dialog.getByRole('button', { name: 'Save' }).click()
     await until(
       async () => (await it.store.teams.teams({ orgId: 'org_test' }))[0]?.budget === 20_000_000_000n,

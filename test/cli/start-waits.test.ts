@@ -2,8 +2,10 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { type IncomingMessage, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
 import { freePort } from '../free-port.ts'
 import { beginProgram, endPrograms, startProgram } from '../program.ts'
 import { until } from '../until.ts'
@@ -25,11 +27,11 @@ const beginServer = async (settings: Record<string, string>) => {
   const ask = (path: string, init: RequestInit = {}) =>
     fetch(`http://127.0.0.1:${port}${path}`, { ...init, keepalive: false }).catch(() => undefined)
   const statusOf = async (path: string) => (await ask(path))?.status
-  return { child, told: () => told, ask, statusOf }
+  return { child, port, told: () => told, ask, statusOf }
 }
 
 /** What probes and callers are told while a start waits. */
-const expectsWaiting = async ({ ask, statusOf, told }: Awaited<ReturnType<typeof beginServer>>) => {
+const expectsWaiting = async ({ ask, port, statusOf, told }: Awaited<ReturnType<typeof beginServer>>) => {
   await until(() => told().includes('waiting for the database'))
   // Of several processes the port opens once one of them waits.
   await until(async () => (await statusOf('/livez')) === 200)
@@ -37,6 +39,19 @@ const expectsWaiting = async ({ ask, statusOf, told }: Awaited<ReturnType<typeof
   const call = await ask('/v1/chat/completions', { method: 'POST', body: '{}' })
   expect([call?.status, call?.headers.get('retry-after')]).toEqual([503, '2'])
   expect(await call?.json()).toMatchObject({ error: { code: 'service_unavailable' } })
+  // Also of a body that is larger than the runtime takes by itself.
+  const large = await begun(port, 1_000_000_000)
+  expect(large.statusCode).toBe(503)
+  expect(await json(large)).toMatchObject({ error: { code: 'service_unavailable' } })
+}
+
+/** The answer to a request whose body has only been announced. */
+const begun = (port: number, bytes: number): Promise<IncomingMessage> => {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  const asked = request({ port, method: 'POST', path: '/v1/files', headers: { 'content-length': bytes } })
+  asked.on('response', (answer) => answer.on('end', () => asked.destroy()))
+  asked.on('response', resolve).on('error', reject).flushHeaders()
+  return promise
 }
 
 test('a start beside a process that holds the SQLite file waits until it lets go', async () => {

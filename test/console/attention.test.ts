@@ -54,7 +54,7 @@ for (const engine of serverEngines)
       expect(await untold()).toEqual([])
       // Found: a warning below 200 without an address was saved, warned nobody, and all was said to be well.
       expect((await owner.ask('PUT', '/rules', { alert_below_usd: '200' })).status).toBe(200)
-      expect(await untold()).toEqual(['The rule “Warn below” warns nobody: it has no address.'])
+      expect(await untold()).toEqual(['The alert Warn below tells nobody: give it a channel.'])
       await owner.ask('PUT', '/rules', { alert_webhook_url: 'https://hooks.example.com/low' })
       expect(await untold()).toEqual([])
       const alert = { name: 'May', kind: 'wallet', amount_usd: '5', steps: [50] }

@@ -87,7 +87,7 @@ for (const engine of serverEngines)
     test('the month of a team binds all its calls together, and begins anew', async () => {
       const made1 = await owner.ask('POST', '/teams', { name: 'renewed', monthly_cap_usd: '1' })
       const { id, budget_usd: most } = await jsonOf(made1)
-      expect(Number(most)).toBe(10_000_000)
+      expect(most).toBeNull()
       expect((await owner.ask('POST', '/teams', { name: 'unbound' })).status).toBe(400)
       const [one, two] = [await joined(id), await joined(id)]
       const keys = [await made(one), await made(two), await made(owner, { sub_wallet: id })]
@@ -118,8 +118,16 @@ for (const engine of serverEngines)
       // Another month is another counter, as of a budget of a tag.
       expect((await cap('1')).status).toBe(200)
       for (const { key } of keys) expect(await call(key)).toEqual([200, undefined])
-      expect((await owner.ask('PUT', `/teams/${id}`, { monthly_cap_usd: null })).status).toBe(200)
-      expect(await month()).toMatchObject({ monthly_cap_usd: null, spent_month_usd: null })
+      const bound = async (body: object) => (await owner.ask('PUT', `/teams/${id}`, body)).status
+      // One of the two always binds.
+      expect(await bound({ monthly_cap_usd: null })).toBe(400)
+      expect(await month()).toMatchObject({ budget_usd: null, monthly_cap_usd: '1' })
+      expect(await bound({ budget_usd: '5' })).toBe(200)
+      expect(await bound({ budget_usd: null })).toBe(200)
+      expect(await bound({ budget_usd: null, monthly_cap_usd: null })).toBe(400)
+      expect(await month()).toMatchObject({ budget_usd: null, monthly_cap_usd: '1' })
+      expect(await bound({ budget_usd: '5', monthly_cap_usd: null })).toBe(200)
+      expect(await month()).toMatchObject({ budget_usd: '5', monthly_cap_usd: null, spent_month_usd: null })
       for (const { key } of keys) expect(await call(key)).toEqual([200, undefined])
     })
 

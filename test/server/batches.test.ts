@@ -1,8 +1,10 @@
 /** Batches in OpenAI's form, with the official client: each line a call with its own charge, and nothing held at the end. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { webhookSecret } from '../../src/gateway/jobs/wallet-alerts.ts'
+import { webhookSecret } from '../../src/gateway/jobs/signed-webhook.ts'
 import type { LineEnd } from '../../src/store/batches/batch-port.ts'
+import { SUB_TAG } from '../../src/tenancy/tags.ts'
 import type { PublicParts } from '../../src/transport/public-address.ts'
+import { byTest } from '../by-test.ts'
 import { brokenLaws, serverEngines, stopSound } from '../store/engines.ts'
 import { until } from '../until.ts'
 import { type BatchServer, chatLine, startBatchServer } from './batch-rig.ts'
@@ -188,6 +190,54 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
     expect((await server.ended(token, id)).request_counts).toMatchObject({ completed: 2 })
     const { data }: any = await jsonOf(await server.get(`/v1/calls?batch=${id}&tag=user=ann`, token))
     expect(data.map((one: any) => one.tags)).toEqual([{ user: 'ann' }])
+  })
+
+  test('lines of a team count under its month, also under one that is set while they wait', async () => {
+    const id = `sub_${crypto.randomUUID()}`
+    const { teams, tagBudgets } = server.store
+    const team = { id, orgId: 'org_test', walletId: server.wallet, label: 'ours', budget: 1_000n * USD }
+    await teams.createTeam(team, byTest)
+    const { token } = await server.newKey({}, { subWallet: id })
+    const month = { walletId: server.wallet, tag: SUB_TAG, value: id }
+    const set = async (monthlyCap: bigint) => {
+      const its = { ...month, id: `bud_${crypto.randomUUID()}`, caps: { monthlyCap } }
+      const made = await tagBudgets.putTagBudget(its, byTest)
+      if (made === 'too_many') throw new Error(made)
+      await server.gateway.book.untilKnown(made.at)
+    }
+    const spent = async () => (await tagBudgets.tagBudget(month))?.spent.spentThisMonth
+    answerEach()
+    await set(USD / 100n)
+    const refused: any = await begin(token, lines(200)).catch((error) => error)
+    expect(refused).toMatchObject({ status: 402, code: 'insufficient_balance' })
+    expect(refused.error).toMatchObject({ limit: 'budget', budget: `${SUB_TAG}=${id}`, period: 'month' })
+    const fits = { on_cap: 'run_what_fits' } as object
+    const first = await server.ended(token, (await begin(token, lines(200), fits)).id)
+    const done = first.request_counts?.completed ?? 0
+    expect(done).toBeGreaterThan(100)
+    expect(done).toBeLessThan(200)
+    expect(await spent()).toBe(BigInt(done) * LINE)
+    // Without a month all would run; it is set while some lines are sent and the others wait.
+    await tagBudgets.removeTagBudget(month, byTest)
+    const goOn = Promise.withResolvers<void>()
+    server.answerWith(async () => {
+      await goOn.promise
+      return completion('late')
+    })
+    const { id: batch } = await begin(token, lines(400), fits)
+    await until(() => server.gateway.capacity.calls.used() >= 32)
+    await set(USD / 100n)
+    goOn.resolve()
+    const { completed = 0, failed = 0 } = (await server.ended(token, batch)).request_counts ?? {}
+    expect([completed + failed, completed < 400]).toEqual([400, true])
+    const counted = (await spent()) ?? 0n
+    expect(counted).toBeGreaterThan(0n)
+    expect(counted).toBeLessThanOrEqual(USD / 100n)
+    // Those that were sent before count in no month.
+    expect(BigInt(completed) * LINE).toBeGreaterThan(counted)
+    await until(async () => (await held()) === 0n)
+    expect(await brokenLaws(server.store)).toEqual([])
+    await tagBudgets.removeTagBudget(month, byTest)
   })
 
   test('a batch that does not fit is refused with the sum it needs; or runs what fits, and tells the rest', async () => {

@@ -1,6 +1,6 @@
 /** Hooks of guardrails: what they are told, what they may do, and that none that fails lets a call pass. */
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
-import { webhookSecret } from '../../src/gateway/jobs/wallet-alerts.ts'
+import { webhookSecret } from '../../src/gateway/jobs/signed-webhook.ts'
 import type { HookRule } from '../../src/guardrails/rules.ts'
 import { withRules } from './guard-rig.ts'
 import { completion, startTestServer, type TestServer } from './harness.ts'

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { silentLog } from '../../src/core/log.ts'
 import { systemClock } from '../../src/core/time.ts'
-import { sendAlerts } from '../../src/gateway/jobs/wallet-alerts.ts'
+import { lookAtRules, sendDue } from '../../src/gateway/alerts/keep-watching.ts'
 import { topUpOnce } from '../../src/payment/top-ups.ts'
 import type { Store } from '../../src/store/port.ts'
 import { byTest } from '../by-test.ts'
@@ -366,9 +366,10 @@ for (const engine of serverEngines)
         },
       }
       const { store, hash } = server
-      await Promise.all(
-        await sendAlerts({ store: store.wallets, clock: systemClock, log: silentLog, hash, webhooks }),
-      )
+      const watching = { store, clock: systemClock, log: silentLog, hash, webhooks }
+      ahead += MINUTE
+      await lookAtRules(watching)
+      await Promise.all(await sendDue(watching))
       return bodies
     }
 

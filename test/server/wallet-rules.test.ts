@@ -1,8 +1,5 @@
-/** Wallet rules: who may set them, what they refuse, when a change takes effect, and the alerts that they send. */
+/** Wallet rules: who may set them, what they refuse, and when a change takes effect. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { silentLog } from '../../src/core/log.ts'
-import { systemClock } from '../../src/core/time.ts'
-import { sendAlerts, webhookSecret } from '../../src/gateway/jobs/wallet-alerts.ts'
 import { engines, serverEngines, stopSound } from '../store/engines.ts'
 import {
   chat,
@@ -205,53 +202,6 @@ for (const engine of serverEngines)
         await put(none)
       },
     )
-
-    test('warn once by a signed webhook when the wallet falls under an amount, and again after it was above', async () => {
-      const got: { url: string; headers: Headers; body: string }[] = []
-      let status = 500
-      const webhooks = {
-        resolve: async () => ['93.184.215.14'],
-        fetch: async (url: string, init: BunFetchRequestInit) => {
-          got.push({ url, headers: new Headers(init.headers), body: String(init.body) })
-          return new Response(null, { status })
-        },
-      }
-      const { store, hash } = server
-      const parts = { store: store.wallets, clock: systemClock, log: silentLog, hash, webhooks }
-      const sweep = async () => (await Promise.all(await sendAlerts(parts))).filter(Boolean).length
-      const alert_webhook_url = 'https://hooks.example.com/low?team=1'
-      const set = await jsonOf(await put({ alert_below_usd: 50, alert_webhook_url }))
-      expect(set.alert_webhook_secret).toBe(webhookSecret({ hash }, server.wallet))
-      expect(await sweep()).toBe(0)
-      expect(got).toHaveLength(0)
-      const low = { kind: 'adjust', debit: server.wallet, credit: 'revenue', amount: 60n * USD } as const
-      await store.ledger.post({ ...low, ref: 'low 1' })
-      // Refused at first, so it stays due for later.
-      expect(await sweep()).toBe(0)
-      expect(await sweep()).toBe(0)
-      expect(got).toHaveLength(1)
-      const [first] = got
-      expect(first?.url).toBe('https://93.184.215.14/low?team=1')
-      expect(first?.headers.get('host')).toBe('hooks.example.com')
-      const body = JSON.parse(first?.body ?? '')
-      expect(body.type).toBe('wallet.below')
-      expect(body.data).toMatchObject({ wallet_id: server.wallet, alert_below_usd: 50 })
-      expect(body.data.balance_usd).toBeLessThan(40)
-      const key = Buffer.from(set.alert_webhook_secret.slice('whsec_'.length), 'base64')
-      const signed = `${first?.headers.get('webhook-id')}.${first?.headers.get('webhook-timestamp')}.${first?.body}`
-      expect(first?.headers.get('webhook-signature')).toBe(
-        `v1,${new Bun.CryptoHasher('sha256', key).update(signed).digest('base64')}`,
-      )
-      status = 204
-      await store.ledger.post({ ...low, kind: 'topup', debit: 'cash', credit: server.wallet, ref: 'up' })
-      expect(await sweep()).toBe(0)
-      await store.ledger.post({ ...low, ref: 'low 2' })
-      expect(await Promise.all([sweep(), sweep(), sweep()])).toContain(1)
-      expect(await sweep()).toBe(0)
-      expect(got).toHaveLength(2)
-      await put(none)
-      expect(await sweep()).toBe(0)
-    })
   })
 
 test('rules set through one process hold on another when the answer is there', async () => {

@@ -6,7 +6,7 @@ import { expect, test } from 'bun:test'
 import { silentLog } from '../../src/core/log.ts'
 import { systemClock } from '../../src/core/time.ts'
 import { lookAtRules, sendDue, type Watching } from '../../src/gateway/alerts/keep-watching.ts'
-import { webhookSecret } from '../../src/gateway/jobs/wallet-alerts.ts'
+import { webhookSecret } from '../../src/gateway/jobs/signed-webhook.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { byTest } from '../by-test.ts'
 import { serverEngines, stopSound } from '../store/engines.ts'
@@ -194,6 +194,11 @@ for (const engine of serverEngines) {
     // The next day it is still low, and that is nothing new.
     it.later(86_400_000)
     expect(await heard()).toEqual([])
+    await move(it, 5n * USD)
+    expect(await heard()).toEqual(['alert.resolved 100'])
+    // On the same day too.
+    await move(it, -5n * USD)
+    expect(await heard()).toEqual(['alert.reached 100'])
     await move(it, 5n * USD)
     expect(await heard()).toEqual(['alert.resolved 100'])
     it.later(86_400_000)

@@ -158,6 +158,8 @@ test('what people made and paid is made again, once, but for a key that was revo
   await store.ledger.post(pay)
   const sub = { id: 'sub', walletId: 'made', label: 's', budget: 1_000_000_000n }
   await store.subWallets.createSubWallet(sub, byTest)
+  const team = { id: 'sub_team', walletId: 'made', label: 't', budget: 1_000_000_000n }
+  await store.teams.createTeam({ ...team, orgId: 'o' }, byTest)
   const wider = { budget: 2_000_000_000n }
   await store.subWallets.changeSubWallet({ walletId: 'made' }, 'sub', wider, byTest)
   const rules = { dailyLimit: 7_000_000_000n, perCallMax: 3_000_000_000n }
@@ -185,8 +187,8 @@ test('what people made and paid is made again, once, but for a key that was revo
     `alter database ${to} rename to ${from}`,
   )
   await until(() => toldBack().length > toldBefore)
-  // The wallet, the payment, the sub-wallet, two keys, and three acts on budgets and an end.
-  expect(toldBack().at(-1)).toMatchObject({ ops: 9, recovered: 1, key_changes: 1, settings: 2 })
+  // The wallet, the payment, the sub-wallet, the team, two keys, and three acts on budgets and an end.
+  expect(toldBack().at(-1)).toMatchObject({ ops: 10, recovered: 1, key_changes: 1, settings: 2 })
   expect((await call(tokenOf('made-key'))).status).toBe(200)
   expect((await call(tokenOf('made-revoked'))).status).toBe(401)
   const there = await openStore({ url: database.url })
@@ -197,6 +199,7 @@ test('what people made and paid is made again, once, but for a key that was revo
     expect((await there.keys.key('made-key'))?.label).toBe('renamed')
     expect(await there.subWallets.subWallet({ walletId: 'made' }, 'sub')).toMatchObject(wider)
     expect((await there.wallets.walletRules(server.wallet)).rules).toMatchObject(rules)
+    expect(await there.teams.teams({ orgId: 'o' })).toMatchObject([team])
     const red = await there.tagBudgets.tagBudget({ walletId: 'made', tag: 'team', value: 'red' })
     expect(red).toMatchObject({ id: 'bud_1', caps })
     expect(await there.tagBudgets.setIn({ walletId: 'made', tag: 'team', value: 'blue' })).toBe(0)

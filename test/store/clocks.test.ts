@@ -138,8 +138,6 @@ for (const engine of engines)
     })
 
     const rules = {
-      alertBelow: 200n * CENT,
-      alertWebhookUrl: 'https://example.com/told',
       autoTopUp: { below: 200n * CENT, amount: 50n * CENT },
     }
     /** What is due a minute after the clock was set right, of what was tried under the wrong clock. */
@@ -151,8 +149,16 @@ for (const engine of engines)
 
     test('an alert that was not taken is sent again', async () => {
       now += HOURS
-      await store.wallets.changeWalletRules('w', rules, byTest)
-      const [before, after] = await dueAgain(() => store.wallets.takeAlerts(10))
+      const channel = {
+        id: 'c',
+        orgId: 'o',
+        name: 'c',
+        kind: 'webhook',
+        target: 'https://example.com/',
+      } as const
+      await store.alerts.makeChannel(channel, byTest)
+      await store.alerts.testChannel(channel, {}, byTest)
+      const [before, after] = await dueAgain(() => store.alerts.takeDeliveries(10))
       expect(before).toHaveLength(1)
       expect(after).toHaveLength(1)
     })

@@ -130,6 +130,45 @@ for (const kind of engines) {
       },
     )
 
+    test('make the alerts of wallets rules, and tell none again', async () => {
+      const database = await untouched(kind)
+      const engine = openEngine(database)
+      const before = migrations.filter(({ version }) => version < 60)
+      await migrate(engine, before)
+      const wallet = async (id: string, rules: object, below: string, state: string) => {
+        const account = 'id, bounded, org_id, name, created_at'
+        await rows(engine, `insert into account (${account}) values ('${id}', 1, 'o', '${id}', 0)`)
+        const columns = 'wallet_id, rules, alert_below, alert_state, version, changed_at'
+        const values = `'${id}', '${JSON.stringify(rules)}', ${below}, '${state}', 1, 7`
+        await rows(engine, `insert into wallet_rules (${columns}) values (${values})`)
+      }
+      const alertWebhookUrl = 'https://example.com/low'
+      await wallet('both', { alertBelow: '5', alertWebhookUrl }, '5', 'done')
+      await wallet('url', { alertWebhookUrl }, 'null', 'armed')
+      await wallet('amount', { alertBelow: '12345678901234567' }, 'null', 'armed')
+      await wallet('none', {}, 'null', 'armed')
+      await rows(engine, `insert into auto_top_up (wallet_id, paused) values ('url', 'card_declined')`)
+      await migrate(engine)
+      const made = await rows(engine, 'select id, subject, amount, channels from alert_rule order by id')
+      expect(made).toEqual([
+        { id: 'amount', subject: 'amount', amount: 12345678901234567n, channels: '[]' },
+        { id: 'both', subject: 'both', amount: 5n, channels: '["both"]' },
+        { id: 'url', subject: 'url', amount: null, channels: '["url"]' },
+      ])
+      const channels = await rows(engine, 'select id, target from alert_channel order by id')
+      expect(channels.map(({ id, target }) => [id, target])).toEqual([
+        ['both', alertWebhookUrl],
+        ['url', alertWebhookUrl],
+      ])
+      const told = await rows(engine, 'select rule_id, step from alert order by rule_id')
+      expect(told.map(({ rule_id, step }) => [rule_id, Number(step)])).toEqual([
+        ['both', 100],
+        ['url', -1],
+      ])
+      await engine.close()
+      await database.stop()
+    })
+
     test('leave nothing behind when one fails', async () => {
       const database = await untouched(kind)
       const engine = openEngine(database)
@@ -181,7 +220,8 @@ const DOES_MORE =
 const NEEDS_MORE = /\badd column(?![^;]*\bdefault\b)[^;]*\bnot null\b/i
 
 /**
- * Removes what the version before does not notice: changes of tables that the migration itself makes, also by triggers
+ * Removes what the version before does not notice: rows for its tables of alerts, in a form that it knows; changes of tables
+ * that the migration itself makes, also by triggers
  * on others after their changes; rows of such a table that go with those they belong to; an index or a view that is made anew; a trigger
  * or its function that takes the place of one of its name, and sums more columns; a guard that is put in place of another and refuses less; and a table that becomes the one part of another of its
  * name and form, after waiting for a lock.
@@ -193,6 +233,7 @@ const noticed = (text: string): string =>
         rest.replaceAll(new RegExp(`\\b(insert into|update|delete from) ${made}\\b`, 'gi'), ''),
       text,
     )
+    .replaceAll(/\binsert into alert(_rule|_channel)?\s*\([^)]*\)\s*select\b/gi, '')
     .replaceAll(/\bdo update set\b/gi, '')
     .replaceAll(/\bon delete cascade\b/gi, '')
     .replaceAll(

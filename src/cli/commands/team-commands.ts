@@ -31,7 +31,7 @@ const list = async (database: Database, options: Options): Promise<void> => {
     ({ id, name, budget_usd, spent_usd, monthly_cap_usd: month, spent_month_usd: inMonth, people }) => ({
       id,
       name,
-      budget_usd: decimalFromNano(budget_usd),
+      budget_usd: budget_usd === null ? '' : decimalFromNano(budget_usd),
       spent_usd: decimalFromNano(spent_usd),
       monthly_cap_usd: month === null ? '' : decimalFromNano(month),
       spent_month_usd: inMonth === null ? '' : decimalFromNano(inMonth),
@@ -41,9 +41,9 @@ const list = async (database: Database, options: Options): Promise<void> => {
   print(json, data.map(forPrograms), tableOf(rows))
 }
 
-/** The bounds that were given; `none` takes that of the month away. */
+/** The bounds that were given; `none` takes one away. */
 const boundsOf = ({ budget, monthlyCap }: Change) => ({
-  ...(budget === undefined ? {} : { budget_usd: budget }),
+  ...(budget === undefined ? {} : { budget_usd: budget === 'none' ? null : budget }),
   ...(monthlyCap === undefined ? {} : { monthly_cap_usd: monthlyCap === 'none' ? null : monthlyCap }),
 })
 
@@ -147,7 +147,7 @@ export const teamCommands = (program: Command): void => {
     .action((name: string, options: Change) => withDatabase((database) => create(database, name, options)))
   command('change <team>', 'another name or budget')
     .option('--name <text>', 'its name')
-    .option('--budget <usd>', 'the most that its calls may cost in all')
+    .option('--budget <usd>', 'the most that its calls may cost in all, or none')
     .option('--monthly-cap <usd>', 'the most that they may cost in a calendar month, or none')
     .action((id: string, options: Change) => withDatabase((database) => change(database, id, options)))
   command('delete <team>', 'end a team; its keys spend nothing any more').action(

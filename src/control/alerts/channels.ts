@@ -5,7 +5,7 @@ import { text } from '../../core/body.ts'
 import type { JsonObject } from '../../core/json-body.ts'
 import { invalid, Refusal, refuse } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
-import { webhookSecret } from '../../gateway/jobs/wallet-alerts.ts'
+import { webhookSecret } from '../../gateway/jobs/signed-webhook.ts'
 import { type Channel, type Delivery, deliveryStates } from '../../store/alerts/alert-port.ts'
 import { type ChannelKind, channelKinds } from '../../tenancy/alert-kinds.ts'
 import { type Acting, act } from '../act.ts'
@@ -80,7 +80,11 @@ const targetOf = async (acting: Acting, orgId: string, kind: ChannelKind, given:
   return url
 }
 
-const noSuch = () => refuse('not_found', 'There is no such channel, or it is not yours.')
+const noSuch = () =>
+  refuse(
+    'not_found',
+    'There is no such channel, or it is not yours. That of a wallet is set with its rules: alert_webhook_url.',
+  )
 
 const channelIn = async (acting: Acting, orgId: string, id: string): Promise<Channel> => {
   const found = await acting.control.store.alerts.channels(orgId)

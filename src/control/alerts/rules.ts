@@ -67,7 +67,7 @@ const alertShown = z
     channels: z.array(z.string()),
     open: z.array(
       z.object({
-        step: z.int().describe('0 for the forecast'),
+        step: z.int().describe('0 for the forecast, -1 for top-ups that are paused'),
         period: z.string(),
         at: time,
       }),
@@ -155,7 +155,11 @@ const ruleOf = async (acting: Acting, orgId: string, id: string, wanted: Wanted)
   }
 }
 
-const noSuch = () => refuse('not_found', 'There is no such alert, or it is not yours.')
+const noSuch = () =>
+  refuse(
+    'not_found',
+    'There is no such alert, or it is not yours. That of a wallet is set with its rules: alert_below_usd, alert_webhook_url.',
+  )
 
 export const alertList = act({
   name: 'alert.list',
@@ -200,7 +204,7 @@ export const alertChange = act({
     const { control, who } = acting
     const orgId = orgOf(acting, organisation)
     const before = (await control.store.alerts.rules(orgId)).find((one) => one.id === id)
-    if (before === undefined) throw noSuch()
+    if (before === undefined || before.subject === id) throw noSuch()
     const rule = await ruleOf(acting, orgId, id, wanted)
     await control.store.alerts.putRule(rule, who.actor)
     return shown({ ...rule, open: before.open })

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { decimalFromNano } from '../../core/money.ts'
 import { invalid, must, Refusal, refuse } from '../../core/refusal.ts'
-import { webhookSecret } from '../../gateway/jobs/wallet-alerts.ts'
+import { webhookSecret } from '../../gateway/jobs/signed-webhook.ts'
 import { guardrailsHelp } from '../../guardrails/rules.ts'
 import { type TopUpStatus, topUpPauses } from '../../store/funding/top-up-port.ts'
 import type { Actor } from '../../store/people/event-port.ts'

@@ -22,10 +22,16 @@ import { stopKeysOf } from './leaving.ts'
 import { noSuchTeam } from './logins.ts'
 
 const BUDGET_MAX = 10_000_000n * NANO_PER_USD
+/** The ceiling of a team that has none in all: more than any team may have. */
+const NO_TOTAL = 1_000_000_000n * NANO_PER_USD
 
-const budget = amount('must be a number of USD')
+const budget = amount('must be a number of USD, or null')
   .refine((nano) => nano > 0n && nano <= BUDGET_MAX, 'must be above 0 and at most 10000000')
-  .describe('USD that the calls of the team may cost in all; above 0 and at most 10000000')
+  .nullable()
+  .optional()
+  .describe(
+    'USD that the calls of the team may cost in all, above 0 and at most 10000000; null for no such bound beside that of the month',
+  )
 const monthly = amount('must be a number of USD, or null')
   .refine((nano) => nano <= BUDGET_MAX, 'must be at most 10000000')
   .nullable()
@@ -40,7 +46,7 @@ const teamShown = z
     id: z.string().describe('Also the `sub_wallet` of its keys'),
     name: z.string(),
     wallet: z.string(),
-    budget_usd: usd,
+    budget_usd: usd.nullable().describe('In all; null where only its month is bounded'),
     spent_usd: usd,
     held_usd: usd.describe('By open calls'),
     monthly_cap_usd: usd.nullable().describe('For a calendar month (UTC)'),
@@ -79,6 +85,12 @@ const setMonth = async (
   if (set !== undefined) await control.book.untilKnown(set.at)
 }
 
+/** Throws unless one of them bounds the team. */
+const checkBounds = (total: Nano | null, month: Nano | null): void => {
+  if (total === null && month === null)
+    throw invalid('budget_usd', "A team has a bound: 'budget_usd' in all, 'monthly_cap_usd', or both.")
+}
+
 const shown = (
   team: Team,
   members: readonly TeamMember[],
@@ -87,7 +99,7 @@ const shown = (
   id: team.id,
   name: team.label,
   wallet: team.walletId,
-  budget_usd: team.budget,
+  budget_usd: team.budget === NO_TOTAL ? null : team.budget,
   spent_usd: team.spent,
   held_usd: team.held,
   monthly_cap_usd: month?.caps.monthlyCap ?? null,
@@ -148,19 +160,18 @@ export const teamCreate = act({
   summary: 'Makes a team with a budget in money, which binds its keys and the agents of its people together.',
   may: ['team'],
   changes: true,
-  input: { ...payer, name: called, budget_usd: budget.optional(), monthly_cap_usd: monthly },
+  input: { ...payer, name: called, budget_usd: budget, monthly_cap_usd: monthly },
   shows: teamShown,
-  does: async (acting, { name: label, budget_usd: most, monthly_cap_usd: month = null, ...of }) => {
+  does: async (acting, { name: label, budget_usd: most = null, monthly_cap_usd: month = null, ...of }) => {
     const { control, who } = acting
-    if (most === undefined && month === null)
-      throw invalid('budget_usd', "A team has a bound: 'budget_usd' in all, 'monthly_cap_usd', or both.")
+    checkBounds(most, month)
     const orgId = orgOf(acting, of.organisation)
     const id = `sub_${control.newCallId().replaceAll('-', '')}`
     const walletId = await walletIn(acting, { ...of, organisation: orgId })
     // First, so that no team is there without it.
     if (month !== null) await setMonth(acting, { walletId, id }, month)
     const made = await control.store.teams.createTeam(
-      { id, orgId, walletId, label: storable(label), budget: most ?? BUDGET_MAX },
+      { id, orgId, walletId, label: storable(label), budget: most ?? NO_TOTAL },
       who.actor,
     )
     if (made === undefined) {
@@ -179,13 +190,25 @@ export const teamChange = act({
   summary: 'Changes the name or the budget of a team; answers once that applies on every process.',
   may: ['team'],
   changes: true,
-  input: { ...one, name: called.optional(), budget_usd: budget.optional(), monthly_cap_usd: monthly },
+  input: { ...one, name: called.optional(), budget_usd: budget, monthly_cap_usd: monthly },
   shows: teamShown,
   does: async (acting, { organisation, team: id, name: label, budget_usd: most, monthly_cap_usd: month }) => {
     const orgId = orgOf(acting, organisation)
-    const { walletId: wallet } = await teamNamed(acting, orgId, id)
-    if (month !== undefined) await setMonth(acting, { walletId: wallet, id }, month)
-    await subWalletChange.does(acting, { wallet, sub_wallet: id, label, budget_usd: most })
+    const before = await showTeam(acting, orgId, id)
+    const { wallet } = before
+    checkBounds(
+      most === undefined ? before.budget_usd : most,
+      month === undefined ? before.monthly_cap_usd : month,
+    )
+    // A bound that goes goes last, so that the team is never without one.
+    if (month != null) await setMonth(acting, { walletId: wallet, id }, month)
+    await subWalletChange.does(acting, {
+      wallet,
+      sub_wallet: id,
+      label,
+      budget_usd: most === null ? NO_TOTAL : most,
+    })
+    if (month === null) await setMonth(acting, { walletId: wallet, id }, null)
     return showTeam(acting, orgId, id)
   },
 })

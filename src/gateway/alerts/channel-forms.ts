@@ -4,7 +4,7 @@
  * developer.pagerduty.com (Events API v2), standardwebhooks.com.
  */
 import type { JsonObject } from '../../core/json-body.ts'
-import type { DueDelivery } from '../../store/alerts/alert-port.ts'
+import { type DueDelivery, PAUSED } from '../../store/alerts/alert-port.ts'
 import type { ChannelKind } from '../../tenancy/alert-kinds.ts'
 
 /** What is said of it, as lines for people. */
@@ -52,6 +52,16 @@ const pagerDutyEvent = (delivery: DueDelivery, head: string, text: string): Json
   }
 }
 
+/** What the webhook of a wallet's own rules is told, in the form that it had before there were other alerts. */
+const walletEvent = ({ step, wallet, used, limit, reason = null }: JsonObject): JsonObject => ({
+  type: step === PAUSED ? 'wallet.top_up_paused' : 'wallet.below',
+  data: {
+    wallet_id: wallet ?? null,
+    balance_usd: Number(used),
+    ...(step === PAUSED ? { reason } : { alert_below_usd: Number(limit) }),
+  },
+})
+
 /** The address and the body of a message; mail goes another way. */
 export const requestOf = (delivery: DueDelivery): { readonly url: string; readonly body: JsonObject } => {
   const { channel, what, message } = delivery
@@ -71,9 +81,10 @@ export const requestOf = (delivery: DueDelivery): { readonly url: string; readon
     }),
     pagerduty: () => pagerDutyEvent(delivery, head, text),
     webhook: () => ({
-      type: `alert.${what}`,
       timestamp: new Date(delivery.at).toISOString(),
-      data: { alert: delivery.alertId, ...message },
+      ...(message.wallet === channel.id
+        ? walletEvent(message)
+        : { type: `alert.${what}`, data: { alert: delivery.alertId, ...message } }),
     }),
   }
   const url = channel.kind === 'pagerduty' ? PAGERDUTY : channel.target

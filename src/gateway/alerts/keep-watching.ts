@@ -7,13 +7,13 @@ import type { DueDelivery } from '../../store/alerts/alert-port.ts'
 import type { Store } from '../../store/port.ts'
 import { sendMail } from '../../transport/mail.ts'
 import type { PublicParts } from '../../transport/public-address.ts'
-import { sendSigned } from '../jobs/wallet-alerts.ts'
+import { sendSigned } from '../jobs/signed-webhook.ts'
 import type { ConsoleSettings, Gateway } from '../parts/gateway.ts'
 import { linesOf, requestOf } from './channel-forms.ts'
 import { reachedNow } from './measure.ts'
 
 export type Watching = {
-  readonly store: Pick<Store, 'alerts' | 'reports' | 'subWallets' | 'wallets'>
+  readonly store: Pick<Store, 'alerts' | 'funding' | 'reports' | 'subWallets' | 'wallets'>
   readonly clock: Clock
   readonly log: Log
   readonly hash: Gateway['hash']

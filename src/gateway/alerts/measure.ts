@@ -2,6 +2,7 @@
  * What rules watch, one row a kind: how much is used, of what, in which period. Read from counters and sums that exist
  * already, so that no call costs more for being watched.
  */
+import { present } from '../../core/json-body.ts'
 import { decimalFromNano, type Nano } from '../../core/money.ts'
 import {
   DAY_MS,
@@ -12,13 +13,13 @@ import {
   nextMonthStart,
   weekOf,
 } from '../../core/time.ts'
-import { FORECAST, HOUSE, type Reached, type Rule } from '../../store/alerts/alert-port.ts'
+import { FORECAST, HOUSE, PAUSED, type Reached, type Rule } from '../../store/alerts/alert-port.ts'
 import type { Store } from '../../store/port.ts'
 import type { Counted, ReportQuery } from '../../store/reports/report-port.ts'
 import { alertKinds, type RuleKind } from '../../tenancy/alert-kinds.ts'
 import { capList } from '../../tenancy/limits.ts'
 
-type Read = Pick<Store, 'alerts' | 'reports' | 'subWallets' | 'wallets'>
+type Read = Pick<Store, 'alerts' | 'funding' | 'reports' | 'subWallets' | 'wallets'>
 
 /** Amounts are nano-USD, shares hundredths of a percent. */
 type Measure = {
@@ -34,6 +35,9 @@ type Measure = {
   /** Reached when it is below a step, and not at it or above. */
   readonly below?: true
   readonly share?: true
+  /** The wallet of a balance, and why its top-ups wait for their owner if it is that that is told. */
+  readonly wallet?: string
+  readonly paused?: string
 }
 
 type Measuring = (store: Read, rule: Rule, now: Instant) => Promise<readonly Measure[]>
@@ -76,12 +80,21 @@ const dayOfWallet: Measuring = async ({ reports, wallets, ...store }, rule, now)
 }
 
 const balanceOf: Measuring = async (store, rule, now) => {
-  const [id] = await walletsOf(store, rule)
-  const wallet = id === undefined ? undefined : await store.wallets.wallet(id)
+  const [id = ''] = rule.subject === undefined ? await walletsOf(store, rule) : [rule.subject]
+  const wallet = await store.wallets.wallet(id)
   if (wallet === undefined) return []
+  const { paused } = await store.funding.topUpStatus(id)
   const period = { period: dayOf(now), when: 'now', endsAt: nextDayStart(now) }
   const { balance } = wallet
-  return [{ ...period, used: balance, limit: rule.amount ?? 0n, lasting: true, below: true }]
+  const low = {
+    ...period,
+    wallet: id,
+    used: balance,
+    limit: rule.amount ?? 0n,
+    lasting: true,
+    below: true,
+  } as const
+  return paused === undefined ? [low] : [low, { ...low, paused }]
 }
 
 const periodsOf = (now: Instant) =>
@@ -175,6 +188,7 @@ const forecastOf = ({ used: spent, startsAt, endsAt }: Measure, now: Instant): b
 
 const isReached = (it: Measure, step: number, now: Instant): boolean => {
   const { used: spent, limit } = it
+  if (step === PAUSED) return true
   if (limit <= 0n) return false
   if (step === FORECAST) return forecastOf(it, now) >= limit
   return it.below === true ? spent * 100n < limit * BigInt(step) : spent * 100n >= limit * BigInt(step)
@@ -183,6 +197,7 @@ const isReached = (it: Measure, step: number, now: Instant): boolean => {
 const textOf = (rule: Rule, it: Measure, step: number, now: Instant): string => {
   const what = `${alertKinds[rule.kind].label}${rule.subject === undefined ? '' : ` (${rule.subject})`}`
   if (it.share === true) return `${what}: ${percent(it.used)} ${it.when}; the alert is set to ${step} %.`
+  if (step === PAUSED) return `${what}: ${usd(it.used)}, and its top-ups are paused (${it.paused}).`
   if (it.below === true) return `${what}: ${usd(it.used)}, below ${step} % of ${usd(it.limit)}.`
   if (step !== FORECAST)
     return `${what}: ${usd(it.used)} of ${usd(it.limit)} ${it.when}, which is ${step} % or more.`
@@ -200,7 +215,7 @@ const severityOf = (it: Measure, step: number) =>
 export const reachedNow = async (store: Read, rule: Rule, now: Instant): Promise<readonly Reached[]> => {
   const found = await measures[rule.kind](store, rule, now)
   return found.flatMap((it) =>
-    bySeverity(it.below === true, rule.steps)
+    bySeverity(it.below === true, it.paused === undefined ? rule.steps : [PAUSED])
       .filter((step) => isReached(it, step, now))
       .map((step): Reached => {
         const text = textOf(rule, it, step, now)
@@ -214,7 +229,12 @@ export const reachedNow = async (store: Read, rule: Rule, now: Instant): Promise
           step,
           ...(it.endsAt === undefined ? {} : { endsAt: it.endsAt }),
           ...(it.lasting === undefined ? {} : { lasting: it.lasting }),
-          message: { ...message, rule: rule.id, ...figures },
+          message: {
+            ...message,
+            rule: rule.id,
+            ...figures,
+            ...present({ wallet: it.wallet, reason: it.paused }),
+          },
         }
       }),
   )

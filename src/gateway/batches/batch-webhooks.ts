@@ -1,7 +1,7 @@
 /** Webhooks of ended batches: sent until the receiver takes them, and signed like those of jobs. */
 import { messageOf } from '../../core/message-of.ts'
 import { systemPublicParts } from '../../transport/public-address.ts'
-import { sendSigned } from '../jobs/wallet-alerts.ts'
+import { sendSigned } from '../jobs/signed-webhook.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import { summaryOf } from './batch-summary.ts'
 

@@ -8,7 +8,7 @@ import { invalid, must, Refusal, refuse } from '../../core/refusal.ts'
 import type { AskedOfBatch, BatchForm } from '../../store/batches/batch-port.ts'
 import { NO_CONDITIONS, together } from '../../tenancy/conditions.ts'
 import type { Key } from '../../tenancy/key.ts'
-import { SUB_TAG, tagsOfPath } from '../../tenancy/tags.ts'
+import { tagsOfPath } from '../../tenancy/tags.ts'
 import type { WalletRules } from '../../tenancy/wallet-rules.ts'
 import { codecOf } from '../ask/ask-vendor.ts'
 import { withOwnKeys } from '../ask/own-call.ts'
@@ -53,16 +53,16 @@ export type PlannedLine = {
 const alone = ['background', 'previous_response_id', 'conversation'] as const
 
 /**
- * A batch has one lease for all its lines, so none may be for a tag's value with a budget, of its own or by default. Throws
- * the Refusal of one that is.
+ * A batch has one lease for all its lines, so none may be for a tag's value with a budget, of its own or by default: only the
+ * month of a team is the same for all. Throws the Refusal of one that is.
  */
 const boundByNoBudget = async (
   { store }: Gateway,
-  { walletId, subWallet }: Key,
+  { walletId }: Key,
   trace: Trace,
   rules: Pick<WalletRules, 'budgeted'>,
 ): Promise<void> => {
-  const path = pathTags(trace, rules, subWallet)
+  const path = pathTags(trace, rules, undefined)
   for (const [tag, value] of path === undefined ? [] : tagsOfPath(path)) {
     const its = await Promise.all(
       [value, ''].map((one) => store.tagBudgets.tagBudget({ walletId, tag, value: one })),
@@ -70,7 +70,7 @@ const boundByNoBudget = async (
     if (its.some((one) => one !== undefined))
       throw invalid(
         'tags',
-        `The line is for ${tag === SUB_TAG ? 'a team' : `${tag}=${value}`}, which has a budget${tag === SUB_TAG ? ' for the month' : ''}, and lines of a batch cannot count under one: send it as a call of its own.`,
+        `The line is for ${tag}=${value}, which has a budget, and lines of a batch cannot count under one: send it as a call of its own.`,
       )
   }
 }

@@ -11,8 +11,8 @@ import type { Gateway, Present } from '../parts/gateway.ts'
 import { type Job, type Jobs, needsProcess, newJob, OWNER_MS, wakeWaiting } from '../parts/jobs.ts'
 import { endFailed } from './end-job.ts'
 import { deliveredAnswer, shownRun, shownStates } from './shown-run.ts'
+import { sendSigned } from './signed-webhook.ts'
 import { stepJob } from './step-job.ts'
-import { sendSigned } from './wallet-alerts.ts'
 
 const TICK_MS = 250
 const KEEP_MS = 5_000

@@ -29,7 +29,15 @@ export const listenEarly = ({ hostname, port, shared, tls }: EarlyAddress): Earl
   return {
     begin: () => {
       server ??= bind({ hostname, port, settings: 'HOST, PORT' }, () =>
-        Bun.serve({ hostname, port, reusePort: shared, ...tlsOptions(tls), fetch: answerEarly }),
+        Bun.serve({
+          hostname,
+          port,
+          reusePort: shared,
+          ...tlsOptions(tls),
+          // Else the runtime refuses a large one itself, with no body and another status.
+          maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+          fetch: answerEarly,
+        }),
       )
     },
     stop: async () => {

@@ -1,21 +1,10 @@
-/** The store's port for wallet rules and the alerts that they ask for. */
+/** The store's port for wallet rules. */
 import type { Nano } from '../../core/money.ts'
 import type { Refusal } from '../../core/refusal.ts'
 import type { Instant } from '../../core/time.ts'
 import type { WalletId } from '../../tenancy/key.ts'
 import type { KnownRules, RulesChange, WalletRules } from '../../tenancy/wallet-rules.ts'
 import type { Actor } from '../people/event-port.ts'
-
-/** What an owner wants to hear about: a wallet that has less than an amount, or whose top-ups wait for the owner. */
-export type WalletAlert = {
-  readonly id: string
-  readonly walletId: WalletId
-  readonly url: string
-  readonly balance: Nano
-} & (
-  | { readonly event: 'wallet.below'; readonly below: Nano }
-  | { readonly event: 'wallet.top_up_paused'; readonly reason: string }
-)
 
 export type WalletRulesStore = {
   /** The cost of the wallet's calls in this UTC day, and what its open calls hold. */
@@ -34,15 +23,4 @@ export type WalletRulesStore = {
   ): Promise<{ readonly known: KnownRules; readonly at: Instant } | Refused>
   /** Writes later rules of a wallet, which the ledger has lost; returns whether it had older ones. */
   putRulesBack(known: KnownRules): Promise<boolean>
-}
-
-export type AlertStore = {
-  /**
-   * Alerts to send now, each given to one caller, at most as many of either kind; those that were never tried come first.
-   * A wallet is due once when it falls below its amount, and again only after it was above it; a pause of its top-ups is
-   * reported once. Alerts that are not confirmed by `alertSent` are given out again, later each time, and given up in the
-   * end.
-   */
-  takeAlerts(most: number): Promise<readonly WalletAlert[]>
-  alertSent(alert: WalletAlert): Promise<void>
 }

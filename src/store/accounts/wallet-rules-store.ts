@@ -10,6 +10,7 @@ import {
   shownRules,
   type WalletRules,
 } from '../../tenancy/wallet-rules.ts'
+import { setWalletAlert } from '../alerts/wallet-alert.ts'
 import { clockOf } from '../engine/clock.ts'
 import { type Engine, once, type Row, type Run, type SqlDialect, statement } from '../engine/engine.ts'
 import { countOf, nanoOf, onlyRow } from '../engine/row.ts'
@@ -81,19 +82,12 @@ export const writeRules = async (
   const { now } = dialect
   const { rules: before } = knownRulesOf(row)
   const limit = rules.dailyLimit ?? null
-  const rearm = rules.alertBelow !== before.alertBelow || rules.alertWebhookUrl !== before.alertWebhookUrl
   await run(
-    `update wallet_rules set rules = $2, daily_limit = $3, alert_below = $4, version = $6,
-       changed_at = ${now}, alert_state = case when $5 = 1 then 'armed' else alert_state end where wallet_id = $1`,
-    [
-      id,
-      textOfRules(rules),
-      limit,
-      rules.alertWebhookUrl === undefined ? null : (rules.alertBelow ?? null),
-      rearm ? 1 : 0,
-      version,
-    ],
+    `update wallet_rules set rules = $2, daily_limit = $3, version = $4, changed_at = ${now} where wallet_id = $1`,
+    [id, textOfRules(rules), limit, version],
   )
+  if (rules.alertBelow !== before.alertBelow || rules.alertWebhookUrl !== before.alertWebhookUrl)
+    await setWalletAlert(run, dialect, id, rules)
   if (rules.dailyLimit !== before.dailyLimit)
     await setDailyLimit(run, { wallet: id, limit, now: countOf(row, 'now') })
 }

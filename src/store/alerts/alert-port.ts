@@ -19,13 +19,15 @@ export type Channel = {
 
 /** The step of a forecast, among percents. */
 export const FORECAST = 0
+/** The step of top-ups that wait for their owner, which each rule of a balance has. */
+export const PAUSED = -1
 
 export type Rule = {
   readonly id: string
   readonly orgId: string
   readonly name: string
   readonly kind: RuleKind
-  /** The id of what it watches, for kinds that watch one of several. */
+  /** The id of what it watches, for kinds that watch one of several. The rule that a wallet's own rules ask for has its id, and watches it. */
   readonly subject?: string
   /** What 100 % is, if it is not a limit that the subject has. */
   readonly amount?: Nano
@@ -72,12 +74,12 @@ export type DueDelivery = Delivery & { readonly channel: Channel }
 export type AlertBook = {
   channels(orgId: string): Promise<readonly Channel[]>
   makeChannel(channel: Channel, by: Actor): Promise<void>
-  /** False if there is none. What waits to be sent to it is not sent. */
+  /** False if there is none, or it is a wallet's. What waits to be sent to it is not sent. */
   deleteChannel(of: { readonly orgId: string; readonly id: string }, by: Actor): Promise<boolean>
   rules(orgId: string): Promise<readonly (Rule & { readonly open: readonly OpenAlert[] })[]>
   /** Makes or replaces it; it is looked at at once. */
   putRule(rule: Rule, by: Actor): Promise<void>
-  /** False if there is none. What is open is resolved. */
+  /** False if there is none, or it is a wallet's. What is open is resolved. */
   deleteRule(of: { readonly orgId: string; readonly id: string }, by: Actor): Promise<boolean>
   /** Rules to look at now, each given to one caller; the same one again only later. */
   takeRules(most: number): Promise<readonly Rule[]>

@@ -7,9 +7,11 @@ import { isDue } from '../engine/due.ts'
 import { type Engine, once, type Run, runOne, statement } from '../engine/engine.ts'
 import type { Expired } from '../engine/expire.ts'
 import { countOf, onlyRow, textOf } from '../engine/row.ts'
+import { isOrgHere } from '../ledger/sums.ts'
 import { recordIn } from '../people/event-store.ts'
-import type { AlertBook, OpenAlert, Reached, Rule } from './alert-port.ts'
+import { type AlertBook, type OpenAlert, PAUSED, type Reached, type Rule } from './alert-port.ts'
 import { channelRows, deliveryStatements, objectIn, send } from './delivery-store.ts'
+import { isUnchanged } from './wallet-alert.ts'
 
 const RULE_MS = 30_000
 const KEPT_MS = 30 * 86_400_000
@@ -40,8 +42,8 @@ export const expiredAlerts = (now: string): readonly Expired[] => [
   { table: 'alert', key: 'id', where: `x.resolved_at is not null and x.ends_at < ${now} - ${KEPT_MS}` },
 ]
 
-/** Only they know that something is over. */
-const THAT_RESOLVE = `and c.kind in ('pagerduty', 'webhook')`
+/** Only they know that something is over; a wallet's own webhook does not. */
+const THAT_RESOLVE = `and c.kind in ('pagerduty', 'webhook') and not exists (select 1 from account w where w.id = c.id)`
 
 const resolve = async (engine: Engine, run: Run, rule: Rule, alerts: readonly { readonly id: string }[]) => {
   for (const { id } of alerts) {
@@ -83,23 +85,20 @@ const noteOn = (engine: Engine, ruleId: string, reached: readonly Reached[]) =>
       rule,
       open.filter((one) => !reached.some((now) => isSame(now, one))),
     )
-    let told: { readonly alertId: string; readonly message: JsonObject } | undefined
+    // Top-ups that are paused say nothing of a balance that is low, nor the reverse.
+    const told = new Map<boolean, { readonly alertId: string; readonly message: JsonObject }>()
     for (const one of reached.filter((now) => !open.some((before) => isSame(now, before)))) {
       const id = Bun.randomUUIDv7()
       const made = await run(
         `insert into alert (id, rule_id, period, step, at, ends_at) values ($1, $2, $3, $4, ${now}, $5)
-         on conflict (rule_id, period, step) do nothing returning id`,
-        [id, ruleId, one.period, one.step, one.endsAt ?? null],
+         on conflict (rule_id, period, step) do update set id = excluded.id, at = excluded.at, resolved_at = null
+           where $6 = 1 returning id`,
+        [id, ruleId, one.period, one.step, one.endsAt ?? null, one.lasting === true ? 1 : 0],
       )
-      if (made.length > 0) told = { alertId: id, message: one.message }
+      if (made.length > 0) told.set(one.step === PAUSED, { alertId: id, message: one.message })
     }
-    if (told !== undefined)
-      await send(engine, run, {
-        ...told,
-        orgId: rule.orgId,
-        channels: rule.channels,
-        what: 'reached',
-      })
+    const { orgId, channels } = rule
+    for (const one of told.values()) await send(engine, run, { ...one, orgId, channels, what: 'reached' })
   })
 
 const ruleStatements = (
@@ -138,7 +137,8 @@ const ruleStatements = (
       }),
     deleteRule: ({ orgId, id }, by) =>
       engine.transaction('control', async (run) => {
-        const text = `select r.* from alert_rule r where r.id = $1 and r.org_id = $2${lock('r')}`
+        const own = `coalesce(r.subject, '') = r.id`
+        const text = `select r.* from alert_rule r where r.id = $1 and r.org_id = $2 and not ${own}${lock('r')}`
         const [row] = await run(text, [id, orgId])
         if (row === undefined) return false
         const rule = ruleRows.read(row)
@@ -152,7 +152,7 @@ const ruleStatements = (
     takeRules: async (most) => {
       const due = isDue(now, 'r.next_at', RULE_MS)
       const text = `update alert_rule set next_at = ${now} + ${RULE_MS} where id in (
-          select r.id from alert_rule r where ${due} order by r.next_at limit $1${lockFree('r')})
+          select r.id from alert_rule r where ${due} and not coalesce(${isUnchanged}, 1 = 0) and ${isOrgHere('r.org_id')} order by r.next_at limit $1${lockFree('r')})
         and ${isDue(now, 'next_at', RULE_MS)} returning *`
       return (await once(engine, 'control', statement(text, most))).map(ruleRows.read)
     },
@@ -185,7 +185,8 @@ const channelStatements = (
       }),
     deleteChannel: ({ orgId, id }, by) =>
       engine.transaction('control', async (run) => {
-        const text = 'delete from alert_channel where id = $1 and org_id = $2 returning *'
+        const text = `delete from alert_channel where id = $1 and org_id = $2
+          and not exists (select 1 from account w where w.id = $1) returning *`
         const [row] = await run(text, [id, orgId])
         if (row === undefined) return false
         await run(`update alert_delivery set state = 'given_up' where channel_id = $1 and state = 'due'`, [

@@ -3,9 +3,12 @@
  * under the name of the batch. A line that is sent takes its part of that hold as the hold of its own call; when it ends
  * it is charged, and what it did not cost goes back to the batch. Each step is one transaction.
  */
+import { present } from '../../core/json-body.ts'
 import type { Nano } from '../../core/money.ts'
 import { dayOf } from '../../core/time.ts'
 import { batchInstance, type LoanRefused } from '../../ledger/types.ts'
+import { SUB_TAG, tagPathOf } from '../../tenancy/tags.ts'
+import { rulesOf } from '../accounts/wallet-rules-row.ts'
 import { type Engine, type Run, runOne } from '../engine/engine.ts'
 import { countOf, nanoOf, textOf } from '../engine/row.ts'
 import { lockLimitsOf } from '../ledger/apply-lease.ts'
@@ -21,13 +24,25 @@ import { sentLine } from './part-store.ts'
 /** How long the lease outlives the time of the batch, so that calls that were sent can end. */
 const AFTER_MS = 60 * 60_000
 
+/** The budget for the month of the team whose lines these are, as of a call under it. */
+const tagsOf = async (run: Run, { sub, keyId, walletId }: MoneyRow): Promise<string | undefined> => {
+  const [row] = await run(
+    `select coalesce($2, k.sub_id) as sub, r.rules from wallet_rules r join api_key k on k.id = $3
+     where r.wallet_id = $1 and coalesce($2, k.sub_id) is not null`,
+    [walletId, sub ?? null, keyId],
+  )
+  if (row === undefined) return undefined
+  return tagPathOf({ [SUB_TAG]: textOf(row, 'sub') }, rulesOf(textOf(row, 'rules')).budgeted ?? [])
+}
+
 /** What a batch asks of its limits: all of the rest, but at least this much. */
-const borrow = (engine: Engine, run: Run, batch: MoneyRow, it: { need: Nano; want: Nano }) =>
+const borrow = async (engine: Engine, run: Run, batch: MoneyRow, it: { need: Nano; want: Nano }) =>
   lendOne(run, engine.dialect, {
     instance: batchInstance(batch.id),
     keyId: batch.keyId,
     ...(batch.sub === undefined ? {} : { sub: batch.sub }),
     ...(batch.payer === batch.walletId ? {} : { payer: batch.payer }),
+    ...present({ tags: await tagsOf(run, batch) }),
     leaseId: batch.lease ?? batchInstance(batch.id),
     ...it,
     // A batch never uses up a cap for good: live calls may still fit.
@@ -65,13 +80,17 @@ export const beginBatch = (engine: Engine, id: string): ReturnType<BatchStore['b
     return { outcome: 'begun' }
   })
 
-/** The lease of the waiting lines, and what it holds for them. */
+/** The lease of the waiting lines, what it holds for them, and whether it counts under the limits that they have now. */
 const heldFor = async (run: Run, batch: MoneyRow) => {
   const [row] = await run(
     `select l.*, f.hold from lease l join inflight f on f.lease_id = l.id and f.call_id = $2 where l.id = $1`,
     [batch.lease ?? '', batch.id],
   )
-  return row === undefined ? undefined : { lease: leases.read(row), hold: nanoOf(row, 'hold') }
+  if (row === undefined) return undefined
+  const lease = leases.read(row)
+  // A team got a month, or lost it.
+  const counts = (lease.tags === undefined) === ((await tagsOf(run, batch)) === undefined)
+  return { lease, hold: nanoOf(row, 'hold'), stays: lease.state === 'open' && counts }
 }
 
 /** As many lines in their order as fit; the first always has room for its bytes. */
@@ -89,8 +108,8 @@ const fitting = (lines: readonly SentLine[], room: Nano, bytesMost = Infinity): 
 }
 
 /**
- * Borrows for the next line, and more if there is more. A lease that was fenced, or that is of another day, is left: what
- * is sent from now on counts in today's limits.
+ * Borrows for the next line, and more if there is more. A lease that was fenced, that is of another day or that counts under
+ * other budgets is left: what is sent from now on counts in the limits of now.
  */
 const borrowMore = async (
   engine: Engine,
@@ -99,7 +118,7 @@ const borrowMore = async (
   bound: Nano,
 ): Promise<LoanRefused | Nano> => {
   const before = await heldFor(run, batch)
-  const stays = before?.lease.state === 'open' && before.lease.day === dayOf(batch.now)
+  const stays = before?.stays === true && before.lease.day === dayOf(batch.now)
   if (before !== undefined && !stays) {
     await run('delete from inflight where call_id = $1', [batch.id])
     await giveBackWithin(run, engine.dialect, [{ lease: before.lease.id, back: before.hold }])
@@ -131,7 +150,7 @@ export const takeLines = (
     const [first] = next
     if (first === undefined) return none
     const known = await heldFor(run, batch)
-    let room = known?.lease.state === 'open' ? known.hold : -1n
+    let room = known?.stays === true ? known.hold : -1n
     if (room < first.bound) {
       const lent = await borrowMore(engine, run, batch, first.bound)
       if (typeof lent !== 'bigint')

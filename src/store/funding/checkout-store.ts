@@ -73,7 +73,7 @@ const takeIn = async (run: Run, dialect: SqlDialect, { id, payment, outstanding 
   const move = { kind: 'adjust', ofTopup: refOf(payment), note: `of ${refOf(payment)}` } as const
   if (more > 0n) {
     await postIn(run, dialect, { ...move, ref: refOf(id), debit: wallet, credit: 'cash', amount: more }, true)
-    await pauseTopUps(run, dialect, wallet, id)
+    await pauseTopUps(run, dialect, wallet)
   }
   if (more < 0n) {
     const ref = `${refOf(id)}:back${outstanding === 0n ? '' : `:${outstanding}`}`

@@ -25,24 +25,18 @@ export const setTopUpRule = async (
 ): Promise<void> => {
   await run(
     `insert into auto_top_up (wallet_id, below) values ($1, $2)
-     on conflict (wallet_id) do update set below = excluded.below, waits_until = 0, paused = null, alert_state = 'done'`,
+     on conflict (wallet_id) do update set below = excluded.below, waits_until = 0, paused = null`,
     [wallet, rule?.below ?? null],
   )
   await stopIn(run, dialect, wallet, rule === undefined)
 }
 
 /** Pauses the rule in the transaction that takes a payment back: a refund must not be charged again at once. */
-export const pauseTopUps = async (
-  run: Run,
-  dialect: SqlDialect,
-  wallet: string,
-  id: string,
-): Promise<void> => {
+export const pauseTopUps = async (run: Run, dialect: SqlDialect, wallet: string): Promise<void> => {
   await run(
-    `update auto_top_up set paused = 'payment_taken_back', alert_state = 'due', alert_id = $2, alert_tries = 0,
-       alert_next_at = 0
+    `update auto_top_up set paused = 'payment_taken_back'
      where wallet_id = $1 and below is not null and method is not null and paused is null`,
-    [wallet, id],
+    [wallet],
   )
   await stopIn(run, dialect, wallet, false)
 }

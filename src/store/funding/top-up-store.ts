@@ -119,7 +119,7 @@ const openIn = async (
 /** Pauses the rule, unless its owner has saved another payment method since. */
 const pauseIn = (run: Run, id: string, reason: TopUpPause): Promise<unknown> =>
   run(
-    `update auto_top_up set paused = $2, alert_state = 'due', alert_id = $1, alert_tries = 0, alert_next_at = 0
+    `update auto_top_up set paused = $2
      where exists (select 1 from top_up p where p.id = $1 and p.wallet_id = auto_top_up.wallet_id and p.method = auto_top_up.method)`,
     [id, reason],
   )
@@ -199,10 +199,9 @@ export const topUpCredited = async (run: Run, { lock }: SqlDialect, id: string):
   const after = topUpAfter(state, 'credit')
   if (after !== undefined) await run('update top_up set state = $2 where id = $1', [id, after])
   if (state !== 'unknown') return
-  await run(
-    `update auto_top_up set paused = null, alert_state = 'done' where wallet_id = $1 and paused = 'outcome_unknown'`,
-    [textOf(row, 'wallet_id')],
-  )
+  await run(`update auto_top_up set paused = null where wallet_id = $1 and paused = 'outcome_unknown'`, [
+    textOf(row, 'wallet_id'),
+  ])
 }
 
 type Saved = Parameters<TopUpStore['savePaymentMethod']>[0]
@@ -217,7 +216,7 @@ const saveIn = async (
     `insert into auto_top_up (wallet_id, customer, method, method_at)
      select o.wallet_id, $2, $3, cast($4 as bigint) from checkout o where o.id = $1
      on conflict (wallet_id) do update set customer = excluded.customer, method = excluded.method,
-       method_at = excluded.method_at, paused = null, alert_state = 'done'
+       method_at = excluded.method_at, paused = null
      where auto_top_up.method_at < excluded.method_at returning wallet_id`,
     [checkoutId, customer, method, at],
   )

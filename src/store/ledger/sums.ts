@@ -36,6 +36,10 @@ export const settledBalance = (wallet: string): string =>
 export const isHere = (account: string): string =>
   `not exists (select 1 from account h where h.id = ${account} and h.cell is not null)`
 
+/** The same of an organisation. */
+export const isOrgHere = (org: string): string =>
+  `not exists (select 1 from account h where h.org_id = ${org} and h.cell is not null)`
+
 /** What the payer of a charge or refund `t` finally pays. */
 export const lessRefunds = `case when t.kind = 'usage' then t.amount else -t.amount end`
 

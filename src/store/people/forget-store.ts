@@ -117,7 +117,7 @@ const removals = (dialect: SqlDialect): Readonly<Record<string, string>> => ({
   notes: `update key_note set reference = null where key_id in ${ofKeys} and reference is not null`,
   keys: `update api_key set label = 'removed', aliases = null, version = version + 1, changed_at = ${dialect.now} where org_id = $1`,
   sub_wallets: `update sub_wallet set label = '' where wallet_id in ${ofWallets} and label <> ''`,
-  rules: `update wallet_rules set rules = '{}', daily_limit = null, alert_below = null, alert_id = null, version = version + 1,
+  rules: `update wallet_rules set rules = '{}', daily_limit = null, version = version + 1,
     changed_at = ${dialect.now} where wallet_id in ${ofWallets}`,
   cards: `update auto_top_up set customer = null, method = null where wallet_id in ${ofWallets}`,
   card_payments: `update top_up set customer = '', method = ''

@@ -80,8 +80,10 @@ const toldOf = (alert: Alert, channels: readonly Channel[]): string => {
   return names.length === 0 ? 'nobody: choose a channel' : names.join(', ')
 }
 
+const stepNames: Readonly<Record<number, string>> = { 0: 'forecast', [-1]: 'top-ups paused' }
+
 const reachedOf = ({ open }: Alert): string =>
-  open.length === 0 ? '–' : open.map(({ step }) => (step === 0 ? 'forecast' : `${step} %`)).join(', ')
+  open.length === 0 ? '–' : open.map(({ step }) => stepNames[step] ?? `${step} %`).join(', ')
 
 const Rules = ({ of, channels, mayChange }: { of: Of; channels: readonly Channel[]; mayChange: boolean }) => {
   const { data, error } = useQuery(showingOf(of, 'GET /alerts'))
@@ -112,15 +114,16 @@ const Rules = ({ of, channels, mayChange }: { of: Of; channels: readonly Channel
         { head: 'Told to', cell: (alert) => toldOf(alert, channels) },
         mayChange && {
           head: '',
-          cell: (alert) => (
-            <Group gap="xs" wrap="nowrap">
-              <Change of={of} alert={alert} channels={channels} />
-              <Remove
-                what={`the alert ${alert.name}`}
-                onYes={() => toAct(of, 'DELETE /alerts/:alert', { alert: alert.id })}
-              />
-            </Group>
-          ),
+          cell: (alert) =>
+            alert.subject !== alert.id && (
+              <Group gap="xs" wrap="nowrap">
+                <Change of={of} alert={alert} channels={channels} />
+                <Remove
+                  what={`the alert ${alert.name}`}
+                  onYes={() => toAct(of, 'DELETE /alerts/:alert', { alert: alert.id })}
+                />
+              </Group>
+            ),
         },
       ]}
     />

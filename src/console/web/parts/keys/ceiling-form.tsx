@@ -9,7 +9,7 @@ import { differing } from '../use-edits.ts'
 
 type Ceiling = {
   readonly name: string
-  readonly budget_usd: string
+  readonly budget_usd: string | null
   readonly monthly_cap_usd?: string | null
 }
 /** What was typed; of one that is there, only what differs. */
@@ -33,7 +33,7 @@ export const CeilingForm = ({
   description: string
   /** In USD. */
   most: number
-  /** Whether it may have a bound for the month too. */
+  /** Whether it may have a bound for the month too, or alone. */
   monthly?: boolean
   save: (typed: Typed) => Promise<unknown>
   onDone: () => void
@@ -52,7 +52,7 @@ export const CeilingForm = ({
           ? typed
           : differing(typed, {
               name: of.name,
-              budget_usd: typedUsd(of.budget_usd),
+              budget_usd: typedUsd(of.budget_usd ?? ''),
               ...bounds(typedUsd(of.monthly_cap_usd ?? '')),
             }),
       ),
@@ -63,9 +63,9 @@ export const CeilingForm = ({
   })
   const right =
     name.trim() !== '' &&
-    typeof budget === 'number' &&
-    budget > 0 &&
-    budget <= most &&
+    (monthly && text === ''
+      ? typeof cap === 'number'
+      : typeof budget === 'number' && budget > 0 && budget <= most) &&
     (month === '' || typeof cap === 'number')
   return (
     <Form save={save} verb={of === undefined ? 'Create' : 'Save'} ready={right}>
@@ -80,7 +80,7 @@ export const CeilingForm = ({
       <TextInput
         label={label}
         description={description}
-        required
+        required={!monthly}
         inputMode="decimal"
         value={text}
         onChange={(event) => setText(event.currentTarget.value)}
@@ -88,7 +88,7 @@ export const CeilingForm = ({
       />
       {monthly && (
         <TextInput
-          label="Of it in a month, in USD"
+          label="In a month, in USD"
           description="Begins anew with each calendar month (UTC); empty for no such bound"
           inputMode="decimal"
           value={month}

@@ -16,7 +16,7 @@ const TeamForm = ({ team, onDone }: { team: TeamShown | undefined; onDone: () =>
   <CeilingForm
     of={team}
     label="Budget in USD"
-    description="What all keys and agents of the team may spend together"
+    description="What all keys and agents of the team may spend together, for good; empty if only its month is bounded"
     most={10_000_000}
     monthly
     save={(typed) =>
