@@ -11,6 +11,7 @@ import type {
   StoredAnswer,
   UsageDetail,
 } from '../ledger/types.ts'
+import type { VoucherOfCall } from '../ledger/voucher.ts'
 import type { KeyChange, KeyChanged } from '../store/accounts/tenancy-port.ts'
 import type { Actor } from '../store/people/event-port.ts'
 import type { Key, KeyId, WalletId } from '../tenancy/key.ts'
@@ -86,6 +87,7 @@ export type HoldRequest = {
   readonly payer?: AccountId | undefined
   /** What it is for, of the tags under budget; see `tagPathOf`. */
   readonly tags?: string | undefined
+  readonly voucher?: VoucherOfCall | undefined
   readonly amount: Nano
   /** The smallest charge that would still be useful; see LoanRequest. */
   readonly useful: Nano

@@ -8,7 +8,13 @@
 import { disabledKey, noBudgetLeft, unknownKey, unknownSubWallet } from '../admission/caller.ts'
 import type { Refusal } from '../core/refusal.ts'
 import { type Clock, DAY_MS } from '../core/time.ts'
-import { type InstanceId, isPaymentAccount, type LeaseId, type LoanRefused } from '../ledger/types.ts'
+import {
+  type InstanceId,
+  isChannelAccount,
+  isPaymentAccount,
+  type LeaseId,
+  type LoanRefused,
+} from '../ledger/types.ts'
 import type { LedgerStore } from '../store/ledger/ledger-port.ts'
 import { isKnown } from '../tenancy/key.ts'
 import type { KnownKeys } from './callers.ts'
@@ -251,7 +257,7 @@ export class LeasePool {
     return (
       key !== undefined &&
       isKnown(key, this.#parts.clock.now()) &&
-      (path.payer === undefined || !isPaymentAccount(path.payer))
+      (path.payer === undefined || !isPaymentAccount(path.payer) || isChannelAccount(path.payer))
     )
   }
 

@@ -6,6 +6,7 @@ import type { Log } from '../core/log.ts'
 import { greatest, least, type Nano } from '../core/money.ts'
 import { Refusal, refuse, retryIn, unavailable } from '../core/refusal.ts'
 import type { AccountId, CallId, Settle, UsageDetail } from '../ledger/types.ts'
+import type { VoucherOfCall } from '../ledger/voucher.ts'
 import type { Key } from '../tenancy/key.ts'
 import type { AdmissionGate } from './admission-gate.ts'
 import type { KnownKeys } from './callers.ts'
@@ -25,7 +26,7 @@ type HoldParts = {
   readonly ended: () => void
 }
 
-type HeldCall = Pick<HoldRequest, 'sub' | 'payer' | 'tags'> & {
+type HeldCall = Pick<HoldRequest, 'sub' | 'payer' | 'tags' | 'voucher'> & {
   readonly callId: CallId
   readonly key: Key
   readonly lease: Lease
@@ -44,6 +45,7 @@ class OpenHold implements Hold, IntentEnds {
   readonly payer: AccountId | undefined
   /** What it is for, of the tags under budget. */
   readonly tags: string | undefined
+  readonly #voucher: VoucherOfCall | undefined
   readonly #parts: HoldParts
   #lease: Lease
   #amount: Nano
@@ -62,10 +64,12 @@ class OpenHold implements Hold, IntentEnds {
     this.sub = it.sub
     this.payer = it.payer
     this.tags = it.tags
+    this.#voucher = it.voucher
     this.#lease = it.lease
     this.#parts = parts
     this.#amount = it.amount
-    parts.writer.intent({ callId: it.callId, leaseId: it.lease.id, hold: it.amount }, this)
+    const { callId, lease, amount: hold, voucher } = it
+    parts.writer.intent({ callId, leaseId: lease.id, hold, voucher: voucher?.id }, this)
   }
 
   intentEnded(opened: boolean): void {
@@ -159,6 +163,7 @@ class OpenHold implements Hold, IntentEnds {
       charge,
       excess,
       detail,
+      voucher: this.#voucher,
       answer,
     }
     const settling = new Settling(this, charge)
@@ -308,10 +313,10 @@ export class OpenHolds {
     return this.#open(ask, await this.#parts.touch.whileInTouch(taken, giveBack))
   }
 
-  #open({ callId, key, sub, payer, tags, amount }: HoldRequest, lease: LeaseTaken): Held {
+  #open({ callId, key, sub, payer, tags, amount, voucher }: HoldRequest, lease: LeaseTaken): Held {
     if (lease instanceof Refusal || 'outcome' in lease) return lease
     this.#count++
-    return new OpenHold(this.#ofHolds, { callId, key, sub, payer, tags, lease, amount })
+    return new OpenHold(this.#ofHolds, { callId, key, sub, payer, tags, lease, amount, voucher })
   }
 
   /** Takes room for a call to hold `to` in all: more of its own lease or, if that is over, all of it on another. */

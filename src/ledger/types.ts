@@ -6,6 +6,7 @@ import type { Usage } from '../core/usage.ts'
 import type { KeyId, WalletId } from '../tenancy/key.ts'
 import type { CapMember } from '../tenancy/limits.ts'
 import type { Tags } from '../tenancy/tags.ts'
+import type { VoucherOfCall } from './voucher.ts'
 
 export type InstanceId = string
 export type LeaseId = string
@@ -35,6 +36,9 @@ export const isCreditAccount = (account: AccountId): boolean => account.startsWi
 /** The account of one payment, under a short name of the payment. */
 export const paymentAccountOf = (digest: string): AccountId => `x402:${digest}`
 export const isPaymentAccount = (account: AccountId): boolean => account.startsWith('x402:')
+/** The account of a channel, which pays for many calls. */
+export const channelAccountOf = (digest: string): AccountId => `x402:channel:${digest}`
+export const isChannelAccount = (account: AccountId): boolean => account.startsWith('x402:channel:')
 
 /** Accounts of the house: unbounded. Their balance is the sum of their postings, so no row is contended. */
 export const houseAccounts = ['cash', 'promo', 'revenue', 'loss', 'x402'] as const
@@ -155,7 +159,13 @@ export type LoanRefused = {
   readonly keyVersion?: number
 }
 
-export type Intent = { readonly callId: CallId; readonly leaseId: LeaseId; readonly hold: Nano }
+export type Intent = {
+  readonly callId: CallId
+  readonly leaseId: LeaseId
+  readonly hold: Nano
+  /** It is opened only while this voucher is its own. */
+  readonly voucher?: string | undefined
+}
 
 /**
  * A running call's checkpoint: its hold as extended so far, and what it would cost if it ended now. `leaseId` moves the
@@ -254,6 +264,7 @@ export type Settle = {
   /** The vendor's cost above the hold: the house pays it, and an alert fires. */
   readonly excess: Nano
   readonly detail: UsageDetail
+  readonly voucher?: VoucherOfCall | undefined
   readonly answer?: { readonly ref: IdempotencyRef; readonly answer: StoredAnswer } | undefined
 }
 

@@ -8,7 +8,7 @@ import { isOurs, type KeyedHash } from '../core/keyed-hash.ts'
 import type { Log } from '../core/log.ts'
 import type { Nano } from '../core/money.ts'
 import type { Clock, Instant } from '../core/time.ts'
-import { PAYMENTS_ORG, paymentAccountOf } from '../ledger/types.ts'
+import { channelAccountOf, PAYMENTS_ORG, paymentAccountOf } from '../ledger/types.ts'
 import type { ChangePaid, Payment } from '../store/payments/payment-port.ts'
 import { theHouse } from '../store/people/event-port.ts'
 import type { Store } from '../store/port.ts'
@@ -212,7 +212,8 @@ const createX402 = (parts: X402Parts, rail: WholeRail, guestsHash: string): X402
   const accountOf = (paymentId: string): string =>
     paymentAccountOf(hash(`x402 account ${paymentId}`).slice(0, 32))
   const oneOfMany = atMost(COLLECTING_MAX)
-  const more = { options, accountOf, kinds: () => kinds }
+  const channelAccount = (id: string) => channelAccountOf(hash(`x402 account channel ${id}`).slice(0, 32))
+  const more = { options, channelAccountOf: channelAccount, kinds: () => kinds }
   const channels = openChannels({ ...rail, ...settlement, ...more, store: store.channels })
   const payChange = (paymentId: string, to: string): Promise<ChangePaid | undefined> =>
     store.payments.payChange(paymentId, to).catch((error: unknown) => {

@@ -40,8 +40,8 @@ export const openManyPayers = async (paper: PaperChain, url?: string) => {
 }
 
 /** What every call is asked for: the body is the same, so one quote does for all. */
-export const quoteOf = async ({ quote }: Rig): Promise<any> => {
-  const due = await quote(PATH, chat())
+export const quoteOf = async ({ quote }: Rig, body = chat()): Promise<any> => {
+  const due = await quote(PATH, body)
   expect(due.status).toBe(402)
   return decoded(due.headers.get('payment-required')).accepts.find(
     ({ scheme }: { scheme: string }) => scheme === 'batch-settlement',
@@ -54,11 +54,12 @@ export const callOf = (
   accepted: any,
   { sign, channelId, config }: Wallet,
   before: number,
+  body = chat(),
 ): Request => {
   const most = BigInt(before) * UNITS + BigInt(accepted.amount)
   const voucher = { channelId, maxClaimableAmount: String(most), signature: sign(most) }
   const payload = { type: 'voucher', channelConfig: config, voucher }
-  return rig.request(PATH, chat(), {
+  return rig.request(PATH, body, {
     'payment-signature': encoded({ x402Version: 2, accepted, payload }),
   })
 }

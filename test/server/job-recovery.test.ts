@@ -4,8 +4,8 @@
  */
 
 import { afterEach, describe, expect, test } from 'bun:test'
-import { stepJob } from '../../src/gateway/jobs/step-job.ts'
 import { webhookSecret } from '../../src/gateway/jobs/signed-webhook.ts'
+import { stepJob } from '../../src/gateway/jobs/step-job.ts'
 import type { PublicParts } from '../../src/transport/public-address.ts'
 import { byTest } from '../by-test.ts'
 import { engines, stopSound } from '../store/engines.ts'

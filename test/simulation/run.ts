@@ -88,6 +88,7 @@ const mustReach = [
   'paid again: killed',
   'vouchers: answered',
   'vouchers: killed',
+  'vouchers: charged, killed, and answered when sent again',
   'vouchers: corrected',
   'vouchers: a payer leaves',
   'vouchers: no answer',

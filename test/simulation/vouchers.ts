@@ -88,6 +88,8 @@ export const runVouchers = (seed: number, reached: Reached): void => {
     chain.know(wallet)
     return { wallet, charged: 0n, deposited: 0n, signed: new Map(), answers: new Map(), leftAt: undefined }
   })
+  /** Calls that were charged when their process died, before their answer went out. */
+  const unanswered = new Set<string>()
   let store: Store
   let [generation, serial] = [0, 0]
   let [buying, finished] = [true, false]
@@ -113,13 +115,22 @@ export const runVouchers = (seed: number, reached: Reached): void => {
     }
   }
 
+  /** Whether its process dies just when it has charged a call and made the answer. */
+  const diesAfterCharge = (process: Process, reply: Reply): boolean => {
+    if (!buying || !reply.complete || process.dead || random() >= 0.04) return false
+    unanswered.add(reply.callId)
+    process.dead = true
+    begin(processes.indexOf(process))
+    return true
+  }
+
   /** What the caller gets: nothing from a process that died, and nothing after its patience. */
   const ask = (request: Request): Promise<Reply | undefined> =>
     new Promise((resolve) => {
       world.after(PATIENCE_MS, () => resolve(undefined))
       const process = processes[pick(0, 1)]
       process?.shop.ask(request).then(
-        (reply) => !process.dead && resolve(reply),
+        (reply) => reply && !process.dead && !diesAfterCharge(process, reply) && resolve(reply),
         (error: unknown) => fail(String(error)),
       )
     })
@@ -157,6 +168,7 @@ export const runVouchers = (seed: number, reached: Reached): void => {
     if (reply?.complete !== true) return reply
     if (payer.leftAt !== undefined && sentAt > payer.leftAt + KNOWN_MS)
       fail('a payer who leaves bought an answer')
+    if (unanswered.has(reply.callId)) hit('vouchers: charged, killed, and answered when sent again')
     if (it.forged) fail('a voucher that another key signed bought an answer')
     const told = decoded(reply.headers['payment-response'])?.extra?.channelState?.chargedCumulativeAmount
     const { order } = request

@@ -73,7 +73,6 @@ const vouchersOf = async (store: Store, call: ReturnType<typeof callsOf>['call']
       id: name,
       callId: `call of ${name}`,
       fingerprint: 'f',
-      account: `x402:${name}`,
       amount: CENT,
       payer: 'payer',
       channel: { id: channel, asset: 'token', account: `x402:${channel}`, config: '{}', unit: 1_000n },
@@ -85,7 +84,7 @@ const vouchersOf = async (store: Store, call: ReturnType<typeof callsOf>['call']
     })
   const pay = async (name: string, channel: string, begins: Nano): Promise<Nano> => {
     await take(name, channel, begins)
-    const path = { keyId: 'maker', leaseId: `i:${name}`, payer: `x402:${name}` }
+    const path = { keyId: 'maker', leaseId: `i:${name}`, payer: `x402:${channel}` }
     await store.ledger.giveBack(await call(path, `call of ${name}`, path.payer), 0n)
     return (await store.channels.chargeVoucher(name)).channel.charged
   }

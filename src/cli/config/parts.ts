@@ -48,7 +48,10 @@ export const openHash = async (store: Store, { secret, secretOld }: Config): Pro
 const OF_DATABASE = 'database'
 
 export const openStoreOf = ({ databaseUrl, replicaUrl, replicaLagMs }: Config): Promise<Store> =>
-  openStore({ url: databaseUrl }, replicaUrl === undefined ? undefined : { url: replicaUrl, lagMs: replicaLagMs })
+  openStore(
+    { url: databaseUrl },
+    replicaUrl === undefined ? undefined : { url: replicaUrl, lagMs: replicaLagMs },
+  )
 
 const START_WAIT_MS = 30_000
 

@@ -225,6 +225,7 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall)
   const { x402, presented, keptUnder, trace } = paying
   const ref = refOf(incoming, paying)
   if (ref === undefined) throw new PaymentDue('payment_required')
+  const proposed = trace.callId
   const known = presented && (await gateway.store.payments.payment(presented.id))
   const mine = known !== undefined && isFor(known, keptUnder)
   // A voucher whose call was not charged pays for any other.
@@ -235,7 +236,10 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall)
     throw new PaymentDue('payment_already_used')
   if (bound && !mine) throw await usedBefore(x402, presented)
   const run: RunCall = async (keep, signal) => {
-    const before = await takenBefore(gateway, paying, bound ? known : undefined)
+    const before = await takenBefore(gateway, paying, {
+      known: bound ? known : undefined,
+      again: trace.callId !== proposed,
+    })
     const turn = await (before === undefined ? checkFirst(gateway, paying) : takePaidTurn(gateway, paying))
     const open = async () => {
       if (before === undefined) await checkCaps(gateway, paying, paying.plan.amount)

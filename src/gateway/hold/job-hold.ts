@@ -43,7 +43,7 @@ const holdJob = async (
   ask: HoldRequest,
 ): Promise<Hold | HoldRefused | Refusal> => {
   const { store, clock, instance, options } = gateway
-  const { callId, key, sub, payer, tags, amount, useful } = ask
+  const { callId, key, sub, payer, tags, amount, useful, voucher } = ask
   const run: NewRun = {
     id: callId,
     keyId: key.id,
@@ -51,6 +51,7 @@ const holdJob = async (
     sub,
     payer,
     tags,
+    voucher: voucher?.id,
     model: modelId,
     amount,
     useful,

@@ -1,6 +1,6 @@
 /** A call whose payment was taken, or authorised: holds its money and makes its task. */
 import type { Hold } from '../../book/contract.ts'
-import { decimalFromNano } from '../../core/money.ts'
+import { decimalFromNano, type Nano } from '../../core/money.ts'
 import { must, type Refusal } from '../../core/refusal.ts'
 import { nanoOfUnits } from '../../payment/x402/offer.ts'
 import type { Presented } from '../../payment/x402/presented.ts'
@@ -20,6 +20,7 @@ import type { Keep } from '../parts/recording.ts'
 import type { PaymentFacts, Task } from '../parts/task.ts'
 import type { Trace } from '../parts/trace.ts'
 import { settleAuthorized } from './pay-after.ts'
+import { type TakenVoucher, tellCharged } from './pay-by-voucher.ts'
 import { PaymentDue, type Quotable } from './payment-due.ts'
 import { reservePaid } from './reserve-paid.ts'
 
@@ -46,6 +47,8 @@ export type Paid = {
   readonly account: string
   /** Undefined while the payment is only authorised. */
   readonly transaction: string | undefined
+  /** What the call has of its channel, if a voucher pays. */
+  readonly taken?: TakenVoucher
 }
 
 type PaidTaskParts = Paid & {
@@ -75,7 +78,7 @@ export const rulesPaid = async (
 export const openPaid = async (
   gateway: Gateway,
   paying: PayingCall,
-  { payment, account: payer, transaction, keep, signal }: PaidTaskParts,
+  { payment, account: payer, transaction, taken, keep, signal }: PaidTaskParts,
 ): Promise<Task> => {
   const { x402, key, sub, bearer, request, plan, trace } = paying
   const { call, model, ceiling, body } = request
@@ -85,7 +88,7 @@ export const openPaid = async (
   await rulesPaid(gateway, paying, request)
   const reserved = await reservePaid(
     gateway,
-    { key, sub, call, model, callId: trace.callId, signal },
+    { key, sub, call, model, callId: trace.callId, signal, voucher: taken?.voucher },
     { plan, payer, paid },
   )
   if (reserved === 'spent') throw new PaymentDue('payment_already_used')
@@ -97,7 +100,7 @@ export const openPaid = async (
     model,
     trace,
     // A job charges its channel when it ends, which may be long after its answer.
-    keep: settled || isJob ? keep : { ...keep, collect: collecting(paying, payment) },
+    keep: settled || isJob ? keep : { ...keep, collect: collecting(paying, payment, taken) },
     signal,
     payer,
     payment: factsOf({ payment, transaction }),
@@ -105,7 +108,12 @@ export const openPaid = async (
     limit: ceiling,
     ...held,
     outputBound: boundSent(call, held.outputBound, trace),
-    hold: settled && bearer ? payingChange(hold, () => x402.payChange(id, key.walletId)) : hold,
+    hold:
+      settled && bearer
+        ? payingChange(hold, () => x402.payChange(id, key.walletId))
+        : taken === undefined
+          ? hold
+          : within(hold, paid),
   }
 }
 
@@ -120,12 +128,23 @@ const payingChange = (hold: Hold, payChange: () => Promise<unknown>): Hold =>
     },
   })
 
+/** A channel's account has more than the voucher allows. */
+const within = (hold: Hold, paid: Nano): Hold =>
+  holdWith(hold, {
+    extend: async (to, spent, waits) => (to > paid ? 'refused' : hold.extend(to, spent, waits)),
+  })
+
 /** Collects a payment that was only authorised; a paid request leaves the count of unpaid ones. */
 const collecting =
-  ({ x402, trace, presented, uncount }: PayingCall, payment: Paid['payment']) =>
+  (
+    { x402, trace, presented, uncount }: PayingCall,
+    payment: Paid['payment'],
+    taken: TakenVoucher | undefined,
+  ) =>
   async (): Promise<Refusal | undefined> => {
-    const version = presented?.version ?? 2
-    const unpaid = await settleAuthorized({ x402, trace, payment: { ...payment, version } })
+    const it = { x402, trace, payment: { ...payment, version: presented?.version ?? 2 } }
+    if (taken !== undefined) tellCharged({ ...it, at: x402.now() }, taken, trace.charged ?? 0n)
+    const unpaid = taken === undefined ? await settleAuthorized(it) : undefined
     if (unpaid === undefined) uncount()
     return unpaid
   }

@@ -2,7 +2,8 @@
  * Calls that are paid out of a deposit (x402, scheme `batch-settlement`): the voucher covers the bound, the channel is charged what
  * the call cost. The money is there before the call begins, so no answer waits for a chain.
  */
-
+import type { Nano } from '../../core/money.ts'
+import type { VoucherOfCall } from '../../ledger/voucher.ts'
 import type { Presented } from '../../payment/x402/presented.ts'
 import { codes } from '../../payment/x402/voucher.ts'
 import type { X402 } from '../../payment/x402.ts'
@@ -48,21 +49,60 @@ export const usedBefore = async (x402: X402, presented: Presented | undefined): 
     : new PaymentDue(codes.mismatch, standingOf(channel))
 }
 
+/** What a voucher was taken for. */
+export type TakenVoucher = {
+  readonly channel: Channel
+  /** Units that were deposited with it, and the transaction that brought them. */
+  readonly deposit: string | undefined
+  readonly transaction: string | undefined
+  /** As the ledger hears of it, with the call. */
+  readonly voucher: VoucherOfCall
+}
+
 /** Takes the voucher that a call brings, with its deposit if it has one. */
-export const takeVoucher = async (it: Omit<PaymentToTake, 'creditTo' | 'invoiceId'>): Promise<void> => {
+export const takeVoucher = async (
+  it: Omit<PaymentToTake, 'creditTo' | 'invoiceId'>,
+): Promise<TakenVoucher> => {
   const { x402, trace, presented, requirements, paidFor, fingerprint } = it
   const taken = await x402.takeVoucher({ presented, requirements, callId: paidFor, fingerprint })
   if (taken.outcome === 'mismatch') throw new PaymentDue(codes.mismatch, standingOf(taken.channel))
   if (taken.outcome !== 'authorized') throw notTaken(it, taken)
   // What a stream costs is known only after its headers: then the next voucher is corrected.
   const { transaction, channel } = taken
-  const deposited = transaction === undefined ? '' : presented.voucher?.deposit
+  const { deposit, most = '0', signature = '' } = presented.voucher ?? {}
+  const deposited = transaction === undefined ? '' : deposit
   addPaidHeaders({ trace, payment: presented, at: x402.now() }, transaction ?? '', deposited, {
     channelState: stateOf(channel),
   })
+  const { id, unit } = channel
+  const voucher = { id: presented.id, channel: id, unit, most: BigInt(most) * unit, signature }
+  return { channel, deposit, transaction, voucher }
 }
 
-/** Charges the channel of a voucher whose call was charged, and says so in the headers. */
+/** Says in the headers what a voucher's call was charged, which its channel was with it. */
+export const tellCharged = (
+  it: PaymentNotice,
+  { channel, deposit, transaction }: TakenVoucher,
+  charged: Nano,
+): void => {
+  const { unit } = channel
+  const amount = ((charged + unit - 1n) / unit) * unit
+  tell(it, { ...channel, charged: channel.charged + amount }, { amount, deposit, transaction })
+}
+
+const tell = (
+  it: PaymentNotice,
+  channel: Channel,
+  paid: Pick<TakenVoucher, 'deposit' | 'transaction'> & { readonly amount: Nano },
+): void => {
+  const { amount, deposit, transaction } = paid
+  addPaidHeaders(it, transaction ?? '', transaction === undefined ? '' : deposit, {
+    chargedAmount: String(amount / channel.unit),
+    channelState: withCharged(channel),
+  })
+}
+
+/** Charges the channel of a voucher whose call was charged, if it was not yet, and says so in the headers. */
 export const chargeVoucher = async (it: {
   readonly x402: X402
   readonly trace: Trace
@@ -72,14 +112,5 @@ export const chargeVoucher = async (it: {
   // The next round does it; the voucher is good for as long as its channel.
   if (charged === undefined || charged.payment.state !== 'settled') return
   const { payment, channel, deposit } = charged
-  const { now } = it.x402
-  addPaidHeaders(
-    { ...it, at: now() },
-    payment.transaction ?? '',
-    payment.transaction === undefined ? '' : deposit,
-    {
-      chargedAmount: String(payment.amount / channel.unit),
-      channelState: withCharged(channel),
-    },
-  )
+  tell({ ...it, at: it.x402.now() }, channel, { ...payment, transaction: payment.transaction, deposit })
 }

@@ -1,4 +1,5 @@
 /** The hold of a paid call: on its payment's own account, under the caps of its caller. */
+import type { HoldRequest } from '../../book/contract.ts'
 import { least, type Nano } from '../../core/money.ts'
 import { must, Refusal, unavailable } from '../../core/refusal.ts'
 import type { BindingLimit } from '../../ledger/types.ts'
@@ -22,14 +23,15 @@ type PaidPlan = {
 /** Holds what was paid, or less if the price has fallen since; `spent` when the payment was charged before. */
 export const reservePaid = async (
   gateway: Gateway,
-  ask: Pick<ReserveRequest, 'key' | 'sub' | 'call' | 'model' | 'callId' | 'signal'>,
+  ask: Pick<ReserveRequest, 'key' | 'sub' | 'call' | 'model' | 'callId' | 'signal'> &
+    Pick<HoldRequest, 'voucher'>,
   { plan, payer, paid }: PaidPlan,
 ): Promise<Reserved | Refusal | 'spent'> => {
-  const { call, model, key, sub, callId, signal } = ask
+  const { call, model, key, sub, callId, signal, voucher } = ask
   const amount = least(plan.amount, paid)
   const useful = least(usedUpBelow(model), amount)
   const take = () =>
-    holdFor(gateway, model.id, { callId, key, sub, payer, amount, useful, waits: true, signal })
+    holdFor(gateway, model.id, { callId, key, sub, payer, amount, useful, waits: true, signal, voucher })
   let hold = await take()
   for (let tries = 0; !(hold instanceof Refusal) && 'outcome' in hold; tries++) {
     if (hold.limit !== 'payment') return doesNotFit({ ...hold, key }, { required: amount }, gateway)

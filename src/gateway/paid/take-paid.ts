@@ -7,28 +7,35 @@ import type { Payment } from '../../store/payments/payment-port.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { Paid, PayingCall } from './open-paid.ts'
 import { authorizePayment } from './pay-after.ts'
-import { takeVoucher } from './pay-by-voucher.ts'
+import { type TakenVoucher, takeVoucher } from './pay-by-voucher.ts'
 import { isFor, PaymentDue, requirementsOf } from './payment-due.ts'
 import { addPaidHeaders, takePayment, tellsPayment, unconfirmed } from './take-payment.ts'
 
-/** What paid for the call when it came before; `known` is the payment that it brings, if that was taken. */
+/**
+ * What paid for the call when it came before: `known` is the payment that it brings, if that was taken; `again` whether there
+ * was an earlier attempt, which may have brought another.
+ */
 export const takenBefore = async (
   gateway: Gateway,
   paying: PayingCall,
-  known: Payment | undefined,
+  { known, again }: { readonly known: Payment | undefined; readonly again: boolean },
 ): Promise<Paid | undefined> => {
-  const before = await paidBefore(gateway, paying)
+  const before = again ? await paidBefore(gateway, paying) : undefined
   if (before !== undefined || known === undefined) return before
   // Its payer claimed it instead of the answer.
   if (known.changeTo !== undefined) throw new PaymentDue('payment_already_used')
-  return { ...(await takeNow(gateway, paying)), account: known.account }
+  const taken = await takeNow(gateway, paying)
+  return taken.taken === undefined ? { ...taken, account: known.account } : taken
 }
 
 /** Takes the payment that the call brings, unless it was taken before. */
 export const takeNow = async (gateway: Gateway, paying: PayingCall): Promise<Paid> => {
   const payment = presentedIn(paying)
-  const transaction = await takeMoney(gateway, paying, payment)
-  return { payment, account: paying.x402.accountOf(payment.id), transaction }
+  const taken = await takeMoney(gateway, paying, payment)
+  const { x402 } = paying
+  return typeof taken === 'object'
+    ? { payment, account: taken.channel.account, transaction: undefined, taken }
+    : { payment, account: x402.accountOf(payment.id), transaction: taken }
 }
 
 /** The payment that the call brings. Throws that it is due. */
@@ -37,12 +44,12 @@ export const presentedIn = ({ presented }: PayingCall): Presented => {
   return presented
 }
 
-/** Takes the payment, or its authorisation; returns the transaction if there is one by then. */
+/** Takes the payment, or its authorisation, or its voucher; returns the transaction if there is one by then. */
 const takeMoney = async (
   gateway: Gateway,
   paying: PayingCall,
   presented: Presented,
-): Promise<string | undefined> => {
+): Promise<string | TakenVoucher | undefined> => {
   const { x402, key, bearer, keptUnder, trace } = paying
   const requirements = requirementsOf(paying, presented)
   const it = {
@@ -53,10 +60,7 @@ const takeMoney = async (
     paidFor: trace.callId,
     fingerprint: keptUnder.fingerprint,
   }
-  if (presented.scheme === 'batch-settlement') {
-    await takeVoucher(it)
-    return undefined
-  }
+  if (presented.scheme === 'batch-settlement') return takeVoucher(it)
   if (presented.scheme === 'upto') {
     await authorizePayment(gateway, it)
     return undefined
@@ -93,6 +97,8 @@ export const repeatPaymentHeaders = async (
   presented: Presented,
 ): Promise<void> => {
   const { trace, x402 } = paying
+  // A voucher that was taken for this answer has said so, and leaves nothing to claim.
+  if (presented.scheme === 'batch-settlement' && tellsPayment(trace)) return
   const { payments } = gateway.store
   const paid = (await payments.paymentForCall(trace.callId)) ?? (await payments.payment(presented.id))
   addClaimHeader(paying, paid ?? presented)

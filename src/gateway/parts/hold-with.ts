@@ -1,8 +1,8 @@
-/** A hold with something more to do when it is settled or voided. */
+/** A hold with something more to do when it grows, is settled or voided. */
 import type { Hold } from '../../book/contract.ts'
 
-/** The same hold with other ends. A plain copy would lose the methods of its class. */
-export const holdWith = (hold: Hold, ends: Partial<Pick<Hold, 'settle' | 'void'>>): Hold => ({
+/** The same hold with other ways to grow or end. A plain copy would lose the methods of its class. */
+export const holdWith = (hold: Hold, ends: Partial<Pick<Hold, 'extend' | 'settle' | 'void'>>): Hold => ({
   callId: hold.callId,
   get opened() {
     return hold.opened

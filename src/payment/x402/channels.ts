@@ -13,16 +13,17 @@ import type {
 } from '../../store/payments/channel-port.ts'
 import type { ChannelNode } from './channel-node.ts'
 import type { Kinds } from './facilitator.ts'
+import { newVoucherOf } from './new-voucher.ts'
 import { nanoOfUnits, type Offer, type X402Options } from './offer.ts'
 import type { Presented } from './presented.ts'
 import type { SettlementParts } from './settlement.ts'
 import { type ChannelTerms, codes, type Voucher, type VoucherCheck } from './voucher.ts'
 
-type ChannelParts = Pick<SettlementParts, 'facilitator' | 'log' | 'now'> & {
+type ChannelParts = Pick<SettlementParts, 'facilitator' | 'log'> & {
   readonly store: ChannelStore
   readonly options: X402Options
   readonly kinds: () => Kinds | undefined
-  readonly accountOf: (id: string) => string
+  readonly channelAccountOf: (id: string) => string
   readonly channelNode: ChannelNode
   readonly openCheck: () => Promise<VoucherCheck>
 }
@@ -59,8 +60,6 @@ export type Channels = {
   round(): Promise<void>
 }
 
-/** What is known of a channel counts for so long: much less than an exit takes. */
-const FRESH_MS = 30_000
 /** Claims in one transaction, which a block has room for. */
 const CLAIMS_MOST = 100
 
@@ -116,64 +115,50 @@ const takeChecked = async (
   it: VoucherToTake,
   voucher: Voucher,
 ): Promise<TakenVoucher> => {
-  const { store, now, log } = parts
-  const { presented, callId, fingerprint } = it
-  const { offer, id: paymentId, payer, units } = presented
-  const { config, channelId, signature, deposit } = voucher
+  const { store, log } = parts
+  const { presented } = it
+  const { offer } = presented
+  const { channelId, deposit } = voucher
   const id = `${offer.network}:${channelId}`
   const most = nanoOfUnits(offer, voucher.most)
-  const known = await store.channel(id)
-  const amount = nanoOfUnits(offer, units)
-  const begins = most - amount
-  // Nobody's deposit is taken for a voucher that cannot be charged; with another's call in between the ledger decides.
-  if (known !== undefined && known.pending === undefined && known.charged !== begins)
-    return { outcome: 'mismatch', channel: known }
-  let seen: ChannelSeen | undefined
+  const record = async (seen?: ChannelSeen, transaction?: string): Promise<TakenVoucher | 'unseen'> => {
+    const taken = await store.takeVoucher(
+      newVoucherOf(it, voucher, { account: parts.channelAccountOf(id), seen, transaction }),
+    )
+    const { outcome } = taken
+    if (outcome === 'authorized') return { ...taken, transaction }
+    if (outcome === 'mismatch') return taken
+    return outcome === 'unseen' ? outcome : { outcome: 'refused', reason: REASONS[outcome] }
+  }
+  let seen: ChannelSeen
   let transaction: string | undefined
   try {
     if (deposit !== undefined) {
+      const known = await store.channel(id)
+      const begins = most - nanoOfUnits(offer, presented.units)
+      // Nobody's deposit is taken for a voucher that cannot be charged; with another's call in between the ledger decides.
+      if (known !== undefined && known.pending === undefined && known.charged !== begins)
+        return { outcome: 'mismatch', channel: known }
       const brought = await bring(parts, it, channelId, most)
       if ('outcome' in brought) return brought
       ;({ seen, transaction } = brought)
-    } else if (known === undefined || !isFresh(known, most, now())) {
+    } else {
+      // Most channels are known, so the chain is asked only where the ledger says so.
+      const taken = await record()
+      if (taken !== 'unseen') return taken
       seen = await parts.channelNode.look(offer, channelId)
     }
   } catch (error) {
     log.warn('the node did not say what a channel holds', { network: offer.network, error: String(error) })
     return { outcome: 'unreachable' }
   }
-  if (known === undefined && seen?.balance === 0n) return { outcome: 'refused', reason: codes.notFound }
-  const asset = offer.asset.toLowerCase()
-  const taken = await store.takeVoucher({
-    id: paymentId,
-    callId,
-    fingerprint,
-    account: parts.accountOf(paymentId),
-    amount,
-    payer,
-    channel: {
-      id,
-      asset,
-      account: parts.accountOf(`channel ${id}`),
-      config: JSON.stringify(config),
-      unit: offer.nanoPerUnit,
-    },
-    most,
-    signature,
-    deposit,
-    seen,
-    transaction,
-  })
-  const { outcome } = taken
-  if (outcome === 'authorized') return { ...taken, transaction }
-  if (outcome === 'mismatch') return taken
-  return { outcome: 'refused', reason: REASONS[outcome] }
+  if (seen.balance === 0n && (await store.channel(id)) === undefined)
+    return { outcome: 'refused', reason: codes.notFound }
+  const taken = await record(seen, transaction)
+  return taken === 'unseen' ? { outcome: 'unknown' } : taken
 }
 
 const REASONS = { busy: codes.busy, beyond_deposit: codes.beyondDeposit, leaving: codes.leaving }
-
-const isFresh = (known: Channel, most: bigint, now: number): boolean =>
-  now - known.seenAt < FRESH_MS && known.leavingAt === undefined && most <= known.balance
 
 /** Brings a deposit to the chain, unless it is there: then the channel holds what the voucher is for. */
 const bring = async (

@@ -118,6 +118,8 @@ export type NewRun = {
   readonly payer?: AccountId | undefined
   /** What it is for, of the tags under budget. */
   readonly tags?: string | undefined
+  /** It begins only while this voucher is its own. */
+  readonly voucher?: string | undefined
   readonly model: string
   readonly amount: Nano
   /** The smallest charge that would still be useful; see LoanRequest. */

@@ -115,14 +115,15 @@ export const laws: readonly Law[] = [
   },
   {
     check: 'an x402 payment is taken in once, and pays for its own call only',
-    offences: `select p.id as offence from x402_payment p where p.state = 'settled' and not exists (select 1 from transfer t
-        where t.kind = 'topup' and t.ref = 'x402:' || p.id and t.credit = p.account_id and t.amount = p.amount
-          and t.debit = coalesce((select c.account_id from x402_channel c where c.id = p.channel_id), 'x402'))
+    offences: `select p.id as offence from x402_payment p left join x402_channel c on c.id = p.channel_id where p.state = 'settled'
+        and (c.account_id is null or c.account_id <> p.account_id) and not exists (select 1 from transfer t
+          where t.kind = 'topup' and t.ref = 'x402:' || p.id and t.credit = p.account_id and t.amount = p.amount
+            and t.debit = coalesce(c.account_id, 'x402'))
       union all select t.ref from transfer t where t.debit = 'x402' and t.cell is null and not exists (select 1 from x402_payment p
         where p.state = 'settled' and t.ref = 'x402:' || p.id)
         and not exists (select 1 from x402_channel c where c.account_id = t.credit and t.ref like 'x402:claim:' || c.id || ':%')
-      union all select t.ref from transfer t join x402_payment p on p.account_id = t.debit
-        where t.kind = 'usage' and t.ref <> p.call_id
+      union all select t.ref from transfer t where t.kind = 'usage' and exists (select 1 from x402_payment p where p.account_id = t.debit)
+        and not exists (select 1 from x402_payment p where p.account_id = t.debit and p.call_id = t.ref)
       union all select t.ref from transfer t where t.debit = 'loss' and t.ref like 'x402:%' and not exists (
         select 1 from x402_payment p where p.state = 'lost' and t.ref = 'x402:' || p.id and t.credit = p.account_id)
         and not exists (select 1 from x402_channel c where c.account_id = t.credit)`,
@@ -130,8 +131,22 @@ export const laws: readonly Law[] = [
   {
     check:
       'a channel owes what its vouchers were charged and nobody has claimed, and never more than they allow',
+    // Less than a unit of each call is the house's, posted with the next claim; the call that has the channel may be charged.
     offences: `select c.id as offence from x402_channel c left join account a on a.id = c.account_id
-      where a.id is null or a.held <> 0 or a.balance <> c.claimed + c.lost - c.charged or a.lowest <> a.balance
+        left join posted s on s.account_id = c.account_id
+        left join (select p.channel_id,
+            cast(sum(case when p.state = 'settled' then p.amount - t.amount else 0 end) as bigint) as rest,
+            cast(sum(case when p.state = 'settled' then 0 else t.amount end) as bigint) as due,
+            sum(case when p.state <> 'settled' and p.id = h.pending
+              or p.state = 'settled' and p.amount between t.amount and t.amount + h.unit - 1 then 0 else 1 end) as wrong
+          from x402_payment p join x402_channel h on h.id = p.channel_id and h.account_id = p.account_id
+          join transfer t on t.kind = 'usage' and t.ref = p.call_id and t.debit = p.account_id group by p.channel_id) u on u.channel_id = c.id
+        left join (select t.debit, cast(sum(t.amount) as bigint) as posted from transfer t
+          where t.kind = 'adjust' and t.credit = 'revenue' group by t.debit) k on k.debit = c.account_id
+      where a.id is null or coalesce(u.wrong, 0) > 0 or coalesce(u.rest, 0) < coalesce(k.posted, 0)
+        or (c.charged = c.claimed + c.lost and coalesce(u.rest, 0) <> coalesce(k.posted, 0))
+        or coalesce(s.amount, 0) + coalesce(u.due, 0)
+          <> c.claimed + c.lost - c.charged + coalesce(u.rest, 0) - coalesce(k.posted, 0)
         or c.charged < c.claimed + c.lost or c.began > c.claimed
         or (c.charged > c.began and (c.signature is null or c.signed < c.charged))
         or case when c.charged_at is null then 0 else 1 end <> case when c.charged > c.claimed + c.lost then 1 else 0 end
@@ -144,6 +159,9 @@ export const laws: readonly Law[] = [
         or coalesce((c.charged - c.began) % nullif(c.unit, 0), 1) <> 0
         or exists (select 1 from x402_payment p where p.channel_id = c.id and p.payer <> c.payer)
         or (c.pending is not null and not exists (select 1 from x402_payment p where p.id = c.pending and p.channel_id = c.id))
+      union all select p.id from x402_payment p join x402_channel c on c.pending = p.id where p.state = 'authorized'
+        and (p.sent not like '%"most":"' || cast(c.charged + p.amount as text) || '"%'
+          or (p.account_id <> c.account_id and not exists (select 1 from account a where a.id = p.account_id and a.lowest = -p.amount)))
       union all select p.id from x402_payment p where p.channel_id is not null
         and not exists (select 1 from x402_channel c where c.id = p.channel_id)`,
   },

@@ -110,8 +110,8 @@ const accounts: readonly Law[] = [
       `case when a.org_id = 'house' then a.bounded = 0 and a.balance = 0 and a.held = 0 and a.lowest = 0
         when a.bounded = 0 then false
         when c.account_id is not null then a.lowest <= -c.lim
-        when u.account_id is not null then a.lowest in (0, -u.amount)
         when exists (select 1 from x402_channel h where h.account_id = a.id) then a.lowest <= 0
+        when u.account_id is not null then a.lowest in (0, -u.amount)
         else a.lowest <= 0 and a.lowest >= -coalesce((select cast(sum(t.amount) as bigint) from transfer t
           where t.kind = 'adjust' and t.debit = a.id and t.of_topup is not null), 0) end`,
     )}`,
@@ -153,7 +153,7 @@ const accounts: readonly Law[] = [
         where (t.kind = 'topup' and t.debit = 'x402' and coalesce(t.note, '') <> coalesce(p.tx, ''))
           or (t.kind = 'adjust' and t.debit = p.account_id and t.credit <> coalesce(p.change_to, ''))
       union all select p.id from x402_payment p join account a on a.id = p.account_id
-        where p.change_to is not null and a.balance <> 0
+        where p.change_to is not null and a.balance <> 0 and not exists (select 1 from x402_channel c where c.account_id = a.id)
       union all select i.id from invoice i where i.serial < 1
       union all select c.account_id from credit_line c where not exists (select 1 from account a where a.id = c.account_id
         and a.bounded = 1 and c.account_id = 'credit:' || c.wallet_id)`,

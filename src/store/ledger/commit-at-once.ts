@@ -13,6 +13,7 @@ import {
 } from '../engine/engine.ts'
 import { textOf } from '../engine/row.ts'
 import { textsOnce } from '../engine/texts.ts'
+import { hasVoucher, voucherCharges, voucherLocks } from '../payments/voucher-call.ts'
 import { insertCharges } from './charge-row.ts'
 import { isSilent } from './silence.ts'
 import { settledOfAccount, stateOf } from './sums.ts'
@@ -76,6 +77,7 @@ export const textsFor = textsOnce(({ each, now, lock, leftOne }) => ({
     select e.value->>'c', l.id, cast(e.value->>'h' as bigint), ${now}
     from ${each('$1')} e ${leftOne('lease', 'l', 'id', `e.value->>'l'`)}
     where l.state = 'open' and l.instance = $2 and not exists (select 1 from transfer t where t.kind in ('usage', 'writeoff') and t.ref = e.value->>'c')
+      and (e.value->>'v' is null or ${hasVoucher("e.value->>'v'", "e.value->>'c'")})
     ${takeOver(now)} returning call_id as c`,
   // A hold only grows on the instance's own open lease, to which it may move whole from another of its leases. A
   // checkpoint within the hold is always accepted.
@@ -202,13 +204,20 @@ const planOf = (texts: Texts, dialect: SqlDialect, batch: CommitBatch, payers: R
   const statements: Statement[] = []
   const places = new Map<CommitStep, number>()
   const add = (text: string, ...params: string[]): number => statements.push(statement(text, ...params)) - 1
+  const vouchers = [...intents, ...settles].some(({ voucher }) => voucher !== undefined)
+  if (vouchers && dialect.locksRows) statements.push(...voucherLocks(dialect, batch))
   if (dialect.locksRows && intents.length + progress.length + settles.length > 0) {
     const moved = progress.flatMap(({ leaseId }) => leaseId ?? [])
     const leases = new Set([...[...intents, ...settles].map(({ leaseId }) => leaseId), ...moved])
     add(texts.lock, ids(leases), ids([...intents, ...progress, ...settles].map(({ callId }) => callId)))
   }
   if (intents.length > 0) {
-    const rows = intents.map(({ callId, leaseId, hold }) => ({ c: callId, l: leaseId, h: hold.toString() }))
+    const rows = intents.map(({ callId, leaseId, hold, voucher }) => ({
+      c: callId,
+      l: leaseId,
+      h: hold.toString(),
+      v: voucher,
+    }))
     places.set('intents', add(texts.intents, json(rows), instance))
   }
   if (progress.length > 0) {
@@ -228,6 +237,7 @@ const planOf = (texts: Texts, dialect: SqlDialect, batch: CommitBatch, payers: R
     add(texts.spend, rows)
     add(texts.detail, json(settles.map((settle, place) => ({ ...detailRow(settle), ...charges[place] }))))
     places.set('close', add(texts.close, rows))
+    if (vouchers) statements.push(...voucherCharges(dialect, settles))
     const answers = answerRows(settles)
     if (answers.length > 0) add(texts.answer, json(answers))
   }

@@ -15,6 +15,7 @@ import type {
 } from '../../ledger/types.ts'
 import type { Inline, Now, SqlDialect, Value } from '../engine/engine.ts'
 import { maybeText, nanoOf, onlyRow, textOf } from '../engine/row.ts'
+import { hasVoucher, voucherCharges } from '../payments/voucher-call.ts'
 import { insertCharge } from './charge-row.ts'
 import {
   answerRows,
@@ -48,6 +49,7 @@ const texts = {
   detail: `insert into usage_detail (call_id, model, input_tokens, output_tokens, detail) values ($1, $2, $3, $4, $5)
     on conflict do nothing`,
   spend: 'update lease set used = used + $2, calls = calls + $3 where id = $1',
+  its: `select 1 as its where ${hasVoucher('$1', '$2')}`,
   voids: `delete from inflight where call_id = $1
     and exists (select 1 from lease l where l.id = inflight.lease_id and l.instance = $2)`,
 } as const
@@ -94,9 +96,16 @@ const leaseOf = ({ now, batch, paths }: Round, id: LeaseId): LeaseInCommit | und
   return path
 }
 
-/** Fenced: an intent only goes into the instance's own open lease. */
-const open = (round: Round, { callId, leaseId, hold }: Intent): void => {
-  if (leaseOf(round, leaseId)?.mayOpen !== true) return
+/** The lease that a call goes on. Fenced: that is the instance's own open one, and only while the call has its voucher. */
+const leaseFor = (round: Round, { callId, leaseId, voucher }: Intent): LeaseInCommit | undefined => {
+  const lease = leaseOf(round, leaseId)
+  if (lease?.mayOpen !== true) return undefined
+  return voucher === undefined || round.now.rows(texts.its, voucher, callId).length > 0 ? lease : undefined
+}
+
+const open = (round: Round, intent: Intent): void => {
+  const { callId, leaseId, hold } = intent
+  if (leaseFor(round, intent) === undefined) return
   if (round.now.change(texts.intent, callId, leaseId, hold, round.at) === 1) round.opened.push(callId)
 }
 
@@ -118,9 +127,8 @@ const charge = ({ now, at, closed }: Round, path: LeaseInCommit, settle: Settle,
 
 /** Opens and charges in one step; false when the call is open or charged already, or its intent is fenced. */
 const openAndCharge = (round: Round, intent: Intent, settle: Settle): boolean => {
-  const path = leaseOf(round, intent.leaseId)
-  if (path?.mayOpen !== true) return false
-  if (!charge(round, path, settle, intent.hold)) return false
+  const path = leaseFor(round, intent)
+  if (path === undefined || !charge(round, path, settle, intent.hold)) return false
   round.opened.push(intent.callId)
   return true
 }
@@ -182,6 +190,8 @@ export const commitRows = (
     for (const intent of batch.intents) if (!short.has(intent.callId)) open(round, intent)
     const extended = advance(round, latest(batch.progress))
     settleAll(round, short)
+    if (batch.settles.some(({ voucher }) => voucher !== undefined))
+      for (const { text, params } of voucherCharges(it.dialect, batch.settles)) now.change(text, ...params)
     const answers = answerRows(batch.settles)
     if (answers.length > 0) now.rows(it.texts.answer, json(answers))
     const voided = batch.voids.filter((callId) => now.change(texts.voids, callId, batch.instance) === 1)

@@ -5,6 +5,7 @@
 import { least, type Nano } from '../../core/money.ts'
 import type { Settle } from '../../ledger/types.ts'
 import type { Engine, Run, SqlDialect } from '../engine/engine.ts'
+import { keepsVoucher } from '../payments/voucher-call.ts'
 import { insertCharges } from './charge-row.ts'
 import { budgets, type LeaseRow, leases, payerRows } from './ledger-rows.ts'
 import { freeOf, payers } from './payer.ts'
@@ -64,15 +65,18 @@ const charge = async (
 export const settleLate = (engine: Engine, settle: Settle): Promise<void> =>
   engine.transaction('control', async (run) => {
     const { dialect } = engine
+    const { voucher, callId } = settle
+    const paid = voucher === undefined || (await keepsVoucher(run, dialect, voucher.id, callId))
     const found = await lockLease(run, dialect, settle.leaseId)
     const before = await run(`select kind from transfer where kind in ('usage', 'writeoff') and ref = $1`, [
-      settle.callId,
+      callId,
     ])
     if (before.length > 0) return
-    if (found !== undefined && found.room >= settle.charge) return charge(run, dialect, settle, found.lease)
+    if (paid && found !== undefined && found.room >= settle.charge)
+      return charge(run, dialect, settle, found.lease)
     await run(
       `insert into transfer (kind, ref, debit, credit, amount, key_id, settled, note, attempt, at)
        values ('writeoff', $1, 'loss', 'revenue', $2, $3, 'late', 'late', $4, ${dialect.now}) on conflict (kind, ref) do nothing`,
-      [settle.callId, settle.charge, settle.detail.keyId, settle.leaseId],
+      [callId, settle.charge, settle.detail.keyId, settle.leaseId],
     )
   })

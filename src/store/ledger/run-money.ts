@@ -9,6 +9,7 @@ import type { NewRun, RunBegun, RunEnd, RunResult } from '../calls/run-port.ts'
 import { type Engine, type Row, type Run, runOne } from '../engine/engine.ts'
 import { countOf, nanoOf, onlyRow, textOf } from '../engine/row.ts'
 import { closeLease } from '../payments/payment-row.ts'
+import { keepsVoucher } from '../payments/voucher-call.ts'
 import { lockLimitsOf } from './apply-lease.ts'
 import { insertCharges } from './charge-row.ts'
 import { answerRows, detailRow, json, noteOf, textsFor } from './commit-at-once.ts'
@@ -39,6 +40,8 @@ const beginIn = async (engine: Engine, run: Run, it: NewRun): Promise<RunBegun> 
     const same = textOf(known, 'owner') === it.owner && textOf(known, 'state') === 'submitting'
     return { outcome: same ? 'begun' : 'exists' }
   }
+  if (it.voucher !== undefined && !(await keepsVoucher(run, dialect, it.voucher, it.id)))
+    return { outcome: 'spent', limit: 'payment', required: it.amount, available: 0n, held: 0n }
   const loan = await lendOne(run, dialect, {
     instance: jobInstance(it.id),
     keyId: it.keyId,

@@ -39,10 +39,7 @@ export type Channel = {
 }
 
 /** A voucher for one call, checked as far as that goes without the ledger. */
-export type NewVoucher = Pick<
-  NewPayment,
-  'id' | 'callId' | 'fingerprint' | 'account' | 'amount' | 'payer'
-> & {
+export type NewVoucher = Pick<NewPayment, 'id' | 'callId' | 'fingerprint' | 'amount' | 'payer'> & {
   readonly channel: Pick<Channel, 'id' | 'asset' | 'account' | 'config' | 'unit'>
   /** What it allows the channel to be charged in all. */
   readonly most: Nano
@@ -57,6 +54,8 @@ export type NewVoucher = Pick<
 
 export type VoucherTaken =
   | { readonly outcome: 'authorized'; readonly channel: Channel }
+  /** The chain must be asked first: nothing is known of the channel, or not of late, or too little is in it. */
+  | { readonly outcome: 'unseen' }
   /** Another call has the channel. */
   | { readonly outcome: 'busy' }
   /** It does not begin where the channel stands, or was charged before. */
@@ -103,7 +102,7 @@ export type ChannelStore = {
   channel(id: ChannelId): Promise<Channel | undefined>
   /** Records a voucher for a call that is about to run, if the channel stands where it begins and nobody else has it. */
   takeVoucher(voucher: NewVoucher): Promise<VoucherTaken>
-  /** Moves what the voucher's call was charged, in whole units, from the channel to the payment's account, once. */
+  /** Charges the channel what the voucher's call was charged, in whole units, once, if that was not done with the call. */
   chargeVoucher(paymentId: string): Promise<VoucherCharged>
   /** Their payers announced that they leave, so they are claimed at once and looked at before the next call. */
   channelsLeaving(ids: readonly ChannelId[]): Promise<void>

@@ -1,12 +1,13 @@
 /** Channels as rows: read, locked, and freed of the call that has them. */
-import { clockIn } from '../engine/clock.ts'
+import type { Nano } from '../../core/money.ts'
+import type { Instant } from '../../core/time.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
 import type { Engine, Run } from '../engine/engine.ts'
-import { onlyRow } from '../engine/row.ts'
+import { countOf, maybeNano, maybeText, onlyRow } from '../engine/row.ts'
 import { postIn } from '../ledger/post.ts'
 import type { Channel } from './channel-port.ts'
 import type { Payment } from './payment-port.ts'
-import { chargedFor, closeLeases, lockPayment } from './payment-row.ts'
+import { closeLeases, lockPayment } from './payment-row.ts'
 
 export const channels = rowsOf({
   id: text('id'),
@@ -29,10 +30,18 @@ export const channels = rowsOf({
 })
 
 /** Whoever changes a channel locks it first, and then its payment. */
-export const lockChannel = async (engine: Engine, run: Run, id: string): Promise<Channel | undefined> => {
-  const [row] = await run(`select c.* from x402_channel c where c.id = $1${engine.dialect.lock('c')}`, [id])
-  return row === undefined ? undefined : channels.read(row)
+export const lockChannel = async (
+  { dialect }: Engine,
+  run: Run,
+  id: string,
+): Promise<LockedChannel | undefined> => {
+  const text = `select c.*, ${dialect.now} as now from x402_channel c where c.id = $1${dialect.lock('c')}`
+  const [row] = await run(text, [id])
+  return row === undefined ? undefined : { ...channels.read(row), now: countOf(row, 'now') }
 }
+
+/** A channel, and when it was locked. */
+export type LockedChannel = Channel & { readonly now: Instant }
 
 /** What a voucher's payment keeps of it. */
 export type KeptVoucher = {
@@ -51,54 +60,65 @@ export const endVoucher = async (
   channel: Channel,
   payment: Payment,
 ): Promise<Channel | 'open'> => {
-  const { dialect } = engine
-  const { account, id } = payment
-  const charged = (await chargedFor(run, payment.callId)) ?? 0n
-  const young = (await clockIn(run, dialect)) < payment.createdAt + BEGINS_WITHIN_MS
-  if (charged === 0n && young) return 'open'
-  if (!(await closeLeases(engine, run, account))) return 'open'
+  const { now } = engine.dialect
+  const { account, id, callId } = payment
+  // In one look, since whoever charges a call closes it at once. What opens it later asks for the voucher first.
+  const [call] = await run(
+    `select ${now} as now, (select f.call_id from inflight f where f.call_id = $1) as open,
+       (select t.amount from transfer t where t.kind = 'usage' and t.ref = $1) as amount`,
+    [callId],
+  )
+  if (call === undefined || maybeText(call, 'open') !== undefined) return 'open'
+  const charged = maybeNano(call, 'amount') ?? 0n
+  if (charged === 0n && countOf(call, 'now') < payment.createdAt + BEGINS_WITHIN_MS) return 'open'
+  const own = account !== channel.account
+  if (own && !(await closeLeases(engine, run, account))) return 'open'
   if (charged === 0n) {
-    await run('update account set lowest = 0 where id = $1 and balance >= 0', [account])
     await run(`update x402_payment set state = 'failed', reason = 'nothing_charged' where id = $1`, [id])
     return changed(run, `pending = null where id = $1`, [channel.id])
   }
   const amount = ((charged + channel.unit - 1n) / channel.unit) * channel.unit
   const { most, signature }: KeptVoucher = JSON.parse(payment.sent ?? '{}')
-  const ref = `x402:${id}`
-  await run('update account set lowest = lowest - cast($2 as bigint) where id = $1', [
-    channel.account,
-    amount,
-  ])
-  await postIn(run, dialect, {
-    kind: 'topup',
-    ref,
-    debit: channel.account,
-    credit: account,
-    amount,
-    ...(payment.transaction === undefined ? {} : { note: payment.transaction }),
-  })
-  // The house keeps what is less than a unit.
-  if (amount > charged)
-    await postIn(run, dialect, {
-      kind: 'adjust',
-      ref,
-      debit: account,
-      credit: 'revenue',
-      amount: amount - charged,
-      note: 'change',
-    })
-  await run('update account set lowest = 0 where id = $1', [account])
+  if (own) await payOwn(engine, run, { channel, payment, amount, charged })
   await run(
-    `update x402_payment set state = 'settled', amount = $2, change_to = 'revenue', settled_at = ${dialect.now}
-     where id = $1`,
+    `update x402_payment set state = 'settled', amount = $2, change_to = 'revenue', settled_at = ${now} where id = $1`,
     [id, amount],
   )
   return changed(
     run,
     `pending = null, charged = charged + cast($2 as bigint), signed = cast($3 as bigint), signature = $4,
-       charged_at = coalesce(charged_at, ${dialect.now}) where id = $1`,
+       charged_at = coalesce(charged_at, ${now}) where id = $1`,
     [channel.id, amount, BigInt(most), signature],
   )
+}
+
+type OwnAccount = {
+  readonly channel: Channel
+  readonly payment: Payment
+  readonly amount: Nano
+  readonly charged: Nano
+}
+
+/** A voucher that a version before took has an account of its own, which the channel pays. */
+const payOwn = async (
+  { dialect }: Engine,
+  run: Run,
+  { channel, payment, amount, charged }: OwnAccount,
+): Promise<void> => {
+  const { account, id } = payment
+  const ref = `x402:${id}`
+  await postIn(run, dialect, { kind: 'topup', ref, debit: channel.account, credit: account, amount }, true)
+  const change = amount - charged
+  if (change > 0n)
+    await postIn(run, dialect, {
+      kind: 'adjust',
+      ref,
+      debit: account,
+      credit: 'revenue',
+      amount: change,
+      note: 'change',
+    })
+  await run('update account set lowest = 0 where id = $1', [account])
 }
 
 /** Changes a locked channel and returns it. */

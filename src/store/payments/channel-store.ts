@@ -4,38 +4,54 @@
  */
 import type { Nano } from '../../core/money.ts'
 import { greatest } from '../../core/money.ts'
+import type { Instant } from '../../core/time.ts'
 import { PAYMENTS_ORG } from '../../ledger/types.ts'
 import { followedBy } from '../engine/columns.ts'
 import { type Engine, once, type Run, runOne, statement } from '../engine/engine.ts'
-import { countOf, maybeNano, onlyRow, textOf } from '../engine/row.ts'
+import { countOf, maybeNano, nanoOf, onlyRow, textOf } from '../engine/row.ts'
 import { postIn, posting } from '../ledger/post.ts'
+import { settledOfAccount } from '../ledger/sums.ts'
 import type { Channel, ChannelStore, NewVoucher, VoucherTaken } from './channel-port.ts'
-import { changed, channels, endVoucher, freeChannel, type KeptVoucher, lockChannel } from './channel-row.ts'
+import {
+  changed,
+  channels,
+  endVoucher,
+  freeChannel,
+  type KeptVoucher,
+  type LockedChannel,
+  lockChannel,
+} from './channel-row.ts'
 import { payerRows } from './payer-rows.ts'
-import { lockPayment, payments } from './payment-row.ts'
+import { chargedFor, lockPayment, payments } from './payment-row.ts'
 
 /** How long until another process looks what became of a call. */
 const ROUND_MS = 10_000
 /** A voucher has no end of its own; the column needs one. */
 const LIFE_MS = 24 * 60 * 60 * 1000
 
+/** What was seen of a channel counts for so long: much less than an exit takes. */
+const FRESH_MS = 30_000
+
 /** The channel's row, with what the chain says of it now. */
-const seenChannel = async (engine: Engine, run: Run, it: NewVoucher): Promise<Channel | undefined> => {
+const seenChannel = async (engine: Engine, run: Run, it: NewVoucher): Promise<LockedChannel | undefined> => {
   const { now } = engine.dialect
   const { channel, seen, payer } = it
   const known = await lockChannel(engine, run, channel.id)
   if (seen === undefined) return known
   const { balance, claimed, leavingAt } = seen
-  if (known !== undefined)
-    return changed(
+  if (known !== undefined) {
+    const seenNow = await changed(
       run,
       `balance = cast($2 as bigint), leaving_at = cast($3 as bigint), seen_at = ${now} where id = $1`,
       [channel.id, balance, leavingAt ?? null],
     )
+    await boundDebt(run, seenNow)
+    return { ...seenNow, now: known.now }
+  }
   await run(
-    `insert into account (id, bounded, org_id, name, created_at) values ($1, 1, $2, $3, ${now})
+    `insert into account (id, bounded, org_id, name, lowest, created_at) values ($1, 1, $2, $3, $4, ${now})
      on conflict (id) do nothing`,
-    [channel.account, PAYMENTS_ORG, channel.id],
+    [channel.account, PAYMENTS_ORG, channel.id, claimed - balance],
   )
   const made = { ...channel, payer, balance, leavingAt, charged: claimed, claimed }
   const { text, params } = channels.insert('x402_channel', made, {
@@ -47,15 +63,18 @@ const seenChannel = async (engine: Engine, run: Run, it: NewVoucher): Promise<Ch
   return lockChannel(engine, run, channel.id)
 }
 
+/** The channel's account may owe what is deposited and not claimed. What it owes, or has lent, already counts on. */
+const boundDebt = (run: Run, { account, claimed, balance }: Channel): Promise<unknown> =>
+  run(
+    `update account set lowest = case when balance - held < cast($2 as bigint) then balance - held else cast($2 as bigint) end
+     where id = $1`,
+    [account, claimed - balance],
+  )
+
 const record = async (engine: Engine, run: Run, it: NewVoucher): Promise<void> => {
   const { now } = engine.dialect
   const { channel, most, signature, deposit, seen: _seen, ...given } = it
   const kept: KeptVoucher = { most: String(most), signature, deposit }
-  await run(
-    `insert into account (id, bounded, org_id, name, lowest, created_at) values ($1, 1, $2, $3, $4, ${now})
-     on conflict (id) do update set lowest = excluded.lowest`,
-    [it.account, PAYMENTS_ORG, it.id, -it.amount],
-  )
   await runOne(
     run,
     followedBy(
@@ -63,6 +82,7 @@ const record = async (engine: Engine, run: Run, it: NewVoucher): Promise<void> =
         'x402_payment',
         {
           ...given,
+          account: channel.account,
           channelId: channel.id,
           sent: JSON.stringify(kept),
           state: 'authorized',
@@ -76,8 +96,8 @@ const record = async (engine: Engine, run: Run, it: NewVoucher): Promise<void> =
         },
       ),
       `on conflict (id) do update set call_id = excluded.call_id, fingerprint = excluded.fingerprint,
-         state = 'authorized', amount = excluded.amount, sent = excluded.sent, reason = null,
-         tx = coalesce(excluded.tx, x402_payment.tx), created_at = excluded.created_at,
+         account_id = excluded.account_id, state = 'authorized', amount = excluded.amount, sent = excluded.sent,
+         reason = null, tx = coalesce(excluded.tx, x402_payment.tx), created_at = excluded.created_at,
          next_try = excluded.next_try, tries = 0, expires_at = excluded.expires_at`,
     ),
   )
@@ -85,21 +105,26 @@ const record = async (engine: Engine, run: Run, it: NewVoucher): Promise<void> =
 }
 
 const take = (engine: Engine, it: NewVoucher): Promise<VoucherTaken> =>
-  posting(engine, async (run): Promise<VoucherTaken> => {
+  engine.transaction('control', async (run): Promise<VoucherTaken> => {
     const locked = await seenChannel(engine, run, it)
-    if (locked === undefined) return { outcome: 'beyond_deposit' }
+    if (locked === undefined) return { outcome: 'unseen' }
     const same = locked.pending === it.id ? await lockPayment(engine, run, it.id) : undefined
     // The same request once more, while its first attempt has not ended or after it failed.
     if (same?.state === 'authorized' && same.callId === it.callId)
-      return { outcome: 'authorized', channel: locked }
+      if ((await chargedFor(run, it.callId)) === undefined)
+        return { outcome: 'authorized', channel: { ...locked, account: same.account } }
     const channel = await freeChannel(engine, run, locked)
     if (channel === 'open') return { outcome: 'busy' }
     if (channel.charged + it.amount !== it.most) return { outcome: 'mismatch', channel }
+    if (it.seen === undefined && !isFresh(channel, it.most, locked.now)) return { outcome: 'unseen' }
     if (channel.leavingAt !== undefined || channel.lost > 0n) return { outcome: 'leaving' }
     if (it.most > channel.balance) return { outcome: 'beyond_deposit' }
     await record(engine, run, it)
     return { outcome: 'authorized', channel }
   })
+
+const isFresh = ({ seenAt, leavingAt, balance }: Channel, most: Nano, now: Instant): boolean =>
+  now - seenAt < FRESH_MS && leavingAt === undefined && most <= balance
 
 const charge = (engine: Engine, id: string): ReturnType<ChannelStore['chargeVoucher']> =>
   posting(engine, async (run) => {
@@ -149,6 +174,7 @@ const lessOwed = async (
   const { id, account } = channel
   await postIn(run, engine.dialect, { ...it, credit: account })
   await run('update account set lowest = lowest + cast($2 as bigint) where id = $1', [account, it.amount])
+  await takeChange(engine, run, channel, it)
   const column = it.debit === 'x402' ? 'claimed' : 'lost'
   await changed(
     run,
@@ -157,6 +183,26 @@ const lessOwed = async (
      where id = $1`,
     [id, it.amount],
   )
+}
+
+/** What calls were charged less than their whole units is the house's, posted with each claim. */
+const takeChange = async (
+  engine: Engine,
+  run: Run,
+  { account, charged, claimed, lost, pending = '' }: Channel,
+  it: { readonly ref: string; readonly amount: Nano },
+): Promise<void> => {
+  // A call that was charged and whose voucher has not ended owes beside what the channel was charged.
+  const [row] = await run(
+    `select ${settledOfAccount} + coalesce((select t.amount from transfer t join x402_payment p on p.call_id = t.ref
+       where t.kind = 'usage' and t.debit = a.id and p.id = $2 and p.state = 'authorized'), 0) as has from account a where a.id = $1`,
+    [account, pending],
+  )
+  const amount =
+    nanoOf(onlyRow(row === undefined ? [] : [row]), 'has') - (claimed + lost + it.amount - charged)
+  const ref = `${it.ref}:change`
+  const change = { kind: 'adjust', ref, debit: account, credit: 'revenue', amount, note: 'change' } as const
+  if (amount > 0n) await postIn(run, engine.dialect, change, true)
 }
 
 const claim = (engine: Engine, id: string, claimed: Nano, transaction: string): Promise<void> =>

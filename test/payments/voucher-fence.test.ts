@@ -1,0 +1,137 @@
+/** A call under a voucher that was given up meanwhile is neither opened nor charged, however it comes. */
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { DAY_MS } from '../../src/core/time.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import type { Store } from '../../src/store/port.ts'
+import { bookScene } from '../store/audit-scene.ts'
+import { brokenLaws, engines } from '../store/engines.ts'
+import { batchOf, CENT, detailFor } from '../store/world.ts'
+
+const UNIT = 1_000n
+/** A call costs less than a whole number of units. */
+const COST = 10_100n
+
+for (const engine of engines.filter(({ lasting }) => lasting))
+  describe(`a voucher that was given up, on ${engine.name}`, () => {
+    let database: Awaited<ReturnType<typeof engine.fresh>>
+    let store: Store
+    let at = 0
+    beforeAll(async () => {
+      database = await engine.fresh()
+      const scene = await bookScene(database)
+      await scene.store.close()
+      at = scene.address.now?.() ?? 0
+      store = await openStore({ ...scene.address, now: () => at })
+    })
+    afterAll(async () => {
+      expect(await brokenLaws(store)).toEqual([])
+      await store.close()
+      await database.stop()
+    })
+
+    /** Takes the first voucher of a new channel, and returns what its call brings. */
+    const taken = async (channel: string) => {
+      const [id, callId] = [`voucher of ${channel}`, `call of ${channel}`]
+      const account = `x402:channel:${channel}`
+      const took = await store.channels.takeVoucher({
+        id,
+        callId,
+        fingerprint: 'f',
+        amount: CENT,
+        payer: 'payer',
+        channel: { id: channel, asset: 'token', account, config: '{}', unit: UNIT },
+        most: CENT,
+        signature: 'signed',
+        deposit: undefined,
+        seen: { balance: 10n * CENT, claimed: 0n, leavingAt: undefined },
+        transaction: undefined,
+      })
+      expect(took.outcome).toBe('authorized')
+      const lent = await store.ledger.lend({
+        instance: 'i',
+        keyId: 'maker',
+        payer: account,
+        leaseId: `i:${channel}`,
+        need: CENT,
+        want: CENT,
+        useful: 1n,
+        ttlMs: DAY_MS,
+      })
+      const leaseId = lent.outcome === 'lent' ? lent.leaseId : lent.outcome
+      const settle = {
+        callId,
+        leaseId,
+        payer: account,
+        charge: COST,
+        excess: 0n,
+        detail: detailFor('maker'),
+        voucher: { id, channel, unit: UNIT, most: CENT, signature: 'signed' },
+      }
+      return { id, settle, intent: { callId, leaseId, hold: CENT, voucher: id } }
+    }
+    const stateOf = async (id: string) => (await store.payments.payment(id))?.state
+    const giveUp = async (id: string) => {
+      at += 10_000
+      await store.channels.chargeVoucher(id)
+      expect(await stateOf(id)).toBe('failed')
+    }
+    const chargedOf = async (channel: string) => (await store.channels.channel(channel))?.charged
+
+    test('one that was not is charged with its call, in whole units', async () => {
+      const { id, settle, intent } = await taken('chain:kept')
+      const done = await store.ledger.commit(batchOf('i', { intents: [intent], settles: [settle] }))
+      expect([...done.settled.keys()]).toEqual([settle.callId])
+      expect([await stateOf(id), await chargedOf('chain:kept')]).toEqual(['settled', 11_000n])
+      const repeated = await store.ledger.commit(batchOf('i', { intents: [intent], settles: [settle] }))
+      expect(repeated.chargedBefore.get(settle.callId)).toBe(COST)
+      expect(await chargedOf('chain:kept')).toBe(11_000n)
+    })
+
+    test('one whose call is open is not given up', async () => {
+      const { id, settle, intent } = await taken('chain:open')
+      await store.ledger.commit(batchOf('i', { intents: [intent] }))
+      at += 10_000
+      await store.channels.chargeVoucher(id)
+      expect(await stateOf(id)).toBe('authorized')
+      await store.ledger.commit(batchOf('i', { settles: [settle] }))
+      expect([await stateOf(id), await chargedOf('chain:open')]).toEqual(['settled', 11_000n])
+    })
+
+    test('its call is not opened', async () => {
+      const { id, settle, intent } = await taken('chain:late')
+      await giveUp(id)
+      const opened = await store.ledger.commit(batchOf('i', { intents: [intent] }))
+      expect(opened.opened.size).toBe(0)
+      const both = await store.ledger.commit(batchOf('i', { intents: [intent], settles: [settle] }))
+      expect([both.opened.size, both.settled.size]).toEqual([0, 0])
+      expect(await chargedOf('chain:late')).toBe(0n)
+    })
+
+    test('what its call settles when its lease is over is written off', async () => {
+      const { id, settle } = await taken('chain:reaped')
+      await giveUp(id)
+      await store.ledger.commit(batchOf('i', { settles: [settle] }))
+      const posted = await store.ledger.transfersOf(settle.callId)
+      expect(posted.map(({ kind }) => kind)).toEqual(['writeoff'])
+      expect(await chargedOf('chain:reaped')).toBe(0n)
+    })
+
+    test('its job does not begin', async () => {
+      const { id, intent, settle } = await taken('chain:job')
+      await giveUp(id)
+      const begun = await store.runs.begin({
+        id: intent.callId,
+        keyId: 'maker',
+        walletId: 'w',
+        payer: settle.payer,
+        voucher: id,
+        model: 'm',
+        amount: CENT,
+        useful: 1n,
+        owner: 'i',
+        ownerMs: 1_000,
+        deadlineMs: 1_000,
+      })
+      expect(begun).toMatchObject({ outcome: 'spent', limit: 'payment' })
+    })
+  })
