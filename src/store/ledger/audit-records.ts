@@ -1,5 +1,6 @@
 /** The laws of what is recorded in two places: both agree, and every call is counted. */
 import { BATCH, JOB } from '../../ledger/types.ts'
+import { LEAVING } from '../../tenancy/key.ts'
 import type { Law } from './audit-laws.ts'
 
 /** Rows of `from` that break `law`, each described by `name`. */
@@ -194,4 +195,14 @@ const batches: readonly Law[] = [
   },
 ]
 
-export const recordLaws: readonly Law[] = [...counters, ...lines, ...accounts, ...jobs, ...batches]
+const cells: readonly Law[] = [
+  {
+    check: 'an organisation is elsewhere only after a move, with all its keys',
+    offences: `select a.id as offence from account a where a.cell is not null and not exists (
+        select 1 from cell_move m where m.org_id = a.org_id and m.way = 'out' and a.bounded = 1
+          and a.cell = case m.state when 'moved' then m.cell when 'leaving' then '${LEAVING}' || m.cell when 'left' then '${LEAVING}' || m.cell end)
+      union all select k.id from api_key k join account a on a.id = k.wallet_id where coalesce(k.cell, '') <> coalesce(a.cell, '')`,
+  },
+]
+
+export const recordLaws: readonly Law[] = [...counters, ...lines, ...accounts, ...jobs, ...batches, ...cells]
