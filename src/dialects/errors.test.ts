@@ -37,6 +37,7 @@ test.each(codes)('%s in every dialect', (code) => {
     426: 'invalid_request_error',
     410: 'invalid_request_error',
     412: 'invalid_request_error',
+    421: 'invalid_request_error',
     429: 'rate_limit_error',
     431: 'invalid_request_error',
     500: 'api_error',
