@@ -96,3 +96,25 @@ test('once the rows of a key and code are used up, calls are counted and no row 
   note()
   expect(made).toBe(2)
 })
+
+test('who ends waits for what is being written, and writes what came since', async () => {
+  const takes: (() => void)[] = []
+  const { failures, brought, wake } = rig(() => new Promise((resolve) => takes.push(() => resolve([]))))
+  failures.note('k', 'c', () => rowOf('a'))
+  await wake()
+  failures.note('k', 'c', () => rowOf('b'))
+  let hasEnded = false
+  const ended = failures.end().then(() => {
+    hasEnded = true
+  })
+  const turns = async () => {
+    for (let n = 0; n < 20; n++) await Promise.resolve()
+  }
+  for (const left of [1, 2]) {
+    await turns()
+    expect([brought.length, hasEnded]).toEqual([left, false])
+    takes.shift()?.()
+  }
+  await ended
+  expect(brought.map(({ rows }) => rows.map(({ id }) => id))).toEqual([['a'], ['b']])
+})

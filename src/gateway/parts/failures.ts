@@ -48,6 +48,7 @@ export const newFailures = ({ store, clock, log, options }: FailureParts): Failu
   let waiting = false
   let failing = false
   let ended = false
+  let writing = Promise.resolve()
 
   const add = (keyId: string, code: string, calls: number): void => {
     const slot = `${keyId} ${code}`
@@ -55,7 +56,7 @@ export const newFailures = ({ store, clock, log, options }: FailureParts): Failu
     if (counted === undefined) counts.set(slot, { keyId, code, calls })
     else counted.calls += calls
   }
-  const write = async (): Promise<void> => {
+  const writeNow = async (): Promise<void> => {
     const it = { day: dayOf(clock.now()), counts: [...counts.values()], rows }
     if (it.counts.length === 0) return
     counts = new Map()
@@ -71,6 +72,11 @@ export const newFailures = ({ store, clock, log, options }: FailureParts): Failu
       for (const { keyId, code, calls } of it.counts) add(keyId, code, calls)
       rows = [...it.rows, ...rows].slice(0, ROWS_MOST)
     }
+  }
+  /** One write at a time, so that whoever waits for one has what the others wrote. */
+  const write = (): Promise<void> => {
+    writing = writing.then(writeNow)
+    return writing
   }
   const writeSoon = (): void => {
     if (waiting) return
