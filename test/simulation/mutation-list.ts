@@ -923,7 +923,7 @@ export const mutations: readonly Mutation[] = [
     file: 'src/store/ledger/shortage.ts',
     from: 'where y.before <',
     to: 'where 1 = 1 or y.before <',
-    test: 'test/store/ledger-model.test.ts',
+    test: 'test/store/many-leases.test.ts',
   },
   {
     name: 'what a rate has left is kept from other processes',

@@ -26,7 +26,8 @@ const share = Number(optionOf('--one-of') ?? 1)
 const run = async (broken: string | undefined, ...args: string[]): Promise<string | undefined> => {
   const child = Bun.spawn([process.execPath, ...args], {
     cwd: root,
-    env: { ...process.env, MUTATION: broken },
+    // A law that is sampled elsewhere is played whole here.
+    env: { ...process.env, CI: 'true', MUTATION: broken },
     stdout: 'pipe',
     stderr: 'pipe',
   })
