@@ -12,10 +12,28 @@ const LOANS = 12
 /** What a loan, its intent and its charge read of rows by indexes: their own, and those that they just changed. */
 const ROWS_EACH = 60
 
+/** How many commits of calls, and of how many each. */
+const [ROUNDS, AT_ONCE] = [30, 48]
+
+/** How many rows of tables were read, once all connections have ended: each reports then. */
+const rowsRead = async (url: string, tables: readonly string[]): Promise<number> => {
+  const sql = new SQL({ url, max: 1 })
+  const others = `select 1 from pg_stat_activity
+    where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()`
+  await until(async () => (await sql.unsafe(others)).length === 0)
+  const named = tables.map((name) => `'${name}'`).join(', ')
+  const [{ reads }] = await sql.unsafe(`select cast(sum(idx_tup_read) as int)
+    + (select cast(sum(seq_tup_read) as int) from pg_stat_user_tables where relname in (${named})) as reads
+    from pg_stat_user_indexes where relname in (${named})`)
+  await sql.close()
+  return reads
+}
+
 test('a loan and its call read only their own rows of a small ledger', async () => {
   const database = await postgresForTests()
-  let store = await openStore({ url: database.url })
-  await createOneKey(store)
+  const opened = await openStore({ url: database.url })
+  await createOneKey(opened)
+  await opened.close()
   const fill = new SQL({ url: database.url, max: 1 })
   const each = `from generate_series(1, ${KEYS}) n`
   for (const statement of [
@@ -30,21 +48,8 @@ test('a loan and its call read only their own rows of a small ledger', async () 
   ])
     await fill.unsafe(statement)
   await fill.close()
-  /** A connection reports what it read when it ends. */
-  const rowsRead = async (): Promise<number> => {
-    await store.close()
-    const sql = new SQL({ url: database.url, max: 1 })
-    const others = `select 1 from pg_stat_activity
-      where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()`
-    await until(async () => (await sql.unsafe(others)).length === 0)
-    const [{ reads }] = await sql.unsafe(`select cast(sum(idx_tup_read) as int)
-        + (select cast(sum(seq_tup_read) as int) from pg_stat_user_tables where relname in ('budget', 'lease')) as reads
-      from pg_stat_user_indexes where relname in ('api_key', 'budget', 'key_line', 'lease')`)
-    await sql.close()
-    store = await openStore({ url: database.url })
-    return reads
-  }
-  const before = await rowsRead()
+  const before = await rowsRead(database.url, ['api_key', 'budget', 'key_line', 'lease'])
+  const store = await openStore({ url: database.url })
   for (let n = 1; n <= LOANS; n++) {
     const [keyId, leaseId, callId] = [`key${n}`, `i:${n}`, `call${n}`]
     const ask = { instance: 'i', keyId, leaseId, need: 100n, want: CENT, useful: 1n, ttlMs: 60_000 }
@@ -54,7 +59,28 @@ test('a loan and its call read only their own rows of a small ledger', async () 
     const settle = { callId, leaseId, payer: 'w', charge: 70n, excess: 0n, detail: detailFor(keyId) }
     await store.ledger.commit(batchOf('i', { settles: [settle] }))
   }
-  expect(((await rowsRead()) - before) / LOANS).toBeLessThan(ROWS_EACH)
   await store.close()
+  const after = await rowsRead(database.url, ['api_key', 'budget', 'key_line', 'lease'])
+  expect((after - before) / LOANS).toBeLessThan(ROWS_EACH)
+  await database.stop()
+})
+
+test('a call reads no more while its ledger grows from nothing, by plans that were made when it was empty', async () => {
+  const database = await postgresForTests()
+  const store = await openStore({ url: database.url })
+  await createOneKey(store)
+  const [keyId, leaseId] = ['k', 'i:1']
+  const ask = { instance: 'i', keyId, leaseId, need: 100n, want: CENT, useful: 1n, ttlMs: 60_000 }
+  expect((await store.ledger.lend(ask)).outcome).toBe('lent')
+  for (let round = 0; round < ROUNDS; round++) {
+    const ids = Array.from({ length: AT_ONCE }, (_, n) => `call${round}:${n}`)
+    const intents = ids.map((callId) => ({ callId, leaseId, hold: 100n }))
+    await store.ledger.commit(batchOf('i', { intents }))
+    const charged = { leaseId, payer: 'w', charge: 70n, excess: 0n, detail: detailFor(keyId) }
+    await store.ledger.commit(batchOf('i', { settles: ids.map((callId) => ({ ...charged, callId })) }))
+  }
+  await store.close()
+  const reads = await rowsRead(database.url, ['transfer', 'inflight', 'usage_detail'])
+  expect(reads / ROUNDS / AT_ONCE).toBeLessThan(ROWS_EACH)
   await database.stop()
 })

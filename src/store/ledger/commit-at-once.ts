@@ -72,11 +72,12 @@ export const textsFor = textsOnce(({ each, now, lock, leftOne }) => ({
   ending: `select f.call_id from inflight f where f.call_id in (select e.value->>'c' from ${each('$1')} e)
     order by f.call_id${lock('f')}`,
   // Fenced: an intent only goes into the instance's own open lease. A call that was charged already is not opened
-  // again.
+  // again; that is looked up for each: PostgreSQL makes a join of `not exists`, for which it reads all charges.
   intents: `insert into inflight (call_id, lease_id, hold, started_at)
     select e.value->>'c', l.id, cast(e.value->>'h' as bigint), ${now}
     from ${each('$1')} e ${leftOne('lease', 'l', 'id', `e.value->>'l'`)}
-    where l.state = 'open' and l.instance = $2 and not exists (select 1 from transfer t where t.kind in ('usage', 'writeoff') and t.ref = e.value->>'c')
+    where l.state = 'open' and l.instance = $2
+      and (select t.ref from transfer t where t.kind in ('usage', 'writeoff') and t.ref = e.value->>'c' limit 1) is null
       and (e.value->>'v' is null or ${hasVoucher("e.value->>'v'", "e.value->>'c'")})
     ${takeOver(now)} returning call_id as c`,
   // A hold only grows on the instance's own open lease, to which it may move whole from another of its leases. A

@@ -8,7 +8,7 @@ import { textsOnce } from '../engine/texts.ts'
 
 /** Whether a call still has its voucher. Whoever ends a voucher locks it first, and then looks for its call. */
 export const hasVoucher = (voucher: string, call: string): string =>
-  `exists (select 1 from x402_payment p where p.id = ${voucher} and p.state = 'authorized' and p.call_id = ${call})`
+  `(select p.state from x402_payment p where p.id = ${voucher} and p.call_id = ${call}) = 'authorized'`
 
 /** The same of a voucher that stays locked, so that nobody ends it before this transaction does. */
 export const keepsVoucher = async (
