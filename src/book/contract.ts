@@ -30,7 +30,6 @@ export type Hold = {
   /**
    * Gate 1. Resolves true when the intent is durable, so that bytes may go to the client. Resolves false when the
    * intent was fenced or the ledger could not be reached in time: then the call is already void and must not answer.
-   * Asking makes it due, so who will need it asks before the vendor answers.
    */
   readonly opened: Promise<boolean>
   /**

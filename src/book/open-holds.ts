@@ -87,7 +87,6 @@ class OpenHold implements Hold, IntentEnds {
     if (this.#known !== undefined) return Promise.resolve(this.#known)
     this.#opened ??= new Promise((resolve) => {
       this.#resolveOpened = resolve
-      this.#parts.writer.hurry()
     })
     return this.#opened
   }

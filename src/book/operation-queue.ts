@@ -181,24 +181,9 @@ export const batchOf = (instance: InstanceId, ops: readonly Operation[]): Commit
 export class OperationQueue {
   #waiting: Operation[] = []
   #underWay: readonly Operation[] = []
-  /** Since when something waits, or is being committed, that is due. */
-  #dueMs: number | undefined
-  #underWayMs: number | undefined
 
-  /** One that is not due waits for one that is, or until all are. */
-  add(operation: Operation, due = true): void {
+  add(operation: Operation): void {
     this.#waiting.push(operation)
-    if (due) this.#dueMs ??= operation.queuedMs
-  }
-
-  /** All that waits is due now. */
-  allDue(nowMs: number): void {
-    if (!this.isEmpty) this.#dueMs ??= nowMs
-  }
-
-  /** Whether a commit is due, of all that waits. */
-  get isDue(): boolean {
-    return this.#dueMs !== undefined
   }
 
   get isEmpty(): boolean {
@@ -215,9 +200,9 @@ export class OperationQueue {
     return this.#waiting.length + this.#underWay.length
   }
 
-  /** Since when the oldest that is due has waited, in monotonic milliseconds; undefined when there is none. */
+  /** When the oldest of all arrived, in monotonic milliseconds; undefined when there is none. */
   get oldestMs(): number | undefined {
-    return this.#underWay.length > 0 ? this.#underWayMs : this.#dueMs
+    return (this.#underWay[0] ?? this.#waiting[0])?.queuedMs
   }
 
   all(): readonly Operation[] {
@@ -232,8 +217,6 @@ export class OperationQueue {
     const { now, later } = nextBatch(this.#waiting, chargeLater)
     this.#underWay = now
     this.#waiting = [...later]
-    this.#underWayMs = this.#dueMs
-    this.#dueMs = later[0]?.queuedMs
     return this.#underWay
   }
 

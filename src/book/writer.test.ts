@@ -102,55 +102,18 @@ test('long answers that are kept go one after the other, with the short ones bes
   expect(batches).toEqual(['ac', 'bef', 'd'])
 })
 
-/** A writer beside a ledger of its own, and what it has committed: `i` for an intent, `s` for a charge. */
-const ownLedger = () => {
-  const batches: string[] = []
-  let nowMs = 0
-  const commit = async ({ intents, settles }: CommitBatch): Promise<CommitResult> => {
-    batches.push('i'.repeat(intents.length) + 's'.repeat(settles.length))
-    const opened = new Set(intents.map(({ callId }) => callId))
-    return { ...NO_EFFECT, opened, settled: new Map(settles.map(({ callId }) => [callId, 1n])) }
+test('an intent is sent by itself, also beside a ledger of this process: an outage finds the call open', async () => {
+  const opened: string[] = []
+  const commit = async ({ intents }: CommitBatch): Promise<CommitResult> => {
+    for (const { callId } of intents) opened.push(callId)
+    return { ...NO_EFFECT, opened: new Set(opened) }
   }
-  const clock = {
-    now: () => nowMs,
-    monotonicMs: () => nowMs,
-    sleep: () => Promise.resolve(),
-    turn: () => Promise.resolve(),
-  }
-  const parts = { store: { commit }, clock, instance: 'one', log: silentLog, outbox: undefined, local: true }
-  const queue = new OperationQueue()
-  const writer = new Writer({ ...parts, queue, inTouch: () => true })
-  const intent = (callId: string) =>
-    writer.intent({ callId, leaseId: 'l', hold: 1n }, { intentEnded: () => undefined })
-  const settle = (callId: string) =>
-    new Promise((done) => {
-      const ends = { kept: () => undefined, dropped: () => undefined, inDoubt: () => undefined, done }
-      const charge = { callId, leaseId: 'l', payer: 'w', charge: 1n, excess: 0n, detail: detailFor('k') }
-      writer.settle(charge, ends)
-    })
-  return { writer, queue, batches, intent, settle, wait: (ms: number) => (nowMs += ms) }
-}
-
-test('beside a ledger of its own an intent goes with the next charge, in one commit', async () => {
-  const { writer, batches, intent, settle } = ownLedger()
-  for (const id of ['a', 'b']) intent(id)
-  await Promise.resolve()
-  expect([writer.queued(), batches]).toEqual([2, []])
-  await settle('a')
-  expect(batches).toEqual(['iis'])
-})
-
-test('an intent goes at once when somebody asks, and by itself when its call lasts; meanwhile nothing counts as late', async () => {
-  const { writer, queue, batches, intent, wait } = ownLedger()
-  intent('a')
-  wait(200)
-  expect(writer.oldestMs()).toBe(0)
-  writer.hurry()
-  await writer.idle()
-  expect(batches).toEqual(['i'])
-  intent('b')
-  writer.expire()
-  expect(queue.isDue).toBe(true)
-  await writer.idle()
-  expect(batches).toEqual(['i', 'i'])
+  const [turn, queue] = [() => Promise.resolve(), new OperationQueue()]
+  const clock = { now: () => 0, monotonicMs: () => 0, sleep: () => new Promise<void>(() => undefined), turn }
+  const parts = { clock, queue, instance: 'one', log: silentLog, outbox: undefined, inTouch: () => true }
+  const writer = new Writer({ ...parts, store: { commit }, local: true })
+  await new Promise<void>((intentEnded) =>
+    writer.intent({ callId: 'c', leaseId: 'l', hold: 1n }, { intentEnded: () => intentEnded() }),
+  )
+  expect([opened, queue.isEmpty]).toEqual([['c'], true])
 })

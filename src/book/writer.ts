@@ -1,8 +1,7 @@
 /**
  * The writer: group commit. Calls queue what must become durable and learn when it is. The pump sends what is queued to
  * the ledger, one batch at a time; what arrives meanwhile forms the next batch. There is no timer: a single call waits
- * only for its own commit, and under load the batches grow by themselves. An intent that nobody waits for yet does not
- * begin one.
+ * only for its own commit, and under load the batches grow by themselves.
  *
  * A commit with an unknown outcome is sent again, word for word, until the outcome is known: repeating it changes
  * nothing. While the ledger does not answer, settlements of calls that are known to be open go to the outbox, so that
@@ -155,7 +154,7 @@ export class CommitPump {
     this.#parts = parts
   }
 
-  /** Whether it is running. It runs until nothing is due. */
+  /** Whether it is running. It runs until the queue is empty. */
   get runs(): boolean {
     return this.#runs
   }
@@ -172,7 +171,7 @@ export class CommitPump {
   async #run(): Promise<void> {
     const { clock, outbox, queue, local } = this.#parts
     this.#runs = true
-    while (queue.isDue) {
+    while (!queue.isEmpty) {
       // An embedded engine commits without releasing the thread, so everything that is ready now must be queued first.
       // With enough for a batch waiting gains nothing, and turns are long just when many wait.
       for (let turn = 0; turn < TURNS && !queue.hasEnough; turn++) await clock.turn()
@@ -325,19 +324,10 @@ export class Writer {
     this.#pump = new CommitPump({ ...parts, outage: this.#outage, acknowledged })
   }
 
-  /**
-   * A call whose intent was fenced, or did not become durable in time, must not answer and is to be voided. Where one commit
-   * may open and charge a call its intent is not due: the charge of a short call comes before `expire` sends it.
-   */
+  /** A call whose intent was fenced, or did not become durable in time, must not answer and is to be voided. */
   intent(intent: Intent, ends: IntentEnds): void {
     if (!this.#local) this.acknowledged.free.opened(intent.callId)
-    this.#add({ kind: 'intent', intent, queuedMs: this.#clock.monotonicMs(), ends }, !this.#local)
-  }
-
-  /** Somebody waits for what is queued. */
-  hurry(): void {
-    this.#queue.allDue(this.#clock.monotonicMs())
-    this.#pump.start()
+    this.#add({ kind: 'intent', intent, queuedMs: this.#clock.monotonicMs(), ends })
   }
 
   progress(progress: Checkpoint, done: (extended: boolean) => void): void {
@@ -368,7 +358,6 @@ export class Writer {
   expire(): void {
     const nowMs = this.#clock.monotonicMs()
     expireIntents(this.#queue, nowMs)
-    this.hurry()
     if (!this.#inTouch()) reportDoubt(this.#queue, nowMs, this.#outage.needsLedger())
     void this.#outage.keepDue()
   }
@@ -386,13 +375,11 @@ export class Writer {
 
   /** Resolves when nothing is queued or being committed. */
   idle(): Promise<void> {
-    this.hurry()
     return this.#pump.idle()
   }
 
-  #add(operation: Operation, due = true): void {
-    this.#queue.add(operation, due)
-    if (!due) return
+  #add(operation: Operation): void {
+    this.#queue.add(operation)
     if (!this.#pump.runs) this.#pump.start()
     else if (operation.kind === 'settle') this.#outage.settlementCame()
   }

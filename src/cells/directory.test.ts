@@ -3,6 +3,7 @@ import { expect, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { systemClock } from '../core/time.ts'
 import { openDirectory, readDirectory } from './directory.ts'
 
 const TWO = `first: c1
@@ -65,7 +66,10 @@ test('a change is taken, a broken one is told once and changes nothing', async (
   const told: string[] = []
   let tick = Promise.withResolvers<void>()
   const log = { info: () => told.push('read'), warn: (event: string) => told.push(event) }
-  const directory = openDirectory(path, { clock: { sleep: () => tick.promise }, log: log as never })
+  const directory = openDirectory(path, {
+    clock: { ...systemClock, sleep: () => tick.promise },
+    log: log as never,
+  })
   const look = async () => {
     const { resolve } = tick
     tick = Promise.withResolvers()

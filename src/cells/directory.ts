@@ -4,7 +4,7 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
-import type { Clock } from '../core/time.ts'
+import { type Clock, inRounds } from '../core/time.ts'
 import { BadSetting } from '../settings/bad-setting.ts'
 import { CELL_NAME, CELL_NAME_IS } from '../settings/cells.ts'
 
@@ -93,7 +93,7 @@ export const readDirectory = (text: string, path: string): Directory => {
 const EVERY_MS = 1_000
 
 type Watched = {
-  readonly clock: Pick<Clock, 'sleep'>
+  readonly clock: Pick<Clock, 'sleep' | 'monotonicMs'>
   readonly log: Pick<Log, 'info' | 'warn'>
 }
 
@@ -117,35 +117,14 @@ export const openDirectory = (path: string, { clock, log }: Watched): OpenDirect
   }
   let text = readText()
   let now = readDirectory(text, path)
-  let [stopped, told] = [false, '']
-  const look = (): void => {
+  const look = async (): Promise<void> => {
     const changed = readText()
     if (changed === text) return
     now = readDirectory(changed, path)
     text = changed
     log.info('the directory of cells was read again', { outcome: [...now.cells.keys()].join(', ') })
   }
-  const run = async (): Promise<void> => {
-    for (;;) {
-      await clock.sleep(EVERY_MS)
-      if (stopped) return
-      try {
-        look()
-        told = ''
-      } catch (error) {
-        if (told !== messageOf(error))
-          log.warn('the directory of cells cannot be used; the previous one stays', {
-            error: messageOf(error),
-          })
-        told = messageOf(error)
-      }
-    }
-  }
-  void run()
-  return {
-    now: () => now,
-    stop: () => {
-      stopped = true
-    },
-  }
+  const failed = 'the directory of cells cannot be used; the previous one stays'
+  const stop = inRounds({ clock, log, pauseMs: () => EVERY_MS, waits: true, once: true, failed }, look)
+  return { now: () => now, stop }
 }

@@ -105,6 +105,8 @@ type Rounds = {
   readonly waits?: true
   /** What the log says of a round that failed; the next one tries again. */
   readonly failed: string
+  /** A failure that stays the same is told only once. */
+  readonly once?: true
 }
 
 /** A pause of about this length: processes that started together do not ask together. */
@@ -115,18 +117,26 @@ export const about = (ms: number, random: () => number) => (): number => ms * (0
  * it at once. A round that the end of the process cuts off is no trouble.
  */
 export const inRounds = (
-  { clock, log, pauseMs, waits, failed }: Rounds,
+  { clock, log, pauseMs, waits, failed, once }: Rounds,
   work: (goesOn: () => boolean) => Promise<void>,
 ): (() => void) => {
   let stopped = false
+  let told: string | undefined
   const goesOn = () => !stopped
+  const tell = (error: string): void => {
+    if (!stopped && !(once === true && error === told)) log.warn(failed, { error })
+    told = error
+  }
   const run = async (): Promise<void> => {
     if (waits === true) await clock.sleep(pauseMs(0))
     while (!stopped) {
       const startedMs = clock.monotonicMs()
-      await work(goesOn).catch((error: unknown) => {
-        if (!stopped) log.warn(failed, { error: messageOf(error) })
-      })
+      await work(goesOn).then(
+        () => {
+          told = undefined
+        },
+        (error: unknown) => tell(messageOf(error)),
+      )
       await clock.sleep(pauseMs(clock.monotonicMs() - startedMs))
     }
   }

@@ -2,11 +2,10 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { openStore } from '../../src/store/open-store.ts'
-import { byTest } from '../by-test.ts'
-import { seedCalls } from '../console/seed.ts'
 import { beginProgram, endPrograms, runProgram } from '../program.ts'
 import { brokenLaws } from '../store/engines.ts'
 import { tempFolder } from '../temp-folder.ts'
+import { makeCalledLedger } from './called-ledger.ts'
 
 /** Enough that a step takes its time. */
 const CALLS = 3_000
@@ -16,27 +15,7 @@ const urlOf = (cell: string) => `sqlite:${join(home, `${cell}.db`)}`
 beforeAll(async () => {
   home = await tempFolder('turnpike-cells-')
   await (await openStore({ url: urlOf('b') })).close()
-  const store = await openStore({ url: urlOf('a') })
-  await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' }, byTest)
-  const key = { orgId: 'o', walletId: 'w', label: 'l', prefix: 'p', id: 'k', hash: 'h', limits: {} }
-  await store.keys.createKey(key, byTest)
-  const amount = 1_000n * BigInt(CALLS) + LEFT
-  await store.ledger.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount })
-  await store.close()
-  const at = Date.now() - 40 * 86_400_000
-  seedCalls(
-    join(home, 'a.db'),
-    'w',
-    Array.from({ length: CALLS }, (_, nth) => ({
-      keyId: 'k',
-      at: at + nth * 300_000,
-      model: 'mock/small',
-      vendor: 'mock',
-      amount: 1_000n,
-      input: 10,
-      output: 5,
-    })),
-  )
+  await makeCalledLedger(join(home, 'a.db'), CALLS, LEFT)
 })
 afterAll(endPrograms)
 

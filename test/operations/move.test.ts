@@ -3,12 +3,10 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SQL } from 'bun'
-import { openStore } from '../../src/store/open-store.ts'
-import { byTest } from '../by-test.ts'
-import { seedCalls } from '../console/seed.ts'
 import { type TestDatabase, untouchedPostgres } from '../postgres.ts'
 import { beginProgram, endPrograms, runProgram, startProgram } from '../program.ts'
 import { tempFolder } from '../temp-folder.ts'
+import { makeCalledLedger } from './called-ledger.ts'
 
 /** Enough that most of a move is its copying. */
 const CALLS = 10_000
@@ -19,27 +17,7 @@ beforeAll(async () => {
   home = await tempFolder('turnpike-move-')
   mkdirSync(join(home, 'data'))
   const path = join(home, 'seeded.db')
-  const store = await openStore({ url: `sqlite:${path}` })
-  await store.wallets.createWallet({ id: 'w', orgId: 'o', name: 'w' }, byTest)
-  const key = { orgId: 'o', walletId: 'w', label: 'l', prefix: 'p', id: 'k', hash: 'h', limits: {} }
-  await store.keys.createKey(key, byTest)
-  const amount = 1_000n * BigInt(CALLS)
-  await store.ledger.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: 'w', amount })
-  await store.close()
-  const at = Date.now() - 40 * 86_400_000
-  seedCalls(
-    path,
-    'w',
-    Array.from({ length: CALLS }, (_, nth) => ({
-      keyId: 'k',
-      at: at + nth * 300_000,
-      model: 'mock/small',
-      vendor: 'mock',
-      amount: 1_000n,
-      input: 10,
-      output: 5,
-    })),
-  )
+  await makeCalledLedger(path, CALLS)
 })
 afterAll(async () => {
   await endPrograms()

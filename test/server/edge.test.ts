@@ -8,6 +8,7 @@ import { readTls } from '../../src/cli/config/tls-files.ts'
 import { watchTls } from '../../src/cli/serve/watch-tls.ts'
 import { readBlock } from '../../src/core/address.ts'
 import { silentLog } from '../../src/core/log.ts'
+import { systemClock } from '../../src/core/time.ts'
 import { listen } from '../../src/http/listen/listen.ts'
 import { listenForMetrics } from '../../src/http/listen/listen-metrics.ts'
 import { newAuthority } from '../certificates.ts'
@@ -42,7 +43,7 @@ test('a renewed certificate is shown to new connections, and a stream that is op
   const listening = listen({ gateway: server.gateway }, { ...here, tls })
   const sleep = async () => void (await Bun.sleep(5))
   const stop = watchTls(tls, {
-    ...{ clock: { sleep }, log: silentLog, renew: listening.renew },
+    ...{ clock: { ...systemClock, sleep }, log: silentLog, renew: listening.renew },
     read: () => readTls(files),
   })
   let go: () => void = () => undefined

@@ -167,6 +167,44 @@ test.each(engines)('a stream ends while %s is away, and is charged once when it 
   }
 })
 
+test.each(engines)(
+  'a whole answer comes though %s is lost while its vendor works, and is charged once',
+  async (engine) => {
+    const home = homeOf(`whole-${engine}`)
+    const ledger = await losable[engine](home)
+    const server = await startTestServer({
+      url: ledger.url,
+      journal: join(home, 'journal'),
+      ledgerFails: true,
+    })
+    try {
+      const [asked, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+      server.answerWith(async () => {
+        asked.resolve()
+        await goesOn.promise
+        return completion('hello')
+      })
+      const answered = server.post('/v1/chat/completions', chat())
+      await asked.promise
+      // Its intent was sent as the call began.
+      await until(() => server.gateway.book.health().queued === 0)
+      ledger.lose()
+      goesOn.resolve()
+      const answer = await answered
+      expect([answer.status, answer.headers.get('x-cost-usd')]).toEqual([200, '0.00006'])
+      const callId = answer.headers.get('x-request-id') ?? ''
+      expect(await bills(callId, ledger.store)).toEqual([])
+      ledger.bringBack()
+      await until(async () => (await bills(callId, ledger.store)).length > 0)
+      expect(await bills(callId, ledger.store)).toEqual(billed)
+    } finally {
+      ledger.bringBack()
+      await server.stop()
+      await ledger.close()
+    }
+  },
+)
+
 test.each([
   ['after', 2_600],
   ['before', 50],

@@ -139,11 +139,9 @@ const createScene = (stage: Stage, paying: boolean) => {
 
   const begin = (slot: number) => {
     const link = { partitioned: false, slow: false, alive: () => !process.dead }
-    const name = `p${slot}.${generation++}`
-    const keepsJournal = world.draws(`${name} keeps a journal`).random() < 0.85
     const process: Process = {
       dead: false,
-      unwritableMs: keepsJournal ? Number.NEGATIVE_INFINITY : Number.POSITIVE_INFINITY,
+      unwritableMs: Number.NEGATIVE_INFINITY,
       link,
       book: undefined as never,
       shop: undefined,
@@ -153,10 +151,8 @@ const createScene = (stage: Stage, paying: boolean) => {
       if (!well) process.unwritableMs = Number.POSITIVE_INFINITY
       else if (process.unwritableMs === Number.POSITIVE_INFINITY) process.unwritableMs = world.now()
     }
-    const outbox = (instance: string) =>
-      createOutbox({ folder: disk.folder(link.alive, wrote), ledger: 'l', instance, log: silentLog })
     const running = startProcess(world, store, {
-      name,
+      name: `p${slot}.${generation++}`,
       link,
       outage,
       arrived: () => guard(auditNow(false)),
@@ -164,7 +160,8 @@ const createScene = (stage: Stage, paying: boolean) => {
         for (const callId of calls) if (!settledMs.has(callId)) settledMs.set(callId, world.now())
       },
       refused: fail,
-      ...(keepsJournal ? { outbox } : { local: true }),
+      outbox: (instance) =>
+        createOutbox({ folder: disk.folder(link.alive, wrote), ledger: 'l', instance, log: silentLog }),
       longestCallMs: LONGEST_CALL_MS,
     })
     const shop = paying ? payments.open(running) : undefined

@@ -92,8 +92,7 @@ const createScene = (stage: Stage) => {
     const { clock, reach, paused, pause } = pausable(world, world.clock(alive))
     const link: Link = { partitioned: false, slow: false, reliable: true, alive, reach }
     const name = `p${slot}.${generation++}`
-    const local = world.draws(`${name} takes the ledger for its own`).random() < 0.5
-    const way = { name, link, refused: fail, clock, longestCallMs: LONGEST_CALL_MS, local }
+    const way = { name, link, refused: fail, clock, longestCallMs: LONGEST_CALL_MS }
     const { book } = startProcess(world, store, way)
     slots[slot] = Object.assign(process, { book, paused, pause })
   }

@@ -92,13 +92,6 @@ export const mutations: readonly Mutation[] = [
     to: 'const charge = least(cost, cost)',
   },
   {
-    name: 'an intent that waits for its charge is never due by itself',
-    file: 'src/book/writer.ts',
-    from: 'expireIntents(this.#queue, nowMs)\n    this.hurry()',
-    to: 'expireIntents(this.#queue, nowMs)',
-    test: 'src/book/writer.test.ts',
-  },
-  {
     name: 'a process does not fence itself',
     file: 'src/book/heartbeat.ts',
     from: 'fresh: (nowMs = clock.monotonicMs()) => nowMs < freshUntilMs',

@@ -39,15 +39,13 @@ type Start = Connection & {
   readonly clock?: Clock
   readonly outbox?: (instance: string) => Outbox
   readonly keptMost?: number
-  /** As beside a ledger of its own, an intent waits for its charge. */
-  readonly local?: boolean
 }
 
 /** Starts a process; its book serves as soon as it has reached the ledger. */
 export const startProcess = (
   world: World,
   ledger: Store,
-  { longestCallMs, outbox, clock: given, keptMost, local = false, ...connection }: Start,
+  { longestCallMs, outbox, clock: given, keptMost, ...connection }: Start,
 ): Running => {
   const { name: instance } = connection
   const { alive } = connection.link
@@ -62,7 +60,6 @@ export const startProcess = (
     random,
     log: silentLog,
     outbox: outbox?.(instance),
-    local,
     longestCallMs,
     keptMost,
     acts,

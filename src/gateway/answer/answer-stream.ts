@@ -41,7 +41,6 @@ type Relay = {
 
 export const answerStream = async (gateway: Gateway, task: Task): Promise<Answer> => {
   let relaying = false
-  const held = task.hold.opened
   try {
     const { opened } = await askVendor(
       gateway,
@@ -50,10 +49,10 @@ export const answerStream = async (gateway: Gateway, task: Task): Promise<Answer
         openRelay(gateway, task, { exchange, codec, vendor: deployment.setup.vendor }),
       ),
     )
-    const { trace } = task
+    const { trace, hold } = task
     const readyMs = trace.begunMs ?? gateway.clock.monotonicMs()
     trace.firstByteMs = readyMs - trace.startedMs
-    const open = await held
+    const open = await hold.opened
     const outMs = gateway.clock.monotonicMs()
     trace.firstOutMs = outMs
     noteGate(gateway, trace, 'intent', { fromMs: readyMs, toMs: outMs })
