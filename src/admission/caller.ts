@@ -3,6 +3,7 @@ import { decimalFromNano, type ExactNumber } from '../core/money.ts'
 import { type Refusal, refuse, retryIn } from '../core/refusal.ts'
 import type { Instant, Month } from '../core/time.ts'
 import type { LoanRefused } from '../ledger/types.ts'
+import { CELL_HEADER } from '../settings/cells.ts'
 import { awayOf, isEnabled, type Key } from '../tenancy/key.ts'
 import { type CapName, limitRows } from '../tenancy/limits.ts'
 
@@ -138,8 +139,7 @@ export const elsewhere = ({ leaving, cell }: NonNullable<ReturnType<typeof awayO
       )
     : refuse('moved', `The organisation has moved to the cell ${cell}: send the request to its address.`, {
         members: { cell },
-        // By which a server that knows the cells passes it on.
-        headers: { 'x-turnpike-cell': cell },
+        headers: { [CELL_HEADER]: cell },
       })
 
 /** The 403 of a disabled key: why it is disabled, and who can change that. */

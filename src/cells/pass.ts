@@ -3,14 +3,13 @@
  * they are, each at the pace of who reads it. Only what belongs to one connection stays behind (RFC 9110, 7.6.1).
  */
 import { type Refusal, refuse, retryIn } from '../core/refusal.ts'
+import { CELL_HEADER } from '../settings/cells.ts'
 import { neverSent } from '../transport/vendor-fault.ts'
 import type { Cell } from './directory.ts'
 import type { Place, Places } from './places.ts'
 
 /** Names the cell that passed a request on, so that the next one looks its key up and passes it no further. */
 export const PASSED_BY = 'x-turnpike-passed-by'
-/** In the answer to a request whose key is of another cell: that cell. */
-export const CELL = 'x-turnpike-cell'
 
 const ofConnection = [
   'connection',
@@ -40,7 +39,7 @@ export const cellUnavailable = (cell: string, why = 'None of its gateways answer
   const soon = retryIn(2)
   return refuse('cell_unavailable', `The cell '${cell}' cannot take the call. ${why}`, {
     members: { cell, ...soon.members },
-    headers: { ...soon.headers, [CELL]: cell },
+    headers: { ...soon.headers, [CELL_HEADER]: cell },
   })
 }
 

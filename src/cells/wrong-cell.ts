@@ -1,15 +1,16 @@
 /** A credential of another cell: refused by its text alone, or passed on to that cell. */
 import { type Refusal, refuse } from '../core/refusal.ts'
+import { CELL_HEADER } from '../settings/cells.ts'
 import { cellOf } from './cell-of.ts'
 import type { Directory } from './directory.ts'
-import { CELL, PASSED_BY, pass } from './pass.ts'
+import { PASSED_BY, pass } from './pass.ts'
 import type { Places } from './places.ts'
 
 /** The 421 that names the cell. Whoever knows where that is sends the request there. */
 const wrongCell = (cell: string): Refusal =>
   refuse('wrong_cell', `The key belongs to the cell '${cell}': send the request there.`, {
     members: { cell },
-    headers: { [CELL]: cell },
+    headers: { [CELL_HEADER]: cell },
   })
 
 /**
@@ -37,7 +38,7 @@ export const passedOn = (
     peer,
   }: { readonly request: Request; readonly answer: Response; readonly peer: string | undefined },
 ): Promise<Response> | undefined => {
-  const name = answer.status === 421 ? answer.headers.get(CELL) : null
+  const name = answer.status === 421 ? answer.headers.get(CELL_HEADER) : null
   if (name === null || request.bodyUsed || request.headers.has(PASSED_BY)) return undefined
   const cell = directory.now().cells.get(name)
   return cell === undefined ? undefined : pass(request, { cell, places, peer, by: own })

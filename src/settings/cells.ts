@@ -6,6 +6,9 @@ import type { SettingGroup } from './setting.ts'
 export const CELL_NAME = /^(?!at$)[a-z][a-z0-9]{0,7}$/
 export const CELL_NAME_IS = 'a name of 1 to 8 small letters and digits, such as c2, but not at'
 
+/** In the answer to a request whose key is of another cell: that cell, to which who knows the cells passes it on. */
+export const CELL_HEADER = 'x-turnpike-cell'
+
 export const cellSettings = {
   own: {
     name: 'CELL',

@@ -3,11 +3,12 @@
  * has no database.
  */
 import type { Directory } from '../../cells/directory.ts'
-import { CELL, pass } from '../../cells/pass.ts'
+import { pass } from '../../cells/pass.ts'
 import { openFar, type SocketRelay } from '../../cells/pass-socket.ts'
 import type { Places } from '../../cells/places.ts'
 import type { AddressBlock } from '../../core/address.ts'
 import { must, Refusal, refuse } from '../../core/refusal.ts'
+import { CELL_HEADER } from '../../settings/cells.ts'
 import { bind } from '../listen/bind.ts'
 import { isAllowed, notAllowed, type Tls, tlsOptions } from '../listen/edge.ts'
 import { refusedAnswer } from '../refused.ts'
@@ -68,7 +69,7 @@ export const listenAsRouter = ({ directory, places }: Cells, at: RouterPlace): R
       )
     let far = await openFar(request, { cell, places, peer })
     // The organisation has moved, and its keys still name the cell it came from.
-    const moved = far instanceof Response && far.status === 421 ? far.headers.get(CELL) : null
+    const moved = far instanceof Response && far.status === 421 ? far.headers.get(CELL_HEADER) : null
     const there = moved === null ? undefined : now.cells.get(moved)
     if (there !== undefined && there !== cell)
       far = await openFar(request, { cell: there, places, peer, by: cell.name })
