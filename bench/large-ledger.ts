@@ -259,7 +259,7 @@ export const fillFailures = (
     )
     await run(
       `insert into failed_day (slot, org_id, key_id, day, code, calls)
-       select key_id || ' ' || at / ${DAY} * ${DAY} || ' ' || code, org_id, key_id, at / ${DAY} * ${DAY}, code, count(*)
+       select key_id || ' ' || (at / ${DAY} * ${DAY}) || ' ' || code, org_id, key_id, at / ${DAY} * ${DAY}, code, count(*)
        from failed_call group by 1, 2, 3, 4, 5`,
     )
     // As PostgreSQL does by itself after a while.

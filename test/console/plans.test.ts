@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fillLedger, ORG, WALLET } from '../../bench/large-ledger.ts'
+import { fillFailures, fillLedger, ORG, WALLET } from '../../bench/large-ledger.ts'
 import { monthOf } from '../../src/core/time.ts'
 import type { Engine, Statement } from '../../src/store/engine/engine.ts'
 import { openEngine } from '../../src/store/engine/open-engine.ts'
@@ -18,6 +18,7 @@ import { byTest } from '../by-test.ts'
 
 const CALLS = 20_000
 const KEYS = 400
+const FAILURES = 2_000
 const DAY = 86_400_000
 
 let folder: string
@@ -45,6 +46,7 @@ beforeAll(async () => {
   }
   store = await storeOver(recording)
   await fillLedger(`sqlite:${file}`, { calls: CALLS, keyCount: KEYS, days: 10, until: Date.now() })
+  await fillFailures(`sqlite:${file}`, { count: FAILURES, days: 10, until: Date.now() })
   await store.reports.rollUp()
   database = new Database(file, { readonly: true })
 })
@@ -113,6 +115,12 @@ for (const [name, report] of Object.entries(reports))
     const plans = sent.flatMap(planOf)
     expect(plans.filter((step) => whole.test(step))).toEqual([])
   })
+
+test('the failures of the large ledger are counted by key, day and code', () => {
+  const counted = database.query('select sum(calls) as calls, count(*) as slots from failed_day').get()
+  const slots = 'select count(distinct key_id || code || (at / 86400000)) as slots from failed_call'
+  expect(counted).toEqual({ calls: FAILURES, ...(database.query(slots).get() as object) })
+})
 
 test('to write the sums of thousands of keys takes as long as it needs', async () => {
   given = []
