@@ -34,6 +34,10 @@ const texts: Readonly<Record<string, string>> = {
     (at) => `Ann O. <ann${at}@example.com>, +49 30 1234567, 4111 1111 1111 1111, DE89370400440532013000\n`,
   ),
   german: filled((at) => `${word(at)} über größere Flüße – „schön“ ${at}\u00a0000 €, `),
+  letter: filled(
+    (at) =>
+      `Die Prüfung der größeren Anträge läuft über die Behörde, die für ${word(at)} zuständig ist; ${at} Fälle.\n`,
+  ),
   chinese: filled((at) => `我们在第${at}天看到了一只狐狸，它跳过了懒狗。`),
 }
 

@@ -74,6 +74,7 @@ const privateKey: Detector = {
   name: 'private_key',
   label: 'PRIVATE_KEY',
   begins: (code) => code === 45,
+  seconds: new Set([45]),
   match: (text, at, ended) => {
     if (!startsWithOne([HEADER], text, at)) return NONE
     HEADER_FORM.lastIndex = at
