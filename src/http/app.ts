@@ -14,7 +14,7 @@ import { letGo } from '../gateway/parts/capacity.ts'
 import { endSpan } from '../gateway/parts/end-span.ts'
 import { noteFailed } from '../gateway/parts/failures.ts'
 import type { Gateway, Present, Watch } from '../gateway/parts/gateway.ts'
-import { beginSpan } from '../gateway/parts/spans.ts'
+import { newSpan } from '../gateway/parts/spans.ts'
 import { newTrace, type Trace } from '../gateway/parts/trace.ts'
 import { afterTurn, helpFor } from './answer/after-turn.ts'
 import { headOf } from './answer/head-of.ts'
@@ -69,7 +69,7 @@ export const createApp = (present: Present): App => {
         return respond(gateway, shown, { trace, dialect: route.dialect, connection })
       } catch (caught) {
         const thrown = await afterTurn(gateway, trace, caught)
-        letGo(gateway.capacity, trace)
+        letGo(gateway.capacity, trace.taken)
         connection.ended()
         trace.path ??= unknownPath(path)
         const response = respondRefusal(gateway, trace, thrown, style)
@@ -141,7 +141,8 @@ class RoutedCall implements HttpCall {
 /** A model call begins; its metrics and trace name its address. */
 const begin = ({ traces }: Watch, trace: Trace, path: string, headers: Headers): void => {
   trace.endpoint = path
-  if (traces !== undefined) beginSpan(traces, trace, headers.get('traceparent'))
+  const span = traces === undefined ? undefined : newSpan(traces, headers.get('traceparent'))
+  if (span !== undefined) trace.span = span
 }
 
 /** An address that nobody serves, made safe for the log: people paste keys everywhere. */
@@ -177,17 +178,17 @@ const respond = (gateway: Gateway, answer: Answer, it: Responding): Response => 
   const response = new Response(body, { status, headers })
   if (cookies !== undefined) for (const cookie of cookies) response.headers.append('set-cookie', cookie)
   // The log line of a stream is written when the stream has ended, with its cost.
-  const isOver = trace.over === true || (body instanceof Uint8Array && trace.background !== true)
+  const isOver = trace.life.over === true || (body instanceof Uint8Array && trace.life.background !== true)
   if (isOver) endAnswered(gateway, it, status)
-  else trace.onEnded = () => endAnswered(gateway, it, status)
+  else trace.life.onEnded = () => endAnswered(gateway, it, status)
   return response
 }
 
 const endAnswered = (gateway: Gateway, { trace, connection }: Responding, status: number): void => {
-  letGo(gateway.capacity, trace)
+  letGo(gateway.capacity, trace.taken)
   endCall(gateway, trace, status)
   // In the background, the request itself ended long ago.
-  if (trace.background !== true) connection.ended()
+  if (trace.life.background !== true) connection.ended()
 }
 
 const respondRefusal = (

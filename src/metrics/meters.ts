@@ -15,14 +15,16 @@ type CallFacts = {
   readonly model?: string
   readonly ended?: string
   readonly startedMs: number
-  /** When the first piece of a stream was ready for its caller. */
-  readonly firstOutMs?: number
-  /** Time spent on failed attempts. */
-  readonly lostMs: number
-  /** For the attempt that was answered: when it was sent, when its answer began and when it ended. */
-  readonly askedMs?: number | undefined
-  readonly begunMs?: number
-  readonly answeredMs?: number
+  readonly times: {
+    /** When the first piece of a stream was ready for its caller. */
+    readonly firstOutMs?: number
+    /** Time spent on failed attempts. */
+    readonly lostMs: number
+    /** For the attempt that was answered: when it was sent, when its answer began and when it ended. */
+    readonly askedMs?: number | undefined
+    readonly begunMs?: number
+    readonly answeredMs?: number
+  }
   /** What was charged, once that is durable. */
   readonly usage?: Usage
   readonly charged?: Nano
@@ -276,7 +278,8 @@ const noteCache = (
 
 /** Latency only of answers that ended well: nobody knows how long the others would have taken. */
 const noteTimes = (line: Line, call: CallFacts, outcome: string, nowMs: number): void => {
-  const { startedMs, askedMs, begunMs, answeredMs, firstOutMs, lostMs, usage } = call
+  const { startedMs, times, usage } = call
+  const { askedMs, begunMs, answeredMs, firstOutMs, lostMs } = times
   if (askedMs === undefined || answeredMs === undefined || outcome !== 'ok') return
   took(line.added, 'added', nowMs - startedMs - lostMs - (answeredMs - askedMs))
   if (firstOutMs === undefined || begunMs === undefined) return

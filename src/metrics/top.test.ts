@@ -67,7 +67,7 @@ test('a vendor shows how much of its input came from caches, by key, and what th
           model: 'm',
           ended: 'ok',
           startedMs: 0,
-          lostMs: 0,
+          times: { lostMs: 0 },
           vendorKey,
           usage: { input: 100 - cached, cache_read: cached },
           charged: 1n,

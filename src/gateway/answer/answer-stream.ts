@@ -50,11 +50,11 @@ export const answerStream = async (gateway: Gateway, task: Task): Promise<Answer
       ),
     )
     const { trace, hold } = task
-    const readyMs = trace.begunMs ?? gateway.clock.monotonicMs()
+    const readyMs = trace.times.begunMs ?? gateway.clock.monotonicMs()
     trace.firstByteMs = readyMs - trace.startedMs
     const open = await hold.opened
     const outMs = gateway.clock.monotonicMs()
-    trace.firstOutMs = outMs
+    trace.times.firstOutMs = outMs
     noteGate(gateway, trace, 'intent', { fromMs: readyMs, toMs: outMs })
     if (!open) {
       opened.relay.exchange.abort()
@@ -183,7 +183,7 @@ async function* relayStream(
       if (piece === undefined) break
     }
     if (task.signal.aborted) return
-    task.trace.answeredMs = gateway.clock.monotonicMs()
+    task.trace.times.answeredMs = gateway.clock.monotonicMs()
     if (progress.done) exchange.leave()
     else exchange.abort()
     ended = isBlocked(task) ? BLOCKED : endedAs(covered, progress)

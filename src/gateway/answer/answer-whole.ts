@@ -25,7 +25,7 @@ export const answerWhole = async (gateway: Gateway, task: Task, given?: WholeRep
     await endUnheard(gateway, task, thrown)
     throw thrown
   }
-  trace.firstByteMs = (trace.begunMs ?? gateway.clock.monotonicMs()) - trace.startedMs
+  trace.firstByteMs = (trace.times.begunMs ?? gateway.clock.monotonicMs()) - trace.startedMs
   if (reply.notCarried.length > 0) addNotCarried(trace, reply.notCarried)
   if (task.guard?.asks === true) await task.guard.approve(reply.addBill(UNBILLED))
   // Nothing goes out before the charge is durable, and the charge follows the intent in the writer's queue. If the

@@ -29,7 +29,7 @@ export const readEvents = async (
   const splitter = eventSplitter()
   const pieces: Uint8Array[] = []
   for (let piece = await exchange.next(); piece !== undefined; piece = await exchange.next()) {
-    takeBytes(gateway.capacity, task.trace, piece.length)
+    takeBytes(gateway.capacity, task.trace.taken, piece.length)
     pieces.push(piece)
     for (const { data } of splitter.feed(piece)) {
       const event = parseJson(data)

@@ -75,7 +75,7 @@ export const askVendor = async <R extends VendorRequest, T>(
     trace.attempts++
     trace.vendor = deployment.setup.vendor.id
     trace.vendorKey = deployment.place
-    if (trace.steps !== undefined) trace.askedAt = deployment.setup.baseUrl
+    if (trace.span !== undefined) trace.span.askedAt = deployment.setup.baseUrl
     if (model.own !== undefined)
       trace.headers['x-vendor-key'] = deployment.own === undefined ? 'house' : 'own'
     noteAttempt(traffic, deployment, before === undefined)
@@ -100,7 +100,7 @@ export const fullAt = (
   { offering, capacity }: Pick<Gateway, 'offering' | 'capacity'>,
   trace: Trace,
   vendor: string,
-): Refusal | undefined => (manyVendors(offering) ? takeVendor(capacity, trace, vendor) : undefined)
+): Refusal | undefined => (manyVendors(offering) ? takeVendor(capacity, trace.taken, vendor) : undefined)
 
 /**
  * Whether one vendor's calls can take another's places. The `local` vendor, which this process plays itself, does not

@@ -91,7 +91,7 @@ class Caller implements Requester {
   }
 
   onSend(): void {
-    this.#task.trace.askedMs = this.#gateway.clock.monotonicMs()
+    this.#task.trace.times.askedMs = this.#gateway.clock.monotonicMs()
   }
 
   onWhole(): void {
@@ -113,7 +113,7 @@ export const attempt = async <R extends VendorRequest, T>(
 ): Promise<Opened<T> | FailedAttempt> => {
   const { model } = deployment
   const { trace, signal } = task
-  trace.askedMs = undefined
+  trace.times.askedMs = undefined
   const asker = new Caller(gateway, task, deployment)
   let refusing = false
   try {
@@ -144,7 +144,7 @@ export const attempt = async <R extends VendorRequest, T>(
       return failure
     }
     noteNothing(gateway.offering.traffic, deployment)
-    const billed = trace.askedMs !== undefined && !refusing && ofVendor && fault.mayBill
+    const billed = trace.times.askedMs !== undefined && !refusing && ofVendor && fault.mayBill
     noteLost(gateway, trace, fault instanceof Refusal && !signal.aborted ? 'refused' : 'gone')
     throw signal.aborted ? new CallerGone(billed) : fault
   } finally {
@@ -187,7 +187,7 @@ const send = async <R extends VendorRequest>(
     body: request.body,
     timeouts: gateway.options.timeouts,
     asker,
-    counting: new CountedAnswer(gateway.capacity, task.trace),
+    counting: new CountedAnswer(gateway.capacity, task.trace.taken),
     controller: asker.controller,
   })
   return asker.current

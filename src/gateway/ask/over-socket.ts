@@ -60,7 +60,7 @@ const readIfThereIsRoom = (
   bytes: Uint8Array,
 ): JsonBody | undefined => {
   try {
-    return readWeighed(capacity, trace, bytes)
+    return readWeighed(capacity, trace.taken, bytes)
   } catch {
     return undefined
   }

@@ -10,10 +10,10 @@ const attemptRead = (engine: 'sqlite' | 'postgres', readMs: number) => {
   const meters = newMeters()
   const trace = newTrace('call', 0)
   const clock = { ...systemClock, monotonicMs: () => readMs }
-  trace.askedMs = 10
+  trace.times.askedMs = 10
   meters.committed(1, 12, 20)
   noteAnswered({ clock, watch: { meters }, store: { engine } }, trace)
-  return [trace.begunMs, trace.answeredMs]
+  return [trace.times.begunMs, trace.times.answeredMs]
 }
 
 test('an answer that waited for a commit which lets nothing else run had come before it', () => {
@@ -25,8 +25,8 @@ test('an answer that waited for a commit which lets nothing else run had come be
 test('an attempt that came to nothing is no part of the answer, and is not ours either', () => {
   const trace = newTrace('call', 0)
   const clock = { ...systemClock, monotonicMs: () => 30 }
-  trace.askedMs = 10
+  trace.times.askedMs = 10
   noteLost({ clock, watch: { meters: newMeters() }, store: { engine: 'sqlite' } }, trace, 'gone')
-  expect(trace.lostMs).toBe(20)
-  expect(trace.askedMs).toBeUndefined()
+  expect(trace.times.lostMs).toBe(20)
+  expect(trace.times.askedMs).toBeUndefined()
 })

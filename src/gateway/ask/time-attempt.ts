@@ -28,10 +28,10 @@ const cameAt = ({ watch: { meters }, store }: AttemptParts, askedMs: number, now
  */
 export const noteAnswered = (parts: AttemptParts, trace: Trace, nowMs = parts.clock.monotonicMs()): void => {
   const { watch } = parts
-  const askedMs = trace.askedMs ?? nowMs
+  const askedMs = trace.times.askedMs ?? nowMs
   const cameMs = cameAt(parts, askedMs, nowMs)
-  trace.begunMs = cameMs
-  trace.answeredMs = cameMs
+  trace.times.begunMs = cameMs
+  trace.times.answeredMs = cameMs
   watch.meters?.attempted(trace.vendor ?? '', 'ok', nowMs - askedMs)
   noteStep(trace, 'ok', askedMs, nowMs)
 }
@@ -43,12 +43,13 @@ export const noteLost = (
   outcome: FailedAttempt['outcome'] | 'gone',
   status?: number,
 ): void => {
-  const { askedMs, vendor = '' } = trace
-  trace.askedMs = undefined
+  const { times, vendor = '' } = trace
+  const { askedMs } = times
+  times.askedMs = undefined
   // It was not sent.
   if (askedMs === undefined) return
   const tookMs = clock.monotonicMs() - askedMs
-  trace.lostMs += tookMs
+  trace.times.lostMs += tookMs
   watch.meters?.attempted(vendor, outcome, tookMs)
   const tried = { vendor, outcome, tookMs: Math.round(tookMs) }
   trace.tries ??= []
@@ -56,19 +57,26 @@ export const noteLost = (
   noteStep(trace, outcome, askedMs, askedMs + tookMs)
 }
 
-const noteStep = ({ steps, vendor = '' }: Trace, outcome: string, fromMs: number, toMs: number): void => {
-  if (steps === undefined) return
+const noteStep = ({ span, vendor = '' }: Trace, outcome: string, fromMs: number, toMs: number): void => {
+  if (span === undefined) return
   const attributes = { 'gen_ai.provider.name': providerName(vendor), 'turnpike.outcome': outcome }
-  steps.push({ name: `attempt ${vendor}`, outward: true, fromMs, toMs, failed: outcome !== 'ok', attributes })
+  span.steps.push({
+    name: `attempt ${vendor}`,
+    outward: true,
+    fromMs,
+    toMs,
+    failed: outcome !== 'ok',
+    attributes,
+  })
 }
 
 /** The call has waited at a gate; times are monotonic. */
 export const noteGate = (
   { watch }: Pick<Gateway, 'watch'>,
-  { steps }: Trace,
+  { span }: Trace,
   gate: 'intent' | 'settle',
   { fromMs, toMs }: { readonly fromMs: number; readonly toMs: number },
 ): void => {
   watch.meters?.gateWaited(gate, toMs - fromMs)
-  steps?.push({ name: `gate ${gate}`, fromMs, toMs })
+  span?.steps.push({ name: `gate ${gate}`, fromMs, toMs })
 }

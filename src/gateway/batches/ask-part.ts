@@ -27,8 +27,8 @@ export const askForPart = (
   gateway: Gateway,
   { form, at, it, part }: AskedPart,
 ): Promise<'running' | 'unknown' | 'lost' | EndedPart> =>
-  countedFor(gateway.capacity, it.batch.keyId, async (byteOwner) => {
-    const step = { deployment: at, shape: {}, id: part.id, byteOwner, under: NO_CONDITIONS }
+  countedFor(gateway.capacity, it.batch.keyId, async (taken) => {
+    const step = { deployment: at, shape: {}, id: part.id, taken, under: NO_CONDITIONS }
     if (part.ref === undefined) {
       if (form.newest === undefined) return 'lost'
       const ref = form.found?.(await askStep(gateway, step, form.newest), part.id)

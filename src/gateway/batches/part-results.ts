@@ -8,6 +8,7 @@ import type { Key } from '../../tenancy/key.ts'
 import { VendorFault } from '../../transport/vendor-fault.ts'
 import type { EndedPart, PartResult } from '../../vendors/batches/vendor-batch.ts'
 import { beginStep } from '../jobs/vendor-step.ts'
+import { newTaken } from '../parts/capacity.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { AskedPart } from './ask-part.ts'
 import { runLine } from './run-line.ts'
@@ -87,10 +88,10 @@ async function* resultsIn(
 ): AsyncGenerator<JsonObject> {
   yield* lines
   for (const file of files) {
-    const byteOwner = { keyId: '', bytes: 0 }
+    const taken = newTaken('')
     const answer = await beginStep(
       gateway,
-      { deployment: at, shape: {}, id: part.id, byteOwner, under: NO_CONDITIONS },
+      { deployment: at, shape: {}, id: part.id, taken, under: NO_CONDITIONS },
       file,
     )
     try {

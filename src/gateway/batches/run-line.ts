@@ -19,7 +19,7 @@ import { letGo, takeBytes, takePlace } from '../parts/capacity.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import { requestHasher } from '../parts/receipt.ts'
 import type { Task } from '../parts/task.ts'
-import { newTrace, type Trace } from '../parts/trace.ts'
+import { newTrace, noteKey, type Trace } from '../parts/trace.ts'
 import { keptRefusal } from './forms.ts'
 import type { EndLine } from './line-ends.ts'
 import { type PlannedLine, planLine } from './plan-line.ts'
@@ -62,7 +62,8 @@ export const runLine = async (gateway: Gateway, it: LineParts, ended: EndLine): 
   const { line, key } = it
   const { n, callId, tries } = line
   const trace = newTrace(callId, clock.monotonicMs())
-  Object.assign(trace, { keyId: key.id, key, endpoint: '/v1/batches', path: '/v1/batches', method: 'POST' })
+  noteKey(trace, key.id)
+  Object.assign(trace, { key, endpoint: '/v1/batches', path: '/v1/batches', method: 'POST' })
   let settled = false
   const settle: EndLine = async (end) => {
     settled = true
@@ -80,7 +81,7 @@ export const runLine = async (gateway: Gateway, it: LineParts, ended: EndLine): 
     if (it.answered !== undefined && !saysVendor(it.answered) && passing.includes(refusal.code)) throw refusal
     await ended(endOf(refusal, { n, callId, tries }))
   } finally {
-    letGo(gateway.capacity, trace)
+    letGo(gateway.capacity, trace.taken)
     watch.meters?.called(trace, status, clock.monotonicMs())
   }
 }
@@ -107,8 +108,8 @@ const answerLine = async (
   settle: EndLine,
 ): Promise<Answer> => {
   const { capacity, options } = gateway
-  takePlace(capacity, trace)
-  takeBytes(capacity, trace, line.bytes)
+  takePlace(capacity, trace.taken)
+  takeBytes(capacity, trace.taken, line.bytes)
   const bytes = await read(line)
   const { form, asked } = batch
   const { n, route, bound } = line

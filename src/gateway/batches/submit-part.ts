@@ -35,9 +35,9 @@ export const submitPart = async (gateway: Gateway, of: Submission): Promise<'sub
   const { calls, headers } = await written(gateway, of)
   if (calls.length === 0) return 'ended'
   const sent: NewPart = { id: part.id, path: pathOn(part.route), upstreamName: at.model.upstreamName, calls }
-  const refusal = await countedFor(gateway.capacity, it.batch.keyId, async (byteOwner) => {
+  const refusal = await countedFor(gateway.capacity, it.batch.keyId, async (taken) => {
     // A line with conditions is not among them (`planLine`).
-    const step = { deployment: at, shape: {}, id: part.id, byteOwner, under: NO_CONDITIONS }
+    const step = { deployment: at, shape: {}, id: part.id, taken, under: NO_CONDITIONS }
     let outgoing = form.submit(sent)
     for (let n = 0; n < STEPS_MOST; n++) {
       const answer = await askStep(gateway, step, { ...outgoing, headers })
@@ -72,10 +72,10 @@ const named = async (
   part.ref = ref
   if (await gateway.store.batches.namePart(part.id, ref)) return
   gateway.log.warn('a part of a batch was submitted too late', { call: part.id })
-  await countedFor(gateway.capacity, it.batch.keyId, (byteOwner) =>
+  await countedFor(gateway.capacity, it.batch.keyId, (taken) =>
     askStep(
       gateway,
-      { deployment: at, shape: {}, id: part.id, byteOwner, under: NO_CONDITIONS },
+      { deployment: at, shape: {}, id: part.id, taken, under: NO_CONDITIONS },
       form.cancel(ref),
     ),
   )

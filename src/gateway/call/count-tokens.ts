@@ -41,10 +41,10 @@ const isPlain = ({ foreign, compacts, dialect }: Call): boolean =>
 export const countTokens = async (gateway: Gateway, it: Count): Promise<{ readonly tokens: number }> => {
   const refusal = checkReach(it.call)
   if (refusal) throw refusal
-  const model = must(modelOf(gateway, it.call, it))
+  const model = modelOf(gateway, it.call, it)
   const rules = must(await rulesFor(gateway, it.key, model, it.trace))
   await takeTurn(gateway, it.key, it.trace)
-  takePlace(gateway.capacity, it.trace)
+  takePlace(gateway.capacity, it.trace.taken)
   const call = isGuarded(it.key, rules) ? await guardCount(gateway, rules, it) : it.call
   const { conditions = NO_CONDITIONS } = it.trace
   const places = await placesToCount(gateway, it.key, { model, ownKeys: rules.ownKeys })
@@ -129,7 +129,7 @@ const askCount = async (
     headers: { ...headers, ...(await authorized(place, trace.conditions, { url, body })) },
     body,
     timeouts: gateway.options.timeouts,
-    counting: new CountedAnswer(gateway.capacity, trace),
+    counting: new CountedAnswer(gateway.capacity, trace.taken),
   })
   const value = parseJson(new TextDecoder().decode(await answered.all()))
   const count = isObject(value) ? value[ways[dialect].at] : undefined

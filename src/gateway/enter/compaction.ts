@@ -13,8 +13,9 @@ import { isTrigger } from '../../dialects/responses/compaction.ts'
 import { asTold } from '../../dialects/translate/compaction.ts'
 import { nameFor } from '../../tenancy/aliases.ts'
 import { type Key, placeOf } from '../../tenancy/key.ts'
-import { type ByteOwner, readWeighed, takeBytes } from '../parts/capacity.ts'
+import { readWeighed, takeBytes } from '../parts/capacity.ts'
 import type { Gateway } from '../parts/gateway.ts'
+import type { Trace } from '../parts/trace.ts'
 import { tooLong } from './socket-turn.ts'
 
 const MARK = 'turnpike-compaction-1.'
@@ -54,7 +55,7 @@ const itemsIn = ({ outline }: JsonBody): number => (Array.isArray(outline.input)
  */
 export const withSummaries = (
   gateway: Gateway,
-  { key, trace }: { readonly key: Key; readonly trace: ByteOwner },
+  { key, trace }: { readonly key: Key; readonly trace: Pick<Trace, 'taken'> },
   body: JsonBody,
   sent = body,
 ): JsonBody => {
@@ -76,8 +77,8 @@ export const withSummaries = (
   const left = [...opened.slice(0, trigger + 1).filter(isStanding), ...opened.slice(trigger + 1)]
   const bytes = splice(body, { input: JSON.stringify(left) })
   if (bytes.length > gateway.options.bodyBytesMax) throw tooLong()
-  takeBytes(gateway.capacity, trace, bytes.length)
-  return readWeighed(gateway.capacity, trace, bytes)
+  takeBytes(gateway.capacity, trace.taken, bytes.length)
+  return readWeighed(gateway.capacity, trace.taken, bytes)
 }
 
 /**

@@ -30,7 +30,7 @@ import type { Gateway } from '../parts/gateway.ts'
 import { addNotCarried } from '../parts/not-carried.ts'
 import type { OnSocket } from '../parts/socket-memory.ts'
 import type { Memory, Task } from '../parts/task.ts'
-import type { Trace } from '../parts/trace.ts'
+import { noteKey, type Trace } from '../parts/trace.ts'
 import { ACCESS, keyFor, readAccessToken } from './access-token.ts'
 import { finderFor } from './aliases.ts'
 import { compactsForNobody, withSummaries } from './compaction.ts'
@@ -96,11 +96,11 @@ export const readRequest = async (
   by: Requester,
 ): Promise<CheckedRequest> => {
   const { key, trace, keeps } = by
-  takePlace(gateway.capacity, trace)
+  takePlace(gateway.capacity, trace.taken)
   const { maxCostUsd } = incoming
   const ceiling = maxCostUsd === undefined ? undefined : must(readCeiling(maxCostUsd, key.terms))
   const read = await incoming.readBody()
-  const sent = read instanceof Uint8Array ? readWeighed(gateway.capacity, trace, read) : read
+  const sent = read instanceof Uint8Array ? readWeighed(gateway.capacity, trace.taken, read) : read
   if (incoming.recalls === undefined) {
     const { call, model } = readCall(gateway, incoming, by, sent)
     return { ceiling, body: sent, call, model }
@@ -137,7 +137,7 @@ export const readCall = (
   )
   const refusal = checkReach(call)
   if (refusal) throw refusal
-  const model = must(modelOf(gateway, call, by))
+  const model = modelOf(gateway, call, by)
   return { call: withinModel(gateway, call, model), model }
 }
 
@@ -224,7 +224,7 @@ const ownerFound = (
  */
 const calls = (gateway: Gateway, key: Key, trace: Trace): Soon<Key> => {
   trace.key = key
-  trace.keyId = key.id
+  noteKey(trace, key.id)
   const { above, limits } = key
   // A plain call must not pay for what nothing sets.
   const free =
@@ -268,23 +268,19 @@ const ownerBefore = async (gateway: Gateway, { hash, token, trace }: Credential)
   return calls(gateway, key, trace)
 }
 
-/** The model that a key's call names, if it is of the call's kind; by its tier the discounted one, where there is one. */
-export const modelOf = (
-  gateway: Gateway,
-  call: Call,
-  { key, trace }: Pick<Task, 'key' | 'trace'>,
-): Model | Refusal => {
+/** The model that a key's call names; by its tier the discounted one, where there is one. Throws the Refusal of one that is unknown or of another kind. */
+export const modelOf = (gateway: Gateway, call: Call, { key, trace }: Pick<Task, 'key' | 'trace'>): Model => {
   const name = key.aliases === undefined ? call.modelName : nameFor(key, call.modelName)
   const { catalogue } = gateway.offering
   const named = catalogue.find(name)
-  if (named === undefined) return unknownModel(catalogue, name, { kind: call.kind })
-  if (named.kind !== call.kind) return otherKind(named, call.modelName, call.kind)
+  if (named === undefined) throw unknownModel(catalogue, name, { kind: call.kind })
+  if (named.kind !== call.kind) throw otherKind(named, call.modelName, call.kind)
   const { tier } = call
   const sold = tier === undefined ? named : inTier(catalogue, named, tier)
   if (sold === undefined) addNotCarried(trace, [call.dialect === 'gemini' ? 'serviceTier' : 'service_tier'])
   const model = sold ?? named
   trace.model = model.id
   trace.vendor = model.vendor
-  if (trace.steps !== undefined) trace.asked = call
+  if (trace.span !== undefined) trace.span.asked = call
   return model
 }

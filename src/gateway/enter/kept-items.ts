@@ -4,17 +4,17 @@
  */
 import type { Json } from '../../core/json-body.ts'
 import type { KeyId } from '../../tenancy/key.ts'
-import { type ByteOwner, readWeighed, takeBytes } from '../parts/capacity.ts'
+import { readWeighed, type Taken, takeBytes } from '../parts/capacity.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import { tooLong } from './socket-turn.ts'
 
 /** Whose items they are, and for whom their bytes are counted. */
-export type Loading = { readonly keyId: KeyId; readonly owner: ByteOwner }
+export type Loading = { readonly keyId: KeyId; readonly taken: Taken }
 
 /** Counts bytes that are to be loaded. Throws the 413 of more than a request may have. */
-export const makeRoom = ({ capacity, options }: Gateway, { owner }: Loading, bytes: number): void => {
+export const makeRoom = ({ capacity, options }: Gateway, { taken }: Loading, bytes: number): void => {
   if (bytes > options.bodyBytesMax) throw tooLong()
-  takeBytes(capacity, owner, bytes)
+  takeBytes(capacity, taken, bytes)
 }
 
 const encoder = new TextEncoder()
@@ -22,11 +22,11 @@ const encoder = new TextEncoder()
 /** Items from their JSON, one or a list of them in each text. */
 export const itemsFrom = (
   { capacity }: Gateway,
-  { owner }: Loading,
+  { taken }: Loading,
   texts: readonly string[],
 ): readonly Json[] => {
   if (texts.length === 0) return []
-  const { items } = readWeighed(capacity, owner, encoder.encode(`{"items":[${texts.join()}]}`)).value
+  const { items } = readWeighed(capacity, taken, encoder.encode(`{"items":[${texts.join()}]}`)).value
   return Array.isArray(items) ? items.flat() : []
 }
 

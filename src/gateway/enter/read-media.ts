@@ -98,7 +98,7 @@ const LETTERS_A_BYTE = 4 / 3
 
 /** The bytes and their text are counted like a body that contains them. */
 const weigh = (gateway: Gateway, trace: Trace, bytes: number): void =>
-  takeBytes(gateway.capacity, trace, Math.ceil(bytes * (1 + LETTERS_A_BYTE)))
+  takeBytes(gateway.capacity, trace.taken, Math.ceil(bytes * (1 + LETTERS_A_BYTE)))
 
 const inline = (mediaType: string, bytes: Uint8Array): string =>
   `data:${mediaType};base64,${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64')}`

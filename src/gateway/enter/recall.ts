@@ -16,7 +16,7 @@ import type { KeptForm } from '../../dialects/kept-form.ts'
 import type { KeptResponse } from '../../store/calls/response-port.ts'
 import { keepsNothing } from '../../tenancy/conditions.ts'
 import { type Key, placeOf } from '../../tenancy/key.ts'
-import { type ByteOwner, giveBackBytes } from '../parts/capacity.ts'
+import { giveBackBytes, newTaken } from '../parts/capacity.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { OnSocket } from '../parts/socket-memory.ts'
 import type { Background, Memory } from '../parts/task.ts'
@@ -39,7 +39,7 @@ type Recalled = { readonly body: JsonBody; readonly memory: Memory | undefined }
 type Asking = {
   readonly form: KeptForm
   readonly key: Key | undefined
-  readonly trace: ByteOwner & Pick<Trace, 'conditions'>
+  readonly trace: Pick<Trace, 'taken' | 'conditions'>
   readonly socket: OnSocket | undefined
 }
 
@@ -165,19 +165,19 @@ const NOTHING = new Uint8Array()
 /** The request joined with what it names; undefined if it stays as it was sent. */
 const completed = async (
   gateway: Gateway,
-  { form, key, lifeMs, trace }: For & { readonly trace: ByteOwner },
+  { form, key, lifeMs, trace }: For & { readonly trace: Pick<Trace, 'taken'> },
   { sent, edits, own, before, unchanged }: Unjoined,
 ): Promise<JsonBody | undefined> => {
   // What is loaded is counted until it is joined: from then on it is the body that takes the memory.
-  const owner: ByteOwner = { owner: trace.owner ?? trace.keyId ?? key.id, bytes: 0 }
-  const loading = { keyId: placeOf(key), owner }
+  const taken = newTaken(trace.taken.owner ?? key.id)
+  const loading = { keyId: placeOf(key), taken }
   try {
     const earlier = must(await itemsBefore(gateway, loading, { form, lifeMs }, before))
     const input = must(await resolved(gateway, loading, { form, earlier, own, inside: before.inside }))
     if (input === undefined && unchanged) return undefined
-    return continued(gateway, trace, { sent, edits, before: before.items ?? NOTHING, own: input })
+    return continued(gateway, trace.taken, { sent, edits, before: before.items ?? NOTHING, own: input })
   } finally {
-    giveBackBytes(gateway.capacity, owner, owner.bytes)
+    giveBackBytes(gateway.capacity, taken, taken.bytes)
   }
 }
 

@@ -12,7 +12,7 @@ import {
 } from '../../core/json-body.ts'
 import { type Refusal, refuse } from '../../core/refusal.ts'
 import { responseForm } from '../../dialects/responses/kept.ts'
-import { type ByteOwner, readWeighed, takeBytes } from '../parts/capacity.ts'
+import { readWeighed, type Taken, takeBytes } from '../parts/capacity.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { OnSocket } from '../parts/socket-memory.ts'
 
@@ -35,7 +35,7 @@ type Continued = {
 /** A request joined with the conversation before it: from bytes, none of which are written anew. */
 export const continued = (
   { capacity, options }: Gateway,
-  trace: ByteOwner,
+  taken: Taken,
   { sent, edits, before, own }: Continued,
 ): JsonBody => {
   const joins = own !== undefined || before.length > 0
@@ -43,11 +43,11 @@ export const continued = (
   const items = !joins ? NOTHING : own === undefined ? itemsAsked(sent) : inner(own)
   const length = head.length + before.length + items.length
   if (length > options.bodyBytesMax) throw tooLong()
-  takeBytes(capacity, trace, length)
-  if (!joins) return readWeighed(capacity, trace, head)
+  takeBytes(capacity, taken, length)
+  if (!joins) return readWeighed(capacity, taken, head)
   const end = head.length > '{}'.length ? END_BEFORE_MORE : END
   const whole = concat([INPUT, ...listed(before, items), end, head.subarray(1)])
-  return readWeighed(capacity, trace, whole)
+  return readWeighed(capacity, taken, whole)
 }
 
 /** The items of a conversation that a socket remembers. */

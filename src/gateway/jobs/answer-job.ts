@@ -51,7 +51,7 @@ export const answerJob = async (
   return staying(gateway, async () => {
     await endedOrLeft(gateway, trace.callId, submit(gateway, task, it))
     // How long a job takes says nothing about how long this server keeps calls waiting.
-    trace.askedMs = undefined
+    trace.times.askedMs = undefined
     return answerRun(gateway, { id: trace.callId, call, trace, ref: keep?.ref })
   })
 }
@@ -90,7 +90,7 @@ const submit = async (
       if (cancel !== undefined)
         await askStep(
           gateway,
-          { deployment: at, shape, id: callId, byteOwner: task.trace, under: NO_CONDITIONS },
+          { deployment: at, shape, id: callId, taken: task.trace.taken, under: NO_CONDITIONS },
           cancel,
         ).catch(nothing)
       throw unavailable('The job was given up while it was submitted.')

@@ -15,7 +15,7 @@ import { promptBlocked } from '../answer/answer-whole.ts'
 import { ownDeployments } from '../ask/own-places.ts'
 import { deploymentsFor } from '../enter/deployments-for.ts'
 import { jobShapeOf } from '../hold/job-hold.ts'
-import { type ByteOwner, countedFor } from '../parts/capacity.ts'
+import { countedFor, type Taken } from '../parts/capacity.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import { type Job, type JobPlace, wakeWaiting } from '../parts/jobs.ts'
 import { deliver, endCancelled, endFailed } from './end-job.ts'
@@ -33,9 +33,9 @@ const FETCHING_MS = 600_000
 
 /** Runs one step. Throws what is to be tried again. */
 export const stepJob = (gateway: Gateway, job: Job): Promise<void> =>
-  countedFor(gateway.capacity, job.run.keyId, (byteOwner) => stepFor(gateway, job, byteOwner))
+  countedFor(gateway.capacity, job.run.keyId, (taken) => stepFor(gateway, job, taken))
 
-const stepFor = async (gateway: Gateway, job: Job, byteOwner: ByteOwner): Promise<void> => {
+const stepFor = async (gateway: Gateway, job: Job, taken: Taken): Promise<void> => {
   const { clock } = gateway
   job.askedMs = clock.monotonicMs()
   job.dueMs = job.askedMs + pauseOf(gateway, job, jobShapeOf(gateway.offering, job.run.model)?.everyMs ?? 0)
@@ -52,8 +52,8 @@ const stepFor = async (gateway: Gateway, job: Job, byteOwner: ByteOwner): Promis
       fault(job, "The organisation's own key that the job began with is gone or off. Nothing was charged."),
     )
   if (found === undefined) return overdue ? giveUp(gateway, job, undefined) : passOn(gateway, job)
-  if ((job.cancel || overdue) && !job.cancelSent) await cancel(gateway, job, { ...found, byteOwner })
-  const read = await poll(gateway, job, { ...found, byteOwner }).catch((fault: unknown) => {
+  if ((job.cancel || overdue) && !job.cancelSent) await cancel(gateway, job, { ...found, taken })
+  const read = await poll(gateway, job, { ...found, taken }).catch((fault: unknown) => {
     // A poll that fails, or whose answer finds no room, never ends a job; its deadline does.
     if (!(fault instanceof VendorFault || fault instanceof Refusal) || !overdue) throw fault
     return undefined
@@ -112,13 +112,13 @@ const whereSold = (gateway: Gateway, { run, facts }: Job): JobPlace | undefined 
 }
 
 /** Where a step asks, and who the bytes that it reads are counted for. */
-type StepPlace = JobPlace & { readonly byteOwner: ByteOwner }
+type StepPlace = JobPlace & { readonly taken: Taken }
 
-const cancel = async (gateway: Gateway, job: Job, { shape, at, byteOwner }: StepPlace): Promise<void> => {
+const cancel = async (gateway: Gateway, job: Job, { shape, at, taken }: StepPlace): Promise<void> => {
   const outgoing = shape.cancel?.(job.facts.ref)
   job.cancelSent = outgoing !== undefined
   if (outgoing === undefined) return
-  const step = { deployment: at, shape, id: job.run.id, byteOwner, under: NO_CONDITIONS }
+  const step = { deployment: at, shape, id: job.run.id, taken, under: NO_CONDITIONS }
   await askStep(gateway, step, outgoing).catch((error: unknown) => {
     job.cancelSent = false
     gateway.log.warn('a job could not be cancelled', {
@@ -134,10 +134,10 @@ type Polled = Exclude<ReturnType<JobShape['readPoll']>, { next: Outgoing } | und
 const poll = async (
   gateway: Gateway,
   job: Job,
-  { shape, at, byteOwner }: StepPlace,
+  { shape, at, taken }: StepPlace,
 ): Promise<Polled | undefined> => {
   const { ref } = job.facts
-  const request = { deployment: at, shape, id: job.run.id, byteOwner, under: NO_CONDITIONS }
+  const request = { deployment: at, shape, id: job.run.id, taken, under: NO_CONDITIONS }
   let outgoing = shape.poll(ref)
   for (let step = 0; step <= STEPS_MAX; step++) {
     const answer: VendorAnswer = await askStep(gateway, request, outgoing)

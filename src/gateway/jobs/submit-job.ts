@@ -49,7 +49,7 @@ export const submitJob = async (
         if ('next' in read)
           answer = await askStep(
             gateway,
-            { deployment: at, shape, id: job.id, byteOwner: task.trace, under: task.trace.conditions },
+            { deployment: at, shape, id: job.id, taken: task.trace.taken, under: task.trace.conditions },
             read.next,
           )
         else return { begun: took(read, at), at }

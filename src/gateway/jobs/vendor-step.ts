@@ -9,7 +9,7 @@ import { type Exchange, exchange } from '../../transport/exchange.ts'
 import { VendorFault } from '../../transport/vendor-fault.ts'
 import type { VendorSetup } from '../../vendors/setup.ts'
 import { authorized } from '../ask/authorize.ts'
-import { type ByteOwner, CountedAnswer } from '../parts/capacity.ts'
+import { CountedAnswer, type Taken } from '../parts/capacity.ts'
 import type { Gateway } from '../parts/gateway.ts'
 
 const hostOf = (url: string): string | undefined => (URL.canParse(url) ? new URL(url).hostname : undefined)
@@ -39,7 +39,7 @@ type Step = {
   /** The call's id, which also serves as the boundary of forms. */
   readonly id: string
   /** Who its answer is counted for. */
-  readonly byteOwner: ByteOwner
+  readonly taken: Taken
   /** The conditions under which it goes; `NO_CONDITIONS` where nothing of the caller's goes with it that is not there. */
   readonly under: readonly Condition[] | undefined
 }
@@ -51,7 +51,7 @@ export const askStep = async (gateway: Gateway, step: Step, outgoing: Outgoing):
 /** Sends it; the answer is still to be read. Throws VendorFault. */
 export const beginStep = async (
   gateway: Gateway,
-  { deployment, shape, id, byteOwner, under }: Step,
+  { deployment, shape, id, taken, under }: Step,
   outgoing: Outgoing,
 ): Promise<Exchange> => {
   const { setup } = deployment
@@ -70,7 +70,7 @@ export const beginStep = async (
     headers: { ...own, ...headers },
     body,
     timeouts: gateway.options.timeouts,
-    counting: new CountedAnswer(gateway.capacity, byteOwner),
+    counting: new CountedAnswer(gateway.capacity, taken),
   })
 }
 

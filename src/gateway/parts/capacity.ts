@@ -1,13 +1,12 @@
 /**
  * The capacity of a process: how many calls and bytes it has taken in, for whom, and whether it is draining. What a
- * request took is noted in its trace and given back when its answer has ended.
+ * request took is noted as `Taken` and given back when its answer has ended.
  */
 import { newOverload, type Overload } from '../../admission/overload.ts'
 import { type JsonBody, readJsonBody } from '../../core/json-body.ts'
 import { must, type Refusal, refuse, retryIn, unavailable } from '../../core/refusal.ts'
 import { scanJson } from '../../core/scan-json.ts'
 import type { Counting } from '../../transport/exchange.ts'
-import type { Trace } from './trace.ts'
 
 export type Capacity = {
   /** The process is draining: callers are sent elsewhere. */
@@ -28,6 +27,25 @@ export type Capacity = {
   /** Open WebSockets. */
   readonly sockets: Shares
 }
+
+/** What a request, or work that no request waits for, has taken of the process. */
+export type Taken = {
+  /** Whose share it is taken from: the key's, if that is known by then; all callers without a key share one. */
+  owner?: string
+  /** Whose call it counts as. */
+  caller?: string | undefined
+  places: number
+  /** The vendor whose open calls it is counted among. */
+  atVendor?: string | undefined
+  bytes: number
+}
+
+/** Nothing yet, for the key if it is known. */
+export const newTaken = (keyId?: string): Taken => ({
+  ...(keyId === undefined ? {} : { owner: keyId }),
+  places: 0,
+  bytes: 0,
+})
 
 type CapacityLimits = {
   readonly openCallsMax: number
@@ -57,86 +75,81 @@ export const newCapacity = ({
 /**
  * Counts the request as an open call. Throws the 503 of a full process, or the 429 of a key that has used its share.
  */
-export const takePlace = ({ calls }: Capacity, trace: Trace): void => {
-  const owner = ownerOf(trace)
-  const taken = calls.take(owner, 1)
-  if (taken === 'none left') throw tooBusy()
-  if (taken === 'own share used') throw shareUsed('open calls')
-  trace.places++
+export const takePlace = ({ calls }: Capacity, taken: Taken): void => {
+  const answer = calls.take(ownerOf(taken), 1)
+  if (answer === 'none left') throw tooBusy()
+  if (answer === 'own share used') throw shareUsed('open calls')
+  taken.places++
 }
 
 /**
  * Moves an open call to the count of this vendor. Returns the refusal when as many calls as allowed already wait for
  * it, because a silent vendor must not take all the places.
  */
-export const takeVendor = (capacity: Capacity, trace: Trace, vendor: string): Refusal | undefined => {
-  leaveVendor(capacity, trace)
+export const takeVendor = (capacity: Capacity, taken: Taken, vendor: string): Refusal | undefined => {
+  leaveVendor(capacity, taken)
   // Its places were given back, so its caller has gone.
-  if (trace.places === 0) return undefined
-  const own = `${ownerOf(trace)} ${vendor}`
+  if (taken.places === 0) return undefined
+  const own = `${ownerOf(taken)} ${vendor}`
   if (capacity.ownVendors.take(own, 1) !== 'taken') return shareUsed(`open calls at ${vendor}`)
   if (capacity.vendors.take(vendor, 1) !== 'taken') {
     capacity.ownVendors.giveBack(own, 1)
     return unavailable(`Too many calls are already waiting for the vendor ${vendor}.`)
   }
-  trace.atVendor = vendor
+  taken.atVendor = vendor
   return undefined
 }
 
-const leaveVendor = ({ vendors, ownVendors }: Capacity, trace: Trace): void => {
-  const { atVendor } = trace
+const leaveVendor = ({ vendors, ownVendors }: Capacity, taken: Taken): void => {
+  const { atVendor } = taken
   if (atVendor === undefined) return
   vendors.giveBack(atVendor, 1)
-  ownVendors.giveBack(`${ownerOf(trace)} ${atVendor}`, 1)
-  trace.atVendor = undefined
+  ownVendors.giveBack(`${ownerOf(taken)} ${atVendor}`, 1)
+  taken.atVendor = undefined
 }
 
 /** Counts a socket of the key until it is closed. Throws the same refusals. */
 export const takeSocket = ({ sockets }: Capacity, keyId: string): void => {
-  const taken = sockets.take(keyId, 1)
-  if (taken === 'none left') throw unavailable('The server has reached its limit of open sockets.')
-  if (taken === 'own share used') throw shareUsed('open sockets')
+  const answer = sockets.take(keyId, 1)
+  if (answer === 'none left') throw unavailable('The server has reached its limit of open sockets.')
+  if (answer === 'own share used') throw shareUsed('open sockets')
 }
-
-/** Who the bytes are counted for, and how many so far: the trace of a request, or a stand-in where there is none. */
-export type ByteOwner = Pick<Trace, 'owner' | 'keyId' | 'bytes'>
 
 /** Counts what `work` keeps for a key while no request waits for it; all of it is given back at its end. */
 export const countedFor = async <T>(
   { bytes }: Capacity,
   keyId: string,
-  work: (owner: ByteOwner) => Promise<T>,
+  work: (taken: Taken) => Promise<T>,
 ): Promise<T> => {
-  const owner: ByteOwner = { keyId, bytes: 0 }
+  const taken = newTaken(keyId)
   try {
-    return await work(owner)
+    return await work(taken)
   } finally {
-    bytes.giveBack(ownerOf(owner), owner.bytes)
+    bytes.giveBack(ownerOf(taken), taken.bytes)
   }
 }
 
 /** Counts bytes that are about to be kept for the request. Throws the same refusals. */
-export const takeBytes = ({ bytes }: Capacity, trace: ByteOwner, amount: number): void => {
-  const owner = ownerOf(trace)
-  const taken = bytes.take(owner, amount)
-  if (taken === 'none left') throw unavailable('The server has no memory left for further requests.')
-  if (taken === 'own share used') throw shareUsed('memory for requests')
-  trace.bytes += amount
+export const takeBytes = ({ bytes }: Capacity, taken: Taken, amount: number): void => {
+  const answer = bytes.take(ownerOf(taken), amount)
+  if (answer === 'none left') throw unavailable('The server has no memory left for further requests.')
+  if (answer === 'own share used') throw shareUsed('memory for requests')
+  taken.bytes += amount
 }
 
 /** Gives back a part of the counted bytes. */
-export const giveBackBytes = ({ bytes }: Capacity, owner: ByteOwner, amount: number): void => {
-  bytes.giveBack(ownerOf(owner), amount)
-  owner.bytes -= amount
+export const giveBackBytes = ({ bytes }: Capacity, taken: Taken, amount: number): void => {
+  bytes.giveBack(ownerOf(taken), amount)
+  taken.bytes -= amount
 }
 
 /**
  * Parses a body whose bytes are already counted. The memory of its values is counted before they are built. Throws the
  * Refusal.
  */
-export const readWeighed = (capacity: Capacity, trace: ByteOwner, bytes: Uint8Array): JsonBody => {
+export const readWeighed = (capacity: Capacity, taken: Taken, bytes: Uint8Array): JsonBody => {
   const scan = scanJson(bytes)
-  takeBytes(capacity, trace, scan.weight)
+  takeBytes(capacity, taken, scan.weight)
   return must(readJsonBody(bytes, scan))
 }
 
@@ -148,58 +161,57 @@ const JSON_BEGINS = [0x7b, 0x5b]
  * Counts the memory that a vendor's answer will take once parsed; its bytes are already counted. Throws the same
  * refusals.
  */
-const weighAnswer = (capacity: Capacity, trace: ByteOwner, answer: Uint8Array): void => {
+const weighAnswer = (capacity: Capacity, taken: Taken, answer: Uint8Array): void => {
   if (answer.length >= WEIGHED_FROM && JSON_BEGINS.includes(answer[0] ?? 0))
-    takeBytes(capacity, trace, scanJson(answer, Number.POSITIVE_INFINITY).weight)
+    takeBytes(capacity, taken, scanJson(answer, Number.POSITIVE_INFINITY).weight)
 }
 
 /** Counts an answer that an exchange reads whole. */
 export class CountedAnswer implements Counting {
   readonly #capacity: Capacity
-  readonly #owner: ByteOwner
+  readonly #taken: Taken
 
-  constructor(capacity: Capacity, owner: ByteOwner) {
+  constructor(capacity: Capacity, taken: Taken) {
     this.#capacity = capacity
-    this.#owner = owner
+    this.#taken = taken
   }
 
   take(bytes: number): void {
-    takeBytes(this.#capacity, this.#owner, bytes)
+    takeBytes(this.#capacity, this.#taken, bytes)
   }
 
   weigh(answer: Uint8Array): void {
-    weighAnswer(this.#capacity, this.#owner, answer)
+    weighAnswer(this.#capacity, this.#taken, answer)
   }
 }
 
 /** Gives back all that the request took; does nothing the second time. */
-export const letGo = (capacity: Capacity, trace: Trace): void => {
+export const letGo = (capacity: Capacity, taken: Taken): void => {
   const { calls, bytes, overload } = capacity
-  leaveVendor(capacity, trace)
-  if (trace.caller !== undefined) overload.leave(trace.caller)
-  trace.caller = undefined
-  const owner = ownerOf(trace)
-  if (trace.places > 0) calls.giveBack(owner, trace.places)
-  if (trace.bytes > 0) bytes.giveBack(owner, trace.bytes)
-  trace.places = 0
-  trace.bytes = 0
+  leaveVendor(capacity, taken)
+  if (taken.caller !== undefined) overload.leave(taken.caller)
+  taken.caller = undefined
+  const owner = ownerOf(taken)
+  if (taken.places > 0) calls.giveBack(owner, taken.places)
+  if (taken.bytes > 0) bytes.giveBack(owner, taken.bytes)
+  taken.places = 0
+  taken.bytes = 0
 }
 
-/** Whose share is used: the key's, if it is known by then; all callers without a key share one. */
-const ownerOf = (trace: ByteOwner): string => {
-  trace.owner ??= trace.keyId ?? 'guests'
-  return trace.owner
+const ownerOf = (taken: Taken): string => {
+  taken.owner ??= 'guests'
+  return taken.owner
 }
 
 /**
  * Admits a call, or turns it away before any work is done for it. `caller` is the credential as sent, valid or not:
  * here it only tells callers apart. Throws the 503 of a full or overloaded process.
  */
-export const enter = (capacity: Capacity, openCallsMax: number, caller: string, trace: Trace): void => {
+export const enter = (capacity: Capacity, openCallsMax: number, caller: string, taken: Taken): void => {
   if (capacity.calls.used() >= openCallsMax) throw tooBusy()
   if (capacity.overload.turnsAway(caller)) throw overloaded()
   capacity.overload.enter(caller)
-  trace.caller = caller
+  taken.caller = caller
 }
 
 export const overloaded = (): Refusal => unavailable('The server is overloaded.')

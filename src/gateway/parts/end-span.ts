@@ -27,8 +27,9 @@ type Ended = { readonly status: number; readonly nowMs: number }
 
 /** Passes a traced call on to the exporter. */
 export const endSpan = (gateway: Gateway, traces: Traces, trace: Trace, { status, nowMs }: Ended): void => {
-  const { steps, parent, startedMs, firstOutMs, askedMs } = trace
-  if (steps === undefined) return
+  const { span, startedMs, times } = trace
+  if (span === undefined) return
+  const { firstOutMs, askedMs } = times
   const first =
     firstOutMs === undefined || askedMs === undefined
       ? []
@@ -42,13 +43,16 @@ export const endSpan = (gateway: Gateway, traces: Traces, trace: Trace, { status
     failed: status >= 500 || trace.ended === 'vendor_failed',
     attributes: attributesOf(gateway, trace, status),
   }
-  traces.end({ parent, call, steps: [...steps, ...first] }, { nowMs, now: gateway.clock.now() })
+  traces.end(
+    { parent: span.parent, call, steps: [...span.steps, ...first] },
+    { nowMs, now: gateway.clock.now() },
+  )
 }
 
 const operations = { chat: 'chat', embeddings: 'embeddings', media: 'generate_media' }
 
-const operationOf = (catalogue: Catalogue, { model, endpoint = '', asked }: Trace): string => {
-  if (asked?.dialect === 'completions') return 'text_completion'
+const operationOf = (catalogue: Catalogue, { model, endpoint = '', span }: Trace): string => {
+  if (span?.asked?.dialect === 'completions') return 'text_completion'
   if (endpoint.startsWith('/v1beta/')) return 'generate_content'
   const kind = model === undefined ? undefined : catalogue.find(model)?.kind
   return kind === undefined ? endpoint : operations[kind]
@@ -126,8 +130,8 @@ const serverOf = (address: string | undefined) => {
   return { 'server.address': url.hostname, 'server.port': port }
 }
 
-const conversationOf = ({ from, asked }: Trace) => {
-  const { conversation } = asked?.body.outline ?? {}
+const conversationOf = ({ from, span }: Trace) => {
+  const { conversation } = span?.asked?.body.outline ?? {}
   const named = isObject(conversation) ? conversation.id : conversation
   const id = from?.request.headers.get('x-session-id') ?? named
   return typeof id === 'string' ? { 'gen_ai.conversation.id': id } : {}
@@ -140,7 +144,8 @@ const attributesOf = (
   trace: Trace,
   status: number,
 ): NonNullable<SpanNote['attributes']> => {
-  const { model, vendor, usage, charged, ended, keyId, firstOutMs, askedMs } = trace
+  const { model, vendor, usage, charged, ended, keyId, span, times } = trace
+  const { firstOutMs, askedMs } = times
   const entry = model === undefined ? undefined : gateway.offering.catalogue.find(model)
   return {
     'gen_ai.operation.name': operationOf(gateway.offering.catalogue, trace),
@@ -154,8 +159,8 @@ const attributesOf = (
           'gen_ai.usage.output_tokens': outputTokens(usage),
           ...partsOf(usage),
         }),
-    ...(trace.asked === undefined ? {} : requestOf(trace.asked)),
-    ...serverOf(trace.askedAt),
+    ...(span?.asked === undefined ? {} : requestOf(span.asked)),
+    ...serverOf(span?.askedAt),
     ...conversationOf(trace),
     ...(firstOutMs === undefined || askedMs === undefined
       ? {}

@@ -2,7 +2,7 @@
  * What a socket remembers of its conversations: the latest response of each lane, so that the next turn sends only what is
  * new. It is gone with the socket, and nothing of it is stored.
  */
-import { type ByteOwner, type Capacity, giveBackBytes, takeBytes } from './capacity.ts'
+import { type Capacity, giveBackBytes, newTaken, takeBytes } from './capacity.ts'
 
 /** A conversation up to the end of a response. */
 type Conversation = {
@@ -27,14 +27,14 @@ export type OnSocket = { readonly memory: SocketMemory; readonly lane: string }
 const LANES_MAX = 32
 
 export const newSocketMemory = (capacity: Capacity, keyId: string): SocketMemory => {
-  const owner: ByteOwner = { keyId, bytes: 0 }
+  const taken = newTaken(keyId)
   const latest = new Map<string, Conversation & { readonly responseId: string }>()
   let closed = false
   const forget = (lane: string | undefined): void => {
     const known = lane === undefined ? undefined : latest.get(lane)
     if (lane === undefined || known === undefined) return
     latest.delete(lane)
-    giveBackBytes(capacity, owner, known.items.length)
+    giveBackBytes(capacity, taken, known.items.length)
   }
   return {
     find: (responseId) => latest.values().find((one) => one.responseId === responseId),
@@ -44,7 +44,7 @@ export const newSocketMemory = (capacity: Capacity, keyId: string): SocketMemory
       forget(lane)
       if (latest.size >= LANES_MAX) forget(latest.keys().next().value)
       try {
-        takeBytes(capacity, owner, conversation.items.length)
+        takeBytes(capacity, taken, conversation.items.length)
       } catch {
         // Its client is told that the response is unknown, and sends the conversation again.
         return

@@ -1,4 +1,5 @@
 /** What a traced call records on its way: each step with its times. When the call ends, the steps become spans. */
+import type { Call } from '../../core/call.ts'
 
 type SpanValue = string | number | boolean | readonly string[]
 
@@ -14,7 +15,7 @@ export type SpanNote = {
 }
 
 /** The span of a caller that this call belongs to, as its `traceparent` says (W3C Trace Context). */
-export type SpanParent = { readonly traceId: string; readonly spanId: string; readonly sampled: boolean }
+type SpanParent = { readonly traceId: string; readonly spanId: string; readonly sampled: boolean }
 
 /** An ended call with its steps, for the exporter. */
 type CallSpan = {
@@ -44,13 +45,17 @@ export const parentOf = (header: string | null): SpanParent | undefined => {
   return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 }
 }
 
-/** The part of a call's trace that is its span. */
-type Noting = { parent?: SpanParent | undefined; steps?: SpanNote[] }
+/** What a traced call records. */
+export type Span = {
+  readonly parent: SpanParent | undefined
+  readonly steps: SpanNote[]
+  /** What it asked for, and the address of the vendor that was asked last. */
+  asked?: Call
+  askedAt?: string
+}
 
-/** Begins to record the steps of a call, if it is to be traced. */
-export const beginSpan = (traces: Traces, trace: Noting, traceparent: string | null): void => {
+/** Where the steps of a call are recorded; undefined if it is not to be traced. */
+export const newSpan = (traces: Traces, traceparent: string | null): Span | undefined => {
   const parent = parentOf(traceparent)
-  if (!traces.isSampled(parent)) return
-  trace.parent = parent
-  trace.steps = []
+  return traces.isSampled(parent) ? { parent, steps: [] } : undefined
 }

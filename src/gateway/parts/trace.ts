@@ -1,16 +1,16 @@
 /** The trace of one call: its identity, and what its log line and the answer's headers report. */
 import type { RateVerdict } from '../../book/contract.ts'
-import type { Call } from '../../core/call.ts'
 import type { Nano } from '../../core/money.ts'
 import type { Refusal } from '../../core/refusal.ts'
 import type { Instant } from '../../core/time.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { CallId, FailedTry } from '../../ledger/types.ts'
 import type { Condition } from '../../tenancy/conditions.ts'
-import type { Key } from '../../tenancy/key.ts'
+import type { Key, KeyId } from '../../tenancy/key.ts'
 import { rateWindows } from '../../tenancy/rates.ts'
 import type { Tags } from '../../tenancy/tags.ts'
-import type { SpanNote, SpanParent } from './spans.ts'
+import type { Taken } from './capacity.ts'
+import type { Span } from './spans.ts'
 
 /** Where a request comes from: the other end of its connection, which may be a proxy's, and its headers. */
 export type From = {
@@ -23,6 +23,7 @@ export const OWN_KEY = 'own'
 
 export type Trace = {
   callId: CallId
+  /** Monotonic milliseconds. */
   readonly startedMs: number
   /** The request's method and its address in the route table, which names nobody. */
   method?: string
@@ -47,23 +48,8 @@ export type Trace = {
   /** The place of the vendor's key in its list; `OWN_KEY` for one of the caller's organisation. */
   vendorKey?: string
   attempts: number
+  /** From its start until the vendor answered. */
   firstByteMs?: number
-  /** When the first piece of a stream was ready for its caller. */
-  firstOutMs?: number
-  /** Time spent on attempts that failed. */
-  lostMs: number
-  /**
-   * For the attempt that was answered: when it was sent, when its answer began, and when it ended. Absent for a job.
-   */
-  askedMs?: number | undefined
-  begunMs?: number
-  answeredMs?: number
-  /** For a traced call: the caller's span, and the steps so far; see spans.ts. */
-  parent?: SpanParent | undefined
-  steps?: SpanNote[]
-  /** What it asked for, and the address of the vendor that was asked last. */
-  asked?: Call
-  askedAt?: string
   /** What was charged, once the charge is durable. */
   usage?: Usage
   cacheSaved?: Nano | undefined
@@ -75,14 +61,29 @@ export type Trace = {
   tries?: FailedTry[]
   /** It only waits for a job, whose outcome is noted when that ends. */
   waits?: boolean
-  /** Whose share its places and bytes are taken from; see capacity.ts. */
-  owner?: string
-  /** Whose call it counts as; see capacity.ts. */
-  caller?: string | undefined
-  places: number
-  /** The vendor whose open calls it is counted among; see capacity.ts. */
-  atVendor?: string | undefined
-  bytes: number
+  /** Headers for the answer, whatever that is. */
+  readonly headers: Record<string, string>
+  readonly times: Times
+  readonly life: Life
+  readonly taken: Taken
+  /** Absent unless the call is traced. */
+  span?: Span
+}
+
+/** What of its time vendors took, in monotonic milliseconds; all but the first say a moment. */
+type Times = {
+  /** Spent on attempts that failed. */
+  lostMs: number
+  /** For the attempt that was answered: when it was sent, when its answer began, and when it ended. Absent for a job. */
+  askedMs?: number | undefined
+  begunMs?: number
+  answeredMs?: number
+  /** When the first piece of a stream was ready for its caller. */
+  firstOutMs?: number
+}
+
+/** When a call ends whose request was answered before. */
+type Life = {
   /**
    * Nothing more happens under this trace: its stream has ended and the charge is known, or another call's answer is
    * read. `ended` may be there before, while the charge is being written.
@@ -92,24 +93,28 @@ export type Trace = {
   background?: boolean
   /** Called when the stream is over. */
   onEnded?: () => void
-  /** Headers for the answer, whatever that is. */
-  readonly headers: Record<string, string>
 }
 
 export const newTrace = (callId: CallId, startedMs: number): Trace => ({
   callId,
   startedMs,
   attempts: 0,
-  lostMs: 0,
-  places: 0,
-  bytes: 0,
   headers: {},
+  times: { lostMs: 0 },
+  life: {},
+  taken: { places: 0, bytes: 0 },
 })
 
+/** The key of the request is known: what is taken for it from now on is of the key's share. */
+export const noteKey = (trace: Trace, keyId: KeyId): void => {
+  trace.keyId = keyId
+  trace.taken.owner ??= keyId
+}
+
 /** The stream of this trace has ended, and its charge is known. */
-export const endStream = (trace: Trace): void => {
-  trace.over = true
-  trace.onEnded?.()
+export const endStream = ({ life }: Trace): void => {
+  life.over = true
+  life.onEnded?.()
 }
 
 type RateState = Pick<RateVerdict, 'limit' | 'remaining' | 'resetAt'> &

@@ -75,7 +75,7 @@ const inScim =
     })
 
 const readResource: (...asked: Parameters<Handler>) => Promise<JsonObject> = async (gateway, call) =>
-  readWeighed(gateway.capacity, call.trace, await readBody(gateway, call, BYTES_MAX, TYPE)).value
+  readWeighed(gateway.capacity, call.trace.taken, await readBody(gateway, call, BYTES_MAX, TYPE)).value
 
 const performing = (act: AnyAct, kind: ResourceKind, query: readonly string[], statuses: Route['statuses']) =>
   inScim(async (gateway, call) => {

@@ -39,7 +39,7 @@ export const cancelNamed = async (gateway: Gateway, key: Key, batch: Batch): Pro
 /** What a new batch takes from the headers of its request. */
 export const headersOf = async (gateway: Gateway, { request: { headers }, trace }: HttpCall, key: Key) => {
   await mayKeep(gateway, key, { param: 'batch', what: 'What a batch is made of' })
-  takePlace(gateway.capacity, trace)
+  takePlace(gateway.capacity, trace.taken)
   const mode = must(paymentMode(headers.get('x-payment-protocol') ?? undefined, undefined))
   if (mode === 'x402')
     throw invalid('X-Payment-Protocol', 'A batch cannot be paid by x402: pay from a wallet.')

@@ -95,10 +95,10 @@ const itemsAt = async (
 ): Promise<readonly JsonObject[]> => {
   await takeSmallTurn(gateway, key, call.trace)
   if (places.length === 0) return []
-  const loading = { keyId: ref.keyId, owner: call.trace }
+  const loading = { keyId: ref.keyId, taken: call.trace.taken }
   takeBytes(
     gateway.capacity,
-    call.trace,
+    call.trace.taken,
     places.reduce((sum, { bytes }) => sum + bytes, 0),
   )
   const at = places.map(({ place }) => place)

@@ -32,7 +32,7 @@ const counting =
     const key = await callerOf(gateway, call, credential)
     const sent = readWeighed(
       gateway.capacity,
-      call.trace,
+      call.trace.taken,
       await readBody(gateway, call, gateway.options.bodyBytesMax),
     )
     const { body } = recalls

@@ -111,7 +111,7 @@ const countGeminiTokens = async (gateway: Gateway, call: HttpCall, modelName: st
   const key = await callerOf(gateway, call, 'gemini')
   const body = readWeighed(
     gateway.capacity,
-    call.trace,
+    call.trace.taken,
     await withFiles(gateway, call, await readBody(gateway, call, gateway.options.bodyBytesMax)),
   )
   const inner = body.value.generateContentRequest

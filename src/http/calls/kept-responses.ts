@@ -54,7 +54,7 @@ const follow = async (gateway: Gateway, { trace }: HttpCall, ref: ResponseRef, a
   if ((await gateway.store.background.events(ref, after)) === undefined)
     throw invalid('stream', `Only one that was made with 'background: true' and 'stream: true' has a stream.`)
   // Whoever reads along counts as an open call of the key.
-  takePlace(gateway.capacity, trace)
+  takePlace(gateway.capacity, trace.taken)
   return eventsAnswer(followResponse(gateway, ref, after, () => endStream(trace)))
 }
 
@@ -74,10 +74,10 @@ export const listInputItems = async (gateway: Gateway, call: HttpCall): Promise<
   const key = await callerOf(gateway, call)
   const ref = refOf(key, call, responseForm)
   await takeSmallTurn(gateway, key, call.trace)
-  takeBytes(capacity, call.trace, await store.responses.keptBytes(ref.keyId, ref.id))
+  takeBytes(capacity, call.trace.taken, await store.responses.keptBytes(ref.keyId, ref.id))
   const kept = await store.responses.keptResponse(ref.keyId, ref.id)
   if (kept === undefined) throw notKept(responseForm)
-  const loading = { keyId: ref.keyId, owner: call.trace }
+  const loading = { keyId: ref.keyId, taken: call.trace.taken }
   const name = ref.id.replace('resp_', '')
   const items = itemsFrom(gateway, loading, [kept.input]).filter(isObject)
   const { data, hasMore } = pageOf(

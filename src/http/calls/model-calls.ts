@@ -42,7 +42,7 @@ type Endpoint = {
 
 /** Runs one model call. */
 export const answerCall = (gateway: Gateway, call: HttpCall, endpoint: Endpoint): Promise<Answer> => {
-  enter(gateway.capacity, gateway.options.openCallsMax, callerOf(call.headers), call.trace)
+  enter(gateway.capacity, gateway.options.openCallsMax, callerOf(call.headers), call.trace.taken)
   return runCall(gateway, new HttpIncoming(gateway, call, endpoint), call.trace)
 }
 

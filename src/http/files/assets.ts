@@ -7,6 +7,7 @@ import { must, refuse } from '../../core/refusal.ts'
 import type { Answer } from '../../gateway/parts/answer.ts'
 import { takeBytes, takePlace } from '../../gateway/parts/capacity.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
+import { noteKey } from '../../gateway/parts/trace.ts'
 import type { Asset } from '../../store/calls/asset-port.ts'
 import { json } from '../answer/reply.ts'
 import { sendPieces } from '../answer/send-pieces.ts'
@@ -26,7 +27,7 @@ const WHOLE_BYTES = 1024 ** 2
 export const getAsset = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
   const assets = assetsOf(gateway)
   const asset = await readable(gateway, assets, call)
-  call.trace.keyId = asset.keyId
+  noteKey(call.trace, asset.keyId)
   return sendAsset(gateway, call, asset)
 }
 
@@ -41,11 +42,11 @@ export const sendAsset = async (gateway: Gateway, call: HttpCall, asset: Asset):
   const span = unchanged ? spanOf(request.headers.get('range'), asset.bytes) : undefined
   if (span === 'none')
     return { status: 416, headers: { 'content-range': `bytes */${asset.bytes}` }, body: NOTHING }
-  takePlace(gateway.capacity, trace)
+  takePlace(gateway.capacity, trace.taken)
   const { first, last } = span ?? { first: 0, last: asset.bytes - 1 }
   const length = last - first + 1
   const whole = length <= WHOLE_BYTES
-  if (whole) takeBytes(gateway.capacity, trace, length)
+  if (whole) takeBytes(gateway.capacity, trace.taken, length)
   const opened = await assets.open(asset, { first, last })
   if (opened === undefined) throw over()
   if ('redirect' in opened)

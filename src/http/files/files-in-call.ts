@@ -36,7 +36,7 @@ export const withFiles = async (gateway: Gateway, call: HttpCall, body: Uint8Arr
       throw invalid(param, `'${param}' names no file of yours, or one that has expired.`)
     bytes += Math.ceil((upload.bytes * 4) / 3)
     if (bytes > gateway.options.bodyBytesMax) throw tooLarge(gateway.options.bodyBytesMax)
-    takeBytes(gateway.capacity, call.trace, Math.ceil((upload.bytes * 4) / 3))
+    takeBytes(gateway.capacity, call.trace.taken, Math.ceil((upload.bytes * 4) / 3))
     const found = await uploads.bytes(upload)
     if (found === undefined) throw invalid(param, `The bytes of '${param}' are no longer kept.`)
     return Buffer.from(found).toString('base64')

@@ -32,7 +32,7 @@ export const createFile = async (gateway: Gateway, call: HttpCall): Promise<Answ
   const uploads = uploadsOf(gateway)
   const key = await keeperOf(gateway, call, A_FILE, styleOf(call))
   const { trace, request } = call
-  takePlace(gateway.capacity, trace)
+  takePlace(gateway.capacity, trace.taken)
   await takeTurn(gateway, key, trace)
   const full = await uploads.full(key.id)
   if (full !== undefined) throw full

@@ -95,7 +95,7 @@ export const sendBytes: Handler = async (gateway, call) => {
       'x-goog-upload-offset',
       `'X-Goog-Upload-Offset' must be ${received}: so many bytes have come.`,
     )
-  takePlace(gateway.capacity, call.trace)
+  takePlace(gateway.capacity, call.trace.taken)
   await takeTurn(gateway, key, call.trace)
   const { bytesMax } = uploadsOf(gateway)
   const pieces = bodyPieces(gateway, call, bytesMax - received)

@@ -86,7 +86,7 @@ const create = async (
 const addPart: Handler = async (gateway, call) => {
   const key = await keeperOf(gateway, call, A_FILE)
   const plan = planOf(call)
-  takePlace(gateway.capacity, call.trace)
+  takePlace(gateway.capacity, call.trace.taken)
   await takeTurn(gateway, key, call.trace)
   const boundary = boundaryOf(call.request.headers.get('content-type'))
   if (boundary === undefined) throw refuse('unsupported_media_type', NO_BOUNDARY)

@@ -69,7 +69,7 @@ const take = async (gateway: Gateway, socket: Socket, bytes: Uint8Array): Promis
   } catch (thrown) {
     await tellRefused({ gateway, socket, trace, lane: undefined }, thrown)
   } finally {
-    letGo(gateway.capacity, trace)
+    letGo(gateway.capacity, trace.taken)
   }
 }
 
@@ -106,7 +106,7 @@ const inLane = async (turn: Turn): Promise<void> => {
     let next = controller.signal.aborted ? undefined : await answerTurn(turn, controller)
     while (next !== undefined) {
       // What follows is a call of its own, with a place of its own.
-      letGo(turn.gateway.capacity, turn.trace)
+      letGo(turn.gateway.capacity, turn.trace.taken)
       next = await answerNext(turn, next, controller)
     }
   } finally {
@@ -127,7 +127,7 @@ const answerNext = async (
   try {
     return await answerTurn({ ...turn, message, trace }, controller)
   } finally {
-    letGo(turn.gateway.capacity, trace)
+    letGo(turn.gateway.capacity, trace.taken)
   }
 }
 
@@ -150,7 +150,7 @@ const answerTurn = async (asked: Turn, controller: AbortController): Promise<Jso
     const incoming = incomingOf(turn, controller.signal)
     if (message.generate === false) await warmUp(turn, incoming)
     else {
-      enter(gateway.capacity, gateway.options.openCallsMax, socket.data.authorization ?? '', trace)
+      enter(gateway.capacity, gateway.options.openCallsMax, socket.data.authorization ?? '', trace.taken)
       const answer = await runCall(gateway, incoming, trace)
       const { id, last } = await relay(turn, answer, controller)
       trace.ended ??= 'ok'

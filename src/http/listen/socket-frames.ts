@@ -118,14 +118,14 @@ export const newTraceOf = (gateway: Gateway, { path }: Protocol, from?: From): T
 /** The trace of a message; what it keeps in memory counts for the key of its socket. */
 export const newMessageTrace = (gateway: Gateway, { data }: Socket): Trace => {
   const trace = newTraceOf(gateway, data.protocol, data.from)
-  trace.owner = data.keyId
+  trace.taken.owner = data.keyId
   return trace
 }
 
 /** The object in a message; it and its bytes are counted before it is parsed. Throws the Refusal. */
 export const readMessage = (gateway: Gateway, trace: Trace, bytes: Uint8Array): JsonObject => {
   const scan = scanJson(bytes)
-  takeBytes(gateway.capacity, trace, bytes.length + scan.weight)
+  takeBytes(gateway.capacity, trace.taken, bytes.length + scan.weight)
   const read = readJsonBody(bytes, scan)
   if (!(read instanceof Refusal)) return read.value
   throw scan.over === undefined ? refuse('invalid_json', 'A message must be a JSON object.') : read
@@ -152,7 +152,7 @@ export const asIncoming = (
   payment: undefined,
   readBody: async () => {
     const read = bodyOf(body)
-    takeBytes(capacity, trace, read.bytes.length)
+    takeBytes(capacity, trace.taken, read.bytes.length)
     return read
   },
   signal,

@@ -6,7 +6,13 @@
 import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
 import { responseForm } from '../../dialects/responses/kept.ts'
 import { conversationNamed } from '../../gateway/enter/conversation.ts'
-import { type ByteOwner, type Capacity, giveBackBytes, takeBytes } from '../../gateway/parts/capacity.ts'
+import {
+  type Capacity,
+  giveBackBytes,
+  newTaken,
+  type Taken,
+  takeBytes,
+} from '../../gateway/parts/capacity.ts'
 
 /** Input that waits for the response that goes on from another one. */
 type Steer = {
@@ -71,7 +77,7 @@ const placeIn = ({ stream_id: lane }: JsonObject, inside: string | undefined): s
 /** The steering of one socket. */
 export class Steering {
   readonly #capacity: Capacity
-  readonly #owner: ByteOwner
+  readonly #taken: Taken
   /** Responses that run, by their ids. */
   readonly #running = new Map<string, Target>()
   /** What waits for the request that goes on from a response, by its id or its lane in its conversation. */
@@ -81,7 +87,7 @@ export class Steering {
 
   constructor(capacity: Capacity, keyId: string) {
     this.#capacity = capacity
-    this.#owner = { keyId, bytes: 0 }
+    this.#taken = newTaken(keyId)
   }
 
   /** A response has begun to run. */
@@ -108,7 +114,7 @@ export class Steering {
     if (this.#queued >= STEERS_MAX)
       return refused('too_many_pending_steers', `A socket keeps ${STEERS_MAX} inputs at most.`)
     const bytes = JSON.stringify(input).length
-    takeBytes(this.#capacity, this.#owner, bytes)
+    takeBytes(this.#capacity, this.#taken, bytes)
     this.#queued++
     running.steers.push({ id, previous, input, bytes })
     return this.#event(running.message, 'accepted', { steer: { id, previous_response_id: previous } })
@@ -175,13 +181,13 @@ export class Steering {
 
   /** Gives back all memory. */
   clear(): void {
-    giveBackBytes(this.#capacity, this.#owner, this.#owner.bytes)
+    giveBackBytes(this.#capacity, this.#taken, this.#taken.bytes)
     this.#running.clear()
     this.#waiting.clear()
   }
 
   #forget(steers: readonly Steer[]): void {
-    for (const { bytes } of steers) giveBackBytes(this.#capacity, this.#owner, bytes)
+    for (const { bytes } of steers) giveBackBytes(this.#capacity, this.#taken, bytes)
     this.#queued -= steers.length
   }
 

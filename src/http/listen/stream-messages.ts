@@ -39,7 +39,7 @@ const take = async (gateway: Gateway, socket: Socket, bytes: Uint8Array): Promis
   } catch (refusal) {
     await tellRefused(gateway, socket, null, { trace, refusal: refusalFor(gateway, trace, refusal) })
   } finally {
-    letGo(gateway.capacity, trace)
+    letGo(gateway.capacity, trace.taken)
   }
 }
 
@@ -105,7 +105,7 @@ const answerMessage = async (
   const { terms, request } = must(termsOfMessage(message, must(socket.data.terms)))
   const { id: _id, type: _type, ...rest } = request
   const body = { ...rest, stream: true, stream_options: { include_usage: true } }
-  enter(gateway.capacity, gateway.options.openCallsMax, socket.data.authorization ?? '', trace)
+  enter(gateway.capacity, gateway.options.openCallsMax, socket.data.authorization ?? '', trace.taken)
   const way = { endpoint: 'stream', decode: decodeChatCall }
   return runCall(gateway, asIncoming(gateway, socket.data, { terms, body, trace, signal }, way), trace)
 }

@@ -24,7 +24,7 @@ const bytesAt = async (
   try {
     const asset = name === undefined ? undefined : await assets?.find(name.id)
     if (asset === undefined || asset.bytes > most) return undefined
-    takeBytes(capacity, trace, asset.bytes)
+    takeBytes(capacity, trace.taken, asset.bytes)
     const opened = await assets?.open(asset, { first: 0, last: asset.bytes - 1 })
     if (opened === undefined || 'redirect' in opened) return undefined
     return concat(await Array.fromAsync(opened.pieces))

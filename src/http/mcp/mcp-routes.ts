@@ -54,7 +54,7 @@ const mcpWith =
     const place = placeOf(gateway, call)
     checkOrigin(call, gateway.publicUrl ?? gateway.payments.x402?.options.publicUrl)
     const { request, trace } = call
-    enter(gateway.capacity, gateway.options.openCallsMax, callerOf(request.headers), trace)
+    enter(gateway.capacity, gateway.options.openCallsMax, callerOf(request.headers), trace.taken)
     const authorization = must(credentialOf(request.headers, call.query, 'bearer'))
     // A wrong key is refused at once; without a key, lists are free and calls must be paid.
     const key = authorization === null ? undefined : await whoCalls(gateway, authorization, trace)

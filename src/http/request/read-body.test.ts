@@ -32,7 +32,7 @@ const read = async (
       return thrown
     },
   )
-  return { outcome, taken: trace.bytes }
+  return { outcome, taken: trace.taken.bytes }
 }
 
 const json = { 'content-type': 'application/json' }

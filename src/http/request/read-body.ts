@@ -18,7 +18,7 @@ export const readSmallBody = async (
 ): Promise<JsonObject> => {
   const { trace } = call
   if (trace.key !== undefined) await takeSmallTurn(gateway, trace.key, trace)
-  return readWeighed(gateway.capacity, trace, await readBody(gateway, call, bytesMax)).value
+  return readWeighed(gateway.capacity, trace.taken, await readBody(gateway, call, bytesMax)).value
 }
 
 /**
@@ -59,8 +59,8 @@ const readDeclared = (
   if (length !== undefined && length > bytesMax) throw tooLarge(bytesMax)
   // The bytes are counted before the body is read; until then the runtime makes the sender wait.
   if (length === undefined)
-    return readUpTo(request, bytesMax, (bytes) => takeBytes(gateway.capacity, trace, bytes))
-  takeBytes(gateway.capacity, trace, length)
+    return readUpTo(request, bytesMax, (bytes) => takeBytes(gateway.capacity, trace.taken, bytes))
+  takeBytes(gateway.capacity, trace.taken, length)
   // Bytes past the limit are not read: the runtime takes them from the wire and drops them.
   return request.bytes().catch(brokeOff)
 }

@@ -89,6 +89,6 @@ const fileOf = async (gateway: Gateway, call: HttpCall, name: string, file: File
   const type = kind === 'picture' ? pictureTypeOf(bytes) : (typeOfName(file.name) ?? typeOfBytes(bytes))
   if (type === undefined)
     throw refuse('unsupported_media_type', `'${name}' must be ${TAKEN[kind]}.`, { members: { param: name } })
-  takeBytes(gateway.capacity, call.trace, Math.ceil((file.size * 4) / 3))
+  takeBytes(gateway.capacity, call.trace.taken, Math.ceil((file.size * 4) / 3))
   return `data:${type};base64,${Buffer.from(bytes).toString('base64')}`
 }
