@@ -69,12 +69,11 @@ export type Acting = {
 export type Shape = Readonly<Record<string, z.ZodType>>
 type InputOf<Members extends Shape> = z.output<z.ZodObject<Members>>
 
-export type Act<Members extends Shape = Shape, Shown = unknown> = {
+/** What an act is, beside the rights that it needs and whether it changes something. */
+type Said<Members extends Shape, Shown> = {
   /** Such as `key.create`: the subject and the verb. */
   readonly name: string
   readonly summary: string
-  /** It needs one of these rights. */
-  readonly may: readonly Right[]
   /** Every member of its input, wherever a face takes it from: path, query, body, header or option. */
   readonly input: Members
   /** What must hold of the members together. */
@@ -88,11 +87,6 @@ export type Act<Members extends Shape = Shape, Shown = unknown> = {
   /** What it shows. Amounts are nano-USD (`bigint`); each face writes them in its form. */
   readonly shows: z.ZodType<Shown>
   /**
-   * It changes something: one event for each thing that it changes, in the transaction of that change, and none when it is
-   * refused. Some acts give the same value again with an event, others notice.
-   */
-  readonly changes: boolean
-  /**
    * Amounts that no reseller has a price for: `paid` are real payments, and `told` are what tenants are told already. All
    * others are told to tenants at the price of this month.
    */
@@ -100,8 +94,22 @@ export type Act<Members extends Shape = Shape, Shown = unknown> = {
   does(acting: Acting, input: InputOf<Members>): Promise<Shown>
 }
 
+export type Act<Members extends Shape = Shape, Shown = unknown> = Said<Members, Shown> & {
+  /** It needs one of these rights. */
+  readonly may: readonly Right[]
+  /**
+   * It changes something: one event for each thing that it changes, in the transaction of that change, and none when it is
+   * refused. Some acts give the same value again with an event, others notice.
+   */
+  readonly changes: boolean
+}
+
+/** Whether an act only reads or changes something, each with the rights of which it needs one. */
+type Needs = { readonly reads: readonly Right[] } | { readonly changes: readonly Right[] }
+
 /** States an act; its types are those of its schemas. */
-export const act = <Members extends Shape, Shown>(it: Act<Members, Shown>): Act<Members, Shown> => it
+export const act = <Members extends Shape, Shown>(it: Said<Members, Shown> & Needs): Act<Members, Shown> =>
+  'changes' in it ? { ...it, may: it.changes, changes: true } : { ...it, may: it.reads, changes: false }
 
 /** An act whatever it takes and shows, for tables of them. */
 export type AnyAct = Act

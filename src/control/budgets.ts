@@ -97,8 +97,7 @@ const found = async ({ control }: Acting, walletId: string, name: string, its = 
 export const budgetList = act({
   name: 'budget.list',
   summary: 'The budgets of tags and end users (the tag `user`), by tag and value, with what was spent.',
-  may: ['wallet_read'],
-  changes: false,
+  reads: ['wallet_read'],
   input: {
     ...payer,
     tag: tag.optional(),
@@ -126,8 +125,7 @@ export const budgetList = act({
 export const budgetGet = act({
   name: 'budget.get',
   summary: 'One budget, with what was spent.',
-  may: ['wallet_read'],
-  changes: false,
+  reads: ['wallet_read'],
   input: which,
   shows: budgetShown,
   does: async (acting, { tag: name, value: its, ...named }) =>
@@ -138,8 +136,7 @@ export const budgetPut = act({
   name: 'budget.put',
   summary:
     "Sets all of the budget of a tag's value, or the default for values without one; answers once it applies on every process. What was spent goes on to count.",
-  may: ['rules'],
-  changes: true,
+  changes: ['rules'],
   input: {
     ...which,
     ...caps,
@@ -200,8 +197,7 @@ export const budgetDelete = act({
   name: 'budget.delete',
   summary:
     'Takes a budget away: its value then has the default of its tag, if there is one. With a default go the budgets that it made.',
-  may: ['rules'],
-  changes: true,
+  changes: ['rules'],
   input: which,
   shows: z
     .object({ tag: z.string(), value: z.string().nullable(), deleted: z.literal(true) })

@@ -73,8 +73,7 @@ const below = z.array(z.string()).describe('The keys below that changed with it'
 export const keyChange = act({
   name: 'key.change',
   summary: 'Changes label and limits of a key; answers once they apply on every process.',
-  may: ['keys', 'keys_own'],
-  changes: true,
+  changes: ['keys', 'keys_own'],
   input: { key: name, label: keyLabel.optional(), ...changeMembers, if_version: etag },
   check: saysWhat,
   strangers: toLimits,
@@ -122,8 +121,7 @@ export const keyDelete = act({
   name: 'key.delete',
   summary:
     'Deletes a key, and with `with_children=true` all below it; answers once no process admits a call of theirs. What they used stays in the reports.',
-  may: ['keys', 'keys_own'],
-  changes: true,
+  changes: ['keys', 'keys_own'],
   input: { key: name, with_children: flag() },
   shows: z
     .object({ id: z.string(), deleted: z.literal(true), with_children: z.boolean(), below })
@@ -155,8 +153,7 @@ export const keyRotate = act({
   name: 'key.rotate',
   summary:
     'Makes a new key with the same limits, disabled if the old one is; the old one stays valid until it is deleted.',
-  may: ['keys', 'keys_own'],
-  changes: true,
+  changes: ['keys', 'keys_own'],
   input: { key: name },
   shows: keyCreate.shows,
   does: async (acting, { key: named }) => {

@@ -35,8 +35,7 @@ const isListed = async (acting: Acting, id: string): Promise<boolean> => {
 export const keyList = act({
   name: 'key.list',
   summary: 'Keys, newest first: those below the calling key, or those of the organisation.',
-  may: ['read', 'read_own'],
-  changes: false,
+  reads: ['read', 'read_own'],
   input: {
     which: z.enum(['own', 'tenants', 'all'], 'must be own, tenants or all').optional(),
     search: z.string().optional(),
@@ -71,8 +70,7 @@ const around = z.object({ id: z.string(), prefix: z.string() }).nullable()
 export const keyGet = act({
   name: 'key.get',
   summary: 'One key, with those before and after it by rotation; deleted keys too.',
-  may: ['read', 'read_own'],
-  changes: false,
+  reads: ['read', 'read_own'],
   input: { key: name },
   shows: z
     .object({
@@ -107,8 +105,7 @@ export const keyGet = act({
 export const keyCreate = act({
   name: 'key.create',
   summary: 'Makes a key; its value is shown once. A repeat with the same Idempotency-Key gets the same key.',
-  may: ['keys', 'keys_own'],
-  changes: true,
+  changes: ['keys', 'keys_own'],
   input: {
     label: keyLabel,
     sub_wallet: z.string('must be the id of a sub-wallet, or absent').optional(),
@@ -139,8 +136,7 @@ const ownerOf = (target: Key, { owner }: LeftToSpend): 'key' | 'parent' | 'accou
 export const keyUsage = act({
   name: 'key.usage',
   summary: 'Limits and spending of a key; deleted keys too.',
-  may: ['read', 'read_own'],
-  changes: false,
+  reads: ['read', 'read_own'],
   input: { key: name },
   shows: z
     .object({

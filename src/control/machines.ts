@@ -64,8 +64,7 @@ const block = z
 export const machineCreate = act({
   name: 'machine.create',
   summary: 'Makes a credential for a program of the operator; it is shown once.',
-  may: ['machines'],
-  changes: true,
+  changes: ['machines'],
   input: {
     label: text(1, 200, 'must have 1 to 200 characters'),
     rights: z.array(right).min(1, 'must name at least one right'),
@@ -110,8 +109,7 @@ const checkThere = async ({ control: { store } }: Acting, orgs: readonly string[
 export const machineList = act({
   name: 'machine.list',
   summary: 'The credentials of machines, newest first, without their values; revoked ones too.',
-  may: ['machines'],
-  changes: false,
+  reads: ['machines'],
   input: {},
   shows: z.object({ data: z.array(machineShown) }).meta({ id: 'MachineList' }),
   does: async (acting) => ({ data: (await within(acting)).map(shown) }),
@@ -131,8 +129,7 @@ const checkNamed = async (acting: Acting, id: string): Promise<void> => {
 export const machineRotate = act({
   name: 'machine.rotate',
   summary: 'Gives a machine another credential, shown once; the one before is invalid at once.',
-  may: ['machines'],
-  changes: true,
+  changes: ['machines'],
   input: { machine: name },
   shows: machineMade,
   does: async (acting, { machine: id }) => {
@@ -146,8 +143,7 @@ export const machineRotate = act({
 export const machineRevoke = act({
   name: 'machine.revoke',
   summary: 'Revokes a machine for good; its next request is refused.',
-  may: ['machines'],
-  changes: true,
+  changes: ['machines'],
   input: { machine: name },
   shows: done,
   does: async (acting, { machine: id }) => {

@@ -77,8 +77,7 @@ export const showOrganisation = async (acting: Acting, walletId: string) => {
 export const organisationPut = act({
   name: 'organisation.put',
   summary: 'Makes the organisation of this id, with an empty wallet, or gives it this name.',
-  may: ['accounts'],
-  changes: true,
+  changes: ['accounts'],
   input: {
     organisation: z
       .string()
@@ -110,8 +109,7 @@ export const organisationPut = act({
 export const organisationCreate = act({
   name: 'organisation.create',
   summary: 'Makes an organisation with an empty wallet and invites its owner.',
-  may: ['accounts'],
-  changes: true,
+  changes: ['accounts'],
   input: { name: text(1, 100, 'must be a name'), owner_email: email },
   shows: z.object({ id: z.string(), wallet: z.string(), ...linkGiven }).meta({ id: 'OrganisationMade' }),
   does: async (acting, { name: called, owner_email: address }) => {
@@ -129,8 +127,7 @@ export const organisationList = act({
   name: 'organisation.list',
   summary:
     'Organisations by name; one that has several wallets is there for each. `search` also looks for members.',
-  may: ['accounts', 'credit'],
-  changes: false,
+  reads: ['accounts', 'credit'],
   input: {
     search: z.string().optional().describe('Part of a name, an id, or the e-mail address of a member'),
     limit: count(1, 1_000),
@@ -162,8 +159,7 @@ export const organisationList = act({
 export const organisationGet = act({
   name: 'organisation.get',
   summary: 'One organisation: its wallet, what it has and what open calls hold, and its credit line.',
-  may: ['accounts', 'credit'],
-  changes: false,
+  reads: ['accounts', 'credit'],
   input: payer,
   shows: organisationDetail,
   does: async (acting, of) => showOrganisation(acting, await walletIn(acting, of)),
@@ -172,8 +168,7 @@ export const organisationGet = act({
 export const organisationSuspend = act({
   name: 'organisation.suspend',
   summary: 'Suspends an organisation, or lifts that with null; answers once every process knows.',
-  may: ['accounts'],
-  changes: true,
+  changes: ['accounts'],
   input: {
     ...payer,
     reason: text(1, 200, 'must say why, or be null').nullable().describe('Callers and members read it'),

@@ -104,8 +104,7 @@ export const ownKeyList = act({
   name: 'own_key.list',
   summary:
     'The keys that the organisation has at vendors itself, in the order in which they are asked; never a whole one.',
-  may: ['rules'],
-  changes: false,
+  reads: ['rules'],
   input: { organisation },
   shows: z.object({ data: z.array(keyShown) }).meta({ id: 'OwnKeyList' }),
   does: async (acting, { organisation: named }) => ({ data: await listIn(acting, orgOf(acting, named)) }),
@@ -115,8 +114,7 @@ export const ownKeyAdd = act({
   name: 'own_key.add',
   summary:
     "Tries a key at its vendor and keeps it sealed. From then on calls of the organisation use it, and none the house's key of that vendor.",
-  may: ['rules'],
-  changes: true,
+  changes: ['rules'],
   input: {
     organisation,
     vendor,
@@ -155,8 +153,7 @@ export const ownKeyChange = act({
   name: 'own_key.change',
   summary:
     "Turns a key on or off, asks it earlier or later, or lets calls of its vendor fall back to the house's key where the organisation's own fail.",
-  may: ['rules'],
-  changes: true,
+  changes: ['rules'],
   input: {
     ...which,
     enabled: flag(),
@@ -180,8 +177,7 @@ export const ownKeyRemove = act({
   name: 'own_key.remove',
   summary:
     "Removes a key, on all processes. After the last one of a vendor its calls use the house's key again, at the list price.",
-  may: ['rules'],
-  changes: true,
+  changes: ['rules'],
   input: which,
   shows: z
     .object({
@@ -204,8 +200,7 @@ export const ownKeyRemove = act({
 export const ownKeyTry = act({
   name: 'own_key.try',
   summary: 'Asks the vendor whether it takes a key that was kept.',
-  may: ['rules'],
-  changes: false,
+  reads: ['rules'],
   input: which,
   shows: z
     .object({ id: z.string(), outcome: z.enum(['taken', 'refused', 'unknown']) })

@@ -55,8 +55,7 @@ export const keyPut = act({
   name: 'key.put',
   summary:
     'Makes the key of this id, or gives it these limits: all of them, so that what is left out binds no more. Its value is shown when it is made, unless its callers have one already.',
-  may: ['keys'],
-  changes: true,
+  changes: ['keys'],
   input: {
     key: z
       .string()

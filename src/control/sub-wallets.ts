@@ -61,8 +61,7 @@ const notGoverned = async ({ control, who: { reach } }: Acting, id: string) =>
 export const subWalletList = act({
   name: 'sub_wallet.list',
   summary: 'The sub-wallets of the wallet, newest first; a key sees its own and those that serve it.',
-  may: ['sub_wallets_read'],
-  changes: false,
+  reads: ['sub_wallets_read'],
   input: payer,
   shows: z.object({ object: z.literal('list'), data: z.array(subWalletShown) }).meta({ id: 'SubWalletList' }),
   does: async (acting, named) => {
@@ -74,8 +73,7 @@ export const subWalletList = act({
 export const subWalletGet = act({
   name: 'sub_wallet.get',
   summary: 'One sub-wallet.',
-  may: ['sub_wallets_read'],
-  changes: false,
+  reads: ['sub_wallets_read'],
   input: { ...payer, sub_wallet: name },
   shows: subWalletShown,
   does: async (acting, { sub_wallet: id, ...named }) => {
@@ -87,8 +85,7 @@ export const subWalletGet = act({
 export const subWalletCreate = act({
   name: 'sub_wallet.create',
   summary: 'Makes a sub-wallet: a ceiling on the money of the wallet, named by calls in X-Sub-Wallet.',
-  may: ['sub_wallets'],
-  changes: true,
+  changes: ['sub_wallets'],
   input: { ...payer, budget_usd: budget, label },
   strangers,
   shows: subWalletShown,
@@ -113,8 +110,7 @@ export const subWalletCreate = act({
 export const subWalletChange = act({
   name: 'sub_wallet.change',
   summary: 'Changes the budget or the label of a sub-wallet; answers once that applies on every process.',
-  may: ['sub_wallets'],
-  changes: true,
+  changes: ['sub_wallets'],
   input: { ...payer, sub_wallet: name, budget_usd: budget.optional(), label },
   strangers,
   shows: subWalletShown,
@@ -139,8 +135,7 @@ export const subWalletDelete = act({
   name: 'sub_wallet.delete',
   summary:
     'Deletes a sub-wallet: nothing can be spent under it any more, not even by a key that is bound to it.',
-  may: ['sub_wallets'],
-  changes: true,
+  changes: ['sub_wallets'],
   input: { ...payer, sub_wallet: name },
   shows: z.object({ id: z.string(), deleted: z.literal(true) }).meta({ id: 'Deleted' }),
   does: async (acting, { sub_wallet: id, ...named }) => {

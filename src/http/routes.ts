@@ -37,7 +37,7 @@ import { productRoutes } from './pages/product-routes.ts'
 import { referenceRoutes } from './pages/reference-routes.ts'
 import { callHeaders } from './request/call-headers.ts'
 import { needsUpgrade } from './request/needs-upgrade.ts'
-import type { Route } from './route/route.ts'
+import { at, byKey, type Route } from './route/route.ts'
 import {
   chatChunk,
   chatCompletion,
@@ -81,10 +81,8 @@ export const routes: readonly Route[] = [
     handler: messages,
   },
   {
-    method: 'POST',
-    path: '/v1/messages/count_tokens',
+    ...byKey('POST /v1/messages/count_tokens'),
     summary: 'How many tokens an input has; free.',
-    auth: 'bearer',
     dialect: 'messages',
     body: messagesRequest,
     answer: tokenCount,
@@ -120,10 +118,8 @@ export const routes: readonly Route[] = [
     }),
   ),
   {
-    method: 'GET',
-    path: '/v1beta/models',
+    ...byKey('GET /v1beta/models'),
     summary: 'The chat and embeddings models this key can use, in the generate-content style.',
-    auth: 'bearer',
     dialect: 'gemini',
     answer: generateContentModels,
     headers: ['x-goog-api-key'],
@@ -131,10 +127,8 @@ export const routes: readonly Route[] = [
     handler: listGeminiModels,
   },
   {
-    method: 'GET',
-    path: '/v1beta/models/*rest',
+    ...byKey('GET /v1beta/models/*rest'),
     summary: 'One model, in the generate-content style.',
-    auth: 'bearer',
     dialect: 'gemini',
     answer: generateContentModel,
     headers: ['x-goog-api-key'],
@@ -171,10 +165,8 @@ export const routes: readonly Route[] = [
   ...batchRoutes,
   ...productRoutes,
   {
-    method: 'POST',
-    path: '/api/idempotent-run',
+    ...byKey('POST /api/idempotent-run'),
     summary: 'The same as /v1/run, but an Idempotency-Key is required.',
-    auth: 'bearer',
     body: runRequest,
     answer: runAnswer,
     event: chatChunk,
@@ -185,29 +177,23 @@ export const routes: readonly Route[] = [
     handler: idempotentRun,
   },
   {
-    method: 'GET',
-    path: '/v1/stream',
+    ...byKey('GET /v1/stream'),
     summary: 'A WebSocket: chat requests as messages, answers as frames; 426 without an upgrade.',
-    auth: 'bearer',
     answer: streamFrame,
     statuses: [101],
     headers: ['X-Max-Cost-Usd', 'Idempotency-Key', 'X-Sub-Wallet', 'X-Payment-Protocol'],
     handler: needsUpgrade,
   },
   {
-    method: 'GET',
-    path: '/v1/models',
+    ...byKey('GET /v1/models'),
     summary: 'The models this key can use, with their prices; needs no key if x402 is taken.',
-    auth: 'bearer',
     answer: anyModelList,
     query: ['require'],
     handler: listModels,
   },
   {
-    method: 'GET',
-    path: '/v1/models/*rest',
+    ...byKey('GET /v1/models/*rest'),
     summary: 'One model.',
-    auth: 'bearer',
     answer: anyModel,
     handler: getModel,
   },
@@ -216,8 +202,7 @@ export const routes: readonly Route[] = [
   ...scimRoutes,
   ...fundingRoutes,
   {
-    method: 'GET',
-    path: '/.well-known/jwks.json',
+    ...at('GET /.well-known/jwks.json'),
     summary: 'The public keys of receipts.',
     auth: 'none',
     answer: keySet,

@@ -7,7 +7,7 @@ import type { Environment } from '../../settings/bad-setting.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { parseConfigFile } from '../config/config-file.ts'
 import { openCatalogue } from '../config/open-catalogue.ts'
-import { Failed, print } from '../run/run-command.ts'
+import { Failed, print, under } from '../run/run-command.ts'
 
 type AddOptions = {
   readonly input?: string
@@ -35,9 +35,7 @@ type AddOptions = {
 export type Prompt = ((question: string) => Promise<string>) | undefined
 
 export const addModelCommand = (models: Command): void => {
-  models
-    .command('add')
-    .description('add a model with your price to turnpike.yaml; it asks for what is missing')
+  under(models, 'add', 'add a model with your price to turnpike.yaml; it asks for what is missing')
     .argument('<vendor/model>', 'its id, such as openai/gpt-next')
     .option('--input <usd>', 'USD for a million tokens of input')
     .option('--output <usd>', 'USD for a million tokens of output')

@@ -13,7 +13,7 @@ import { HOUSE } from '../../store/alerts/alert-port.ts'
 import { channelKinds, ruleKinds } from '../../tenancy/alert-kinds.ts'
 import { alsoOf } from '../run/alias-option.ts'
 import { controlOf, forPrograms, performAs } from '../run/control.ts'
-import { print, tableOf, withDatabase } from '../run/run-command.ts'
+import { print, tableOf, under, withDatabase } from '../run/run-command.ts'
 
 type Common = { readonly org: string; readonly json?: boolean }
 
@@ -111,9 +111,7 @@ const channelCommands = (alert: Command): void => {
       }),
   )
   commonOf(
-    alert
-      .command('channel')
-      .description('make a channel')
+    under(alert, 'channel', 'make a channel')
       .requiredOption('--name <text>', 'what people call it')
       .requiredOption('--kind <kind>', channelKinds.join(', '))
       .requiredOption('--target <address>', 'mail address, https address, or integration key of PagerDuty'),

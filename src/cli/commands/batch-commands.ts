@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { batchCancel, batchGet, batchList } from '../../control/reports/batches.ts'
 import { controlOf, forPrograms, performAs } from '../run/control.ts'
 import { findKey } from '../run/find-key.ts'
-import { type Database, print, tableOf, withDatabase } from '../run/run-command.ts'
+import { type Database, print, tableOf, under, withDatabase } from '../run/run-command.ts'
 
 type Batch = Awaited<ReturnType<typeof batchGet.does>>
 type Options = Readonly<Record<'key' | 'organisation' | 'tenant' | 'after' | 'limit', string | undefined>> & {
@@ -35,9 +35,7 @@ const list = async (database: Database, { key, json, ...rest }: Options): Promis
 
 export const batchCommands = (program: Command): void => {
   const batch = program.command('batch').description('batches: many calls that nobody waits for')
-  batch
-    .command('list')
-    .description('batches, newest first, with their lines by how they stand and what they cost')
+  under(batch, 'list', 'batches, newest first, with their lines by how they stand and what they cost')
     .option('--key <key>', 'only of this key and all below it: id, prefix or token; deleted keys too')
     .option('--own', 'with --key: without the keys below it')
     .option('--organisation <organisation>', 'only of this organisation')

@@ -3,6 +3,7 @@
  * themselves.
  */
 import { Argument, type Command } from 'commander'
+import { under } from '../run/run-command.ts'
 
 type Word = { readonly word: string; readonly meaning: string }
 /** What may follow a command's words. */
@@ -11,9 +12,7 @@ type Words = ReadonlyMap<string, readonly Word[]>
 const shells = ['bash', 'zsh', 'fish'] as const
 
 export const completionCommand = (program: Command): void => {
-  program
-    .command('completion')
-    .description('print the completion of a shell: eval "$(turnpike completion bash)"')
+  under(program, 'completion', 'print the completion of a shell: eval "$(turnpike completion bash)"')
     .addArgument(new Argument('<shell>', 'whose').choices(shells))
     .action((shell: (typeof shells)[number]) => {
       process.stdout.write(scripts[shell](wordsOf(program)))

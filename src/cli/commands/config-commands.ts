@@ -11,7 +11,7 @@ import { unpricedLines } from '../config/offered-models.ts'
 import { modelWarnings, openCatalogue } from '../config/open-catalogue.ts'
 import { ownAddress } from '../config/own-address.ts'
 import { strayNames } from '../config/stray-names.ts'
-import { type Database, Failed, print, tableOf, withDatabase } from '../run/run-command.ts'
+import { type Database, Failed, print, tableOf, under, withDatabase } from '../run/run-command.ts'
 
 type Options = { readonly address?: string; readonly dryRun?: boolean; readonly json?: boolean }
 
@@ -20,10 +20,7 @@ const ANSWER_MS = 45_000
 
 export const configCommands = (program: Command): void => {
   const config = program.command('config').description('settings')
-  config
-    .command('check')
-    .description('read the environment and turnpike.yaml, and say what is wrong')
-    .action(check)
+  under(config, 'check', 'read the environment and turnpike.yaml, and say what is wrong').action(check)
   config
     .command('apply')
     .description(

@@ -14,7 +14,7 @@ import { monthOf } from '../../core/time.ts'
 import { OPERATOR_WALLET } from '../config/first-start.ts'
 import { stripeFor } from '../config/parts.ts'
 import { controlOf, forPrograms, performAs } from '../run/control.ts'
-import { type Database, Failed, print, tableOf, withDatabase } from '../run/run-command.ts'
+import { type Database, Failed, print, tableOf, under, withDatabase } from '../run/run-command.ts'
 import { walletOf } from './wallet-commands.ts'
 
 type GrantOptions = { usd: string; wallet: string; netDays?: string; json?: boolean }
@@ -23,17 +23,13 @@ type PayOptions = { from: string; ref?: string; json?: boolean }
 
 export const creditCommands = (program: Command): void => {
   const credit = program.command('credit').description('post-paid billing (mpp): credit lines and invoices')
-  credit
-    .command('grant')
-    .description('let a wallet’s keys use up to an amount and pay later; 0 withdraws it')
+  under(credit, 'grant', 'let a wallet’s keys use up to an amount and pay later; 0 withdraws it')
     .requiredOption('--usd <amount>', 'the most that may be owed')
     .option('--wallet <wallet>', 'which wallet: id or name', OPERATOR_WALLET)
     .option('--net-days <n>', 'days from an invoice until it is past due (default: as before, at first 14)')
     .option('--json', 'for programs')
     .action((options: GrantOptions) => withDatabase((database) => grant(database, options)))
-  credit
-    .command('show')
-    .description('all credit lines, or one with its invoices')
+  under(credit, 'show', 'all credit lines, or one with its invoices')
     .argument('[wallet]', 'which: id or name')
     .option('--json', 'for programs')
     .action((wallet: string | undefined, options: { json?: boolean }) =>
@@ -41,9 +37,7 @@ export const creditCommands = (program: Command): void => {
         wallet === undefined ? showAll(database, options.json) : showOne(database, wallet, options.json),
       ),
     )
-  credit
-    .command('statement')
-    .description('what was used and paid in a month (UTC)')
+  under(credit, 'statement', 'what was used and paid in a month (UTC)')
     .option('--wallet <wallet>', 'which wallet: id or name', OPERATOR_WALLET)
     .option('--month <month>', 'such as 2026-11 (default: this month)')
     .option('--json', 'for programs')

@@ -5,7 +5,7 @@ import { eventChain } from '../../control/house/event-chain.ts'
 import { eventList, type eventShown } from '../../control/house/events.ts'
 import { OF_PEOPLE } from '../../control/people/persons.ts'
 import { controlOf, performAs } from '../run/control.ts'
-import { type Database, Failed, print, tableOf, withDatabase } from '../run/run-command.ts'
+import { type Database, Failed, print, tableOf, under, withDatabase } from '../run/run-command.ts'
 
 /** Fails if there is no such organisation. */
 export const checkOrg = async ({ reports }: Database['store'], org: string): Promise<void> => {
@@ -42,9 +42,7 @@ const printChain = async (database: Database): Promise<void> => {
 }
 
 export const eventsCommand = (program: Command): void => {
-  program
-    .command('events')
-    .description('what people and commands did to money, keys, limits and people, newest first')
+  under(program, 'events', 'what people and commands did to money, keys, limits and people, newest first')
     .option('--org <id>', "of one organisation; 'people' for what they did to their own sign-in")
     .option('--chain', 'the whole chain, one JSON document a line, for who checks it elsewhere')
     .option('--json', 'for programs')

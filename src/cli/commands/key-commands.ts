@@ -18,7 +18,7 @@ import {
   performAs,
 } from '../run/control.ts'
 import { findKey } from '../run/find-key.ts'
-import { type Database, Failed, harmless, print, tableOf, withDatabase } from '../run/run-command.ts'
+import { type Database, Failed, harmless, print, tableOf, under, withDatabase } from '../run/run-command.ts'
 import { checkSecret } from './secret-commands.ts'
 import { walletOf } from './wallet-commands.ts'
 
@@ -38,9 +38,7 @@ type Options = {
 export const keyCommands = (program: Command): void => {
   const key = program.command('key').description('API keys')
   makingCommands(key)
-  key
-    .command('list')
-    .description('all keys, newest first')
+  under(key, 'list', 'all keys, newest first')
     .option('--deleted', 'include deleted keys')
     .option('--json', 'for programs')
     .action((options: { deleted?: boolean; json?: boolean }) =>
@@ -103,9 +101,7 @@ const endingCommands = (key: Command): void => {
           change(database, name, verb, { disabled, with_children: options.withChildren ?? false }, options),
         ),
       )
-  key
-    .command('delete <key>')
-    .description('delete a key for good; what it used stays in the reports')
+  under(key, 'delete <key>', 'delete a key for good; what it used stays in the reports')
     .option('--with-children', 'also all keys below it')
     .option('--json', 'for programs')
     .action((name: string, options: Options) => withDatabase((database) => remove(database, name, options)))

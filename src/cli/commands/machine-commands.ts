@@ -6,7 +6,7 @@ import { everyRight } from '../../control/rights.ts'
 import { present } from '../../core/json-body.ts'
 import { alsoOf } from '../run/alias-option.ts'
 import { controlOf, forPrograms, performAs } from '../run/control.ts'
-import { print, tableOf, withDatabase } from '../run/run-command.ts'
+import { print, tableOf, under, withDatabase } from '../run/run-command.ts'
 import { checkSecret } from './secret-commands.ts'
 
 type Options = {
@@ -30,9 +30,7 @@ const tell = (made: Made, json: boolean | undefined): void =>
 
 export const machineCommands = (program: Command): void => {
   const machine = program.command('machine').description('credentials of programs that act as the operator')
-  machine
-    .command('create')
-    .description('make a credential; its value is shown once')
+  under(machine, 'create', 'make a credential; its value is shown once')
     .requiredOption('--label <text>', 'which program it is')
     .requiredOption('--may <rights>', `what it may do, separated by commas: ${everyRight.join(', ')}`)
     .option('--org <id>', 'only this organisation; repeat the option for each', alsoOf)
@@ -51,9 +49,7 @@ export const machineCommands = (program: Command): void => {
         tell(await performAs('machine create', await controlOf(database), machineCreate, input), json)
       }),
     )
-  machine
-    .command('list')
-    .description('all credentials, without their values')
+  under(machine, 'list', 'all credentials, without their values')
     .option('--json', 'for programs')
     .action(({ json }: { json?: boolean }) =>
       withDatabase(async (database) => {
@@ -76,9 +72,7 @@ export const machineCommands = (program: Command): void => {
 }
 
 const endingCommands = (machine: Command): void => {
-  machine
-    .command('rotate <machine>')
-    .description('give it another credential; the one before is invalid at once')
+  under(machine, 'rotate <machine>', 'give it another credential; the one before is invalid at once')
     .option('--json', 'for programs')
     .action((id: string, { json }: { json?: boolean }) =>
       withDatabase(async (database) => {
@@ -89,9 +83,7 @@ const endingCommands = (machine: Command): void => {
         )
       }),
     )
-  machine
-    .command('revoke <machine>')
-    .description('end it for good; its next request is refused')
+  under(machine, 'revoke <machine>', 'end it for good; its next request is refused')
     .option('--json', 'for programs')
     .action((id: string, { json }: { json?: boolean }) =>
       withDatabase(async (database) => {

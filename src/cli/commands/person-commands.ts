@@ -9,7 +9,7 @@ import { personLink, personList, personOperator, personRemove } from '../../cont
 import { email as emailForm } from '../../control/read.ts'
 import { roles } from '../../store/people/people-port.ts'
 import { controlOf, everyPage, performAs } from '../run/control.ts'
-import { type Database, Failed, print, tableOf, withDatabase } from '../run/run-command.ts'
+import { type Database, Failed, print, tableOf, under, withDatabase } from '../run/run-command.ts'
 import { checkOrg } from './events-command.ts'
 import { tellForgotten } from './forget-commands.ts'
 
@@ -124,14 +124,10 @@ export const personCommands = (program: Command): void => {
     .action((email: string, options: Invitation) =>
       withDatabase((database) => invite(database, email, options)),
     )
-  person
-    .command('list')
-    .description('everybody, with their organisations')
+  under(person, 'list', 'everybody, with their organisations')
     .option('--json', 'for programs')
     .action((options: Json) => withDatabase((database) => list(database, options)))
-  person
-    .command('operator <email>')
-    .description('make somebody an operator')
+  under(person, 'operator <email>', 'make somebody an operator')
     .option('--off', 'take that right away again')
     .option('--json', 'for programs')
     .action((email: string, options: Json & { off?: boolean }) =>
@@ -154,9 +150,7 @@ export const personCommands = (program: Command): void => {
 
 /** The sums of the reports. */
 export const rollUpCommand = (program: Command): void => {
-  program
-    .command('roll-up')
-    .description('bring the sums of the console’s reports up to date')
+  under(program, 'roll-up', 'bring the sums of the console’s reports up to date')
     .option('--rebuild', 'discard them and sum the ledger again')
     .option('--json', 'for programs')
     .action(({ rebuild = false, json }: Json & { rebuild?: boolean }) =>

@@ -2,24 +2,25 @@
 import type { Command } from 'commander'
 import { messageOf } from '../../core/message-of.ts'
 import { ownAddress } from '../config/own-address.ts'
-import { Failed } from '../run/run-command.ts'
+import { Failed, under } from '../run/run-command.ts'
 
 const WAIT_MS = 4_000
 
 export const readyCommand = (program: Command): void => {
-  program
-    .command('ready')
-    .description('ask the server of HOST and PORT whether it takes calls; the exit code is 0 or 1')
-    .action(async () => {
-      const address = ownAddress()
-      const answer = await fetch(`${address}/readyz`, {
-        signal: AbortSignal.timeout(WAIT_MS),
-        // The certificate is for the server's name, and this asks by its address on this machine.
-        tls: { rejectUnauthorized: false },
-      }).catch((error: unknown) => {
-        throw new Failed(`no server answers at ${address}: ${messageOf(error)}`)
-      })
-      if (!answer.ok) throw new Failed(`the server at ${address} takes no calls: ${await answer.text()}`)
-      process.stdout.write('ready\n')
+  under(
+    program,
+    'ready',
+    'ask the server of HOST and PORT whether it takes calls; the exit code is 0 or 1',
+  ).action(async () => {
+    const address = ownAddress()
+    const answer = await fetch(`${address}/readyz`, {
+      signal: AbortSignal.timeout(WAIT_MS),
+      // The certificate is for the server's name, and this asks by its address on this machine.
+      tls: { rejectUnauthorized: false },
+    }).catch((error: unknown) => {
+      throw new Failed(`no server answers at ${address}: ${messageOf(error)}`)
     })
+    if (!answer.ok) throw new Failed(`the server at ${address} takes no calls: ${await answer.text()}`)
+    process.stdout.write('ready\n')
+  })
 }

@@ -11,7 +11,7 @@ import { recomputes } from '../../receipts/recompute.ts'
 import { verifyReceipt } from '../../receipts/token.ts'
 import { checkLog } from '../run/check-log.ts'
 import { controlOf, performAs } from '../run/control.ts'
-import { Failed, print, tableOf, withDatabase } from '../run/run-command.ts'
+import { Failed, print, tableOf, under, withDatabase } from '../run/run-command.ts'
 
 const FETCH_MS = 10_000
 
@@ -26,9 +26,7 @@ export const receiptCommands = (program: Command): void => {
     .option('--head <file>', 'with --log: where the last end of the log is kept, from which it must go on')
     .option('--json', 'for programs')
     .action(verify)
-  receipt
-    .command('keys')
-    .description('the keys, oldest first; the last one whose time has come signs')
+  under(receipt, 'keys', 'the keys, oldest first; the last one whose time has come signs')
     .option('--json', 'for programs')
     .action((options: { json?: boolean }) =>
       withDatabase(async (database) => {
@@ -48,9 +46,7 @@ export const receiptCommands = (program: Command): void => {
         print(options.json, key, `${key.kid} signs from ${key.signs_from}\n`)
       }),
     )
-  receipt
-    .command('revoke <kid>')
-    .description('remove a key that may have leaked; what it signed is no longer valid')
+  under(receipt, 'revoke <kid>', 'remove a key that may have leaked; what it signed is no longer valid')
     // One name in 64 begins with a dash without being an option.
     .allowUnknownOption()
     .action((kid: string) =>

@@ -14,7 +14,7 @@ import { readConfig } from '../config/config.ts'
 import { openCatalogue } from '../config/open-catalogue.ts'
 import { controlOf, performAs } from '../run/control.ts'
 import { findKey } from '../run/find-key.ts'
-import { type Database, Failed, harmless, print, tableOf, withDatabase } from '../run/run-command.ts'
+import { type Database, Failed, harmless, print, tableOf, under, withDatabase } from '../run/run-command.ts'
 import { addModelCommand } from './add-model.ts'
 
 /** Filters of the report, each an option with the name of the member. */
@@ -62,9 +62,7 @@ const auditEvents = async (database: Database, json: boolean | undefined) => {
 }
 
 export const auditCommand = (program: Command): void => {
-  program
-    .command('audit')
-    .description('check every invariant of the ledger; fails when one does not hold')
+  under(program, 'audit', 'check every invariant of the ledger; fails when one does not hold')
     .option('--events', 'check the chain of events instead')
     .option('--json', 'for programs')
     .action((options: { json?: boolean; events?: boolean }) =>
@@ -150,9 +148,7 @@ const perMillion = (
 }
 
 export const chargeCommand = (program: Command): void => {
-  program
-    .command('charge <request>')
-    .description('a call and what was posted for it, by its X-Request-Id')
+  under(program, 'charge <request>', 'a call and what was posted for it, by its X-Request-Id')
     .option('--json', 'for programs')
     .action((request: string, options: { json?: boolean }) =>
       withDatabase((database) => charge(database, request, options)),

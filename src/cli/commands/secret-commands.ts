@@ -6,7 +6,7 @@ import { messageOf } from '../../core/message-of.ts'
 import { DAY_MS } from '../../core/time.ts'
 import { sealAnew } from '../../gateway/parts/receipt-keys.ts'
 import { ownKeyRing } from '../run/control.ts'
-import { type Database, Failed, print, tableOf, withDatabase } from '../run/run-command.ts'
+import { type Database, Failed, print, tableOf, under, withDatabase } from '../run/run-command.ts'
 
 const MOST_SHOWN = 20
 /** Answers under an Idempotency-Key, and sessions of the console. */
@@ -74,9 +74,7 @@ export const secretCommands = (program: Command): void => {
     )
     .option('--json', 'for programs')
     .action((options: { json?: boolean }) => withDatabase((database) => rotate(database, options.json)))
-  secret
-    .command('status')
-    .description('what still depends on TURNPIKE_SECRET_OLD; the exit code is 0 when nothing does')
+  under(secret, 'status', 'what still depends on TURNPIKE_SECRET_OLD; the exit code is 0 when nothing does')
     .option('--json', 'for programs')
     .action((options: { json?: boolean }) => withDatabase((database) => status(database, options.json)))
 }

@@ -5,7 +5,7 @@ import { overviewOf, type Samples, samplesIn, vendorRowsOf } from '../../metrics
 import { type Config, readConfig } from '../config/config.ts'
 import { ownAddress } from '../config/own-address.ts'
 import { hashOfSettings, metricsToken } from '../config/parts.ts'
-import { Failed, print, tableOf, withDatabase } from '../run/run-command.ts'
+import { Failed, print, tableOf, under, withDatabase } from '../run/run-command.ts'
 
 type TopOptions = { address?: string; token?: string; every: string; once?: boolean; json?: boolean }
 
@@ -14,9 +14,7 @@ const SECOND_MS = 1_000
 const CLEAR = '\x1b[H\x1b[2J'
 
 export const topCommand = (program: Command): void => {
-  program
-    .command('top')
-    .description('show rates, latency, spend and vendors of the running server, kept up to date')
+  under(program, 'top', 'show rates, latency, spend and vendors of the running server, kept up to date')
     .option('--address <url>', 'of the server (default: that of HOST and PORT, or of METRICS)')
     .option('--token <token>', 'METRICS_TOKEN (default: that of the settings or of the ledger)')
     .option('--every <seconds>', 'how long to measure', '2')

@@ -10,22 +10,18 @@ import { newId } from '../../gateway/parts/new-token.ts'
 import type { Wallet } from '../../store/accounts/tenancy-port.ts'
 import { OPERATOR_WALLET } from '../config/first-start.ts'
 import { controlOf, everyPage, performAs } from '../run/control.ts'
-import { type Database, Failed, print, tableOf, withDatabase } from '../run/run-command.ts'
+import { type Database, Failed, print, tableOf, under, withDatabase } from '../run/run-command.ts'
 import { walletForgetCommand } from './forget-commands.ts'
 
 export const walletCommands = (program: Command): void => {
   const wallet = program.command('wallet').description('wallets')
-  wallet
-    .command('create')
-    .description('make an organisation with an empty wallet')
+  under(wallet, 'create', 'make an organisation with an empty wallet')
     .requiredOption('--name <text>', 'whose it is')
     .option('--json', 'for programs')
     .action((options: { name: string; json?: boolean }) =>
       withDatabase((database) => create(database, options)),
     )
-  wallet
-    .command('fund')
-    .description('add money to a wallet')
+  under(wallet, 'fund', 'add money to a wallet')
     .requiredOption('--usd <amount>', 'how much')
     .option('--wallet <wallet>', 'which wallet: id or name', OPERATOR_WALLET)
     .option('--ref <text>', 'your reference of the payment; the same one is never credited twice')
@@ -44,9 +40,7 @@ export const walletCommands = (program: Command): void => {
 }
 
 const showCommands = (wallet: Command): void => {
-  wallet
-    .command('show')
-    .description('one wallet')
+  under(wallet, 'show', 'one wallet')
     .argument('[wallet]', 'which: id or name', OPERATOR_WALLET)
     .option('--json', 'for programs')
     .action((id: string, options: { json?: boolean }) =>
@@ -62,9 +56,7 @@ const showCommands = (wallet: Command): void => {
         print(options.json, rows, tableOf([rows]))
       }),
     )
-  wallet
-    .command('list')
-    .description('all wallets')
+  under(wallet, 'list', 'all wallets')
     .option('--json', 'for programs')
     .action((options: { json?: boolean }) =>
       withDatabase(async (database) => {

@@ -4,13 +4,11 @@ import { lastBackup } from '../../backup/last-backup.ts'
 import { ledgerExists } from '../../store/open-store.ts'
 import { readConfig } from '../config/config.ts'
 import { readTls } from '../config/tls-files.ts'
-import { Failed, print, withDatabase } from '../run/run-command.ts'
+import { Failed, print, under, withDatabase } from '../run/run-command.ts'
 import { weaknessesOf } from './weaknesses.ts'
 
 export const doctorCommand = (program: Command): void => {
-  program
-    .command('doctor')
-    .description('name each weak setting, with what to set; fails if there is one')
+  under(program, 'doctor', 'name each weak setting, with what to set; fails if there is one')
     .option('--json', 'for programs')
     .action(async ({ json }: { json?: boolean }) => {
       const config = readConfig(process.env)

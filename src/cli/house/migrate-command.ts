@@ -14,14 +14,12 @@ import { NotMoved } from '../../store/move/not-moved.ts'
 import { ledgerExists, planOf } from '../../store/open-store.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { placeOf, whyNotOpen } from '../config/database-place.ts'
-import { Failed, noLedger, print, tableOf, withDatabase } from '../run/run-command.ts'
+import { Failed, noLedger, print, tableOf, under, withDatabase } from '../run/run-command.ts'
 
 type Options = { readonly plan?: boolean; readonly to?: string; readonly json?: boolean }
 
 export const migrateCommand = (program: Command): void => {
-  program
-    .command('migrate')
-    .description('bring the ledger to the schema of this version, as each start and command does')
+  under(program, 'migrate', 'bring the ledger to the schema of this version, as each start and command does')
     .option('--plan', 'only say what would be done, and what is locked meanwhile')
     .option(
       '--to <address>',

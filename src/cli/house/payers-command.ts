@@ -2,12 +2,10 @@
 import type { Command } from 'commander'
 import { payerList } from '../../control/money/payers.ts'
 import { controlOf, forPrograms, performAs } from '../run/control.ts'
-import { print, tableOf, withDatabase } from '../run/run-command.ts'
+import { print, tableOf, under, withDatabase } from '../run/run-command.ts'
 
 export const payersCommand = (program: Command): void => {
-  program
-    .command('payers')
-    .description('who pays by x402 vouchers: deposited, charged, claimed and what is left')
+  under(program, 'payers', 'who pays by x402 vouchers: deposited, charged, claimed and what is left')
     .argument('[address]', 'only this payer')
     .option('--limit <count>', 'how many', '100')
     .option('--json', 'for programs')

@@ -1,15 +1,13 @@
 /** `turnpike prune`: deletes old rows other than postings now, as a server does by itself every hour. */
 import type { Command } from 'commander'
 import { pruneAll } from '../../gateway/keep-pruning.ts'
-import { Failed, print, withDatabase } from '../run/run-command.ts'
+import { Failed, print, under, withDatabase } from '../run/run-command.ts'
 
 /** Lets calls of a server on the same file in between. */
 const REST_MS = 5
 
 export const pruneCommand = (program: Command): void => {
-  program
-    .command('prune')
-    .description('delete the details of old calls and other old records; postings stay')
+  under(program, 'prune', 'delete the details of old calls and other old records; postings stay')
     .option('--months <n>', 'whole months that details are kept (default: KEEP_DETAILS)')
     .option('--json', 'for programs')
     .action((options: { months?: string; json?: boolean }) =>

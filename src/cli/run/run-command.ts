@@ -1,5 +1,6 @@
 /** What the commands share: a database while one runs, and output for people or, with --json, for programs. */
 import { styleText } from 'node:util'
+import type { Command } from 'commander'
 import type { ExactNumber } from '../../core/money.ts'
 import { ledgerExists } from '../../store/open-store.ts'
 import type { Store } from '../../store/port.ts'
@@ -38,6 +39,10 @@ export const noLedger = (url: string): Failed => {
     `there is no ledger ${where}; set DATABASE_URL to that of your server, or start it: turnpike serve`,
   )
 }
+
+/** A command below another, by its words, and what it is for. */
+export const under = (parent: Command, words: string, about: string): Command =>
+  parent.command(words).description(about)
 
 /** Prints the value as one JSON line, or the text for people. */
 export const print = (json: boolean | undefined, value: unknown, text: string): void => {

@@ -11,14 +11,12 @@ import { settings } from '../../settings/index.ts'
 import { readSettings } from '../../settings/setting.ts'
 import { addressAt } from '../config/own-address.ts'
 import { readTls } from '../config/tls-files.ts'
+import { under } from '../run/run-command.ts'
 import { logTo } from './log-to.ts'
 import { readyToAsk } from './open-files.ts'
 
 export const routeCommand = (program: Command): void => {
-  program
-    .command('route')
-    .description('pass each call to the cell that its key names, until SIGTERM')
-    .action(start)
+  under(program, 'route', 'pass each call to the cell that its key names, until SIGTERM').action(start)
 }
 
 const start = async (): Promise<void> => {

@@ -1,14 +1,13 @@
 /** `turnpike serve`: the server, in one process or in several that share the port. */
 import type { Command } from 'commander'
 import { readConfig } from '../config/config.ts'
+import { under } from '../run/run-command.ts'
 import { logTo } from './log-to.ts'
 import { serve } from './serve.ts'
 import { runWorkers } from './workers.ts'
 
 export const serveCommand = (program: Command): void => {
-  program
-    .command('serve')
-    .description('serve until SIGTERM')
+  under(program, 'serve', 'serve until SIGTERM')
     .option('--workers <n>', 'processes that share the port (PostgreSQL only)')
     .option('--worker <role>', 'one of several processes: greeter or silent')
     .action(start)

@@ -28,142 +28,55 @@ const inside = createRoute({ getParentRoute: () => base, id: 'inside', component
 const texts = (search: Record<string, unknown>): Record<string, string> =>
   Object.fromEntries(Object.entries(search).map(([name, value]) => [name, String(value)]))
 
-const below = <Path extends string>(path: Path, component: RouteComponent) =>
-  createRoute({ getParentRoute: () => inside, path, component, validateSearch: texts })
+/** The pages outside the frame, for who is not signed in. */
+const outside = {
+  '/sign-in': lazyRouteComponent(() => import('./pages/sign-in.tsx'), 'SignIn'),
+  '/sign-up': lazyRouteComponent(() => import('./pages/sign-up.tsx'), 'SignUp'),
+  '/link': lazyRouteComponent(() => import('./pages/link.tsx'), 'Link'),
+  '/use': lazyRouteComponent(() => import('./pages/use.tsx'), 'Use'),
+}
 
-const signIn = lazyRouteComponent(() => import('./pages/sign-in.tsx'), 'SignIn')
-const outside = [
-  createRoute({ getParentRoute: () => base, path: '/sign-in', component: signIn }),
-  createRoute({
-    getParentRoute: () => base,
-    path: '/sign-up',
-    component: lazyRouteComponent(() => import('./pages/sign-up.tsx'), 'SignUp'),
-  }),
-  createRoute({
-    getParentRoute: () => base,
-    path: '/link',
-    component: lazyRouteComponent(() => import('./pages/link.tsx'), 'Link'),
-  }),
-  createRoute({
-    getParentRoute: () => base,
-    path: '/use',
-    component: lazyRouteComponent(() => import('./pages/use.tsx'), 'Use'),
-  }),
-]
+/** The pages of who is signed in. */
+const framed = {
+  '/': lazyRouteComponent(() => import('./pages/overview.tsx'), 'Overview'),
+  '/keys': lazyRouteComponent(() => import('./pages/keys.tsx'), 'Keys'),
+  '/keys/$id': lazyRouteComponent(() => import('./pages/key.tsx'), 'KeyPage'),
+  '/calls': lazyRouteComponent(() => import('./pages/calls/calls.tsx'), 'Calls'),
+  '/latency': lazyRouteComponent(() => import('./pages/calls/latency.tsx'), 'LatencyPage'),
+  '/batches': lazyRouteComponent(() => import('./pages/calls/batches.tsx'), 'Batches'),
+  '/usage': lazyRouteComponent(() => import('./pages/usage.tsx'), 'Usage'),
+  '/tenants': lazyRouteComponent(() => import('./pages/tenants.tsx'), 'Tenants'),
+  '/tenants/$id': lazyRouteComponent(() => import('./pages/tenant.tsx'), 'TenantPage'),
+  '/statement': lazyRouteComponent(() => import('./pages/statement.tsx'), 'Statement'),
+  '/bills': lazyRouteComponent(() => import('./pages/bills.tsx'), 'Bills'),
+  '/wallet': lazyRouteComponent(() => import('./pages/wallet.tsx'), 'Wallet'),
+  '/rules': lazyRouteComponent(() => import('./pages/limits.tsx'), 'Limits'),
+  '/alerts': lazyRouteComponent(() => import('./pages/alerts/alerts.tsx'), 'Alerts'),
+  '/playground': lazyRouteComponent(() => import('./pages/playground.tsx'), 'Playground'),
+  '/models': lazyRouteComponent(() => import('./pages/models.tsx'), 'Models'),
+  '/team': lazyRouteComponent(() => import('./pages/team.tsx'), 'Team'),
+  '/agents': lazyRouteComponent(() => import('./pages/agents/agents.tsx'), 'Agents'),
+  '/device': lazyRouteComponent(() => import('./pages/agents/device.tsx'), 'Device'),
+  '/activity': lazyRouteComponent(() => import('./pages/activity.tsx'), 'Activity'),
+  '/settings': lazyRouteComponent(() => import('./pages/settings.tsx'), 'Settings'),
+  '/operator': lazyRouteComponent(() => import('./pages/operator.tsx'), 'Operator'),
+  '/vendors': lazyRouteComponent(() => import('./pages/vendors.tsx'), 'Vendors'),
+  '/payers': lazyRouteComponent(() => import('./pages/payers.tsx'), 'Payers'),
+  '/prices': lazyRouteComponent(() => import('./pages/prices.tsx'), 'Prices'),
+  '/setup': lazyRouteComponent(() => import('./pages/setup.tsx'), 'SetupPage'),
+  '/system': lazyRouteComponent(() => import('./pages/system.tsx'), 'System'),
+  $: NotFound,
+}
 
 const tree = base.addChildren([
-  ...outside,
-  inside.addChildren([
-    below(
-      '/',
-      lazyRouteComponent(() => import('./pages/overview.tsx'), 'Overview'),
+  ...Object.entries(outside).map(([path, component]) =>
+    createRoute({ getParentRoute: () => base, path, component }),
+  ),
+  inside.addChildren(
+    Object.entries<RouteComponent>(framed).map(([path, component]) =>
+      createRoute({ getParentRoute: () => inside, path, component, validateSearch: texts }),
     ),
-    below(
-      '/keys',
-      lazyRouteComponent(() => import('./pages/keys.tsx'), 'Keys'),
-    ),
-    below(
-      '/keys/$id',
-      lazyRouteComponent(() => import('./pages/key.tsx'), 'KeyPage'),
-    ),
-    below(
-      '/calls',
-      lazyRouteComponent(() => import('./pages/calls/calls.tsx'), 'Calls'),
-    ),
-    below(
-      '/latency',
-      lazyRouteComponent(() => import('./pages/calls/latency.tsx'), 'LatencyPage'),
-    ),
-    below(
-      '/batches',
-      lazyRouteComponent(() => import('./pages/calls/batches.tsx'), 'Batches'),
-    ),
-    below(
-      '/usage',
-      lazyRouteComponent(() => import('./pages/usage.tsx'), 'Usage'),
-    ),
-    below(
-      '/tenants',
-      lazyRouteComponent(() => import('./pages/tenants.tsx'), 'Tenants'),
-    ),
-    below(
-      '/tenants/$id',
-      lazyRouteComponent(() => import('./pages/tenant.tsx'), 'TenantPage'),
-    ),
-    below(
-      '/statement',
-      lazyRouteComponent(() => import('./pages/statement.tsx'), 'Statement'),
-    ),
-    below(
-      '/bills',
-      lazyRouteComponent(() => import('./pages/bills.tsx'), 'Bills'),
-    ),
-    below(
-      '/wallet',
-      lazyRouteComponent(() => import('./pages/wallet.tsx'), 'Wallet'),
-    ),
-    below(
-      '/rules',
-      lazyRouteComponent(() => import('./pages/limits.tsx'), 'Limits'),
-    ),
-    below(
-      '/alerts',
-      lazyRouteComponent(() => import('./pages/alerts/alerts.tsx'), 'Alerts'),
-    ),
-    below(
-      '/playground',
-      lazyRouteComponent(() => import('./pages/playground.tsx'), 'Playground'),
-    ),
-    below(
-      '/models',
-      lazyRouteComponent(() => import('./pages/models.tsx'), 'Models'),
-    ),
-    below(
-      '/team',
-      lazyRouteComponent(() => import('./pages/team.tsx'), 'Team'),
-    ),
-    below(
-      '/agents',
-      lazyRouteComponent(() => import('./pages/agents/agents.tsx'), 'Agents'),
-    ),
-    below(
-      '/device',
-      lazyRouteComponent(() => import('./pages/agents/device.tsx'), 'Device'),
-    ),
-    below(
-      '/activity',
-      lazyRouteComponent(() => import('./pages/activity.tsx'), 'Activity'),
-    ),
-    below(
-      '/settings',
-      lazyRouteComponent(() => import('./pages/settings.tsx'), 'Settings'),
-    ),
-    below(
-      '/operator',
-      lazyRouteComponent(() => import('./pages/operator.tsx'), 'Operator'),
-    ),
-    below(
-      '/vendors',
-      lazyRouteComponent(() => import('./pages/vendors.tsx'), 'Vendors'),
-    ),
-    below(
-      '/payers',
-      lazyRouteComponent(() => import('./pages/payers.tsx'), 'Payers'),
-    ),
-    below(
-      '/prices',
-      lazyRouteComponent(() => import('./pages/prices.tsx'), 'Prices'),
-    ),
-    below(
-      '/setup',
-      lazyRouteComponent(() => import('./pages/setup.tsx'), 'SetupPage'),
-    ),
-    below('$', NotFound),
-    below(
-      '/system',
-      lazyRouteComponent(() => import('./pages/system.tsx'), 'System'),
-    ),
-  ]),
+  ),
 ])
 
 const router = createRouter({

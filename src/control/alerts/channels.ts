@@ -96,8 +96,7 @@ const channelIn = async (acting: Acting, orgId: string, id: string): Promise<Cha
 export const channelList = act({
   name: 'alert_channel.list',
   summary: 'The channels that alerts can be told to.',
-  may: ['wallet_read'],
-  changes: false,
+  reads: ['wallet_read'],
   input: ofOrg,
   shows: z.object({ data: z.array(channelShown) }).meta({ id: 'AlertChannelList' }),
   does: async (acting, { organisation }) => {
@@ -109,8 +108,7 @@ export const channelList = act({
 export const channelCreate = act({
   name: 'alert_channel.create',
   summary: 'Makes a channel that alerts can be told to: mail, Slack, Teams, Discord, PagerDuty or a webhook.',
-  may: ['rules'],
-  changes: true,
+  changes: ['rules'],
   input: {
     ...ofOrg,
     name: called,
@@ -136,8 +134,7 @@ export const channelCreate = act({
 export const channelDelete = act({
   name: 'alert_channel.delete',
   summary: 'Deletes a channel; what still waits to be sent to it is not sent.',
-  may: ['rules'],
-  changes: true,
+  changes: ['rules'],
   input: { ...ofOrg, channel: name },
   shows: done,
   does: async (acting, { organisation, channel: id }) => {
@@ -151,8 +148,7 @@ export const channelDelete = act({
 export const channelTest = act({
   name: 'alert_channel.test',
   summary: 'Sends a test to a channel; what comes of it stands in the log of deliveries.',
-  may: ['rules'],
-  changes: true,
+  changes: ['rules'],
   input: { ...ofOrg, channel: name },
   shows: done,
   does: async (acting, { organisation, channel: id }) => {
@@ -204,8 +200,7 @@ const deliveryOf = ({ message, channelId, sentAt, error, at, id, what, state, tr
 export const deliveryList = act({
   name: 'alert_delivery.list',
   summary: 'What was told to channels, newest first; kept a month.',
-  may: ['wallet_read'],
-  changes: false,
+  reads: ['wallet_read'],
   input: {
     ...ofOrg,
     before: name.optional().describe('The `id` of the last one before'),

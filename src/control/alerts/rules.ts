@@ -164,8 +164,7 @@ const noSuch = () =>
 export const alertList = act({
   name: 'alert.list',
   summary: 'The alerts of the organisation, with the steps that are reached now.',
-  may: ['wallet_read'],
-  changes: false,
+  reads: ['wallet_read'],
   input: ofOrg,
   shows: z.object({ data: z.array(alertShown) }).meta({ id: 'AlertList' }),
   does: async (acting, { organisation }) => {
@@ -177,8 +176,7 @@ export const alertList = act({
 export const alertCreate = act({
   name: 'alert.create',
   summary: 'Makes an alert: what is watched, at which steps, and which channels are told.',
-  may: ['rules'],
-  changes: true,
+  changes: ['rules'],
   input: { ...ofOrg, ...ruleMembers },
   shows: alertShown,
   does: async (acting, { organisation, ...wanted }) => {
@@ -196,8 +194,7 @@ export const alertCreate = act({
 export const alertChange = act({
   name: 'alert.change',
   summary: 'Replaces an alert; steps that are open and not reached any more are resolved.',
-  may: ['rules'],
-  changes: true,
+  changes: ['rules'],
   input: { ...ofOrg, alert: name, ...ruleMembers },
   shows: alertShown,
   does: async (acting, { organisation, alert: id, ...wanted }) => {
@@ -214,8 +211,7 @@ export const alertChange = act({
 export const alertDelete = act({
   name: 'alert.delete',
   summary: 'Deletes an alert; what is open is resolved.',
-  may: ['rules'],
-  changes: true,
+  changes: ['rules'],
   input: { ...ofOrg, alert: name },
   shows: done,
   does: async (acting, { organisation, alert: id }) => {

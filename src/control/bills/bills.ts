@@ -103,8 +103,7 @@ export const billsOf = async (
 export const billList = act({
   name: 'bill.list',
   summary: 'Invoices to tenants and their credit notes, newest first.',
-  may: reading,
-  changes: false,
+  reads: reading,
   input: {
     ...billFilters,
     limit: count(1, 500),
@@ -146,8 +145,7 @@ const detail = billShown
 export const billGet = act({
   name: 'bill.get',
   summary: 'One invoice or credit note as it was closed.',
-  may: reading,
-  changes: false,
+  reads: reading,
   input: namedBill,
   shows: detail,
   does: async (acting, { organisation, bill: id }) => {
@@ -167,8 +165,7 @@ export const billGet = act({
 export const billCredit = act({
   name: 'bill.credit',
   summary: 'Takes an invoice back by a credit note of its own number; the month may then be closed again.',
-  may: ['invoices'],
-  changes: true,
+  changes: ['invoices'],
   input: { ...namedBill, reason: text(1, 300, 'must say why in at most 300 characters').transform(storable) },
   shows: billShown,
   does: async (acting, { organisation, bill: id, reason }) => {
@@ -183,8 +180,7 @@ export const billCredit = act({
 export const billPaid = act({
   name: 'bill.paid',
   summary: 'Notes that an invoice was paid, or that it was not.',
-  may: ['invoices'],
-  changes: true,
+  changes: ['invoices'],
   input: {
     ...namedBill,
     paid: z.boolean('must be true or false'),

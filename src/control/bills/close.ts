@@ -69,8 +69,7 @@ export const billClose = act({
   name: 'bill.close',
   summary:
     'Writes the invoices of a month that is over: of all tenants with use, or of one. A repeat changes nothing.',
-  may: ['invoices'],
-  changes: true,
+  changes: ['invoices'],
   input: { organisation: name.optional(), month: statedMonth, tenant: name.optional() },
   shows: z
     .object({

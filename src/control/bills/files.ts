@@ -33,8 +33,7 @@ export const pdfOf = async ({ control }: Pick<Acting, 'control'>, bill: Bill) =>
 export const billPdf = act({
   name: 'bill.pdf',
   summary: 'An invoice or credit note as a PDF; the same bytes each time.',
-  may: reading,
-  changes: false,
+  reads: reading,
   input: namedBill,
   shows: fileShown,
   does: async (acting, { organisation, bill: id }) =>
@@ -47,8 +46,7 @@ const MOST_EXPORTED = 10_000
 export const billExport = act({
   name: 'bill.export',
   summary: 'Invoices and credit notes as a file for accounting, oldest first.',
-  may: reading,
-  changes: false,
+  reads: reading,
   input: { ...billFilters, form: z.enum(['csv', 'datev', 'quickbooks'], 'must be csv, datev or quickbooks') },
   shows: fileShown,
   does: async (acting, { form, ...filters }) => {
@@ -78,8 +76,7 @@ const toldOf = ({ kind, number, month, dueAt, document: { total, seller } }: Bil
 export const billMail = act({
   name: 'bill.mail',
   summary: 'Mails the PDF to the tenant: to its billing address, or another.',
-  may: ['invoices'],
-  changes: true,
+  changes: ['invoices'],
   input: { ...namedBill, to: email.optional() },
   shows: billShown,
   does: async (acting, { organisation, bill: id, to }) => {

@@ -97,8 +97,7 @@ export const billerOf = async ({ control }: Acting, orgId: string): Promise<Bill
 export const billerGet = act({
   name: 'biller.get',
   summary: 'Who bills the tenants: name, address, tax, currency, terms, logo.',
-  may: ['tenants', 'statements', 'invoices'],
-  changes: false,
+  reads: ['tenants', 'statements', 'invoices'],
   input: { organisation: name.optional() },
   shows: z
     .object({ profile: billerShown.nullable().describe('null before it was set') })
@@ -129,8 +128,7 @@ const checkLogo = async (image: string): Promise<void> => {
 export const billerPut = act({
   name: 'biller.put',
   summary: 'Sets who bills the tenants; invoices that are closed already stay as they are.',
-  may: ['invoices'],
-  changes: true,
+  changes: ['invoices'],
   input: {
     organisation: name.optional(),
     ...profileShape,
@@ -167,8 +165,7 @@ const billingShown = z.object(billingShape).meta({ id: 'TenantBilling' })
 export const tenantBillingGet = act({
   name: 'tenant.billing_get',
   summary: 'To whom a tenant’s invoices are written.',
-  may: ['tenants', 'statements', 'invoices'],
-  changes: false,
+  reads: ['tenants', 'statements', 'invoices'],
   input: named,
   shows: z.object({ billing: billingShown.nullable() }).meta({ id: 'TenantBillingGot' }),
   does: async (acting, { organisation, tenant: id }) => {
@@ -180,8 +177,7 @@ export const tenantBillingGet = act({
 export const tenantBillingPut = act({
   name: 'tenant.billing',
   summary: 'Sets to whom a tenant’s invoices are written, from the next one on.',
-  may: ['invoices'],
-  changes: true,
+  changes: ['invoices'],
   input: { ...named, ...billingShape },
   shows: billingShown,
   does: async (acting, { organisation, tenant: id, ...details }) => {

@@ -49,8 +49,7 @@ const org = { organisation: name.optional() }
 export const groupRuleGet = act({
   name: 'group_rule.get',
   summary: 'Which role and team people have by their groups in the company’s directory.',
-  may: ['team_read'],
-  changes: false,
+  reads: ['team_read'],
   input: org,
   shows: ruleShown,
   does: async (acting, { organisation }) =>
@@ -61,8 +60,7 @@ export const groupRulePut = act({
   name: 'group_rule.put',
   summary:
     'Sets which role and team people have by their groups in the company’s directory; it holds from the next change or sign-in of each.',
-  may: ['team'],
-  changes: true,
+  changes: ['team'],
   input: {
     ...org,
     default_role: given.nullable(),

@@ -84,8 +84,7 @@ const nameAsked = (of: Kind, filter: Filter | undefined): string | undefined => 
 export const scimList = act({
   name: 'scim.list',
   summary: 'Users or groups of the directory, all or those of a filter, in pages.',
-  may: ['directory'],
-  changes: false,
+  reads: ['directory'],
   input: { ...some, ...asked, filter: z.string().optional(), startIndex: number, count: number },
   shows: z
     .object({
@@ -119,8 +118,7 @@ export const scimList = act({
 export const scimGet = act({
   name: 'scim.get',
   summary: 'One user or group of the directory.',
-  may: ['directory'],
-  changes: false,
+  reads: ['directory'],
   input: { ...one, ...asked },
   shows: resource,
   does: async (acting, { organisation, id, ...place }) =>
@@ -133,8 +131,7 @@ export const scimGet = act({
 export const scimCreate = act({
   name: 'scim.create',
   summary: 'Makes a user, who joins the organisation while they are active, or a group.',
-  may: ['directory'],
-  changes: true,
+  changes: ['directory'],
   input: { ...some, resource: body },
   shows: resource,
   does: async (acting, { organisation, resource: sent, ...place }) => {
@@ -207,8 +204,7 @@ const change = async (
 export const scimReplace = act({
   name: 'scim.replace',
   summary: 'Replaces all attributes of a user or a group.',
-  may: ['directory'],
-  changes: true,
+  changes: ['directory'],
   input: { ...one, resource: body, if_match: ifMatch },
   shows: resource,
   does: (acting, { resource: sent, ...place }) =>
@@ -219,8 +215,7 @@ export const scimPatch = act({
   name: 'scim.patch',
   summary:
     'Changes a user or a group by operations (RFC 7644, section 3.5.2); `active` false ends what they have here.',
-  may: ['directory'],
-  changes: true,
+  changes: ['directory'],
   input: { ...one, resource: body, if_match: ifMatch },
   shows: resource,
   does: (acting, { resource: sent, ...place }) => {
@@ -232,8 +227,7 @@ export const scimPatch = act({
 export const scimDelete = act({
   name: 'scim.delete',
   summary: 'Deletes a user, who leaves the organisation, or a group.',
-  may: ['directory'],
-  changes: true,
+  changes: ['directory'],
   input: one,
   shows: done,
   does: async (acting, { organisation, id, ...place }) => {

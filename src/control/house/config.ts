@@ -60,8 +60,7 @@ export const applyConfig = async (acting: Acting, action: 'check' | 'apply' = 'a
 export const configGet = act({
   name: 'config.get',
   summary: 'The state of the configuration in each process.',
-  may: ['system'],
-  changes: false,
+  reads: ['system'],
   input: {},
   shows: configShown,
   does: async (acting) => {
@@ -100,8 +99,7 @@ export const configApply = act({
   name: 'config.apply',
   summary:
     'Reads turnpike.yaml and the files of secrets again; with `dry_run` it only says what would change.',
-  may: ['system'],
-  changes: true,
+  changes: ['system'],
   input: { dry_run: flag() },
   shows: configReloaded,
   does: async (acting, { dry_run: dryRun = false }) => {

@@ -21,8 +21,7 @@ export const eventChain = act({
   name: 'event.chain',
   summary:
     'The chain of all events, oldest first, and its signed heads; docs/events.md says how it is checked.',
-  may: ['events'],
-  changes: false,
+  reads: ['events'],
   input: {
     after: count(0, 999_999_999).describe('The `seq` of the last one before'),
     limit: count(1, PAGE),
@@ -47,8 +46,7 @@ export const eventChain = act({
 export const eventAudit = act({
   name: 'event.audit',
   summary: 'Checks the chain of all events: whether one was changed, is missing, or was inserted later.',
-  may: ['events'],
-  changes: false,
+  reads: ['events'],
   input: {},
   shows: z
     .object({

@@ -48,8 +48,7 @@ const orgIn = (acting: Acting, named: string | undefined): string | undefined =>
 export const eventList = act({
   name: 'event.list',
   summary: 'What was done in the organisation, or in all of them, newest first.',
-  may: ['events'],
-  changes: false,
+  reads: ['events'],
   input: {
     organisation: name.optional(),
     before: name.optional().describe('The `id` of the last one before'),

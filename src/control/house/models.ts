@@ -19,8 +19,7 @@ const standing = z.enum(['yes', 'on_request', 'no', 'unknown'])
 export const modelList = act({
   name: 'model.list',
   summary: 'The models that are sold, with their prices.',
-  may: ['read_own', 'system'],
-  changes: false,
+  reads: ['read_own', 'system'],
   input: {},
   shows: z
     .object({
@@ -72,8 +71,7 @@ export const modelList = act({
 export const modelInputs = act({
   name: 'model.inputs',
   summary: 'What a run of the model `model` takes, as JSON schema.',
-  may: ['read_own', 'system'],
-  changes: false,
+  reads: ['read_own', 'system'],
   input: { model: name },
   shows: z
     .object({ model: z.string(), input_schema: z.record(z.string(), z.unknown()).describe('JSON schema') })

@@ -73,8 +73,7 @@ const configOf = ({ config }: Server) => {
 export const systemGet = act({
   name: 'system.get',
   summary: 'The processes, what they have borrowed, and the books.',
-  may: ['system'],
-  changes: false,
+  reads: ['system'],
   input: {},
   shows: system,
   does: async (acting) => {
@@ -141,8 +140,7 @@ const setup = z
 export const setupGet = act({
   name: 'setup.get',
   summary: 'The settings with the source of each, price factors, trials and referrals; read-only.',
-  may: ['system'],
-  changes: false,
+  reads: ['system'],
   input: {},
   shows: setup,
   does: async (acting) => {
@@ -171,8 +169,7 @@ export const setupGet = act({
 export const auditRun = act({
   name: 'audit.run',
   summary: 'Checks the sums of the books now, or with `all` every law.',
-  may: ['system'],
-  changes: false,
+  reads: ['system'],
   input: { all: flag().describe('Also what reads the detail of each call') },
   shows: z
     .object({
@@ -189,8 +186,7 @@ export const auditRun = act({
 export const rollUp = act({
   name: 'roll_up.run',
   summary: 'Brings the sums of the reports up to date; with `rebuild` it sums the ledger again.',
-  may: ['system'],
-  changes: false,
+  reads: ['system'],
   input: { rebuild: flag().describe('Discards the sums first') },
   shows: z.object({ until: time.describe('Later calls are summed from the ledger') }).meta({ id: 'RollUp' }),
   does: async (acting, { rebuild = false }) => {

@@ -71,8 +71,7 @@ const applied = async (acting: Acting, told: Told, undo: () => void): Promise<re
 export const vendorKeyAdd = act({
   name: 'vendor.key_add',
   summary: 'Tries a key at its vendor, and adds it to those that calls use, on all processes.',
-  may: ['system'],
-  changes: true,
+  changes: ['system'],
   input: {
     vendor: vendorName,
     key: z
@@ -105,8 +104,7 @@ export const vendorKeyAdd = act({
 export const vendorKeyRemove = act({
   name: 'vendor.key_remove',
   summary: 'Removes a key of a vendor that was added here, on all processes.',
-  may: ['system'],
-  changes: true,
+  changes: ['system'],
   input: {
     vendor: vendorName,
     key: z.string().regex(/^…?[^\s,]{4}$/, 'must be the last four letters of the key'),

@@ -72,8 +72,7 @@ export const vendorList = act({
   name: 'vendor.list',
   summary:
     'The vendors that are on: their keys, what rests after failures, and the outcome of the newest calls.',
-  may: ['system'],
-  changes: false,
+  reads: ['system'],
   input: {},
   shows: vendors,
   does: async (acting) => {

@@ -42,8 +42,7 @@ export const checkoutOpen = act({
   name: 'checkout.open',
   summary:
     'Opens a checkout of Stripe that funds the wallet, and saves the card for its auto_top_up rule if requested.',
-  may: ['wallet', 'fund'],
-  changes: true,
+  changes: ['wallet', 'fund'],
   amounts: 'paid',
   input: {
     ...payer,
@@ -94,8 +93,7 @@ export const stateOf = ({ id, paid, amount, invoiceId }: Checkout): z.output<typ
 export const checkoutGet = act({
   name: 'checkout.get',
   summary: 'Whether a checkout is paid.',
-  may: ['wallet_read'],
-  changes: false,
+  reads: ['wallet_read'],
   input: { checkout: name },
   shows: checkoutState,
   does: async (acting, { checkout: id }) => {
@@ -109,8 +107,7 @@ export const checkoutGet = act({
 export const cardForget = act({
   name: 'card.forget',
   summary: 'Forgets the card that a checkout saved; it is not charged any more.',
-  may: ['wallet'],
-  changes: true,
+  changes: ['wallet'],
   input: payer,
   shows: z.object({ deleted: z.literal(true) }).meta({ id: 'MethodDeleted' }),
   does: async (acting, of) => {
@@ -131,8 +128,7 @@ export const cardForget = act({
 export const topUpChange = act({
   name: 'top_up.change',
   summary: 'Sets the rule that charges the saved card, or what is sent of it; null removes it.',
-  may: ['wallet'],
-  changes: true,
+  changes: ['wallet'],
   input: { ...payer, auto_top_up: autoTopUp },
   shows: done,
   does: async (acting, { auto_top_up: sent, ...of }) => {

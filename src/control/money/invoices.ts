@@ -68,8 +68,7 @@ export const invoiceShown = (it: Invoice): z.output<typeof invoice> => ({
 export const billingGet = act({
   name: 'billing.get',
   summary: 'Post-paid billing (mpp): the credit line beside the wallet, the amount owed, and the invoices.',
-  may: ['wallet_read', 'bill'],
-  changes: false,
+  reads: ['wallet_read', 'bill'],
   input: payer,
   shows: z
     .object({
@@ -94,8 +93,7 @@ export const billingGet = act({
 export const creditList = act({
   name: 'credit.list',
   summary: 'The credit lines of all wallets.',
-  may: ['credit'],
-  changes: false,
+  reads: ['credit'],
   input: {},
   shows: z.object({ data: z.array(creditLine) }).meta({ id: 'CreditList' }),
   does: async ({ control: { store }, who }) => {
@@ -110,8 +108,7 @@ export const creditList = act({
 export const billingStatement = act({
   name: 'billing.statement',
   summary: 'The statement of one UTC month, such as 2026-11.',
-  may: ['wallet_read', 'bill'],
-  changes: false,
+  reads: ['wallet_read', 'bill'],
   input: { ...payer, month: z.string() },
   shows: z
     .object({
@@ -217,8 +214,7 @@ const checkoutFor = async (acting: Acting, { id, status, total, walletId }: Invo
 export const invoicePay = act({
   name: 'invoice.pay',
   summary: 'Pays an invoice from the wallet, or opens a checkout of Stripe for it.',
-  may: ['wallet', 'bill'],
-  changes: true,
+  changes: ['wallet', 'bill'],
   input: { invoice: name, method: z.enum(['wallet', 'stripe'], 'must be wallet or stripe') },
   shows: z
     .object({
@@ -242,8 +238,7 @@ export const invoicePay = act({
 export const invoiceSettle = act({
   name: 'invoice.settle',
   summary: 'Notes that an invoice was paid to the operator in another way.',
-  may: ['credit'],
-  changes: true,
+  changes: ['credit'],
   input: { invoice: name, ref: name.optional().describe('Your reference of the money received') },
   shows: z.object(paid).meta({ id: 'InvoiceSettled' }),
   does: async (acting, { invoice: id, ref }) => {

@@ -82,8 +82,7 @@ const paidIn = async (
 export const walletFund = act({
   name: 'wallet.fund',
   summary: 'Adds money to a wallet, that its owner has paid in another way; once for each `ref`.',
-  may: ['accounts'],
-  changes: true,
+  changes: ['accounts'],
   input: moves,
   shows: moved,
   does: (acting, input) =>
@@ -93,8 +92,7 @@ export const walletFund = act({
 export const walletCredit = act({
   name: 'wallet.credit',
   summary: 'Gives credit to a wallet, at the cost of the house; once for each `ref`.',
-  may: ['credit'],
-  changes: true,
+  changes: ['credit'],
   input: { ...moves, note: text(1, 200, 'must say what it is for') },
   shows: moved,
   does: (acting, input) =>
@@ -105,8 +103,7 @@ export const walletWithdraw = act({
   name: 'wallet.withdraw',
   summary:
     'Takes money out of a wallet, for a payment back to its owner; never what open calls hold. Once for each `ref`.',
-  may: ['accounts'],
-  changes: true,
+  changes: ['accounts'],
   input: moves,
   shows: moved,
   does: async (acting, { amount_usd: wanted, ref: given, ...of }) => {
@@ -138,8 +135,7 @@ const DAYS_USUAL = 14
 export const creditGrant = act({
   name: 'credit.grant',
   summary: 'Lets the keys of a wallet use up to an amount and pay later; 0 withdraws that.',
-  may: ['credit'],
-  changes: true,
+  changes: ['credit'],
   input: {
     ...payer,
     limit_usd: amount(`must be ${AMOUNT_FORM}`).describe('The most that may be owed'),

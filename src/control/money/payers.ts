@@ -90,8 +90,7 @@ const addressText = () => text(42, 42, 'must be an address: 0x and 40 hexadecima
 export const payerGet = act({
   name: 'payer.get',
   summary: 'A payer by x402 vouchers: its channels, and its newest calls, each of which has a receipt.',
-  may: ['system'],
-  changes: false,
+  reads: ['system'],
   input: { payer: addressText() },
   shows: payerAccount,
   does: async ({ control }, { payer }) => accountOf(control.store.channels, payer.toLowerCase()),
@@ -100,8 +99,7 @@ export const payerGet = act({
 export const payerList = act({
   name: 'payer.list',
   summary: 'Payers by x402 vouchers, those with the most charged first, or the one with this address.',
-  may: ['system'],
-  changes: false,
+  reads: ['system'],
   input: {
     payer: addressText().optional(),
     limit: count(1, 1_000),

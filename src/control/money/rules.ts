@@ -167,8 +167,7 @@ const shown = async (
 export const rulesGet = act({
   name: 'rules.get',
   summary: 'The rules of the wallet, which bind all its keys.',
-  may: ['wallet_read'],
-  changes: false,
+  reads: ['wallet_read'],
   input: payer,
   shows: rulesShown,
   does: async (acting, named) => {
@@ -180,8 +179,7 @@ export const rulesGet = act({
 export const rulesChange = act({
   name: 'rules.change',
   summary: 'Changes the given rules; null removes one. Answers once they apply on every process.',
-  may: ['rules'],
-  changes: true,
+  changes: ['rules'],
   input: { ...payer, ...ruleMembers, if_version: etag },
   strangers: toRules,
   shows: rulesShown,

@@ -14,8 +14,7 @@ import { creditLine, invoice, invoiceShown, lineShown } from './invoices.ts'
 export const walletGet = act({
   name: 'wallet.get',
   summary: 'The wallet, its top-ups, credit line and invoices.',
-  may: ['wallet_read'],
-  changes: false,
+  reads: ['wallet_read'],
   input: payer,
   shows: z
     .object({
@@ -105,8 +104,7 @@ const placeOf = (mark: string): MovementPlace => {
 export const walletMovements = act({
   name: 'wallet.movements',
   summary: 'What came in and went out, newest first, with the balance after it; calls by UTC day.',
-  may: ['wallet_read'],
-  changes: false,
+  reads: ['wallet_read'],
   input: { ...payer, before: z.string().optional(), limit: count(1, 500) },
   shows: z
     .object({

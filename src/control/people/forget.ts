@@ -12,8 +12,7 @@ export const organisationForget = act({
   name: 'organisation.forget',
   summary:
     'Deletes the keys of a customer and removes all that is known of it, for good; the books stay, by ids.',
-  may: ['people'],
-  changes: true,
+  changes: ['people'],
   input: payer,
   shows: z.object({ id: z.string(), removed }).meta({ id: 'OrganisationForgotten' }),
   does: async (acting, of) => {

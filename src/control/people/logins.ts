@@ -44,8 +44,7 @@ const checkTries = ({ control, who: { actor } }: Acting): Promise<void> =>
 export const loginGet = act({
   name: 'login.get',
   summary: 'Which agent asks to be signed in under a code.',
-  may: ['keys', 'keys_own'],
-  changes: false,
+  reads: ['keys', 'keys_own'],
   input: { user_code: userCode },
   shows: z
     .object({
@@ -67,8 +66,7 @@ export const loginGet = act({
 export const loginApprove = act({
   name: 'login.approve',
   summary: 'Signs the agent in as the person, with the key that all their agents share.',
-  may: ['keys', 'keys_own'],
-  changes: true,
+  changes: ['keys', 'keys_own'],
   input: { user_code: userCode },
   shows: z.object({ key: z.string().describe('The id of that key') }).meta({ id: 'LoginApproved' }),
   does: async (acting, { user_code: code }) => {
@@ -89,8 +87,7 @@ export const loginApprove = act({
 export const loginDeny = act({
   name: 'login.deny',
   summary: 'Refuses the agent that asks under a code.',
-  may: ['keys', 'keys_own'],
-  changes: true,
+  changes: ['keys', 'keys_own'],
   input: { user_code: userCode },
   shows: done,
   does: async (acting, { user_code: code }) => {
@@ -118,8 +115,7 @@ const whose = ({ who }: Acting): string | undefined => (may(who, 'keys') ? undef
 export const loginList = act({
   name: 'login.list',
   summary: 'Agents that are signed in, newest first: those of the person, or of the organisation.',
-  may: ['keys', 'keys_own'],
-  changes: false,
+  reads: ['keys', 'keys_own'],
   input: { organisation: name.optional() },
   shows: z.object({ data: z.array(loginShown) }).meta({ id: 'LoginList' }),
   does: async (acting, { organisation }) => {
@@ -155,8 +151,7 @@ export const endLogin = async (
 export const loginEnd = act({
   name: 'login.end',
   summary: 'Signs an agent out; answers once no process takes its token.',
-  may: ['keys', 'keys_own'],
-  changes: true,
+  changes: ['keys', 'keys_own'],
   input: { organisation: name.optional(), login: name },
   shows: done,
   does: async (acting, { organisation, login }) => {
@@ -188,8 +183,7 @@ export const noSuchTeam = () => refuse('not_found', 'There is no such team, or i
 export const agentSettingsGet = act({
   name: 'agent_settings.get',
   summary: 'What the organisation, or a team of it, tells the agents of its people.',
-  may: ['team_read'],
-  changes: false,
+  reads: ['team_read'],
   input: org,
   shows: settingsShown,
   does: async (acting, { organisation, team }) => {
@@ -212,8 +206,7 @@ const wrongSettings = (settings: JsonObject): boolean =>
 export const agentSettingsPut = act({
   name: 'agent_settings.put',
   summary: 'Sets what the organisation, or a team of it, tells the agents of its people; null removes it.',
-  may: ['team'],
-  changes: true,
+  changes: ['team'],
   input: { ...org, settings: z.unknown() },
   shows: settingsShown,
   does: async (acting, { organisation, team: teamId, settings }) => {

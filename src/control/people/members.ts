@@ -37,8 +37,7 @@ const checkGives = ({ who }: Acting, wanted: Role): void => {
 export const memberList = act({
   name: 'member.list',
   summary: 'The people of the organisation.',
-  may: ['team_read'],
-  changes: false,
+  reads: ['team_read'],
   input: org,
   shows: z
     .object({
@@ -73,8 +72,7 @@ export const memberList = act({
 export const memberInvite = act({
   name: 'member.invite',
   summary: 'Adds somebody; if no mail is sent, the one-time link is in the answer.',
-  may: ['team'],
-  changes: true,
+  changes: ['team'],
   input: {
     ...org,
     email,
@@ -121,8 +119,7 @@ const lastOwner = () => refuse('forbidden', 'The organisation needs an owner; ma
 export const memberChange = act({
   name: 'member.change',
   summary: 'Changes the role of a member.',
-  may: ['team'],
-  changes: true,
+  changes: ['team'],
   input: { ...one, role },
   shows: done,
   does: async (acting, { organisation, person, role: given }) => {
@@ -137,8 +134,7 @@ export const memberChange = act({
 export const memberRemove = act({
   name: 'member.remove',
   summary: 'Removes a member, and disables the keys that they made for the organisation.',
-  may: ['team'],
-  changes: true,
+  changes: ['team'],
   input: one,
   shows: done,
   does: async (acting, { organisation, person }) => {

@@ -40,8 +40,7 @@ const personIn = async (acting: Acting, named: string): Promise<Person & { orgs:
 export const personList = act({
   name: 'person.list',
   summary: 'Everybody in reach by e-mail address, with their organisations.',
-  may: ['people'],
-  changes: false,
+  reads: ['people'],
   input: {
     limit: count(1, 1_000),
     after: name.optional().describe('The `email` of the last one before'),
@@ -89,8 +88,7 @@ export const personList = act({
 export const personOperator = act({
   name: 'person.operator',
   summary: 'Makes somebody an operator, who runs the server and sees all organisations, or ends that.',
-  may: ['people'],
-  changes: true,
+  changes: ['people'],
   input: { ...one, operator: z.boolean('must be true or false') },
   shows: done,
   does: async (acting, { person: named, operator }) => {
@@ -112,8 +110,7 @@ export const personLink = act({
   name: 'person.link',
   summary:
     'Makes a link that signs somebody in once, within a quarter of an hour, where they set a password.',
-  may: ['people'],
-  changes: true,
+  changes: ['people'],
   input: {
     ...one,
     lost_device: flag().describe('Ends their password, passkeys, codes and sessions first'),
@@ -156,8 +153,7 @@ const lastOwner = () =>
 export const personRemove = act({
   name: 'person.remove',
   summary: 'Removes a person and all that is known of them; the books and what they did stay, by ids.',
-  may: ['people'],
-  changes: true,
+  changes: ['people'],
   input: one,
   shows: z.object({ id: z.string(), removed }).meta({ id: 'PersonRemoved' }),
   does: async (acting, { person: named }) => {

@@ -138,8 +138,7 @@ const showTeam = async (acting: Acting, orgId: string, id: string) => {
 export const teamList = act({
   name: 'team.list',
   summary: 'The teams of the organisation, with their budgets and people.',
-  may: ['team_read'],
-  changes: false,
+  reads: ['team_read'],
   input: { organisation: name.optional() },
   shows: z.object({ data: z.array(teamShown) }).meta({ id: 'TeamList' }),
   does: async (acting, { organisation }) => {
@@ -158,8 +157,7 @@ export const teamList = act({
 export const teamCreate = act({
   name: 'team.create',
   summary: 'Makes a team with a budget in money, which binds its keys and the agents of its people together.',
-  may: ['team'],
-  changes: true,
+  changes: ['team'],
   input: { ...payer, name: called, budget_usd: budget, monthly_cap_usd: monthly },
   shows: teamShown,
   does: async (acting, { name: label, budget_usd: most = null, monthly_cap_usd: month = null, ...of }) => {
@@ -188,8 +186,7 @@ export const teamCreate = act({
 export const teamChange = act({
   name: 'team.change',
   summary: 'Changes the name or the budget of a team; answers once that applies on every process.',
-  may: ['team'],
-  changes: true,
+  changes: ['team'],
   input: { ...one, name: called.optional(), budget_usd: budget, monthly_cap_usd: monthly },
   shows: teamShown,
   does: async (acting, { organisation, team: id, name: label, budget_usd: most, monthly_cap_usd: month }) => {
@@ -217,8 +214,7 @@ export const teamDelete = act({
   name: 'team.delete',
   summary:
     'Ends a team: its keys spend nothing any more; agents of its people go on with another team of theirs, or without one.',
-  may: ['team'],
-  changes: true,
+  changes: ['team'],
   input: one,
   shows: done,
   does: async (acting, { organisation, team: id }) => {
@@ -251,8 +247,7 @@ export const leaveTeam = async (acting: Acting, place: Place): Promise<boolean> 
 export const teamMemberPut = act({
   name: 'team.member_put',
   summary: 'Adds somebody of the organisation to a team, or changes their role in it.',
-  may: ['team'],
-  changes: true,
+  changes: ['team'],
   input: { ...one, person: name, role: teamRole },
   shows: done,
   does: async (acting, { organisation, team: teamId, person: personId, role }) => {
@@ -268,8 +263,7 @@ export const teamMemberPut = act({
 export const teamMemberRemove = act({
   name: 'team.member_remove',
   summary: 'Removes somebody from a team, and disables the keys that they made in it.',
-  may: ['team'],
-  changes: true,
+  changes: ['team'],
   input: { ...one, person: name },
   shows: done,
   does: async (acting, { organisation, team: teamId, person: personId }) => {

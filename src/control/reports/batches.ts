@@ -78,8 +78,7 @@ export const batchNamed = async (
 export const batchList = act({
   name: 'batch.list',
   summary: 'The batches in reach, newest first, in whichever form of API they were made.',
-  may: ['read', 'read_own'],
-  changes: false,
+  reads: ['read', 'read_own'],
   input: {
     ...scopeMembers,
     after: name.optional().describe('The `id` of the last one before'),
@@ -99,8 +98,7 @@ export const batchList = act({
 export const batchGet = act({
   name: 'batch.get',
   summary: 'One batch: its state, its lines by how they stand, and what they cost.',
-  may: ['read', 'read_own'],
-  changes: false,
+  reads: ['read', 'read_own'],
   input: { batch: name },
   shows: batchShown,
   does: async (acting, { batch }) => shown(await batchNamed(acting, batch, 'read')),
@@ -109,8 +107,7 @@ export const batchGet = act({
 export const batchCancel = act({
   name: 'batch.cancel',
   summary: 'Cancels a batch: lines that were sent end, others never are. One that has ended stays as it is.',
-  may: ['keys', 'keys_own'],
-  changes: true,
+  changes: ['keys', 'keys_own'],
   input: { batch: name },
   shows: batchShown,
   does: async (acting, { batch: named }) => {

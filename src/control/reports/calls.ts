@@ -149,8 +149,7 @@ const LONG_MS = 5_000
 export const callList = act({
   name: 'call.list',
   summary: 'The calls in reach, newest first: charged, refused and failed ones.',
-  may: ['read', 'read_own'],
-  changes: false,
+  reads: ['read', 'read_own'],
   amounts: 'told',
   input: {
     ...scopeMembers,
@@ -214,8 +213,7 @@ const lineOf = async ({ control }: Acting, scope: Scope, id: string): Promise<Ca
 export const callGet = act({
   name: 'call.get',
   summary: 'One call, by its request id.',
-  may: ['read', 'read_own'],
-  changes: false,
+  reads: ['read', 'read_own'],
   amounts: 'told',
   input: { call: name },
   shows: callShown,
@@ -226,8 +224,7 @@ export const callGet = act({
 export const callCharge = act({
   name: 'call.charge',
   summary: 'A call and what was posted for it, by its request id.',
-  may: ['accounts'],
-  changes: false,
+  reads: ['accounts'],
   input: { call: name },
   shows: z
     .object({

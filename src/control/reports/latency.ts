@@ -146,8 +146,7 @@ export const callLatency = act({
   name: 'call.latency',
   summary:
     'How fast calls were answered and how many were refused or failed, over time and by model, vendor or key.',
-  may: ['read', 'read_own'],
-  changes: false,
+  reads: ['read', 'read_own'],
   input: {
     ...scopeMembers,
     from: moment.describe('Calls from then on; if absent, from the last 24 hours that have begun'),

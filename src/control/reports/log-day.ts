@@ -11,8 +11,7 @@ export const logDay = act({
   name: 'log.day',
   summary:
     'The entries of a wallet and its credit in the log of receipts for a day that is over, with their proofs.',
-  may: ['read'],
-  changes: false,
+  reads: ['read'],
   input: { ...payer, day: z.iso.date('must be a day such as 2026-11-21') },
   shows: z
     .object({

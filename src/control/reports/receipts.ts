@@ -29,8 +29,7 @@ const claimsIn = (receipt: string) => {
 export const callReceipt = act({
   name: 'call.receipt',
   summary: 'The receipt of a call by its request id; kept 90 days.',
-  may: ['read', 'read_own'],
-  changes: false,
+  reads: ['read', 'read_own'],
   input: { call: name },
   shows: z
     .object({ receipt: z.string().describe('A JWT of type receipt+jwt'), claims })
@@ -55,8 +54,7 @@ export const callReceipt = act({
 export const receiptCheck = act({
   name: 'receipt.check',
   summary: 'Whether this server signed a receipt and it is still valid.',
-  may: ['read', 'read_own'],
-  changes: false,
+  reads: ['read', 'read_own'],
   input: { receipt: z.string().min(1) },
   shows: z
     .object({
@@ -89,8 +87,7 @@ const shown = ({ kid, signsFrom, createdAt }: StoredReceiptKey) => ({
 export const receiptKeyList = act({
   name: 'receipt_key.list',
   summary: 'The keys of receipts, oldest first; the last one whose time has come signs.',
-  may: ['system'],
-  changes: false,
+  reads: ['system'],
   input: {},
   shows: z.object({ data: z.array(keyShown) }).meta({ id: 'ReceiptKeyList' }),
   does: async ({ control }) => ({ data: (await control.store.receipts.receiptKeys()).map(shown) }),
@@ -99,8 +96,7 @@ export const receiptKeyList = act({
 export const receiptKeyRotate = act({
   name: 'receipt_key.rotate',
   summary: 'Adds a key: it is published at once and signs in ten minutes; older ones stay published.',
-  may: ['system'],
-  changes: true,
+  changes: ['system'],
   input: { now: flag().describe('It signs at once') },
   shows: keyShown,
   does: async (acting, { now = false }) => {
@@ -114,8 +110,7 @@ export const receiptKeyRotate = act({
 export const receiptKeyRevoke = act({
   name: 'receipt_key.revoke',
   summary: 'Removes a key that may have leaked; what it signed is no longer valid.',
-  may: ['system'],
-  changes: true,
+  changes: ['system'],
   input: { kid: name },
   shows: done,
   does: async (acting, { kid }) => {

@@ -167,8 +167,7 @@ export const usageReport = act({
   name: 'usage.report',
   summary:
     'What was used in a span, summed by groups; equal to the ledger. `from` is included and `to` is not; days are in UTC.',
-  may: ['read', 'read_own'],
-  changes: false,
+  reads: ['read', 'read_own'],
   amounts: 'told',
   input: {
     from: moment,

@@ -48,8 +48,7 @@ const pointsOf = (marginPercent: number): number => Math.round(marginPercent * 1
 export const tenantMarginsGet = act({
   name: 'tenant.margins_get',
   summary: 'The margin on our price, this month, for all tenants without a price of their own.',
-  may: ['tenants', 'statements'],
-  changes: false,
+  reads: ['tenants', 'statements'],
   input: { organisation: name.optional() },
   shows: z.object({ margin_percent: z.number() }).meta({ id: 'TenantMargins' }),
   does: async (acting, { organisation }) => {
@@ -63,8 +62,7 @@ export const tenantMargins = act({
   name: 'tenant.margins',
   summary:
     'The margin on our price for all tenants without a price of their own; the ledger knows nothing of it.',
-  may: ['tenants'],
-  changes: true,
+  changes: ['tenants'],
   input: { organisation: name.optional(), margin_percent: percent, from_month: fromMonth },
   shows: done,
   does: async (acting, { organisation, margin_percent: margin, from_month: from }) => {
@@ -82,8 +80,7 @@ export const tenantMargins = act({
 export const tenantMargin = act({
   name: 'tenant.margin',
   summary: 'The margin on our price for this tenant; the ledger knows nothing of it.',
-  may: ['tenants'],
-  changes: true,
+  changes: ['tenants'],
   input: {
     ...named,
     margin_percent: percent.nullable().describe('null: as for all tenants'),

@@ -108,8 +108,7 @@ const ofMonth = { month: z.string(), complete, default_margin_percent: marginPer
 export const statementGet = act({
   name: 'statement.get',
   summary: 'What each tenant used in a month, by model: our price and what the reseller bills.',
-  may: ['tenants', 'statements'],
-  changes: false,
+  reads: ['tenants', 'statements'],
   input: { organisation: name.optional(), month: monthMember, tenant: name.optional() },
   shows: z
     .object({
@@ -148,8 +147,7 @@ export const statementGet = act({
 export const statementTotal = act({
   name: 'statement.total',
   summary: 'What all tenants used in a month together, without what each of them did.',
-  may: ['tenants', 'statements'],
-  changes: false,
+  reads: ['tenants', 'statements'],
   input: { organisation: name.optional(), month: monthMember },
   shows: z
     .object({ ...ofMonth, tenants: z.int().describe('How many used something'), total })
@@ -248,8 +246,7 @@ export const useOfTenant = async (
 export const tenantUse = act({
   name: 'tenant.use',
   summary: 'What a tenant used in a month, at the reseller’s price: what its link shows.',
-  may: ['tenants', 'statements'],
-  changes: false,
+  reads: ['tenants', 'statements'],
   input: { ...named, month: monthMember },
   shows: tenantUseShown,
   does: (acting, { organisation, tenant, month }) =>

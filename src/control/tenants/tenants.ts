@@ -74,8 +74,7 @@ const isTaken = (
 export const tenantCreate = act({
   name: 'tenant.create',
   summary: 'Makes a child key for each tenant, all or none; their values are shown once.',
-  may: ['tenants'],
-  changes: true,
+  changes: ['tenants'],
   input: {
     organisation: name.optional(),
     tenants: z
@@ -161,8 +160,7 @@ export const named = { organisation: name.optional(), tenant: name }
 export const tenantGet = act({
   name: 'tenant.get',
   summary: 'One tenant, by its id or that of any of its keys.',
-  may: ['tenants', 'statements'],
-  changes: false,
+  reads: ['tenants', 'statements'],
   input: named,
   shows: tenantShown,
   does: async (acting, { organisation, tenant: id }) => {
@@ -201,8 +199,7 @@ const suspending = async (
 export const tenantSuspend = act({
   name: 'tenant.suspend',
   summary: 'Suspends a tenant with all its keys, or lifts that; answers once every process knows.',
-  may: ['tenants'],
-  changes: true,
+  changes: ['tenants'],
   input: { ...named, suspended: z.boolean('must be true or false') },
   shows: tenantShown,
   does: async (acting, { organisation, tenant: id, suspended }) => {
@@ -233,8 +230,7 @@ const MOST_LINKS = 20
 export const tenantLink = act({
   name: 'tenant.link',
   summary: 'Makes a link that shows the tenant its own use and nothing else; its secret is shown once.',
-  may: ['tenants'],
-  changes: true,
+  changes: ['tenants'],
   input: named,
   shows: z
     .object({ id: z.string(), link: z.string().describe('Shown only now') })
@@ -260,8 +256,7 @@ export const tenantLink = act({
 export const tenantUnlink = act({
   name: 'tenant.unlink',
   summary: 'Revokes such a link.',
-  may: ['tenants'],
-  changes: true,
+  changes: ['tenants'],
   input: { ...named, link: name },
   shows: done,
   does: async (acting, { organisation, tenant: id, link: linkId }) => {

@@ -9,7 +9,7 @@ import { takeTurn } from '../../gateway/enter/key-turn.ts'
 import { HelperRefusal } from '../answer/helper-refusal.ts'
 import { anyCallerOf, callerOf } from '../request/caller.ts'
 import { originOfCall } from '../request/origin.ts'
-import type { Route } from '../route/route.ts'
+import { at, type Route } from '../route/route.ts'
 import { type ActRow, actRoute } from './act-route.ts'
 
 const byKey = (caller: typeof anyCallerOf, helper: boolean) =>
@@ -105,8 +105,7 @@ const rows: readonly ActRow[] = [
 
 const billing: readonly ActRow[] = [
   {
-    method: 'POST',
-    path: '/api/wallet/checkout',
+    ...at('POST /api/wallet/checkout'),
     summary:
       "Opens a checkout of Stripe that funds the key's wallet, and saves the card for its auto_top_up rule if requested; 404 if the operator has not set up Stripe.",
     act: acts.checkoutOpen,
@@ -131,8 +130,7 @@ export const accountActRoutes: readonly Route[] = [
     anyCallerOf,
     true,
   )({
-    method: 'POST',
-    path: '/api/receipts/verify',
+    ...at('POST /api/receipts/verify'),
     summary: 'Whether a receipt is valid; always 200.',
     act: acts.receiptCheck,
     lenient: true,

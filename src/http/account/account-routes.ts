@@ -8,7 +8,7 @@ import { HelperRefusal } from '../answer/helper-refusal.ts'
 import { json } from '../answer/reply.ts'
 import { accountOf, callerOf } from '../request/caller.ts'
 import { type BodyHandler, withBody } from '../request/with-body.ts'
-import type { Handler, Route } from '../route/route.ts'
+import { at, byKey, type Handler, type Route } from '../route/route.ts'
 import { referral, referralClaim, review, reviewList, trial } from '../schema/account.ts'
 import {
   invalidCode,
@@ -109,8 +109,7 @@ const shown = ({ id, skill, rating, comment, createdAt }: Review) => ({
 
 export const accountRoutes: readonly Route[] = [
   {
-    method: 'POST',
-    path: '/api/try/anonymous-wallet',
+    ...at('POST /api/try/anonymous-wallet'),
     summary: 'A small wallet and a key without sign-up, once per network address.',
     auth: 'none',
     helper: true,
@@ -120,19 +119,15 @@ export const accountRoutes: readonly Route[] = [
     handler: claimTrial,
   },
   {
-    method: 'GET',
-    path: '/api/referrals',
+    ...byKey('GET /api/referrals'),
     summary: "The account's own referral code and what it earned.",
-    auth: 'bearer',
     helper: true,
     answer: referral,
     handler: getReferral,
   },
   withBody({
-    method: 'POST',
-    path: '/api/referrals',
+    ...byKey('POST /api/referrals'),
     summary: 'Claims the code of another account, once; both sides are credited.',
-    auth: 'bearer',
     helper: true,
     body: referralCode,
     otherwise: invalidCode,
@@ -140,10 +135,8 @@ export const accountRoutes: readonly Route[] = [
     handler: claimReferral,
   }),
   withBody({
-    method: 'POST',
-    path: '/api/reviews',
+    ...byKey('POST /api/reviews'),
     summary: "The account's review of a skill: a model or a tool by its name.",
-    auth: 'bearer',
     helper: true,
     body: newReview,
     otherwise: wrongReview,
@@ -152,10 +145,8 @@ export const accountRoutes: readonly Route[] = [
     handler: postReview,
   }),
   {
-    method: 'GET',
-    path: '/api/reviews',
+    ...byKey('GET /api/reviews'),
     summary: 'The average rating of a skill and its newest reviews.',
-    auth: 'bearer',
     helper: true,
     answer: reviewList,
     query: ['skill'],

@@ -6,7 +6,7 @@ import { takeTurn } from '../../gateway/enter/key-turn.ts'
 import { takeReportTurn } from '../../gateway/enter/report-turn.ts'
 import { anyCallerOf } from '../request/caller.ts'
 import { originOfCall } from '../request/origin.ts'
-import type { Route } from '../route/route.ts'
+import { at, type Route } from '../route/route.ts'
 import { type ActRow, actRoute } from './act-route.ts'
 
 const byKey = actRoute({
@@ -44,8 +44,7 @@ const callFilters = Object.keys(acts.callList.input).filter((name) => name !== '
 
 const ownRows: readonly ActRow[] = [
   {
-    method: 'GET',
-    path: '/v1/usage',
+    ...at('GET /v1/usage'),
     summary:
       'What this key and all below it used: totals and rows; with `own=true` only its own calls. `from` is included and `to` is not; days are in UTC.',
     act: acts.usageReport,
@@ -54,8 +53,7 @@ const ownRows: readonly ActRow[] = [
     counts: 'report',
   },
   {
-    method: 'GET',
-    path: '/v1/calls',
+    ...at('GET /v1/calls'),
     summary:
       'The calls of this key and of all below it, newest first: charged, refused and failed ones; with `own=true` only its own.',
     act: acts.callList,
@@ -63,15 +61,13 @@ const ownRows: readonly ActRow[] = [
     counts: 'report',
   },
   {
-    method: 'GET',
-    path: '/v1/calls/:call',
+    ...at('GET /v1/calls/:call'),
     summary: 'One call of this key or of one below it, by its request id.',
     act: acts.callGet,
     counts: 'report',
   },
   {
-    method: 'GET',
-    path: '/v1/receipts/:id',
+    ...at('GET /v1/receipts/:id'),
     summary: 'The receipt of a call by its request id, for its key or one above it; kept 90 days.',
     act: acts.callReceipt,
     params: { id: 'call' },
@@ -149,16 +145,14 @@ const alertRows: readonly ActRow[] = [
   { method: 'DELETE', path: '/v1/alerts/:alert', act: acts.alertDelete },
   { method: 'GET', path: '/v1/alert-channels', act: acts.channelList },
   {
-    method: 'POST',
-    path: '/v1/alert-channels',
+    ...at('POST /v1/alert-channels'),
     act: acts.channelCreate,
     statuses: [201],
     bodyName: 'NewAlertChannel',
   },
   { method: 'DELETE', path: '/v1/alert-channels/:channel', act: acts.channelDelete },
   {
-    method: 'POST',
-    path: '/v1/alert-channels/:channel/test',
+    ...at('POST /v1/alert-channels/:channel/test'),
     act: acts.channelTest,
     query: ['organisation'],
   },

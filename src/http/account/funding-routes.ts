@@ -16,7 +16,7 @@ import { callerOf } from '../request/caller.ts'
 import { originOfCall } from '../request/origin.ts'
 import { readBody } from '../request/read-body.ts'
 import { type BodyHandler, withBody } from '../request/with-body.ts'
-import type { HttpCall, Route } from '../route/route.ts'
+import { at, byKey, type HttpCall, type Route } from '../route/route.ts'
 import { paymentRequired } from '../schema/errors.ts'
 import { claimAnswer, paymentAnswer, received } from '../schema/funding.ts'
 import { type ClaimOfChange, claimOfChange, paymentRequest, wrongClaim } from '../schema/funding-bodies.ts'
@@ -89,19 +89,16 @@ const stripeWebhook = async (gateway: Gateway, call: HttpCall): Promise<Answer> 
 
 export const fundingRoutes: readonly Route[] = [
   {
-    method: 'GET',
-    path: '/api/wallet/checkout/:id',
+    ...at('GET /api/wallet/checkout/:id'),
     summary: 'Whether a checkout is paid.',
     auth: 'none',
     answer: checkoutState,
     handler: getCheckout,
   },
   withBody({
-    method: 'POST',
-    path: '/api/wallet/claim',
+    ...byKey('POST /api/wallet/claim'),
     summary:
       'Credits the change of an x402 payment that was made without a key to the wallet of the calling key, once.',
-    auth: 'bearer',
     helper: true,
     body: claimOfChange,
     otherwise: wrongClaim,
@@ -109,8 +106,7 @@ export const fundingRoutes: readonly Route[] = [
     handler: claimChange,
   }),
   {
-    method: 'POST',
-    path: '/api/webhooks/stripe',
+    ...at('POST /api/webhooks/stripe'),
     summary: 'Where Stripe sends its signed events; 404 without STRIPE_WEBHOOK_SECRET.',
     auth: 'none',
     answer: received,
@@ -118,11 +114,9 @@ export const fundingRoutes: readonly Route[] = [
     handler: stripeWebhook,
   },
   withBody({
-    method: 'POST',
-    path: '/api/billing/invoices/:id/pay',
+    ...byKey('POST /api/billing/invoices/:id/pay'),
     summary:
       'Pays an invoice from the wallet, by x402 (402 with a quote, then the same with the payment), or opens a checkout of Stripe for it.',
-    auth: 'bearer',
     body: paymentRequest,
     answer: paymentAnswer,
     statuses: [200, 201],

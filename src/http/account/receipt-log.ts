@@ -11,7 +11,7 @@ import { verifyReceipt } from '../../receipts/token.ts'
 import { json } from '../answer/reply.ts'
 import { originOfCall } from '../request/origin.ts'
 import { readQuery } from '../request/query.ts'
-import type { Handler, HttpCall, Route } from '../route/route.ts'
+import { at, type Handler, type HttpCall, type Route } from '../route/route.ts'
 import { logConsistency, logHead, logProof, logTile } from '../schema/receipts.ts'
 
 /** Each is some reads of the database, and whoever asks needs no key: they count by address, as other guests do. */
@@ -96,16 +96,14 @@ const getTile = async (gateway: Gateway, { query }: HttpCall): Promise<Answer> =
 
 export const receiptLogRoutes: readonly Route[] = [
   {
-    method: 'GET',
-    path: '/v1/log/head',
+    ...at('GET /v1/log/head'),
     summary: 'The signed end of the log of receipts.',
     auth: 'none',
     answer: logHead,
     handler: ofGuests(getHead),
   },
   {
-    method: 'GET',
-    path: '/v1/log/proof',
+    ...at('GET /v1/log/proof'),
     summary: 'The proof that a receipt is in the log of that size, or as it ends now.',
     auth: 'none',
     query: ['receipt', 'size'],
@@ -113,8 +111,7 @@ export const receiptLogRoutes: readonly Route[] = [
     handler: ofGuests(getProof),
   },
   {
-    method: 'GET',
-    path: '/v1/log/consistency',
+    ...at('GET /v1/log/consistency'),
     summary: 'The proof that the log of one size is the beginning of the log of another.',
     auth: 'none',
     query: ['from', 'to'],
@@ -122,8 +119,7 @@ export const receiptLogRoutes: readonly Route[] = [
     handler: ofGuests(getConsistency),
   },
   {
-    method: 'GET',
-    path: '/v1/log/tile',
+    ...at('GET /v1/log/tile'),
     summary: 'Hashes of the log: 256 leaves, or on a higher level the roots of 256 tiles.',
     auth: 'none',
     query: ['level', 'n'],

@@ -1,6 +1,6 @@
 /** Addresses for agents that people signed in: at those paths which clients of the gateway protocol know. */
 import { z } from 'zod'
-import type { Route } from '../route/route.ts'
+import { at, byKey, type Route } from '../route/route.ts'
 import { nothing } from '../schema/calls.ts'
 import { askSignIn, endSignIn, getSignInMetadata, giveToken } from './sign-in.ts'
 import { getManagedSettings, takeTelemetry } from './told-agents.ts'
@@ -51,16 +51,14 @@ const signals = ['metrics', 'logs', 'traces'] as const
 
 export const agentRoutes: readonly Route[] = [
   {
-    method: 'GET',
-    path: '/.well-known/oauth-authorization-server',
+    ...at('GET /.well-known/oauth-authorization-server'),
     summary: 'Where agents sign people in (RFC 8414).',
     auth: 'none',
     answer: metadata,
     handler: getSignInMetadata,
   },
   {
-    method: 'POST',
-    path: '/oauth/device_authorization',
+    ...at('POST /oauth/device_authorization'),
     summary: 'Begins a sign-in by the device flow (RFC 8628); a form, whose `surface` names the client.',
     auth: 'none',
     helper: true,
@@ -69,8 +67,7 @@ export const agentRoutes: readonly Route[] = [
     handler: askSignIn,
   },
   {
-    method: 'POST',
-    path: '/oauth/token',
+    ...at('POST /oauth/token'),
     summary: 'Tokens for an approved sign-in, or for a refresh token; a form.',
     auth: 'none',
     helper: true,
@@ -79,8 +76,7 @@ export const agentRoutes: readonly Route[] = [
     handler: giveToken,
   },
   {
-    method: 'POST',
-    path: '/oauth/revoke',
+    ...at('POST /oauth/revoke'),
     summary: 'Ends the sign-in of a token (RFC 7009); a form.',
     auth: 'none',
     helper: true,
@@ -89,10 +85,8 @@ export const agentRoutes: readonly Route[] = [
     handler: endSignIn,
   },
   {
-    method: 'GET',
-    path: '/managed/settings',
+    ...byKey('GET /managed/settings'),
     summary: 'What the organisation of the key tells agents, in the form of managed-settings.json.',
-    auth: 'bearer',
     dialect: 'messages',
     answer: managed,
     headers: ['If-None-Match'],

@@ -1,6 +1,6 @@
 /** Routes of batches, in each form of API. */
 import { withBody } from '../request/with-body.ts'
-import type { Route } from '../route/route.ts'
+import { at, byKey, type Route } from '../route/route.ts'
 import {
   batchAnswer,
   batchList,
@@ -28,47 +28,38 @@ const ofMessages = { auth: 'bearer', dialect: 'messages', headers: ['x-api-key']
 
 export const batchRoutes: readonly Route[] = [
   withBody({
-    method: 'POST',
-    path: '/v1/batches',
+    ...byKey('POST /v1/batches'),
     summary:
       'Runs the lines of a file, each as a call with its own charge, behind all other calls. Nothing begins unless all lines are right and their money can be held.',
-    auth: 'bearer',
     body: newBatch,
     answer: batchAnswer,
     headers: own,
     handler: createOpenaiBatch,
   }),
   {
-    method: 'GET',
-    path: '/v1/batches',
+    ...byKey('GET /v1/batches'),
     summary: 'The batches of the key and of the keys below it, the newest first.',
-    auth: 'bearer',
     answer: batchList,
     query: ['after', 'limit'],
     google: ofGoogle.list,
     handler: listOpenaiBatches,
   },
   {
-    method: 'GET',
-    path: '/v1/batches/:id',
+    ...byKey('GET /v1/batches/:id'),
     summary: 'One batch; free.',
-    auth: 'bearer',
     answer: batchAnswer,
     google: ofGoogle.get,
     handler: getOpenaiBatch,
   },
   {
-    method: 'POST',
-    path: '/v1/batches/:id/cancel',
+    ...byKey('POST /v1/batches/:id/cancel'),
     summary: 'Asks to cancel a batch: lines that were sent end, others are not charged.',
-    auth: 'bearer',
     answer: batchAnswer,
     handler: cancelOpenaiBatch,
   },
   withBody({
     ...ofMessages,
-    method: 'POST',
-    path: '/v1/messages/batches',
+    ...at('POST /v1/messages/batches'),
     summary: 'The same in the messages style: runs requests of which each is a body of POST /v1/messages.',
     body: newMessageBatch,
     large: true,
@@ -78,8 +69,7 @@ export const batchRoutes: readonly Route[] = [
   }),
   {
     ...ofMessages,
-    method: 'GET',
-    path: '/v1/messages/batches',
+    ...at('GET /v1/messages/batches'),
     summary: 'The batches that were made in the messages style, the newest first.',
     answer: messageBatchList,
     query: ['after_id', 'limit'],
@@ -87,16 +77,14 @@ export const batchRoutes: readonly Route[] = [
   },
   {
     ...ofMessages,
-    method: 'GET',
-    path: '/v1/messages/batches/:id',
+    ...at('GET /v1/messages/batches/:id'),
     summary: 'One batch in the messages style; free.',
     answer: messageBatchAnswer,
     handler: getMessageBatch,
   },
   {
     ...ofMessages,
-    method: 'GET',
-    path: '/v1/messages/batches/:id/results',
+    ...at('GET /v1/messages/batches/:id/results'),
     summary: 'The results of a batch that has ended, as JSON lines.',
     answer: messageBatchLines,
     answerType: 'application/x-jsonl',
@@ -104,16 +92,14 @@ export const batchRoutes: readonly Route[] = [
   },
   {
     ...ofMessages,
-    method: 'POST',
-    path: '/v1/messages/batches/:id/cancel',
+    ...at('POST /v1/messages/batches/:id/cancel'),
     summary: 'Cancels a batch: requests that were sent end, others are not charged.',
     answer: messageBatchAnswer,
     handler: cancelMessageBatch,
   },
   {
     ...ofMessages,
-    method: 'DELETE',
-    path: '/v1/messages/batches/:id',
+    ...at('DELETE /v1/messages/batches/:id'),
     summary: 'Deletes a batch that has ended, with its requests and results. Its charges stay.',
     answer: messageBatchDeleted,
     handler: deleteMessageBatch,

@@ -1,6 +1,6 @@
 /** The addresses of conversations and their items. */
 import { withBody } from '../request/with-body.ts'
-import type { Route } from '../route/route.ts'
+import { byKey, type Route } from '../route/route.ts'
 import { item, itemList } from '../schema/calls.ts'
 import {
   conversation,
@@ -26,11 +26,9 @@ const oneItem = `${one}/items/:item`
 
 export const conversationRoutes: readonly Route[] = [
   withBody({
-    method: 'POST',
-    path: '/v1/conversations',
+    ...byKey('POST /v1/conversations'),
     summary:
       'Makes a conversation, which responses name in `conversation`; kept only if RESPONSES_STORE says so.',
-    auth: 'bearer',
     body: newConversation,
     large: true,
     answer: conversation,

@@ -7,7 +7,7 @@ import type { Gateway } from '../../gateway/parts/gateway.ts'
 import { json } from '../answer/reply.ts'
 import { callerOf } from '../request/caller.ts'
 import { withBody } from '../request/with-body.ts'
-import type { Handler, HttpCall, Route } from '../route/route.ts'
+import { at, type Handler, type HttpCall, type Route } from '../route/route.ts'
 import {
   ollamaAnswer,
   ollamaChatRequest,
@@ -127,16 +127,14 @@ export const ollamaRoutes: readonly Route[] = [
   },
   {
     ...shared,
-    method: 'GET',
-    path: '/api/tags',
+    ...at('GET /api/tags'),
     summary: "The chat and embeddings models this key can use, in the style of Ollama's clients.",
     answer: ollamaModels,
     handler: listTags,
   },
   {
     ...shared,
-    method: 'GET',
-    path: '/api/ps',
+    ...at('GET /api/ps'),
     summary: 'The models that run on this machine: none.',
     answer: ollamaModels,
     handler: async (gateway, call) => {
@@ -146,8 +144,7 @@ export const ollamaRoutes: readonly Route[] = [
   },
   withBody({
     ...shared,
-    method: 'POST',
-    path: '/api/show',
+    ...at('POST /api/show'),
     summary: "What a model can do, in the style of Ollama's clients.",
     body: ollamaShowRequest,
     answer: ollamaModel,
@@ -155,8 +152,7 @@ export const ollamaRoutes: readonly Route[] = [
   }),
   {
     ...shared,
-    method: 'GET',
-    path: '/api/version',
+    ...at('GET /api/version'),
     auth: 'none',
     summary: "The version of Ollama's interface that is answered here.",
     answer: ollamaVersion,

@@ -1,6 +1,6 @@
 /** The addresses of the responses style: a response over HTTP or a socket, its tokens counted, and what is kept. */
 import { needsUpgrade } from '../request/needs-upgrade.ts'
-import type { Route } from '../route/route.ts'
+import { byKey, type Route } from '../route/route.ts'
 import {
   compactedResponse,
   deletedResponse,
@@ -41,58 +41,46 @@ export const responsesRoutes: readonly Route[] = [
     handler: compaction,
   },
   {
-    method: 'POST',
-    path: '/v1/responses/input_tokens',
+    ...byKey('POST /v1/responses/input_tokens'),
     summary: 'How many tokens an input in the responses style has; free.',
-    auth: 'bearer',
     body: responsesRequest,
     answer: inputTokens,
     handler: countResponsesTokens,
   },
   {
-    method: 'GET',
-    path: '/v1/responses',
+    ...byKey('GET /v1/responses'),
     summary:
       'A WebSocket: `response.create` as messages, events of the responses style as frames; 426 without an upgrade.',
-    auth: 'bearer',
     answer: responseEvent,
     statuses: [101],
     headers: ['X-Max-Cost-Usd', 'X-Sub-Wallet', 'X-Payment-Protocol'],
     handler: needsUpgrade,
   },
   {
-    method: 'GET',
-    path: '/v1/responses/:id',
+    ...byKey('GET /v1/responses/:id'),
     summary:
       'A response that this key asked to keep; with `stream=true` the events of one in the background, after number `starting_after`.',
-    auth: 'bearer',
     answer: response,
     event: responseEvent,
     query: readingQuery,
     handler: getKeptResponse,
   },
   {
-    method: 'GET',
-    path: '/v1/responses/:id/input_items',
+    ...byKey('GET /v1/responses/:id/input_items'),
     summary: 'The items that were sent for a response, the last first unless `order=asc`.',
-    auth: 'bearer',
     answer: itemList,
     query: listQuery,
     handler: listInputItems,
   },
   {
-    method: 'POST',
-    path: '/v1/responses/:id/cancel',
+    ...byKey('POST /v1/responses/:id/cancel'),
     summary: 'Stops a response that is made in the background.',
-    auth: 'bearer',
     answer: response,
     handler: cancelKeptResponse,
   },
   {
-    method: 'DELETE',
-    path: '/v1/responses/:id',
+    ...byKey('DELETE /v1/responses/:id'),
     summary: 'Forgets a response that this key asked to keep.',
-    auth: 'bearer',
     answer: deletedResponse,
     handler: forgetKeptResponse,
   },

@@ -1,40 +1,33 @@
 /** Routes of runs: a job's state, its cancellation, and the address that vendors call to wake it. */
-import type { Route } from '../route/route.ts'
+import { at, byKey, type Route } from '../route/route.ts'
 import { noContent, runList, runShown } from '../schema/media.ts'
 import { deleteRun, getRun, listRuns, vendorHook } from './runs.ts'
 
 export const runRoutes: readonly Route[] = [
   {
-    method: 'GET',
-    path: '/v1/run',
+    ...byKey('GET /v1/run'),
     summary: 'The jobs of the key, the newest first, without their results.',
-    auth: 'bearer',
     answer: runList,
     query: ['status', 'limit'],
     handler: listRuns,
   },
   {
-    method: 'GET',
-    path: '/v1/run/:id',
+    ...byKey('GET /v1/run/:id'),
     summary:
       'The state of a job of the key, or of a key below it; free. Once it has delivered, its results get new addresses each time.',
-    auth: 'bearer',
     answer: runShown,
     query: ['token'],
     handler: getRun,
   },
   {
-    method: 'DELETE',
-    path: '/v1/run/:id',
+    ...byKey('DELETE /v1/run/:id'),
     summary: 'Asks to cancel a job. Its cost depends on how it ends; a job that has ended stays as it is.',
-    auth: 'bearer',
     answer: runShown,
     query: ['token'],
     handler: deleteRun,
   },
   {
-    method: 'POST',
-    path: '/hooks/:vendor/:token',
+    ...at('POST /hooks/:vendor/:token'),
     summary:
       'Where vendors report that a job has ended. The report is not trusted: it only makes the server poll the job sooner.',
     auth: 'none',

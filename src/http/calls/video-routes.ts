@@ -11,7 +11,7 @@ import { sendAsset } from '../files/assets.ts'
 import { callHeaders } from '../request/call-headers.ts'
 import { anyCallerOf } from '../request/caller.ts'
 import { readQuery } from '../request/query.ts'
-import type { Handler, HttpCall, Route } from '../route/route.ts'
+import { at, type Handler, type HttpCall, type Route } from '../route/route.ts'
 import { paymentRequired } from '../schema/errors.ts'
 import { video, videoBytes, videoDeleted, videoList, videoRequest } from '../schema/videos.ts'
 import { answerCall } from './model-calls.ts'
@@ -138,8 +138,7 @@ const ofFilms = { auth: 'bearer' } as const
 export const videoRoutes: readonly Route[] = [
   {
     ...ofFilms,
-    method: 'POST',
-    path: '/v1/videos',
+    ...at('POST /v1/videos'),
     summary: "Begins a film, in the style of OpenAI's clients; the body is a form, or JSON.",
     body: videoRequest,
     answer: video,
@@ -151,8 +150,7 @@ export const videoRoutes: readonly Route[] = [
   },
   {
     ...ofFilms,
-    method: 'GET',
-    path: '/v1/videos',
+    ...at('GET /v1/videos'),
     summary: 'The films among the newest hundred runs of the key.',
     answer: videoList,
     query: ['after', 'limit', 'order'],
@@ -160,24 +158,21 @@ export const videoRoutes: readonly Route[] = [
   },
   {
     ...ofFilms,
-    method: 'GET',
-    path: '/v1/videos/:id',
+    ...at('GET /v1/videos/:id'),
     summary: 'The state of a film of the key, or of a key below it; free.',
     answer: video,
     handler: getVideo,
   },
   {
     ...ofFilms,
-    method: 'DELETE',
-    path: '/v1/videos/:id',
+    ...at('DELETE /v1/videos/:id'),
     summary: 'Stops a film that is being made, or ends the bytes of one that was made.',
     answer: videoDeleted,
     handler: deleteVideo,
   },
   {
     ...ofFilms,
-    method: 'GET',
-    path: '/v1/videos/:id/content',
+    ...at('GET /v1/videos/:id/content'),
     summary: 'The bytes of a film, whole or a range of them. A 302 if they are in a bucket.',
     answer: videoBytes,
     answerType: 'video/*',

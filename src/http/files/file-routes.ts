@@ -1,53 +1,43 @@
 /** Routes of files that callers upload as inputs of products. */
 
-import type { Route } from '../route/route.ts'
+import { byKey, type Route } from '../route/route.ts'
 import { fileAnswer, fileBytes, fileDeleted, fileList, fileUpload } from '../schema/files.ts'
 import { createFile, deleteFile, getFile, getFileContent, listFiles } from './files.ts'
 import { googleAt } from './google-file-routes.ts'
 
 const routes: readonly Route[] = [
   {
-    method: 'POST',
-    path: '/v1/files',
+    ...byKey('POST /v1/files'),
     summary: 'Stores a file that inputs of products can name; kept UPLOAD_DAYS, free.',
-    auth: 'bearer',
     body: fileUpload,
     answer: fileAnswer,
     query: ['filename', 'purpose'],
     handler: createFile,
   },
   {
-    method: 'GET',
-    path: '/v1/files',
+    ...byKey('GET /v1/files'),
     summary: 'Lists the files of the key and of the keys below it.',
-    auth: 'bearer',
     answer: fileList,
     query: ['purpose', 'limit', 'after', 'order', 'page', 'after_id'],
     handler: listFiles,
   },
   {
-    method: 'GET',
-    path: '/v1/files/:id',
+    ...byKey('GET /v1/files/:id'),
     summary: 'One file.',
-    auth: 'bearer',
     answer: fileAnswer,
     handler: getFile,
   },
   {
-    method: 'GET',
-    path: '/v1/files/:id/content',
+    ...byKey('GET /v1/files/:id/content'),
     summary: 'The bytes of a file, whole or a range of them. A 302 if they are in a bucket.',
-    auth: 'bearer',
     answer: fileBytes,
     answerType: '*/*',
     headers: ['Range', 'If-Range', 'If-None-Match'],
     handler: getFileContent,
   },
   {
-    method: 'DELETE',
-    path: '/v1/files/:id',
+    ...byKey('DELETE /v1/files/:id'),
     summary: 'Deletes a file of the key, or of a key below it, at once.',
-    auth: 'bearer',
     answer: fileDeleted,
     handler: deleteFile,
   },

@@ -1,5 +1,5 @@
 /** Routes of files in the form of Google's clients. */
-import type { Route } from '../route/route.ts'
+import { at, type Route } from '../route/route.ts'
 import { googleFile, googleFileList, googleUpload, nothing, uploadStart } from '../schema/google-files.ts'
 import { deleteGoogleFile, getGoogleFile, listGoogleFiles, sendBytes, startUpload } from './google-files.ts'
 
@@ -18,8 +18,7 @@ const commands = [
 
 const list: Route = {
   ...ofGoogle,
-  method: 'GET',
-  path: '/v1beta/files',
+  ...at('GET /v1beta/files'),
   summary: 'Lists the files of the key and of the keys below it.',
   answer: googleFileList,
   query: ['key', 'pageSize', 'pageToken'],
@@ -27,16 +26,14 @@ const list: Route = {
 }
 const get: Route = {
   ...ofGoogle,
-  method: 'GET',
-  path: '/v1beta/files/:id',
+  ...at('GET /v1beta/files/:id'),
   summary: 'One file.',
   answer: googleFile,
   handler: getGoogleFile,
 }
 const end: Route = {
   ...ofGoogle,
-  method: 'DELETE',
-  path: '/v1beta/files/:id',
+  ...at('DELETE /v1beta/files/:id'),
   summary: 'Deletes a file of the key, or of a key below it, at once.',
   answer: nothing,
   handler: deleteGoogleFile,
@@ -57,8 +54,7 @@ export const googleFileRoutes: readonly Route[] = [
   ),
   {
     ...ofGoogle,
-    method: 'POST',
-    path: '/upload/v1beta/files/:session',
+    ...at('POST /upload/v1beta/files/:session'),
     summary: 'Bytes of a resumable upload; the last request joins what came before.',
     headers: commands,
     answer: googleUpload,

@@ -13,7 +13,7 @@ import { placeOf } from '../pages/place.ts'
 import { originOfCall } from '../request/origin.ts'
 import { readBody } from '../request/read-body.ts'
 import { callerOf, credentialOf } from '../route/headers.ts'
-import type { Handler, HttpCall, Route } from '../route/route.ts'
+import { byKey, type Handler, type HttpCall, type Route } from '../route/route.ts'
 import { addressOf } from '../route/router.ts'
 import { rpcAnswer, rpcRequest } from '../schema/mcp.ts'
 
@@ -82,10 +82,8 @@ const answerOf = async (gateway: Gateway, call: HttpCall, response: Response): P
 
 export const mcpRoutes = (all: () => readonly Route[]): readonly Route[] => [
   {
-    method: 'POST',
-    path: '/mcp',
+    ...byKey('POST /mcp'),
     summary: 'The MCP server (streamable HTTP, stateless): products as tools for agents.',
-    auth: 'bearer',
     body: rpcRequest,
     answer: rpcAnswer,
     event: rpcAnswer,

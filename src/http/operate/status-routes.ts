@@ -1,22 +1,20 @@
 /** Addresses for operators: the server's health, and its metrics. */
 
-import type { Route } from '../route/route.ts'
+import { at, byKey, type Route } from '../route/route.ts'
 import { health, metricsText, status } from '../schema/status.ts'
 import { getMetrics } from './metrics.ts'
 import { getLive, getReady, getStatus } from './status.ts'
 
 export const statusRoutes: readonly Route[] = [
   {
-    method: 'GET',
-    path: '/api/status',
+    ...at('GET /api/status'),
     summary: 'Health of the service and its parts; always 200.',
     auth: 'none',
     answer: status,
     handler: getStatus,
   },
   {
-    method: 'GET',
-    path: '/readyz',
+    ...at('GET /readyz'),
     summary:
       'Whether to send new calls here: 503 while the process shuts down or is out of touch with the ledger.',
     auth: 'none',
@@ -25,18 +23,15 @@ export const statusRoutes: readonly Route[] = [
     handler: getReady,
   },
   {
-    method: 'GET',
-    path: '/livez',
+    ...at('GET /livez'),
     summary: 'That the process answers.',
     auth: 'none',
     answer: health,
     handler: getLive,
   },
   {
-    method: 'GET',
-    path: '/metrics',
+    ...byKey('GET /metrics'),
     summary: 'Metrics for the operator; needs METRICS_TOKEN.',
-    auth: 'bearer',
     answer: metricsText,
     answerType: 'text/plain',
     handler: getMetrics,

@@ -10,7 +10,7 @@ import { json } from '../answer/reply.ts'
 import { originOfCall } from '../request/origin.ts'
 import { readQuery } from '../request/query.ts'
 import { readSmallBody } from '../request/read-body.ts'
-import type { Route } from '../route/route.ts'
+import { at, type Route } from '../route/route.ts'
 import { addressOf } from '../route/router.ts'
 import { page, script } from '../schema/console.ts'
 import { getConsoleFile, getConsolePage } from './console-pages.ts'
@@ -78,8 +78,7 @@ const pages = (path: string): Route => ({
 export const consoleRoutes: readonly Route[] = [
   ...apiRoutes.map(routeOf),
   {
-    method: 'GET',
-    path: '/console/files/:name',
+    ...at('GET /console/files/:name'),
     summary: 'Script and style of the console.',
     auth: 'none',
     answer: script,

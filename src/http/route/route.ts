@@ -58,3 +58,12 @@ export type Route = {
   readonly google?: Route
   readonly handler: Handler
 }
+
+/** The address of a row, such as `GET /v1/models`. */
+export const at = (address: `${Route['method']} /${string}`): Pick<Route, 'method' | 'path'> => {
+  const [method, path] = address.split(' ', 2) as [Route['method'], string]
+  return { method, path }
+}
+
+/** The address of a row for callers with a key. */
+export const byKey = (address: Parameters<typeof at>[0]) => ({ ...at(address), auth: 'bearer' as const })

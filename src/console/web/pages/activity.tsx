@@ -1,12 +1,13 @@
 /** What people and commands did in the organisation, newest first. */
-import { Button, Group, Text } from '@mantine/core'
+import { Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { limitList } from '../../../tenancy/limits.ts'
 import { type Shown, showing } from '../parts/api.ts'
 import { DataTable } from '../parts/data-table.tsx'
 import { shortId } from '../parts/format.ts'
-import { Copy, Empty, PageHead, Panel, When } from '../parts/ui.tsx'
+import { PagesOf } from '../parts/pages-of.tsx'
+import { Aside, Copy, Empty, PageHead, Panel, When } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 
 const words: Readonly<Record<string, string>> = {
@@ -106,9 +107,7 @@ const EventTable = ({ rows }: { rows: Shown<'GET /events'>['data'] }) => (
         cell: ({ actor, operator, address }) => (
           <>
             <Text size="sm">{whoText(actor, operator)}</Text>
-            <Text size="xs" c="dimmed">
-              {address}
-            </Text>
+            <Aside>{address}</Aside>
           </>
         ),
       },
@@ -120,9 +119,9 @@ const EventTable = ({ rows }: { rows: Shown<'GET /events'>['data'] }) => (
             <Text size="xs" maw={200} hiddenFrom="sm">
               {changeText(after)}
             </Text>
-            <Text size="xs" maw={200} c="dimmed" hiddenFrom="sm">
+            <Aside maw={200} hiddenFrom="sm">
               <When at={at} /> · {whoText(actor, operator)}
-            </Text>
+            </Aside>
           </>
         ),
       },
@@ -164,18 +163,11 @@ export const Activity = () => {
         ) : (
           <EventTable rows={data.data} />
         )}
-        <Group justify="center" mt={data.has_more || before !== undefined ? 'md' : 0}>
-          {before !== undefined && (
-            <Button variant="default" size="xs" onClick={() => setBefore(undefined)}>
-              Newest
-            </Button>
-          )}
-          {data.has_more && (
-            <Button variant="default" size="xs" onClick={() => setBefore(data.data.at(-1)?.id)}>
-              Older
-            </Button>
-          )}
-        </Group>
+        <PagesOf
+          back={before === undefined ? undefined : null}
+          on={data.has_more ? data.data.at(-1)?.id : undefined}
+          go={setBefore}
+        />
       </Panel>
     </>
   )

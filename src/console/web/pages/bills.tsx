@@ -2,14 +2,16 @@
 import { Alert, Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { act, queries, type Shown, showing } from '../parts/api.ts'
+import { act, type Shown, showing } from '../parts/api.ts'
 import { downloadFile } from '../parts/csv.ts'
 import { Dialog } from '../parts/dialog.tsx'
-import { Form } from '../parts/form.tsx'
+import { Form } from '../parts/forms/form.tsx'
+import { useChange } from '../parts/forms/use-change.ts'
 import { BillTable } from '../parts/money/bill-table.tsx'
 import { BillerForm } from '../parts/money/biller-form.tsx'
 import { monthChoice, monthText, recentMonths } from '../parts/months.ts'
-import { Empty, Failed, PageHead, Panel } from '../parts/ui.tsx'
+import { PagesOf } from '../parts/pages-of.tsx'
+import { Empty, Failed, PageHead, Panel, SmallButton, Told } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 import { useMay } from '../parts/use-may.ts'
 import { type Query, useView } from '../parts/use-view.ts'
@@ -24,13 +26,7 @@ const toldOf = ({ month, data }: Closed): string => {
 const CloseMonth = ({ onClosed }: { onClosed: (closed: Closed) => void }) => {
   // The present month is never over.
   const [month, setMonth] = useState(recentMonths()[1] ?? '')
-  const close = useMutation({
-    mutationFn: () => act('POST /bills', { month }),
-    onSuccess: async (closed) => {
-      onClosed(closed)
-      await queries.invalidateQueries()
-    },
-  })
+  const close = useChange(() => act('POST /bills', { month }), { told: onClosed })
   return (
     <Form save={close} verb="Write invoices">
       <Text size="sm">
@@ -65,15 +61,13 @@ const Files = ({ filters }: { filters: Filters }) => {
         For accounting:
       </Text>
       {FORMS.map(([form, name]) => (
-        <Button
+        <SmallButton
           key={form}
-          size="xs"
-          variant="default"
           loading={file.isPending && file.variables === form}
           onClick={() => file.mutate(form)}
         >
           {name}
-        </Button>
+        </SmallButton>
       ))}
       <Failed error={file.error} />
     </>
@@ -110,18 +104,11 @@ const List = ({
   return (
     <>
       <BillTable rows={data.data} open={bill} onOpen={onOpen} />
-      <Group justify="center" mt="md">
-        {after !== undefined && (
-          <Button variant="default" size="xs" onClick={() => onPage(undefined)}>
-            Newest
-          </Button>
-        )}
-        {data.has_more && (
-          <Button variant="default" size="xs" onClick={() => onPage(data.data.at(-1)?.id)}>
-            Older
-          </Button>
-        )}
-      </Group>
+      <PagesOf
+        back={after === undefined ? undefined : null}
+        on={data.has_more ? data.data.at(-1)?.id : undefined}
+        go={onPage}
+      />
     </>
   )
 }
@@ -185,11 +172,7 @@ export const Bills = () => {
             Say who bills first: your name, address, currency and taxes stand on each invoice.
           </Alert>
         )}
-        {closed !== undefined && (
-          <Text size="sm" role="status">
-            {toldOf(closed)}
-          </Text>
-        )}
+        {closed !== undefined && <Told>{toldOf(closed)}</Told>}
         <Choices filters={filters} show={show} />
         <Panel>
           <List

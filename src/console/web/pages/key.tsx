@@ -1,20 +1,21 @@
 /** One key: what it spent against its caps, its limits, and disable, enable, rotate, delete. */
 import { Alert, Anchor, Button, Checkbox, Group, SimpleGrid, Stack, Text } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
-import { act, queries, type Shown, showing } from '../parts/api.ts'
+import { act, type Shown, showing } from '../parts/api.ts'
 import { Confirm } from '../parts/confirm.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { Form } from '../parts/form.tsx'
 import { countText } from '../parts/format.ts'
+import { Form } from '../parts/forms/form.tsx'
+import { useOneAtATime } from '../parts/forms/one-at-a-time.ts'
+import { useChange } from '../parts/forms/use-change.ts'
+import { differing, useEdits } from '../parts/forms/use-edits.ts'
 import { bodyOf, KeyFields, textsOf } from '../parts/keys/key-fields.tsx'
 import { type NewKeyShown, ShownOnce } from '../parts/keys/new-key.tsx'
 import { AllCalls, CallTable } from '../parts/money/call-table.tsx'
-import { useOneAtATime } from '../parts/one-at-a-time.ts'
-import { CapBar, Copy, Failed, Figure, PageHead, Panel, State, When } from '../parts/ui.tsx'
+import { CapBar, Copy, Failed, Figure, PageHead, Panel, State, Told, When } from '../parts/ui.tsx'
 import { UnreadPage } from '../parts/unread.tsx'
-import { differing, useEdits } from '../parts/use-edits.ts'
 import { useMay } from '../parts/use-may.ts'
 
 type KeyRow = Shown<'GET /keys/:key'>
@@ -41,13 +42,7 @@ const Edit = ({ row }: { row: KeyRow }) => {
 
 const Rotate = ({ row }: { row: KeyRow }) => {
   const [made, setMade] = useState<NewKeyShown>()
-  const rotate = useMutation({
-    mutationFn: () => act('POST /keys/:key/rotate', { key: row.id }),
-    onSuccess: async (next) => {
-      setMade(next)
-      await queries.invalidateQueries()
-    },
-  })
+  const rotate = useChange(() => act('POST /keys/:key/rotate', { key: row.id }), { told: setMade })
   const send = useOneAtATime(rotate)
   return (
     <>
@@ -85,12 +80,8 @@ const Delete = ({ row }: { row: KeyRow }) => {
   const [asks, setAsks] = useState(false)
   const [along, setAlong] = useState(false)
   const navigate = useNavigate()
-  const remove = useMutation({
-    mutationFn: () => act('DELETE /keys/:key', { key: row.id, with_children: along }),
-    onSuccess: async () => {
-      await queries.invalidateQueries()
-      await navigate({ to: row.parent === null ? '/keys' : '/tenants' })
-    },
+  const remove = useChange(() => act('DELETE /keys/:key', { key: row.id, with_children: along }), {
+    after: () => navigate({ to: row.parent === null ? '/keys' : '/tenants' }),
   })
   const close = () => {
     setAsks(false)
@@ -105,8 +96,7 @@ const Delete = ({ row }: { row: KeyRow }) => {
         opened={asks}
         title={`Delete ${row.label}?`}
         verb={along ? 'Delete keys' : 'Delete key'}
-        pending={remove.isPending}
-        error={remove.error}
+        does={remove}
         onYes={() => remove.mutate()}
         onClose={close}
         more={
@@ -132,10 +122,7 @@ const Delete = ({ row }: { row: KeyRow }) => {
 
 const Actions = ({ row }: { row: KeyRow }) => {
   const off = row.status !== 'enabled'
-  const toggle = useMutation({
-    mutationFn: () => act('PUT /keys/:key', { key: row.id, disabled: !off }),
-    onSuccess: () => queries.invalidateQueries(),
-  })
+  const toggle = useChange(() => act('PUT /keys/:key', { key: row.id, disabled: !off }))
   return (
     <Stack gap="xs" align="flex-end">
       <Group gap="xs">
@@ -145,11 +132,7 @@ const Actions = ({ row }: { row: KeyRow }) => {
         <Rotate row={row} />
         <Delete row={row} />
       </Group>
-      {toggle.isSuccess && (
-        <Text size="sm" role="status">
-          {off ? 'Disabled on every process.' : 'Enabled on every process.'}
-        </Text>
-      )}
+      {toggle.isSuccess && <Told>{off ? 'Disabled on every process.' : 'Enabled on every process.'}</Told>}
       <Failed error={toggle.error} />
     </Stack>
   )

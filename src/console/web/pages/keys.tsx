@@ -1,8 +1,8 @@
 /** The organisation's keys: searched by the query of the page, made in a dialog. */
-import { Button, Stack, Text, TextInput } from '@mantine/core'
+import { Button, Stack, TextInput } from '@mantine/core'
 import { KeyList } from '../parts/keys/key-list.tsx'
 import { NewKey } from '../parts/keys/new-key.tsx'
-import { Empty, PageHead, Panel } from '../parts/ui.tsx'
+import { Aside, Empty, PageHead, Panel } from '../parts/ui.tsx'
 import { useMay } from '../parts/use-may.ts'
 import { useView } from '../parts/use-view.ts'
 
@@ -43,10 +43,10 @@ export const Keys = () => {
             }
           />
         </Panel>
-        <Text size="xs" c="dimmed">
+        <Aside>
           Amounts include what is charged and not yet invoiced, and what the keys below a key spent; point at
           one for its exact value.
-        </Text>
+        </Aside>
       </Stack>
       <NewKey opened={query.new === 'key'} onClose={() => show({ new: undefined })} />
     </>

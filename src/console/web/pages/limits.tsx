@@ -2,15 +2,17 @@
 import { SimpleGrid, Stack, Textarea, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { act, type Shown, showing } from '../parts/api.ts'
-import { Form } from '../parts/form.tsx'
-import { AMOUNT_HINT, typedUsd } from '../parts/format.ts'
+import { typedUsd } from '../parts/format.ts'
+import { Form } from '../parts/forms/form.tsx'
+import { labelled } from '../parts/forms/labelled.ts'
+import { differing, useEdits } from '../parts/forms/use-edits.ts'
+import { amountIn, fieldsOf } from '../parts/forms/use-texts.ts'
 import { Budgets } from '../parts/keys/budgets.tsx'
 import { GuardrailsField, guardrailsText, typedGuardrails } from '../parts/keys/guardrails.tsx'
 import { OwnKeys } from '../parts/keys/own-keys.tsx'
 import { SubWallets } from '../parts/keys/sub-wallets.tsx'
-import { labelled } from '../parts/labelled.ts'
-import { Failed, Loading, PageHead, Panel } from '../parts/ui.tsx'
-import { differing, useEdits } from '../parts/use-edits.ts'
+import { PageHead, Panel } from '../parts/ui.tsx'
+import { Unread } from '../parts/unread.tsx'
 import { useMay } from '../parts/use-may.ts'
 
 type RulesShown = Shown<'GET /rules'>
@@ -88,11 +90,8 @@ const RulesForm = ({ rules, mayChange }: { rules: RulesShown; mayChange: boolean
     act('PUT /rules', differing(bodyOf(sent) ?? {}, bodyOf(stored))),
   )
   const body = bodyOf(texts)
-  const field = (name: keyof Texts) => ({
-    value: texts[name],
-    readOnly: !mayChange,
-    onChange: (event: { currentTarget: { value: string } }) => edit({ [name]: event.currentTarget.value }),
-  })
+  const field = fieldsOf(texts, edit)
+  const readOnly = !mayChange
   return (
     <Form
       save={{ ...save, error: labelled(save.error, labels) }}
@@ -106,34 +105,26 @@ const RulesForm = ({ rules, mayChange }: { rules: RulesShown; mayChange: boolean
         {fields.map(([name, label, description]) => (
           <TextInput
             key={name}
-            label={label}
-            description={description}
-            placeholder="none"
-            inputMode="decimal"
-            error={typedUsd(texts[name]) === null ? AMOUNT_HINT : undefined}
-            {...field(name)}
+            {...field(name, label, description)}
+            {...amountIn(texts[name])}
+            {...{ readOnly, placeholder: 'none' }}
           />
         ))}
         <TextInput
-          label={WARNINGS}
-          description={
+          {...field(
+            'url',
+            WARNINGS,
             texts.warn !== '' && texts.url.trim() === ''
               ? 'Nobody is warned without an address. Give one, or make an alert under Alerts'
-              : 'An https address on a public server'
-          }
-          placeholder="https://…"
-          {...field('url')}
+              : 'An https address on a public server',
+          )}
+          {...{ readOnly, placeholder: 'https://…' }}
         />
         {lists.map(([name, label, description]) => (
           <Textarea
             key={name}
-            label={label}
-            description={aboutOf(name, description, rules)}
-            autosize
-            minRows={3}
-            maxRows={8}
-            className="mono-input"
-            {...field(name)}
+            {...field(name, label, aboutOf(name, description, rules))}
+            {...{ readOnly, autosize: true, minRows: 3, maxRows: 8, className: 'mono-input' }}
           />
         ))}
       </SimpleGrid>
@@ -158,11 +149,7 @@ export const Limits = () => {
       <Stack>
         <Panel title="Rules for all calls">
           {data === undefined ? (
-            error === null ? (
-              <Loading rows={4} />
-            ) : (
-              <Failed error={error} />
-            )
+            <Unread error={error} rows={4} />
           ) : (
             <RulesForm rules={data} mayChange={mayChange} />
           )}

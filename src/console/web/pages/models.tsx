@@ -6,7 +6,7 @@ import { type Shown, showing } from '../parts/api.ts'
 import { DataTable } from '../parts/data-table.tsx'
 import { shortCount } from '../parts/format.ts'
 import { PriceLines } from '../parts/money/price-lines.tsx'
-import { Copy, Empty, PageHead, Panel, When } from '../parts/ui.tsx'
+import { Aside, Copy, Empty, PageHead, Panel, When } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 
 type Model = Shown<'GET /models'>['data'][number]
@@ -15,11 +15,7 @@ const MOST = 200
 const Prices = ({ prices, unit }: Pick<Model, 'prices' | 'unit'>) => (
   <>
     <PriceLines prices={prices} />
-    {Object.keys(prices).length === 0 && (
-      <Text size="xs" c="dimmed">
-        free, by {unit}
-      </Text>
-    )}
+    {Object.keys(prices).length === 0 && <Aside>free, by {unit}</Aside>}
   </>
 )
 
@@ -43,9 +39,9 @@ const ModelTable = ({ rows }: { rows: readonly Model[] }) => (
             <Prices prices={prices} unit={unit} />
             {coming !== null && (
               <>
-                <Text size="xs" c="dimmed" mt={4}>
+                <Aside mt={4}>
                   from <When at={coming.from} />
-                </Text>
+                </Aside>
                 <Prices prices={coming.prices} unit={unit} />
               </>
             )}
@@ -55,7 +51,7 @@ const ModelTable = ({ rows }: { rows: readonly Model[] }) => (
       {
         head: 'Handling',
         cell: ({ handling: { zdr, no_training: training, region } }) => (
-          <Text size="xs" c="dimmed" maw={160}>
+          <Aside maw={160}>
             {[
               zdr === 'unknown' ? '' : `zdr ${zdr}`,
               training === 'unknown' ? '' : `no training ${training}`,
@@ -64,16 +60,12 @@ const ModelTable = ({ rows }: { rows: readonly Model[] }) => (
               .filter((text) => text !== '')
               .join(', ')
               .replaceAll('_', ' ') || 'not known'}
-          </Text>
+          </Aside>
         ),
       },
       {
         head: 'Capabilities',
-        cell: ({ capabilities }) => (
-          <Text size="xs" c="dimmed" maw={260}>
-            {capabilities.join(', ').replaceAll('_', ' ')}
-          </Text>
-        ),
+        cell: ({ capabilities }) => <Aside maw={260}>{capabilities.join(', ').replaceAll('_', ' ')}</Aside>,
       },
     ]}
   />

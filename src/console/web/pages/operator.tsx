@@ -1,46 +1,33 @@
 /** For operators: all accounts, searched by name or member, and what can be done to each. */
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
-import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { act, queries, showing } from '../parts/api.ts'
+import { act, showing } from '../parts/api.ts'
 import { DataTable } from '../parts/data-table.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { Form } from '../parts/form.tsx'
 import { countText, shortId } from '../parts/format.ts'
+import { Form } from '../parts/forms/form.tsx'
+import { useChange } from '../parts/forms/use-change.ts'
+import { useTexts } from '../parts/forms/use-texts.ts'
 import { type Account, AccountActs, type Act } from '../parts/money/account-acts.tsx'
-import { Code, Copy, Empty, Failed, Money, PageHead, Panel, State } from '../parts/ui.tsx'
+import { PagesOf } from '../parts/pages-of.tsx'
+import { Aside, Code, Copy, Empty, Failed, Money, PageHead, Panel, State } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 import { useChoose } from '../parts/use-session.ts'
 import { useView } from '../parts/use-view.ts'
 
 const NewAccount = () => {
   const [opened, setOpened] = useState(false)
-  const [name, setName] = useState('')
-  const [email, setEmail] = useState('')
-  const create = useMutation({
-    mutationFn: () => act('POST /operator/accounts', { name, owner_email: email }),
-    onSuccess: () => queries.invalidateQueries(),
-  })
+  const { texts, field } = useTexts({ name: '', owner_email: '' })
+  const create = useChange(() => act('POST /operator/accounts', texts))
   return (
     <>
       <Button onClick={() => setOpened(true)}>New account</Button>
       <Dialog opened={opened} onClose={() => setOpened(false)} title="New account">
         {create.data === undefined ? (
           <Form save={create} verb="Create">
-            <TextInput
-              label="Organisation"
-              required
-              data-autofocus
-              value={name}
-              onChange={(event) => setName(event.currentTarget.value)}
-            />
-            <TextInput
-              label="E-mail address of its owner"
-              type="email"
-              required
-              value={email}
-              onChange={(event) => setEmail(event.currentTarget.value)}
-            />
+            <TextInput {...field('name', 'Organisation')} required data-autofocus />
+            <TextInput {...field('owner_email', 'E-mail address of its owner')} type="email" required />
           </Form>
         ) : (
           <Stack>
@@ -71,9 +58,9 @@ const AccountTable = ({ rows, onAct, onActFor }: Acts & { rows: readonly Account
         cell: ({ name, id }) => (
           <>
             {name}
-            <Text size="xs" c="dimmed">
+            <Aside>
               <Copy text={id} shown={shortId(id)} name="id" />
-            </Text>
+            </Aside>
           </>
         ),
       },
@@ -92,9 +79,9 @@ const AccountTable = ({ rows, onAct, onActFor }: Acts & { rows: readonly Account
           <>
             <Money usd={balance} />
             {credit !== null && (
-              <Text size="xs" c="dimmed">
+              <Aside>
                 and <Money usd={credit} /> credit
-              </Text>
+              </Aside>
             )}
           </>
         ),
@@ -148,18 +135,12 @@ const Found = ({
     <>
       <Failed error={choose.error} />
       <AccountTable rows={data.data} onAct={onAct} onActFor={({ id }) => choose.mutate(id)} />
-      <Group justify="center" mt="md">
-        {after !== undefined && (
-          <Button variant="default" size="xs" onClick={() => onMore(undefined)}>
-            First
-          </Button>
-        )}
-        {data.has_more && (
-          <Button variant="default" size="xs" onClick={() => onMore(data.data.at(-1)?.wallet)}>
-            More accounts
-          </Button>
-        )}
-      </Group>
+      <PagesOf
+        back={after === undefined ? undefined : null}
+        on={data.has_more ? data.data.at(-1)?.wallet : undefined}
+        go={onMore}
+        names={['First', 'More accounts']}
+      />
     </>
   )
 }

@@ -1,12 +1,12 @@
 /** For operators: who pays by x402 vouchers, what their channels hold, and the calls that those were charged for. */
-import { Button, Stack, Text, TextInput, Title } from '@mantine/core'
+import { Stack, Text, TextInput, Title } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Shown, showing } from '../parts/api.ts'
 import { type Column, DataTable } from '../parts/data-table.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { shortId } from '../parts/format.ts'
-import { Copy, Empty, Money, PageHead, Panel, When } from '../parts/ui.tsx'
+import { Copy, Empty, Money, PageHead, Panel, RowButton, When } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 import { useView } from '../parts/use-view.ts'
 
@@ -97,14 +97,9 @@ const List = ({ search, onOpen }: { search: string; onOpen: (payer: string) => v
         {
           head: '',
           cell: ({ payer }) => (
-            <Button
-              size="compact-sm"
-              variant="default"
-              onClick={() => onOpen(payer)}
-              aria-label={`Open ${payer}`}
-            >
+            <RowButton onClick={() => onOpen(payer)} aria-label={`Open ${payer}`}>
               Open
-            </Button>
+            </RowButton>
           ),
         },
       ]}

@@ -1,11 +1,11 @@
 /** For operators: what is sold, at which price, and how that price came about. */
-import { Stack, Text, TextInput } from '@mantine/core'
+import { Stack, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Shown, showing } from '../parts/api.ts'
 import { DataTable } from '../parts/data-table.tsx'
 import { PriceLines } from '../parts/money/price-lines.tsx'
-import { Empty, PageHead, Panel } from '../parts/ui.tsx'
+import { Aside, Empty, PageHead, Panel } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 
 type ListedModel = Shown<'GET /models'>['data'][number]
@@ -28,9 +28,7 @@ const Found = ({ found, setup }: { found: readonly ListedModel[]; setup: Shown<'
         cell: ({ id, category, aliases }) => (
           <>
             {id}
-            <Text size="xs" c="dimmed">
-              {[category.replaceAll('_', ' '), ...aliases].join(', ')}
-            </Text>
+            <Aside>{[category.replaceAll('_', ' '), ...aliases].join(', ')}</Aside>
           </>
         ),
       },

@@ -1,45 +1,31 @@
 /** A person's own settings: password, second factor, sessions. */
 import { Box, Button, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
 import type { SessionShown, SessionsShown } from '../../schema/session.ts'
-import { ask, queries, reading, sessionQuery } from '../parts/api.ts'
+import { ask, reading, sessionQuery } from '../parts/api.ts'
 import { DataTable } from '../parts/data-table.tsx'
-import { Form } from '../parts/form.tsx'
+import { Form } from '../parts/forms/form.tsx'
+import { useChange } from '../parts/forms/use-change.ts'
+import { useTexts } from '../parts/forms/use-texts.ts'
 import { Passkeys } from '../parts/sign-in/passkey-panel.tsx'
 import { QrCode } from '../parts/sign-in/qr-code.tsx'
-import { Code, Failed, Loading, PageHead, Panel, When } from '../parts/ui.tsx'
+import { Aside, Code, Failed, Loading, PageHead, Panel, SmallButton, When } from '../parts/ui.tsx'
 
 const Password = () => {
-  const [current, setCurrent] = useState('')
-  const [password, setPassword] = useState('')
-  const change = useMutation({
-    mutationFn: () => ask('PUT', '/session/new-password', { current, password }),
-    onSuccess: () => {
-      setCurrent('')
-      setPassword('')
-      return queries.invalidateQueries()
-    },
+  const { texts, edit, field } = useTexts({ current: '', password: '' })
+  const change = useChange(() => ask('PUT', '/session/new-password', texts), {
+    told: () => edit({ current: '', password: '' }),
   })
   return (
     <Panel title="Password">
       <Box maw={380}>
         <Form save={change} verb="Change password" place="page" done="Changed.">
+          <PasswordInput {...field('current', 'Present password')} required autoComplete="current-password" />
           <PasswordInput
-            label="Present password"
-            required
-            autoComplete="current-password"
-            value={current}
-            onChange={(event) => setCurrent(event.currentTarget.value)}
-          />
-          <PasswordInput
-            label="New password"
-            description="At least 12 characters. All other sessions end."
+            {...field('password', 'New password', 'At least 12 characters. All other sessions end.')}
             required
             minLength={12}
             autoComplete="new-password"
-            value={password}
-            onChange={(event) => setPassword(event.currentTarget.value)}
           />
         </Form>
       </Box>
@@ -47,28 +33,17 @@ const Password = () => {
   )
 }
 
-const OwnPassword = ({ value, onChange }: { value: string; onChange: (value: string) => void }) => (
-  <PasswordInput
-    label="Your password"
-    required
-    autoComplete="current-password"
-    value={value}
-    onChange={(event) => onChange(event.currentTarget.value)}
-  />
-)
-
+/** What the field of the person's password has beside its text. */
+const OWN = { required: true, autoComplete: 'current-password' } as const
 const CODE = { required: true, autoComplete: 'one-time-code' } as const
 
 type Started = { readonly uri: string; readonly backup_codes: readonly string[] }
 
 const TotpStart = () => {
-  const [password, setPassword] = useState('')
-  const [code, setCode] = useState('')
+  const { texts, field } = useTexts({ password: '', code: '' })
+  const { password, code } = texts
   const start = useMutation({ mutationFn: () => ask<Started>('POST', '/session/totp', { password }) })
-  const confirm = useMutation({
-    mutationFn: () => ask('PUT', '/session/totp', { code }),
-    onSuccess: () => queries.invalidateQueries(),
-  })
+  const confirm = useChange(() => ask('PUT', '/session/totp', { code }))
   if (start.data === undefined)
     return (
       <Box maw={380}>
@@ -76,7 +51,7 @@ const TotpStart = () => {
           <Text size="sm" c="dimmed">
             A code of an authenticator app, asked for beside the password.
           </Text>
-          <OwnPassword value={password} onChange={setPassword} />
+          <PasswordInput {...field('password', 'Your password')} {...OWN} />
         </Form>
       </Box>
     )
@@ -91,38 +66,26 @@ const TotpStart = () => {
       <Code text={new URL(start.data.uri).searchParams.get('secret') ?? ''} name="secret for the app" />
       <Code text={start.data.backup_codes.join('\n')} name="backup codes" />
       <TextInput
-        label="The code it shows now"
+        {...field('code', 'The code it shows now')}
         maw={200}
         inputMode="numeric"
         pattern="\d{6}"
         title="Six digits"
         {...CODE}
-        value={code}
-        onChange={(event) => setCode(event.currentTarget.value)}
       />
     </Form>
   )
 }
 
 const TotpEnd = () => {
-  const [password, setPassword] = useState('')
-  const [code, setCode] = useState('')
-  const end = useMutation({
-    mutationFn: () => ask('POST', '/session/totp/off', { password, code }),
-    onSuccess: () => queries.invalidateQueries(),
-  })
+  const { texts, field } = useTexts({ password: '', code: '' })
+  const end = useChange(() => ask('POST', '/session/totp/off', texts))
   return (
     <Box maw={380}>
       <Form save={end} verb="Turn off" place="page" variant="default">
         <Text size="sm">Signing in by password needs a code of your authenticator app.</Text>
-        <OwnPassword value={password} onChange={setPassword} />
-        <TextInput
-          label="A code of the app, or a backup code"
-          minLength={6}
-          {...CODE}
-          value={code}
-          onChange={(event) => setCode(event.currentTarget.value)}
-        />
+        <PasswordInput {...field('password', 'Your password')} {...OWN} />
+        <TextInput {...field('code', 'A code of the app, or a backup code')} minLength={6} {...CODE} />
       </Form>
     </Box>
   )
@@ -153,17 +116,14 @@ const Company = ({ id, name }: { id: string; name: string }) => {
 
 const Sessions = () => {
   const { data, error } = useQuery(reading<SessionsShown>('/session/all'))
-  const end = useMutation({
-    mutationFn: () => ask('DELETE', '/session/all'),
-    onSuccess: () => queries.invalidateQueries(),
-  })
+  const end = useChange(() => ask('DELETE', '/session/all'))
   return (
     <Panel
       title="Sessions"
       action={
-        <Button size="xs" variant="default" loading={end.isPending} onClick={() => end.mutate()}>
+        <SmallButton loading={end.isPending} onClick={() => end.mutate()}>
           End all others
-        </Button>
+        </SmallButton>
       }
     >
       <Failed error={error ?? end.error} />
@@ -185,9 +145,9 @@ const Sessions = () => {
           {
             head: 'Browser',
             cell: ({ agent }) => (
-              <Text size="xs" c="dimmed" lineClamp={1} maw={420}>
+              <Aside lineClamp={1} maw={420}>
                 {agent}
-              </Text>
+              </Aside>
             ),
           },
         ]}

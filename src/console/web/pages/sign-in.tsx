@@ -3,6 +3,7 @@ import { Button, Card, Center, PasswordInput, Stack, Text, TextInput, Title } fr
 import { useMutation } from '@tanstack/react-query'
 import { type FormEvent, useContext, useState } from 'react'
 import { ask } from '../parts/api.ts'
+import { useTexts } from '../parts/forms/use-texts.ts'
 import { CodeInput, needsCode } from '../parts/sign-in/code-input.tsx'
 import { Interrupted, useEntered } from '../parts/sign-in/entered.ts'
 import { OtherWays } from '../parts/sign-in/other-ways.tsx'
@@ -15,8 +16,7 @@ const useSignIn = () =>
   })
 
 export const SignIn = () => {
-  const [email, setEmail] = useState('')
-  const [password, setPassword] = useState('')
+  const { texts, field } = useTexts({ email: '', password: '' })
   const [code, setCode] = useState('')
   const signIn = useSignIn()
   const interrupted = useContext(Interrupted) !== undefined
@@ -24,7 +24,7 @@ export const SignIn = () => {
   const submit = (event: FormEvent) => {
     event.preventDefault()
     signIn.mutate(
-      { email, password, ...(code === '' ? {} : { code }) },
+      { ...texts, ...(code === '' ? {} : { code }) },
       { onError: (error) => setAsksCode(asksCode || needsCode(error)) },
     )
   }
@@ -41,27 +41,14 @@ export const SignIn = () => {
         </Text>
         <form onSubmit={submit}>
           <Stack>
-            <TextInput
-              label="E-mail address"
-              type="email"
-              autoComplete="username"
-              required
-              value={email}
-              onChange={(event) => setEmail(event.currentTarget.value)}
-            />
-            <PasswordInput
-              label="Password"
-              autoComplete="current-password"
-              required
-              value={password}
-              onChange={(event) => setPassword(event.currentTarget.value)}
-            />
+            <TextInput {...field('email', 'E-mail address')} type="email" autoComplete="username" required />
+            <PasswordInput {...field('password', 'Password')} autoComplete="current-password" required />
             {asksCode && <CodeInput value={code} onChange={setCode} />}
             {!needsCode(signIn.error) && <Failed error={signIn.error} />}
             <Button type="submit" loading={signIn.isPending}>
               Sign in
             </Button>
-            <OtherWays email={email} />
+            <OtherWays email={texts.email} />
           </Stack>
         </form>
       </Card>

@@ -2,43 +2,37 @@
 import { Anchor, Button, Card, Center, Stack, Text, TextInput, Title } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { type FormEvent, useState } from 'react'
+import type { FormEvent } from 'react'
 import { ask, sessionQuery } from '../parts/api.ts'
+import { useTexts } from '../parts/forms/use-texts.ts'
 import { Failed } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 
-const fields = {
-  email: ['E-mail address', 'email', 'email'],
-  name: ['Your name', 'text', 'name'],
-  organisation: ['Organisation', 'text', 'organization'],
-} as const
+const REQUIRED = { required: true, type: 'text', maxLength: 100 } as const
 
 const SignUpForm = () => {
-  const [values, setValues] = useState({ email: '', name: '', organisation: '' })
-  const signUp = useMutation({ mutationFn: () => ask('POST', '/session/sign-up', values) })
+  const { texts, field } = useTexts({ email: '', name: '', organisation: '' })
+  const signUp = useMutation({ mutationFn: () => ask('POST', '/session/sign-up', texts) })
   const submit = (event: FormEvent) => {
     event.preventDefault()
     signUp.mutate()
   }
   return signUp.isSuccess ? (
     <Text role="status">
-      Check your mail: a link is on its way to {values.email}. It works once, within a quarter of an hour.
+      Check your mail: a link is on its way to {texts.email}. It works once, within a quarter of an hour.
     </Text>
   ) : (
     <form onSubmit={submit}>
       <Stack>
-        {(['email', 'name', 'organisation'] as const).map((field) => (
-          <TextInput
-            key={field}
-            label={fields[field][0]}
-            type={fields[field][1]}
-            autoComplete={fields[field][2]}
-            required
-            maxLength={field === 'email' ? 254 : 100}
-            value={values[field]}
-            onChange={(event) => setValues({ ...values, [field]: event.currentTarget.value })}
-          />
-        ))}
+        <TextInput
+          {...field('email', 'E-mail address')}
+          {...REQUIRED}
+          type="email"
+          autoComplete="email"
+          maxLength={254}
+        />
+        <TextInput {...field('name', 'Your name')} {...REQUIRED} autoComplete="name" />
+        <TextInput {...field('organisation', 'Organisation')} {...REQUIRED} autoComplete="organization" />
         <Failed error={signUp.error} />
         <Button type="submit" loading={signUp.isPending}>
           Create an account

@@ -1,13 +1,13 @@
 /**
  * Statements of a month, one sheet per tenant: to look through, to print, or as CSV. The address describes the view.
  */
-import { Alert, Button, Card, Group, NativeSelect, SimpleGrid, Stack, Text } from '@mantine/core'
+import { Alert, Button, Card, Group, NativeSelect, SimpleGrid, Stack } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { queryOf, type Shown, showing } from '../parts/api.ts'
 import { StatementSheet } from '../parts/money/statement-sheet.tsx'
 import { monthChoice, recentMonths } from '../parts/months.ts'
-import { Empty, Failed, Figure, Loading, Money, PageHead, Panel } from '../parts/ui.tsx'
+import { Aside, Empty, Failed, Figure, Loading, Money, PageHead, Panel } from '../parts/ui.tsx'
 
 type StatementShown = Shown<'GET /statement'>
 
@@ -33,10 +33,10 @@ const Sheets = ({ data }: { data: StatementShown }) => (
         <StatementSheet
           sheet={{ ...tenant, from: data.organisation, month: data.month, complete: data.complete }}
         />
-        <Text size="xs" c="dimmed" mt="sm" className="no-print">
+        <Aside mt="sm" className="no-print">
           You pay us <Money usd={tenant.total.cost_usd} /> for this; your margin is {tenant.margin_percent} %.
           Neither is printed.
-        </Text>
+        </Aside>
       </Card>
     ))}
   </Stack>

@@ -1,10 +1,21 @@
 /** For operators: the processes, what they have borrowed, and the books. */
-import { Button, SimpleGrid, Stack, Table, Text } from '@mantine/core'
+import { SimpleGrid, Stack, Table, Text } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { act, type Shown, showing } from '../parts/api.ts'
 import { DataTable } from '../parts/data-table.tsx'
 import { countText } from '../parts/format.ts'
-import { Failed, Figure, Money, PageHead, Panel, State, TableBox, When } from '../parts/ui.tsx'
+import {
+  Aside,
+  Failed,
+  Figure,
+  Money,
+  PageHead,
+  Panel,
+  SmallButton,
+  State,
+  TableBox,
+  When,
+} from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 
 const Audit = ({ books }: { books: Shown<'GET /operator/system'>['books'] }) => {
@@ -13,9 +24,9 @@ const Audit = ({ books }: { books: Shown<'GET /operator/system'>['books'] }) => 
     <Panel
       title="Books"
       action={
-        <Button size="xs" variant="default" loading={run.isPending} onClick={() => run.mutate()}>
+        <SmallButton loading={run.isPending} onClick={() => run.mutate()}>
           Check now
-        </Button>
+        </SmallButton>
       }
     >
       <Text size="sm">
@@ -72,10 +83,10 @@ const Processes = ({ data }: { data: Shown<'GET /operator/system'> }) => (
         { head: 'Lent', figure: true, cell: (one) => <Money usd={one.lent_usd} /> },
       ]}
     />
-    <Text size="xs" c="dimmed" mt="sm">
+    <Aside mt="sm">
       Lent is what a process may charge before it asks the ledger again; held is what its open calls may still
       cost.
-    </Text>
+    </Aside>
   </Panel>
 )
 
@@ -128,10 +139,10 @@ export const System = () => {
         <Processes data={data} />
         {data.config !== null && <Configuration config={data.config} />}
         <Audit books={data.books} />
-        <Text size="xs" c="dimmed">
+        <Aside>
           Reports are summed up to <When at={data.rolled_up_until} />; what came later is summed from the
           ledger each time.
-        </Text>
+        </Aside>
       </Stack>
     </>
   )

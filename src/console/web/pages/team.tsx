@@ -1,15 +1,17 @@
 /** The people of the organisation: who they are, what they may do, and inviting more. */
 import { Alert, Button, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { act, queries, type Shown, sessionQuery, showing } from '../parts/api.ts'
+import { act, type Shown, sessionQuery, showing } from '../parts/api.ts'
 import { Asked } from '../parts/confirm.tsx'
 import { DataTable } from '../parts/data-table.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { Form } from '../parts/form.tsx'
+import { Form } from '../parts/forms/form.tsx'
+import { useChange } from '../parts/forms/use-change.ts'
+import { useTexts } from '../parts/forms/use-texts.ts'
 import { GroupRule } from '../parts/team/group-rule.tsx'
 import { Teams } from '../parts/team/teams.tsx'
-import { Code, Failed, PageHead, Panel, When } from '../parts/ui.tsx'
+import { Aside, Code, Failed, PageHead, Panel, When } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 import { useMay } from '../parts/use-may.ts'
 
@@ -22,31 +24,12 @@ const roleTexts = [
 ]
 
 const InviteForm = ({ onDone }: { onDone: (invited: Shown<'POST /team'>) => void }) => {
-  const [email, setEmail] = useState('')
-  const [role, setRole] = useState('developer')
-  const invite = useMutation({
-    mutationFn: () => act('POST /team', { email, role }),
-    onSuccess: async (invited) => {
-      onDone(invited)
-      await queries.invalidateQueries()
-    },
-  })
+  const { texts, field } = useTexts({ email: '', role: 'developer' })
+  const invite = useChange(() => act('POST /team', texts), { told: onDone })
   return (
     <Form save={invite} verb="Invite">
-      <TextInput
-        label="E-mail address"
-        type="email"
-        required
-        data-autofocus
-        value={email}
-        onChange={(event) => setEmail(event.currentTarget.value)}
-      />
-      <NativeSelect
-        label="Role"
-        data={roleTexts}
-        value={role}
-        onChange={(event) => setRole(event.currentTarget.value)}
-      />
+      <TextInput {...field('email', 'E-mail address')} type="email" required data-autofocus />
+      <NativeSelect {...field('role', 'Role')} data={roleTexts} />
     </Form>
   )
 }
@@ -69,10 +52,7 @@ const Invited = ({ invited }: { invited: Shown<'POST /team'> }) => (
 type Member = Shown<'GET /team'>['data'][number]
 
 const RoleOf = ({ member: { id, email, role } }: { member: Member }) => {
-  const change = useMutation({
-    mutationFn: (to: string) => act('PUT /team/:person', { person: id, role: to }),
-    onSuccess: () => queries.invalidateQueries(),
-  })
+  const change = useChange((to: string) => act('PUT /team/:person', { person: id, role: to }))
   return (
     <>
       <NativeSelect
@@ -87,18 +67,17 @@ const RoleOf = ({ member: { id, email, role } }: { member: Member }) => {
   )
 }
 
-const Removal = ({ member: { id, email } }: { member: Member }) => {
-  const remove = useMutation({
-    mutationFn: () => act('DELETE /team/:person', { person: id }),
-    onSuccess: () => queries.invalidateQueries(),
-  })
-  return (
-    <Asked verb="Remove" title={`Remove ${email}?`} yes="Remove person" does={remove}>
-      They see nothing of the organisation from then on, and the keys that they made for it are disabled.
-      Enable those that shall go on. Keys of tenants go on by themselves.
-    </Asked>
-  )
-}
+const Removal = ({ member: { id, email } }: { member: Member }) => (
+  <Asked
+    verb="Remove"
+    title={`Remove ${email}?`}
+    yes="Remove person"
+    send={() => act('DELETE /team/:person', { person: id })}
+  >
+    They see nothing of the organisation from then on, and the keys that they made for it are disabled. Enable
+    those that shall go on. Keys of tenants go on by themselves.
+  </Asked>
+)
 
 export const Team = () => {
   const { data, error } = useQuery(showing('GET /team'))
@@ -130,10 +109,10 @@ export const Team = () => {
                 cell: ({ id, name, email }) => (
                   <>
                     {name}
-                    <Text size="xs" c="dimmed">
+                    <Aside>
                       {email}
                       {id === me ? ' (you)' : ''}
-                    </Text>
+                    </Aside>
                   </>
                 ),
               },

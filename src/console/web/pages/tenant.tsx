@@ -1,17 +1,32 @@
 /** One tenant: its keys, its use and bill, its price, its read-only links, and its suspension. */
 import { Alert, Anchor, Box, Button, Group, SimpleGrid, Stack, Text } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
-import { act, queries, type Shown, showing } from '../parts/api.ts'
+import { act, type Shown, showing } from '../parts/api.ts'
 import { Confirm } from '../parts/confirm.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { countText } from '../parts/format.ts'
+import { useChange } from '../parts/forms/use-change.ts'
 import { KeyTable } from '../parts/keys/key-table.tsx'
 import { AllCalls, CallTable } from '../parts/money/call-table.tsx'
 import { TenantBilling } from '../parts/money/party-fields.tsx'
 import { PriceForm } from '../parts/money/price-form.tsx'
-import { Code, Copy, Empty, Failed, Figure, Money, PageHead, Panel, When } from '../parts/ui.tsx'
+import {
+  Aside,
+  Code,
+  Copy,
+  Empty,
+  Failed,
+  Figure,
+  Money,
+  PageHead,
+  Panel,
+  RowButton,
+  SmallButton,
+  Told,
+  When,
+} from '../parts/ui.tsx'
 import { Unread, UnreadPage } from '../parts/unread.tsx'
 import { useMay } from '../parts/use-may.ts'
 
@@ -24,13 +39,10 @@ const isOff = ({ keys }: TenantShown): boolean =>
 const Suspension = ({ tenant }: { tenant: TenantShown }) => {
   const [asks, setAsks] = useState(false)
   const off = isOff(tenant)
-  const change = useMutation({
-    mutationFn: (suspended: boolean) => act('PUT /tenants/:tenant', { tenant: tenant.id, suspended }),
-    onSuccess: async () => {
-      setAsks(false)
-      await queries.invalidateQueries()
-    },
-  })
+  const change = useChange(
+    (suspended: boolean) => act('PUT /tenants/:tenant', { tenant: tenant.id, suspended }),
+    { told: () => setAsks(false) },
+  )
   return (
     <Stack gap="xs" align="flex-end">
       <Button
@@ -42,17 +54,14 @@ const Suspension = ({ tenant }: { tenant: TenantShown }) => {
         {off ? 'Resume' : 'Suspend'}
       </Button>
       {change.isSuccess && (
-        <Text size="sm" role="status">
-          {change.variables ? 'Suspended on every process.' : 'Resumed on every process.'}
-        </Text>
+        <Told>{change.variables ? 'Suspended on every process.' : 'Resumed on every process.'}</Told>
       )}
       {!asks && <Failed error={change.error} />}
       <Confirm
         opened={asks}
         title={`Suspend ${tenant.label}?`}
         verb="Suspend tenant"
-        pending={change.isPending}
-        error={change.error}
+        does={change}
         onYes={() => change.mutate(true)}
         onClose={() => setAsks(false)}
       >
@@ -105,13 +114,9 @@ const LinkRows = ({ tenant, onRevoke }: { tenant: TenantShown; onRevoke: (id: st
           <Text size="sm">
             Made <When at={created_at} />
           </Text>
-          <Text size="xs" c="dimmed" truncate>
-            by {made_by}
-          </Text>
+          <Aside truncate>by {made_by}</Aside>
         </Box>
-        <Button size="compact-sm" variant="default" onClick={() => onRevoke(id)}>
-          Revoke
-        </Button>
+        <RowButton onClick={() => onRevoke(id)}>Revoke</RowButton>
       </Group>
     ))}
   </Stack>
@@ -119,24 +124,17 @@ const LinkRows = ({ tenant, onRevoke }: { tenant: TenantShown; onRevoke: (id: st
 
 const Links = ({ tenant }: { tenant: TenantShown }) => {
   const [made, setMade] = useState<TenantLinkShown>()
-  const make = useMutation({
-    mutationFn: () => act('POST /tenants/:tenant/links', { tenant: tenant.id }),
-    onSuccess: async (link) => {
-      setMade(link)
-      await queries.invalidateQueries()
-    },
-  })
-  const revoke = useMutation({
-    mutationFn: (id: string) => act('DELETE /tenants/:tenant/links/:link', { tenant: tenant.id, link: id }),
-    onSuccess: () => queries.invalidateQueries(),
-  })
+  const make = useChange(() => act('POST /tenants/:tenant/links', { tenant: tenant.id }), { told: setMade })
+  const revoke = useChange((link: string) =>
+    act('DELETE /tenants/:tenant/links/:link', { tenant: tenant.id, link }),
+  )
   return (
     <Panel
       title="Read-only links"
       action={
-        <Button size="xs" variant="default" loading={make.isPending} onClick={() => make.mutate()}>
+        <SmallButton loading={make.isPending} onClick={() => make.mutate()}>
           Make a link
-        </Button>
+        </SmallButton>
       }
     >
       <Failed error={make.error ?? revoke.error} />

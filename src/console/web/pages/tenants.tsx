@@ -7,22 +7,22 @@ import {
   SimpleGrid,
   Stack,
   Table,
-  Text,
   Textarea,
   TextInput,
 } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { act, queries, type Shown, showing } from '../parts/api.ts'
+import { act, type Shown, showing } from '../parts/api.ts'
 import { csvCell, download } from '../parts/csv.ts'
 import { Dialog } from '../parts/dialog.tsx'
+import { useOneAtATime } from '../parts/forms/one-at-a-time.ts'
+import { useChange } from '../parts/forms/use-change.ts'
 import { KeyList } from '../parts/keys/key-list.tsx'
 import { readTenants } from '../parts/keys/tenant-list.ts'
 import { PriceForm } from '../parts/money/price-form.tsx'
 import { SeesForm } from '../parts/money/sees-form.tsx'
-import { useOneAtATime } from '../parts/one-at-a-time.ts'
-import { Empty, Failed, Figure, Money, PageHead, Panel, TableBox } from '../parts/ui.tsx'
+import { Aside, Empty, Failed, Figure, Money, PageHead, Panel, TableBox, Told } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 import { useMay } from '../parts/use-may.ts'
 import { useView } from '../parts/use-view.ts'
@@ -86,13 +86,7 @@ type ListProps = {
 
 const ListForm = ({ text, setText, onMade }: ListProps) => {
   const { tenants, wrong } = readTenants(text)
-  const create = useMutation({
-    mutationFn: () => act('POST /tenants', { tenants }),
-    onSuccess: async (made) => {
-      onMade(made)
-      await queries.invalidateQueries()
-    },
-  })
+  const create = useChange(() => act('POST /tenants', { tenants }), { told: onMade })
   const send = useOneAtATime(create)
   const [isHinted, setHinted] = useState(false)
   const ready = tenants.length > 0 && wrong.length === 0 && tenants.length <= MOST
@@ -117,9 +111,9 @@ const ListForm = ({ text, setText, onMade }: ListProps) => {
       )}
       <Failed error={create.error} />
       {isHinted && !ready && (
-        <Text size="sm" role="alert">
+        <Told alert>
           {tenants.length === 0 ? 'Write at least one tenant above.' : 'First correct what is said above.'}
-        </Text>
+        </Told>
       )}
       <Group justify="space-between">
         <FileButton accept=".csv,text/csv,text/plain" onChange={(file) => void file?.text().then(setText)}>
@@ -245,9 +239,7 @@ export const Tenants = () => {
             }
           />
         </Panel>
-        <Text size="xs" c="dimmed">
-          What a tenant spends counts against your own wallet and caps as well.
-        </Text>
+        <Aside>What a tenant spends counts against your own wallet and caps as well.</Aside>
       </Stack>
       <NewTenants opened={query.new === 'tenants' && mayChange} onClose={() => show({ new: undefined })} />
       <Prices opened={query.new === 'price' && mayChange} onClose={() => show({ new: undefined })} />

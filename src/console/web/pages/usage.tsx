@@ -5,9 +5,9 @@ import type { ReactNode } from 'react'
 import { act, queryOf, type Shown } from '../parts/api.ts'
 import { StackedBars } from '../parts/chart.tsx'
 import { type Column, DataTable } from '../parts/data-table.tsx'
-import { Choice, DayField, Field } from '../parts/field.tsx'
 import { countText, percentText } from '../parts/format.ts'
-import { Empty, Failed, Loading, Money, PageHead, Panel } from '../parts/ui.tsx'
+import { Choice, DayField, Field } from '../parts/forms/field.tsx'
+import { Aside, Empty, Failed, Loading, Money, PageHead, Panel } from '../parts/ui.tsx'
 import {
   DAY,
   dayOf,
@@ -154,9 +154,7 @@ const Totals = ({ answered: { view, table: use }, show }: { answered: Answered; 
     />
     {use.has_more && (
       <Group gap="xs" mt="xs" className="no-print">
-        <Text size="xs" c="dimmed">
-          The {countText(use.rows.length)} most expensive ones; the total includes all.
-        </Text>
+        <Aside>The {countText(use.rows.length)} most expensive ones; the total includes all.</Aside>
         {view.rows === '' && (
           <Button size="compact-xs" variant="default" onClick={() => show({ rows: 'all' })}>
             Show all

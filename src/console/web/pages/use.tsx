@@ -14,7 +14,7 @@ import { countText } from '../parts/format.ts'
 import { type BillCells, BillRows } from '../parts/money/bill-table.tsx'
 import { StatementSheet } from '../parts/money/statement-sheet.tsx'
 import { daysOf, monthChoice, monthText } from '../parts/months.ts'
-import { Failed, Figure, Loading, Money, Panel, State } from '../parts/ui.tsx'
+import { Failed, Figure, Loading, Money, Panel, RowButton, State } from '../parts/ui.tsx'
 
 type TenantUseShown = Written<Awaited<ReturnType<typeof useOfTenant>>>
 
@@ -78,14 +78,9 @@ const OwnInvoices = ({ secret, rows }: { secret: string; rows: readonly BillCell
         <BillRows
           rows={rows}
           acts={({ id, number }) => (
-            <Button
-              size="compact-sm"
-              variant="default"
-              onClick={() => pdf.mutate(id)}
-              aria-label={`PDF of ${number}`}
-            >
+            <RowButton onClick={() => pdf.mutate(id)} aria-label={`PDF of ${number}`}>
               PDF
-            </Button>
+            </RowButton>
           )}
         />
       </Panel>

@@ -1,15 +1,17 @@
 /** For operators: the vendors, their keys, what fails, and how the newest calls went. */
 import { Button, Checkbox, Group, NativeSelect, PasswordInput, Stack, Text } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { act, queries, type Shown, showing } from '../parts/api.ts'
+import { act, type Shown, showing } from '../parts/api.ts'
 import { Asked } from '../parts/confirm.tsx'
 import { DataTable } from '../parts/data-table.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { Form } from '../parts/form.tsx'
 import { countText } from '../parts/format.ts'
+import { Form } from '../parts/forms/form.tsx'
+import { useChange } from '../parts/forms/use-change.ts'
+import { useTexts } from '../parts/forms/use-texts.ts'
 import { failedColumn, LatencyReport } from '../parts/latency.tsx'
-import { PageHead, Panel, State } from '../parts/ui.tsx'
+import { Aside, PageHead, Panel, State } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 
 type VendorList = Shown<'GET /operator/vendors'>
@@ -29,24 +31,17 @@ const Health = ({ failing }: { failing: Vendor['failing'] }) =>
     </Stack>
   )
 
-const Removal = ({ vendor, end }: { vendor: Vendor; end: string }) => {
-  const remove = useMutation({
-    mutationFn: () =>
-      act('DELETE /operator/vendors/:vendor/keys/:key', { vendor: vendor.id, key: end.slice(-4) }),
-    onSuccess: () => queries.invalidateQueries(),
-  })
-  return (
-    <Asked
-      verb="Remove"
-      name={`Remove the key ${end} of ${vendor.name}`}
-      title={`Remove the key ${end} of ${vendor.name}?`}
-      yes="Remove the key"
-      does={remove}
-    >
-      No new call uses it from then on. Calls that run end as they are. It stays valid at the vendor.
-    </Asked>
-  )
-}
+const Removal = ({ vendor: { id, name }, end }: { vendor: Vendor; end: string }) => (
+  <Asked
+    verb="Remove"
+    name={`Remove the key ${end} of ${name}`}
+    title={`Remove the key ${end} of ${name}?`}
+    yes="Remove the key"
+    send={() => act('DELETE /operator/vendors/:vendor/keys/:key', { vendor: id, key: end.slice(-4) })}
+  >
+    No new call uses it from then on. Calls that run end as they are. It stays valid at the vendor.
+  </Asked>
+)
 
 const Keys = ({ vendor }: { vendor: Vendor }) => {
   const { keys, added } = vendor
@@ -69,37 +64,33 @@ const NewKey = ({ data, onDone }: { data: VendorList; onDone: () => void }) => {
     ...data.data.map(({ id, name }) => ({ value: id, label: name })),
     ...data.off.map(({ id }) => id),
   ]
-  const [vendor, setVendor] = useState('')
-  const [key, setKey] = useState('')
+  const { texts, field } = useTexts({ vendor: '', key: '' })
   const [untested, setUntested] = useState(false)
-  const add = useMutation({
-    mutationFn: () => act('POST /operator/vendors/:vendor/keys', { vendor, key: key.trim(), untested }),
-    onSuccess: async () => {
-      await queries.invalidateQueries()
-      onDone()
-    },
+  const { vendor } = texts
+  const key = texts.key.trim()
+  const add = useChange(() => act('POST /operator/vendors/:vendor/keys', { vendor, key, untested }), {
+    after: onDone,
   })
   return (
     <Form
       save={add}
       verb="Try and add"
-      ready={vendor !== '' && key.trim() !== ''}
+      ready={vendor !== '' && key !== ''}
       hint="Choose the vendor, and paste its key."
     >
       <NativeSelect
-        label="Vendor"
+        {...field('vendor', 'Vendor')}
         required
         data={[{ value: '', label: 'Choose' }, ...names]}
-        value={vendor}
-        onChange={(event) => setVendor(event.currentTarget.value)}
       />
       <PasswordInput
-        label="Key"
-        description="It is tried at the vendor, which costs nothing, and then in use on all processes."
+        {...field(
+          'key',
+          'Key',
+          'It is tried at the vendor, which costs nothing, and then in use on all processes.',
+        )}
         required
         autoComplete="off"
-        value={key}
-        onChange={(event) => setKey(event.currentTarget.value)}
       />
       <Checkbox
         label="Add it also if the vendor does not say whether it takes it"
@@ -121,9 +112,7 @@ const VendorTable = ({ data }: { data: VendorList }) => (
         cell: ({ name, id }) => (
           <>
             {name}
-            <Text size="xs" c="dimmed" className="mono">
-              {id}
-            </Text>
+            <Aside className="mono">{id}</Aside>
           </>
         ),
       },

@@ -2,7 +2,8 @@
 import { Button, Group, Stack, Text } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { Dialog } from './dialog.tsx'
-import { Failed } from './ui.tsx'
+import { useChange } from './forms/use-change.ts'
+import { Failed, RowButton } from './ui.tsx'
 
 type Props = {
   readonly opened: boolean
@@ -11,23 +12,23 @@ type Props = {
   readonly children: ReactNode
   /** A choice below the text. */
   readonly more?: ReactNode
-  readonly pending: boolean
-  readonly error: unknown
+  /** The change that `onYes` begins. */
+  readonly does: { readonly isPending: boolean; readonly error: unknown }
   readonly onYes: () => void
   readonly onClose: () => void
 }
 
-export const Confirm = ({ opened, title, verb, children, more, pending, error, onYes, onClose }: Props) => (
+export const Confirm = ({ opened, title, verb, children, more, does, onYes, onClose }: Props) => (
   <Dialog opened={opened} onClose={onClose} title={title}>
     <Stack>
       <Text size="sm">{children}</Text>
       {more}
-      <Failed error={error} />
+      <Failed error={does.error} />
       <Group justify="flex-end">
         <Button variant="default" onClick={onClose} data-autofocus>
           Cancel
         </Button>
-        <Button color="red.8" loading={pending} onClick={onYes}>
+        <Button color="red.8" loading={does.isPending} onClick={onYes}>
           {verb}
         </Button>
       </Group>
@@ -35,13 +36,14 @@ export const Confirm = ({ opened, title, verb, children, more, pending, error, o
   </Dialog>
 )
 
-/** The button of an act that asks first; `does` is a mutation without variables. */
+/** The button of a change that asks first. */
 export const Asked = ({
   verb,
   name = verb,
   title,
   yes,
-  does,
+  send,
+  size = 'compact-sm',
   children,
 }: {
   verb: string
@@ -49,18 +51,20 @@ export const Asked = ({
   name?: string
   title: string
   yes: string
-  does: { readonly isPending: boolean; readonly error: unknown; readonly mutateAsync: () => Promise<unknown> }
+  send: () => Promise<unknown>
+  size?: 'compact-xs' | 'compact-sm' | 'xs'
   children: ReactNode
 }) => {
   const [opened, setOpened] = useState(false)
+  const does = useChange(send)
   const close = () => setOpened(false)
   return (
     <>
-      <Button size="compact-sm" variant="default" onClick={() => setOpened(true)} aria-label={name}>
+      <RowButton size={size} onClick={() => setOpened(true)} aria-label={name}>
         {verb}
-      </Button>
+      </RowButton>
       <Confirm
-        {...{ opened, title, verb: yes, pending: does.isPending, error: does.error, onClose: close }}
+        {...{ opened, title, verb: yes, does, onClose: close }}
         onYes={() => void does.mutateAsync().then(close, () => {})}
       >
         {children}

@@ -1,11 +1,11 @@
 /** How calls went over time and by group: two charts and a table, for a page of an organisation and that of operators. */
-import { Stack, Text } from '@mantine/core'
+import { Stack } from '@mantine/core'
 import type { ReactNode } from 'react'
 import type { Shown } from './api.ts'
 import { Lines, StackedBars, units } from './chart.tsx'
 import { type Column, DataTable } from './data-table.tsx'
 import { countText } from './format.ts'
-import { Empty, Panel } from './ui.tsx'
+import { Aside, Empty, Panel } from './ui.tsx'
 
 type Latency = Shown<'GET /latency'>
 type Figures = Latency['total']
@@ -134,9 +134,7 @@ export const LatencyReport = ({
           ]}
         />
         {parts.some(({ whole }) => !whole) && (
-          <Text size="xs" c="dimmed" mt="xs">
-            Of the newest {countText(newest)} calls of each bar; there were more.
-          </Text>
+          <Aside mt="xs">Of the newest {countText(newest)} calls of each bar; there were more.</Aside>
         )}
       </Panel>
     </Stack>

@@ -1,6 +1,7 @@
 /** The navigation: which pages there are, who sees them, and the public ones beside them. */
-import { Box, NavLink, Text } from '@mantine/core'
+import { Box, NavLink } from '@mantine/core'
 import { useLocation, useNavigate } from '@tanstack/react-router'
+import { Aside } from './ui.tsx'
 
 export type Place = { readonly to: string; readonly name: string; readonly acts?: readonly string[] }
 
@@ -38,9 +39,9 @@ const publicPages = { '/products': 'Products', '/quickstart': 'Quickstarts', '/r
 
 export const Outside = () => (
   <Box mb="md" component="section" aria-label="Documentation">
-    <Text size="xs" fw={600} c="dimmed" px="sm" mb={4}>
+    <Aside fw={600} px="sm" mb={4}>
       Documentation
-    </Text>
+    </Aside>
     {Object.entries(publicPages).map(([href, name]) => (
       <NavLink
         key={href}
@@ -71,9 +72,9 @@ export const Places = ({
   return (
     <Box mb="md">
       {title !== undefined && (
-        <Text size="xs" fw={600} c="dimmed" px="sm" mb={4}>
+        <Aside fw={600} px="sm" mb={4}>
           {title}
-        </Text>
+        </Aside>
       )}
       {shown.map(({ to, name }) => {
         const active = to === '/' ? pathname === '/' : pathname === to || pathname.startsWith(`${to}/`)

@@ -21,7 +21,7 @@ import { sessionQuery } from './api.ts'
 import { about, Outside, operators, Places, places } from './places.tsx'
 import { Shortcuts } from './shortcuts.tsx'
 import { Interrupted, ownerOf } from './sign-in/entered.ts'
-import { Failed, Loading } from './ui.tsx'
+import { Aside, Failed, Loading, SmallButton } from './ui.tsx'
 import { useChoose, useSignOut } from './use-session.ts'
 
 /** A native disclosure, because the library's menu would be a tenth of the first load. */
@@ -40,9 +40,7 @@ const PersonMenu = ({ session }: { session: SessionShown }) => {
       </summary>
       <Card withBorder shadow="md" padding="xs" className="menu-body">
         <Stack gap={4}>
-          <Text size="xs" c="dimmed" px="xs">
-            {session.person?.email}
-          </Text>
+          <Aside px="xs">{session.person?.email}</Aside>
           {session.organisations.length > 1 &&
             session.organisations.map(({ id, name, role }) => (
               <Button
@@ -56,9 +54,9 @@ const PersonMenu = ({ session }: { session: SessionShown }) => {
               </Button>
             ))}
           <Failed error={choose.error ?? signOut.error} />
-          <Button variant="default" size="xs" loading={signOut.isPending} onClick={() => signOut.mutate()}>
+          <SmallButton loading={signOut.isPending} onClick={() => signOut.mutate()}>
             Sign out
-          </Button>
+          </SmallButton>
         </Stack>
       </Card>
     </details>

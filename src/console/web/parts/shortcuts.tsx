@@ -1,9 +1,10 @@
 /** Keyboard shortcuts: `/` goes to the page's search, `?` lists them all, `g` and a letter open a page. */
-import { Table, Text } from '@mantine/core'
+import { Table } from '@mantine/core'
 import { useNavigate } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { Dialog } from './dialog.tsx'
 import type { Place } from './places.tsx'
+import { Aside } from './ui.tsx'
 
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyz'
 
@@ -72,9 +73,7 @@ export const Shortcuts = ({ places, acts }: { places: readonly Place[]; acts: re
   return (
     <Dialog opened={opened} onClose={() => setOpened(false)} title="Keyboard shortcuts">
       <Help letters={letters} />
-      <Text size="xs" c="dimmed" mt="sm">
-        They work when no field has the focus.
-      </Text>
+      <Aside mt="sm">They work when no field has the focus.</Aside>
     </Dialog>
   )
 }

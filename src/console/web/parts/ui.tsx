@@ -4,6 +4,7 @@ import {
   Anchor,
   Box,
   Button,
+  type ButtonProps,
   Card,
   CopyButton,
   Group,
@@ -11,11 +12,36 @@ import {
   Skeleton,
   Stack,
   Text,
+  type TextProps,
   Title,
 } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { ApiError } from './api.ts'
 import { agoText, shareOf, shortUsd, timeText } from './format.ts'
+
+/** What is said beside or below something, small and dimmed. */
+export const Aside = (props: TextProps & { readonly title?: string; readonly children: ReactNode }) => (
+  <Text size="xs" c="dimmed" {...props} />
+)
+
+/** What has happened, or with `alert` what is wrong: read out by screen readers. */
+export const Told = ({ alert = false, children }: { alert?: boolean; children: ReactNode }) => (
+  <Text size="sm" role={alert ? 'alert' : 'status'}>
+    {children}
+  </Text>
+)
+
+type ButtonOf = Omit<ButtonProps, 'variant'> & {
+  readonly onClick: () => void
+  readonly 'aria-label'?: string
+  readonly children: ReactNode
+}
+
+/** A button in a row of a table. */
+export const RowButton = (props: ButtonOf) => <Button size="compact-sm" variant="default" {...props} />
+
+/** A button at the head or the foot of a panel. */
+export const SmallButton = (props: ButtonOf) => <Button size="xs" variant="default" {...props} />
 
 /** An amount; pointing at it shows the exact value. */
 export const Money = ({ usd, strong = false }: { usd: string; strong?: boolean }) => (

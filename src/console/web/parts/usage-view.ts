@@ -1,5 +1,5 @@
 /** The view of the usage page, as its address says it. */
-import { dayIn, known } from './field.tsx'
+import { dayIn, known } from './forms/field.tsx'
 import type { Query } from './use-view.ts'
 
 export const DAY = 86_400_000

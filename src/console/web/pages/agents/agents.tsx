@@ -1,28 +1,28 @@
 /** Agents that people signed in, how to sign one in, and what the organisation tells them. */
 import { Stack, Text, Textarea } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { act, queries, type Shown, showing } from '../../parts/api.ts'
+import { act, type Shown, showing } from '../../parts/api.ts'
 import { Asked } from '../../parts/confirm.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
-import { Form } from '../../parts/form.tsx'
-import { Code, Empty, PageHead, Panel, When } from '../../parts/ui.tsx'
+import { Form } from '../../parts/forms/form.tsx'
+import { useChange } from '../../parts/forms/use-change.ts'
+import { Aside, Code, Empty, PageHead, Panel, When } from '../../parts/ui.tsx'
 import { Unread } from '../../parts/unread.tsx'
 import { useMay } from '../../parts/use-may.ts'
 
 type Login = Shown<'GET /logins'>['data'][number]
 
-const SignOut = ({ login: { id, surface } }: { login: Login }) => {
-  const end = useMutation({
-    mutationFn: () => act('DELETE /logins/:login', { login: id }),
-    onSuccess: () => queries.invalidateQueries(),
-  })
-  return (
-    <Asked verb="Sign out" title={`Sign ${surface} out?`} yes="Sign out" does={end}>
-      Its next request is refused, and it asks its person to sign in again.
-    </Asked>
-  )
-}
+const SignOut = ({ login: { id, surface } }: { login: Login }) => (
+  <Asked
+    verb="Sign out"
+    title={`Sign ${surface} out?`}
+    yes="Sign out"
+    send={() => act('DELETE /logins/:login', { login: id })}
+  >
+    Its next request is refused, and it asks its person to sign in again.
+  </Asked>
+)
 
 const Logins = () => {
   const { data, error } = useQuery(showing('GET /logins'))
@@ -41,9 +41,7 @@ const Logins = () => {
           cell: ({ surface, address }) => (
             <>
               {surface}
-              <Text size="xs" c="dimmed">
-                {address}
-              </Text>
+              <Aside>{address}</Aside>
             </>
           ),
         },
@@ -71,11 +69,9 @@ const wrongWith = (text: string): string | undefined => {
 
 const SettingsForm = ({ settings }: Shown<'GET /agent-settings'>) => {
   const [text, setText] = useState(settings === null ? '' : JSON.stringify(settings, null, 2))
-  const save = useMutation({
-    mutationFn: async () =>
-      act('PUT /agent-settings', { settings: text.trim() === '' ? null : JSON.parse(text) }),
-    onSuccess: () => queries.invalidateQueries(),
-  })
+  const save = useChange(async () =>
+    act('PUT /agent-settings', { settings: text.trim() === '' ? null : JSON.parse(text) }),
+  )
   const wrong = wrongWith(text)
   return (
     <Form save={save} verb="Save" place="page" ready={wrong === undefined} done="Saved.">

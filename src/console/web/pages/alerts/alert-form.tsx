@@ -1,12 +1,15 @@
 /** The dialog that makes or changes an alert: what is watched, at which steps, and who is told. */
-import { Checkbox, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { Checkbox, NativeSelect, Stack, TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { alertKinds, type RuleKind, ruleKinds } from '../../../../tenancy/alert-kinds.ts'
-import { queries, type Shown, showing } from '../../parts/api.ts'
+import { type Shown, showing } from '../../parts/api.ts'
 import { Dialog } from '../../parts/dialog.tsx'
-import { Form } from '../../parts/form.tsx'
-import { AMOUNT_HINT, typedUsd } from '../../parts/format.ts'
+import { typedUsd } from '../../parts/format.ts'
+import { Form } from '../../parts/forms/form.tsx'
+import { useChange } from '../../parts/forms/use-change.ts'
+import { amountIn } from '../../parts/forms/use-texts.ts'
+import { Told } from '../../parts/ui.tsx'
 import { useMay } from '../../parts/use-may.ts'
 import { type Of, toAct } from './whose.ts'
 
@@ -74,7 +77,7 @@ const stepsIn = (text: string): readonly number[] | undefined => {
 
 const SAYS_NOBODY = 'Nobody is told of an alert without a channel; it is only shown on the overview.'
 
-const Told = ({
+const Recipients = ({
   channels,
   chosen,
   onChange,
@@ -89,9 +92,9 @@ const Told = ({
         <Checkbox key={id} value={id} label={name} />
       ))}
       {chosen.length === 0 && (
-        <Text size="sm" role="status">
+        <Told>
           {channels.length === 0 ? `There is no channel yet: make one first. ${SAYS_NOBODY}` : SAYS_NOBODY}
-        </Text>
+        </Told>
       )}
     </Stack>
   </Checkbox.Group>
@@ -142,8 +145,7 @@ const Amount = ({ entered, edit }: { entered: Entered; edit: (change: Partial<En
       <TextInput
         label="Amount"
         description={`${row.of}${row.amount === 'possible' ? '. Empty: the limits that it has' : ''}`}
-        inputMode="decimal"
-        error={typedUsd(entered.usd) === null ? AMOUNT_HINT : undefined}
+        {...amountIn(entered.usd)}
         value={entered.usd}
         onChange={(event) => edit({ usd: event.currentTarget.value })}
       />
@@ -177,16 +179,13 @@ const Fields = ({ of, alert, channels, onClose }: Omit<Props, 'opened'>) => {
   const [entered, setEntered] = useState(() => enteredOf({ alert, channels }))
   const edit = (change: Partial<Entered>) => setEntered((before) => ({ ...before, ...change }))
   const body = bodyOf(entered)
-  const save = useMutation({
-    mutationFn: () =>
+  const save = useChange<unknown>(
+    () =>
       alert === undefined
         ? toAct(of, 'POST /alerts', body)
         : toAct(of, 'PUT /alerts/:alert', { ...body, alert: alert.id }),
-    onSuccess: async () => {
-      await queries.invalidateQueries()
-      onClose()
-    },
-  })
+    { after: onClose },
+  )
   const offered = ruleKinds.filter((kind) => of === 'organisation' || alertKinds[kind].notOfHouse !== true)
   const chooseKind = (kind: RuleKind) =>
     edit({ kind, subject: '', minutes: null, steps: alertKinds[kind].steps.join(', ') })
@@ -221,7 +220,7 @@ const Fields = ({ of, alert, channels, onClose }: Omit<Props, 'opened'>) => {
         error={stepsIn(entered.steps) === undefined ? 'Percents, such as 50, 80, 100' : undefined}
         onChange={(event) => edit({ steps: event.currentTarget.value })}
       />
-      <Told channels={channels} chosen={entered.chosen} onChange={(chosen) => edit({ chosen })} />
+      <Recipients channels={channels} chosen={entered.chosen} onChange={(chosen) => edit({ chosen })} />
     </Form>
   )
 }

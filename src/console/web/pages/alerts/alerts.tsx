@@ -1,13 +1,14 @@
 /** Alerts: what the organisation, or for operators the house, is told of, where, and what was told. */
 import { Button, Group, SegmentedControl, Stack, Text } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { alertKinds, channelForms } from '../../../../tenancy/alert-kinds.ts'
-import { queries, type Shown, sessionQuery } from '../../parts/api.ts'
-import { Confirm } from '../../parts/confirm.tsx'
+import { type Shown, sessionQuery } from '../../parts/api.ts'
+import { Asked } from '../../parts/confirm.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
 import { shortId } from '../../parts/format.ts'
-import { Copy, Empty, Failed, PageHead, Panel, State, When } from '../../parts/ui.tsx'
+import { useChange } from '../../parts/forms/use-change.ts'
+import { Aside, Copy, Empty, Failed, PageHead, Panel, State, When } from '../../parts/ui.tsx'
 import { Unread } from '../../parts/unread.tsx'
 import { useMay } from '../../parts/use-may.ts'
 import { AlertForm } from './alert-form.tsx'
@@ -17,31 +18,18 @@ import { type Of, showingOf, toAct } from './whose.ts'
 type Alert = Shown<'GET /alerts'>['data'][number]
 type Channel = Shown<'GET /alert-channels'>['data'][number]
 
-const Remove = ({ what, onYes }: { what: string; onYes: () => Promise<unknown> }) => {
-  const [asks, setAsks] = useState(false)
-  const remove = useMutation({
-    mutationFn: onYes,
-    onSuccess: () => queries.invalidateQueries(),
-  })
-  return (
-    <>
-      <Confirm
-        opened={asks}
-        title={`Delete ${what}?`}
-        verb="Delete"
-        pending={remove.isPending}
-        error={remove.error}
-        onYes={() => remove.mutate()}
-        onClose={() => setAsks(false)}
-      >
-        Nothing more is told by it.
-      </Confirm>
-      <Button size="compact-xs" variant="default" aria-label={`Delete ${what}`} onClick={() => setAsks(true)}>
-        Delete
-      </Button>
-    </>
-  )
-}
+const Remove = ({ what, send }: { what: string; send: () => Promise<unknown> }) => (
+  <Asked
+    verb="Delete"
+    name={`Delete ${what}`}
+    title={`Delete ${what}?`}
+    yes="Delete"
+    size="compact-xs"
+    send={send}
+  >
+    Nothing more is told by it.
+  </Asked>
+)
 
 type Changes = { readonly of: Of; readonly alert: Alert; readonly channels: readonly Channel[] }
 
@@ -101,10 +89,10 @@ const Rules = ({ of, channels, mayChange }: { of: Of; channels: readonly Channel
           cell: (alert) => (
             <>
               <Text size="sm">{alert.name}</Text>
-              <Text size="xs" c="dimmed">
+              <Aside>
                 {alertKinds[alert.kind].label}
                 {alert.subject === null ? '' : `: ${shortId(alert.subject)}`}
-              </Text>
+              </Aside>
             </>
           ),
         },
@@ -120,7 +108,7 @@ const Rules = ({ of, channels, mayChange }: { of: Of; channels: readonly Channel
                 <Change of={of} alert={alert} channels={channels} />
                 <Remove
                   what={`the alert ${alert.name}`}
-                  onYes={() => toAct(of, 'DELETE /alerts/:alert', { alert: alert.id })}
+                  send={() => toAct(of, 'DELETE /alerts/:alert', { alert: alert.id })}
                 />
               </Group>
             ),
@@ -131,10 +119,7 @@ const Rules = ({ of, channels, mayChange }: { of: Of; channels: readonly Channel
 }
 
 const Test = ({ of, channel }: { of: Of; channel: Channel }) => {
-  const test = useMutation({
-    mutationFn: () => toAct(of, 'POST /alert-channels/:channel/test', { channel: channel.id }),
-    onSuccess: () => queries.invalidateQueries(),
-  })
+  const test = useChange(() => toAct(of, 'POST /alert-channels/:channel/test', { channel: channel.id }))
   return (
     <>
       <Failed error={test.error} />
@@ -175,7 +160,7 @@ const Channels = ({ of, list, mayChange }: { of: Of; list: readonly Channel[]; m
               <Test of={of} channel={channel} />
               <Remove
                 what={`the channel ${channel.name}`}
-                onYes={() => toAct(of, 'DELETE /alert-channels/:channel', { channel: channel.id })}
+                send={() => toAct(of, 'DELETE /alert-channels/:channel', { channel: channel.id })}
               />
             </Group>
           ),
@@ -205,9 +190,7 @@ const Log = ({ of, channels }: { of: Of; channels: readonly Channel[] }) => {
           cell: ({ what, title, text }) => (
             <>
               <Text size="sm">{what === 'resolved' ? `Resolved: ${title}` : title}</Text>
-              <Text size="xs" c="dimmed">
-                {text}
-              </Text>
+              <Aside>{text}</Aside>
             </>
           ),
         },
@@ -217,9 +200,9 @@ const Log = ({ of, channels }: { of: Of; channels: readonly Channel[] }) => {
             <>
               <State of={state} />
               {why !== null && (
-                <Text size="xs" c="dimmed">
+                <Aside>
                   {why}, tried {tries} {tries === 1 ? 'time' : 'times'}
-                </Text>
+                </Aside>
               )}
             </>
           ),

@@ -1,12 +1,12 @@
 /** Batches of the keys in reach, live: how far each is, what it cost, and its cancelling. The address describes the view. */
-import { Anchor, Button, Progress, Text } from '@mantine/core'
-import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
+import { Anchor, Progress, Text } from '@mantine/core'
+import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { act, queries, type Shown, showing } from '../../parts/api.ts'
+import { act, type Shown, showing } from '../../parts/api.ts'
 import { Asked } from '../../parts/confirm.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
 import { countText } from '../../parts/format.ts'
-import { Empty, Money, PageHead, Panel, State, When } from '../../parts/ui.tsx'
+import { Empty, Money, PageHead, Panel, SmallButton, State, When } from '../../parts/ui.tsx'
 import { Unread } from '../../parts/unread.tsx'
 import { useMay } from '../../parts/use-may.ts'
 import { useView } from '../../parts/use-view.ts'
@@ -48,17 +48,17 @@ const Cost = ({ batch: { id, cost_usd } }: { batch: Batch }) => (
   </Anchor>
 )
 
-const Cancel = ({ batch: { id } }: { batch: Batch }) => {
-  const cancel = useMutation({
-    mutationFn: () => act('POST /batches/:batch/cancel', { batch: id }),
-    onSuccess: () => queries.invalidateQueries(),
-  })
-  return (
-    <Asked verb="Cancel" name={`Cancel ${id}`} title="Cancel the batch?" yes="Cancel the batch" does={cancel}>
-      Lines that were sent end and are charged. The others are never sent and cost nothing.
-    </Asked>
-  )
-}
+const Cancel = ({ batch: { id } }: { batch: Batch }) => (
+  <Asked
+    verb="Cancel"
+    name={`Cancel ${id}`}
+    title="Cancel the batch?"
+    yes="Cancel the batch"
+    send={() => act('POST /batches/:batch/cancel', { batch: id })}
+  >
+    Lines that were sent end and are charged. The others are never sent and cost nothing.
+  </Asked>
+)
 
 const BatchTable = ({ rows }: { rows: readonly Batch[] }) => {
   const mayChange = useMay('keys', 'keys_own')
@@ -112,9 +112,9 @@ export const Batches = () => {
   const asked = showing('GET /batches', { key, after }, LIVE_MS)
   const { data, error } = useQuery({ ...asked, placeholderData: keepPreviousData })
   const page = (name: string, next: string | undefined) => (
-    <Button variant="default" size="xs" mt="md" mr="xs" onClick={() => show({ after: next })}>
+    <SmallButton mt="md" mr="xs" onClick={() => show({ after: next })}>
       {name}
-    </Button>
+    </SmallButton>
   )
   return (
     <>

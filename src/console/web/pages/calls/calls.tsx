@@ -2,9 +2,9 @@
 import { Box, Button, Group, Switch, Text } from '@mantine/core'
 import { useState } from 'react'
 import { queryOf } from '../../parts/api.ts'
-import { Choice, DayField, dayIn, Field, known } from '../../parts/field.tsx'
+import { Choice, DayField, dayIn, Field, known } from '../../parts/forms/field.tsx'
 import { CallList } from '../../parts/money/call-table.tsx'
-import { PageHead, Panel } from '../../parts/ui.tsx'
+import { PageHead, Panel, SmallButton } from '../../parts/ui.tsx'
 import { DAY, dayOf } from '../../parts/usage-view.ts'
 import { type Query, useView } from '../../parts/use-view.ts'
 
@@ -97,9 +97,9 @@ export const Calls = () => {
         </Button>
       </PageHead>
       <Panel>
-        <Button variant="default" size="xs" mb="md" hiddenFrom="sm" onClick={() => setOpen(!isOpen)}>
+        <SmallButton mb="md" hiddenFrom="sm" onClick={() => setOpen(!isOpen)}>
           {isOpen ? 'Hide filters' : 'Filters'}
-        </Button>
+        </SmallButton>
         <Box mb="md" {...(isOpen ? {} : { visibleFrom: 'sm' })}>
           <Filters query={query} show={filter} />
         </Box>

@@ -2,7 +2,7 @@
 import { Anchor, Group, Stack } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { showing } from '../../parts/api.ts'
-import { Choice, Field, known } from '../../parts/field.tsx'
+import { Choice, Field, known } from '../../parts/forms/field.tsx'
 import { LatencyReport } from '../../parts/latency.tsx'
 import { PageHead } from '../../parts/ui.tsx'
 import { Unread } from '../../parts/unread.tsx'

@@ -1,14 +1,17 @@
 /** Budgets of tags and end users: what calls for them may cost, set, changed and taken away. */
-import { Button, Group, NativeSelect, SimpleGrid, Text, TextInput } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { Group, NativeSelect, SimpleGrid, Text, TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { act, queries, type Shown, showing } from '../api.ts'
+import { act, type Shown, showing } from '../api.ts'
 import { Confirm } from '../confirm.tsx'
 import { DataTable } from '../data-table.tsx'
 import { Dialog } from '../dialog.tsx'
-import { Form } from '../form.tsx'
-import { AMOUNT_HINT, typedUsd } from '../format.ts'
-import { CapBar, Empty, Failed, Loading, Panel } from '../ui.tsx'
+import { typedUsd } from '../format.ts'
+import { Form } from '../forms/form.tsx'
+import { useChange } from '../forms/use-change.ts'
+import { amountIn, useTexts } from '../forms/use-texts.ts'
+import { ListPanel } from '../list-panel.tsx'
+import { Aside, CapBar, RowButton } from '../ui.tsx'
 
 type BudgetShown = Shown<'PUT /budgets/:tag'>
 
@@ -31,81 +34,54 @@ const capsOf = (budget: BudgetShown) => {
 const nameOf = ({ tag, value }: Pick<BudgetShown, 'tag' | 'value'>): string =>
   value === null ? `each ${tag}` : `${tag}=${value}`
 
-type Texts = Readonly<Record<string, string>>
-
-const CapFields = ({ texts, onChange }: { texts: Texts; onChange: (change: Texts) => void }) => (
-  <SimpleGrid cols={{ base: 1, xs: 2 }}>
-    {caps.map(([member, label]) => (
-      <TextInput
-        key={member}
-        label={label}
-        placeholder="none"
-        inputMode="decimal"
-        value={texts[member] ?? ''}
-        onChange={(event) => onChange({ [member]: event.currentTarget.value })}
-        error={typedUsd(texts[member] ?? '') === null ? AMOUNT_HINT : undefined}
-      />
-    ))}
-  </SimpleGrid>
-)
-
 const BudgetForm = ({ budget, onDone }: { budget: BudgetShown | undefined; onDone: () => void }) => {
-  const [tag, setTag] = useState(budget?.tag ?? 'user')
-  const [value, setValue] = useState(budget?.value ?? '')
-  const [beyond, setBeyond] = useState<string>(budget?.beyond ?? 'refuse')
-  const [texts, setTexts] = useState<Texts>(
-    Object.fromEntries(
-      budget === undefined ? [] : capsOf(budget).map(({ member, cap }) => [member, cap ?? '']),
-    ),
-  )
-  const amounts = caps.map(([member]) => [member, typedUsd(texts[member] ?? '')] as const)
-  const save = useMutation({
-    mutationFn: () =>
-      act('PUT /budgets/:tag', {
-        tag: tag.trim(),
-        ...Object.fromEntries(amounts.map(([member, amount]) => [member, amount ?? null])),
-        ...(value.trim() === ''
-          ? { beyond, ...(budget === undefined ? {} : { values_max: budget.values_max }) }
-          : { value: value.trim() }),
-      }),
-    onSuccess: async () => {
-      await queries.invalidateQueries()
-      onDone()
-    },
+  const was = budget === undefined ? [] : capsOf(budget)
+  const { texts, field } = useTexts({
+    ...{ tag: budget?.tag ?? 'user', value: budget?.value ?? '', beyond: budget?.beyond ?? 'refuse' },
+    ...(Object.fromEntries(
+      caps.map(([member]) => [member, was.find((one) => one.member === member)?.cap ?? '']),
+    ) as Record<(typeof caps)[number][0], string>),
   })
+  const [tag, value] = [texts.tag.trim(), texts.value.trim()]
+  const amounts = caps.map(([member]) => [member, typedUsd(texts[member])] as const)
+  const save = useChange(
+    () =>
+      act('PUT /budgets/:tag', {
+        tag,
+        ...Object.fromEntries(amounts.map(([member, amount]) => [member, amount ?? null])),
+        ...(value === '' ? { beyond: texts.beyond, values_max: budget?.values_max } : { value }),
+      }),
+    { after: onDone },
+  )
   const ready =
-    tag.trim() !== '' &&
+    tag !== '' &&
     amounts.every(([, amount]) => amount !== null) &&
     amounts.some(([, amount]) => amount !== undefined)
   return (
     <Form save={save} verb={budget === undefined ? 'Set' : 'Save'} ready={ready}>
       <TextInput
-        label="Tag"
-        description="As calls name it in X-Turnpike-Tags; end users are the tag user"
+        {...field('tag', 'Tag', 'As calls name it in X-Turnpike-Tags; end users are the tag user')}
         required
         readOnly={budget !== undefined}
         maxLength={64}
-        value={tag}
-        onChange={(event) => setTag(event.currentTarget.value)}
       />
       <TextInput
-        label="Value"
-        description="Empty: each value without a budget of its own gets one like this"
+        {...field('value', 'Value', 'Empty: each value without a budget of its own gets one like this')}
         readOnly={budget !== undefined}
         maxLength={256}
-        value={value}
-        onChange={(event) => setValue(event.currentTarget.value)}
       />
-      <CapFields texts={texts} onChange={(change) => setTexts({ ...texts, ...change })} />
-      {value.trim() === '' && (
+      <SimpleGrid cols={{ base: 1, xs: 2 }}>
+        {caps.map(([member, label]) => (
+          <TextInput key={member} {...field(member, label)} {...amountIn(texts[member])} placeholder="none" />
+        ))}
+      </SimpleGrid>
+      {value === '' && (
         <NativeSelect
-          label="Values beyond the most"
-          value={beyond}
+          {...field('beyond', 'Values beyond the most')}
           data={[
             { value: 'refuse', label: 'Refuse their calls' },
             { value: 'other', label: 'Count them together, as other' },
           ]}
-          onChange={(event) => setBeyond(event.currentTarget.value)}
         />
       )}
     </Form>
@@ -133,13 +109,13 @@ const Found = ({
         cell: (budget) => (
           <>
             {nameOf(budget)}
-            <Text size="xs" c="dimmed">
+            <Aside>
               {budget.value === null
                 ? `${budget.values} of ${budget.values_max} have one`
                 : budget.from_default
                   ? 'as the default'
                   : ''}
-            </Text>
+            </Aside>
           </>
         ),
       },
@@ -158,12 +134,8 @@ const Found = ({
         head: '',
         cell: (budget) => (
           <Group gap="xs" wrap="nowrap" justify="flex-end">
-            <Button size="compact-sm" variant="default" onClick={() => onEdit(budget)}>
-              Change
-            </Button>
-            <Button size="compact-sm" variant="default" onClick={() => onDelete(budget)}>
-              Remove
-            </Button>
+            <RowButton onClick={() => onEdit(budget)}>Change</RowButton>
+            <RowButton onClick={() => onDelete(budget)}>Remove</RowButton>
           </Group>
         ),
       },
@@ -172,21 +144,16 @@ const Found = ({
 )
 
 const Removal = ({ budget, onDone }: { budget: BudgetShown | undefined; onDone: () => void }) => {
-  const remove = useMutation({
-    mutationFn: ({ tag, value }: BudgetShown) =>
-      act('DELETE /budgets/:tag', { tag, ...(value === null ? {} : { value }) }),
-    onSuccess: async () => {
-      onDone()
-      await queries.invalidateQueries()
-    },
-  })
+  const remove = useChange(
+    ({ tag, value }: BudgetShown) => act('DELETE /budgets/:tag', { tag, value: value ?? undefined }),
+    { told: onDone },
+  )
   return (
     <Confirm
       opened={budget !== undefined}
       title={`Remove the budget of ${budget === undefined ? '' : nameOf(budget)}?`}
       verb="Remove budget"
-      pending={remove.isPending}
-      error={remove.error}
+      does={remove}
       onYes={() => budget !== undefined && remove.mutate(budget)}
       onClose={onDone}
     >
@@ -197,43 +164,36 @@ const Removal = ({ budget, onDone }: { budget: BudgetShown | undefined; onDone: 
 }
 
 export const Budgets = ({ mayChange }: { mayChange: boolean }) => {
-  const { data, error } = useQuery(showing('GET /budgets', {}, 10_000))
   const [form, setForm] = useState<{ budget: BudgetShown | undefined }>()
   const [removing, setRemoving] = useState<BudgetShown>()
   return (
-    <Panel
-      title="Budgets of tags and end users"
-      action={
-        mayChange ? (
-          <Button size="xs" variant="default" onClick={() => setForm({ budget: undefined })}>
-            Set budget
-          </Button>
-        ) : undefined
-      }
-    >
-      <Failed error={error} />
-      {data === undefined ? (
-        error === null && <Loading rows={3} />
-      ) : data.data.length === 0 ? (
-        <Empty title="No budgets">
-          A budget bounds what calls for a team, a feature or an end user may cost. Calls say what they are
-          for in the header X-Turnpike-Tags, or in their bodies.
-        </Empty>
-      ) : (
-        <>
-          <Found
-            rows={data.data}
-            mayChange={mayChange}
-            onEdit={(budget) => setForm({ budget })}
-            onDelete={setRemoving}
-          />
-          {data.has_more && (
-            <Text size="sm" c="dimmed">
-              There are more: GET /v1/budgets lists all.
-            </Text>
-          )}
-        </>
-      )}
+    <>
+      <ListPanel
+        title="Budgets of tags and end users"
+        make="Set budget"
+        onMake={mayChange && (() => setForm({ budget: undefined }))}
+        list={useQuery(showing('GET /budgets', {}, 10_000))}
+        none={[
+          'No budgets',
+          'A budget bounds what calls for a team, a feature or an end user may cost. Calls say what they are for in the header X-Turnpike-Tags, or in their bodies.',
+        ]}
+      >
+        {(list) => (
+          <>
+            <Found
+              rows={list.data}
+              mayChange={mayChange}
+              onEdit={(budget) => setForm({ budget })}
+              onDelete={setRemoving}
+            />
+            {list.has_more && (
+              <Text size="sm" c="dimmed">
+                There are more: GET /v1/budgets lists all.
+              </Text>
+            )}
+          </>
+        )}
+      </ListPanel>
       <Dialog
         opened={form !== undefined}
         title={form?.budget === undefined ? 'New budget' : `Budget of ${nameOf(form.budget)}`}
@@ -242,6 +202,6 @@ export const Budgets = ({ mayChange }: { mayChange: boolean }) => {
         {form !== undefined && <BudgetForm budget={form.budget} onDone={() => setForm(undefined)} />}
       </Dialog>
       <Removal budget={removing} onDone={() => setRemoving(undefined)} />
-    </Panel>
+    </>
   )
 }

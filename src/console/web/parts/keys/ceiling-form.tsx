@@ -1,11 +1,10 @@
 /** The name and the ceiling of what several keys spend under: a sub-wallet's, or a team's. */
 import { TextInput } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
-import { useState } from 'react'
-import { queries } from '../api.ts'
-import { Form } from '../form.tsx'
 import { AMOUNT_HINT, typedUsd } from '../format.ts'
-import { differing } from '../use-edits.ts'
+import { Form } from '../forms/form.tsx'
+import { useChange } from '../forms/use-change.ts'
+import { differing } from '../forms/use-edits.ts'
+import { useTexts } from '../forms/use-texts.ts'
 
 type Ceiling = {
   readonly name: string
@@ -38,15 +37,16 @@ export const CeilingForm = ({
   save: (typed: Typed) => Promise<unknown>
   onDone: () => void
 }) => {
-  const [name, setName] = useState(of?.name ?? '')
-  const [text, setText] = useState(of?.budget_usd ?? '')
-  const [month, setMonth] = useState(of?.monthly_cap_usd ?? '')
-  const budget = typedUsd(text)
-  const cap = typedUsd(month)
+  const { texts, field } = useTexts({
+    name: of?.name ?? '',
+    budget: of?.budget_usd ?? '',
+    month: of?.monthly_cap_usd ?? '',
+  })
+  const [budget, cap] = [typedUsd(texts.budget), typedUsd(texts.month)]
   const bounds = (of: number | null | undefined) => (monthly ? { monthly_cap_usd: of ?? null } : {})
-  const typed = { name, budget_usd: budget, ...bounds(cap) }
-  const save = useMutation({
-    mutationFn: () =>
+  const typed = { name: texts.name, budget_usd: budget, ...bounds(cap) }
+  const save = useChange(
+    () =>
       saved(
         of === undefined
           ? typed
@@ -56,44 +56,32 @@ export const CeilingForm = ({
               ...bounds(typedUsd(of.monthly_cap_usd ?? '')),
             }),
       ),
-    onSuccess: async () => {
-      await queries.invalidateQueries()
-      onDone()
-    },
-  })
+    { after: onDone },
+  )
   const right =
-    name.trim() !== '' &&
-    (monthly && text === ''
+    texts.name.trim() !== '' &&
+    (monthly && texts.budget === ''
       ? typeof cap === 'number'
       : typeof budget === 'number' && budget > 0 && budget <= most) &&
-    (month === '' || typeof cap === 'number')
+    (texts.month === '' || typeof cap === 'number')
   return (
     <Form save={save} verb={of === undefined ? 'Create' : 'Save'} ready={right}>
+      <TextInput {...field('name', 'Name')} required data-autofocus maxLength={200} />
       <TextInput
-        label="Name"
-        required
-        data-autofocus
-        maxLength={200}
-        value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
-      />
-      <TextInput
-        label={label}
-        description={description}
+        {...field('budget', label, description)}
         required={!monthly}
         inputMode="decimal"
-        value={text}
-        onChange={(event) => setText(event.currentTarget.value)}
-        error={text !== '' && typeof budget !== 'number' ? AMOUNT_HINT : undefined}
+        error={texts.budget !== '' && typeof budget !== 'number' ? AMOUNT_HINT : undefined}
       />
       {monthly && (
         <TextInput
-          label="In a month, in USD"
-          description="Begins anew with each calendar month (UTC); empty for no such bound"
+          {...field(
+            'month',
+            'In a month, in USD',
+            'Begins anew with each calendar month (UTC); empty for no such bound',
+          )}
           inputMode="decimal"
-          value={month}
-          onChange={(event) => setMonth(event.currentTarget.value)}
-          error={month !== '' && typeof cap !== 'number' ? AMOUNT_HINT : undefined}
+          error={texts.month !== '' && typeof cap !== 'number' ? AMOUNT_HINT : undefined}
         />
       )}
     </Form>

@@ -1,8 +1,8 @@
 /** Keys, or tenants, that a search finds, page by page. */
-import { Button, Group } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { showing } from '../api.ts'
+import { PagesOf } from '../pages-of.tsx'
 import { Unread } from '../unread.tsx'
 import { KeyTable, type Sorting } from './key-table.tsx'
 import { TenantActs } from './tenant-acts.tsx'
@@ -50,18 +50,11 @@ export const KeyList = ({
         sorting={sorting}
         choice={acts ? { chosen, choose } : undefined}
       />
-      <Group justify="center" mt={data.has_more || after !== undefined ? 'md' : 0}>
-        {after !== undefined && (
-          <Button variant="default" size="xs" onClick={() => onPage(undefined)}>
-            Newest
-          </Button>
-        )}
-        {data.has_more && (
-          <Button variant="default" size="xs" onClick={() => onPage(data.data.at(-1)?.id)}>
-            Older
-          </Button>
-        )}
-      </Group>
+      <PagesOf
+        back={after === undefined ? undefined : null}
+        on={data.has_more ? data.data.at(-1)?.id : undefined}
+        go={onPage}
+      />
     </>
   )
 }

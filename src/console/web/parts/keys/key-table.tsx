@@ -2,7 +2,7 @@
 import { Anchor, Table, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { Shown } from '../api.ts'
-import { CapBar, State, TableBox, When } from '../ui.tsx'
+import { Aside, CapBar, State, TableBox, When } from '../ui.tsx'
 
 type KeyRow = Shown<'GET /keys'>['data'][number]
 
@@ -74,9 +74,7 @@ const Row = ({ row, tenants, choice }: { row: KeyRow; tenants: boolean; choice: 
       >
         {row.label}
       </Anchor>
-      <Text size="xs" c="dimmed" className="mono one-line">
-        {row.prefix}…
-      </Text>
+      <Aside className="mono one-line">{row.prefix}…</Aside>
     </Table.Td>
     {tenants && (
       <Table.Td>

@@ -1,12 +1,13 @@
 /** A new key: its form, and then its value, shown once, with ready programs. */
-import { Alert, Button, Group, Stack, Text } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { Alert, Button, Group, Stack } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { act, queries, type Shown, showing } from '../api.ts'
+import { act, type Shown, showing } from '../api.ts'
 import { Dialog } from '../dialog.tsx'
-import { Form } from '../form.tsx'
+import { Form } from '../forms/form.tsx'
+import { useChange } from '../forms/use-change.ts'
 import { CodeTabs } from '../play/code-tabs.tsx'
-import { Code } from '../ui.tsx'
+import { Aside, Code } from '../ui.tsx'
 import { useMay } from '../use-may.ts'
 import { bodyOf, KeyFields, noTexts } from './key-fields.tsx'
 import { snippetsFor } from './snippets.ts'
@@ -41,19 +42,13 @@ export const ShownOnce = ({ made, onClose }: { made: NewKeyShown; onClose: () =>
 const KeyForm = ({ onMade }: { onMade: (made: NewKeyShown) => void }) => {
   const [texts, setTexts] = useState(noTexts)
   const body = bodyOf(texts)
-  const create = useMutation({
-    mutationFn: () => act('POST /keys', { ...body, sub_wallet: body?.sub_wallet ?? undefined }),
-    onSuccess: async (made) => {
-      onMade(made)
-      await queries.invalidateQueries()
-    },
+  const create = useChange(() => act('POST /keys', { ...body, sub_wallet: body?.sub_wallet ?? undefined }), {
+    told: onMade,
   })
   return (
     <Form save={create} verb="Create key" ready={body !== undefined}>
       <KeyFields texts={texts} edit={(more) => setTexts({ ...texts, ...more })} mayManage={useMay('keys')} />
-      <Text size="xs" c="dimmed">
-        Caps hold to the nano-dollar, on every process. All of this can be changed later.
-      </Text>
+      <Aside>Caps hold to the nano-dollar, on every process. All of this can be changed later.</Aside>
     </Form>
   )
 }

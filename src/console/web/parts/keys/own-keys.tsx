@@ -1,55 +1,48 @@
 /** The keys that the organisation has at vendors itself: tried and added, turned on and off, removed. */
-import { Button, Checkbox, Group, PasswordInput, Text, TextInput } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { Checkbox, Group, PasswordInput, TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { act, queries, type Shown, showing } from '../api.ts'
+import { act, type Shown, showing } from '../api.ts'
 import { Asked } from '../confirm.tsx'
 import { DataTable } from '../data-table.tsx'
 import { Dialog } from '../dialog.tsx'
-import { Form } from '../form.tsx'
-import { Empty, Failed, Loading, Panel } from '../ui.tsx'
+import { Form } from '../forms/form.tsx'
+import { useChange } from '../forms/use-change.ts'
+import { useTexts } from '../forms/use-texts.ts'
+import { ListPanel } from '../list-panel.tsx'
+import { Aside, Failed, RowButton } from '../ui.tsx'
 
 type OwnKey = Shown<'GET /own-keys'>['data'][number]
 
 /** Adds a key, or puts it in the place of one. */
 const KeyForm = ({ instead, onDone }: { instead: OwnKey | undefined; onDone: () => void }) => {
-  const [vendor, setVendor] = useState(instead?.vendor ?? '')
-  const [key, setKey] = useState('')
+  const { texts, field } = useTexts({ vendor: instead?.vendor ?? '', key: '' })
   const [untested, setUntested] = useState(false)
-  const save = useMutation({
-    mutationFn: () =>
-      act('POST /own-keys', {
-        ...{ vendor: vendor.trim(), value: key.trim(), untested },
-        ...(instead === undefined ? {} : { instead: instead.id }),
-      }),
-    onSuccess: async () => {
-      await queries.invalidateQueries()
-      onDone()
-    },
+  const [vendor, value] = [texts.vendor.trim(), texts.key.trim()]
+  const save = useChange(() => act('POST /own-keys', { vendor, value, untested, instead: instead?.id }), {
+    after: onDone,
   })
   return (
     <Form
       save={save}
       verb={instead === undefined ? 'Try and add' : 'Try and replace'}
-      ready={vendor.trim() !== '' && key.trim() !== ''}
+      ready={vendor !== '' && value !== ''}
       hint="Name the vendor, and paste its key."
     >
       <TextInput
-        label="Vendor"
-        description="Its id: the part of a model's name before the slash"
+        {...field('vendor', 'Vendor', "Its id: the part of a model's name before the slash")}
         required
         readOnly={instead !== undefined}
         maxLength={40}
-        value={vendor}
-        onChange={(event) => setVendor(event.currentTarget.value)}
       />
       <PasswordInput
-        label="Key"
-        description="It is tried at the vendor, which costs nothing, and kept sealed. It is never shown again."
+        {...field(
+          'key',
+          'Key',
+          'It is tried at the vendor, which costs nothing, and kept sealed. It is never shown again.',
+        )}
         required
         autoComplete="off"
-        value={key}
-        onChange={(event) => setKey(event.currentTarget.value)}
       />
       <Checkbox
         label="Keep it also if the vendor does not say whether it takes it"
@@ -61,35 +54,22 @@ const KeyForm = ({ instead, onDone }: { instead: OwnKey | undefined; onDone: () 
 }
 
 const Acts = ({ row, onReplace }: { row: OwnKey; onReplace: (row: OwnKey) => void }) => {
-  const again = { onSuccess: () => queries.invalidateQueries() }
   const { id, vendor, key, enabled, fall_back } = row
-  const turn = useMutation({
-    mutationFn: () => act('PUT /own-keys/:own_key', { own_key: id, enabled: !enabled }),
-    ...again,
-  })
-  const remove = useMutation({
-    mutationFn: () => act('DELETE /own-keys/:own_key', { own_key: id }),
-    ...again,
-  })
-  const falls = useMutation({
-    mutationFn: () => act('PUT /own-keys/:own_key', { own_key: id, fall_back: !fall_back }),
-    ...again,
-  })
+  const change = (to: object) => act('PUT /own-keys/:own_key', { own_key: id, ...to })
+  const turn = useChange(() => change({ enabled: !enabled }))
   return (
     <>
       <Group gap="xs" wrap="nowrap" justify="flex-end">
-        <Button size="compact-sm" variant="default" loading={turn.isPending} onClick={() => turn.mutate()}>
+        <RowButton loading={turn.isPending} onClick={() => turn.mutate()}>
           {enabled ? 'Turn off' : 'Turn on'}
-        </Button>
-        <Button size="compact-sm" variant="default" onClick={() => onReplace(row)}>
-          Replace
-        </Button>
+        </RowButton>
+        <RowButton onClick={() => onReplace(row)}>Replace</RowButton>
         <Asked
           verb={fall_back ? 'Do not fall back' : 'Fall back'}
           name={`Whether calls at ${vendor} fall back, key ${key}`}
           title={fall_back ? `No house's key at ${vendor}?` : `Fall back to the house's key at ${vendor}?`}
           yes={fall_back ? 'Do not fall back' : 'Fall back'}
-          does={falls}
+          send={() => change({ fall_back: !fall_back })}
         >
           {fall_back
             ? 'Calls are refused where your own keys fail.'
@@ -100,7 +80,7 @@ const Acts = ({ row, onReplace }: { row: OwnKey; onReplace: (row: OwnKey) => voi
           name={`Remove the own key ${key} of ${vendor}`}
           title={`Remove the own key ${key} of ${vendor}?`}
           yes="Remove the key"
-          does={remove}
+          send={() => act('DELETE /own-keys/:own_key', { own_key: id })}
         >
           No new call uses it from then on. After the last key of a vendor its calls use the house's key
           again, at the list price.
@@ -112,52 +92,46 @@ const Acts = ({ row, onReplace }: { row: OwnKey; onReplace: (row: OwnKey) => voi
 }
 
 export const OwnKeys = () => {
-  const { data, error } = useQuery(showing('GET /own-keys', {}, 10_000))
   const [form, setForm] = useState<{ instead: OwnKey | undefined }>()
   return (
-    <Panel
-      title="Own keys of vendors"
-      action={
-        <Button size="xs" variant="default" onClick={() => setForm({ instead: undefined })}>
-          Add own key
-        </Button>
-      }
-    >
-      <Failed error={error} />
-      {data === undefined ? (
-        error === null && <Loading rows={2} />
-      ) : data.data.length === 0 ? (
-        <Empty title="No own keys">
-          With a key of your own at a vendor, the vendor bills you for its models and calls here cost a fee at
-          most. Calls then use no key of the house, unless you let them fall back.
-        </Empty>
-      ) : (
-        <DataTable
-          label="Own keys of vendors"
-          rows={data.data}
-          keyOf={({ id }) => id}
-          columns={[
-            {
-              head: 'Vendor',
-              cell: ({ vendor, fall_back }) => (
-                <>
-                  {vendor}
-                  <Text size="xs" c="dimmed">
-                    {fall_back ? "falls back to the house's key" : 'own keys alone'}
-                  </Text>
-                </>
-              ),
-            },
-            { head: 'Key', className: 'mono', cell: ({ key }) => key },
-            { head: 'State', cell: ({ enabled }) => (enabled ? 'on' : 'off') },
-            {
-              head: 'Added',
-              cell: ({ added_at, added_by }) => `${added_at.slice(0, 10)} by ${added_by}`,
-            },
-            { head: '', cell: (row) => <Acts row={row} onReplace={(instead) => setForm({ instead })} /> },
-          ]}
-        />
-      )}
+    <>
+      <ListPanel
+        title="Own keys of vendors"
+        make="Add own key"
+        onMake={() => setForm({ instead: undefined })}
+        list={useQuery(showing('GET /own-keys', {}, 10_000))}
+        loading={2}
+        none={[
+          'No own keys',
+          'With a key of your own at a vendor, the vendor bills you for its models and calls here cost a fee at most. Calls then use no key of the house, unless you let them fall back.',
+        ]}
+      >
+        {({ data }) => (
+          <DataTable
+            label="Own keys of vendors"
+            rows={data}
+            keyOf={({ id }) => id}
+            columns={[
+              {
+                head: 'Vendor',
+                cell: ({ vendor, fall_back }) => (
+                  <>
+                    {vendor}
+                    <Aside>{fall_back ? "falls back to the house's key" : 'own keys alone'}</Aside>
+                  </>
+                ),
+              },
+              { head: 'Key', className: 'mono', cell: ({ key }) => key },
+              { head: 'State', cell: ({ enabled }) => (enabled ? 'on' : 'off') },
+              {
+                head: 'Added',
+                cell: ({ added_at, added_by }) => `${added_at.slice(0, 10)} by ${added_by}`,
+              },
+              { head: '', cell: (row) => <Acts row={row} onReplace={(instead) => setForm({ instead })} /> },
+            ]}
+          />
+        )}
+      </ListPanel>
       <Dialog
         opened={form !== undefined}
         title={form?.instead === undefined ? 'A key of your own' : `In the place of ${form.instead.key}`}
@@ -165,6 +139,6 @@ export const OwnKeys = () => {
       >
         {form !== undefined && <KeyForm instead={form.instead} onDone={() => setForm(undefined)} />}
       </Dialog>
-    </Panel>
+    </>
   )
 }

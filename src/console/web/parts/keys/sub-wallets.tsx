@@ -1,12 +1,14 @@
 /** Sub-wallets: named ceilings on the wallet's money, created, changed and deleted. */
-import { Button, Group } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { Group } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { act, queries, type Shown, showing } from '../api.ts'
+import { act, type Shown, showing } from '../api.ts'
 import { Confirm } from '../confirm.tsx'
 import { DataTable } from '../data-table.tsx'
 import { Dialog } from '../dialog.tsx'
-import { CapBar, Copy, Empty, Failed, Loading, Money, Panel } from '../ui.tsx'
+import { useChange } from '../forms/use-change.ts'
+import { ListPanel } from '../list-panel.tsx'
+import { CapBar, Copy, Money, RowButton } from '../ui.tsx'
 import { CeilingForm } from './ceiling-form.tsx'
 
 type SubWalletShown = Shown<'PUT /sub-wallets/:sub_wallet'>
@@ -65,12 +67,8 @@ const Found = ({
         head: '',
         cell: (sub) => (
           <Group gap="xs" wrap="nowrap" justify="flex-end">
-            <Button size="compact-sm" variant="default" onClick={() => onEdit(sub)}>
-              Change
-            </Button>
-            <Button size="compact-sm" variant="default" onClick={() => onDelete(sub)}>
-              Delete
-            </Button>
+            <RowButton onClick={() => onEdit(sub)}>Change</RowButton>
+            <RowButton onClick={() => onDelete(sub)}>Delete</RowButton>
           </Group>
         ),
       },
@@ -79,43 +77,32 @@ const Found = ({
 )
 
 export const SubWallets = ({ mayChange }: { mayChange: boolean }) => {
-  const { data, error } = useQuery(showing('GET /sub-wallets', {}, 10_000))
   const [form, setForm] = useState<{ sub: SubWalletShown | undefined }>()
   const [deleting, setDeleting] = useState<SubWalletShown>()
-  const remove = useMutation({
-    mutationFn: (id: string) => act('DELETE /sub-wallets/:sub_wallet', { sub_wallet: id }),
-    onSuccess: async () => {
-      setDeleting(undefined)
-      await queries.invalidateQueries()
-    },
+  const remove = useChange((id: string) => act('DELETE /sub-wallets/:sub_wallet', { sub_wallet: id }), {
+    told: () => setDeleting(undefined),
   })
   return (
-    <Panel
-      title="Sub-wallets"
-      action={
-        mayChange ? (
-          <Button size="xs" variant="default" onClick={() => setForm({ sub: undefined })}>
-            Create sub-wallet
-          </Button>
-        ) : undefined
-      }
-    >
-      <Failed error={error} />
-      {data === undefined ? (
-        error === null && <Loading rows={3} />
-      ) : data.data.length === 0 ? (
-        <Empty title="No sub-wallets">
-          A sub-wallet is a ceiling that several keys share: name it in the header X-Sub-Wallet of a call, or
-          bind a key to it.
-        </Empty>
-      ) : (
-        <Found
-          rows={data.data}
-          mayChange={mayChange}
-          onEdit={(sub) => setForm({ sub })}
-          onDelete={setDeleting}
-        />
-      )}
+    <>
+      <ListPanel
+        title="Sub-wallets"
+        make="Create sub-wallet"
+        onMake={mayChange && (() => setForm({ sub: undefined }))}
+        list={useQuery(showing('GET /sub-wallets', {}, 10_000))}
+        none={[
+          'No sub-wallets',
+          'A sub-wallet is a ceiling that several keys share: name it in the header X-Sub-Wallet of a call, or bind a key to it.',
+        ]}
+      >
+        {({ data }) => (
+          <Found
+            rows={data}
+            mayChange={mayChange}
+            onEdit={(sub) => setForm({ sub })}
+            onDelete={setDeleting}
+          />
+        )}
+      </ListPanel>
       <Dialog
         opened={form !== undefined}
         title={form?.sub === undefined ? 'New sub-wallet' : `Change ${form.sub.label}`}
@@ -127,13 +114,12 @@ export const SubWallets = ({ mayChange }: { mayChange: boolean }) => {
         opened={deleting !== undefined}
         title={`Delete ${deleting?.label ?? ''}?`}
         verb="Delete sub-wallet"
-        pending={remove.isPending}
-        error={remove.error}
+        does={remove}
         onYes={() => deleting !== undefined && remove.mutate(deleting.id)}
         onClose={() => setDeleting(undefined)}
       >
         Nothing can be spent under it any more, not even by a key that is bound to it. This cannot be undone.
       </Confirm>
-    </Panel>
+    </>
   )
 }

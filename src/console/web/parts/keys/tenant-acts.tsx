@@ -5,9 +5,10 @@ import { useState } from 'react'
 import { act, queries } from '../api.ts'
 import { Confirm } from '../confirm.tsx'
 import { Dialog } from '../dialog.tsx'
-import { Form } from '../form.tsx'
 import { AMOUNT_HINT, typedUsd } from '../format.ts'
-import { Failed } from '../ui.tsx'
+import { Form } from '../forms/form.tsx'
+import { useTexts } from '../forms/use-texts.ts'
+import { Failed, SmallButton, Told } from '../ui.tsx'
 
 type Chosen = { readonly id: string; readonly tenant: string }
 
@@ -24,9 +25,8 @@ const rateOf = (text: string): object | undefined => {
 }
 
 const Limits = ({ rows, onDone }: { rows: readonly Chosen[]; onDone: () => void }) => {
-  const [cap, setCap] = useState('')
-  const [rate, setRate] = useState('')
-  const [monthly, perMinute] = [capOf(cap), rateOf(rate)]
+  const { texts, field } = useTexts({ cap: '', rate: '' })
+  const [monthly, perMinute] = [capOf(texts.cap), rateOf(texts.rate)]
   const body = { ...monthly, ...perMinute }
   const save = useMutation({
     mutationFn: async () => {
@@ -40,16 +40,12 @@ const Limits = ({ rows, onDone }: { rows: readonly Chosen[]; onDone: () => void 
     <Form save={save} verb={`Set for ${rows.length}`} ready={ready}>
       <Text size="sm">An empty field changes nothing; “none” removes the limit.</Text>
       <TextInput
-        label="Monthly cap in USD"
+        {...field('cap', 'Monthly cap in USD')}
         error={monthly === undefined ? AMOUNT_HINT : undefined}
-        value={cap}
-        onChange={(event) => setCap(event.currentTarget.value)}
       />
       <TextInput
-        label="Calls per minute"
+        {...field('rate', 'Calls per minute')}
         error={perMinute === undefined ? 'A whole number such as 60' : undefined}
-        value={rate}
-        onChange={(event) => setRate(event.currentTarget.value)}
       />
     </Form>
   )
@@ -73,31 +69,28 @@ export const TenantActs = ({ rows, onDone }: { rows: readonly Chosen[]; onDone: 
     <Stack gap="xs" mb="sm">
       <Group gap="xs">
         <Text size="sm">{tenants.length} chosen</Text>
-        <Button size="xs" variant="default" onClick={() => setAsks('limits')}>
-          Set limits
-        </Button>
-        <Button size="xs" variant="default" className="danger" onClick={() => setAsks('suspend')}>
+        <SmallButton onClick={() => setAsks('limits')}>Set limits</SmallButton>
+        <SmallButton className="danger" onClick={() => setAsks('suspend')}>
           Suspend all
-        </Button>
-        <Button size="xs" variant="default" loading={suspend.isPending} onClick={() => suspend.mutate(false)}>
+        </SmallButton>
+        <SmallButton loading={suspend.isPending} onClick={() => suspend.mutate(false)}>
           Resume all
-        </Button>
+        </SmallButton>
         <Button size="xs" variant="subtle" onClick={onDone}>
           Choose none
         </Button>
       </Group>
-      <Text size="sm" role="status">
+      <Told>
         {suspend.data === undefined && suspend.isIdle
           ? ''
           : `${done} of ${tenants.length} ${suspend.variables === true ? 'suspended' : 'resumed'} on every process.`}
-      </Text>
+      </Told>
       {asks === undefined && <Failed error={suspend.error} />}
       <Confirm
         opened={asks === 'suspend'}
         title={`Suspend ${tenants.length} tenants?`}
         verb="Suspend tenants"
-        pending={suspend.isPending}
-        error={suspend.error}
+        does={suspend}
         onYes={() => suspend.mutate(true)}
         onClose={() => setAsks(undefined)}
       >

@@ -1,124 +1,84 @@
 /** What operators do to an account: give credit, open a credit line, suspend it, and lift the suspension. */
 import { Text, TextInput } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { act, queries, type Shown } from '../api.ts'
+import { act, type Shown } from '../api.ts'
 import { Dialog } from '../dialog.tsx'
-import { Form } from '../form.tsx'
-import { AMOUNT_HINT, typedUsd } from '../format.ts'
+import { typedUsd } from '../format.ts'
+import { Form } from '../forms/form.tsx'
+import { useChange } from '../forms/use-change.ts'
+import { amountIn, useTexts } from '../forms/use-texts.ts'
 
 export type Account = Shown<'GET /operator/accounts'>['data'][number]
 export type Act = 'credit' | 'line' | 'suspend'
 
 type FormProps = { readonly account: Account; readonly onDone: () => void }
 
-const after = (onDone: () => void) => async () => {
-  await queries.invalidateQueries()
-  onDone()
-}
-
-const CreditForm = ({ account, onDone }: FormProps) => {
-  const [text, setText] = useState('')
-  const [note, setNote] = useState('')
+const CreditForm = ({ account: { wallet }, onDone }: FormProps) => {
+  const { texts, field } = useTexts({ amount: '', note: '' })
   // Named once, so that pressing twice gives credit only once.
   const [ref] = useState(() => crypto.randomUUID())
-  const amount = typedUsd(text)
-  const give = useMutation({
-    mutationFn: () =>
-      act('POST /operator/accounts/:wallet/gifts', { wallet: account.wallet, amount_usd: amount, note, ref }),
-    onSuccess: after(onDone),
-  })
+  const amount_usd = typedUsd(texts.amount)
+  const give = useChange(
+    () => act('POST /operator/accounts/:wallet/gifts', { wallet, amount_usd, note: texts.note, ref }),
+    { after: onDone },
+  )
   return (
-    <Form save={give} verb="Give credit" ready={amount !== null && amount !== undefined}>
-      <TextInput
-        label="Amount in USD"
-        inputMode="decimal"
-        required
-        data-autofocus
-        value={text}
-        onChange={(event) => setText(event.currentTarget.value)}
-        error={amount === null ? AMOUNT_HINT : undefined}
-      />
-      <TextInput
-        label="What for"
-        required
-        maxLength={200}
-        value={note}
-        onChange={(event) => setNote(event.currentTarget.value)}
-      />
+    <Form save={give} verb="Give credit" ready={amount_usd !== null && amount_usd !== undefined}>
+      <TextInput {...field('amount', 'Amount in USD')} {...amountIn(texts.amount)} required data-autofocus />
+      <TextInput {...field('note', 'What for')} required maxLength={200} />
     </Form>
   )
 }
 
 const LineForm = ({ account, onDone }: FormProps) => {
-  const [text, setText] = useState(account.credit_limit_usd ?? '')
-  const [days, setDays] = useState(String(account.credit_net_days ?? 14))
-  const limit = typedUsd(text)
-  const right = typeof limit === 'number' && /^\d{1,3}$/.test(days) && Number(days) <= 365
-  const put = useMutation({
-    mutationFn: () =>
-      act('PUT /operator/accounts/:wallet/credit-line', {
-        wallet: account.wallet,
-        limit_usd: limit,
-        net_days: Number(days),
-      }),
-    onSuccess: after(onDone),
+  const { texts, field } = useTexts({
+    limit: account.credit_limit_usd ?? '',
+    days: String(account.credit_net_days ?? 14),
   })
+  const { wallet } = account
+  const [limit_usd, net_days] = [typedUsd(texts.limit), Number(texts.days)]
+  const right = typeof limit_usd === 'number' && /^\d{1,3}$/.test(texts.days) && net_days <= 365
+  const put = useChange(
+    () => act('PUT /operator/accounts/:wallet/credit-line', { wallet, limit_usd, net_days }),
+    { after: onDone },
+  )
   return (
     <Form save={put} verb="Grant" ready={right}>
       <TextInput
-        label="Limit in USD"
-        description="What may be owed; 0 withdraws the line, and what is owed stays owed"
+        {...field(
+          'limit',
+          'Limit in USD',
+          'What may be owed; 0 withdraws the line, and what is owed stays owed',
+        )}
         inputMode="decimal"
         required
         data-autofocus
-        value={text}
-        onChange={(event) => setText(event.currentTarget.value)}
       />
-      <TextInput
-        label="Days to pay an invoice"
-        inputMode="numeric"
-        required
-        value={days}
-        onChange={(event) => setDays(event.currentTarget.value)}
-      />
+      <TextInput {...field('days', 'Days to pay an invoice')} inputMode="numeric" required />
     </Form>
   )
 }
 
-const SuspendForm = ({ account, onDone }: FormProps) => {
-  const [reason, setReason] = useState('')
-  const isOff = account.suspended !== null
-  const put = useMutation({
-    mutationFn: () =>
-      act('PUT /operator/accounts/:wallet/suspended', {
-        wallet: account.wallet,
-        reason: isOff ? null : reason,
-      }),
-    onSuccess: after(onDone),
+const SuspendForm = ({ account: { wallet, suspended }, onDone }: FormProps) => {
+  const { texts, field } = useTexts({ reason: '' })
+  const isOff = suspended !== null
+  const reason = isOff ? null : texts.reason
+  const put = useChange(() => act('PUT /operator/accounts/:wallet/suspended', { wallet, reason }), {
+    after: onDone,
   })
   return (
     <Form
       save={put}
       verb={isOff ? 'Lift the suspension' : 'Suspend'}
       danger={!isOff}
-      ready={isOff || reason.trim() !== ''}
+      ready={isOff || texts.reason.trim() !== ''}
     >
       <Text size="sm">
         {isOff
-          ? `It was suspended: ${account.suspended}. Its keys work again as they did before.`
+          ? `It was suspended: ${suspended}. Its keys work again as they did before.`
           : 'All calls of all its keys are refused, on every process, until you end it. Money and keys stay as they are. Callers and members read the reason.'}
       </Text>
-      {!isOff && (
-        <TextInput
-          label="Reason"
-          required
-          data-autofocus
-          maxLength={200}
-          value={reason}
-          onChange={(event) => setReason(event.currentTarget.value)}
-        />
-      )}
+      {!isOff && <TextInput {...field('reason', 'Reason')} required data-autofocus maxLength={200} />}
     </Form>
   )
 }

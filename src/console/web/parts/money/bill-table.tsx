@@ -3,13 +3,15 @@ import { Anchor, Button, Group, Stack, Table, Text, TextInput } from '@mantine/c
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { act, queries, type Shown, showing } from '../api.ts'
+import { act, type Shown, showing } from '../api.ts'
 import { downloadFile } from '../csv.ts'
 import { DataTable } from '../data-table.tsx'
 import { Dialog } from '../dialog.tsx'
-import { Form } from '../form.tsx'
+import { Form } from '../forms/form.tsx'
+import { useChange } from '../forms/use-change.ts'
+import { useTexts } from '../forms/use-texts.ts'
 import { monthText } from '../months.ts'
-import { Failed, State } from '../ui.tsx'
+import { Failed, RowButton, State, Told } from '../ui.tsx'
 import { Unread } from '../unread.tsx'
 import { useMay } from '../use-may.ts'
 
@@ -86,27 +88,15 @@ const Sums = ({ bill }: { bill: Shown<'GET /bills/:bill'> }) => (
 )
 
 const Credit = ({ bill, onDone }: { bill: string; onDone: () => void }) => {
-  const [reason, setReason] = useState('')
-  const credit = useMutation({
-    mutationFn: () => act('POST /bills/:bill/credit', { bill, reason }),
-    onSuccess: async () => {
-      onDone()
-      await queries.invalidateQueries()
-    },
-  })
+  const { texts, field } = useTexts({ reason: '' })
+  const credit = useChange(() => act('POST /bills/:bill/credit', { bill, ...texts }), { told: onDone })
   return (
     <Form save={credit} verb="Write credit note" danger>
       <Text size="sm">
         A credit note with a number of its own takes the whole invoice back. After that you can close the
         tenant’s month again. Neither can be undone.
       </Text>
-      <TextInput
-        label="Why"
-        description="It stands on the credit note."
-        required
-        value={reason}
-        onChange={(event) => setReason(event.currentTarget.value)}
-      />
+      <TextInput {...field('reason', 'Why', 'It stands on the credit note.')} required />
     </Form>
   )
 }
@@ -114,12 +104,7 @@ const Credit = ({ bill, onDone }: { bill: string; onDone: () => void }) => {
 /** What may be done with a bill; each tells when it is done. */
 const Acts = ({ bill, onCredit }: { bill: Shown<'GET /bills/:bill'>; onCredit: () => void }) => {
   const { id, number, status, mailed_at: mailed } = bill
-  const change = useMutation({
-    mutationFn: async ({ does }: { does: () => Promise<unknown>; told: string }) => {
-      await does()
-      await queries.invalidateQueries()
-    },
-  })
+  const change = useChange(({ does }: { does: () => Promise<unknown>; told: string }) => does())
   const button = (name: string, told: string, does: () => Promise<unknown>) => (
     <Button variant="default" loading={change.isPending} onClick={() => change.mutate({ does, told })}>
       {name}
@@ -129,9 +114,7 @@ const Acts = ({ bill, onCredit }: { bill: Shown<'GET /bills/:bill'>; onCredit: (
   return (
     <>
       <Failed error={change.error} />
-      <Text size="sm" role="status">
-        {change.isSuccess ? change.variables.told : ''}
-      </Text>
+      <Told>{change.isSuccess ? change.variables.told : ''}</Told>
       <Group gap="xs">
         {button(mailed === null ? 'Mail to tenant' : 'Mail again', `${number} is mailed.`, () =>
           act('POST /bills/:bill/mail', { bill: id }),
@@ -193,22 +176,12 @@ export const BillTable = ({
         )}
         acts={({ id, number }) => (
           <Group gap="xs" justify="flex-end" wrap="nowrap">
-            <Button
-              size="compact-sm"
-              variant="default"
-              onClick={() => pdf.mutate(id)}
-              aria-label={`PDF of ${number}`}
-            >
+            <RowButton onClick={() => pdf.mutate(id)} aria-label={`PDF of ${number}`}>
               PDF
-            </Button>
-            <Button
-              size="compact-sm"
-              variant="default"
-              onClick={() => onOpen(id)}
-              aria-label={`Open ${number}`}
-            >
+            </RowButton>
+            <RowButton onClick={() => onOpen(id)} aria-label={`Open ${number}`}>
               Open
-            </Button>
+            </RowButton>
           </Group>
         )}
       />

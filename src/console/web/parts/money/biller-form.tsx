@@ -1,10 +1,12 @@
 /** Who bills the tenants: what the organisation says of itself on invoices, and how it counts. */
-import { Alert, Button, FileButton, Group, Image, SimpleGrid, Text, Textarea, TextInput } from '@mantine/core'
+import { Alert, Button, FileButton, Group, Image, SimpleGrid, Textarea, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { act, type Shown } from '../api.ts'
 import { logoAddress } from '../csv.ts'
-import { Form } from '../form.tsx'
-import { useEdits } from '../use-edits.ts'
+import { Form } from '../forms/form.tsx'
+import { useEdits } from '../forms/use-edits.ts'
+import { fieldsOf } from '../forms/use-texts.ts'
+import { Aside, SmallButton } from '../ui.tsx'
 import { filled, PartyFields, partyTexts } from './party-fields.tsx'
 
 type Profile = Shown<'GET /biller'>['profile']
@@ -71,14 +73,8 @@ const Logo = ({ logo, onChange }: { logo: string | null; onChange: (logo: string
         </Button>
       )}
     </FileButton>
-    {logo !== null && (
-      <Button variant="default" size="xs" onClick={() => onChange(null)}>
-        No logo
-      </Button>
-    )}
-    <Text size="xs" c="dimmed">
-      PNG or JPEG, 48 KB
-    </Text>
+    {logo !== null && <SmallButton onClick={() => onChange(null)}>No logo</SmallButton>}
+    <Aside>PNG or JPEG, 48 KB</Aside>
   </Group>
 )
 
@@ -88,13 +84,7 @@ export const BillerForm = ({ profile, onDone }: { profile: Profile; onDone: () =
     await act('PUT /biller', bodyOf(all, logo))
     onDone()
   })
-  type Name = keyof typeof texts
-  const field = (name: Name, label: string, description?: string) => ({
-    label,
-    ...(description === undefined ? {} : { description }),
-    value: texts[name],
-    onChange: (event: { currentTarget: { value: string } }) => edit({ [name]: event.currentTarget.value }),
-  })
+  const field = fieldsOf(texts, edit)
   return (
     <Form save={save} verb="Save">
       <Alert variant="outline" color="gray">

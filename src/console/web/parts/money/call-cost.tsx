@@ -1,10 +1,10 @@
 /** The cost of a call, as stored in the ledger, and its receipt. */
-import { Button, Group, Text } from '@mantine/core'
+import { Button, Group } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { showing } from '../api.ts'
 import { Dialog } from '../dialog.tsx'
-import { Code, Money } from '../ui.tsx'
+import { Aside, Code, Money } from '../ui.tsx'
 import { Unread } from '../unread.tsx'
 import { Claims } from './receipt-check.tsx'
 
@@ -24,19 +24,14 @@ export const Receipt = ({ id }: { id: string }) => {
 export const CallCost = ({ id }: { id: string }) => {
   const [opened, setOpened] = useState(false)
   const { data } = useQuery({ ...showing('GET /calls/:call', { call: id }), retry: 20, retryDelay: 400 })
-  if (data === undefined)
-    return (
-      <Text size="xs" c="dimmed">
-        settling…
-      </Text>
-    )
+  if (data === undefined) return <Aside>settling…</Aside>
   const units = Object.entries(data.tokens).map(([name, count]) => `${count} ${name.replaceAll('_', ' ')}`)
   return (
     <Group gap="xs" mt={4}>
-      <Text size="xs" c="dimmed">
+      <Aside>
         <Money usd={data.cost_usd} /> · {[...units, `${data.took_ms} ms`].join(' · ')} · request{' '}
         <span className="mono">{id}</span>
-      </Text>
+      </Aside>
       <Button size="compact-xs" variant="default" onClick={() => setOpened(true)}>
         Receipt
       </Button>

@@ -6,7 +6,7 @@ import { type ReactNode, useState } from 'react'
 import { type Shown, showing } from '../api.ts'
 import { Dialog } from '../dialog.tsx'
 import { countText } from '../format.ts'
-import { Code, Copy, Money, State, TableBox, When } from '../ui.tsx'
+import { Code, Copy, Money, SmallButton, State, TableBox, When } from '../ui.tsx'
 import { Unread } from '../unread.tsx'
 import { Receipt } from './call-cost.tsx'
 import { askAgain, reasonOf, seconds, wordsOf } from './call-words.ts'
@@ -186,9 +186,9 @@ const Details = ({ call, onClose }: { call: CallShown; onClose: () => void }) =>
           {receipt ? (
             <Receipt id={call.id} />
           ) : (
-            <Button variant="default" size="xs" w="fit-content" onClick={() => setReceipt(true)}>
+            <SmallButton w="fit-content" onClick={() => setReceipt(true)}>
               Show the receipt
-            </Button>
+            </SmallButton>
           )}
         </Section>
       )}

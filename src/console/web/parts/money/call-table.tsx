@@ -1,12 +1,13 @@
 /** Calls as they happen, however they ended, newest first; older ones page by page. Never any content. */
-import { Anchor, Button, Group, Text } from '@mantine/core'
+import { Anchor, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { type Shown, showing } from '../api.ts'
 import { DataTable } from '../data-table.tsx'
 import { clockText, countText, timeText } from '../format.ts'
-import { Empty, Failed, Loading, Money, State, When } from '../ui.tsx'
+import { PagesOf } from '../pages-of.tsx'
+import { Aside, Empty, Failed, Loading, Money, State, When } from '../ui.tsx'
 import { CallDialog } from './call-dialog.tsx'
 import { reasonOf, seconds } from './call-words.ts'
 
@@ -29,14 +30,14 @@ const Outcome = ({ call }: { call: CallShown }) => (
   <>
     <State of={call.status ?? 'recovered'} />
     {call.code !== null && (
-      <Text size="xs" c="dimmed" truncate maw={230} title={reasonOf(call)}>
+      <Aside truncate maw={230} title={reasonOf(call)}>
         {reasonOf(call)}
-      </Text>
+      </Aside>
     )}
     {call.code === null && call.attempts.length > 0 && (
-      <Text size="xs" c="dimmed">
+      <Aside>
         after {call.attempts.length} failed {call.attempts.length === 1 ? 'attempt' : 'attempts'}
-      </Text>
+      </Aside>
     )}
   </>
 )
@@ -45,9 +46,9 @@ const Cost = ({ call: { code, cost_usd, refunded_usd: back } }: { call: CallShow
   <>
     {code === null ? <Money usd={cost_usd} /> : '—'}
     {back !== '0' && (
-      <Text size="xs" c="dimmed">
+      <Aside>
         <Money usd={back} /> back
-      </Text>
+      </Aside>
     )}
   </>
 )
@@ -55,11 +56,7 @@ const Cost = ({ call: { code, cost_usd, refunded_usd: back } }: { call: CallShow
 const Took = ({ call: { took_ms, first_byte_ms: first } }: { call: CallShown }) => (
   <>
     {seconds(took_ms)}
-    {first !== null && (
-      <Text size="xs" c="dimmed" title="To the first byte of the answer">
-        {seconds(first)}
-      </Text>
-    )}
+    {first !== null && <Aside title="To the first byte of the answer">{seconds(first)}</Aside>}
   </>
 )
 
@@ -112,10 +109,10 @@ const Rows = ({
         head: 'Units',
         wideOnly: true,
         cell: ({ tokens, estimated }) => (
-          <Text size="xs" c="dimmed">
+          <Aside>
             {tokensOf(tokens)}
             {estimated ? ' (estimated)' : ''}
-          </Text>
+          </Aside>
         ),
       },
       { head: 'Cost', figure: true, cell: (call) => <Cost call={call} /> },
@@ -184,18 +181,15 @@ export const CallList = ({ asked, withKey = false, live, before, go, opened, ope
         </Empty>
       )}
       {!isEmpty && <Rows calls={data.data} withKey={withKey} open={open} />}
-      <Group justify="center" mt="md">
-        {before !== undefined && (
-          <Button variant="default" size="xs" onClick={() => go(undefined)}>
-            Newest
-          </Button>
-        )}
-        {data.has_more && (
-          <Button variant="default" size="xs" onClick={() => go(data.next ?? undefined)}>
-            {data.data.length < 50 && last !== undefined ? `Search before ${timeText(last.at)}` : 'Older'}
-          </Button>
-        )}
-      </Group>
+      <PagesOf
+        back={before === undefined ? undefined : null}
+        on={data.has_more ? (data.next ?? undefined) : undefined}
+        go={go}
+        names={[
+          'Newest',
+          data.data.length < 50 && last !== undefined ? `Search before ${timeText(last.at)}` : 'Older',
+        ]}
+      />
       <CallDialog id={opened} onClose={() => open(undefined)} />
     </>
   )

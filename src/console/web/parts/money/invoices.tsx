@@ -1,11 +1,11 @@
 /** The credit line, its invoices, and paying them. */
-import { Button, Group, Stack, Text } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
+import { Group, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-import { act, queries, type Shown } from '../api.ts'
+import { act, type Shown } from '../api.ts'
 import { Confirm } from '../confirm.tsx'
 import { DataTable } from '../data-table.tsx'
-import { CapBar, Copy, Failed, Money, Panel, State, When } from '../ui.tsx'
+import { useChange } from '../forms/use-change.ts'
+import { CapBar, Copy, Failed, Money, Panel, RowButton, State, When } from '../ui.tsx'
 
 type WalletShown = Shown<'GET /wallet'>
 type Invoice = WalletShown['invoices'][number]
@@ -36,14 +36,8 @@ const InvoiceTable = ({
           onPay !== undefined &&
           isDue(invoice) && (
             <Group gap="xs" wrap="nowrap" justify="flex-end">
-              <Button size="compact-sm" variant="default" onClick={() => onPay(invoice, 'wallet')}>
-                Pay from wallet
-              </Button>
-              {data.card && (
-                <Button size="compact-sm" variant="default" onClick={() => onPay(invoice, 'stripe')}>
-                  Pay by card
-                </Button>
-              )}
+              <RowButton onClick={() => onPay(invoice, 'wallet')}>Pay from wallet</RowButton>
+              {data.card && <RowButton onClick={() => onPay(invoice, 'stripe')}>Pay by card</RowButton>}
             </Group>
           ),
       },
@@ -53,15 +47,11 @@ const InvoiceTable = ({
 
 export const Credit = ({ data, mayPay }: { data: WalletShown; mayPay: boolean }) => {
   const [paying, setPaying] = useState<Invoice>()
-  const pay = useMutation({
-    mutationFn: ({ id, method }: { id: string; method: Method }) =>
+  const pay = useChange(
+    ({ id, method }: { id: string; method: Method }) =>
       act('POST /wallet/invoices/:invoice/pay', { invoice: id, method }),
-    onSuccess: async ({ checkout }) => {
-      if (checkout !== null) return location.assign(checkout.url)
-      setPaying(undefined)
-      await queries.invalidateQueries()
-    },
-  })
+    { told: ({ checkout }) => (checkout === null ? setPaying(undefined) : location.assign(checkout.url)) },
+  )
   const { credit, invoices } = data
   if (credit === null && invoices.length === 0) return null
   const start = (invoice: Invoice, method: Method) =>
@@ -88,8 +78,7 @@ export const Credit = ({ data, mayPay }: { data: WalletShown; mayPay: boolean })
         opened={paying !== undefined}
         title={`Pay invoice ${paying?.id ?? ''}?`}
         verb="Pay from wallet"
-        pending={pay.isPending}
-        error={pay.error}
+        does={pay}
         onYes={() => paying !== undefined && pay.mutate({ id: paying.id, method: 'wallet' })}
         onClose={() => setPaying(undefined)}
       >

@@ -1,11 +1,11 @@
 /** The movements of the wallet, newest first, each with the balance after it; page by page. */
-import { Button, Group, Text } from '@mantine/core'
+import { Group } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { type Shown, showing } from '../api.ts'
 import { type Column, DataTable } from '../data-table.tsx'
 import { dayText } from '../format.ts'
-import { Copy, Empty, Failed, Loading, Money, When } from '../ui.tsx'
+import { Aside, Copy, Empty, Failed, Loading, Money, SmallButton, When } from '../ui.tsx'
 
 const kinds: Readonly<Record<string, string>> = {
   usage: 'Calls of the day',
@@ -28,9 +28,7 @@ const columns: readonly Column<Movement>[] = [
     cell: ({ kind, amount_usd: amount, note }) => (
       <>
         {kind === 'topup' && amount.startsWith('-') ? 'Invoice paid' : (kinds[kind] ?? kind)}
-        <Text size="xs" c="dimmed">
-          {note}
-        </Text>
+        <Aside>{note}</Aside>
       </>
     ),
   },
@@ -70,16 +68,8 @@ export const Movements = () => {
         columns={columns}
       />
       <Group justify="center" mt="md">
-        {pages.length > 0 && (
-          <Button variant="default" size="xs" onClick={() => setPages(pages.slice(0, -1))}>
-            Newer
-          </Button>
-        )}
-        {next !== null && (
-          <Button variant="default" size="xs" onClick={() => setPages([...pages, next])}>
-            Older
-          </Button>
-        )}
+        {pages.length > 0 && <SmallButton onClick={() => setPages(pages.slice(0, -1))}>Newer</SmallButton>}
+        {next !== null && <SmallButton onClick={() => setPages([...pages, next])}>Older</SmallButton>}
       </Group>
     </>
   )

@@ -1,16 +1,12 @@
 /** Whom an invoice is from or to: the fields that both sides have, and the form of a tenant's own. */
 import { SimpleGrid, Textarea, TextInput } from '@mantine/core'
 import { act, type Shown } from '../api.ts'
-import { Form } from '../form.tsx'
+import { Form } from '../forms/form.tsx'
+import { useEdits } from '../forms/use-edits.ts'
+import { fieldsOf } from '../forms/use-texts.ts'
 import { Panel } from '../ui.tsx'
-import { useEdits } from '../use-edits.ts'
 
-type PartyTexts = {
-  readonly name: string
-  readonly address: string
-  readonly tax_id: string
-  readonly email: string
-}
+type PartyTexts = Readonly<Record<'name' | 'address' | 'tax_id' | 'email', string>>
 
 type Stored = { readonly [Name in keyof PartyTexts]?: string | undefined } | null
 
@@ -32,12 +28,7 @@ export const PartyFields = ({
   texts: PartyTexts
   edit: (more: Partial<PartyTexts>) => void
 }) => {
-  const field = (name: keyof PartyTexts, label: string, description?: string) => ({
-    label,
-    ...(description === undefined ? {} : { description }),
-    value: texts[name],
-    onChange: (event: { currentTarget: { value: string } }) => edit({ [name]: event.currentTarget.value }),
-  })
+  const field = fieldsOf(texts, edit)
   return (
     <>
       <TextInput {...field('name', 'Name')} required />
@@ -71,11 +62,8 @@ export const TenantBilling = ({
       <Form save={save} verb="Save" place="page" done="Saved.">
         <PartyFields texts={texts} edit={edit} />
         <TextInput
-          label="Account in your books"
-          description="Only for DATEV"
+          {...fieldsOf(texts, edit)('account', 'Account in your books', 'Only for DATEV')}
           inputMode="numeric"
-          value={texts.account}
-          onChange={(event) => edit({ account: event.currentTarget.value })}
         />
       </Form>
     </Panel>

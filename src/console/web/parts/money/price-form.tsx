@@ -1,11 +1,11 @@
 /** A reseller's margin on our price: for all tenants, or for one. */
-import { Button, Text, TextInput } from '@mantine/core'
-import { useMutation } from '@tanstack/react-query'
+import { Button, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { act, queries, type Shown } from '../api.ts'
-import { Form } from '../form.tsx'
+import { act, type Shown } from '../api.ts'
+import { Form } from '../forms/form.tsx'
+import { useChange } from '../forms/use-change.ts'
 import { monthText, recentMonths } from '../months.ts'
-import { Failed } from '../ui.tsx'
+import { Aside, Failed } from '../ui.tsx'
 
 const percentOf = (text: string): number | undefined =>
   /^\d{1,4}(\.\d{1,2})?$/.test(text.trim()) && Number(text) <= 1_000 ? Number(text) : undefined
@@ -22,16 +22,12 @@ export const PriceForm = ({
 }) => {
   const [text, setText] = useState(tenant === undefined ? present : String(tenant.margin_percent))
   const percent = percentOf(text)
-  const done = async () => {
-    await queries.invalidateQueries()
-    onDone?.()
-  }
   const put = (margin: number | null): Promise<unknown> =>
     tenant === undefined
       ? act('PUT /tenants/price', { margin_percent: margin })
       : act('PUT /tenants/:tenant/price', { tenant: tenant.id, margin_percent: margin })
-  const save = useMutation({ mutationFn: () => put(percent ?? null), onSuccess: done })
-  const end = useMutation({ mutationFn: () => put(null), onSuccess: done })
+  const save = useChange(() => put(percent ?? null), { after: onDone })
+  const end = useChange(() => put(null), { after: onDone })
   return (
     <Form
       save={save}
@@ -56,11 +52,11 @@ export const PriceForm = ({
         error={percent === undefined ? 'A percentage such as 20 or 7.5' : undefined}
         onChange={(event) => setText(event.currentTarget.value)}
       />
-      <Text size="xs" c="dimmed">
+      <Aside>
         {tenant?.own_margin === false ? 'At present it is the one for all tenants. ' : ''}Your wallet pays our
         price. Tenants see yours on their statement and page, and in answers to their calls if you choose so
         under Prices.
-      </Text>
+      </Aside>
       <Failed error={end.error} />
     </Form>
   )

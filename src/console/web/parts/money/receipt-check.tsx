@@ -3,7 +3,7 @@ import { Table, Textarea } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { act } from '../api.ts'
-import { Form } from '../form.tsx'
+import { Form } from '../forms/form.tsx'
 import { Panel, State, TableBox } from '../ui.tsx'
 
 const errors: Readonly<Record<string, string>> = {

@@ -1,8 +1,9 @@
 /** What a reseller's tenants are told of money in answers to their calls and in their reports. */
-import { NativeSelect, Stack, Text } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { act, queries, type Shown, showing } from '../api.ts'
-import { Failed } from '../ui.tsx'
+import { NativeSelect, Stack } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
+import { act, type Shown, showing } from '../api.ts'
+import { useChange } from '../forms/use-change.ts'
+import { Failed, Told } from '../ui.tsx'
 import { Unread } from '../unread.tsx'
 
 type See = Shown<'GET /rules'>['tenants_see']
@@ -15,10 +16,7 @@ const choices: readonly { readonly value: See; readonly label: string }[] = [
 
 export const SeesForm = () => {
   const { data, error } = useQuery(showing('GET /rules'))
-  const save = useMutation({
-    mutationFn: (see: See) => act('PUT /rules', { tenants_see: see }),
-    onSuccess: () => queries.invalidateQueries(),
-  })
+  const save = useChange((see: See) => act('PUT /rules', { tenants_see: see }))
   if (data === undefined) return <Unread error={error} rows={1} />
   return (
     <Stack gap="xs">
@@ -35,11 +33,7 @@ export const SeesForm = () => {
         }}
       />
       <Failed error={save.error} />
-      {save.isSuccess && (
-        <Text size="sm" role="status">
-          Saved. Tenants are told so from now on.
-        </Text>
-      )}
+      {save.isSuccess && <Told>Saved. Tenants are told so from now on.</Told>}
     </Stack>
   )
 }

@@ -3,13 +3,15 @@ import { Button, Group, Stack, Switch, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import { act, queries, type Shown, showing } from '../api.ts'
-import { Confirm } from '../confirm.tsx'
-import { Form } from '../form.tsx'
+import { act, type Shown, showing } from '../api.ts'
+import { Asked } from '../confirm.tsx'
 import { typedUsd } from '../format.ts'
-import { labelled } from '../labelled.ts'
-import { Money, Panel, When } from '../ui.tsx'
-import { differing, useEdits } from '../use-edits.ts'
+import { Form } from '../forms/form.tsx'
+import { labelled } from '../forms/labelled.ts'
+import { useChange } from '../forms/use-change.ts'
+import { differing, useEdits } from '../forms/use-edits.ts'
+import { fieldsOf } from '../forms/use-texts.ts'
+import { Aside, Money, Panel, SmallButton, Told, When } from '../ui.tsx'
 
 type WalletShown = Shown<'GET /wallet'>
 
@@ -36,11 +38,7 @@ export const TopUp = ({ data }: { data: WalletShown }) => {
         verb="Pay by card"
         ready={isPayable(amount)}
         place="page"
-        more={
-          <Text size="xs" c="dimmed">
-            You pay at Stripe and come back here.
-          </Text>
-        }
+        more={<Aside>You pay at Stripe and come back here.</Aside>}
       >
         <Group align="flex-start" gap="xs">
           <TextInput
@@ -88,7 +86,7 @@ export const Returned = () => {
   return (
     <Panel>
       <Group justify="space-between">
-        <Text size="sm" role="status">
+        <Told>
           {data.status === 'paid' ? (
             <>
               <b>
@@ -102,10 +100,8 @@ export const Returned = () => {
               seconds; if you went back without paying, nothing is charged.
             </>
           )}
-        </Text>
-        <Button size="xs" variant="default" onClick={() => void navigate({ to: '/wallet', search: {} })}>
-          Close
-        </Button>
+        </Told>
+        <SmallButton onClick={() => void navigate({ to: '/wallet', search: {} })}>Close</SmallButton>
       </Group>
     </Panel>
   )
@@ -171,10 +167,8 @@ const RuleForm = ({ rule }: { rule: Rule }) => {
       auto_top_up: differing(bodyOf(sent), rule === null ? undefined : bodyOf(stored)),
     }),
   )
-  const off = useMutation({
-    mutationFn: () => act('PUT /wallet/auto-top-up', { auto_top_up: null }),
-    onSuccess: () => queries.invalidateQueries(),
-  })
+  const off = useChange(() => act('PUT /wallet/auto-top-up', { auto_top_up: null }))
+  const field = fieldsOf(texts, edit)
   const [under, each, most] = [typedUsd(texts.below), typedUsd(texts.amount), typedUsd(texts.month)]
   const tooLittle = typeof most === 'number' && typeof each === 'number' && most < each
   const right = typeof under === 'number' && isPayable(each) && most !== null && !tooLittle
@@ -193,64 +187,36 @@ const RuleForm = ({ rule }: { rule: Rule }) => {
       }
     >
       <Group align="flex-start">
+        <TextInput {...field('below', labels['auto_top_up.below_usd'])} inputMode="decimal" w={190} />
         <TextInput
-          label={labels['auto_top_up.below_usd']}
-          inputMode="decimal"
-          w={190}
-          value={texts.below}
-          onChange={(event) => edit({ below: event.currentTarget.value })}
-        />
-        <TextInput
-          label={labels['auto_top_up.amount_usd']}
+          {...field('amount', labels['auto_top_up.amount_usd'])}
           inputMode="decimal"
           w={150}
-          value={texts.amount}
-          onChange={(event) => edit({ amount: event.currentTarget.value })}
           error={isPayable(each) ? undefined : PAYABLE}
         />
         <TextInput
-          label={labels['auto_top_up.monthly_max_usd']}
+          {...field('month', labels['auto_top_up.monthly_max_usd'])}
           inputMode="decimal"
           error={tooLittle ? 'At least as much as one charge' : undefined}
           placeholder="no limit"
           w={180}
-          value={texts.month}
-          onChange={(event) => edit({ month: event.currentTarget.value })}
         />
       </Group>
     </Form>
   )
 }
 
-const RemoveCard = () => {
-  const [confirming, setConfirming] = useState(false)
-  const remove = useMutation({
-    mutationFn: () => act('DELETE /wallet/card'),
-    onSuccess: async () => {
-      setConfirming(false)
-      await queries.invalidateQueries()
-    },
-  })
-  return (
-    <>
-      <Button size="xs" variant="default" onClick={() => setConfirming(true)}>
-        Remove card
-      </Button>
-      <Confirm
-        opened={confirming}
-        title="Remove the saved card?"
-        verb="Remove card"
-        pending={remove.isPending}
-        error={remove.error}
-        onYes={() => remove.mutate()}
-        onClose={() => setConfirming(false)}
-      >
-        It is not charged any more, and the wallet is not topped up automatically. Pay by card again to save
-        one.
-      </Confirm>
-    </>
-  )
-}
+const RemoveCard = () => (
+  <Asked
+    verb="Remove card"
+    title="Remove the saved card?"
+    yes="Remove card"
+    size="xs"
+    send={() => act('DELETE /wallet/card')}
+  >
+    It is not charged any more, and the wallet is not topped up automatically. Pay by card again to save one.
+  </Asked>
+)
 
 export const AutoTopUp = ({ data, mayPay }: { data: WalletShown; mayPay: boolean }) => (
   <Panel title="Automatic top-ups" action={mayPay && data.top_ups.card_saved ? <RemoveCard /> : undefined}>

@@ -1,9 +1,9 @@
 /** One conversation with up to four models side by side: what each answers, costs and takes, and the program that asks it. */
-import { Button, Card, Group, SimpleGrid, Stack, Text } from '@mantine/core'
+import { Card, Group, SimpleGrid, Stack, Text } from '@mantine/core'
 import { useRef, useState } from 'react'
 import { Dialog } from '../dialog.tsx'
 import { CallCost } from '../money/call-cost.tsx'
-import { Code } from '../ui.tsx'
+import { Aside, Code, SmallButton, Told } from '../ui.tsx'
 import { type Attached, bodyFor, noSettings, type Round, troubles } from './asked.ts'
 import { CodeTabs } from './code-tabs.tsx'
 import { Composer } from './composer.tsx'
@@ -17,24 +17,20 @@ const Answered = ({ model, answer }: { model: string; answer: Answer }) => {
   const isEmpty = text === '' && calls.length === 0
   return (
     <Card withBorder padding="sm" radius="md" component="section" aria-label={`Answer of ${model}`}>
-      <Text size="xs" fw={600} c="dimmed" mb={4} className="label">
+      <Aside fw={600} mb={4} className="label">
         {model}
-      </Text>
+      </Aside>
       <Text size="sm" className="message">
         {isEmpty && error === undefined ? (tookMs === undefined ? '…' : 'An empty answer.') : text}
       </Text>
       {calls.map(({ id, name, arguments: given }) => (
         <Code key={id} text={`${name}(${given})`} name={`call of ${name}`} />
       ))}
-      {error !== undefined && (
-        <Text size="sm" role="alert">
-          {error}
-        </Text>
-      )}
+      {error !== undefined && <Told alert>{error}</Told>}
       {firstMs !== undefined && tookMs !== undefined && (
-        <Text size="xs" c="dimmed" mt={4}>
+        <Aside mt={4}>
           First token after {firstMs} ms, all of it after {tookMs} ms
-        </Text>
+        </Aside>
       )}
       {requestId !== undefined && requestId !== '' && <CallCost id={requestId} />}
     </Card>
@@ -46,9 +42,9 @@ const RoundShown = ({ round, models }: { round: Round; models: readonly string[]
   return (
     <Stack gap="sm">
       <Card withBorder padding="sm" radius="md" ml="xl">
-        <Text size="xs" fw={600} c="dimmed" mb={4}>
+        <Aside fw={600} mb={4}>
           You
-        </Text>
+        </Aside>
         <Text size="sm" className="message">
           {[round.text, ...round.files.map(({ name }) => `[${name}]`)].join(' ').trim()}
         </Text>
@@ -129,21 +125,11 @@ export const ChatBench = ({ models }: { models: readonly string[] }) => {
           <RoundShown key={round.id} round={round} models={models} />
         ))}
       </Stack>
-      {error !== undefined && (
-        <Text size="sm" role="alert">
-          {error}
-        </Text>
-      )}
+      {error !== undefined && <Told alert>{error}</Told>}
       <Composer onSend={send} pending={pending} onStop={stop} />
       <Group gap="xs">
-        <Button size="xs" variant="default" onClick={() => setShowsCode(true)}>
-          Show code
-        </Button>
-        {rounds.length > 0 && (
-          <Button size="xs" variant="default" onClick={clear}>
-            Clear
-          </Button>
-        )}
+        <SmallButton onClick={() => setShowsCode(true)}>Show code</SmallButton>
+        {rounds.length > 0 && <SmallButton onClick={clear}>Clear</SmallButton>}
       </Group>
       <Dialog opened={showsCode} onClose={() => setShowsCode(false)} title={`Ask ${models[0]}`} size="lg">
         {showsCode && (

@@ -1,6 +1,7 @@
 /** Where a message is written, with pictures and files. */
-import { Button, FileButton, Group, Stack, Text, Textarea } from '@mantine/core'
+import { Button, FileButton, Group, Stack, Textarea } from '@mantine/core'
 import { type FormEvent, type KeyboardEvent, useState } from 'react'
+import { Told } from '../ui.tsx'
 import type { Attached } from './asked.ts'
 
 const readFile = (file: File): Promise<Attached> =>
@@ -81,11 +82,7 @@ export const Composer = ({
           onChange={(event) => setText(event.currentTarget.value)}
           onKeyDown={(event) => event.key === 'Enter' && !event.shiftKey && send(event)}
         />
-        {isHinted && empty && (
-          <Text size="sm" role="alert">
-            Write a message first.
-          </Text>
-        )}
+        {isHinted && empty && <Told alert>Write a message first.</Told>}
         <Group justify="space-between" gap="xs">
           <Files files={files} change={setFiles} />
           {pending ? (

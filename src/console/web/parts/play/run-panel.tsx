@@ -4,7 +4,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { showing } from '../api.ts'
 import { CallCost } from '../money/call-cost.tsx'
-import { Code, Failed, Panel, State } from '../ui.tsx'
+import { Aside, Code, Failed, Panel, SmallButton, State, Told } from '../ui.tsx'
 import { Unread } from '../unread.tsx'
 import { cancelRun, type Output, type Run, runNow, startRun, uploadFile } from './play.ts'
 import { SchemaForm } from './schema-form.tsx'
@@ -45,21 +45,19 @@ const isOver = ({ status }: Run): boolean =>
 const Job = ({ run, onCancel }: { run: Run; onCancel: () => void }) => (
   <Stack gap="xs">
     <Group justify="space-between">
-      <Text size="sm" role="status">
+      <Told>
         <State of={run.status ?? 'queued'} />
-      </Text>
+      </Told>
       {run.cancel_cost_usd !== undefined && (
-        <Button size="xs" variant="default" onClick={onCancel}>
+        <SmallButton onClick={onCancel}>
           {run.cancel_cost_usd === 0
             ? 'Cancel the job'
             : `Cancel the job for up to ${run.cancel_cost_usd} USD`}
-        </Button>
+        </SmallButton>
       )}
     </Group>
     <Progress value={(run.progress ?? 0) * 100} aria-label="Progress of the job" animated />
-    <Text size="xs" c="dimmed">
-      At most {run.max_cost_usd} USD are held until it ends.
-    </Text>
+    <Aside>At most {run.max_cost_usd} USD are held until it ends.</Aside>
   </Stack>
 )
 
@@ -77,11 +75,7 @@ const Result = ({ started, requestId, model }: { started: Run; requestId: string
       <Stack aria-live="polite">
         {error !== null && <Failed error={error} />}
         {!isOver(data) && <Job run={data} onCancel={() => cancel.mutate()} />}
-        {data.error !== undefined && (
-          <Text size="sm" role="alert">
-            {data.error.message}
-          </Text>
-        )}
+        {data.error !== undefined && <Told alert>{data.error.message}</Told>}
         {data.status === 'cancelled' && <Text size="sm">The job was cancelled.</Text>}
         {data.outputs?.map((output, at) => (
           <Shown key={output.url ?? String(at)} output={output} name={model} />
@@ -109,11 +103,7 @@ const Form = ({ model, schema }: { model: string; schema: InputSchema }) => {
       <form onSubmit={submit}>
         <Stack>
           <SchemaForm schema={schema} values={values} onChange={setValues} upload={uploadFile} />
-          {run.error !== null && (
-            <Text size="sm" role="alert">
-              {run.error.message}
-            </Text>
-          )}
+          {run.error !== null && <Told alert>{run.error.message}</Told>}
           <Group>
             <Button type="submit" loading={run.isPending}>
               Run

@@ -4,7 +4,7 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ask, sessionQuery } from '../api.ts'
-import { Failed } from '../ui.tsx'
+import { Failed, Told } from '../ui.tsx'
 import { useEntered } from './entered.ts'
 import { isGivenUp, noPasskeysHere, signInByPasskey } from './passkey.ts'
 
@@ -23,9 +23,7 @@ const ByPasskey = () => {
         Use a passkey
       </Button>
       {isGivenUp(signIn.error) ? (
-        <Text size="sm" role="status">
-          No passkey was used. Sign in another way.
-        </Text>
+        <Told>No passkey was used. Sign in another way.</Told>
       ) : (
         <Failed error={signIn.error} />
       )}
@@ -46,27 +44,25 @@ const ByCompany = ({ id, name }: { id: string; name: string }) => {
         Sign in with {name}
       </Button>
       {why === 'failed' && (
-        <Text size="sm" role="alert">
+        <Told alert>
           {name} did not let you in, or nobody has added you here yet. Ask the operator of this server.
-        </Text>
+        </Told>
       )}
       {why === 'unverified' && (
-        <Text size="sm" role="alert">
+        <Told alert>
           {name} does not say that your e-mail address is verified, so it opens no account here. Verify it at{' '}
           {name} and sign in again, or sign in another way. If nobody can verify addresses there, ask the
           operator of this server.
-        </Text>
+        </Told>
       )}
       {why === 'foreign' && (
-        <Text size="sm" role="alert">
-          {name} does not sign in people of your e-mail address here. Sign in another way.
-        </Text>
+        <Told alert>{name} does not sign in people of your e-mail address here. Sign in another way.</Told>
       )}
       {why === 'operator' && (
-        <Text size="sm" role="alert">
+        <Told alert>
           You operate this server, so an e-mail address alone does not open your account. Sign in another way
           first; then sign in with {name} from Settings, once.
-        </Text>
+        </Told>
       )}
       <Failed error={begin.error} />
     </>
@@ -93,15 +89,9 @@ const ByLink = ({ email, mail }: { email: string; mail: boolean }) => {
       >
         Mail me a link instead
       </Button>
-      {asks && email === '' && (
-        <Text size="sm" role="alert">
-          Write your e-mail address above first.
-        </Text>
-      )}
+      {asks && email === '' && <Told alert>Write your e-mail address above first.</Told>}
       {link.isSuccess && (
-        <Text size="sm" role="status">
-          If {email} has an account, a link is on its way. It works once, for a quarter of an hour.
-        </Text>
+        <Told>If {email} has an account, a link is on its way. It works once, for a quarter of an hour.</Told>
       )}
       <Failed error={link.error} />
     </>

@@ -1,18 +1,16 @@
 /** The person's passkeys: created here, named, removed. */
-import { Box, Button, Group, Stack, Text, TextInput } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { useState } from 'react'
+import { Box, Group, Stack, Text, TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import type { PasskeysShown } from '../../../schema/passkeys.ts'
-import { ask, queries, reading } from '../api.ts'
-import { Form } from '../form.tsx'
-import { Failed, Panel, When } from '../ui.tsx'
+import { ask, reading } from '../api.ts'
+import { Form } from '../forms/form.tsx'
+import { useChange } from '../forms/use-change.ts'
+import { useTexts } from '../forms/use-texts.ts'
+import { Aside, Failed, Panel, RowButton, Told, When } from '../ui.tsx'
 import { addPasskey, isGivenUp, noPasskeysHere } from './passkey.ts'
 
 const Listed = ({ data }: { data: PasskeysShown['data'] }) => {
-  const remove = useMutation({
-    mutationFn: (id: string) => ask('DELETE', `/session/passkeys/${id}`),
-    onSuccess: () => queries.invalidateQueries(),
-  })
+  const remove = useChange((id: string) => ask('DELETE', `/session/passkeys/${id}`))
   return (
     <Stack gap="xs" component="ul" className="rows">
       <Failed error={remove.error} />
@@ -22,20 +20,18 @@ const Listed = ({ data }: { data: PasskeysShown['data'] }) => {
             <Text size="sm" truncate>
               {name}
             </Text>
-            <Text size="xs" c="dimmed">
+            <Aside>
               since <When at={created_at} />
               {synced ? ' · on all your devices' : ' · on one device'}
-            </Text>
+            </Aside>
           </Box>
-          <Button
-            size="compact-sm"
-            variant="default"
+          <RowButton
             aria-label={`Remove ${name}`}
             loading={remove.isPending}
             onClick={() => remove.mutate(id)}
           >
             Remove
-          </Button>
+          </RowButton>
         </Group>
       ))}
     </Stack>
@@ -43,14 +39,8 @@ const Listed = ({ data }: { data: PasskeysShown['data'] }) => {
 }
 
 const Add = () => {
-  const [name, setName] = useState('')
-  const add = useMutation({
-    mutationFn: () => addPasskey(name),
-    onSuccess: () => {
-      setName('')
-      return queries.invalidateQueries()
-    },
-  })
+  const { texts, edit, field } = useTexts({ name: '' })
+  const add = useChange(() => addPasskey(texts.name), { told: () => edit({ name: '' }) })
   const gaveUp = isGivenUp(add.error)
   return (
     <Box maw={380}>
@@ -61,18 +51,11 @@ const Add = () => {
         variant="default"
       >
         <TextInput
-          label="Name of the passkey"
-          description="Such as the device that keeps it"
+          {...field('name', 'Name of the passkey', 'Such as the device that keeps it')}
           required
           maxLength={100}
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
         />
-        {gaveUp && (
-          <Text size="sm" role="status">
-            No passkey was made. Try again, or use another device.
-          </Text>
-        )}
+        {gaveUp && <Told>No passkey was made. Try again, or use another device.</Told>}
       </Form>
     </Box>
   )

@@ -1,12 +1,13 @@
 /** What the groups of the company's directory give: a role and a team for each, set row by row. */
-import { Button, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { NativeSelect, Stack, TextInput } from '@mantine/core'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { act, queries, type Shown, showing } from '../api.ts'
+import { act, type Shown, showing } from '../api.ts'
 import { DataTable } from '../data-table.tsx'
 import { Dialog } from '../dialog.tsx'
-import { Form } from '../form.tsx'
-import { Empty, Failed, Panel } from '../ui.tsx'
+import { Form } from '../forms/form.tsx'
+import { useChange } from '../forms/use-change.ts'
+import { Aside, Empty, Failed, Panel, RowButton, SmallButton } from '../ui.tsx'
 import { Unread } from '../unread.tsx'
 
 type Rule = Shown<'GET /group-rule'>
@@ -16,14 +17,8 @@ type Teams = Shown<'GET /teams'>['data']
 const given = ['admin', 'billing', 'developer', 'viewer']
 const NONE = 'none'
 
-const useSave = (onDone: () => void = () => undefined) =>
-  useMutation({
-    mutationFn: (rule: Rule) => act('PUT /group-rule', rule),
-    onSuccess: async () => {
-      await queries.invalidateQueries()
-      onDone()
-    },
-  })
+const useSave = (onDone?: () => void) =>
+  useChange((rule: Rule) => act('PUT /group-rule', rule), { after: onDone })
 
 const RowForm = ({ rule, teams, onDone }: { rule: Rule; teams: Teams; onDone: () => void }) => {
   const [row, setRow] = useState<Row>({ group: '', role: null, team: null, team_role: null })
@@ -100,14 +95,12 @@ const Rows = ({ rule, teams }: { rule: Rule; teams: Teams }) => {
             {
               head: '',
               cell: ({ group }) => (
-                <Button
-                  size="compact-sm"
-                  variant="default"
+                <RowButton
                   aria-label={`Remove the group ${group}`}
                   onClick={() => save.mutate(without(group))}
                 >
                   Remove
-                </Button>
+                </RowButton>
               ),
             },
           ]}
@@ -135,11 +128,7 @@ export const GroupRule = () => {
   return (
     <Panel
       title="Groups of the directory"
-      action={
-        <Button size="xs" variant="default" onClick={() => setOpened(true)}>
-          Add group
-        </Button>
-      }
+      action={<SmallButton onClick={() => setOpened(true)}>Add group</SmallButton>}
     >
       <Stack>
         {rule.groups.length === 0 && (
@@ -149,9 +138,7 @@ export const GroupRule = () => {
           </Empty>
         )}
         <Rows rule={rule} teams={teams.data} />
-        <Text size="xs" c="dimmed">
-          It holds for everybody from their next change in the directory, or sign-in, on.
-        </Text>
+        <Aside>It holds for everybody from their next change in the directory, or sign-in, on.</Aside>
       </Stack>
       <Dialog opened={opened} onClose={() => setOpened(false)} title="Group of the directory">
         {opened && <RowForm rule={rule} teams={teams.data} onDone={() => setOpened(false)} />}

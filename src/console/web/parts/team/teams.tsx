@@ -1,13 +1,15 @@
 /** Teams of the organisation: their budgets and their people, made, changed and ended. */
 import { Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { act, queries, type Shown, showing } from '../api.ts'
+import { act, type Shown, showing } from '../api.ts'
 import { Confirm } from '../confirm.tsx'
 import { DataTable } from '../data-table.tsx'
 import { Dialog } from '../dialog.tsx'
+import { useChange } from '../forms/use-change.ts'
 import { CeilingForm } from '../keys/ceiling-form.tsx'
-import { CapBar, Empty, Failed, Loading, Money, Panel } from '../ui.tsx'
+import { ListPanel } from '../list-panel.tsx'
+import { Aside, CapBar, Failed, Money, RowButton } from '../ui.tsx'
 
 type TeamShown = Shown<'GET /teams'>['data'][number]
 type Person = Shown<'GET /team'>['data'][number]
@@ -33,15 +35,12 @@ const roleTexts = [
 
 const Members = ({ team, people }: { team: TeamShown; people: readonly Person[] }) => {
   const others = people.filter(({ id }) => !team.people.some((one) => one.id === id))
-  const put = useMutation({
-    mutationFn: (member: { person: string; role: string }) =>
-      act('PUT /teams/:team/people/:person', { team: team.id, ...member }),
-    onSuccess: () => queries.invalidateQueries(),
-  })
-  const remove = useMutation({
-    mutationFn: (person: string) => act('DELETE /teams/:team/people/:person', { team: team.id, person }),
-    onSuccess: () => queries.invalidateQueries(),
-  })
+  const put = useChange((member: { person: string; role: string }) =>
+    act('PUT /teams/:team/people/:person', { team: team.id, ...member }),
+  )
+  const remove = useChange((person: string) =>
+    act('DELETE /teams/:team/people/:person', { team: team.id, person }),
+  )
   return (
     <Stack>
       {team.people.length === 0 && <Text size="sm">Nobody is in this team yet.</Text>}
@@ -62,9 +61,7 @@ const Members = ({ team, people }: { team: TeamShown; people: readonly Person[] 
           </Group>
         </Group>
       ))}
-      <Text size="xs" c="dimmed">
-        The keys that somebody made in the team are disabled when they leave it.
-      </Text>
+      <Aside>The keys that somebody made in the team are disabled when they leave it.</Aside>
       {others.length > 0 && (
         <NativeSelect
           label="Add somebody"
@@ -119,15 +116,13 @@ const Found = ({
         cell: ({ id, name }) => (
           <Group gap="xs" wrap="nowrap" justify="flex-end">
             {(['people', 'form', 'end'] as const).map((what) => (
-              <Button
+              <RowButton
                 key={what}
-                size="compact-sm"
-                variant="default"
                 aria-label={`${{ people: 'People', form: 'Change', end: 'End' }[what]}: ${name}`}
                 onClick={() => onOpen({ what, team: id })}
               >
                 {{ people: 'People', form: 'Change', end: 'End' }[what]}
-              </Button>
+              </RowButton>
             ))}
           </Group>
         ),
@@ -137,38 +132,25 @@ const Found = ({
 )
 
 export const Teams = ({ people, mayChange }: { people: readonly Person[]; mayChange: boolean }) => {
-  const { data, error } = useQuery(showing('GET /teams', {}, 10_000))
+  const list = useQuery(showing('GET /teams', {}, 10_000))
   const [open, setOpen] = useState<Open>()
   const close = () => setOpen(undefined)
-  const end = useMutation({
-    mutationFn: (team: string) => act('DELETE /teams/:team', { team }),
-    onSuccess: async () => {
-      close()
-      await queries.invalidateQueries()
-    },
-  })
-  const chosen = data?.data.find(({ id }) => id === open?.team)
+  const end = useChange((team: string) => act('DELETE /teams/:team', { team }), { told: close })
+  const chosen = list.data?.data.find(({ id }) => id === open?.team)
   return (
-    <Panel
-      title="Teams"
-      action={
-        mayChange ? (
-          <Button size="xs" variant="default" onClick={() => setOpen({ what: 'form', team: undefined })}>
-            Create team
-          </Button>
-        ) : undefined
-      }
-    >
-      <Failed error={error} />
-      {data === undefined ? (
-        error === null && <Loading rows={3} />
-      ) : data.data.length === 0 ? (
-        <Empty title="No teams">
-          A team is a budget that its people share: their keys and their agents spend under it together.
-        </Empty>
-      ) : (
-        <Found rows={data.data} mayChange={mayChange} onOpen={setOpen} />
-      )}
+    <>
+      <ListPanel
+        title="Teams"
+        make="Create team"
+        onMake={mayChange && (() => setOpen({ what: 'form', team: undefined }))}
+        list={list}
+        none={[
+          'No teams',
+          'A team is a budget that its people share: their keys and their agents spend under it together.',
+        ]}
+      >
+        {({ data }) => <Found rows={data} mayChange={mayChange} onOpen={setOpen} />}
+      </ListPanel>
       <Dialog
         opened={open?.what === 'form'}
         title={chosen === undefined ? 'New team' : `Change ${chosen.name}`}
@@ -183,14 +165,13 @@ export const Teams = ({ people, mayChange }: { people: readonly Person[]; mayCha
         opened={open?.what === 'end'}
         title={`End ${chosen?.name ?? ''}?`}
         verb="End team"
-        pending={end.isPending}
-        error={end.error}
+        does={end}
         onYes={() => chosen !== undefined && end.mutate(chosen.id)}
         onClose={close}
       >
         Its keys spend nothing any more. Agents of its people go on with another team of theirs, or without
         one. This cannot be undone.
       </Confirm>
-    </Panel>
+    </>
   )
 }

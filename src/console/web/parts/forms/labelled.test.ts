@@ -1,6 +1,6 @@
 /** Refusals in the words of a form. */
 import { expect, test } from 'bun:test'
-import { ApiError } from './api.ts'
+import { ApiError } from '../api.ts'
 import { labelled } from './labelled.ts'
 
 const error = (message: string) =>

@@ -1,5 +1,5 @@
 /** A refusal in the words of a form: its reader sees labels, not the names of the API's members. */
-import { ApiError } from './api.ts'
+import { ApiError } from '../api.ts'
 
 /** The same error, with the label in place of each member's name. */
 export const labelled = (error: unknown, labels: Readonly<Record<string, string>>): unknown => {

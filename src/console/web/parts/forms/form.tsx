@@ -1,8 +1,8 @@
 /** A form: its fields, what went wrong, the button that sends it, and what is missing if it cannot be sent yet. */
-import { Button, Group, Stack, Text } from '@mantine/core'
+import { Button, Group, Stack } from '@mantine/core'
 import { type FormEvent, type ReactNode, useState } from 'react'
+import { Failed, Told } from '../ui.tsx'
 import { type Sendable, useOneAtATime } from './one-at-a-time.ts'
-import { Failed } from './ui.tsx'
 
 type Props = {
   /** The request to send, as a mutation without variables. */
@@ -55,11 +55,7 @@ export const Form = ({
       <Stack>
         {children}
         <Failed error={save.error} />
-        {isHinted && !ready && (
-          <Text size="sm" role="alert">
-            {hint}
-          </Text>
-        )}
+        {isHinted && !ready && <Told alert>{hint}</Told>}
         <Group
           {...(hidden ? { display: 'none' } : {})}
           justify={place === 'dialog' ? 'flex-end' : 'flex-start'}
@@ -74,11 +70,7 @@ export const Form = ({
             {verb}
           </Button>
           {more}
-          {save.isSuccess === true && done !== undefined && (
-            <Text size="sm" role="status">
-              {done}
-            </Text>
-          )}
+          {save.isSuccess === true && done !== undefined && <Told>{done}</Told>}
         </Group>
       </Stack>
     </form>

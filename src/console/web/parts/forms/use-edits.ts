@@ -4,7 +4,7 @@
  */
 import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { queries } from './api.ts'
+import { queries } from '../api.ts'
 import type { Sendable } from './one-at-a-time.ts'
 
 type Texts = Readonly<Record<string, string>>
