@@ -6,6 +6,7 @@ import type { SessionShown, SessionsShown } from '../../schema/session.ts'
 import { ask, queries, reading, sessionQuery } from '../parts/api.ts'
 import { DataTable } from '../parts/data-table.tsx'
 import { Form } from '../parts/form.tsx'
+import { ByLink } from '../parts/sign-in/other-ways.tsx'
 import { Passkeys } from '../parts/sign-in/passkey-panel.tsx'
 import { QrCode } from '../parts/sign-in/qr-code.tsx'
 import { Code, Failed, Loading, PageHead, Panel, When } from '../parts/ui.tsx'
@@ -199,17 +200,21 @@ const Sessions = () => {
 type OwnProps = {
   readonly person: NonNullable<SessionShown['person']>
   readonly companies: SessionShown['companies']
+  readonly mail: boolean
 }
 
-const Own = ({ person, companies }: OwnProps) => (
+const Own = ({ person, companies, mail }: OwnProps) => (
   <Stack>
     {person.has_password ? (
       <Password />
     ) : (
       <Panel title="Password">
-        <Text size="sm">
-          You have none yet. Ask the operator for a link (turnpike person reset-link) and set one on its page.
-        </Text>
+        <Stack align="start">
+          <Text size="sm">You have none yet. The page of a link that signs you in sets one.</Text>
+          <ByLink email={person.email} mail={mail}>
+            Mail me a link
+          </ByLink>
+        </Stack>
       </Panel>
     )}
     {person.has_password && <Panel title="Second factor">{person.totp ? <TotpEnd /> : <TotpStart />}</Panel>}
@@ -227,7 +232,7 @@ export const Settings = () => {
   return (
     <>
       <PageHead title="Settings" about={`Signed in as ${data.person.email}.`} />
-      <Own person={data.person} companies={data.companies} />
+      <Own person={data.person} companies={data.companies} mail={data.mail} />
     </>
   )
 }
