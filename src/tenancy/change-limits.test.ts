@@ -23,6 +23,15 @@ const key: Key = {
   createdAt: 0,
   version: 1,
 }
+
+test('each limit is refused in words that say what its value may be', () => {
+  for (const member of Object.keys(limitMembers)) {
+    const read = readAs(z.strictObject(limitMembers, toLimits), { [member]: { wrong: { much: 1 } } })
+    expect(read).toBeInstanceOf(Refusal)
+    expect((read as Refusal).message).not.toMatch(/undefined|\[object/)
+  }
+})
+
 const names = (count: number) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`name ${at}`, 'm']))
 const change = (body: Record<string, unknown>) => {

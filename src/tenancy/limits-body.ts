@@ -39,16 +39,19 @@ const listed = {
 } as const
 
 const forms: Readonly<Record<LimitRow['form'], (row: LimitRow) => z.ZodType>> = {
-  usd: ({ otherwise }) => amount(`must be a number of USD from 0 to 1000000000, or null for ${otherwise}`),
-  count: ({ counts, otherwise }) =>
-    whole(1, 1_000_000_000, `must be a whole number of ${counts} of at least 1, or null for ${otherwise}`),
-  time: ({ otherwise }) => instantOr(`must be a day or a moment in ISO 8601, or null for ${otherwise}`),
-  list: ({ of = 'models', otherwise }) => {
+  usd: (row) => amount(orNull(row, 'a number of USD from 0 to 1000000000')),
+  count: (row) => whole(1, 1_000_000_000, orNull(row, `a whole number of ${row.counts} of at least 1`)),
+  time: (row) => instantOr(orNull(row, 'a day or a moment in ISO 8601')),
+  list: (row) => {
+    const { of = 'models' } = row
     const kinds = of === 'conditions' ? `${of} (${CONDITION_FORM})` : of
-    const what = `must be a list of 1 to ${PATTERNS_MAX} ${kinds}, or null for ${otherwise}`
+    const what = orNull(row, `a list of 1 to ${PATTERNS_MAX} ${kinds}`)
     return z.array(z.string(what).refine(listed[of], what), what).min(1, what).max(PATTERNS_MAX, what)
   },
 }
+
+const orNull = ({ otherwise = 'no limit' }: LimitRow, what: string): string =>
+  `must be ${what}, or null for ${otherwise}`
 
 const instantOr = (what: string) =>
   z

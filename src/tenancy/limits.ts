@@ -126,7 +126,7 @@ export const limitRows = {
     narrower: 'most',
     option: '--rpm',
     label: 'Requests per minute',
-    help: 'Requests per minute; null for the plan’s rate',
+    help: 'Requests per minute; the plan’s rate where none is set',
     counts: 'requests',
     otherwise: "the plan's default",
   },

@@ -34,6 +34,7 @@ test('a refused tenant is found from the overview, its calls with their reason, 
   await rowsOf(page).first().getByRole('button', { name: 'Details of call' }).click()
   const dialog = page.getByRole('dialog', { name: 'Call' })
   await dialog.getByText('The call does not fit the wallet or a cap.').waitFor()
+  await dialog.getByText('The limit is the key’s own.').waitFor()
   // The address is this view: whoever opens it sees the same.
   const address = page.url()
   await page.goto('about:blank')
@@ -99,4 +100,24 @@ test('page by page every call is shown once, and a filter begins at the newest',
   await page.getByLabel('Outcome').selectOption('refused')
   await until(async () => (await rowsOf(page).count()) === 22)
   expect(searchOf(page)).toEqual({ status: 'refused' })
+})
+
+test('a telephone shows what each call was and cost, and opens it, without moving the table sideways', async () => {
+  const { page, errors } = await browser.newPage({
+    viewport: { width: 390, height: 844 },
+    hasTouch: true,
+    isMobile: true,
+  })
+  await it.enter(page, 'ada@example.com', 'owner', true)
+  await page.goto(`${it.address}/console/calls?code=insufficient_balance`)
+  await until(async () => (await rowsOf(page).count()) === 6)
+  const box = page.getByRole('group', { name: 'Table' })
+  expect(await box.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0)
+  await rowsOf(page).first().getByRole('link', { name: 'Blue Harbour Ltd' }).waitFor()
+  await rowsOf(page).first().getByRole('button', { name: 'Details of call' }).tap()
+  await page
+    .getByRole('dialog', { name: 'Call' })
+    .getByText('The call does not fit the wallet or a cap.')
+    .waitFor()
+  expect(errors).toEqual([])
 })

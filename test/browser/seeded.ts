@@ -117,7 +117,7 @@ const seedFailures = async (it: ListeningConsole, below: readonly string[], own:
   const [model, vendor] = models[1]
   const away = { vendor, outcome: 'failed', status: 503, tookMs: 812 }
   const kinds = [
-    [below[1], 'insufficient_balance', 402, { limit: 'monthly_cap_usd', owner: below[1] ?? '' }],
+    [below[1], 'insufficient_balance', 402, { limit: 'monthly_cap_usd', owner: 'key' }],
     [below[3], 'key_disabled', 403, {}],
     [own[1], 'service_unavailable', 503, { tries: [away, { ...away, status: 500 }, away] }],
     [own[0], 'invalid_parameter', 400, { param: 'messages[3].content' }],

@@ -131,6 +131,10 @@ test('at an IP address the page says why there can be no passkey there', async (
   await page.goto(`${it.address}/console/settings`)
   await page.getByText('Open the console by its name').waitFor()
   expect(await page.getByRole('button', { name: 'Add a passkey' }).count()).toBe(0)
+  // Nobody sends mail here, so whoever has no password is told who gives the link that sets one.
+  await page.getByText('turnpike person reset-link').waitFor()
+  // A page is no answer of the API.
+  expect((await page.request.get(`${it.address}/console/api/nowhere`)).status()).toBe(404)
   expect(errors.filter((error) => !error.includes('401'))).toEqual([])
 })
 

@@ -1,6 +1,6 @@
 /** `turnpike apply`: a file makes the house once, a second run changes nothing, and drift is told without a change. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { endPrograms, runProgram, startProgram } from '../program.ts'
@@ -80,4 +80,33 @@ test('a file with a wrong member is refused by its name', async () => {
   writeFileSync(file, 'organisations: { org_acme: { name: Acme, rules: { daily_limit: 5 } } }\n')
   const { code, errors } = await runProgram(folder, settings, 'apply', '-f', file)
   expect([code, errors]).toEqual([1, expect.stringContaining("'daily_limit' is not a rule")])
+})
+
+test('what was done before a refusal is told, with the values of keys, which are shown nowhere else', async () => {
+  const keys = '{ key_half_one: { label: first }, key_half_two: { label: second, spend_cap_usd: -1 } }'
+  writeFileSync(file, `organisations: { org_half: { name: Half, keys: ${keys} } }\n`)
+  const { code, out, errors } = await runProgram(folder, settings, 'apply', '-f', file, '--json')
+  expect([code, errors]).toEqual([1, expect.stringContaining("'spend_cap_usd'")])
+  const { changes } = JSON.parse(out)
+  expect(told(changes)).toEqual([
+    ['create', 'organisation', 'org_half'],
+    ['create', 'key', 'key_half_one'],
+  ])
+  expect(changes[1].key).toMatch(/^sk-/)
+})
+
+test('a tenant that nothing makes is refused before anything is changed', async () => {
+  const tenants = '{ key_nobody: { margin_percent: 5 } }'
+  writeFileSync(file, `organisations: { org_none: { name: None, tenants: ${tenants} } }\n`)
+  for (const dry of [['--dry-run'], []]) {
+    const { code, out, errors } = await runProgram(folder, settings, 'apply', '-f', file, ...dry)
+    expect([code, out, errors]).toEqual([1, '', expect.stringContaining("There is no tenant 'key_nobody'")])
+  }
+})
+
+test('the example of docs/control.md is applied as it stands on a new server', async () => {
+  const [, example = ''] = /```yaml\n([^`]+)```/.exec(readFileSync('docs/control.md', 'utf8')) ?? []
+  writeFileSync(file, example.replaceAll('acme', 'example').replaceAll('tenant_one', 'example_one'))
+  expect((await apply()).code).toBe(0)
+  expect(await apply()).toEqual({ code: 0, changes: [] })
 })

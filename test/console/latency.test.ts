@@ -139,4 +139,16 @@ for (const engine of serverEngines)
       )
       expect(total).toMatchObject({ calls: 0, refused: 0 })
     })
+
+    test('a hundred newer calls for which no vendor was asked hide nothing of the vendors', async () => {
+      const before = await report('?by=vendor')
+      const wrong = { ...chat(), temperature: 'hot' }
+      for (let n = 0; n < 110; n++)
+        await (await it.post('/v1/chat/completions', wrong, {}, keys[n % 2]?.token ?? '')).text()
+      await it.gateway.memory.failures.end()
+      const list = await jsonOf(await owner.ask('GET', '/calls?limit=500'))
+      expect(list.data.length).toBe(158)
+      const { rows, total } = await report('?by=vendor')
+      expect({ rows, total }).toEqual({ rows: before.rows, total: before.total })
+    })
   })

@@ -195,8 +195,15 @@ describe('in a browser', () => {
         `axe.run().then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ html }) => html).join(' ').slice(0, 300)))`,
       )
       const wide = await page.evaluate('document.documentElement.scrollWidth > window.innerWidth')
+      const broken = await page.evaluate(
+        `[...document.querySelectorAll('td code')].filter((one) => one.textContent.length < 40 && one.getClientRects().length > 3).map((one) => one.textContent)`,
+      )
+      const asList = await page.evaluate(
+        `[...document.querySelectorAll('.list')].every((one) => one.scrollWidth <= one.parentElement.clientWidth)`,
+      )
       await context.close()
       expect([found, strangers, errors, wide]).toEqual([[], [], [], false])
+      expect([broken, asList]).toEqual([[], true])
     },
   )
 

@@ -72,6 +72,17 @@ for (const engine of serverEngines)
       ])
     })
 
+    test('what needs no member is asked for without a body, and a change is not', async () => {
+      const { ask } = await machineOn(server, ['system', 'keys', 'rules', 'wallet_read'])
+      for (const type of [{}, { 'content-type': 'application/json' }])
+        expect((await ask('POST', '/audit', undefined, type)).status).toBe(200)
+      for (const [method, path] of [
+        ['POST', '/keys'],
+        ['PATCH', '/organisations/org_test/rules'],
+      ] as const)
+        expect(await refused(await ask(method, path))).toEqual([400, 'invalid_parameter'])
+    })
+
     test('a key is put once under the caller’s id, and changed only as it was read', async () => {
       const { ask, id } = await machineOn(server, ['keys', 'read'])
       const path = `/keys/key_${id}`

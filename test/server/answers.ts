@@ -69,8 +69,12 @@ export const misfit = (schema: z.ZodType, written: unknown, money: Money = 'numb
   return stranger === undefined ? undefined : `${stranger} is not declared`
 }
 
+/** What a template says where a value was missing. What callers sent is quoted, and may say anything. */
+const NO_WORD = /\b(?:for|of|from|than|is|be|has|to) undefined\b|\[object Object\]/
+
 /** What is wrong with an answer of a route. */
 export const misfitOf = (route: Route, status: number, value: unknown): string | undefined => {
+  if (status >= 400 && NO_WORD.test(JSON.stringify(value))) return 'it is worded with a value that is none'
   const schemas = status < 400 ? [route.answer] : errorSchemasOf(route)
   const wrong = schemas.map((schema) => misfit(schema, value, route.money))
   if (!wrong.includes(undefined)) return wrong.join(' | ')

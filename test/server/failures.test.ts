@@ -75,6 +75,7 @@ for (const engine of serverEngines)
         null,
       ])
       expect(data[0]).toMatchObject({
+        limit_owner: 'key',
         model: 'mock/small',
         vendor: null,
         endpoint: '/v1/chat/completions',

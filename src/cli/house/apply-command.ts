@@ -31,17 +31,19 @@ const apply = ({ file, dryRun = false, json }: Options): Promise<void> =>
     if (!dryRun) await checkSecret(database)
     const control = await controlOf(database, true)
     const changes: Change[] = []
+    const tellAll = (none: string): void => {
+      const text = changes.length === 0 ? none : changes.map(lineOf).map(harmlessLines).join('')
+      print(json, { dry_run: dryRun, changes }, text)
+    }
+    const applying = { control, dryRun, tell: (change: Change) => void changes.push(change) }
     try {
-      for (const [id, wanted] of Object.entries(house))
-        changes.push(...(await applyOrganisation({ control, dryRun }, id, wanted)))
+      for (const [id, wanted] of Object.entries(house)) await applyOrganisation(applying, id, wanted)
     } catch (thrown) {
       // What was done before it stays; its keys are shown nowhere else.
-      process.stdout.write(changes.map(lineOf).map(harmlessLines).join(''))
+      tellAll('')
       throw thrown instanceof Refusal ? new Failed(`${file}: ${thrown.message}`) : thrown
     }
-    const text =
-      changes.length === 0 ? 'nothing to change\n' : changes.map(lineOf).map(harmlessLines).join('')
-    print(json, { dry_run: dryRun, changes }, text)
+    tellAll('nothing to change\n')
     if (dryRun && changes.length > 0) process.exitCode = DRIFT
   })
 

@@ -33,7 +33,12 @@ export type Change = {
   readonly key?: string
 }
 
-type Applying = { readonly control: Control; readonly dryRun: boolean }
+type Applying = {
+  readonly control: Control
+  readonly dryRun: boolean
+  /** Is told each change as soon as it is made: if a later one fails, the value of a key that was made is known nowhere else. */
+  readonly tell: (change: Change) => void
+}
 
 const as = <Input extends Shape, Shown>(
   { control }: Applying,
@@ -63,17 +68,17 @@ type Step = Pick<Change, 'what' | 'id'> & {
   readonly does: () => Promise<string | null | undefined>
 }
 
-const step = async ({ dryRun }: Applying, { what, id, now, wanted, does }: Step): Promise<Change[]> => {
+const step = async ({ dryRun, tell }: Applying, { what, id, now, wanted, does }: Step): Promise<void> => {
   const fields = Object.entries(wanted)
     .map(([field, after]) => ({ field, before: inText(now?.[field]), after: inText(after) }))
     .filter(({ before, after }) => differ(before, after))
-  if (now !== undefined && fields.length === 0) return []
+  if (now !== undefined && fields.length === 0) return
   const key = dryRun ? undefined : await does()
   const how = now === undefined ? ('create' as const) : ('change' as const)
-  return [{ what, id, how, fields, ...(key == null ? {} : { key }) }]
+  tell({ what, id, how, fields, ...(key == null ? {} : { key }) })
 }
 
-const rules = async (it: Applying, organisation: string, sent: JsonObject): Promise<Change[]> => {
+const rules = async (it: Applying, organisation: string, sent: JsonObject): Promise<void> => {
   const asked = must(readAs(bodyOf(rulesChange, Object.keys(rulesChange.input)), sent)) as Parameters<
     typeof rulesChangeOf
   >[0]
@@ -96,7 +101,7 @@ const credit = async (
   organisation: string,
   sent: JsonObject,
   now: Members | null | undefined,
-): Promise<Change[]> =>
+): Promise<void> =>
   step(it, {
     what: 'credit',
     id: organisation,
@@ -113,7 +118,7 @@ const shownAs = ({ form }: LimitRow, value: LimitValue | null | undefined): unkn
   form === 'time' && typeof value === 'number' ? isoOf(value) : value
 
 /** What `key.put` gives a key: all its limits, and what else the file says. */
-const key = async (it: Applying, id: string, sent: JsonObject, wallet: string): Promise<Change[]> => {
+const key = async (it: Applying, id: string, sent: JsonObject, wallet: string): Promise<void> => {
   const { with_children: _w, if_version: _v, key: _k, ...takes } = keyPut.input
   const read = must(readAs(bodyOf(keyPut, Object.keys(takes)), sent)) as Members
   const limits = limitsOfBody(read)
@@ -145,49 +150,56 @@ const margins = async (
   it: Applying,
   organisation: string,
   { margin_percent: percent, tenants = {} }: WantedOrganisation,
-): Promise<Change[]> => {
-  const changes: Change[] = []
+): Promise<void> => {
   if (percent !== undefined)
-    changes.push(
-      ...(await step(it, {
-        what: 'margin',
-        id: organisation,
-        now: (await found(it, tenantMarginsGet, { organisation })) ?? {},
-        wanted: { margin_percent: percent },
-        does: async () => {
-          await as(it, tenantMargins, { organisation, margin_percent: percent })
-          return undefined
-        },
-      })),
-    )
+    await step(it, {
+      what: 'margin',
+      id: organisation,
+      now: (await found(it, tenantMarginsGet, { organisation })) ?? {},
+      wanted: { margin_percent: percent },
+      does: async () => {
+        await as(it, tenantMargins, { organisation, margin_percent: percent })
+        return undefined
+      },
+    })
   for (const [tenant, { margin_percent: own }] of Object.entries(tenants)) {
     const now = await found(it, tenantGet, { organisation, tenant })
-    if (now === undefined && !it.dryRun)
-      throw refuse('not_found', `There is no tenant '${tenant}' of ${organisation}; make it first.`)
-    changes.push(
-      ...(await step(it, {
-        what: 'margin',
-        id: tenant,
-        now: { margin_percent: now?.own_margin === true ? now.margin_percent : null },
-        wanted: { margin_percent: own },
-        does: async () => {
-          await as(it, tenantMargin, { organisation, tenant, margin_percent: own })
-          return undefined
-        },
-      })),
-    )
+    await step(it, {
+      what: 'margin',
+      id: tenant,
+      now: { margin_percent: now?.own_margin === true ? now.margin_percent : null },
+      wanted: { margin_percent: own },
+      does: async () => {
+        await as(it, tenantMargin, { organisation, tenant, margin_percent: own })
+        return undefined
+      },
+    })
   }
-  return changes
 }
 
-/** Applies one organisation of the file; returns what it changed, or what it would. */
+/** Refuses a tenant that neither exists nor is one of the file's keys, before anything is changed. */
+const knowTenants = async (
+  it: Applying,
+  organisation: string,
+  { tenants = {}, keys = {} }: WantedOrganisation,
+): Promise<void> => {
+  for (const tenant of Object.keys(tenants))
+    if (keys[tenant] === undefined && (await found(it, tenantGet, { organisation, tenant })) === undefined)
+      throw refuse(
+        'not_found',
+        `There is no tenant '${tenant}' of ${organisation}; make it first, or name it among the keys with its parent.`,
+      )
+}
+
+/** Applies one organisation of the file, or only tells what would change. */
 export const applyOrganisation = async (
   it: Applying,
   organisation: string,
   wanted: WantedOrganisation,
-): Promise<readonly Change[]> => {
+): Promise<void> => {
+  await knowTenants(it, organisation, wanted)
   const before = await found(it, organisationGet, { organisation })
-  const changes = await step(it, {
+  await step(it, {
     what: 'organisation',
     id: organisation,
     now: before,
@@ -198,10 +210,8 @@ export const applyOrganisation = async (
     },
   })
   const wallet = (await found(it, organisationGet, { organisation }))?.wallet ?? ''
-  if (wanted.rules !== undefined) changes.push(...(await rules(it, organisation, wanted.rules)))
-  if (wanted.credit !== undefined)
-    changes.push(...(await credit(it, organisation, wanted.credit, before?.credit)))
-  for (const [id, sent] of Object.entries(wanted.keys ?? {}))
-    changes.push(...(await key(it, id, sent, wallet)))
-  return [...changes, ...(await margins(it, organisation, wanted))]
+  if (wanted.rules !== undefined) await rules(it, organisation, wanted.rules)
+  if (wanted.credit !== undefined) await credit(it, organisation, wanted.credit, before?.credit)
+  for (const [id, sent] of Object.entries(wanted.keys ?? {})) await key(it, id, sent, wallet)
+  await margins(it, organisation, wanted)
 }

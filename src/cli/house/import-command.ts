@@ -75,12 +75,13 @@ const make = async (
   { fund: each, dryRun = false }: Options,
   { changes, told }: Making,
 ): Promise<void> => {
+  const applying = { control, dryRun, tell: (change: Change) => void changes.push(change) }
   for (const [id, organisation] of Object.entries(organisations)) {
     const all = Object.entries(organisation.keys)
     // An organisation without keys is made too.
     for (let at = 0; at === 0 || at < all.length; at += PART) {
       const part = { name: organisation.name, keys: Object.fromEntries(all.slice(at, at + PART)) }
-      changes.push(...(await applyOrganisation({ control, dryRun }, id, part)))
+      await applyOrganisation(applying, id, part)
       if (process.stderr.isTTY) process.stderr.write(`\r${changes.length} changes, for ${keys} keys `)
     }
     const { balance = 0n } = organisation

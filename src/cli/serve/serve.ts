@@ -187,11 +187,11 @@ const lockFor = (url: string): ReturnType<typeof lockForServing> => {
 }
 
 /** What the console shows of the configuration. */
-const setupOf = ({ markup, discount, overrides, off, journal, smaller }: Config): Setup => ({
+const setupOf = ({ markup, discount, overrides, models, off, journal, smaller }: Config): Setup => ({
   settings: shownSettings(settings, process.env, smaller),
   markup,
   discount,
-  overridden: Object.keys(overrides),
+  overridden: [...Object.keys(overrides), ...models.map(({ id }) => id)],
   off,
   journal,
 })

@@ -39,7 +39,10 @@ const shape = {
   http_status: z.int().nullable(),
   reason: z.string().nullable().describe('What the code means'),
   limit: z.string().nullable().describe('The limit that bound'),
-  limit_owner: z.string().nullable().describe('The key above that owns the limit'),
+  limit_owner: z
+    .enum(['key', 'parent'])
+    .nullable()
+    .describe("Whether the limit is the key's own (`key`) or that of a key above it (`parent`)"),
   param: z.string().nullable().describe('The field that was at fault'),
   endpoint: z.string().nullable().describe('Where it was asked, of calls that were not charged'),
   attempts: z.array(tried).describe('Attempts at vendors that failed'),

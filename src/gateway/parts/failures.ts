@@ -145,7 +145,7 @@ const detailOf = (
     ...(firstByteMs === undefined ? {} : { firstByteMs: Math.round(firstByteMs) }),
     ...(endpoint === undefined ? {} : { endpoint }),
     ...(typeof limit === 'string' ? { limit } : {}),
-    ...(typeof owner === 'string' ? { owner } : {}),
+    ...(owner === 'key' || owner === 'parent' ? { owner } : {}),
     ...(typeof param === 'string' ? { param: param.slice(0, PARAM_MOST) } : {}),
     ...present({ tries, tags, guardrails }),
   }

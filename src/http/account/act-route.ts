@@ -61,8 +61,12 @@ const named = (schema: z.ZodType, id: string): z.ZodType => schema.meta({ id })
 const etagOf = (value: unknown): Readonly<Record<string, string>> =>
   isObject(value) && typeof value.version === 'number' ? { etag: `"${value.version}"` } : {}
 
+/** Something is asked for that needs no member. A change without members is rather a mistake. */
+const mayLackBody = (row: ActRow): boolean =>
+  row.method === 'POST' && bodySchema(row)?.safeParse({}).success === true
+
 const handlerOf =
-  ({ money, asking }: Face, row: ActRow, query: readonly string[]): Handler =>
+  ({ money, asking }: Face, row: ActRow, query: readonly string[], bodyOptional: boolean): Handler =>
   async (gateway, call) => {
     const { act, data, counts, statuses, demands } = row
     const { who, turn } = await asking(gateway, call)
@@ -79,6 +83,7 @@ const handlerOf =
           query: given,
           header: (name) => call.request.headers.get(name) ?? undefined,
           body: async () => {
+            if (bodyOptional && call.request.body === null) return {}
             const sent = await readSmallBody(gateway, call)
             demands?.(sent)
             return sent
@@ -105,7 +110,8 @@ export const actRoute =
     const { act, data, bodyName = '', statuses, instead } = row
     const body = bodySchema(row)
     const { query } = membersOf(row)
-    const handler = handlerOf(face, row, query)
+    const bodyOptional = mayLackBody(row)
+    const handler = handlerOf(face, row, query, bodyOptional)
     return {
       method: row.method,
       path: row.path,
@@ -113,6 +119,7 @@ export const actRoute =
       auth: face.auth,
       ...(face.helper === true ? { helper: true } : {}),
       ...(body === undefined ? {} : { body: named(body, bodyName) }),
+      ...(bodyOptional ? { bodyOptional } : {}),
       answer: data === undefined ? act.shows : named(z.object({ data: act.shows }), data),
       query,
       headers: Object.keys(row.headers ?? {}),

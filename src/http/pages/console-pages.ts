@@ -48,8 +48,10 @@ ${first.map((name) => `<link rel="modulepreload" href="/console/files/${name}">`
 </html>
 `
 
-export const getConsolePage: Handler = async (gateway) => {
+export const getConsolePage: Handler = async (gateway, { params }) => {
   consoleOf(gateway)
+  // A program that asks the API for what it has not would read a page as an answer.
+  if (params.rest?.startsWith('api/') === true) throw refuse('not_found', 'There is nothing at this address.')
   const nonce = randomBytes(16).toString('base64url')
   return {
     status: 200,

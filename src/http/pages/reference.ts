@@ -52,7 +52,9 @@ const operationOf = (route: Route): object => {
   return {
     summary: route.summary,
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(body === undefined ? {} : { requestBody: { required: true, content: json(refTo(body, route)) } }),
+    ...(body === undefined
+      ? {}
+      : { requestBody: { required: route.bodyOptional !== true, content: json(refTo(body, route)) } }),
     responses: {
       ...Object.fromEntries((route.statuses ?? [200]).map((status) => [status, good])),
       ...(route.runs === true && route.instead !== undefined

@@ -37,6 +37,8 @@ export type Route = {
   readonly runs?: true
   /** The schema of the request's body. Bodies of model calls are read by their dialect, others by `withBody`. */
   readonly body?: z.ZodType
+  /** A request may come without a body, which is then `{}`. */
+  readonly bodyOptional?: true
   /** The schema of a whole answer; each schema of a row has an `id`, its name in the reference. */
   readonly answer: z.ZodType
   /** The media type of a successful answer that is not JSON, such as `audio/*`; `answer` then says what it contains. */

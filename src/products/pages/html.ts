@@ -37,8 +37,10 @@ export const table = (
   caption: string,
   heads: readonly string[],
   rows: readonly (readonly (string | Html)[])[],
+  /** As a list, whose cells say by themselves what they are: on a telephone each row is a block, and none has heads. */
+  asList = false,
 ): Html => html`<section class="wide" aria-label="${caption}" tabindex="0">
-<table>
+<table${asList ? html` class="list"` : html``}>
 <caption>${caption}</caption>
 <thead><tr>${heads.map((head) => html`<th scope="col">${head}</th>`)}</tr></thead>
 <tbody>

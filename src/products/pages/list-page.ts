@@ -68,6 +68,7 @@ ${table(
     item.category,
     priceText(pricingOf(item.model)),
   ]),
+  true,
 )}
 ${turns(part)}`,
   })

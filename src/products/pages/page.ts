@@ -20,6 +20,9 @@ const STYLE = [
   'pre{min-width:max-content;margin:0;padding:.85rem 1rem;background:var(--soft);border:1px solid var(--line);border-radius:.5rem}',
   'code{font:.88em ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;overflow-wrap:anywhere}',
   'pre code{overflow-wrap:normal}',
+  // A column is as wide as an id needs; what does not fit is moved sideways.
+  'td code{overflow-wrap:break-word}',
+  '@media(max-width:40rem){.list thead{display:none}.list tr{display:flex;flex-wrap:wrap;gap:0 .75rem;padding:.5rem 0;border-bottom:1px solid var(--line)}.list td{border:0;padding:0;overflow-wrap:anywhere}.list td:last-child{flex-basis:100%}}',
   '.wide{overflow:auto;margin:1rem 0}',
   'table{border-collapse:collapse;width:100%}',
   'caption{text-align:left;font-weight:650;padding-bottom:.25rem}',

@@ -41,6 +41,7 @@ ${table(
     html`<a href="${pathTo(one)}">${one.path}</a>`,
     marked(text(one.it.summary)),
   ]),
+  true,
 )}`,
   })
 

@@ -10,9 +10,9 @@ export type FailureDetail = {
   readonly firstByteMs?: number
   /** The address in the route table. */
   readonly endpoint?: string
-  /** The limit that bound, and the key above that owns it. */
+  /** The limit that bound, and whether it is the key's own or that of a key above it. */
   readonly limit?: string
-  readonly owner?: KeyId
+  readonly owner?: 'key' | 'parent'
   /** The field that was at fault. */
   readonly param?: string
   readonly tries?: readonly FailedTry[]

@@ -8,14 +8,15 @@ import type { Failure, FailureDetail, FailureStore } from './failure-port.ts'
 
 const readDetail = (value: Json): FailureDetail => {
   const read = isObject(value) ? value : {}
-  const { tookMs, firstByteMs, tries, tags, guardrails } = read
-  const texts = (['endpoint', 'limit', 'owner', 'param'] as const).flatMap((name) =>
+  const { tookMs, firstByteMs, owner, tries, tags, guardrails } = read
+  const texts = (['endpoint', 'limit', 'param'] as const).flatMap((name) =>
     typeof read[name] === 'string' ? [[name, read[name]]] : [],
   )
   return {
     tookMs: Number(tookMs ?? 0),
     ...(typeof firstByteMs === 'number' ? { firstByteMs } : {}),
     ...Object.fromEntries(texts),
+    ...(owner === 'key' || owner === 'parent' ? { owner } : {}),
     ...(tries === undefined ? {} : { tries: readTries(tries) }),
     ...(tags === undefined ? {} : { tags: readTags(tags) }),
     ...(guardrails === undefined ? {} : { guardrails: readTags(guardrails) }),

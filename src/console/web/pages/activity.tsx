@@ -100,10 +100,10 @@ const EventTable = ({ rows }: { rows: Shown<'GET /events'>['data'] }) => (
     keyOf={({ id }) => id}
     className="settings"
     columns={[
-      { head: 'When', wideOnly: true, cell: ({ at }) => <When at={at} /> },
+      { head: 'When', on: 'wide', cell: ({ at }) => <When at={at} /> },
       {
         head: 'Who',
-        wideOnly: true,
+        on: 'wide',
         cell: ({ actor, operator, address }) => (
           <>
             <Text size="sm">{whoText(actor, operator)}</Text>
@@ -127,7 +127,7 @@ const EventTable = ({ rows }: { rows: Shown<'GET /events'>['data'] }) => (
       },
       {
         head: 'Change',
-        wideOnly: true,
+        on: 'wide',
         cell: ({ before, after }) => (
           <Text size="xs" maw={440}>
             {before !== null && (

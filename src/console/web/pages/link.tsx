@@ -42,7 +42,7 @@ export const Link = () => {
           <Stack>
             <PasswordInput
               label="New password"
-              description="At least 12 characters; leave it empty to keep your present one."
+              description="At least 12 characters; leave it empty to change nothing."
               autoComplete="new-password"
               minLength={12}
               value={password}

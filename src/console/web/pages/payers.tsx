@@ -20,10 +20,10 @@ const sums: readonly Column<Sums>[] = [
     head: 'Deposited',
     figure: true,
     cell: ({ deposited_usd }) => <Money usd={deposited_usd} />,
-    wideOnly: true,
+    on: 'wide',
   },
   { head: 'Charged', figure: true, cell: ({ charged_usd }) => <Money usd={charged_usd} /> },
-  { head: 'Claimed', figure: true, cell: ({ claimed_usd }) => <Money usd={claimed_usd} />, wideOnly: true },
+  { head: 'Claimed', figure: true, cell: ({ claimed_usd }) => <Money usd={claimed_usd} />, on: 'wide' },
   {
     head: 'To claim',
     title: 'Charged and not claimed yet',

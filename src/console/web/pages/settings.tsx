@@ -7,6 +7,7 @@ import { DataTable } from '../parts/data-table.tsx'
 import { Form } from '../parts/forms/form.tsx'
 import { useChange } from '../parts/forms/use-change.ts'
 import { useTexts } from '../parts/forms/use-texts.ts'
+import { ByLink } from '../parts/sign-in/other-ways.tsx'
 import { Passkeys } from '../parts/sign-in/passkey-panel.tsx'
 import { QrCode } from '../parts/sign-in/qr-code.tsx'
 import { Aside, Code, Failed, Loading, PageHead, Panel, SmallButton, When } from '../parts/ui.tsx'
@@ -159,17 +160,21 @@ const Sessions = () => {
 type OwnProps = {
   readonly person: NonNullable<SessionShown['person']>
   readonly companies: SessionShown['companies']
+  readonly mail: boolean
 }
 
-const Own = ({ person, companies }: OwnProps) => (
+const Own = ({ person, companies, mail }: OwnProps) => (
   <Stack>
     {person.has_password ? (
       <Password />
     ) : (
       <Panel title="Password">
-        <Text size="sm">
-          You have none yet. Ask the operator for a link (turnpike person reset-link) and set one on its page.
-        </Text>
+        <Stack align="start">
+          <Text size="sm">You have none yet. The page of a link that signs you in sets one.</Text>
+          <ByLink email={person.email} mail={mail}>
+            Mail me a link
+          </ByLink>
+        </Stack>
       </Panel>
     )}
     {person.has_password && <Panel title="Second factor">{person.totp ? <TotpEnd /> : <TotpStart />}</Panel>}
@@ -187,7 +192,7 @@ export const Settings = () => {
   return (
     <>
       <PageHead title="Settings" about={`Signed in as ${data.person.email}.`} />
-      <Own person={data.person} companies={data.companies} />
+      <Own person={data.person} companies={data.companies} mail={data.mail} />
     </>
   )
 }

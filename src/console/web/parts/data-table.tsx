@@ -14,11 +14,12 @@ export type Column<Row> = {
   readonly figure?: true
   readonly className?: string
   readonly foot?: ReactNode
-  /** Left out on a narrow screen. */
-  readonly wideOnly?: true
+  /** On which screens it is; on all where it does not say. `narrow` tells together what others tell one by one. */
+  readonly on?: 'wide' | 'narrow'
 }
 
-const visible = <Row,>({ wideOnly }: Column<Row>) => (wideOnly === true ? { visibleFrom: 'sm' } : {})
+const visible = <Row,>({ on }: Column<Row>) =>
+  on === undefined ? {} : on === 'wide' ? { visibleFrom: 'sm' } : { hiddenFrom: 'sm' }
 
 const classOf = <Row,>({ figure, className = '' }: Column<Row>): string =>
   figure === true ? `right number ${className}` : className
@@ -66,7 +67,7 @@ export const DataTable = <Row,>({
   const columns = given.filter((column) => column !== false)
   const hasFoot = columns.some(({ foot }) => foot !== undefined)
   return (
-    <TableBox wide={wide}>
+    <TableBox wide={wide} folds={columns.some(({ on }) => on === 'narrow')}>
       <Windowed
         label={label}
         rows={rows}

@@ -17,6 +17,12 @@ export const shortUsd = (usd: string): string => {
     .padEnd(2, '0')}`
 }
 
+/** A price to its last digit, and to the cent at least: what is shown rounded would be less than what is charged. */
+export const priceUsd = (usd: string): string => {
+  const [whole, fraction = ''] = usd.split('.')
+  return `$${Number(whole).toLocaleString('en-US')}.${fraction.replace(/0+$/, '').padEnd(2, '0')}`
+}
+
 const CENT = 10_000_000n
 
 /** Amounts of a column with their total, in cents and by the rule of invoices: they add up as they are shown. */

@@ -291,8 +291,22 @@ export const Code = ({ text, name }: { text: string; name: string }) => (
 )
 
 /** A table that scrolls by itself on a narrow screen, also by keyboard. */
-export const TableBox = ({ children, wide = false }: { children: ReactNode; wide?: boolean }) => (
-  <div className={wide ? 'table-box calls' : 'table-box'} tabIndex={0} role="group" aria-label="Table">
+export const TableBox = ({
+  children,
+  wide = false,
+  folds = false,
+}: {
+  children: ReactNode
+  wide?: boolean
+  /** On a narrow screen it is as wide as that. */
+  folds?: boolean
+}) => (
+  <div
+    className={`table-box${wide ? ' calls' : ''}${folds ? ' folds' : ''}`}
+    tabIndex={0}
+    role="group"
+    aria-label="Table"
+  >
     {children}
   </div>
 )

@@ -63,7 +63,7 @@ export const LimitsForm = ({
       <TextInput
         key={row.member}
         label={row.label}
-        description={row.help}
+        description={row.help === row.label ? undefined : row.help}
         placeholder={row.otherwise?.includes('plan') ? 'plan' : (row.otherwise ?? 'none')}
         inputMode={forms[row.form].inputMode}
         error={typed(row, value[row.member] ?? '') === null ? forms[row.form].hint : undefined}

@@ -48,13 +48,11 @@ const Why = ({ call }: { call: CallShown }) =>
         {reasonOf(call)}
       </Text>
       <Text size="sm">{call.reason?.replaceAll('`', '')}</Text>
-      {call.limit_owner !== null && call.limit_owner !== call.key.id && (
+      {call.limit_owner !== null && (
         <Text size="sm">
-          The limit is that of{' '}
-          <Anchor component={Link} to={`/keys/${call.limit_owner}`} inherit>
-            the key above
-          </Anchor>
-          .
+          {call.limit_owner === 'key'
+            ? 'The limit is the key’s own.'
+            : 'The limit is that of a key above it.'}
         </Text>
       )}
     </Stack>

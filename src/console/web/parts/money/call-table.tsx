@@ -1,8 +1,8 @@
 /** Calls as they happen, however they ended, newest first; older ones page by page. Never any content. */
-import { Anchor, Text } from '@mantine/core'
+import { Anchor, Group, Text } from '@mantine/core'
 import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { type Shown, showing } from '../api.ts'
 import { DataTable } from '../data-table.tsx'
 import { clockText, countText, timeText } from '../format.ts'
@@ -26,9 +26,30 @@ const tokensOf = (tokens: CallShown['tokens']): string =>
 
 const isToday = (at: string): boolean => new Date(at).toDateString() === new Date().toDateString()
 
-const Outcome = ({ call }: { call: CallShown }) => (
+/** What the row says, leads to the details. */
+const Open = ({ id, open, children }: { id: string; open: (id: string) => void; children: ReactNode }) => (
+  <Anchor component="button" type="button" size="sm" className="mono" title={id} onClick={() => open(id)}>
+    <span className="hide">Details of call </span>
+    {children}
+  </Anchor>
+)
+
+const ModelName = ({ call: { model, code } }: { call: CallShown }) => (
+  <Text size="sm" truncate maw={210} title={model ?? undefined}>
+    {model ?? (code === null ? 'recovered after a crash' : '—')}
+  </Text>
+)
+
+const KeyLink = ({ of }: { of: CallShown['key'] }) => (
+  <Text size="sm" truncate maw={160} title={of.label}>
+    <Anchor component={Link} to={`/keys/${of.id}`} inherit>
+      {of.label || of.prefix}
+    </Anchor>
+  </Text>
+)
+
+const Reason = ({ call }: { call: CallShown }) => (
   <>
-    <State of={call.status ?? 'recovered'} />
     {call.code !== null && (
       <Aside truncate maw={230} title={reasonOf(call)}>
         {reasonOf(call)}
@@ -39,6 +60,13 @@ const Outcome = ({ call }: { call: CallShown }) => (
         after {call.attempts.length} failed {call.attempts.length === 1 ? 'attempt' : 'attempts'}
       </Aside>
     )}
+  </>
+)
+
+const Outcome = ({ call }: { call: CallShown }) => (
+  <>
+    <State of={call.status ?? 'recovered'} />
+    <Reason call={call} />
   </>
 )
 
@@ -85,29 +113,30 @@ const Rows = ({
     rowClass={({ at }) => (Date.now() - Date.parse(at) < 5_000 ? 'new-row' : undefined)}
     wide
     columns={[
-      { head: 'Time', className: 'number', cell: ({ at }) => <At at={at} /> },
-      { head: 'Outcome', cell: (call) => <Outcome call={call} /> },
-      withKey && {
-        head: 'Key',
-        cell: ({ key }) => (
-          <Text size="sm" truncate maw={160} title={key.label}>
-            <Anchor component={Link} to={`/keys/${key.id}`} inherit>
-              {key.label || key.prefix}
-            </Anchor>
-          </Text>
-        ),
-      },
       {
-        head: 'Model',
-        cell: ({ model, code }) => (
-          <Text size="sm" truncate maw={210} title={model ?? undefined}>
-            {model ?? (code === null ? 'recovered after a crash' : '—')}
-          </Text>
+        head: 'Call',
+        on: 'narrow',
+        cell: (call) => (
+          <>
+            <Group justify="space-between" wrap="nowrap">
+              <State of={call.status ?? 'recovered'} />
+              <Open id={call.id} open={open}>
+                <At at={call.at} />
+              </Open>
+            </Group>
+            <Reason call={call} />
+            <ModelName call={call} />
+            {withKey && <KeyLink of={call.key} />}
+          </>
         ),
       },
+      { head: 'Time', on: 'wide', className: 'number', cell: ({ at }) => <At at={at} /> },
+      { head: 'Outcome', on: 'wide', cell: (call) => <Outcome call={call} /> },
+      withKey && { head: 'Key', on: 'wide', cell: ({ key }) => <KeyLink of={key} /> },
+      { head: 'Model', on: 'wide', cell: (call) => <ModelName call={call} /> },
       {
         head: 'Units',
-        wideOnly: true,
+        on: 'wide',
         cell: ({ tokens, estimated }) => (
           <Aside>
             {tokensOf(tokens)}
@@ -120,23 +149,16 @@ const Rows = ({
         head: 'Took',
         title: 'Below it: to the first byte of the answer',
         figure: true,
-        wideOnly: true,
+        on: 'wide',
         cell: (call) => <Took call={call} />,
       },
       {
         head: 'Request',
+        on: 'wide',
         cell: ({ id }) => (
-          <Anchor
-            component="button"
-            type="button"
-            size="sm"
-            className="mono"
-            title={id}
-            onClick={() => open(id)}
-          >
-            <span className="hide">Details of call </span>
+          <Open id={id} open={open}>
             {`${id.slice(0, 4)}…${id.slice(-6)}`}
-          </Anchor>
+          </Open>
         ),
       },
     ]}

@@ -1,7 +1,7 @@
 /** Prices as people compare them: tokens by the million, everything else by one, or by a handful that has a name. */
 import { Text } from '@mantine/core'
 import { pricedBy } from '../../../../pricing/unit.ts'
-import { shortUsd } from '../format.ts'
+import { priceUsd } from '../format.ts'
 
 export const PriceLines = ({
   prices,
@@ -18,7 +18,7 @@ export const PriceLines = ({
       const [count, words] = pricedBy(name)
       return (
         <div key={name} title={`${price} USD for a million`}>
-          {shortUsd(((Number(price) * factor * count) / 1_000_000).toFixed(12))}{' '}
+          {priceUsd(((Number(price) * factor * count) / 1_000_000).toFixed(12))}{' '}
           {named && (
             <Text span inherit c="dimmed">
               {words}

@@ -70,7 +70,15 @@ const ByCompany = ({ id, name }: { id: string; name: string }) => {
 }
 
 /** For people who have no password, or have forgotten it. */
-const ByLink = ({ email, mail }: { email: string; mail: boolean }) => {
+export const ByLink = ({
+  email,
+  mail,
+  children = 'Mail me a link instead',
+}: {
+  email: string
+  mail: boolean
+  children?: string
+}) => {
   const link = useMutation({ mutationFn: () => ask('POST', '/session/ask-link', { email }) })
   const [asks, setAsks] = useState(false)
   if (!mail)
@@ -87,7 +95,7 @@ const ByLink = ({ email, mail }: { email: string; mail: boolean }) => {
         loading={link.isPending}
         onClick={() => (email === '' ? setAsks(true) : link.mutate())}
       >
-        Mail me a link instead
+        {children}
       </Button>
       {asks && email === '' && <Told alert>Write your e-mail address above first.</Told>}
       {link.isSuccess && (
