@@ -98,6 +98,9 @@ const attemptsBy = (by: By, line: CallLine): readonly Attempt[] =>
 const [PARTS, EACH] = [24, 100]
 /** With more keys than these, each look takes so long that there are fewer parts. */
 const [KEYS, PARTS_OF_MANY] = [1_000, 4]
+/** How long to look for those for which a vendor was asked, in each part, beyond the first look. */
+const SEARCH_MS = 20
+
 /** How many minutes a part may be long: those of a clock, and then whole days. */
 const MINUTES = [1, 2, 3, 5, 10, 15, 20, 30, 60, 120, 180, 240, 360, 480, 720, 1_440]
 
@@ -136,7 +139,15 @@ const readParts = async (
   const byStart = !isAll && (await store.reports.keysIn(scope)) > KEYS
   const most = byStart ? PARTS_OF_MANY : PARTS
   for (const part of partsOf(most, clock.now(), { from, to })) {
-    const asked = { ...scope, ...part, only, most: EACH, searchMs: 0, byStart, mayLag: true as const }
+    const asked = {
+      ...scope,
+      ...part,
+      only,
+      most: EACH,
+      searchMs: only.asked ? SEARCH_MS : 0,
+      byStart,
+      mayLag: true as const,
+    }
     const { lines, next } = await store.reports.calls(asked)
     parts.push({ from: part.from, whole: next === undefined, lines })
   }
