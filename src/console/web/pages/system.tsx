@@ -4,18 +4,8 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { act, type Shown, showing } from '../parts/api.ts'
 import { DataTable } from '../parts/data-table.tsx'
 import { countText } from '../parts/format.ts'
-import {
-  Aside,
-  Failed,
-  Figure,
-  Money,
-  PageHead,
-  Panel,
-  SmallButton,
-  State,
-  TableBox,
-  When,
-} from '../parts/ui.tsx'
+import { TableBox } from '../parts/table-box.tsx'
+import { Aside, Failed, Figure, Money, PageHead, Panel, SmallButton, State, When } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 
 const Audit = ({ books }: { books: Shown<'GET /operator/system'>['books'] }) => {

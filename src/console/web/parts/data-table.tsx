@@ -1,7 +1,7 @@
 /** A table of rows from the description of its columns. */
 import { Table } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { TableBox } from './ui.tsx'
+import { TableBox } from './table-box.tsx'
 import { Windowed } from './windowed.tsx'
 
 export type Column<Row> = {

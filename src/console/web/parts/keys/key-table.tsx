@@ -2,7 +2,8 @@
 import { Anchor, Table, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { Shown } from '../api.ts'
-import { Aside, CapBar, State, TableBox, When } from '../ui.tsx'
+import { TableBox } from '../table-box.tsx'
+import { Aside, CapBar, State, When } from '../ui.tsx'
 
 type KeyRow = Shown<'GET /keys'>['data'][number]
 

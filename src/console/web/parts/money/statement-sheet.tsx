@@ -2,7 +2,7 @@
 import { Box, Group, Table, Text, Title } from '@mantine/core'
 import { countText, payableUsd } from '../format.ts'
 import { monthText } from '../months.ts'
-import { TableBox } from '../ui.tsx'
+import { TableBox } from '../table-box.tsx'
 
 type Counted = { readonly requests: number; readonly input_tokens: number; readonly output_tokens: number }
 
