@@ -1,6 +1,6 @@
 /** More payers than one transaction has room for are claimed in as few as they need, to the unit. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { chat, streamEvents, streaming } from '../server/harness.ts'
+import { chat, completion, streamEvents, streaming, testModel } from '../server/harness.ts'
 import { brokenLaws, serverEngines } from '../store/engines.ts'
 import { callOf, openManyPayers, quoteOf, UNITS } from './many-payers.ts'
 import { startPaperChain } from './paper-chain.ts'
@@ -63,6 +63,30 @@ describe('many payers with vouchers', () => {
         const channel = await rig.server.store.channels.channel(`${accepted.network}:${wallet.channelId}`)
         expect(channel?.charged).toBe(BigInt(accepted.amount) * 1_000n)
         expect(await brokenLaws(rig.server.store)).toEqual([])
+      })
+
+      test('a price that rises after the voucher was signed takes no more than it allows', async () => {
+        const { rig, wallets } = open
+        const { server } = rig
+        const body = chat({ stream: true, max_tokens: 50 })
+        const accepted = await quoteOf(rig, body)
+        const wallet = wallets(PAYERS + 2)[PAYERS + 1] as Wallet
+        const { offering } = server.gateway
+        const dear = testModel('small', {
+          price: { rates: { input: 100_000_000, output: 1_000_000_000 }, tiers: [], version: 'test-2' },
+        })
+        server.sell({ ...offering, catalogue: { ...offering.catalogue, find: () => dear } })
+        try {
+          server.answerWith(() => streaming(streamEvents(['hel', 'lo'])))
+          const response = await server.fetch(callOf(rig, accepted, wallet, 0, body))
+          expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('[DONE]')])
+        } finally {
+          server.sell(offering)
+          server.answerWith(() => completion('hello'))
+        }
+        const channel = await server.store.channels.channel(`${accepted.network}:${wallet.channelId}`)
+        expect(channel?.charged).toBe(BigInt(accepted.amount) * 1_000n)
+        expect(await brokenLaws(server.store)).toEqual([])
       })
     })
 })
