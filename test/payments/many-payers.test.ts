@@ -1,8 +1,12 @@
 /** More payers than one transaction has room for are claimed in as few as they need, to the unit. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { chat, completion, streamEvents, streaming, testModel } from '../server/harness.ts'
+import { chat, completion, streamEvents, streaming, testModel, USD } from '../server/harness.ts'
 import { brokenLaws, serverEngines } from '../store/engines.ts'
-import { callOf, openManyPayers, quoteOf, UNITS } from './many-payers.ts'
+import { hasChain } from './chain.ts'
+import { installChannels } from './channels.ts'
+import { settleManyOnChain } from './many-on-chain.ts'
+import { callOf, onPaper, openManyPayers, quoteOf, UNITS } from './many-payers.ts'
+import { onChain } from './on-chain.ts'
 import { startPaperChain } from './paper-chain.ts'
 import type { Wallet } from './voucher-wallet.ts'
 
@@ -18,7 +22,7 @@ describe('many payers with vouchers', () => {
       let open: Awaited<ReturnType<typeof openManyPayers>>
       beforeAll(async () => {
         database = await engine.fresh()
-        open = await openManyPayers(paper, database.url)
+        open = await openManyPayers(onPaper(paper), database.url)
         // The only round is that of the test: one of the server's own beside it would claim and sweep as well.
         open.rig.server.x402?.stop()
       })
@@ -89,4 +93,18 @@ describe('many payers with vouchers', () => {
         expect(await brokenLaws(server.store)).toEqual([])
       })
     })
+})
+
+describe.skipIf(!hasChain)('many payers on a chain', () => {
+  const on = onChain(installChannels)
+
+  test('they are claimed a hundred in a transaction, and the chain is the ledger', async () => {
+    const { chain, facilitator } = on
+    const its = { chain, facilitator, payers: PAYERS, calls: 2, claimSum: 1_000_000n * USD }
+    const { deposits, calls, end } = await settleManyOnChain(its)
+    expect(deposits.transactions).toBe(PAYERS)
+    expect(calls.transactions).toBe(0)
+    // Two claims and a sweep.
+    expect(end.transactions).toBe(3)
+  })
 })

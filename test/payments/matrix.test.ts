@@ -196,7 +196,8 @@ const table = async (): Promise<string> => {
     line(['payer', 'version', ...cells]),
     line(['payer', 'version', ...cells].map(() => '---')),
     ...rows.map(line),
-    ...notes.map((note, at) => `\n[${at + 1}] ${note}\n`),
+    '\n',
+    ...notes.map((note, at) => `${at + 1}. ${note}\n`),
   ].join('')
 }
 
