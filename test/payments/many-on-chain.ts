@@ -12,6 +12,7 @@ import { type SigningWallet, signerOf } from './voucher-wallet.ts'
 
 /** Quotes that a payer deposits at once. */
 const DEPOSIT = 30
+const DEPOSIT_TRIES = 5
 
 type Phase = { readonly transactions: number; readonly ms: number; readonly cpuMs: number }
 
@@ -65,8 +66,14 @@ export const settleManyOnChain = async (it: ManyOnChain): Promise<Settled> => {
   const wallets: SigningWallet[] = []
   const deposit = async (account: (typeof accounts)[0]): Promise<void> => {
     const { pay, sent } = payerOf(chain, account, server.fetch, { deposit: DEPOSIT })
-    await answered(await pay(rig.request(PATH, chat())))
-    const [{ payment }] = sent as [(typeof sent)[0]]
+    let answer = await pay(rig.request(PATH, chat()))
+    const [{ payment, request }] = sent as [(typeof sent)[0]]
+    // A busy node may leave the deposit waiting for a block; the same payment is sent again, as payers are told to.
+    for (let tries = 0; answer.status === 503 && tries < DEPOSIT_TRIES; tries++) {
+      await chain.client.mine({ blocks: 1 })
+      answer = await server.fetch(request.clone() as Request)
+    }
+    await answered(answer)
     const { channelConfig: config, voucher } = payment.payload
     const { channelId } = voucher
     wallets.push({ config, channelId, sign: signerOf(hexToBytes(keyOf(account)), channelId) })
