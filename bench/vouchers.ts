@@ -1,9 +1,13 @@
 /**
  * `npm run bench -- --vouchers`: what a call with a voucher adds to the same call with a key, in turns of both; and how many
- * transactions many payers need. One process, a scripted vendor, a chain of paper, vouchers signed beforehand. Options:
- * --payers N, --calls N (each), --postgres.
+ * transactions many payers need on a chain of our own, which must agree with the ledger. One process, a scripted vendor; the pairs are
+ * on a chain of paper, their vouchers signed beforehand. Options: --payers N, --calls N (each), --postgres, --pairs (nothing else).
  */
-import { callOf, openManyPayers, PATH, quoteOf, UNITS } from '../test/payments/many-payers.ts'
+import { hasChain, startChain } from '../test/payments/chain.ts'
+import { installChannels } from '../test/payments/channels.ts'
+import { startFacilitator } from '../test/payments/facilitator.ts'
+import { settleManyOnChain } from '../test/payments/many-on-chain.ts'
+import { callOf, onPaper, openManyPayers, PATH, quoteOf } from '../test/payments/many-payers.ts'
 import { startPaperChain } from '../test/payments/paper-chain.ts'
 import { postgresForTests } from '../test/postgres.ts'
 import { chat } from '../test/server/harness.ts'
@@ -19,12 +23,12 @@ const TURNS = 15
 const PER_TURN = 100
 /** Nano-USD of unclaimed vouchers at which a round claims: a twentieth of the configuration's default, so that it comes to some. */
 const CLAIM = 500_000_000n
-/** Calls between two rounds of claims. */
-const ROUND = 1_000
 
-const database = process.argv.includes('--postgres') ? await postgresForTests() : undefined
+const freshDatabase = async () =>
+  process.argv.includes('--postgres') ? postgresForTests() : { url: undefined, stop: async () => {} }
+const database = await freshDatabase()
 const paper = startPaperChain()
-const { rig, rule, wallets } = await openManyPayers(paper, database?.url)
+const { rig, wallets } = await openManyPayers(onPaper(paper), database.url)
 const accepted = await quoteOf(rig)
 
 const answered = async (response: Response): Promise<void> => {
@@ -68,30 +72,30 @@ const paired = async (): Promise<void> => {
   )
 }
 
+const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
+
 const many = async (): Promise<void> => {
-  rule.claimSum = CLAIM
-  const all = wallets(payers + 1).slice(1)
-  const before = { ...paper.sent }
-  let made = 0
-  for (let call = 0; call < calls; call++)
-    for (const wallet of all) {
-      await answered(await rig.server.fetch(callOf(rig, accepted, wallet, call)))
-      if (++made % ROUND === 0) await rig.server.x402?.round()
-    }
-  rule.claimSum = 1n
-  await rig.server.x402?.round()
-  const [claims, sweeps] = [paper.sent.claim - before.claim, paper.sent.settle - before.settle]
-  const claimed = [...paper.claimed.values()].reduce((sum, one) => sum + one, 0n) * 1_000n
-  const booked = -(await rig.server.store.ledger.balance('x402'))
-  if (claimed !== booked) throw new Error(`claimed ${claimed}, in the ledger ${booked}`)
-  console.log(
-    `${payers} payers with ${calls} calls each, ${BigInt(made) * UNITS} units: ${claims} claims and ${sweeps} sweeps, ${claims + sweeps} transactions`,
-  )
+  if (!hasChain) return console.log('there is no node here to settle on')
+  const own = await freshDatabase()
+  const chain = await startChain()
+  await installChannels(chain)
+  const facilitator = await startFacilitator(chain)
+  const its = { chain, facilitator, payers, calls, url: own.url, claimSum: CLAIM }
+  try {
+    const { units, ...phases } = await settleManyOnChain(its)
+    console.log(`${payers} payers with ${calls} calls each: ${units} units, on the chain and in the ledger`)
+    for (const [name, { transactions, ms, cpuMs }] of Object.entries(phases))
+      console.log(`${name}: ${transactions} transactions, ${seconds(ms)}, ${seconds(cpuMs)} of processor`)
+  } finally {
+    await facilitator.stop()
+    await chain.stop()
+    await own.stop()
+  }
 }
 
 await paired()
-await many()
 await rig.server.stop()
 await paper.stop()
-await database?.stop()
+await database.stop()
+if (!process.argv.includes('--pairs')) await many()
 process.exit(0)

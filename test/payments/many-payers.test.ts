@@ -1,8 +1,12 @@
 /** More payers than one transaction has room for are claimed in as few as they need, to the unit. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { chat, streamEvents, streaming } from '../server/harness.ts'
+import { chat, completion, streamEvents, streaming, testModel, USD } from '../server/harness.ts'
 import { brokenLaws, serverEngines } from '../store/engines.ts'
-import { callOf, openManyPayers, quoteOf, UNITS } from './many-payers.ts'
+import { hasChain } from './chain.ts'
+import { installChannels } from './channels.ts'
+import { settleManyOnChain } from './many-on-chain.ts'
+import { callOf, onPaper, openManyPayers, quoteOf, UNITS } from './many-payers.ts'
+import { onChain } from './on-chain.ts'
 import { startPaperChain } from './paper-chain.ts'
 import type { Wallet } from './voucher-wallet.ts'
 
@@ -18,7 +22,7 @@ describe('many payers with vouchers', () => {
       let open: Awaited<ReturnType<typeof openManyPayers>>
       beforeAll(async () => {
         database = await engine.fresh()
-        open = await openManyPayers(paper, database.url)
+        open = await openManyPayers(onPaper(paper), database.url)
         // The only round is that of the test: one of the server's own beside it would claim and sweep as well.
         open.rig.server.x402?.stop()
       })
@@ -64,5 +68,43 @@ describe('many payers with vouchers', () => {
         expect(channel?.charged).toBe(BigInt(accepted.amount) * 1_000n)
         expect(await brokenLaws(rig.server.store)).toEqual([])
       })
+
+      test('a price that rises after the voucher was signed takes no more than it allows', async () => {
+        const { rig, wallets } = open
+        const { server } = rig
+        const body = chat({ stream: true, max_tokens: 50 })
+        const accepted = await quoteOf(rig, body)
+        const wallet = wallets(PAYERS + 2)[PAYERS + 1] as Wallet
+        const { offering } = server.gateway
+        const dear = testModel('small', {
+          price: { rates: { input: 100_000_000, output: 1_000_000_000 }, tiers: [], version: 'test-2' },
+        })
+        server.sell({ ...offering, catalogue: { ...offering.catalogue, find: () => dear } })
+        try {
+          server.answerWith(() => streaming(streamEvents(['hel', 'lo'])))
+          const response = await server.fetch(callOf(rig, accepted, wallet, 0, body))
+          expect([response.status, await response.text()]).toEqual([200, expect.stringContaining('[DONE]')])
+        } finally {
+          server.sell(offering)
+          server.answerWith(() => completion('hello'))
+        }
+        const channel = await server.store.channels.channel(`${accepted.network}:${wallet.channelId}`)
+        expect(channel?.charged).toBe(BigInt(accepted.amount) * 1_000n)
+        expect(await brokenLaws(server.store)).toEqual([])
+      })
     })
+})
+
+describe.skipIf(!hasChain)('many payers on a chain', () => {
+  const on = onChain(installChannels)
+
+  test('they are claimed a hundred in a transaction, and the chain is the ledger', async () => {
+    const { chain, facilitator } = on
+    const its = { chain, facilitator, payers: PAYERS, calls: 2, claimSum: 1_000_000n * USD }
+    const { deposits, calls, end } = await settleManyOnChain(its)
+    expect(deposits.transactions).toBe(PAYERS)
+    expect(calls.transactions).toBe(0)
+    // Two claims and a sweep.
+    expect(end.transactions).toBe(3)
+  })
 })

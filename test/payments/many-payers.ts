@@ -4,7 +4,7 @@ import { chat, completion, testModel, USD } from '../server/harness.ts'
 import type { PaperChain } from './paper-chain.ts'
 import { decoded, encoded } from './payers.ts'
 import { type Rig, startRig, testOffer } from './rig.ts'
-import { type Wallet, walletOf } from './voucher-wallet.ts'
+import { type SigningWallet, type Wallet, walletOf } from './voucher-wallet.ts'
 
 const WITHDRAW_SECONDS = 3_600
 const PRICE = { rates: { input: 1_000_000, output: 10_000_000 }, tiers: [], version: 'test-1' }
@@ -12,21 +12,31 @@ const PRICE = { rates: { input: 1_000_000, output: 10_000_000 }, tiers: [], vers
 export const UNITS = 60n
 export const PATH = '/v1/chat/completions'
 
-/** A server on a chain of paper, and what its rounds go by. */
-export const openManyPayers = async (paper: PaperChain, url?: string) => {
-  const offer = { ...testOffer, payTo: `0x${'7'.repeat(40)}`, rpcUrl: paper.url }
+/** Where the money of many payers goes. */
+type Place = { readonly facilitator: string; readonly node: string; readonly payTo: string }
+
+export const onPaper = ({ url }: PaperChain): Place => ({
+  facilitator: url,
+  node: url,
+  payTo: `0x${'7'.repeat(40)}`,
+})
+
+/** A server for many payers, and what its rounds go by. */
+export const openManyPayers = async ({ facilitator, node, payTo }: Place, url?: string) => {
+  const offer = { ...testOffer, payTo, rpcUrl: node }
   const rule = { withdrawSeconds: WITHDRAW_SECONDS, claimSum: 1_000_000n * USD, claimSeconds: 900 }
   const options = {
-    facilitatorUrl: paper.url,
+    facilitatorUrl: facilitator,
     offers: [offer],
     timeoutSeconds: 3_600,
-    settleMs: 4_000,
+    settleMs: 60_000,
     outputTokens: 100,
     channels: rule,
   }
   // Nothing here asks the chain for what the rig would check.
   const rig: Rig = await startRig({} as never, options, {
     ...(url === undefined ? {} : { url }),
+    unchecked: true,
     fund: 1_000n * USD,
     models: [testModel('small', { price: PRICE })],
   })
@@ -52,7 +62,7 @@ export const quoteOf = async ({ quote }: Rig, body = chat()): Promise<any> => {
 export const callOf = (
   rig: Rig,
   accepted: any,
-  { sign, channelId, config }: Wallet,
+  { sign, channelId, config }: SigningWallet,
   before: number,
   body = chat(),
 ): Request => {

@@ -21,7 +21,8 @@ export const testOffer = {
   nanoPerUnit: 1_000n,
 }
 
-let receivers = 1_000
+/** Far from the payers' accounts, which a test may have thousands of. */
+let receivers = 1_000_000
 
 /** Each server has its own receiver, so that its income can be counted. */
 export const optionsFor = (

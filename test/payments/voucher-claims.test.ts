@@ -65,6 +65,32 @@ describe.skipIf(!hasChain)('claims of x402 vouchers', () => {
       const configOf = ({ sent }: Awaited<ReturnType<typeof payer>>) => sent[0]?.payment.payload.channelConfig
       const idOf = ({ sent }: Awaited<ReturnType<typeof payer>>) => sent[0]?.payment.payload.voucher.channelId
 
+      /** A stream that this payer buys, in the middle of which something happens. */
+      const streamDuring = async (
+        { pay }: Awaited<ReturnType<typeof payer>>,
+        what: () => Promise<unknown>,
+      ): Promise<void> => {
+        let happened = false
+        rig.server.answerWith(() => {
+          const events = streamEvents(['hel', 'lo']).join('')
+          return new Response(
+            new ReadableStream({
+              async start(controller) {
+                await what()
+                happened = true
+                controller.enqueue(new TextEncoder().encode(events))
+                controller.close()
+              },
+            }),
+            { headers: { 'content-type': 'text/event-stream' } },
+          )
+        })
+        const body = chat({ stream: true, stream_options: { include_usage: true } })
+        const stream = await pay(rig.request('/v1/chat/completions', body))
+        expect([stream.status, await stream.text()]).toEqual([200, expect.stringContaining('[DONE]')])
+        expect(happened).toBe(true)
+      }
+
       test('nothing is claimed before its sum is reached; then all in one transaction, and swept', async () => {
         const before = await check()
         const payers = [await payer(), await payer(), await payer()]
@@ -106,26 +132,7 @@ describe.skipIf(!hasChain)('claims of x402 vouchers', () => {
         const one = await payer()
         expect((await one.pay(rig.request('/v1/run', run()))).status).toBe(200)
         const { balance } = await channelAt(on.chain, idOf(one))
-        let during: string | undefined
-        // In the middle of a stream.
-        rig.server.answerWith(() => {
-          const events = streamEvents(['hel', 'lo']).join('')
-          return new Response(
-            new ReadableStream({
-              async start(controller) {
-                await announce(on.chain, one.account, configOf(one), balance - UNITS)
-                during = 'announced'
-                controller.enqueue(new TextEncoder().encode(events))
-                controller.close()
-              },
-            }),
-            { headers: { 'content-type': 'text/event-stream' } },
-          )
-        })
-        const body = chat({ stream: true, stream_options: { include_usage: true } })
-        const stream = await one.pay(rig.request('/v1/chat/completions', body))
-        expect([stream.status, await stream.text()]).toEqual([200, expect.stringContaining('[DONE]')])
-        expect(during).toBe('announced')
+        await streamDuring(one, () => announce(on.chain, one.account, configOf(one), balance - UNITS))
         rig.server.answerWith(() => completion('hello'))
         await until(async () => {
           await rig.server.x402?.round()
@@ -139,19 +146,31 @@ describe.skipIf(!hasChain)('claims of x402 vouchers', () => {
         await check()
       })
 
-      test('what a payer took along while no process watched is the loss of the house, and no other claim waits for it', async () => {
+      // The chain's clock jumps, so that no deposit is good after this.
+      test('what payers took along while no process watched is the loss of the house, and no other claim waits for it', async () => {
         const gone = await payer()
+        const amid = await payer()
         const there = await payer()
-        for (const { pay } of [gone, there])
+        for (const { pay } of [gone, amid, there])
           expect((await pay(rig.request('/v1/run', run()))).status).toBe(200)
-        const { balance } = await channelAt(on.chain, idOf(gone))
-        await announce(on.chain, gone.account, configOf(gone), balance)
-        await leave(on.chain, gone.account, configOf(gone))
+        const takeAlong = async (one: typeof gone) => {
+          const { balance, claimed } = await channelAt(on.chain, idOf(one))
+          await announce(on.chain, one.account, configOf(one), balance - claimed)
+          await leave(on.chain, one.account, configOf(one))
+        }
         const loss = await rig.server.store.ledger.balance('loss')
+        await takeAlong(gone)
+        await streamDuring(amid, () => takeAlong(amid))
         await claimAll()
         expect(await channelOf(there)).toMatchObject({ claimed: UNITS * 1_000n, lost: 0n })
         expect(await channelOf(gone)).toMatchObject({ claimed: 0n, lost: UNITS * 1_000n })
-        expect(await rig.server.store.ledger.balance('loss')).toBe(loss - UNITS * 1_000n)
+        expect(await channelOf(amid)).toMatchObject({ claimed: 0n, lost: 2n * UNITS * 1_000n })
+        expect(await rig.server.store.ledger.balance('loss')).toBe(loss - 3n * UNITS * 1_000n)
+        // Who took its deposit along gets no further answer.
+        const asked = rig.server.asked.length
+        for (const { pay } of [gone, amid])
+          expect((await pay(rig.request('/v1/run', run({ seed: 9 })))).status).toBe(402)
+        expect(rig.server.asked).toHaveLength(asked)
         await check()
       })
     })

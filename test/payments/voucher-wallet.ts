@@ -35,6 +35,15 @@ export const digestOf = (channelId: string, most: bigint): Buffer =>
     'hex',
   )
 
+/** Signs, with this key, that a channel may be charged so many units in all. */
+export const signerOf =
+  (key: Uint8Array, channelId: string) =>
+  (most: bigint): string => {
+    const made = secp256k1.signMessageHashRecoverableCompact(key, digestOf(channelId, most))
+    if (typeof made === 'string') throw new Error(made)
+    return `0x${Buffer.from(made.signature).toString('hex')}${made.recoveryId === 1 ? '1c' : '1b'}`
+  }
+
 /** What a payer has: a key of its own, and the channel that it opens with it. */
 export const walletOf = (
   number: number,
@@ -62,14 +71,15 @@ export const walletOf = (
   return {
     config,
     channelId,
-    /** Signs that the channel may be charged so many units in all; `forged` with a key that is not the payer's. */
-    sign: (most: bigint, forged = false): string => {
-      const by = forged ? keyOf('2') : key
-      const made = secp256k1.signMessageHashRecoverableCompact(by, digestOf(channelId, most))
-      if (typeof made === 'string') throw new Error(made)
-      return `0x${Buffer.from(made.signature).toString('hex')}${made.recoveryId === 1 ? '1c' : '1b'}`
-    },
+    /** `forged` with a key that is not the payer's. */
+    sign: (most: bigint, forged = false): string => signerOf(forged ? keyOf('2') : key, channelId)(most),
   }
 }
 
 export type Wallet = ReturnType<typeof walletOf>
+
+/** What signs vouchers for a channel, however that was opened. */
+export type SigningWallet = Pick<Wallet, 'channelId'> & {
+  readonly config: object
+  readonly sign: (most: bigint) => string
+}

@@ -288,14 +288,13 @@ test('documents and comments name only files that are there', () => {
 })
 
 test('the proofs that docs/proofs.md names are there', () => {
-  const rows = [...readFile('docs/proofs.md').matchAll(/^\| (\d+) \| .* \| `([^`]+)` \| (.+) \|$/gm)]
+  const rows = [...readFile('docs/proofs.md').matchAll(/^\| (.*?) ?\| .* \| `([^`]+)` \| (.+) \|$/gm)]
   const wrong = rows.flatMap(([, row, path = '', words = '']) =>
     readFile(path).includes(words) ? [] : [`${row}: ${path} has no '${words}'`],
   )
   expect(wrong).toEqual([])
-  expect(new Set(rows.map(([, row]) => Number(row)))).toEqual(
-    new Set(Array.from({ length: 16 }, (_, at) => at + 1)),
-  )
+  const numbered = rows.map(([, row]) => Number(row)).filter((row) => row > 0)
+  expect(new Set(numbered)).toEqual(new Set(Array.from({ length: 16 }, (_, at) => at + 1)))
 })
 
 test('no file carries a path of one machine or the name of a package host', () => {

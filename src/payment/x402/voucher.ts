@@ -95,6 +95,9 @@ export type VoucherCheck = (
   asked: ChannelTerms & { readonly network: string; readonly asset: string; readonly payTo: string },
 ) => string | undefined
 
+/** Channels that are remembered, of about 600 bytes each. */
+const RIGHT_MOST = 10_000
+
 /** The check, with what it needs of the chain's own arithmetic. */
 export const openVoucherCheck = async (): Promise<VoucherCheck> => {
   const { keccak, signerOf } = await openSigner()
@@ -129,14 +132,25 @@ export const openVoucherCheck = async (): Promise<VoucherCheck> => {
     const id = typed(network, channelType, ...addresses, number(withdrawDelay), word(salt))
     return `0x${id.toString('hex')}`
   }
-  return ({ config, channelId, most, signature }, asked) => {
+  /** Channels whose id was found to be right, with what they are made of. */
+  const right = new Map<string, string>()
+  const isRight = (network: string, { config, channelId }: Voucher): boolean => {
+    const made = `${network} ${Object.values(config).join(' ')}`
+    if (right.get(channelId) === made) return true
+    if (channelId !== channelIdOf(network, config)) return false
+    if (right.size >= RIGHT_MOST) right.clear()
+    right.set(channelId, made)
+    return true
+  }
+  return (voucher, asked) => {
+    const { config, channelId, most, signature } = voucher
     const { network } = asked
     if (config.receiver !== asked.payTo.toLowerCase()) return reason('receiver_mismatch')
     if (config.token !== asked.asset.toLowerCase()) return reason('token_mismatch')
     if (config.receiverAuthorizer !== asked.authorizer.toLowerCase())
       return reason('receiver_authorizer_mismatch')
     if (config.withdrawDelay !== asked.withdrawSeconds) return reason('withdraw_delay_mismatch')
-    if (channelId !== channelIdOf(network, config)) return reason('channel_id_mismatch')
+    if (!isRight(network, voucher)) return reason('channel_id_mismatch')
     // Without a key of its own the payer's contract would have to be asked.
     if (NOBODY.test(config.payerAuthorizer)) return codes.signature
     const digest = typed(network, voucherType, word(channelId), number(BigInt(most)))

@@ -2,7 +2,7 @@
  * Calls under an Idempotency-Key. The row is made before the call runs; the key finds it, the fingerprint validates it.
  */
 import type { StoredAnswer } from '../../ledger/types.ts'
-import { type Engine, once, type Row, statement } from '../engine/engine.ts'
+import { type Engine, once, type Row, runOne, statement } from '../engine/engine.ts'
 import type { Expired } from '../engine/expire.ts'
 import { countOf, textOf } from '../engine/row.ts'
 import { isSilent } from '../ledger/silence.ts'
@@ -54,18 +54,25 @@ export const idempotencyStore = (engine: Engine): IdempotencyStore => {
   const { now, lock } = engine.dialect
   const claimText = claim(now)
   return {
-    begin: ({ ref, fingerprint, fingerprintBefore = fingerprint, callId, instance, lockMs }) =>
-      engine.transaction('control', async (run): Promise<IdempotencyState> => {
-        const id = [ref.keyId, ref.endpoint, ref.key]
-        const [mine] = await run(claimText, [...id, fingerprint, callId, instance, lockMs, fingerprintBefore])
-        if (mine !== undefined) return { state: 'first', callId: textOf(mine, 'call_id') }
+    begin: async ({ ref, fingerprint, fingerprintBefore = fingerprint, callId, instance, lockMs }) => {
+      const id = [ref.keyId, ref.endpoint, ref.key]
+      const mine = statement(claimText, ...id, fingerprint, callId, instance, lockMs, fingerprintBefore)
+      const firstOf = ([row]: readonly Row[]): IdempotencyState | undefined =>
+        row === undefined ? undefined : { state: 'first', callId: textOf(row, 'call_id') }
+      // Most keys are new, and one statement needs no transaction.
+      const first = firstOf(await once(engine, 'control', mine))
+      if (first !== undefined) return first
+      return engine.transaction('control', async (run): Promise<IdempotencyState> => {
+        const late = firstOf(await runOne(run, mine))
+        if (late !== undefined) return late
         const [row] = await run(`select i.* from idempotency i where ${where}${lock('i')}`, id)
         if (row === undefined) throw new Error('an idempotency row vanished while it was read')
         if (![fingerprint, fingerprintBefore].includes(textOf(row, 'fingerprint')))
           return { state: 'conflict' }
         if (textOf(row, 'state') === 'running') return { state: 'running', by: textOf(row, 'instance') }
         return { state: 'done', answer: answerOf(row), callId: textOf(row, 'call_id') }
-      }),
+      })
+    },
     release: async ({ keyId, endpoint, key }, by) => {
       const text = `update idempotency set state = 'released' where ${where} and state = 'running' and instance = $4`
       await once(engine, 'control', statement(text, keyId, endpoint, key, by))

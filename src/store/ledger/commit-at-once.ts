@@ -63,6 +63,19 @@ const endsCall = `(e.value->>'l' = f.lease_id or (e.value->>'s' is null and ${co
 /** Never more than the hold. */
 const charged = `case when ${cost} < f.hold then ${cost} else f.hold end`
 
+/**
+ * Keeps only the answer of the charged attempt, even if the claim was released meanwhile. A recovered charge belongs to no
+ * attempt, so then the first answer to arrive is kept. `answers` selects them.
+ */
+export const keepsAnswer = (now: string, answers: string): string =>
+  `update idempotency set state = 'done', status = a.status, headers = a.headers, body = a.body,
+      expires_at = ${now} + ${ANSWER_KEPT_MS}
+    from (${answers}) a
+    where idempotency.key_id = a.key_id and idempotency.endpoint = a.endpoint and idempotency.idem_key = a.idem_key
+      and idempotency.state <> 'done' and idempotency.call_id = a.call_id
+      and exists (select 1 from transfer t where t.kind in ('usage', 'writeoff') and t.ref = a.call_id
+        and (t.attempt is null or t.attempt = a.attempt))`
+
 /** The statements of a commit. */
 export const textsFor = textsOnce(({ each, now, lock, leftOne }) => ({
   lock: `select l.id from lease l where l.id in (select e.value->>'c' from ${each('$1')} e
@@ -104,18 +117,12 @@ export const textsFor = textsOnce(({ each, now, lock, leftOne }) => ({
     on conflict (call_id) do nothing`,
   close: `delete from inflight where call_id in (select f.call_id from ${each('$1')} e
     join inflight f on f.call_id = e.value->>'c' and ${endsCall}) returning call_id as c`,
-  // Keeps only the answer of the charged attempt, even if the claim was released meanwhile. A recovered charge belongs
-  // to no attempt, so then the first answer to arrive is kept.
-  answer: `update idempotency set state = 'done', status = a.status, headers = a.headers, body = a.body,
-      expires_at = ${now} + ${ANSWER_KEPT_MS}
-    from (select e.value->>'k' as key_id, e.value->>'e' as endpoint, e.value->>'i' as idem_key, e.value->>'c' as call_id,
-            cast(e.value->>'s' as bigint) as status, e.value->>'h' as headers, e.value->>'b' as body,
-            e.value->>'l' as attempt
-          from ${each('$1')} e) a
-    where idempotency.key_id = a.key_id and idempotency.endpoint = a.endpoint and idempotency.idem_key = a.idem_key
-      and idempotency.state <> 'done' and idempotency.call_id = a.call_id
-      and exists (select 1 from transfer t where t.kind in ('usage', 'writeoff') and t.ref = a.call_id
-        and (t.attempt is null or t.attempt = a.attempt))`,
+  answer: keepsAnswer(
+    now,
+    `select e.value->>'k' as key_id, e.value->>'e' as endpoint, e.value->>'i' as idem_key, e.value->>'c' as call_id,
+      cast(e.value->>'s' as bigint) as status, e.value->>'h' as headers, e.value->>'b' as body, e.value->>'l' as attempt
+      from ${each('$1')} e`,
+  ),
   // Calls of which another answer is kept.
   otherwise: `select e.value->>'c' as c from ${each('$1')} e join idempotency i on i.key_id = e.value->>'k'
       and i.endpoint = e.value->>'e' and i.idem_key = e.value->>'i' and i.call_id = e.value->>'c'

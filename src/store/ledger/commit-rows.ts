@@ -15,13 +15,14 @@ import type {
 } from '../../ledger/types.ts'
 import type { Inline, Now, SqlDialect, Value } from '../engine/engine.ts'
 import { maybeText, nanoOf, onlyRow, textOf } from '../engine/row.ts'
-import { hasVoucher, voucherCharges } from '../payments/voucher-call.ts'
+import { textsOnce } from '../engine/texts.ts'
+import { chargeOfVoucher, hasVoucher } from '../payments/voucher-call.ts'
 import { insertCharge } from './charge-row.ts'
 import {
   answerRows,
   detailRow,
   ids,
-  json,
+  keepsAnswer,
   latest,
   noteOf,
   type Texts,
@@ -53,6 +54,13 @@ const texts = {
   voids: `delete from inflight where call_id = $1
     and exists (select 1 from lease l where l.id = inflight.lease_id and l.instance = $2)`,
 } as const
+
+const answerText = textsOnce(({ now }) =>
+  keepsAnswer(
+    now,
+    'select $1 as key_id, $2 as endpoint, $3 as idem_key, $4 as call_id, $5 as status, $6 as headers, $7 as body, $8 as attempt',
+  ),
+)
 
 /** A lease as one commit sees it, with what the commit charges to it. */
 type LeaseInCommit = {
@@ -190,10 +198,10 @@ export const commitRows = (
     for (const intent of batch.intents) if (!short.has(intent.callId)) open(round, intent)
     const extended = advance(round, latest(batch.progress))
     settleAll(round, short)
-    if (batch.settles.some(({ voucher }) => voucher !== undefined))
-      for (const { text, params } of voucherCharges(it.dialect, batch.settles)) now.change(text, ...params)
-    const answers = answerRows(batch.settles)
-    if (answers.length > 0) now.rows(it.texts.answer, json(answers))
+    for (const { callId, voucher } of batch.settles)
+      if (voucher !== undefined) chargeOfVoucher(now, it.dialect, callId, voucher)
+    for (const { k, e, i, c, s, h, b, l } of answerRows(batch.settles))
+      now.change(answerText(it.dialect), k, e, i, c, s, h, b, l)
     const voided = batch.voids.filter((callId) => now.change(texts.voids, callId, batch.instance) === 1)
     const balances = it.payers.size === 0 ? [] : now.rows(it.texts.balances, ids(it.payers))
     return { opened: round.opened, extended, closed: round.closed, voided, balances }

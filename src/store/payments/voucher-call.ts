@@ -2,8 +2,9 @@
  * What a commit does for calls under vouchers: one is opened only while its voucher is its own, and its channel is charged
  * together with it.
  */
-import type { CommitBatch, Settle } from '../../ledger/types.ts'
-import { type Run, type SqlDialect, type Statement, statement } from '../engine/engine.ts'
+import type { CallId, CommitBatch, Settle } from '../../ledger/types.ts'
+import type { VoucherOfCall } from '../../ledger/voucher.ts'
+import { type Now, type Run, type SqlDialect, type Statement, statement } from '../engine/engine.ts'
 import { textsOnce } from '../engine/texts.ts'
 
 /** Whether a call still has its voucher. Whoever ends a voucher locks it first, and then looks for its call. */
@@ -24,20 +25,58 @@ export const keepsVoucher = async (
 /** An amount in SQL, rounded up to whole units. */
 const inUnits = (amount: string, unit: string): string => `(${amount} + ${unit} - 1) / ${unit} * ${unit}`
 
-const textsFor = textsOnce(({ each, now, lock }) => ({
-  channels: `select c.id from x402_channel c where c.id in (select e.value->>'k' from ${each('$1')} e) order by c.id${lock('c')}`,
-  vouchers: `select p.id from x402_payment p where p.id in (select e.value->>'v' from ${each('$1')} e) order by p.id${lock('p')}`,
+/** Where the statements that charge a channel find a settlement under a voucher: in a list, or in what is bound to them. */
+type Found = {
+  readonly from: string
+  readonly call: string
+  readonly voucher: string
+  readonly channel: string
+  readonly unit: string
+  readonly most: string
+  readonly signature: string
+}
+
+const chargesOf = ({ now }: SqlDialect, { from, call, voucher, channel, unit, most, signature }: Found) => ({
   settled: `update x402_payment set state = 'settled', amount = q.amount, change_to = 'revenue', settled_at = ${now}
-    from (select e.value->>'v' as id, t.ref as call_id, ${inUnits('t.amount', `cast(e.value->>'u' as bigint)`)} as amount
-      from ${each('$1')} e join transfer t on t.kind = 'usage' and t.ref = e.value->>'c' and t.amount > 0
-      join x402_channel c on c.id = e.value->>'k' and c.account_id = t.debit) q
+    from (select ${voucher} as id, t.ref as call_id, ${inUnits('t.amount', unit)} as amount
+      from ${from} join transfer t on t.kind = 'usage' and t.ref = ${call} and t.amount > 0
+      join x402_channel c on c.id = ${channel} and c.account_id = t.debit) q
     where x402_payment.id = q.id and x402_payment.call_id = q.call_id and x402_payment.state = 'authorized'`,
   charged: `update x402_channel set pending = null, charged = charged + q.amount, signed = q.most, signature = q.signed_by,
       charged_at = coalesce(charged_at, ${now})
-    from (select p.id, p.channel_id, p.amount, cast(e.value->>'m' as bigint) as most, e.value->>'s' as signed_by
-      from ${each('$1')} e join x402_payment p on p.id = e.value->>'v' and p.call_id = e.value->>'c' and p.state = 'settled') q
+    from (select p.id, p.channel_id, p.amount, ${most} as most, ${signature} as signed_by
+      from ${from} join x402_payment p on p.id = ${voucher} and p.call_id = ${call} and p.state = 'settled') q
     where x402_channel.id = q.channel_id and x402_channel.pending = q.id`,
-}))
+})
+
+const textsFor = textsOnce((dialect) => {
+  const { each, lock } = dialect
+  const list = `${each('$1')} e`
+  const has = (select: string): string => `in (select e.value->>'${select}' from ${list})`
+  return {
+    channels: `select c.id from x402_channel c where c.id ${has('k')} order by c.id${lock('c')}`,
+    vouchers: `select p.id from x402_payment p where p.id ${has('v')} order by p.id${lock('p')}`,
+    ...chargesOf(dialect, {
+      from: list,
+      call: `e.value->>'c'`,
+      voucher: `e.value->>'v'`,
+      channel: `e.value->>'k'`,
+      unit: `cast(e.value->>'u' as bigint)`,
+      most: `cast(e.value->>'m' as bigint)`,
+      signature: `e.value->>'s'`,
+    }),
+    // Each of the two is bound four values.
+    one: chargesOf(dialect, {
+      from: '(select 1) e',
+      call: '$1',
+      voucher: '$2',
+      channel: '$3',
+      unit: '$4',
+      most: '$3',
+      signature: '$4',
+    }),
+  }
+})
 
 /** Settlements under vouchers as the statements read them, by letters. */
 const rowsOf = (settles: readonly Settle[]) =>
@@ -73,4 +112,16 @@ export const voucherCharges = (dialect: SqlDialect, settles: readonly Settle[]):
   const texts = textsFor(dialect)
   const its = JSON.stringify(rowsOf(settles))
   return [statement(texts.settled, its), statement(texts.charged, its)]
+}
+
+/** Charges the channel of one call that was charged under this voucher. */
+export const chargeOfVoucher = (
+  { change }: Now,
+  dialect: SqlDialect,
+  callId: CallId,
+  { id, channel, unit, most, signature }: VoucherOfCall,
+): void => {
+  const { one } = textsFor(dialect)
+  change(one.settled, callId, id, channel, unit)
+  change(one.charged, callId, id, most, signature)
 }
