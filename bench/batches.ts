@@ -1,7 +1,7 @@
 /**
  * `bun bench/batches.ts [lines] [bytes of a line] [rounds] [url]`: batches of that size on the built-in model, in a process
- * of its own. First one runs alone: processor of a line beside that of a call, and memory. Then one caller's calls are timed,
- * without a batch and beside one, in turns.
+ * of its own. A first one makes it warm and shows memory. Then, in turns: processor of a call, and of a line of a batch alone;
+ * how long one caller's calls take without a batch, and beside one.
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -82,8 +82,7 @@ const callUs = async (calls: number): Promise<number> => {
   return ((cpuS() - from) / calls) * 1e6
 }
 await callUs(2_000)
-const ofCall = await callUs(4_000)
-console.log(`a call: ${ofCall.toFixed(0)} µs of processor; ${memory().toFixed(0)} MB`)
+console.log(`before the first batch ${memory().toFixed(0)} MB`)
 
 const form = new FormData()
 form.set('purpose', 'batch')
@@ -93,16 +92,9 @@ const file = (await (await fetch(`${address}/v1/files`, { method: 'POST', header
 }
 console.log(`uploaded ${(Bun.file(path).size / 1e6).toFixed(0)} MB; ${memory().toFixed(0)} MB`)
 
-let peak = 0
-let over = false
-const watching = (async () => {
-  while (!over) {
-    peak = Math.max(peak, memory())
-    await Bun.sleep(50)
-  }
-})()
-/** One batch of all lines; returns what calls beside it took. */
-const run = async (besideCalls: boolean): Promise<Took[]> => {
+type Ran = { readonly lineUs: number; readonly calls: readonly Took[] }
+/** One batch of all lines: what a line took, and what calls beside it did. */
+const run = async (besideCalls: boolean): Promise<Ran> => {
   const readAt = [performance.now(), cpuS()] as const
   let ended = false
   const beside = besideCalls ? timed(() => !ended) : []
@@ -116,39 +108,41 @@ const run = async (besideCalls: boolean): Promise<Took[]> => {
   let batch = (await began.json()) as any
   if (!began.ok) throw new Error(JSON.stringify(batch))
   const runAt = [performance.now(), cpuS()] as const
+  const used: number[] = []
   while (batch.status !== 'completed') {
     await Bun.sleep(200)
+    used.push(memory())
     batch = await (await fetch(`${address}/v1/batches/${batch.id}`, { headers })).json()
   }
   const [ms, cpu] = [performance.now() - runAt[0], cpuS() - readAt[1]]
   ended = true
   const calls = await beside
-  const us = (cpu / lines) * 1e6
-  const ofLine = besideCalls
-    ? ''
-    : `${us.toFixed(0)} µs of processor a line, ${(us / ofCall).toFixed(2)} of a call; `
+  const lineUs = (cpu / lines) * 1e6
+  const quarters = [0.25, 0.5, 0.75, 1].map((part) => used[Math.ceil(used.length * part) - 1]?.toFixed(0))
   console.log(
-    `read in ${((runAt[0] - readAt[0]) / 1000).toFixed(1)} s, ran in ${(ms / 1000).toFixed(1)} s (${(lines / (ms / 1000)).toFixed(0)} a second), ${ofLine}peak ${peak.toFixed(0)} MB; ${JSON.stringify(batch.request_counts)} ${batch.cost_usd}`,
+    `read in ${((runAt[0] - readAt[0]) / 1000).toFixed(1)} s, ran in ${(ms / 1000).toFixed(1)} s (${(lines / (ms / 1000)).toFixed(0)} a second), ${quarters.join(', ')} MB after each quarter; ${JSON.stringify(batch.request_counts)} ${batch.cost_usd}`,
   )
-  return calls
+  return { lineUs, calls }
 }
 await run(false)
+const median = (all: readonly number[]): string => at(all, 0.5).toFixed(2)
+const ofCalls: number[] = []
 const ratios: Took[] = []
 for (let round = 0; round < rounds; round++) {
+  const callsUs = await callUs(4_000)
+  const { lineUs } = await run(false)
+  ofCalls.push(lineUs / callsUs)
+  console.log(`processor of a call ${callsUs.toFixed(0)} µs, of a line ${lineUs.toFixed(0)}`)
   const until = performance.now() + ALONE_MS
   const alone = await timed(() => performance.now() < until)
-  const beside = await run(true)
-  const ratio = (kind: (typeof kinds)[number]) => at(of(beside, kind), 0.99) / at(of(alone, kind), 0.99)
+  const { calls } = await run(true)
+  const ratio = (kind: (typeof kinds)[number]) => at(of(calls, kind), 0.99) / at(of(alone, kind), 0.99)
   ratios.push({ ms: ratio('ms'), mainMs: ratio('mainMs') })
-  console.log(`calls alone: ${percentiles(alone)}; beside it: ${percentiles(beside)}`)
+  console.log(`calls alone: ${percentiles(alone)}; beside it: ${percentiles(calls)}`)
 }
-over = true
-await watching
-if (rounds > 0) {
-  const [waited = 0, worked = 0] = kinds.map((kind) => at(of(ratios, kind), 0.5))
+if (rounds > 0)
   console.log(
-    `p99 beside it is ${waited.toFixed(2)} times of without it, by the server's own work ${worked.toFixed(2)} (median of ${rounds})`,
+    `a line takes ${median(ofCalls)} of a call's processor; p99 beside it is ${median(of(ratios, 'ms'))} times of without it, by the server's own work ${median(of(ratios, 'mainMs'))} (medians of ${rounds})`,
   )
-}
 await endPrograms()
 rmSync(home, { recursive: true })

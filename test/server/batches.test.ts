@@ -1,7 +1,6 @@
 /** Batches in OpenAI's form, with the official client: each line a call with its own charge, and nothing held at the end. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { webhookSecret } from '../../src/gateway/jobs/signed-webhook.ts'
-import type { LineEnd } from '../../src/store/batches/batch-port.ts'
 import { SUB_TAG } from '../../src/tenancy/tags.ts'
 import type { PublicParts } from '../../src/transport/public-address.ts'
 import { byTest } from '../by-test.ts'
@@ -331,15 +330,15 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
     const before = await charged()
     answerEach()
     const { batches } = server.gateway.store
-    const { end } = batches
+    const { end, endAndTake } = batches
     Object.assign(batches, {
-      end: async (id: string, ends: readonly LineEnd[]) => {
-        Object.assign(batches, { end })
+      endAndTake: async (...[id, ends, next]: Parameters<typeof endAndTake>) => {
+        Object.assign(batches, { endAndTake })
         await end(
           id,
           ends.map(({ n, callId }) => ({ n, callId, state: 'waiting', pauseMs: 0 })),
         )
-        return end(id, ends)
+        return endAndTake(id, ends, next)
       },
     })
     const { id } = await begin(token, lines(4))

@@ -1027,9 +1027,9 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'lines of a batch whose opening was not heard of are forgotten',
-    file: 'src/gateway/batches/keep-batches.ts',
-    from: 'only the answer was lost.\n      knows = false',
-    to: 'only the answer was lost.\n      knows = true',
+    file: 'src/gateway/batches/send-lines.ts',
+    from: 'only the answer was lost.\n    it.knows = false',
+    to: 'only the answer was lost.\n    it.knows = true',
     kind: 'batches',
   },
   {

@@ -7,7 +7,7 @@
  */
 import { describe, expect, test } from 'bun:test'
 import { least } from '../../src/core/money.ts'
-import type { LineEnd, SentLine } from '../../src/store/batches/batch-port.ts'
+import type { Batch, LineEnd, SentLine, TakenLines } from '../../src/store/batches/batch-port.ts'
 import type { Store } from '../../src/store/port.ts'
 import { byTest } from '../by-test.ts'
 import { openTestStore } from '../memory-ledger.ts'
@@ -78,8 +78,9 @@ const play = async (store: Store, random: () => number, passes: (ms: number) => 
     const settle = { charge, excess: 0n, detail: detailFor('k') }
     return { n, callId, state: 'succeeded', settle, result: '{}', receipt: undefined }
   }
-  const finish = async (ends: readonly LineEnd[]): Promise<void> => {
-    const done = await store.batches.end(id, ends)
+  const finish = async (ends: readonly LineEnd[]): Promise<void> =>
+    noteEnded(ends, await store.batches.end(id, ends))
+  const noteEnded = (ends: readonly LineEnd[], done: ReadonlySet<string>): void => {
     for (const end of ends) {
       if (!done.has(end.callId)) continue
       live.delete(end.n)
@@ -95,12 +96,32 @@ const play = async (store: Store, random: () => number, passes: (ms: number) => 
       ...{ owner: owner(), route, callIds: Array.from({ length: pick(1, 6) }, () => crypto.randomUUID()) },
       ...(part === undefined ? {} : { part: { id: part, deployment: 'v#0', bytesMost: pick(1, 20) } }),
     })
+    noteTaken(before, taken, part)
+  }
+  const noteTaken = (
+    before: Batch | undefined,
+    taken: TakenLines | undefined,
+    part: string | undefined,
+  ): void => {
     if (before?.stop !== undefined) expect(taken?.lines ?? []).toEqual([])
     for (const { n, bound } of taken?.lines ?? []) live.set(n, bound)
     tries.push(...(taken?.lines ?? []).map((line) => ({ ...line, part })))
   }
+  /** Lines end and others begin in one transaction; none that would have to borrow. */
+  const replace = async (): Promise<void> => {
+    const ends = tries.filter(() => pick(0, 2) === 0).map(endOf)
+    const before = await store.batches.batchFor(id, 'k')
+    const callIds = Array.from({ length: pick(0, 6) }, () => crypto.randomUUID())
+    const { ended: done, taken } = await store.batches.endAndTake(id, ends, {
+      owner: owner(),
+      route: '',
+      callIds,
+    })
+    noteEnded(ends, done)
+    noteTaken(before, taken, undefined)
+  }
   const steps = [
-    ...[take, take, take],
+    ...[take, take, take, replace, replace],
     // Some of them twice, and some that are over.
     () => finish(tries.filter(() => pick(0, 3) === 0).map(endOf)),
     () => finish(tries.slice(-pick(1, 3)).map(endOf)),

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import { openStore } from '../../src/store/open-store.ts'
 import { postgresForTests } from '../postgres.ts'
-import { until } from '../until.ts'
+import { rowsRead } from './rows-read.ts'
 import { batchOf, CENT, createOneKey, detailFor } from './world.ts'
 
 const KEYS = 500
@@ -14,20 +14,6 @@ const ROWS_EACH = 60
 
 /** How many commits of calls, and of how many each. */
 const [ROUNDS, AT_ONCE] = [30, 48]
-
-/** How many rows of tables were read, once all connections have ended: each reports then. */
-const rowsRead = async (url: string, tables: readonly string[]): Promise<number> => {
-  const sql = new SQL({ url, max: 1 })
-  const others = `select 1 from pg_stat_activity
-    where datname = current_database() and backend_type = 'client backend' and pid <> pg_backend_pid()`
-  await until(async () => (await sql.unsafe(others)).length === 0)
-  const named = tables.map((name) => `'${name}'`).join(', ')
-  const [{ reads }] = await sql.unsafe(`select cast(sum(idx_tup_read) as int)
-    + (select cast(sum(seq_tup_read) as int) from pg_stat_user_tables where relname in (${named})) as reads
-    from pg_stat_user_indexes where relname in (${named})`)
-  await sql.close()
-  return reads
-}
 
 test('a loan and its call read only their own rows of a small ledger', async () => {
   const database = await postgresForTests()

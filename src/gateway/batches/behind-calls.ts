@@ -14,12 +14,16 @@ const LOOK_MS = 1
 /** Lines that one step takes or ends: a call that comes meanwhile waits for it. */
 const SMALL = 8
 const LARGE = 32
+/** Lines that one step starts while no calls come. */
+const STARTS = 4
 
 export type BehindCalls = {
   /** Resolves when the next step may begin: one after the other. */
   readonly step: () => Promise<void>
   /** How many lines a step may have. */
   readonly lines: () => number
+  /** How many lines may start in one step. */
+  readonly starts: () => number
 }
 
 export const behindCalls = ({ clock, capacity: { overload } }: Gateway): BehindCalls => {
@@ -45,5 +49,6 @@ export const behindCalls = ({ clock, capacity: { overload } }: Gateway): BehindC
       return last
     },
     lines: () => (come() ? SMALL : LARGE),
+    starts: () => (come() ? 1 : STARTS),
   }
 }

@@ -6,41 +6,25 @@
 
 import type { Assets } from '../../assets/assets.ts'
 import { messageOf } from '../../core/message-of.ts'
-import { Refusal } from '../../core/refusal.ts'
-import type { LineEnd, TakenLines, TendedBatch } from '../../store/batches/batch-port.ts'
+import type { LineEnd, TendedBatch } from '../../store/batches/batch-port.ts'
 import type { Gateway, Present } from '../parts/gateway.ts'
 import { OWNER_MS } from '../parts/jobs.ts'
 import { sendBatchWebhooks } from './batch-webhooks.ts'
-import { type BehindCalls, behindCalls } from './behind-calls.ts'
+import { behindCalls } from './behind-calls.ts'
 import { endBatch } from './end-batch.ts'
 import { keepParts } from './keep-parts.ts'
 import { newEnds } from './line-ends.ts'
 import { nextPlaceOn } from './part-place.ts'
 import { lineReader } from './read-lines.ts'
-import { runLine } from './run-line.ts'
-import { keyOf, noteMoney, type Working } from './working.ts'
+import { endAndSend, type Keeping, roomFor, sendOn } from './send-lines.ts'
+import type { Working } from './working.ts'
 
 const TICK_MS = 1_000
 /** How long a batch waits that has nothing to send, and before a step that failed is tried again. */
 const IDLE_MS = 100
 const AGAIN_MS = 1_000
-/** A look costs the ledger about the same for one line as for several. */
-const TAKE_LEAST = 8
 /** A line whose process died is sent again; one that kills processes is not. */
 const TRIES = 3
-
-type Keeping = {
-  readonly present: Present
-  readonly assets: Assets
-  readonly working: Map<string, Working>
-  readonly behind: BehindCalls
-  /** Lines at vendors, of all batches. */
-  open: number
-  /** No line starts here any more; those that are open end. */
-  stopped: boolean
-  /** Its batches are left to others. */
-  left: boolean
-}
 
 /** Runs until the returned function is called; that resolves within its time, when no line is open here any more. */
 export const keepBatches = (present: Present, assets: Assets): ((forMs: number) => Promise<void>) => {
@@ -92,8 +76,11 @@ const work = async (keeping: Keeping, batch: TendedBatch): Promise<void> => {
   const { gateway } = keeping.present
   const { clock, log } = gateway
   const it: Working = {
-    ...{ batch, lost: false, over: false, open: new Set<string>(), routes: [] },
-    endLine: newEnds(gateway, batch.id, keeping.behind),
+    ...{ batch, lost: false, over: false, knows: false, open: new Set<string>(), routes: [] },
+    endLine: newEnds(gateway, {
+      ...{ id: batch.id, behind: keeping.behind },
+      write: (ends) => endAndSend(keeping, it, ends),
+    }),
     read: lineReader(keeping.assets, batch.input),
     readOne: lineReader(keeping.assets, batch.input, 0),
     ended: Promise.withResolvers(),
@@ -101,15 +88,11 @@ const work = async (keeping: Keeping, batch: TendedBatch): Promise<void> => {
     parts: new Map(),
   }
   keeping.working.set(batch.id, it)
-  let knows = false
   while (!it.lost && !(keeping.stopped && it.open.size === 0)) {
     try {
-      if (!knows) await adopt(keeping, it)
-      knows = true
+      if (!it.knows) await adopt(keeping, it)
       if (await step(keeping, it)) break
     } catch (error) {
-      // Lines may have been opened, and only the answer was lost.
-      knows = false
       log.warn('a step of a batch failed', { call: batch.id, error: messageOf(error) })
       await clock.sleep(AGAIN_MS)
     }
@@ -122,9 +105,15 @@ const work = async (keeping: Keeping, batch: TendedBatch): Promise<void> => {
 const adopt = async (keeping: Keeping, it: Working): Promise<void> => {
   const { present } = keeping
   const { store } = present.gateway
-  await sendAgain(present.gateway, it)
-  if (it.routes.length > 0) return
-  it.routes = await store.batches.routes(it.batch.id)
+  it.knows = true
+  try {
+    await sendAgain(present.gateway, it)
+    if (it.routes.length > 0) return
+    it.routes = await store.batches.routes(it.batch.id)
+  } catch (error) {
+    it.knows = false
+    throw error
+  }
   if (it.routes.some((route) => route !== '')) void keepParts({ present, goesOn: () => !keeping.stopped }, it)
 }
 
@@ -162,57 +151,6 @@ const step = async (keeping: Keeping, it: Working): Promise<boolean> => {
   if (over && (await finish(keeping, it))) return true
   await Promise.race([gateway.clock.sleep(IDLE_MS), it.ended.promise])
   return false
-}
-
-/** Sends the next lines that go this way. Undefined if the batch is not to be sent by this process. */
-const sendOn = async (
-  keeping: Keeping,
-  it: Working,
-  { route, most }: { readonly route: string; readonly most: number },
-): Promise<TakenLines | undefined> => {
-  const { gateway } = keeping.present
-  const { store, instance } = gateway
-  const { batch } = it
-  await keeping.behind.step()
-  const key = await keyOf(gateway, batch)
-  const stops = key instanceof Refusal
-  if (stops) await store.batches.stop(batch.id, key.code)
-  const callIds = Array.from({ length: stops ? 0 : most }, () => gateway.newCallId())
-  const taken = await store.batches.take(batch.id, { owner: instance, callIds, route })
-  if (!stops)
-    for (const line of taken?.lines ?? []) {
-      void send(keeping, it, { key, line })
-      await keeping.behind.step()
-    }
-  if (taken !== undefined) await noteMoney(gateway, it, route, taken)
-  return taken
-}
-
-/** How many lines may start now: behind all calls that somebody waits for, and several at a time. */
-const roomFor = (keeping: Keeping): number => {
-  const { book, options, capacity } = keeping.present.gateway
-  const { openCalls, fresh, draining } = book.health()
-  if (keeping.stopped || draining || capacity.draining || !fresh) return 0
-  if (openCalls >= options.discountOpenMax) return 0
-  const room = options.batchLinesOpen - keeping.open
-  return room < Math.min(TAKE_LEAST, keeping.open + room) ? 0 : Math.min(keeping.behind.lines(), room)
-}
-
-type Sending = Pick<Parameters<typeof runLine>[1], 'key' | 'line'>
-
-const send = async (keeping: Keeping, it: Working, sending: Sending): Promise<void> => {
-  const { gateway } = keeping.present
-  const { batch, read } = it
-  const { line } = sending
-  keeping.open++
-  it.open.add(line.callId)
-  await runLine(gateway, { batch, read, ...sending }, it.endLine).catch((error: unknown) =>
-    gateway.log.error('a line of a batch failed', { call: line.callId, error: messageOf(error) }),
-  )
-  keeping.open--
-  it.open.delete(line.callId)
-  it.ended.resolve()
-  it.ended = Promise.withResolvers()
 }
 
 const finish = async ({ present: { gateway }, assets }: Keeping, it: Working): Promise<boolean> => {

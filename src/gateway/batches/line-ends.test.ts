@@ -8,12 +8,12 @@ const rig = (most: number) => {
   const writes: number[] = []
   let wake = Promise.withResolvers<void>()
   const clock = { sleep: () => wake.promise }
-  const end = async (_id: string, ends: readonly LineEnd[]) => {
+  const write = async (ends: readonly LineEnd[]) => {
     writes.push(ends.length)
     return new Set(ends.map(({ callId }) => callId))
   }
-  const gateway = { clock, store: { batches: { end } } } as unknown as Gateway
-  const endLine = newEnds(gateway, 'b', { step: async () => undefined, lines: () => most })
+  const behind = { step: async () => undefined, lines: () => most, starts: () => 1 }
+  const endLine = newEnds({ clock } as unknown as Gateway, { id: 'b', behind, write })
   const ends = (from: number, count: number) =>
     Array.from({ length: count }, (_, at) =>
       endLine({ n: from + at, callId: `c${from + at}`, state: 'errored', result: '{}' }),

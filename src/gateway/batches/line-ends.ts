@@ -1,5 +1,6 @@
 /** Ends of lines are written together: a write costs the ledger about the same for one line as for several. */
 import { messageOf } from '../../core/message-of.ts'
+import type { CallId } from '../../ledger/types.ts'
 import type { LineEnd } from '../../store/batches/batch-port.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { BehindCalls } from './behind-calls.ts'
@@ -13,8 +14,15 @@ type Waiting = { readonly end: LineEnd; readonly done: (was: boolean) => void }
 /** Ends a line; resolves once that is durable: false if another process had taken the line over. */
 export type EndLine = (end: LineEnd) => Promise<boolean>
 
+type Parts = {
+  readonly id: string
+  readonly behind: BehindCalls
+  /** Makes ends durable; returns the calls that were ended. */
+  readonly write: (ends: readonly LineEnd[]) => Promise<ReadonlySet<CallId>>
+}
+
 /** How lines of one batch end. A write that fails is tried until the ledger is back. */
-export const newEnds = ({ store, clock, log }: Gateway, id: string, behind: BehindCalls): EndLine => {
+export const newEnds = ({ clock, log }: Gateway, { id, behind, write }: Parts): EndLine => {
   let waiting: Waiting[] = []
   let writes = false
   let enough = Promise.withResolvers<void>()
@@ -23,17 +31,14 @@ export const newEnds = ({ store, clock, log }: Gateway, id: string, behind: Behi
     enough = Promise.withResolvers()
     if (!isEnough()) await Promise.race([clock.sleep(GATHER_MS), enough.promise])
   }
-  const write = async (): Promise<void> => {
+  const run = async (): Promise<void> => {
     writes = true
     while (waiting.length > 0) {
       await gather()
       await behind.step()
       const now = waiting.slice(0, behind.lines())
       try {
-        const ended = await store.batches.end(
-          id,
-          now.map(({ end }) => end),
-        )
+        const ended = await write(now.map(({ end }) => end))
         waiting = waiting.slice(now.length)
         for (const { end, done } of now) done(ended.has(end.callId))
       } catch (error) {
@@ -47,6 +52,6 @@ export const newEnds = ({ store, clock, log }: Gateway, id: string, behind: Behi
     new Promise((done) => {
       waiting.push({ end, done })
       if (isEnough()) enough.resolve()
-      if (!writes) void write()
+      if (!writes) void run()
     })
 }

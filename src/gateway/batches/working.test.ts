@@ -7,9 +7,8 @@ import { keyOf } from './working.ts'
 
 const asked = async (key: object | undefined, suspended?: string) => {
   const gateway = {
-    store: { keys: { key: async () => key } },
     clock: { now: () => Date.UTC(2026, 10, 1) },
-    book: { rules: async () => ({ suspended }), makersOf: () => [] },
+    book: { callerById: async () => key, rules: async () => ({ suspended }), makersOf: () => [] },
   } as unknown as Gateway
   const found = await keyOf(gateway, { keyId: 'k', walletId: 'w' } as Batch)
   return found instanceof Refusal ? found.code : found.id
@@ -19,7 +18,6 @@ const key = { id: 'k', limits: {}, ancestors: [] }
 test('a key that may not call sends no lines, and each reason has its code', async () => {
   expect(await asked(key)).toBe('k')
   expect(await asked(undefined)).toBe('invalid_api_key')
-  expect(await asked({ ...key, deleted: true })).toBe('invalid_api_key')
   expect(await asked({ ...key, disabledReason: 'operator' })).toBe('key_disabled')
   expect(await asked(key, 'suspended')).toBe('account_suspended')
   expect(await asked({ ...key, limits: { expiresAt: Date.UTC(2026, 9, 1) } })).toBe('invalid_api_key')

@@ -36,7 +36,9 @@ export type Working = {
   lost: boolean
   /** It has ended. */
   over: boolean
-  /** The calls of lines that this process runs; and `PARTS` while it looks at those that vendors have. */
+  /** Whether this process knows which lines are open: not before it took the batch over, nor after an answer was lost. */
+  knows: boolean
+  /** The calls of lines that this process runs or may just have opened; and `PARTS` while it looks at those that vendors have. */
   readonly open: Set<string>
   readonly endLine: EndLine
   /** Reads lines one after the other, or any one. */
@@ -52,10 +54,10 @@ export type Working = {
 
 /** The key as it may be used now, or why it may not. */
 export const keyOf = async (gateway: Gateway, { keyId, walletId }: Batch): Promise<Key | Refusal> => {
-  const { store, clock, book } = gateway
-  const key = await store.keys.key(keyId)
-  if (key === undefined || key.deleted) return unknownKey()
+  const { clock, book } = gateway
   try {
+    const key = must(await book.callerById(keyId))
+    if (key === undefined) return unknownKey()
     const suspended = must(await book.rules(walletId)).suspended
     const refusal = checkEnabled(key, monthOf(clock.now()))
     if (refusal) return refusal

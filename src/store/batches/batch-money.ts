@@ -130,48 +130,55 @@ const borrowMore = async (
   return has + loan.grown
 }
 
+type Taking = Parameters<BatchStore['take']>[1]
+
 /** See BatchStore.take. */
-export const takeLines = (
+export const takeLines = (engine: Engine, id: string, it: Taking): Promise<TakenLines | undefined> =>
+  engine.transaction('control', (run) => takeWithin(engine, run, id, { ...it, borrows: true }))
+
+/** Takes the next lines; only if the batch holds their money already, unless it borrows. */
+export const takeWithin = async (
   engine: Engine,
+  run: Run,
   id: string,
-  { owner, callIds, route, part }: Parameters<BatchStore['take']>[1],
-): Promise<TakenLines | undefined> =>
-  engine.transaction('control', async (run) => {
-    const { now } = engine.dialect
-    const batch = await lockBatch(engine, run, id)
-    if (batch === undefined || batch.owner !== owner || batch.state !== 'in_progress') return undefined
-    const rows = await run(
-      `select * from batch_line where batch_id = $1 and state = 'waiting' and route = $3 and pause <= ${now} order by n limit $2`,
-      [id, callIds.length, route],
+  { owner, callIds, route, part, borrows }: Taking & { readonly borrows: boolean },
+): Promise<TakenLines | undefined> => {
+  const { now } = engine.dialect
+  const batch = await lockBatch(engine, run, id)
+  if (batch === undefined || batch.owner !== owner || batch.state !== 'in_progress') return undefined
+  const rows = await run(
+    `select * from batch_line where batch_id = $1 and state = 'waiting' and route = $3 and pause <= ${now} order by n limit $2`,
+    [id, callIds.length, route],
+  )
+  const next = rows.map((row, at) => sentLine(row, callIds[at] ?? '', countOf(row, 'tries') + 1))
+  const { waiting, sent } = batch
+  const none = { lines: [], waiting, sent }
+  const [first] = next
+  if (first === undefined) return none
+  const known = await heldFor(run, batch)
+  let room = known?.stays === true ? known.hold : -1n
+  if (room < first.bound) {
+    if (!borrows) return none
+    const lent = await borrowMore(engine, run, batch, first.bound)
+    if (typeof lent !== 'bigint')
+      return { ...none, refused: { ...lent, held: lent.held - (known?.hold ?? 0n) } }
+    room = lent
+  }
+  const locked = await run(
+    `select l.id from lease l join batch b on b.lease_id = l.id where b.id = $1 and l.state = 'open'${engine.dialect.lock('l')}`,
+    [id],
+  )
+  // It was fenced in this very moment.
+  if (locked.length === 0) return none
+  const lines = fitting(next, room, part?.bytesMost)
+  if (part !== undefined)
+    await run(
+      `insert into batch_part (id, batch_id, route, deployment, created_at) values ($1, $2, $3, $4, ${now})`,
+      [part.id, id, route, part.deployment],
     )
-    const next = rows.map((row, at) => sentLine(row, callIds[at] ?? '', countOf(row, 'tries') + 1))
-    const { waiting, sent } = batch
-    const none = { lines: [], waiting, sent }
-    const [first] = next
-    if (first === undefined) return none
-    const known = await heldFor(run, batch)
-    let room = known?.stays === true ? known.hold : -1n
-    if (room < first.bound) {
-      const lent = await borrowMore(engine, run, batch, first.bound)
-      if (typeof lent !== 'bigint')
-        return { ...none, refused: { ...lent, held: lent.held - (known?.hold ?? 0n) } }
-      room = lent
-    }
-    const locked = await run(
-      `select l.id from lease l join batch b on b.lease_id = l.id where b.id = $1 and l.state = 'open'${engine.dialect.lock('l')}`,
-      [id],
-    )
-    // It was fenced in this very moment.
-    if (locked.length === 0) return none
-    const lines = fitting(next, room, part?.bytesMost)
-    if (part !== undefined)
-      await run(
-        `insert into batch_part (id, batch_id, route, deployment, created_at) values ($1, $2, $3, $4, ${now})`,
-        [part.id, id, route, part.deployment],
-      )
-    await open(engine, run, { id, part: part?.id }, lines)
-    return { lines, waiting: waiting - lines.length, sent: sent + lines.length }
-  })
+  await open(engine, run, { id, part: part?.id }, lines)
+  return { lines, waiting: waiting - lines.length, sent: sent + lines.length }
+}
 
 /** Opens the calls of lines, each with its part of what the batch holds. */
 const open = async (

@@ -177,6 +177,12 @@ export type BatchStore = {
   sentLines(id: string): Promise<readonly Pick<SentLine, 'n' | 'callId' | 'tries'>[]>
   /** Ends tries: charge, detail and result in one transaction. Returns the calls that were ended. */
   end(id: string, ends: readonly LineEnd[]): Promise<ReadonlySet<CallId>>
+  /** Ends tries and opens the next lines, whose money the batch holds already: one transaction instead of two. */
+  endAndTake(
+    id: string,
+    ends: readonly LineEnd[],
+    next: { readonly owner: InstanceId; readonly callIds: readonly CallId[]; readonly route: string },
+  ): Promise<{ readonly ended: ReadonlySet<CallId>; readonly taken: TakenLines | undefined }>
   /** Lines that were not sent never are, for this reason; the first reason stays. */
   stop(id: string, why: string): Promise<void>
   /** All lines have ended: gives back all money. False while they have not. */

@@ -7,7 +7,7 @@ import { recordOfWallet } from '../people/event-store.ts'
 import { beginBatch, releaseBatch, takeLines } from './batch-money.ts'
 import type { BatchStore, LineResult, NewBatch, NewLine } from './batch-port.ts'
 import { batchOf, batchRows, lockBatch } from './batch-row.ts'
-import { endLines } from './end-lines.ts'
+import { endAndTake, endLines } from './end-lines.ts'
 import { partStore } from './part-store.ts'
 
 /** Pauses between tries of a webhook, by their number, as for jobs. */
@@ -145,6 +145,7 @@ const running = (
       }))
     },
     end: (id, ends) => endLines(engine, id, ends),
+    endAndTake: (id, ends, next) => endAndTake(engine, id, ends, next),
     stop: (id, why) => engine.transaction('control', (run) => stopWithin(engine, run, id, why)),
     release: (id, owner) => releaseBatch(engine, id, owner),
     finish: async (id, { output, errors, keptMs }) => {
@@ -170,9 +171,10 @@ export const batchStore = (engine: Engine): BatchStore => {
     ...running(engine),
     ...partStore(engine),
     results: async (id, after, most) => {
+      // A few rows by their places: to have them from another thread would cost more than to read them.
       const rows = await once(
         engine,
-        'reading',
+        'control',
         statement(
           `select n, custom_id, state, call_id, result, receipt from batch_line where batch_id = $1 and n > $2 order by n limit $3`,
           ...[id, after, most],
