@@ -25,8 +25,8 @@ export const begunBatch = async (
   )
   const line = { bytes: 1, bound: 5n, route: '' }
   const all = Array.from({ length: lines }, (_, n) => ({ ...line, n, customId: `${n}`, at: n }))
-  await batches.addLines(id, all)
-  const { outcome } = await batches.begin(id)
+  await batches.addLines(id, 'nobody', all)
+  const { outcome } = await batches.begin(id, 'nobody')
   if (outcome !== 'begun') throw new Error(`the batch is ${outcome}`)
   return `${form === 'openai' ? 'batch_' : 'msgbatch_'}${id}`
 }

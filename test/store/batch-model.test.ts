@@ -34,27 +34,42 @@ const play = async (store: Store, random: () => number, passes: (ms: number) => 
   const onCap = pick(0, 1) === 0 ? 'refuse' : 'run_what_fits'
   const owner = () => owners[pick(0, 1)] ?? ''
   const before = await store.ledger.balance('revenue')
-  await store.batches.open(
-    {
-      ...{ id, form: 'openai', keyId: 'k', walletId: 'w', payer: 'w', onCap, input: 'input' },
-      asked: { endpoint: '/v1/chat/completions', mode: 'wallet' },
-      ...{ owner: 'one', ownerMs: OWNER_MS, lifeMs: 24 * HOUR },
-    },
-    1e9,
-  )
+  const opened = (by: string) =>
+    store.batches.open(
+      {
+        ...{ id, form: 'openai', keyId: 'k', walletId: 'w', payer: 'w', onCap, input: 'input' },
+        asked: { endpoint: '/v1/chat/completions', mode: 'wallet' },
+        ...{ owner: by, ownerMs: OWNER_MS, lifeMs: 24 * HOUR },
+      },
+      1e9,
+    )
+  await opened('one')
   const bounds = Array.from({ length: total }, () => BigInt(pick(1, 40)) * (CENT / 10n))
-  await store.batches.addLines(
-    id,
-    bounds.map((bound, at) => ({
-      ...{ n: at + 1, customId: `l${at}`, at, bytes: pick(1, 9), bound },
-      route: ROUTES[pick(0, 1)] ?? '',
-    })),
-  )
+  const lines = bounds.map((bound, at) => ({
+    ...{ n: at + 1, customId: `l${at}`, at, bytes: pick(1, 9), bound },
+    route: ROUTES[pick(0, 1)] ?? '',
+  }))
+  const cut = pick(0, total)
+  if (cut > 0) expect(await store.batches.addLines(id, 'one', lines.slice(0, cut))).toBe(true)
+  // Another process gives it up while its lines are read, and may have begun it anew: it is not the first one's any more.
+  if (pick(0, 9) === 0) {
+    await store.batches.drop(id, 'one')
+    const isAnew = pick(0, 1) === 0
+    if (isAnew) expect(await opened('two')).toBe('opened')
+    expect(await store.batches.addLines(id, 'one', lines.slice(cut))).toBe(false)
+    await store.batches.begin(id, 'one')
+    await store.batches.drop(id, 'one')
+    if (isAnew) expect(await store.batches.addLines(id, 'two', lines)).toBe(true)
+    await store.batches.drop(id, 'two')
+    expect((await store.wallets.wallet('w'))?.held).toBe(0n)
+    return
+  }
+  if (cut < total) expect(await store.batches.addLines(id, 'one', lines.slice(cut))).toBe(true)
   if (onCap === 'run_what_fits')
     await store.keys.changeKey('k', { spendCap: BigInt(pick(4, 20)) * CENT, byCreator: true }, byTest)
-  const begun = await store.batches.begin(id)
+  const begun = await store.batches.begin(id, 'one')
   if (begun.outcome !== 'begun') {
-    await store.batches.drop(id)
+    await store.batches.drop(id, 'one')
     expect((await store.wallets.wallet('w'))?.held).toBe(0n)
     return
   }

@@ -28,9 +28,9 @@ test('a line of a large batch begins and ends without a look at the others', asy
       const n = from + at + 1
       return { n, customId: `l${n}`, at: n, bytes: 1, bound: 100n, route: '' }
     })
-    await store.batches.addLines('b', lines)
+    await store.batches.addLines('b', 'i', lines)
   }
-  expect(await store.batches.begin('b')).toEqual({ outcome: 'begun' })
+  expect(await store.batches.begin('b', 'i')).toEqual({ outcome: 'begun' })
   await store.close()
   const before = await rowsRead(database.url, TABLES)
   const again = await openStore({ url: database.url })

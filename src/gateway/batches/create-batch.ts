@@ -3,7 +3,7 @@
  * any line is wrong, or the money is not there, nothing begins and nothing is held.
  */
 import { decimalFromNano, type Nano } from '../../core/money.ts'
-import { invalid, Refusal, refuse, retryIn } from '../../core/refusal.ts'
+import { invalid, Refusal, refuse, retryIn, unavailable } from '../../core/refusal.ts'
 import type { LoanRefused } from '../../ledger/types.ts'
 import { payingAccount } from '../../payment/funding.ts'
 import type { Batch, NewBatch, NewLine } from '../../store/batches/batch-port.ts'
@@ -56,7 +56,7 @@ export const createBatch = async (gateway: Gateway, it: NewRequest): Promise<Bat
       )
     if (opened === 'opened')
       await holdAll(gateway, it).catch(async (thrown: unknown) => {
-        await store.batches.drop(id)
+        await store.batches.drop(id, instance)
         throw thrown
       })
     const batch = await store.batches.batchFor(id, key.id)
@@ -75,11 +75,11 @@ export const createBatch = async (gateway: Gateway, it: NewRequest): Promise<Bat
 }
 
 const holdAll = async (gateway: Gateway, it: NewRequest): Promise<void> => {
-  const { store, clock } = gateway
+  const { store, clock, instance } = gateway
   const sum = await readLines(gateway, it)
   const until = clock.monotonicMs() + PATIENCE_MS
   for (;;) {
-    const begun = await store.batches.begin(it.id)
+    const begun = await store.batches.begin(it.id, instance)
     if (begun.outcome === 'begun') return
     const mayComeBack = begun.outcome === 'recall' || begun.outcome === 'held'
     if (!mayComeBack || clock.monotonicMs() >= until) throw await notHeld(gateway, it, { begun, sum })
@@ -89,13 +89,19 @@ const holdAll = async (gateway: Gateway, it: NewRequest): Promise<void> => {
 
 /** Reads, prices and writes all lines; returns the most that they can cost together. */
 const readLines = async (gateway: Gateway, it: NewRequest): Promise<Nano> => {
-  const { assets, clock, options, store } = gateway
+  const { assets, clock, instance, options, store } = gateway
   if (assets === undefined) throw refuse('not_found', 'This server keeps no files, so it takes no batches.')
   const behind = behindCalls(gateway)
   const seen = new Set<string>()
   let lines: NewLine[] = []
   let sum = 0n
   let turnMs = clock.monotonicMs()
+  const add = async (): Promise<void> => {
+    if (!(await store.batches.addLines(it.id, instance, lines)))
+      throw unavailable(
+        'The batch was given up, because this process was not heard of while it read the lines.',
+      )
+  }
   const { id, bytes: size } = it.input
   for await (const { n, at, bytes } of linesOf(assets.uploads, { id, size, lineMax: options.bodyBytesMax })) {
     if (seen.size >= options.batchLinesMax)
@@ -110,7 +116,7 @@ const readLines = async (gateway: Gateway, it: NewRequest): Promise<Nano> => {
     sum += plan.amount
     lines.push({ n, customId, at, bytes: bytes.length, bound: plan.amount, route })
     if (lines.length >= behind.lines() * WRITTEN_FOR_ONE) {
-      await store.batches.addLines(it.id, lines)
+      await add()
       lines = []
     }
     if (clock.monotonicMs() - turnMs > TURN_MS) {
@@ -119,7 +125,7 @@ const readLines = async (gateway: Gateway, it: NewRequest): Promise<Nano> => {
     }
   }
   if (seen.size === 0) throw invalid('input_file_id', 'The batch has no lines.')
-  if (lines.length > 0) await store.batches.addLines(it.id, lines)
+  if (lines.length > 0) await add()
   return sum
 }
 

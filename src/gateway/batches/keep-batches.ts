@@ -65,7 +65,7 @@ const tend = async (keeping: Keeping): Promise<void> => {
     if (keeping.stopped || keeping.working.has(batch.id)) continue
     // Its process died while it read the lines: nothing is held, and its caller was told of no batch.
     if (batch.state === 'validating') {
-      if (!memory.jobs.newBatches.has(batch.id)) await store.batches.drop(batch.id)
+      if (!memory.jobs.newBatches.has(batch.id)) await store.batches.drop(batch.id, instance)
     } else void work(keeping, batch)
   }
   await sendBatchWebhooks(gateway)

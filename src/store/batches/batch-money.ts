@@ -6,7 +6,7 @@
 import { present } from '../../core/json-body.ts'
 import type { Nano } from '../../core/money.ts'
 import { dayOf } from '../../core/time.ts'
-import { batchInstance, type LoanRefused } from '../../ledger/types.ts'
+import { batchInstance, type InstanceId, type LoanRefused } from '../../ledger/types.ts'
 import { SUB_TAG, tagPathOf } from '../../tenancy/tags.ts'
 import { rulesOf } from '../accounts/wallet-rules-row.ts'
 import { type Engine, type Run, runOne } from '../engine/engine.ts'
@@ -61,11 +61,12 @@ const reserve = async ({ dialect }: Engine, run: Run, id: string, leaseId: strin
 }
 
 /** See BatchStore.begin. */
-export const beginBatch = (engine: Engine, id: string): ReturnType<BatchStore['begin']> =>
+export const beginBatch = (engine: Engine, id: string, owner: InstanceId): ReturnType<BatchStore['begin']> =>
   engine.transaction('control', async (run) => {
     const batch = await lockBatch(engine, run, id)
-    // The same request again, after an answer that was lost.
-    if (batch === undefined || batch.state !== 'validating') return { outcome: 'begun' }
+    // The same request again, after an answer that was lost; or the batch is no longer the owner's.
+    if (batch === undefined || batch.owner !== owner || batch.state !== 'validating')
+      return { outcome: 'begun' }
     const first = `select bound from batch_line where batch_id = $1 order by n limit 1`
     const [line] = batch.onCap === 'refuse' ? [] : await run(first, [id])
     const need = line === undefined ? batch.rest : nanoOf(line, 'bound')

@@ -142,11 +142,15 @@ export type TakenLines = {
 export type BatchStore = {
   /** Writes its row. Nothing is held before `begin`. */
   open(it: NewBatch, openMax: number): Promise<'opened' | 'exists' | 'too_many'>
-  addLines(id: string, lines: readonly NewLine[]): Promise<void>
+  /**
+   * Writes lines of a batch that its owner still reads, and says whether it did: another process gives it up when its own is not
+   * heard of, and may then have begun it anew.
+   */
+  addLines(id: string, owner: InstanceId, lines: readonly NewLine[]): Promise<boolean>
   /** Holds the money of all lines, or of as many as fit, and lets it run; in one transaction. */
-  begin(id: string): Promise<{ readonly outcome: 'begun' } | LoanRefused>
+  begin(id: string, owner: InstanceId): Promise<{ readonly outcome: 'begun' } | LoanRefused>
   /** Forgets a batch that has not begun. */
-  drop(id: string): Promise<void>
+  drop(id: string, owner: InstanceId): Promise<void>
   /** Keeps an owner's batches, takes those whose owner is silent, and returns both. Lines that waited too long expire. */
   tend(owner: InstanceId, ownerMs: number): Promise<readonly TendedBatch[]>
   /** Leaves an owner's batches to others at once. */

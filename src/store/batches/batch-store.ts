@@ -40,7 +40,7 @@ const insertBatch = ({ dialect: { now } }: Engine, { owner, ownerMs, lifeMs, ...
 /** Adds lines, and counts them. */
 const insertLines = (
   { dialect: { each } }: Engine,
-  id: string,
+  { id, owner }: Pick<NewBatch, 'id' | 'owner'>,
   lines: readonly NewLine[],
 ): readonly Statement[] => {
   const rows = lines.map(({ n, customId, at, bytes, bound, route }) => ({
@@ -48,19 +48,24 @@ const insertLines = (
     ...{ m: `${bound}`, r: route },
   }))
   const number = (member: string) => `cast(e.value->>'${member}' as bigint)`
+  const isThere = `exists (select 1 from batch b where b.id = $2 and b.owner = $3 and b.state = 'validating')`
+  // The batch first: who gives it up waits for that.
   return [
     statement(
-      `insert into batch_line (batch_id, n, custom_id, at, bytes, bound, route, state)
-       select $2, ${number('n')}, e.value->>'c', ${number('a')}, ${number('b')}, ${number('m')}, e.value->>'r', 'waiting' from ${each('$1')} e`,
-      JSON.stringify(rows),
-      id,
-    ),
-    statement(
       `update batch set total = total + cast($2 as bigint), waiting = waiting + cast($2 as bigint), rest = rest + cast($3 as bigint)
-       where id = $1`,
+       where id = $1 and owner = $4 and state = 'validating' returning id`,
       id,
       lines.length,
       lines.reduce((sum, { bound }) => sum + bound, 0n),
+      owner,
+    ),
+    statement(
+      `insert into batch_line (batch_id, n, custom_id, at, bytes, bound, route, state)
+       select $2, ${number('n')}, e.value->>'c', ${number('a')}, ${number('b')}, ${number('m')}, e.value->>'r', 'waiting' from ${each('$1')} e
+       where ${isThere}`,
+      JSON.stringify(rows),
+      id,
+      owner,
     ),
   ]
 }
@@ -105,12 +110,17 @@ const running = (
         throw error
       }
     },
-    addLines: async (id, lines) => {
-      await engine.batch('control', insertLines(engine, id, lines))
+    addLines: async (id, owner, lines) => {
+      const [changed] = await engine.batch('control', insertLines(engine, { id, owner }, lines))
+      return (changed ?? []).length > 0
     },
-    begin: (id) => beginBatch(engine, id),
-    drop: async (id) => {
-      await once(engine, 'control', statement(`delete from batch where id = $1 and state = 'validating'`, id))
+    begin: (id, owner) => beginBatch(engine, id, owner),
+    drop: async (id, owner) => {
+      await once(
+        engine,
+        'control',
+        statement(`delete from batch where id = $1 and owner = $2 and state = 'validating'`, id, owner),
+      )
     },
     tend: async (owner, ownerMs) => {
       // It waits for rows that are locked: a batch that is left out would count as another process's.
