@@ -44,7 +44,7 @@ const fence = async (run: Run, dialect: SqlDialect, orgId: string, more = ''): P
 }
 
 /** Marks it as leaving: no process admits calls of its keys any more, whatever it believes. Throws NotMoved if it is not here. */
-export const beginLeaving = async (engine: Engine, run: Run, orgId: string, cell: string): Promise<void> => {
+export const markLeaving = async (engine: Engine, run: Run, orgId: string, cell: string): Promise<void> => {
   const { dialect } = engine
   const text = 'select a.id, a.cell from account a where a.org_id = $1 and a.bounded = 1'
   const accounts = await run(text, [orgId])
@@ -52,6 +52,12 @@ export const beginLeaving = async (engine: Engine, run: Run, orgId: string, cell
   const away = accounts.find((row) => row.cell !== null)
   if (away !== undefined) throw new NotMoved(`it is in the cell ${textOf(away, 'cell')}`)
   await markAll(run, dialect, orgId, `${LEAVING}${cell}`)
+  await fence(run, dialect, orgId)
+}
+
+/** The same for a move that is chosen: throws NotMoved too while it has a batch. */
+export const beginLeaving = async (engine: Engine, run: Run, orgId: string, cell: string): Promise<void> => {
+  await markLeaving(engine, run, orgId, cell)
   // Its lines would be refused one by one.
   const [batch] = await run(
     `select b.id from batch b where b.state <> 'ended' and b.key_id in (select k.id from api_key k where k.org_id = $1) limit 1`,
@@ -61,7 +67,6 @@ export const beginLeaving = async (engine: Engine, run: Run, orgId: string, cell
     throw new NotMoved(
       `its batch ${textOf(batch, 'id')} is in progress: move it when that has ended, or cancel it`,
     )
-  await fence(run, dialect, orgId)
 }
 
 /** What is still open, for who waits. */

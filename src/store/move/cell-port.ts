@@ -1,0 +1,35 @@
+/** The store's port for what cells know of each other's organisations. */
+
+/** Where an organisation came by its last move that a cell knows. */
+export type LastMove = {
+  readonly organisation: string
+  /** The name of the cell; undefined for the one that says so. */
+  readonly cell?: string | undefined
+  /** Which move of the organisation it was, counted over all cells. */
+  readonly number: number
+  /** The id of the move. */
+  readonly move: string
+}
+
+/** The same, as it is told by name. */
+export type Whereabouts = LastMove & { readonly cell: string }
+
+export type CellStore = {
+  /** The last moves that were completed, of each organisation that came to this cell or left it. */
+  lastMoves(): Promise<readonly LastMove[]>
+  /**
+   * What this ledger has not heard of, because it was restored from a backup of before: organisations that it has and that
+   * are elsewhere, and those that are to be here and that are not, or not as they were.
+   */
+  unheardOf(
+    own: string,
+    told: readonly Whereabouts[],
+  ): Promise<{ readonly elsewhere: readonly Whereabouts[]; readonly missing: readonly Whereabouts[] }>
+  /**
+   * Does again what this ledger has forgotten of a move: the organisation leaves it. From the first step on none of its keys
+   * makes a call here. It `waits` while calls are open: ask again. `moving`: a command does it.
+   */
+  leaveAgain(
+    it: Whereabouts,
+  ): Promise<{ readonly outcome: 'left' | 'moving' } | { readonly outcome: 'waits'; readonly why: string }>
+}
