@@ -95,6 +95,9 @@ test('an organisation that has moved is let go by the backup of the cell that it
   // The backup has the first of the three; the one in between came along.
   expect([await usage('c1'), await usage('c2')]).toEqual([1, 3])
   for (const cell of ['c1', 'c2']) await run(cell, 'audit')
+  // What stands between the cells is the call that the backup did not know.
+  const sums = await runProgram(join(home, 'c1'), settingsOf('c1'), 'cell', 'sums', ...target.slice(2))
+  expect([sums.code, sums.errors]).toEqual([1, expect.stringContaining('0.00006 USD are between the cells')])
   await stop(second)
   const status = await fetch(`http://127.0.0.1:${ports.c1}/api/status`).then((answer) => answer.json())
   expect(status).toMatchObject({ services: { cells: { status: 'ok' } } })

@@ -1360,8 +1360,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'two commands carry out one move',
     file: 'src/store/move/cell-moves.ts',
-    from: 'if (row.by !== move.runner || moves.read(row).state !== from)',
-    to: "if (moves.read(row).state === 'stayed')",
+    from: 'if (row.by !== move.runner || moveRows.read(row).state !== from)',
+    to: "if (moveRows.read(row).state === 'stayed')",
     test: movesLaw,
   },
 ]

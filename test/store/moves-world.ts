@@ -379,20 +379,27 @@ export const look = async ({ cells, organisations }: MovesWorld): Promise<void> 
       broken: await brokenLaws(store),
       revenue: await store.ledger.balance('revenue'),
       cash: await store.ledger.balance('cash'),
-      between: await Promise.all(cells.map(({ name }) => store.ledger.balance(`cell:${name}`))),
+      sums: await store.cells.sums(),
     })),
   )
   const sum = (amounts: readonly Nano[]) => amounts.reduce((all, one) => all + one, 0n)
   expect(facts.flatMap(({ broken }) => broken)).toEqual([])
-  const underWay = organisations.filter(({ place }) => place.at === 'left')
+  const onTheWay = sum(organisations.map(({ place, balance }) => (place.at === 'left' ? balance : 0n)))
+  const arrived = new Set(facts.flatMap(({ sums }) => [...sums.arrived]))
   expect({
     revenue: sum(facts.map(({ revenue }) => revenue)),
     cash: sum(facts.map(({ cash }) => cash)),
-    between: sum(facts.flatMap(({ between }) => between)),
+    between: sum(facts.map(({ sums }) => sums.between)),
+    balance: sum(facts.map(({ sums }) => sums.balance)),
+    left: sum(
+      facts.flatMap(({ sums }) => [...sums.left].flatMap(([id, usd]) => (arrived.has(id) ? [] : [usd]))),
+    ),
   }).toEqual({
     revenue: sum(organisations.map(({ charged }) => charged)),
     cash: -sum(organisations.map(({ paid }) => paid)),
-    between: sum(underWay.map(({ balance }) => balance)),
+    between: onTheWay,
+    balance: sum(organisations.map(({ balance }) => balance)) - onTheWay,
+    left: onTheWay,
   })
   for (const organisation of organisations) await lookAt(cells, organisation)
 }

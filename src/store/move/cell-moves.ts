@@ -10,7 +10,7 @@ import { BeingMoved, NotMoved } from './not-moved.ts'
 /** What an account takes along, in digits of nano-USD. */
 export type Balances = Readonly<Record<string, string>>
 
-const moves = rowsOf({
+export const moveRows = rowsOf({
   id: text('id'),
   cell: text('cell'),
   state: oneOf('state', ['leaving', 'left', 'moved', 'stayed', 'arrived']),
@@ -18,7 +18,7 @@ const moves = rowsOf({
   /** Which move of the organisation it is, counted over all cells. */
   number: integer('number'),
 })
-export type CellMove = ReturnType<typeof moves.read>
+export type CellMove = ReturnType<typeof moveRows.read>
 
 /** A claim is renewed three times before it ends. */
 const CLAIM_MS = 3_000
@@ -40,7 +40,7 @@ const lockMove = async (engine: Engine, run: Run, orgId: string): Promise<CellMo
   const [row] = await run(`select m.* from cell_move m where ${UNDER_WAY}${engine.dialect.lock('m')}`, [
     orgId,
   ])
-  return row && moves.read(row)
+  return row && moveRows.read(row)
 }
 
 /** Waits until nobody carries out the move. Throws NotMoved if somebody does and goes on with it. */
@@ -136,7 +136,7 @@ export const step = <T>(
       const row = onlyRow(
         await run(`select m.*, m.runner as by from cell_move m where m.id = $1${lock('m')}`, [move.id]),
       )
-      if (row.by !== move.runner || moves.read(row).state !== from) throw new BeingMoved()
+      if (row.by !== move.runner || moveRows.read(row).state !== from) throw new BeingMoved()
       const { balances, done } = await work(run)
       await run(
         `update cell_move set state = $2, balances = coalesce($3, balances), changed_at = ${now} where id = $1`,

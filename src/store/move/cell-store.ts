@@ -8,6 +8,7 @@ import { countOf, textOf } from '../engine/row.ts'
 import { theHouse } from '../people/event-port.ts'
 import { claimMove, DONE, holdClaim } from './cell-moves.ts'
 import type { CellStore, LastMove, Whereabouts } from './cell-port.ts'
+import { cellSums } from './cell-sums.ts'
 import { drain, finish, leave, markLeaving } from './leave-cell.ts'
 import { BeingMoved, NotMoved } from './not-moved.ts'
 
@@ -30,6 +31,7 @@ export const cellStore = (engine: Engine): CellStore => ({
       }),
     )
   },
+  sums: () => cellSums(engine),
   unheardOf: async (own, told) => {
     const text = `select e.value->>'organisation' as org_id,
         case when exists (select 1 from account a where a.org_id = e.value->>'organisation' and a.bounded = 1
