@@ -1276,8 +1276,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'an organisation leaves while calls are open',
     file: 'src/store/move/leave-cell.ts',
-    from: 'if (open === 0 && (await settled())) return true',
-    to: 'if (open >= 0 && (await settled())) return true',
+    from: 'if (open.leases === 0 && (await settled())) return true',
+    to: 'if (open.leases >= 0 && (await settled())) return true',
     test: movesLaw,
   },
   {
