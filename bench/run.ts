@@ -1,6 +1,6 @@
 /**
- * `npm run bench`: all servers against one upstream in one run. Options: --quick, --json. With --scale, --overload, --vouchers or
- * --router the file of that name in bench runs instead, with the options behind it.
+ * `npm run bench`: all servers against one upstream in one run. Options: --quick, --json. With --scale, --overload, --vouchers,
+ * --router or --cells the file of that name in bench runs instead, with the options behind it.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
@@ -12,7 +12,7 @@ import { calledBy, inTurnsOf, openLedger, SECRET } from './scale-ledger.ts'
 import { type Server, startBare, startNginx, startPortkey, startTurnpike, startUpstream } from './servers.ts'
 
 const other = process.argv.findIndex((option) =>
-  ['--scale', '--overload', '--vouchers', '--router'].includes(option),
+  ['--scale', '--overload', '--vouchers', '--router', '--cells'].includes(option),
 )
 if (other > 0) {
   const [option = '', ...options] = process.argv.slice(other)

@@ -44,6 +44,7 @@ import { ledgerStore } from './ledger/ledger-store.ts'
 import type { Chores } from './ledger/reap.ts'
 import { logStore } from './log/log-store.ts'
 import { firstMonths } from './months/keep-months.ts'
+import { cellStore } from './move/cell-store.ts'
 import { MOVED_TO } from './move/tables.ts'
 import { ownKeyStore } from './own-keys/own-key-store.ts'
 import { channelStore } from './payments/channel-store.ts'
@@ -137,6 +138,7 @@ const portsOn = (engine: Engine, replica?: Replica): Ports => ({
   bills: guarded(billStore(engine)),
   exports: guarded(exportStore(engine)),
   prune: guarded(pruneStore(engine)),
+  cells: guarded(cellStore(engine)),
 })
 
 const storeOn = (engine: Engine, replica?: Replica): Store => ({

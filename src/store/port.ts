@@ -28,6 +28,7 @@ import type { CheckoutStore, CreditStore, WithdrawStore } from './funding/fundin
 import type { TopUpStore } from './funding/top-up-port.ts'
 import type { LedgerStore } from './ledger/ledger-port.ts'
 import type { LogStore } from './log/log-port.ts'
+import type { CellStore } from './move/cell-port.ts'
 import type { OwnKeyStore } from './own-keys/own-key-port.ts'
 import type { ChannelStore } from './payments/channel-port.ts'
 import type { PaymentStore } from './payments/payment-port.ts'
@@ -82,6 +83,7 @@ export type Ports = {
   readonly bills: BillStore
   readonly exports: ExportStore
   readonly prune: PruneStore
+  readonly cells: CellStore
 }
 
 export type Store = Ports & {

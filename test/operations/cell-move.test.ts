@@ -65,6 +65,13 @@ test('it is killed at each step, and the next command finishes; then it moves ba
     }),
   ])
   expect(await standing()).toEqual({ a: [LEFT, undefined, charged, []], b: [0n, 'a', 0n, []] })
+  const all = ['cell', 'sums', '--database', urlOf('b'), '--audit', '--json']
+  const sums = await runProgram(home, { DATABASE_URL: urlOf('a') }, ...all)
+  const { cells, together } = JSON.parse(sums.out)
+  expect([sums.code, cells.map(({ laws }: { laws: string }) => laws)]).toEqual([0, ['hold', 'hold']])
+  expect(together).toMatchObject({
+    ...{ organisations: 1, balance_usd: 0.000001, charged_today_usd: 0, between_usd: 0, under_way_usd: 0 },
+  })
 })
 
 test('what cannot be is refused in one line', async () => {
@@ -82,5 +89,6 @@ test('what cannot be is refused in one line', async () => {
   expect(await run('move', 'o', '--from', 'a', '--to', 'c', '--database', 'sqlite:./none.db')).toContain(
     'there is no ledger',
   )
+  expect(await run('sums', '--database', 'sqlite:./none.db')).toContain('there is no ledger')
   expect(await run('stay', 'o', '--from', 'a', '--to', 'b')).toContain('it is not being moved')
 })

@@ -10,6 +10,9 @@ export type Mutation = {
   readonly test?: string
 }
 
+/** Moves between cells, on both engines. */
+const movesLaw = 'test/store/moves-law.test.ts'
+
 export const mutations: readonly Mutation[] = [
   {
     name: 'answer before the charge is durable',
@@ -1255,5 +1258,110 @@ export const mutations: readonly Mutation[] = [
     from: 'if (claimed || !swept) await sweep',
     to: 'if (claimed && !swept) await sweep',
     kind: 'vouchers',
+  },
+  {
+    name: 'an organisation that leaves takes payments meanwhile',
+    file: 'src/store/move/leave-cell.ts',
+    from: "  await run('update account set cell = $2 where org_id = $1 and bounded = 1', [orgId, cell])\n",
+    to: '',
+    test: movesLaw,
+  },
+  {
+    name: 'an organisation that is elsewhere is moved from here',
+    file: 'src/store/move/leave-cell.ts',
+    from: 'if (away !== undefined)',
+    to: 'if (away === null)',
+    test: movesLaw,
+  },
+  {
+    name: 'an organisation leaves while calls are open',
+    file: 'src/store/move/leave-cell.ts',
+    from: 'if (open.leases === 0 && (await settled())) return true',
+    to: 'if (open.leases >= 0 && (await settled())) return true',
+    test: movesLaw,
+  },
+  {
+    name: 'what leaves stays in the books that it left',
+    file: 'src/store/move/leave-cell.ts',
+    from: 'between, amount: -balance })',
+    to: 'between, amount: 0n * balance })',
+    test: movesLaw,
+  },
+  {
+    name: 'a move that was killed moves the balance again',
+    file: 'src/store/move/move-organisation.ts',
+    from: "if (move.state === 'leaving') {\n      tell",
+    to: "if (move.state !== 'moved') {\n      tell",
+    test: movesLaw,
+  },
+  {
+    name: 'what has arrived arrives again',
+    file: 'src/store/move/arrive-in-cell.ts',
+    from: 'if (await hasArrived(run, move)) return {}',
+    to: "if ((await hasArrived(run, move)) && move.id === '') return {}",
+    test: movesLaw,
+  },
+  {
+    name: 'an organisation arrives without its balance',
+    file: 'src/store/move/arrive-in-cell.ts',
+    from: 'move, account, between, amount: BigInt(balance) })',
+    to: 'move, account, between, amount: 0n * BigInt(balance) })',
+    test: movesLaw,
+  },
+  {
+    name: 'what came along is in the books of both cells',
+    file: 'src/store/move/arrive-in-cell.ts',
+    from: 'return { ...row, cell: row.cell ?? from.cell }',
+    to: 'return { ...row, cell: row.cell ?? null }',
+    test: movesLaw,
+  },
+  {
+    name: 'keys arrive as they left',
+    file: 'src/store/move/arrive-in-cell.ts',
+    from: "...(table === 'api_key' ? { cell: null } : {}),",
+    to: '',
+    test: movesLaw,
+  },
+  {
+    name: 'what a key has spent stays behind',
+    file: 'src/store/move/whose-rows.ts',
+    from: '  budget: kept(ofWallet),\n',
+    to: "  budget: kept('1 = 0'),\n",
+    test: movesLaw,
+  },
+  {
+    name: 'keys work again where an organisation has left',
+    file: 'src/store/move/leave-cell.ts',
+    from: 'return { done: await markAll(run, engine.dialect, orgId, move.cell) }',
+    to: 'return { done: await markAll(run, engine.dialect, orgId, null) }',
+    test: movesLaw,
+  },
+  {
+    name: 'work stays where an organisation has left',
+    file: 'src/store/move/leave-cell.ts',
+    from: '      await deleteWhole(run, orgId)\n',
+    to: '',
+    test: movesLaw,
+  },
+  {
+    name: 'what cannot arrive comes back without its balance',
+    file: 'src/store/move/leave-cell.ts',
+    from: 'move: back, account, between, amount: BigInt(balance) })',
+    to: 'move: back, account, between, amount: 0n * BigInt(balance) })',
+    test: movesLaw,
+  },
+  {
+    name: 'a move whose balance has left is taken back',
+    file: 'src/store/move/move-organisation.ts',
+    from: "if (move.state !== 'leaving')\n",
+    to: "if (move.state === 'moved')\n",
+    test: movesLaw,
+  },
+  {
+    name: 'two commands carry out one move',
+    file: 'src/store/move/cell-moves.ts',
+    from: 'if (row.by !== move.runner || moveRows.read(row).state !== from)',
+    to: "if (moveRows.read(row).state === 'stayed')",
+    test: movesLaw,
   },
 ]

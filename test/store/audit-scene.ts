@@ -18,8 +18,8 @@ const DECEMBER = Date.UTC(2026, 11, 1, 2)
 export const logSigner = signingKey('test', generateKeyPairSync('ed25519').privateKey)
 
 /** 1,000 tokens in at 10 nano-USD, and 100 cached ones at 1, come to 10,100 nano-USD. */
-const COST = 10_100n
-const detail = (keyId: string): UsageDetail =>
+export const COST = 10_100n
+export const detail = (keyId: string): UsageDetail =>
   detailFor(keyId, {
     usage: { input: 1_000, cache_read: 100 },
     receipt: {
@@ -55,12 +55,16 @@ export const callsOf = (store: Store) => {
     await store.ledger.commit(batchOf('i', { intents: [{ callId, leaseId: lease.leaseId, hold }] }))
     return lease.leaseId
   }
+  const settle = async ({ keyId, leaseId }: Path, callId: string, payer: string): Promise<void> => {
+    const settled = { callId, leaseId, payer, charge: COST, excess: 0n, detail: detail(keyId) }
+    await store.ledger.commit(batchOf('i', { settles: [settled] }))
+  }
   return {
     open,
+    settle,
     call: async (path: Path, callId: string, payer: string) => {
       const leaseId = await open(path, callId)
-      const settle = { callId, leaseId, payer, charge: COST, excess: 0n, detail: detail(path.keyId) }
-      await store.ledger.commit(batchOf('i', { settles: [settle] }))
+      await settle({ keyId: path.keyId, leaseId }, callId, payer)
       return leaseId
     },
   }

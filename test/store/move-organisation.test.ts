@@ -252,6 +252,23 @@ test('what the other ledger refuses comes back: its balance, and its keys', asyn
   await stop()
 })
 
+test('who waits is told for which call and which job, and for how long at most', async () => {
+  const { from, move, stop } = await twoCells()
+  const store = await openStore({ url: from.url })
+  const job = { id: 'film', keyId: 'k', walletId: 'w', model: 'mock/film', amount: CENT, useful: 1n }
+  await store.runs.begin({ ...job, owner: 'i', ownerMs: 1e9, deadlineMs: 3_600_000 })
+  await callsOf(store).open({ keyId: 'k', leaseId: 'j:1' }, 'long')
+  const told: string[] = []
+  expect(await refusal(move({ waitMs: 0, tell: (text) => void told.push(text) }))).toStartWith(
+    'its open calls did not end within 0 s',
+  )
+  expect(told.at(-1)).toMatch(
+    /^waits for 1 open calls, the oldest since \d+ s, and 1 jobs: film of mock\/film, since \d+ s and for at most 3(600|59\d) s more$/,
+  )
+  await store.close()
+  await stop()
+})
+
 test('a batch in progress keeps it here', async () => {
   const { from, move, stop } = await twoCells()
   const engine = openEngine({ url: from.url })

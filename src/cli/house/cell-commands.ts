@@ -1,14 +1,14 @@
-/** `turnpike cell …`: organisations that move from this ledger to that of another cell, while both are served. */
-import { readFile } from 'node:fs/promises'
+/** `turnpike cell …`: organisations that move from this ledger to that of another cell, and what all cells have together. */
 import { Argument, type Command } from 'commander'
 import { decimalFromNano, type Nano } from '../../core/money.ts'
 import { CELL_NAME, CELL_NAME_IS } from '../../settings/cells.ts'
 import { moveOrganisation, type OrganisationMoved, stayHere } from '../../store/move/move-organisation.ts'
 import { NotMoved } from '../../store/move/not-moved.ts'
-import { ledgerExists } from '../../store/open-store.ts'
 import { readConfig } from '../config/config.ts'
-import { placeOf, whyNotOpen } from '../config/database-place.ts'
-import { Failed, noLedger, print } from '../run/run-command.ts'
+import { placeOf } from '../config/database-place.ts'
+import { Failed, print } from '../run/run-command.ts'
+import { sumsCommand } from './cell-sums.ts'
+import { ledgerAt, ledgerHere } from './ledger-address.ts'
 
 type Options = { readonly from?: string; readonly to: string; readonly json?: boolean }
 type MoveOptions = Options & { readonly database: string; readonly wait: string }
@@ -19,29 +19,6 @@ const namesOf = ({ from = readConfig(process.env, {}).gateway.cell.own, to }: Op
   for (const name of [from, to])
     if (!CELL_NAME.test(name)) throw new Failed(`'${name}' is no name of a cell: it must be ${CELL_NAME_IS}`)
   return { from, to }
-}
-
-/** The address of a ledger; one in a file shows its password to nobody who lists processes. */
-const ledgerAt = async (given: string): Promise<string> => {
-  const url = /^(sqlite:|postgres(ql)?:\/\/)/.test(given)
-    ? given
-    : await readFile(given, 'utf8').catch(() => undefined)
-  if (url === undefined)
-    throw new Failed(
-      `--database must be postgres://…, sqlite:<path>, or a file with that: ${given} cannot be read`,
-    )
-  const exists = await ledgerExists({ url: url.trim() }).catch((cause: unknown) => {
-    throw new Failed(`the other ledger cannot be opened: ${whyNotOpen(url.trim(), cause)}`)
-  })
-  if (!exists) throw noLedger(url.trim())
-  return url.trim()
-}
-
-/** The ledger of the settings. */
-const ledgerHere = async (): Promise<string> => {
-  const { databaseUrl } = readConfig(process.env, {})
-  if (!(await ledgerExists({ url: databaseUrl }))) throw noLedger(databaseUrl)
-  return databaseUrl
 }
 
 /** Says in one line why nothing, or not all, was done. */
@@ -89,7 +66,7 @@ const stay = async (orgId: string, { json, ...names }: Options): Promise<void> =
 }
 
 export const cellCommands = (program: Command): void => {
-  const cell = program.command('cell').description('move organisations between cells')
+  const cell = program.command('cell').description('move organisations between cells, and sum up the cells')
   const sub = (words: string, description: string) =>
     cell
       .command(words)
@@ -102,5 +79,6 @@ export const cellCommands = (program: Command): void => {
     .requiredOption('--database <address>', "the other cell's ledger: its address, or a file with it")
     .option('--wait <seconds>', 'how long its open calls and jobs may take to end', '60')
     .action(move)
+  sumsCommand(cell)
   sub('stay', 'take back a move that was interrupted before the balance left').action(stay)
 }

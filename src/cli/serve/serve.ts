@@ -7,6 +7,7 @@ import { messageOf } from '../../core/message-of.ts'
 import { systemClock } from '../../core/time.ts'
 import { openGateway } from '../../gateway/open-gateway.ts'
 import type { GatewayParts, Setup } from '../../gateway/parts/gateway.ts'
+import { watchCells } from '../../gateway/watch-cells.ts'
 import { listen } from '../../http/listen/listen.ts'
 import { listenEarly } from '../../http/listen/listen-early.ts'
 import type { Environment } from '../../settings/bad-setting.ts'
@@ -82,12 +83,13 @@ export const serve = async (
   const traces = await tracesOf(config, log)
   const standbys = await standbysFor(config, store, log)
   const exporting = await startExport(config, store, log)
+  const { others, cells } = await cellsFor(config, { store, hash, log })
   const { gateway, present, changeOffering, stopChores } = await openGateway({
     store,
     hash,
     log,
     offering: { ...opened, setup: setupOf(config) },
-    watch: { ...watchedBy(config, hash, shared), traces, exporting, ...standbys },
+    watch: { ...watchedBy(config, hash, shared), traces, exporting, ...standbys, cells },
     options: config.gateway,
     console: config.console,
     nudge: await openNudge(),
@@ -102,25 +104,22 @@ export const serve = async (
   })
   const stopCollecting = keepCollecting(gateway.watch.meters)
   const stopWatch = startWatch(present, config, shared)
-  const { book, instance } = gateway
   await readyToAsk()
   await early.stop()
-  const server = listen(present, { ...place, ...edgeOf(config), others: otherCells(config, log) })
+  const server = listen(present, { ...place, ...edgeOf(config), others })
   const stopReading = [reloading.begin(changeOffering), renewing(config, server, log)]
-  log.info('listening', { instance })
+  log.info('listening', { instance: gateway.instance })
   ending.drainsBy(async () => {
     log.info('draining: open calls end first; a second signal ends them in a few seconds', {
-      instance,
+      instance: gateway.instance,
       ops: gateway.book.health().openCalls,
     })
     for (const stop of stopReading) stop()
-    exporting?.stop()
-    standbys.standby?.stop()
-    standbys.replica?.stop()
+    for (const watch of [exporting, standbys.standby, standbys.replica, cells]) watch?.stop()
     stopCollecting()
     server.goAway()
     // From here on new calls are refused; running ones end normally, and their leases are given back.
-    await book.drain(config.drainMs, {
+    await gateway.book.drain(config.drainMs, {
       cut: server.stop,
       others: (forMs) => Promise.all([stopChores(forMs), server.answered(forMs)]),
     })
@@ -138,15 +137,19 @@ export const serve = async (
   await new Promise<never>(() => undefined)
 }
 
-/** Where the other cells are, if this server knows. */
-const otherCells = ({ gateway: { cell } }: Config, log: Log) =>
-  cell.own === undefined || cell.directory === undefined
-    ? undefined
-    : {
-        own: cell.own,
-        directory: openDirectory(cell.directory, { clock: systemClock, log }),
-        places: new Places(systemClock.monotonicMs),
-      }
+/** Where the other cells are, if this server knows, and what they say of its organisations. */
+const cellsFor = async (
+  { gateway: { cell } }: Config,
+  parts: Pick<GatewayParts, 'store' | 'hash' | 'log'>,
+) => {
+  if (cell.own === undefined || cell.directory === undefined) return {}
+  const others = {
+    own: cell.own,
+    directory: openDirectory(cell.directory, { clock: systemClock, log: parts.log }),
+    places: new Places(systemClock.monotonicMs),
+  }
+  return { others, cells: await watchCells({ ...parts, others, clock: systemClock, random: Math.random }) }
+}
 
 /** From which addresses the server takes connections. */
 const edgeOf = ({ listenAddresses }: Config) => ({

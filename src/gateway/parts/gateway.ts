@@ -189,6 +189,8 @@ export type Watch = {
   readonly standby?: StandbyWatch | undefined
   /** The running check of the replica that answers reports, if there is one. */
   readonly replica?: ReplicaWatch | undefined
+  /** What other cells say of where organisations are, if this server knows them. */
+  readonly cells?: StandbyWatch | undefined
   /** What trials got and when a backup was made, if this server looks. */
   readonly house?: HouseWatch | undefined
   /** Whether the log of receipts goes on from what was shown, if this server adds to it. */

@@ -1,7 +1,8 @@
 /** Addresses for operators: the server's health, and its metrics. */
 
 import { at, byKey, type Route } from '../route/route.ts'
-import { health, metricsText, status } from '../schema/status.ts'
+import { cellMoves, health, metricsText, status } from '../schema/status.ts'
+import { getCellMoves } from './cell-moves.ts'
 import { getMetrics } from './metrics.ts'
 import { getLive, getReady, getStatus } from './status.ts'
 
@@ -28,6 +29,12 @@ export const statusRoutes: readonly Route[] = [
     auth: 'none',
     answer: health,
     handler: getLive,
+  },
+  {
+    ...byKey('GET /api/cells/moves'),
+    summary: 'Where organisations went by their last moves, for other cells with the same TURNPIKE_SECRET.',
+    answer: cellMoves,
+    handler: getCellMoves,
   },
   {
     ...byKey('GET /metrics'),

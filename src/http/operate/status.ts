@@ -40,8 +40,8 @@ export const getStatus = async (gateway: Gateway): Promise<Answer> => {
   const books = gateway.watch.books?.trouble()
   if (gateway.watch.books !== undefined)
     services.books = books === undefined ? { status: 'ok' } : { status: 'degraded', error: books }
-  const { standby, replica } = gateway.watch
-  for (const [name, watched] of Object.entries({ standby, replica })) {
+  const { standby, replica, cells } = gateway.watch
+  for (const [name, watched] of Object.entries({ standby, replica, cells })) {
     const error = watched?.trouble()
     if (watched !== undefined)
       services[name] = error === undefined ? { status: 'ok' } : { status: 'degraded', error }

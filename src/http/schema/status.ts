@@ -15,6 +15,19 @@ const check = z.object({
   error: z.string().optional(),
 })
 
+export const cellMoves = z
+  .object({
+    moves: z.array(
+      z.object({
+        organisation: z.string(),
+        cell: z.string().optional().describe('Absent for the cell that answers'),
+        number: z.int().describe('Which move of the organisation it was, counted over all cells'),
+        move: z.string(),
+      }),
+    ),
+  })
+  .meta({ id: 'CellMoves' })
+
 export const status = z
   .object({
     status: z.enum(['ok', 'degraded']),

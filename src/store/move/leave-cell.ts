@@ -44,7 +44,7 @@ const fence = async (run: Run, dialect: SqlDialect, orgId: string, more = ''): P
 }
 
 /** Marks it as leaving: no process admits calls of its keys any more, whatever it believes. Throws NotMoved if it is not here. */
-export const beginLeaving = async (engine: Engine, run: Run, orgId: string, cell: string): Promise<void> => {
+export const markLeaving = async (engine: Engine, run: Run, orgId: string, cell: string): Promise<void> => {
   const { dialect } = engine
   const text = 'select a.id, a.cell from account a where a.org_id = $1 and a.bounded = 1'
   const accounts = await run(text, [orgId])
@@ -52,6 +52,12 @@ export const beginLeaving = async (engine: Engine, run: Run, orgId: string, cell
   const away = accounts.find((row) => row.cell !== null)
   if (away !== undefined) throw new NotMoved(`it is in the cell ${textOf(away, 'cell')}`)
   await markAll(run, dialect, orgId, `${LEAVING}${cell}`)
+  await fence(run, dialect, orgId)
+}
+
+/** The same for a move that is chosen: throws NotMoved too while it has a batch. */
+export const beginLeaving = async (engine: Engine, run: Run, orgId: string, cell: string): Promise<void> => {
+  await markLeaving(engine, run, orgId, cell)
   // Its lines would be refused one by one.
   const [batch] = await run(
     `select b.id from batch b where b.state <> 'ended' and b.key_id in (select k.id from api_key k where k.org_id = $1) limit 1`,
@@ -61,19 +67,41 @@ export const beginLeaving = async (engine: Engine, run: Run, orgId: string, cell
     throw new NotMoved(
       `its batch ${textOf(batch, 'id')} is in progress: move it when that has ended, or cancel it`,
     )
-  await fence(run, dialect, orgId)
 }
 
-/** What is still open, for who waits. */
-type Open = { readonly calls: number; readonly jobs: number }
+/** What is still open. */
+type Open = { readonly leases: number; readonly calls: number; readonly jobs: number }
 
-const openOf = async (engine: Engine, orgId: string): Promise<Open & { readonly leases: number }> => {
+const openOf = async (engine: Engine, orgId: string): Promise<Open> => {
   const text = `select cast(count(*) as bigint) as leases,
       coalesce(cast(sum(case when l.instance like '${JOB}%' then 1 else 0 end) as bigint), 0) as jobs,
       coalesce(cast(sum(case when l.instance like '${JOB}%' then 0 else (select count(*) from inflight f where f.lease_id = l.id) end) as bigint), 0) as calls
     from lease l where ${OF_ORG}`
   const row = onlyRow(await once(engine, 'control', statement(text, orgId)))
   return { leases: countOf(row, 'leases'), jobs: countOf(row, 'jobs'), calls: countOf(row, 'calls') }
+}
+
+/** How many jobs are named. */
+const NAMED_MOST = 3
+const seconds = (ms: number): string => `${Math.round(Math.max(ms, 0) / 1000)} s`
+
+/** What is waited for: how long the oldest call has taken, and which jobs may take how long. */
+const waitedFor = async (engine: Engine, orgId: string, { calls, jobs }: Open): Promise<string> => {
+  const { now } = engine.dialect
+  const oldest = `select ${now} - min(f.started_at) as ms from lease l join inflight f on f.lease_id = l.id
+    where ${OF_ORG} and l.instance not like '${JOB}%'`
+  const longest = `select r.id, r.model, ${now} - r.created_at as ms, r.deadline - ${now} as rest_ms from run r
+    where r.ended_at is null and r.key_id in (select k.id from api_key k where k.org_id = $1)
+    order by r.deadline desc, r.id limit ${NAMED_MOST}`
+  const [call] = calls === 0 ? [] : await once(engine, 'control', statement(oldest, orgId))
+  const since =
+    call === undefined || call.ms === null ? '' : `, the oldest since ${seconds(countOf(call, 'ms'))}`
+  const named = (jobs === 0 ? [] : await once(engine, 'control', statement(longest, orgId))).map(
+    (row) =>
+      `${textOf(row, 'id')} of ${textOf(row, 'model')}, since ${seconds(countOf(row, 'ms'))} and for at most ${seconds(countOf(row, 'rest_ms'))} more`,
+  )
+  const list = named.length === 0 ? '' : `: ${named.join('; ')}${jobs > named.length ? '; …' : ''}`
+  return `waits for ${calls} open calls${since}, and ${jobs} jobs${list}`
 }
 
 const LOOK_MS = 50
@@ -110,13 +138,15 @@ export const drain = async (
     // A call that goes on may have borrowed more meanwhile.
     const idle = ' and not exists (select 1 from inflight f where f.lease_id = l.id)'
     await engine.transaction('control', (run) => fence(run, engine.dialect, orgId, idle))
-    const { leases: open, calls, jobs } = await openOf(engine, orgId)
-    if (open === 0 && (await settled())) return true
-    if (performance.now() - beganMs >= waitMs) return false
+    const open = await openOf(engine, orgId)
+    if (open.leases === 0 && (await settled())) return true
+    const over = performance.now() - beganMs >= waitMs
+    if (over || performance.now() - toldMs >= TELL_MS) {
+      toldMs = performance.now()
+      tell(await waitedFor(engine, orgId, open))
+    }
+    if (over) return false
     await reap(REAP)
-    if (performance.now() - toldMs < TELL_MS) continue
-    toldMs = performance.now()
-    tell(`waits for ${calls} open calls and ${jobs} jobs to end`)
   }
 }
 
