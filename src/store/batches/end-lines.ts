@@ -115,7 +115,8 @@ const charge = (run: Run, texts: ReturnType<typeof endTexts>, all: readonly Held
     const { callId, leaseId } = settle
     return { c: callId, a: String(settle.charge), n: noteOf(settle), l: leaseId }
   })
-  return [run(texts.charge, [json(amounts)]), run(texts.detail, [json(settles.map(detailRow))])]
+  const details = settles.map(({ callId, detail }) => detailRow(callId, detail))
+  return [run(texts.charge, [json(amounts)]), run(texts.detail, [json(details)])]
 }
 
 /** Writes how lines ended, and counts them. */

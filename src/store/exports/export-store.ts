@@ -2,7 +2,9 @@
  * Calls to be exported. A trigger records each charge, whichever statement writes it. The trigger and its table are
  * made when an export is first turned on, so that a ledger without one pays nothing for it.
  */
+
 import { isObject, parseJson } from '../../core/json-body.ts'
+import { VENDORS } from '../../ledger/estimates.ts'
 import { readDetail } from '../../ledger/read-detail.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, type Row, statement } from '../engine/engine.ts'
@@ -16,7 +18,7 @@ const scripts = {
   sqlite: {
     isOn: `select 1 as one from sqlite_master where type = 'trigger' and name = 'transfer_export'`,
     on: `${DUE_TABLE} without rowid;
-      create trigger if not exists transfer_export after insert on transfer when new.kind = 'usage' begin
+      create trigger if not exists transfer_export after insert on transfer when new.kind = 'usage' and new.credit <> '${VENDORS}' begin
         insert into export_due (call_id) values (new.ref) on conflict do nothing;
       end`,
     off: 'drop trigger if exists transfer_export',
@@ -26,7 +28,7 @@ const scripts = {
     // Once per statement: a group commit records all its calls at once.
     on: `${DUE_TABLE};
       create or replace function note_export() returns trigger language plpgsql as $$ begin
-        insert into export_due (call_id) select n.ref from noted n where n.kind = 'usage' on conflict do nothing;
+        insert into export_due (call_id) select n.ref from noted n where n.kind = 'usage' and n.credit <> '${VENDORS}' on conflict do nothing;
         return null;
       end $$;
       create or replace trigger transfer_export after insert on transfer referencing new table as noted

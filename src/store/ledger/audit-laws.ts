@@ -44,6 +44,13 @@ export const laws: readonly Law[] = [
         and b.used + s.used <> b.brought + coalesce(c.amount, 0)`,
   },
   {
+    check: 'what a budget has of estimates is what was estimated of its calls by own keys',
+    offences: `select b.scope || ' estimated ' || cast(b.estimated as text) as offence from scoped s
+      join budget b on b.scope = s.scope left join counted c on c.scope = b.scope
+      where (b.owner_id is not null or b.sub_id is not null or b.tag_budget is not null)
+        and b.estimated + s.estimated <> coalesce(c.estimated, 0)`,
+  },
+  {
     check: 'a day of a wallet is its usage of that day',
     offences: `select b.scope || ' used ' || cast(b.used as text) as offence from scoped s
       join budget b on b.scope = s.scope
