@@ -106,7 +106,7 @@ const partsOf = (given: GivenParts) => {
     draining,
     keptMost,
   })
-  const holds = new OpenHolds({ gate, heartbeat, keys, leases, touch, writer, log })
+  const holds = new OpenHolds({ gate, heartbeat, keys, leases, touch, writer, log, instance })
   const rates = createRates({ store: store.rates, clock, instance, heartbeat, draining })
   const learn = createNews({ keys, rules, leases, clock, heard })
   let lossesSeen = 0

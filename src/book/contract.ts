@@ -22,11 +22,16 @@ import type { WalletRules } from '../tenancy/wallet-rules.ts'
 /** What came of asking for more money: it is held, there is none or it is forbidden, or the ledger is away. */
 export type Extended = 'extended' | 'refused' | 'away'
 
+/** The same in the vendor's list price, for a call by an own key of its organisation. */
+export type ListPriced = { readonly to: Nano; readonly spent: Nano }
+
 /** Money held for one open call. It ends exactly once, by `settle` or by `void`. */
 export type Hold = {
   readonly callId: CallId
   /** The present amount of the hold; `extend` raises it. */
   readonly amount: () => Nano
+  /** For a call by an own key: what is held of the vendor's list price, which caps count as well. */
+  readonly estimate?: () => Nano
   /**
    * Gate 1. Resolves true when the intent is durable, so that bytes may go to the client. Resolves false when the
    * intent was fenced or the ledger could not be reached in time: then the call is already void and must not answer.
@@ -36,12 +41,12 @@ export type Hold = {
    * Raises the hold to `to`, durably. With `waits` it waits a little for money that other open calls hold. While the
    * ledger is away nobody knows whether there is any, so it may be asked for again.
    */
-  extend(to: Nano, spent: Nano, waits: boolean): Promise<Extended>
+  extend(to: Nano, spent: Nano, waits: boolean, list?: ListPriced): Promise<Extended>
   /** Records what the call would cost if it ended now; written with the next commits, for recovery after a crash. */
-  checkpoint(spent: Nano): void
+  checkpoint(spent: Nano, list?: Nano): void
   /**
    * Gate 2. Resolves when the charge is durable, in the ledger or in the local outbox. If `cost` is above the hold, the
-   * hold is charged and the house pays the rest. Rejects when the call was not open, so that nothing was charged, and
+   * hold is charged and the house pays the rest. The estimate is what the detail says. Rejects when the call was not open, so that nothing was charged, and
    * when another attempt of it was charged for another answer.
    */
   settle(
@@ -75,6 +80,8 @@ export type HoldRefused = {
   readonly required: Nano
   readonly available: Nano
   readonly held: Nano
+  /** What did not fit is what the vendor bills for an own key, by its list price. */
+  readonly estimated?: true
 }
 
 export type HoldRequest = {
@@ -90,6 +97,8 @@ export type HoldRequest = {
   readonly amount: Nano
   /** The smallest charge that would still be useful; see LoanRequest. */
   readonly useful: Nano
+  /** The same in the vendor's list price, which is held as well, for a call by an own key of its organisation. */
+  readonly list?: { readonly amount: Nano; readonly useful: Nano } | undefined
   /** Whether the call waits a little for money that other open calls hold. */
   readonly waits?: boolean
   /** Ends that wait, because the caller has gone. */

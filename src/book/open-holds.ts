@@ -5,12 +5,14 @@
 import type { Log } from '../core/log.ts'
 import { greatest, least, type Nano } from '../core/money.ts'
 import { Refusal, refuse, retryIn, unavailable } from '../core/refusal.ts'
-import type { AccountId, CallId, Settle, UsageDetail } from '../ledger/types.ts'
+import { estimateAccountOf } from '../ledger/estimates.ts'
+import type { AccountId, CallId, InstanceId, Settle, UsageDetail } from '../ledger/types.ts'
 import type { VoucherOfCall } from '../ledger/voucher.ts'
 import type { Key } from '../tenancy/key.ts'
 import type { AdmissionGate } from './admission-gate.ts'
 import type { KnownKeys } from './callers.ts'
-import type { Extended, Hold, HoldRefused, HoldRequest, SettledHold, Soon } from './contract.ts'
+import type { Extended, HoldRefused, HoldRequest, SettledHold, Soon } from './contract.ts'
+import { EstimatedHold, type Half } from './estimated-hold.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import { doubt, endHold, type Lease, type LeaseTaken, leastLeft, pathOf } from './lease.ts'
 import type { LeasePool } from './lease-pool.ts'
@@ -36,7 +38,7 @@ type HeldCall = Pick<HoldRequest, 'sub' | 'payer' | 'tags' | 'voucher'> & {
 const DONE = Promise.resolve()
 
 /** One open call's money: taken from a lease, made durable, extended, and ended once by a charge or a void. */
-class OpenHold implements Hold, IntentEnds {
+class OpenHold implements Half, IntentEnds {
   readonly callId: CallId
   readonly key: Key
   /** The sub-wallet that the call named. */
@@ -143,7 +145,7 @@ class OpenHold implements Hold, IntentEnds {
     if (!this.#over) this.#parts.writer.progress({ callId: this.callId, hold: this.#amount, spent }, nothing)
   }
 
-  settle(cost: Nano, detail: UsageDetail, answer?: Settle['answer']): Promise<SettledHold> {
+  settle(cost: Nano, detail: UsageDetail | undefined, answer?: Settle['answer']): Promise<SettledHold> {
     // Its intent was given up while the call ran.
     if (this.#over) return Promise.reject(new Error(`call ${this.callId} was over before it was settled`))
     const charge = least(cost, this.#amount)
@@ -242,7 +244,10 @@ const chargeInDoubt = (): Refusal =>
 const nothing = (): void => undefined
 
 /** The result of asking for a hold. */
-type Held = OpenHold | HoldRefused | Refusal
+type Held = OpenHold | EstimatedHold | HoldRefused | Refusal
+
+const isNone = (taken: LeaseTaken): taken is Exclude<LeaseTaken, Lease> =>
+  taken instanceof Refusal || 'outcome' in taken
 
 /** How often a growing hold follows its path to another lease. */
 const MOVES = 3
@@ -255,12 +260,15 @@ type HoldsParts = {
   readonly touch: Touch
   readonly writer: Writer
   readonly log: Log
+  readonly instance: InstanceId
 }
 
 export class OpenHolds {
   readonly #parts: HoldsParts
   readonly #ofHolds: HoldParts
   #count = 0
+  /** How many estimates there were. */
+  #estimates = 0
   #lastEnded: (() => void) | undefined
 
   constructor(parts: HoldsParts) {
@@ -299,21 +307,63 @@ export class OpenHolds {
   }
 
   #holdNow(ask: HoldRequest): Soon<Held> {
-    const { amount, useful, waits = false, signal } = ask
-    const { keyId, sub, payer, tags } = pathOf(ask)
-    const taken = this.#parts.leases.take({ keyId, sub, payer, tags, amount, useful, waits, signal })
+    if (ask.list !== undefined) return this.#holdBoth(ask, ask.list)
+    const taken = this.#take(ask)
     return taken instanceof Promise ? this.#holdLater(ask, taken) : this.#open(ask, taken)
   }
 
-  async #holdLater(ask: HoldRequest, taken: Promise<LeaseTaken>): Promise<Held> {
-    const giveBack = (late: LeaseTaken) => {
-      if (!(late instanceof Refusal || 'outcome' in late)) endHold(late, ask.amount, 0n)
-    }
-    return this.#open(ask, await this.#parts.touch.whileInTouch(taken, giveBack))
+  #take(ask: HoldRequest): LeaseTaken | Promise<LeaseTaken> {
+    const { amount, useful, waits = false, signal } = ask
+    const { keyId, sub, payer, tags } = pathOf(ask)
+    return this.#parts.leases.take({ keyId, sub, payer, tags, amount, useful, waits, signal })
   }
 
-  #open({ callId, key, sub, payer, tags, amount, voucher }: HoldRequest, lease: LeaseTaken): Held {
-    if (lease instanceof Refusal || 'outcome' in lease) return lease
+  async #holdLater(ask: HoldRequest, taken: Promise<LeaseTaken>): Promise<Held> {
+    return this.#open(ask, await this.#inTouch(ask, taken))
+  }
+
+  #inTouch({ amount }: HoldRequest, taken: Promise<LeaseTaken>): Promise<LeaseTaken> {
+    const giveBack = (late: LeaseTaken) => {
+      if (!isNone(late)) endHold(late, amount, 0n)
+    }
+    return this.#parts.touch.whileInTouch(taken, giveBack)
+  }
+
+  /** Takes the room of both, and opens them together: the intents of a call are in one commit. */
+  async #holdBoth(ask: HoldRequest, list: NonNullable<HoldRequest['list']>): Promise<Held> {
+    const { gate, heartbeat, instance } = this.#parts
+    if (!heartbeat.fresh()) await gate.untilFresh()
+    const { key, callId, voucher: _, ...path } = ask
+    const payer = estimateAccountOf(key.walletId)
+    // Each attempt is billed by its vendor, so each has an estimate of its own.
+    const estimate: HoldRequest = {
+      ...path,
+      ...list,
+      key,
+      payer,
+      callId: `${callId}:${instance}:${++this.#estimates}`,
+    }
+    const charged = await this.#inTouch(ask, Promise.resolve(this.#take(ask)))
+    if (isNone(charged)) return charged
+    try {
+      const estimated = await this.#inTouch(estimate, Promise.resolve(this.#take(estimate)))
+      if (!isNone(estimated)) {
+        const [paid, counted] = [this.#opened(ask, charged), this.#opened(estimate, estimated)]
+        return new EstimatedHold(paid, counted)
+      }
+      endHold(charged, ask.amount, 0n)
+      return estimated instanceof Refusal ? estimated : { ...estimated, estimated: true }
+    } catch (fault) {
+      endHold(charged, ask.amount, 0n)
+      throw fault
+    }
+  }
+
+  #open(ask: HoldRequest, lease: LeaseTaken): Held {
+    return isNone(lease) ? lease : this.#opened(ask, lease)
+  }
+
+  #opened({ callId, key, sub, payer, tags, amount, voucher }: HoldRequest, lease: Lease): OpenHold {
     this.#count++
     return new OpenHold(this.#ofHolds, { callId, key, sub, payer, tags, lease, amount, voucher })
   }

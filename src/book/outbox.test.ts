@@ -14,7 +14,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { until } from '../../test/until.ts'
 import { silentLog } from '../core/log.ts'
-import type { Settle } from '../ledger/types.ts'
+import type { CallSettle } from '../ledger/types.ts'
 import { createOutbox } from './outbox.ts'
 import { openOutboxFolder } from './outbox-folder.ts'
 import { lineOf, settlesIn } from './outbox-record.ts'
@@ -28,7 +28,7 @@ const freshPath = () => join(home, `${++serial}`)
 const outboxOf = async (path: string, instance: string, ledger = 'ledger') =>
   createOutbox({ folder: await openOutboxFolder(path), ledger, instance, log: silentLog })
 
-const settle = (callId: string): Settle => ({
+const settle = (callId: string): CallSettle => ({
   callId,
   leaseId: 'l',
   payer: 'w',

@@ -12,7 +12,7 @@ import { keyNamed, keyScope, noSuchKey } from './key-named.ts'
 import { madeShown, makeKey } from './make-key.ts'
 import { count, flag, name } from './read.ts'
 import { readLimits } from './read-limits.ts'
-import { keyShape, keyShown, showKeys, spentShown, usd } from './shown-key.ts'
+import { estimatesShown, keyShape, keyShown, showKeys, spentShown, usd } from './shown-key.ts'
 import { may } from './who.ts'
 
 /** The key as it is now. Throws the 404. */
@@ -161,6 +161,7 @@ export const keyUsage = act({
     return {
       ...must(one ?? noSuchKey(acting)),
       ...spentShown(spend),
+      ...estimatesShown(spend.estimated),
       requests: spend.requests,
       held_usd: spend.held,
       remaining_usd: greatest(left?.amount ?? 0n, 0n),

@@ -52,6 +52,29 @@ export const spentShapes = Object.fromEntries(
 export const spentShown = (spent: Spent): ShownSpent =>
   Object.fromEntries(capList.map(({ cap }) => [cap.shown, spent[cap.spent]])) as ShownSpent
 
+/** Of what was charged, what vendors bill for own keys. */
+type ShownEstimates = {
+  readonly [Name in keyof ShownSpent as Name extends `spent${infer Period}`
+    ? `estimated${Period}`
+    : never]: bigint
+}
+
+const estimatedAs = (shown: string): string => shown.replace('spent', 'estimated')
+
+const estimateShapes = Object.fromEntries(
+  capList.map(({ cap }) => [
+    estimatedAs(cap.shown),
+    usd.describe(
+      `Of '${cap.shown}', what vendors bill the organisation for its own keys, by their list prices; nobody is charged it here`,
+    ),
+  ]),
+) as { readonly [Member in keyof ShownEstimates]: typeof usd }
+
+export const estimatesShown = (estimated: Spent): ShownEstimates =>
+  Object.fromEntries(
+    capList.map(({ cap }) => [estimatedAs(cap.shown), estimated[cap.spent]]),
+  ) as ShownEstimates
+
 export const keyStatus = z.enum(['enabled', 'disabled', 'spend_cap', 'monthly_cap', 'expired', 'deleted'])
 
 export const keyShape = {
@@ -88,6 +111,7 @@ export const keyShape = {
   disabled_by: z.string().nullable().describe('The key above with which it was disabled'),
   deleted: z.boolean(),
   ...spentShapes,
+  ...estimateShapes,
   requests: z.int(),
   last_used_at: time.nullable(),
   created_at: time,
@@ -146,6 +170,7 @@ const shown = (control: Control, line: KeyLine, leastRpm: number | undefined): K
     disabled_by: above.includes(disabledBy) ? disabledBy : null,
     deleted: key.deleted,
     ...spentShown(line),
+    ...estimatesShown(line.estimated),
     requests: line.requests,
     last_used_at: lastUsed === undefined ? null : isoOf(lastUsed),
     created_at: isoOf(key.createdAt),

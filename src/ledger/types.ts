@@ -41,7 +41,7 @@ export const channelAccountOf = (digest: string): AccountId => `x402:channel:${d
 export const isChannelAccount = (account: AccountId): boolean => account.startsWith('x402:channel:')
 
 /** Accounts of the house: unbounded. Their balance is the sum of their postings, so no row is contended. */
-export const houseAccounts = ['cash', 'promo', 'revenue', 'loss', 'x402'] as const
+export const houseAccounts = ['cash', 'promo', 'revenue', 'loss', 'x402', 'vendors'] as const
 
 /** The organisation of accounts that hold one payment each; nobody tops up these accounts. */
 export const PAYMENTS_ORG = 'x402'
@@ -263,10 +263,13 @@ export type Settle = {
   readonly charge: Nano
   /** The vendor's cost above the hold: the house pays it, and an alert fires. */
   readonly excess: Nano
-  readonly detail: UsageDetail
+  readonly detail?: UsageDetail | undefined
   readonly voucher?: VoucherOfCall | undefined
   readonly answer?: { readonly ref: IdempotencyRef; readonly answer: StoredAnswer } | undefined
 }
+
+/** A settlement of a call, with what it used. That of an estimate has no detail. */
+export type CallSettle = Settle & { readonly detail: UsageDetail }
 
 /** One group commit. It may be sent again word for word after a lost connection: a repeat changes nothing. */
 export type CommitBatch = {

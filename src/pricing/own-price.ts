@@ -65,6 +65,10 @@ export const ownTwin = (model: Model, terms: OwnTerms): Model => ({
   own: { list: model, ...terms },
 })
 
+/** The same of what its vendor bills for an own key; undefined for a call by the house's keys. */
+export const byList = <T>({ own }: Model, of: (list: Model) => T): T | undefined =>
+  own === undefined ? undefined : of(own.list)
+
 /** The inputs of a call as they are held. */
 export const ownPriced = (priced: Priced, terms: OwnTerms): Priced => {
   const price = heldBy(priced.price, terms)

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { Secret } from '../../src/core/secret.ts'
 import { callerDialects } from '../../src/dialects/index.ts'
 import { listen } from '../../src/http/listen/listen.ts'
+import { VENDORS } from '../../src/ledger/estimates.ts'
 import { byTest } from '../by-test.ts'
 import { billed, context, type SharedDialectId, stepsOf, streamOf } from '../dialects/steps.ts'
 import { seed } from '../seed.ts'
@@ -154,6 +155,9 @@ test('embeddings, a response in the background and a job go out by the own key, 
   })
   const id = await withOwnKey(it, false)
   expect((await it.post('/v1/embeddings', { model: 'mock/embed', input: 'hi' })).status).toBe(200)
+  const counted = () => it.store.ledger.balance(VENDORS)
+  // Three tokens of input at the list price.
+  expect(await counted()).toBe(3_000n)
   const background = await jsonOf(
     await it.post('/v1/responses', { model, input: 'hi', background: true, store: true }),
   )
@@ -161,7 +165,11 @@ test('embeddings, a response in the background and a job go out by the own key, 
     async () => (await jsonOf(await it.get(`/v1/responses/${background.id}`))).status === 'completed',
   )
   const before = await it.balance()
+  const ofWords = await counted()
+  expect(ofWords).toBeGreaterThan(3_000n)
   expect((await it.post('/v1/run', { model: 'mock/film', inputs: { prompt: 'a fox' } })).status).toBe(200)
+  // Of jobs caps count the fee alone.
+  expect(await counted()).toBe(ofWords)
   // The vendor bills the organisation, whatever that is: the job is not cancelled, and costs the fee.
   expect(it.asked.filter(({ method }) => method === 'DELETE')).toEqual([])
   expect(await it.balance()).toBe(before)

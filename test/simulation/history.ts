@@ -15,6 +15,7 @@ import { byTest } from '../by-test.ts'
 import { createDisk } from './disk.ts'
 import { type Billed, emptyDetail as detail, fine, type Reached, recover, standing } from './law.ts'
 import type { Link } from './network.ts'
+import { createOwnCalls, type OwnCall } from './own-calls.ts'
 import { createPayments } from './payments.ts'
 import { startProcess } from './process.ts'
 import { createRateLaw } from './rate-law.ts'
@@ -124,6 +125,14 @@ const createScene = (stage: Stage, paying: boolean) => {
   const rotations = createRotations({ ...stage, store: () => store, isLoading: () => loading, revokedAt })
 
   const tags = createTags({ ...stage, store: () => store, isLoading: () => loading })
+
+  const own = createOwnCalls({
+    ...stage,
+    wallet: WALLET,
+    store: () => store,
+    settledMs,
+    longestCallMs: LONGEST_CALL_MS,
+  })
 
   const repeats = createRepeats({
     ...stage,
@@ -262,8 +271,10 @@ const createScene = (stage: Stage, paying: boolean) => {
       if (!rate.admitted) return hit(`rate refused: ${rate.rate}`)
       rates.admitted({ ...key, id: rotations.firstOf(key) }, rate, () => process.dead)
     }
-    const amount = BigInt(pick(100, 3_000)) * 1_000n
+    const usual = BigInt(pick(100, 3_000)) * 1_000n
     const callId = `c${++callsMade}`
+    const ownCall = own.of(callId, usual)
+    const amount = ownCall?.fee ?? usual
     // Keys that are bound to no sub-wallet name one now and then.
     const named =
       key.subWallet === undefined && random() < 0.3 ? (pick(0, 1) ? 'shared' : 'named') : undefined
@@ -279,9 +290,13 @@ const createScene = (stage: Stage, paying: boolean) => {
       tags: tagged?.path,
       amount,
       useful,
+      list: ownCall && { amount: ownCall.list, useful: ownCall.list / 8n + 1n },
     })
     if (held instanceof Refusal) return hit(`hold: ${held.code}`)
-    if ('outcome' in held) return hit(`hold: ${held.limit}`)
+    if ('outcome' in held) {
+      own.refused(held)
+      return hit(`hold: ${held.limit}`)
+    }
     if (named !== undefined) hit('admitted under a named sub-wallet')
     if (tagged !== undefined) tags.admitted(tagged)
     checkClosed(named ?? key.subWallet)
@@ -298,6 +313,7 @@ const createScene = (stage: Stage, paying: boolean) => {
       form,
       draws,
       tagged,
+      ownCall,
     })
   }
 
@@ -311,12 +327,14 @@ const createScene = (stage: Stage, paying: boolean) => {
   const runCall = async (
     process: Process,
     hold: Hold,
-    it: { amount: bigint; form: 'whole' | undefined; draws: Draws } & Pick<
-      Answered,
-      'keyId' | 'payer' | 'newMonth' | 'tagged'
-    >,
+    it: {
+      amount: bigint
+      form: 'whole' | undefined
+      draws: Draws
+      ownCall: OwnCall | undefined
+    } & Pick<Answered, 'keyId' | 'payer' | 'newMonth' | 'tagged'>,
   ): Promise<void> => {
-    const { amount, keyId, payer, newMonth, form, tagged } = it
+    const { amount, keyId, payer, newMonth, form, tagged, ownCall } = it
     const { pick, random } = it.draws
     const admittedMs = world.now()
     const clockSleep = (ms: number) =>
@@ -328,12 +346,14 @@ const createScene = (stage: Stage, paying: boolean) => {
     const basic = (amount * BigInt(pick(1, 120))) / 100n
     let cost = basic
     if (streams && random() < 0.3) {
-      const extended = await hold.extend(amount * 2n, basic / 2n, false)
+      const list = ownCall && { to: ownCall.list * 2n, spent: ownCall.list / 2n }
+      const extended = await hold.extend(amount * 2n, basic / 2n, false, list)
+      if (ownCall !== undefined && extended === 'extended') own.extended(ownCall, hold)
       hit(extended === 'extended' ? 'extended' : 'extension refused')
       if (extended === 'extended') cost += amount / 2n
       await clockSleep(pick(1, 200))
     }
-    if (streams && random() < 0.8) hold.checkpoint(basic / 2n)
+    if (streams && random() < 0.8) hold.checkpoint(basic / 2n, ownCall && ownCall.list / 2n)
     if (random() < 0.08) {
       hit('voided')
       return hold.void()
@@ -341,7 +361,10 @@ const createScene = (stage: Stage, paying: boolean) => {
     const due = cost < hold.amount() ? cost : hold.amount()
     if (cost > due) hit('cost above the hold')
     const askedMs = world.now()
-    const settled = await hold.settle(cost, { ...detail, keyId }).catch((fault: Refusal | Error) => fault)
+    const vendorEstimate = ownCall?.billed?.toString()
+    const settled = await hold
+      .settle(cost, { ...detail, keyId, ...(vendorEstimate === undefined ? {} : { vendorEstimate }) })
+      .catch((fault: Refusal | Error) => fault)
     // However long the ledger is silent, a charge is made, kept in the outbox, or refused.
     if (world.now() - askedMs > SETTLE_WAIT_MS)
       fail(`an answer waited ${world.now() - askedMs} ms for its charge`)
@@ -365,6 +388,7 @@ const createScene = (stage: Stage, paying: boolean) => {
       return hit('settle refused')
     }
     answered.push(call)
+    if (ownCall !== undefined) own.answered(ownCall, hold, admittedMs)
     hit(settled.remaining === undefined ? 'answered from the outbox' : 'answered')
   }
 
@@ -600,6 +624,7 @@ const createScene = (stage: Stage, paying: boolean) => {
       if (outcome === 'exact') exact.push(call)
     }
     for (const { tagged, cost } of exact) if (tagged !== undefined) tags.ended(tagged, cost)
+    await own.check()
     await tags.check()
     await checkMonth(exact)
     await rotations.check(exact)

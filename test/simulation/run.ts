@@ -69,6 +69,8 @@ const mustReach = [
   'batches: its vendor loses a line',
   'batches: the name of a part is lost',
   'batches: results are written again',
+  'estimate counted',
+  'estimate refused',
   'failover: answered',
   'failover: voided',
   'failover: key made',

@@ -3,14 +3,16 @@
  * up.
  */
 import { lowerOf } from '../../admission/ceiling.ts'
-import type { Extended } from '../../book/contract.ts'
+import type { Extended, ListPriced } from '../../book/contract.ts'
+import type { Model, Price } from '../../core/model.ts'
 import { least, type Nano } from '../../core/money.ts'
 import { Refusal } from '../../core/refusal.ts'
 import type { Progress } from '../../dialects/relay.ts'
 import { type Delivered, deliveredTokens } from '../../metering/estimate.ts'
 import { chargeFor, priceOf, withCall } from '../../pricing/charge.ts'
+import { byList } from '../../pricing/own-price.ts'
 import { ceiling } from '../../pricing/quote.ts'
-import { estimateFor } from '../ask/bill.ts'
+import { estimateFor, type Metered } from '../ask/bill.ts'
 import { rulesFor } from '../enter/rules.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { Task } from '../parts/task.ts'
@@ -23,16 +25,24 @@ export type HoldKeeper = {
   covers(progress: Progress): Covered | Promise<Covered>
 }
 
+type More = {
+  readonly amount: Nano
+  readonly spent: Nano
+  readonly waits: boolean
+  /** The same by the vendor's list price, for a call by an own key. */
+  readonly list?: ListPriced | undefined
+}
+
 /** Raises the hold to this, if the caller's ceiling and the wallet's present rules allow the call to cost so much. */
 const extended = async (
   gateway: Gateway,
   { key, model, limit, hold }: Task,
-  { amount, spent, waits }: { readonly amount: Nano; readonly spent: Nano; readonly waits: boolean },
+  { amount, spent, waits, list }: More,
 ): Promise<Extended> => {
   const rules = await rulesFor(gateway, key, model, {})
   if (rules instanceof Refusal) return rules.code === 'service_unavailable' ? 'away' : 'refused'
   const lower = lowerOf(limit, rules.perCallMax)
-  return lower === undefined || amount <= lower.amount ? hold.extend(amount, spent, waits) : 'refused'
+  return lower === undefined || amount <= lower.amount ? hold.extend(amount, spent, waits, list) : 'refused'
 }
 
 /** Tokens between two checkpoints. */
@@ -65,15 +75,20 @@ export const holdKeeper = (gateway: Gateway, task: Task): HoldKeeper => {
   let checkpointAt = CHECKPOINT_TOKENS
   let underWay: Promise<Extended> | undefined
   let thought = model.capabilities.includes('reasoning') ? undefined : 0
-  const spentBy = (delivered: Delivered) =>
-    least(chargeFor(price, withCall(price, estimateFor(task, delivered))), hold.amount())
+  const costBy = (its: Price, delivered: Delivered) =>
+    chargeFor(its, withCall(its, estimateFor(task, delivered)))
+  const spentBy = (delivered: Delivered) => least(costBy(price, delivered), hold.amount())
+  const estimatedBy = (delivered: Delivered) =>
+    byList(model, (list) => least(costBy(priceOf(list), delivered), hold.estimate?.() ?? 0n))
 
   /** Takes more money. What arrives after the wait for it still counts. */
   const grow = async (delivered: Delivered): Promise<Extended> => {
     for (const { factor, waits } of STEPS) {
       const wanted = Math.min(Math.ceil(held * factor), full)
-      const amount = ceiling(model, call.size, Math.ceil(wanted / call.choices), call.choices)
-      const outcome = await extended(gateway, task, { amount, spent: spentBy(delivered), waits })
+      const most = (its: Model) => ceiling(its, call.size, Math.ceil(wanted / call.choices), call.choices)
+      const list = byList(model, (its) => ({ to: most(its), spent: estimatedBy(delivered) ?? 0n }))
+      const more = { amount: most(model), spent: spentBy(delivered), waits, list }
+      const outcome = await extended(gateway, task, more)
       if (outcome === 'away') return outcome
       if (outcome === 'refused') continue
       held = wanted
@@ -127,7 +142,7 @@ export const holdKeeper = (gateway: Gateway, task: Task): HoldKeeper => {
       const tokens = deliveredTokens(delivered)
       if (tokens >= checkpointAt) {
         checkpointAt = tokens + CHECKPOINT_TOKENS
-        hold.checkpoint(spentBy(delivered))
+        hold.checkpoint(spentBy(delivered), estimatedBy(delivered))
       }
       // At its full bound the vendor itself ends the answer; if it goes on, we cut it. Each event has at least one
       // token.
@@ -145,14 +160,20 @@ export const holdKeeper = (gateway: Gateway, task: Task): HoldKeeper => {
  * Takes what an answer cost beyond its hold, up to its full bound. A stream that started with a small hold may be
  * billed for more tokens than its text suggested. If there is no more money, only the hold is charged.
  */
-export const coverCost = async (gateway: Gateway, task: Task, cost: Nano): Promise<void> => {
+export const coverCost = async (
+  gateway: Gateway,
+  task: Task,
+  { cost, byKey }: Pick<Metered, 'cost' | 'byKey'>,
+): Promise<void> => {
   const { call, model, hold } = task
   // What the house risked above a tighter bound is charged to the caller while it has money.
   const { textTokens: _, ...size } = call.size
-  const most = ceiling(model, size, Math.ceil(task.fullOutput / call.choices), call.choices)
-  const amount = least(cost, most)
-  if (amount <= hold.amount()) return
+  const most = (its: Model) => ceiling(its, size, Math.ceil(task.fullOutput / call.choices), call.choices)
+  const amount = least(cost, most(model))
+  const [held, counted = 0n] = [hold.amount(), hold.estimate?.()]
+  const list = byList(model, (its) => ({ to: least(byKey?.vendorEstimate ?? 0n, most(its)), spent: counted }))
+  if (amount <= held && (list === undefined || list.to <= counted)) return
   // An answer does not wait for a ledger that is away.
-  const covered = extended(gateway, task, { amount, spent: hold.amount(), waits: true })
+  const covered = extended(gateway, task, { amount, spent: held, waits: true, list })
   await Promise.race([covered, gateway.clock.sleep(END_WAIT_MS)])
 }

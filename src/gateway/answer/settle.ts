@@ -60,7 +60,7 @@ export const settle = async (gateway: Gateway, task: Task, ending: AnswerEnd): P
   const { ended } = ending
   trace.ended = ended
   const metered = meter(task, ending.known)
-  if (ending.mayExceed) await coverCost(gateway, task, metered.cost)
+  if (ending.mayExceed) await coverCost(gateway, task, metered)
   const charged = chargedOf(task, metered)
   trace.charged = charged
   const last = ending.write({ usage: metered.usage, bill: billOf(task, metered, charged), charged })

@@ -70,7 +70,10 @@ const remedyOf = (binding: Binding, less: string | undefined): string => {
 const HELD_RETRY_SECONDS = 2
 
 /** The limit that binds, with what is left of it; for a key's cap also the key that owns it. */
-export type Binding = Pick<HoldRefused, 'limit' | 'owner' | 'budget' | 'spent' | 'available' | 'held'> & {
+export type Binding = Pick<
+  HoldRefused,
+  'limit' | 'owner' | 'budget' | 'spent' | 'available' | 'held' | 'estimated'
+> & {
   /** The key that calls. */
   readonly key: Pick<Key, 'id' | 'ancestors' | 'limits' | 'granted' | 'canManage' | 'subWallet' | 'terms'>
 }
@@ -81,9 +84,12 @@ type Need = {
   readonly leastOutput?: number | undefined
 }
 
+/** Of a call by an own key: caps count what its vendor bills, and not only the fee. */
+const BY_LIST = " for your vendor key, estimated by the vendor's list price"
+
 /** What is needed and what is there, as members and as words; a tenant is told them in its price, or in words alone. */
 const figuresOf = (
-  { limit, owner, budget, key, ...there }: Binding,
+  { limit, owner, budget, key, estimated, ...there }: Binding,
   need: { readonly required: Nano; readonly asked: Nano },
   { options: { creditNano } }: Pick<Gateway, 'options'>,
 ) => {
@@ -94,7 +100,7 @@ const figuresOf = (
   if (tellsNothing(terms))
     return {
       figures: {},
-      needs: 'The call needs more',
+      needs: `The call needs more${estimated ? BY_LIST : ''}`,
       has: `${its} has too little available`,
       holds: `${holds} some of it`,
     }
@@ -111,7 +117,7 @@ const figuresOf = (
     needs:
       need.required > need.asked
         ? `Any call needs ${decimalFromNano(required)} USD in the wallet (${needed} credits)`
-        : `The call needs ${needed} credits`,
+        : `The call needs ${needed} credits${estimated ? BY_LIST : ''}`,
     has: `${its} has ${left} available`,
     holds: `${holds} ${held}`,
   }
@@ -119,11 +125,11 @@ const figuresOf = (
 
 /** The refusal: which limit binds, whose it is, what is left of it, and how much of it open calls hold. */
 export const doesNotFit = (binding: Binding, need: Need, gateway: Pick<Gateway, 'options'>): Refusal => {
-  const { limit, spent } = binding
+  const { limit, spent, estimated } = binding
   const required = limit === 'wallet' ? greatest(need.required, WALLET_MINIMUM) : need.required
   const { figures, needs, has, holds } = figuresOf(binding, { required, asked: need.required }, gateway)
   const turns = turnOf(binding)
-  const members = { ...figures, limit, ...whoseOf(binding), ...turns }
+  const members = { ...figures, limit, ...whoseOf(binding), ...turns, ...(estimated ? { estimated } : {}) }
   if (!spent)
     return refuse(
       'balance_held',

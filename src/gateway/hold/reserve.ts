@@ -4,6 +4,7 @@ import type { Hold, HoldRefused, HoldRequest, Soon } from '../../book/contract.t
 import type { Call } from '../../core/call.ts'
 import type { Model, Priced } from '../../core/model.ts'
 import { least, type Nano } from '../../core/money.ts'
+import type { Mutable } from '../../core/mutable.ts'
 import { invalid, Refusal } from '../../core/refusal.ts'
 import type { AccountId } from '../../ledger/types.ts'
 import { chargeFor } from '../../pricing/charge.ts'
@@ -105,7 +106,13 @@ const planPriced = (
 }
 
 /** What is held at once: the output in all, as much of it as the call starts on, and the most that this costs. */
-type Try = { readonly output: number; readonly first: number; readonly amount: Nano }
+type Try = {
+  readonly output: number
+  readonly first: number
+  readonly amount: Nano
+  /** What that costs by the vendor's list price, for a call by an own key. */
+  readonly list?: Nano | undefined
+}
 
 const tryOf = ({ call, model }: ReserveRequest, plan: Plan, output: number): Try => {
   const first = startsSmall(call) ? Math.min(output, firstOutput(model)) : output
@@ -113,8 +120,15 @@ const tryOf = ({ call, model }: ReserveRequest, plan: Plan, output: number): Try
     call.media !== undefined || first === plan.output
       ? plan.amount
       : ceilingOf(model, call.size, first, call.choices)
-  return { output, first, amount }
+  return model.own === undefined
+    ? { output, first, amount }
+    : { output, first, amount, list: listOf(call, model.own.list, first) }
 }
+
+const listOf = ({ media, size, choices }: Call, list: Model, output: number): Nano =>
+  media?.priced === undefined
+    ? ceilingOf(list, size, output, choices)
+    : chargeFor(media.priced.list ?? media.priced.price, media.priced.most)
 
 type Lowering = {
   readonly ask: ReserveRequest
@@ -147,8 +161,8 @@ const reserveWithin = (gateway: Gateway, ask: ReserveRequest, waits: boolean): S
     : heldAs(hold, lowering, tried)
 }
 
-const take = (gateway: Gateway, { ask, least, waits }: Lowering, { first, amount }: Try): Soon<HoldTaken> =>
-  holdOf(gateway, ask, amount, waits && first <= least)
+const take = (gateway: Gateway, { ask, least, waits }: Lowering, tried: Try): Soon<HoldTaken> =>
+  holdOf(gateway, ask, tried, waits && tried.first <= least)
 
 const isShort = (hold: HoldTaken): hold is HoldRefused => !(hold instanceof Refusal) && 'outcome' in hold
 
@@ -167,7 +181,8 @@ const orLess = async (
   for (let tries = 1; isShort(hold); tries++) {
     if (tried.first <= least) return tooShort(gateway, lowering, tried, hold)
     if (hold.spent) usedUp = hold
-    const affordable = affordableOutput(model, call.size, call.choices, hold.available)
+    const priced = (hold.estimated && model.own?.list) || model
+    const affordable = affordableOutput(priced, call.size, call.choices, hold.available)
     const next = tries < TRIES && affordable < tried.first ? Math.max(affordable, least) : least
     tried = tryOf(ask, plan, next)
     hold = await take(gateway, lowering, tried)
@@ -196,10 +211,11 @@ const heldAs = (
 const tooShort = (
   gateway: Gateway,
   { ask, mayLower }: Lowering,
-  { first, amount }: Try,
+  { first, amount, list }: Try,
   hold: HoldRefused,
 ): Refusal => {
-  const need = { required: amount, leastOutput: mayLower ? first : undefined }
+  const required = (hold.estimated && list) || amount
+  const need = { required, leastOutput: mayLower ? first : undefined }
   return doesNotFit({ ...hold, key: ask.key }, need, gateway)
 }
 
@@ -231,10 +247,17 @@ const orTighter = async (
   return isOff(second) ? first : second
 }
 
-const holdOf = (gateway: Gateway, ask: ReserveRequest, amount: Nano, waits: boolean): Soon<HoldTaken> => {
+const holdOf = (
+  gateway: Gateway,
+  ask: ReserveRequest,
+  { amount, list }: Try,
+  waits: boolean,
+): Soon<HoldTaken> => {
   const { callId, key, sub, payer, tags, model, call, signal } = ask
   const useful = least(usedUpBelow(model), amount)
-  const held: HoldRequest = { callId, key, sub, payer, tags, amount, useful, waits, signal }
+  const held: Mutable<HoldRequest> = { callId, key, sub, payer, tags, amount, useful, waits, signal }
+  if (list !== undefined && model.own !== undefined)
+    held.list = { amount: list, useful: least(usedUpBelow(model.own.list), list) }
   return call.media === undefined ? gateway.book.hold(held) : holdFor(gateway, model.id, held)
 }
 

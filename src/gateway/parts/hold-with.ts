@@ -8,8 +8,9 @@ export const holdWith = (hold: Hold, ends: Partial<Pick<Hold, 'extend' | 'settle
     return hold.opened
   },
   amount: () => hold.amount(),
-  extend: (to, spent, waits) => hold.extend(to, spent, waits),
-  checkpoint: (spent) => hold.checkpoint(spent),
+  estimate: () => hold.estimate?.() ?? 0n,
+  extend: (to, spent, waits, list) => hold.extend(to, spent, waits, list),
+  checkpoint: (spent, list) => hold.checkpoint(spent, list),
   settle: (cost, detail, answer) => hold.settle(cost, detail, answer),
   void: () => hold.void(),
   ...ends,

@@ -9,7 +9,7 @@ import { capList, limitRows, type Spent } from '../../tenancy/limits.ts'
 import { clockOf } from '../engine/clock.ts'
 import { type Engine, once, statement } from '../engine/engine.ts'
 import { countOf, maybeText, nanoOf, onlyRow, textOf } from '../engine/row.ts'
-import { heldOfLease, heldOnLeases, settledBalance, usedOnLeases } from '../ledger/sums.ts'
+import { estimatedOf, heldOfLease, heldOnLeases, settledBalance, usedOnLeases } from '../ledger/sums.ts'
 import type { KeySpend, LeftToSpend } from './tenancy-port.ts'
 
 /**
@@ -24,10 +24,9 @@ export const spendOf = async (engine: Engine, id: string): Promise<KeySpend> => 
     periods.map(({ period }) =>
       statement(
         `select coalesce(cast(sum(x.used) as bigint), 0) as used, coalesce(cast(sum(x.calls) as bigint), 0) as calls,
-           coalesce(cast(sum(x.held) as bigint), 0) as held
-         from (select b.used, b.calls, 0 as held from budget b where b.scope = $1
-           union all select l.used, l.calls,
-             ${heldOfLease}
+           coalesce(cast(sum(x.held) as bigint), 0) as held, coalesce(cast(sum(x.estimated) as bigint), 0) as estimated
+         from (select b.used, b.calls, b.estimated, 0 as held from budget b where b.scope = $1
+           union all select l.used, l.calls, ${estimatedOf('l')}, ${heldOfLease}
            from lease l join lease_scope s on s.lease_id = l.id
            where s.scope = $1 and l.state <> 'closed' and l.key_id in (select n.key_id from key_line n where n.owner_id = $2)) x`,
         keyScope(id, period),
@@ -37,8 +36,14 @@ export const spendOf = async (engine: Engine, id: string): Promise<KeySpend> => 
   )
   const rows = periods.map(({ cap }, at) => [cap, onlyRow(sums[at] ?? [])] as const)
   const whole = new Map(rows).get('spendCap') ?? {}
-  const spent = Object.fromEntries(rows.map(([cap, row]) => [limitRows[cap].cap.spent, nanoOf(row, 'used')]))
-  return { ...(spent as Spent), held: nanoOf(whole, 'held'), requests: countOf(whole, 'calls') }
+  const sumOf = (column: string) =>
+    Object.fromEntries(rows.map(([cap, row]) => [limitRows[cap].cap.spent, nanoOf(row, column)])) as Spent
+  return {
+    ...sumOf('used'),
+    estimated: sumOf('estimated'),
+    held: nanoOf(whole, 'held'),
+    requests: countOf(whole, 'calls'),
+  }
 }
 
 /** What the leases of some keys used and no counter includes yet, and what their open calls hold. */

@@ -41,10 +41,10 @@ export const putAbove = async (run: Run, dialect: SqlDialect, old: KeyId, made: 
   )
   await run(`select b.scope from budget b where b.owner_id = $1 order by b.scope${lock('b')}`, [old])
   await run(
-    `insert into budget (scope, owner_id, month, week, day, keep_until, wallet_id, lim, tolerated, used, held, calls, brought)
+    `insert into budget (scope, owner_id, month, week, day, keep_until, wallet_id, lim, tolerated, used, held, calls, brought, estimated)
      select 'key:' || k.id || substr(b.scope, length('key:' || b.owner_id) + 1), k.id, b.month, b.week, b.day, b.keep_until,
        b.wallet_id, case when b.month is not null then k.monthly_cap when b.week is not null then k.weekly_cap
-         when b.day is not null then k.daily_cap else k.spend_cap end, b.used + b.held, b.used, b.held, b.calls, b.brought
+         when b.day is not null then k.daily_cap else k.spend_cap end, b.used + b.held, b.used, b.held, b.calls, b.brought, b.estimated
      from budget b join api_key k on k.id = $2 where b.owner_id = $1`,
     [old, made.id],
   )

@@ -68,6 +68,8 @@ export type KeyChange = LimitsChange & {
 
 /** What a key has spent and holds. `spent` counts the key's own calls and those of its descendants, as its caps do. */
 export type KeySpend = Spent & {
+  /** How much of it is what vendors bill the organisation for its own keys, by their list prices. */
+  readonly estimated: Spent
   readonly held: Nano
   readonly requests: number
 }

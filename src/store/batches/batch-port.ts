@@ -2,7 +2,7 @@
 import type { Json } from '../../core/json-body.ts'
 import type { Nano } from '../../core/money.ts'
 import type { Instant } from '../../core/time.ts'
-import type { AccountId, CallId, InstanceId, LoanRefused, Settle } from '../../ledger/types.ts'
+import type { AccountId, CallId, CallSettle, InstanceId, LoanRefused } from '../../ledger/types.ts'
 import type { Condition } from '../../tenancy/conditions.ts'
 import type { KeyId, WalletId } from '../../tenancy/key.ts'
 import type { AssetId } from '../calls/asset-port.ts'
@@ -121,7 +121,7 @@ export type LineResult = {
 export type LineEnd = { readonly n: number; readonly callId: CallId } & (
   | {
       readonly state: 'succeeded'
-      readonly settle: Pick<Settle, 'charge' | 'excess' | 'detail'>
+      readonly settle: Pick<CallSettle, 'charge' | 'excess' | 'detail'>
       readonly result: string
       readonly receipt: string | undefined
     }

@@ -154,7 +154,8 @@ const charge = (engine: Engine, run: Run, all: readonly Held[]) => {
     const { callId, leaseId } = settle
     return { c: callId, a: String(settle.charge), n: noteOf(settle), l: leaseId }
   })
-  return [chargeRows(engine, run, amounts), detailRows(engine, run, settles.map(detailRow))]
+  const details = settles.map(({ callId, detail }) => detailRow(callId, detail))
+  return [chargeRows(engine, run, amounts), detailRows(engine, run, details)]
 }
 
 /** Writes how lines ended, and counts them. */

@@ -4,6 +4,7 @@ import type { ChargedCall } from '../../ledger/types.ts'
 import { followedBy, integer, json, maybe, nano, oneOf, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, type Row, type Run, statement } from '../engine/engine.ts'
 import { onlyRow } from '../engine/row.ts'
+import { isPaid } from '../ledger/sums.ts'
 import type { Actor } from '../people/event-port.ts'
 import { recordIn } from '../people/event-store.ts'
 import { HOUSE } from '../people/machine-port.ts'
@@ -87,7 +88,7 @@ export const receiptStore = (engine: Engine): ReceiptStore => {
         statement(
           `select t.kind, t.debit, t.key_id, t.amount, t.settled, t.at, d.detail from transfer t
            left join usage_detail d on d.call_id = t.ref
-           where t.ref = $1 and t.kind in ('usage', 'writeoff') order by t.kind limit 1`,
+           where t.ref = $1 and t.kind in ('usage', 'writeoff') and ${isPaid} order by t.kind limit 1`,
           callId,
         ),
       )

@@ -10,11 +10,11 @@ import type { Bill } from '../../dialects/bill-members.ts'
 import type {
   AccountId,
   CallId,
+  CallSettle,
   IdempotencyRef,
   InstanceId,
   LeaseId,
   LoanRefused,
-  Settle,
 } from '../../ledger/types.ts'
 import type { Transcript } from '../../media/transcript.ts'
 import type { KeyId, WalletId } from '../../tenancy/key.ts'
@@ -143,7 +143,7 @@ export type RunEnd = {
   readonly state: 'done' | 'failed' | 'cancelled'
   readonly result: RunResult
   /** Charges it; without it the money is freed and nothing is charged. */
-  readonly settle?: Pick<Settle, 'charge' | 'excess' | 'detail' | 'answer'>
+  readonly settle?: Pick<CallSettle, 'charge' | 'excess' | 'detail' | 'answer'>
   /** How long its row is kept. */
   readonly keptMs: number
 }

@@ -26,6 +26,7 @@ import askedAgain from '../migrations/0057-asked-again.sql' with { type: 'text' 
 import budgetVersions from '../migrations/0058-budget-versions.sql' with { type: 'text' }
 import cells from '../migrations/0059-cells.sql' with { type: 'text' }
 import oneAlert from '../migrations/0060-one-alert.sql' with { type: 'text' }
+import estimates from '../migrations/0061-estimates.sql' with { type: 'text' }
 import moveNumbers from '../migrations/0062-move-numbers.sql' with { type: 'text' }
 import { type Engine, once, type Row, type Run, statement } from './engine.ts'
 import { countOf, textOf } from './row.ts'
@@ -80,6 +81,7 @@ export const migrations: readonly Migration[] = [
   { version: 58, name: 'budget-versions', common: budgetVersions, own: {}, adds: true },
   { version: 59, name: 'cells', common: cells, own: {}, adds: true },
   { version: 60, name: 'one-alert', common: oneAlert, own: {}, adds: true },
+  { version: 61, name: 'estimates', common: estimates, own: {}, adds: true },
   { version: 62, name: 'move-numbers', common: moveNumbers, own: {}, adds: true },
 ]
 

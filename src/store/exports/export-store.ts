@@ -2,7 +2,9 @@
  * Calls to be exported. A trigger records each charge, whichever statement writes it. The trigger and its table are
  * made when an export is first turned on, so that a ledger without one pays nothing for it.
  */
+
 import { isObject, parseJson } from '../../core/json-body.ts'
+import { VENDORS } from '../../ledger/estimates.ts'
 import { readDetail } from '../../ledger/read-detail.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, type Row, statement } from '../engine/engine.ts'
@@ -15,18 +17,23 @@ export const DUE_TABLE = `create table if not exists export_due (
 const scripts = {
   sqlite: {
     isOn: `select 1 as one from sqlite_master where type = 'trigger' and name = 'transfer_export'`,
+    // That of an earlier version takes estimates for calls.
+    isOfNow: `select 1 as one from sqlite_master where name = 'transfer_export' and sql like '%${VENDORS}%'`,
     on: `${DUE_TABLE} without rowid;
-      create trigger if not exists transfer_export after insert on transfer when new.kind = 'usage' begin
+      drop trigger if exists transfer_export;
+      create trigger transfer_export after insert on transfer when new.kind = 'usage' and new.credit <> '${VENDORS}' begin
         insert into export_due (call_id) values (new.ref) on conflict do nothing;
       end`,
     off: 'drop trigger if exists transfer_export',
   },
   postgres: {
     isOn: `select 1 as one from pg_trigger where tgname = 'transfer_export' and tgrelid = 'transfer'::regclass`,
+    isOfNow: `select 1 as one from pg_trigger t join pg_proc p on p.oid = t.tgfoid
+      where t.tgname = 'transfer_export' and t.tgrelid = 'transfer'::regclass and p.prosrc like '%${VENDORS}%'`,
     // Once per statement: a group commit records all its calls at once.
     on: `${DUE_TABLE};
       create or replace function note_export() returns trigger language plpgsql as $$ begin
-        insert into export_due (call_id) select n.ref from noted n where n.kind = 'usage' on conflict do nothing;
+        insert into export_due (call_id) select n.ref from noted n where n.kind = 'usage' and n.credit <> '${VENDORS}' on conflict do nothing;
         return null;
       end $$;
       create or replace trigger transfer_export after insert on transfer referencing new table as noted
@@ -60,7 +67,8 @@ export const exportStore = (engine: Engine): ExportStore => {
   const ofIds = `call_id in (select x.value->>'c' from ${each('$1')} x)`
   return {
     noteExports: async (on) => {
-      const isOn = (await once(engine, 'control', statement(script.isOn))).length > 0
+      const look = on ? script.isOfNow : script.isOn
+      const isOn = (await once(engine, 'control', statement(look))).length > 0
       if (isOn !== on) await engine.exclusive((_run, change) => change(on ? script.on : script.off))
     },
     claimExports: async (most, forMs) => {

@@ -8,9 +8,10 @@
  */
 import type { Nano } from '../../core/money.ts'
 import type { Instant } from '../../core/time.ts'
+import { isEstimateAccount } from '../../ledger/estimates.ts'
 import type { AccountId, LeaseId } from '../../ledger/types.ts'
 import { type SqlDialect, type Statement, statement } from '../engine/engine.ts'
-import { stateOf } from './sums.ts'
+import { estimatedOf, stateOf } from './sums.ts'
 
 /** Locks the budgets and the accounts of leases that are already locked. */
 export const lockLimitsOf = (dialect: SqlDialect, leases: readonly string[]): readonly Statement[] => {
@@ -38,7 +39,8 @@ export const lockLimitsOf = (dialect: SqlDialect, leases: readonly string[]): re
 export const applyLease = (lease: string, delta: Nano, state: string): readonly Statement[] => [
   statement(
     `update budget set used = budget.used + l.used, held = budget.held - l.used + cast($2 as bigint),
-       calls = budget.calls + l.calls
+       calls = budget.calls + l.calls,
+       estimated = budget.estimated + ${estimatedOf('l')}
      from lease l where l.id = $1 and ${stateOf('l')} = $3
        and budget.scope in (select s.scope from lease_scope s where s.lease_id = $1)`,
     lease,
@@ -76,15 +78,16 @@ export type LeaseMove = {
   readonly ends?: Instant
 }
 
-type Sum = { used: Nano; held: Nano; calls: number; ends?: Instant | undefined }
+type Sum = { used: Nano; held: Nano; calls: number; estimated: Nano; ends?: Instant | undefined }
 
 const rowsOf = (sums: ReadonlyMap<string, Sum>): string =>
   JSON.stringify(
-    [...sums].map(([n, { used, held, calls, ends: x }]) => ({
+    [...sums].map(([n, { used, held, calls, estimated, ends: x }]) => ({
       n,
       u: used.toString(),
       h: held.toString(),
       c: calls,
+      e: estimated.toString(),
       x,
     })),
   )
@@ -96,9 +99,16 @@ export const applyMoves = ({ each }: SqlDialect, moves: readonly LeaseMove[]): r
     new Map<string, Sum>(),
     new Map<string, Sum>(),
   ]
-  const add = (to: Map<string, Sum>, name: string, { used, delta, calls, ends }: LeaseMove): void => {
-    const sum = to.get(name) ?? { used: 0n, held: 0n, calls: 0 }
-    to.set(name, { used: sum.used + used, held: sum.held + delta - used, calls: sum.calls + calls, ends })
+  const add = (to: Map<string, Sum>, name: string, { used, delta, calls, payer, ends }: LeaseMove): void => {
+    const sum = to.get(name) ?? { used: 0n, held: 0n, calls: 0, estimated: 0n }
+    const estimated = sum.estimated + (isEstimateAccount(payer) ? used : 0n)
+    to.set(name, {
+      used: sum.used + used,
+      held: sum.held + delta - used,
+      calls: sum.calls + calls,
+      estimated,
+      ends,
+    })
   }
   for (const move of moves) {
     for (const scope of move.scopes) add(counters, scope, move)
@@ -109,7 +119,7 @@ export const applyMoves = ({ each }: SqlDialect, moves: readonly LeaseMove[]): r
   const moved = [
     statement(
       `update budget set used = budget.used + ${number('u')}, held = budget.held + ${number('h')},
-         calls = budget.calls + ${number('c')} from ${each('$1')} e where budget.scope = e.value->>'n'`,
+         calls = budget.calls + ${number('c')}, estimated = budget.estimated + ${number('e')} from ${each('$1')} e where budget.scope = e.value->>'n'`,
       rowsOf(counters),
     ),
     statement(

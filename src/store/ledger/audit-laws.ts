@@ -1,4 +1,6 @@
 /** The laws of the ledger's sums: wallets, holds, caps, payments and invoices equal what was posted. */
+import { drawsEstimates } from './sums.ts'
+
 /** A law that must hold over all rows at any instant, even under load. */
 export type Law = {
   readonly check: string
@@ -22,7 +24,7 @@ export const laws: readonly Law[] = [
     check: 'a wallet is its postings',
     offences: `select a.id || ' has ' || cast(a.balance as text) as offence from account a
       left join posted s on s.account_id = a.id left join leased l on l.account_id = a.id
-      where a.bounded = 1 and a.balance - coalesce(l.used, 0) <> coalesce(s.amount, 0)`,
+      where (a.bounded = 1 or ${drawsEstimates('a.id')}) and a.balance - coalesce(l.used, 0) <> coalesce(s.amount, 0)`,
   },
   {
     check: 'what a wallet or a budget holds is leased',
@@ -42,6 +44,19 @@ export const laws: readonly Law[] = [
       left join counted c on c.scope = b.scope
       where (b.owner_id is not null or b.sub_id is not null or b.tag_budget is not null)
         and b.used + s.used <> b.brought + coalesce(c.amount, 0)`,
+  },
+  {
+    check: 'what a budget has of estimates is what was estimated of its calls by own keys',
+    offences: `select b.scope || ' estimated ' || cast(b.estimated as text) as offence from scoped s
+      join budget b on b.scope = s.scope left join counted c on c.scope = b.scope
+      where (b.owner_id is not null or b.sub_id is not null or b.tag_budget is not null)
+        and b.estimated + s.estimated <> coalesce(c.estimated, 0)
+      union all select b.scope from scoped s join budget b on b.scope = s.scope
+      left join (select k.wallet_id, x.day, cast(sum(x.estimated) as bigint) as amount
+          from charged x join api_key k on k.id = x.key_id where x.day is not null group by k.wallet_id, x.day) u
+        on u.wallet_id = b.wallet_id and u.day = b.day
+      where b.day is not null and b.owner_id is null and b.tag_budget is null
+        and b.estimated + s.estimated <> coalesce(u.amount, 0)`,
   },
   {
     check: 'a day of a wallet is its usage of that day',

@@ -1,7 +1,9 @@
 /** The laws of what is recorded in two places: both agree, and every call is counted. */
+import { estimateAccountOf, VENDORS } from '../../ledger/estimates.ts'
 import { BATCH, JOB } from '../../ledger/types.ts'
 import { LEAVING } from '../../tenancy/key.ts'
 import type { Law } from './audit-laws.ts'
+import { drawsEstimates } from './sums.ts'
 
 /** Rows of `from` that break `law`, each described by `name`. */
 const broken = (name: string, from: string, law: string): string =>
@@ -93,7 +95,7 @@ const lines: readonly Law[] = [
     check: 'a lease is of an account of its key, in one month and day',
     offences: `select l.id as offence from lease l where l.state <> 'closed' and (l.month <> substr(l.day, 1, 7)
       or not exists (select 1 from api_key k where k.id = l.key_id and (k.wallet_id = l.wallet_id
-        or l.wallet_id = 'credit:' || k.wallet_id
+        or l.wallet_id in ('credit:' || k.wallet_id, '${estimateAccountOf('')}' || k.wallet_id)
         or exists (select 1 from x402_payment p where p.account_id = l.wallet_id))))
       union all select l.id from lease l where l.sub_id is not null
         and not exists (select 1 from sub_wallet s where s.id = l.sub_id)`,
@@ -109,7 +111,7 @@ const accounts: readonly Law[] = [
         left join (select p.account_id, max(p.amount) as amount from x402_payment p where p.scheme = 'upto' group by p.account_id) u
           on u.account_id = a.id`,
       `case when a.org_id = 'house' then a.bounded = 0 and a.balance = 0 and a.held = 0 and a.lowest = 0
-        when a.bounded = 0 then false
+        when a.bounded = 0 then ${drawsEstimates('a.id')} and a.lowest = 0
         when c.account_id is not null then a.lowest <= -c.lim
         when exists (select 1 from x402_channel h where h.account_id = a.id) then a.lowest <= 0
         when u.account_id is not null then a.lowest in (0, -u.amount)
@@ -122,7 +124,7 @@ const accounts: readonly Law[] = [
     offences: broken(
       `t.kind || ' ' || t.ref`,
       'transfer t',
-      `case t.kind when 'usage' then t.credit = 'revenue' and t.key_id is not null and t.of_call is null
+      `case t.kind when 'usage' then t.credit = case when ${drawsEstimates('t.debit')} then '${VENDORS}' else 'revenue' end and t.key_id is not null and t.of_call is null
           and (t.day is null or t.month = substr(t.day, 1, 7))
         when 'writeoff' then t.debit = 'loss' and t.credit = 'revenue'
         when 'refund' then t.debit = 'revenue' and exists (select 1 from transfer u where u.kind = 'usage' and u.ref = t.of_call

@@ -1,7 +1,10 @@
 /**
  * The insert of a call's charge. The two group commits, late settlements and recovery all write it; this is what they
- * have in common. Each member is an SQL expression.
+ * have in common. Each member is an SQL expression. What is charged to the account of estimates goes to no revenue.
  */
+import { VENDORS } from '../../ledger/estimates.ts'
+import { drawsEstimates } from './sums.ts'
+
 type ChargeValues = {
   readonly call: string
   readonly amount: string
@@ -39,7 +42,7 @@ const rowOf = (
   { call, amount, settled, note, attempt, at }: ChargeValues,
   { payer, key, month, day, sub, tagBudgets }: ChargedLease,
 ) =>
-  `'usage', ${call}, ${payer}, 'revenue', ${amount}, ${key}, ${month}, ${day}, ${sub}, ${tagBudgets}, ${settled}, ${note}, ${attempt}, ${at}`
+  `'usage', ${call}, ${payer}, case when ${drawsEstimates(payer)} then '${VENDORS}' else 'revenue' end, ${amount}, ${key}, ${month}, ${day}, ${sub}, ${tagBudgets}, ${settled}, ${note}, ${attempt}, ${at}`
 
 /** Charges calls to their leases `l`; what follows selects these. */
 export const insertCharges = (charge: ChargeValues): string => `${into} select ${rowOf(charge, ofLease)}`

@@ -108,7 +108,7 @@ export const textsFor = textsOnce(({ each, now, lock, leftOne }) => ({
   charge: `${insertCharges({ call: 'f.call_id', amount: charged, settled: 'null', note: `e.value->>'n'`, attempt: `e.value->>'l'`, at: now })}
     from ${each('$1')} e join inflight f on f.call_id = e.value->>'c' and ${endsCall} join lease l on l.id = f.lease_id`,
   spend: `update lease set used = lease.used + q.charge, calls = lease.calls + q.calls
-    from (select f.lease_id, cast(count(*) as bigint) as calls, cast(sum(${charged}) as bigint) as charge
+    from (select f.lease_id, cast(count(*) filter (where e.value->>'e' is null) as bigint) as calls, cast(sum(${charged}) as bigint) as charge
           from ${each('$1')} e join inflight f on f.call_id = e.value->>'c' and ${endsCall} group by f.lease_id) q
     where lease.id = q.lease_id`,
   detail: `insert into usage_detail (call_id, model, input_tokens, output_tokens, detail)
@@ -160,6 +160,8 @@ type ChargeRow = {
   readonly l: LeaseId
   /** The intent of its attempt is in the same commit. */
   readonly s?: 1
+  /** It is an estimate, and no call. */
+  readonly e?: 1
 }
 
 const chargeRows = ({ intents, settles }: CommitBatch): readonly ChargeRow[] => {
@@ -170,10 +172,11 @@ const chargeRows = ({ intents, settles }: CommitBatch): readonly ChargeRow[] => 
     n: noteOf(settle),
     l: settle.leaseId,
     ...(opening.has(settle.callId) ? { s: 1 } : {}),
+    ...(settle.detail === undefined ? { e: 1 } : {}),
   }))
 }
 
-export const detailRow = ({ callId, detail }: Settle) => ({
+export const detailRow = (callId: CallId, detail: NonNullable<Settle['detail']>) => ({
   c: callId,
   m: detail.model,
   i: inputTokens(detail.usage),
@@ -243,7 +246,10 @@ const planOf = (texts: Texts, dialect: SqlDialect, batch: CommitBatch, payers: R
     if (dialect.locksRows) add(texts.ending, ids(settles.map(({ callId }) => callId)))
     add(texts.charge, rows)
     add(texts.spend, rows)
-    add(texts.detail, json(settles.map((settle, place) => ({ ...detailRow(settle), ...charges[place] }))))
+    const details = settles.flatMap(({ callId, detail }, place) =>
+      detail === undefined ? [] : [{ ...detailRow(callId, detail), ...charges[place] }],
+    )
+    add(texts.detail, json(details))
     places.set('close', add(texts.close, rows))
     if (vouchers) statements.push(...voucherCharges(dialect, settles))
     const answers = answerRows(settles)

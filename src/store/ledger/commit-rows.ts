@@ -125,10 +125,12 @@ const charge = ({ now, at, closed }: Round, path: LeaseInCommit, settle: Settle,
   const note = noteOf(settle)
   const row = [callId, payer, amount, keyId, month, day, subId, note, settle.leaseId, at, tagBudgets]
   if (now.change(texts.charge, ...row) === 0) return false
-  const { m, i, o, d } = detailRow(settle)
-  now.change(texts.detail, callId, m, i, o, d)
   path.used += amount
-  path.calls++
+  if (settle.detail !== undefined) {
+    const { m, i, o, d } = detailRow(callId, settle.detail)
+    now.change(texts.detail, callId, m, i, o, d)
+    path.calls++
+  }
   closed.push(callId)
   return true
 }
@@ -176,7 +178,8 @@ const settleAll = (round: Round, short: ReadonlyMap<CallId, Intent>): void => {
     close(round, settle, intent !== undefined)
   }
   for (const [id, path] of round.paths)
-    if (path !== undefined && path.calls > 0) round.now.change(texts.spend, id, path.used, path.calls)
+    if (path !== undefined && (path.calls > 0 || path.used > 0n))
+      round.now.change(texts.spend, id, path.used, path.calls)
 }
 
 /** Runs the batch in one transaction. */

@@ -69,7 +69,9 @@ class Balances {
 /** Charges one call after its lease was reaped, and stores its detail and answer as the group commit would have. */
 const chargeLate = async (engine: Engine, texts: Texts, settle: Settle): Promise<void> => {
   await settleLate(engine, settle)
-  const { c, m, i, o, d } = detailRow(settle)
+  const { callId, detail } = settle
+  if (detail === undefined) return
+  const { c, m, i, o, d } = detailRow(callId, detail)
   await engine.batch('control', [
     statement(
       `insert into usage_detail (call_id, model, input_tokens, output_tokens, detail)

@@ -3,6 +3,7 @@
  * house.
  */
 import { least, type Nano } from '../../core/money.ts'
+import { isEstimateAccount } from '../../ledger/estimates.ts'
 import type { Settle } from '../../ledger/types.ts'
 import type { Engine, Run, SqlDialect } from '../engine/engine.ts'
 import { keepsVoucher } from '../payments/voucher-call.ts'
@@ -51,9 +52,9 @@ const charge = async (
       [callId, amount, id, leaseId],
     ),
     run(
-      `update budget set used = used + cast($1 as bigint), calls = calls + 1
+      `update budget set used = used + cast($1 as bigint), calls = calls + $3, estimated = estimated + cast($4 as bigint)
        where scope in (select s.scope from lease_scope s where s.lease_id = $2)`,
-      [amount, id],
+      isEstimateAccount(payer) ? [amount, id, 0, amount] : [amount, id, 1, 0n],
     ),
     run('update account set balance = balance - cast($1 as bigint) where id = $2', [amount, payer]),
     // Another attempt of the call may be open elsewhere. A call that was charged is not charged again.
@@ -61,11 +62,14 @@ const charge = async (
   ])
 }
 
-/** Charges the call under the present limits, or posts a write-off. Repeating it changes nothing. */
+/**
+ * Charges the call under the present limits, or posts a write-off; an estimate is no loss of the house. Repeating it changes
+ * nothing.
+ */
 export const settleLate = (engine: Engine, settle: Settle): Promise<void> =>
   engine.transaction('control', async (run) => {
     const { dialect } = engine
-    const { voucher, callId } = settle
+    const { voucher, callId, detail } = settle
     const paid = voucher === undefined || (await keepsVoucher(run, dialect, voucher.id, callId))
     const found = await lockLease(run, dialect, settle.leaseId)
     const before = await run(`select kind from transfer where kind in ('usage', 'writeoff') and ref = $1`, [
@@ -74,9 +78,10 @@ export const settleLate = (engine: Engine, settle: Settle): Promise<void> =>
     if (before.length > 0) return
     if (paid && found !== undefined && found.room >= settle.charge)
       return charge(run, dialect, settle, found.lease)
+    if (detail === undefined) return
     await run(
       `insert into transfer (kind, ref, debit, credit, amount, key_id, settled, note, attempt, at)
        values ('writeoff', $1, 'loss', 'revenue', $2, $3, 'late', 'late', $4, ${dialect.now}) on conflict (kind, ref) do nothing`,
-      [callId, settle.charge, settle.detail.keyId, settle.leaseId],
+      [callId, settle.charge, detail.keyId, settle.leaseId],
     )
   })

@@ -21,7 +21,7 @@ import {
   lockLimits,
   type SpenderRequest,
 } from './lend-limits.ts'
-import { payerBlock } from './payer.ts'
+import { openEstimateAccounts, payerBlock } from './payer.ts'
 import { type Demanding, recallKept, refuse, type Short } from './refuse-loan.ts'
 import { lockSpenders, type SpendingKey } from './spender.ts'
 import { ToldSums } from './told-sums.ts'
@@ -220,6 +220,7 @@ export const lendWithin = async (
   told: ToldSums,
 ): Promise<readonly Answer[]> => {
   const answers: (Answer | undefined)[] = []
+  await openEstimateAccounts(run, dialect, requests)
   const spenders = await lockSpenders(run, dialect, requests)
   const asks: (SpenderRequest & { readonly at: number })[] = []
   for (const [at, request] of requests.entries()) {

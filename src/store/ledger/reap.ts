@@ -12,6 +12,7 @@ import { cutBack } from './cut-back.ts'
 import { type Fenced, fenceAll } from './fence.ts'
 import { leases } from './ledger-rows.ts'
 import { silentInstances } from './silence.ts'
+import { drawsEstimates } from './sums.ts'
 
 /** How many leases one round fences, and how many it closes. The next round continues. */
 const ROUND = { open: 5_000, quarantined: 200 } as const
@@ -99,11 +100,11 @@ const close = (engine: Engine, id: string, longestCallMs: number): Promise<numbe
     const spent = charged.reduce((sum, row) => sum + nanoOf(row, 'amount'), 0n)
     const [, rows] = await Promise.all([
       run('delete from inflight where lease_id = $1', [id]),
-      run('update lease set used = used + cast($2 as bigint), calls = calls + $3 where id = $1 returning *', [
-        id,
-        spent,
-        charged.length,
-      ]),
+      run(
+        `update lease set used = used + cast($2 as bigint),
+           calls = calls + case when ${drawsEstimates('wallet_id')} then 0 else $3 end where id = $1 returning *`,
+        [id, spent, charged.length],
+      ),
     ])
     const lease = leases.read(onlyRow(rows))
     for (const it of applyLease(id, lease.used - lease.granted, 'quarantined')) await runOne(run, it)

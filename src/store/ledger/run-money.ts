@@ -4,7 +4,7 @@
  */
 import { present } from '../../core/json-body.ts'
 import { least } from '../../core/money.ts'
-import { jobInstance, type Settle } from '../../ledger/types.ts'
+import { type CallSettle, jobInstance } from '../../ledger/types.ts'
 import type { NewRun, RunBegun, RunEnd, RunResult } from '../calls/run-port.ts'
 import { type Engine, type Row, type Run, runOne } from '../engine/engine.ts'
 import { countOf, nanoOf, onlyRow, textOf } from '../engine/row.ts'
@@ -109,9 +109,9 @@ export const forgetRun = (engine: Engine, id: string): Promise<void> =>
     await run('delete from run where id = $1', [id])
   })
 
-const charge = async (engine: Engine, run: Run, settle: Settle): Promise<void> => {
+const charge = async (engine: Engine, run: Run, settle: CallSettle): Promise<void> => {
   const { dialect } = engine
-  const { callId, leaseId, charge: amount } = settle
+  const { callId, leaseId, charge: amount, detail } = settle
   await run(
     `${insertCharges({ call: '$1', amount: 'cast($2 as bigint)', settled: 'null', note: '$3', attempt: '$4', at: dialect.now })}
      from lease l where l.id = $4`,
@@ -121,7 +121,7 @@ const charge = async (engine: Engine, run: Run, settle: Settle): Promise<void> =
     leaseId,
     amount,
   ])
-  const { c, m, i, o, d } = detailRow(settle)
+  const { c, m, i, o, d } = detailRow(callId, detail)
   await run(
     `insert into usage_detail (call_id, model, input_tokens, output_tokens, detail) values ($1, $2, $3, $4, $5)
      on conflict (call_id) do nothing`,

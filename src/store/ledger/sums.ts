@@ -2,11 +2,16 @@
  * Sums of money in SQL, each defined once: what leases used, what open calls hold, what an account has, what was
  * charged.
  */
+import { estimateAccountOf, VENDORS } from '../../ledger/estimates.ts'
 import type { SqlDialect } from '../engine/engine.ts'
 
 /** What leases `l` used and their account and counters do not count yet. */
 export const usedOnLeases = (where: string): string =>
   `coalesce((select cast(sum(l.used) as bigint) from lease l where l.state <> 'closed' and ${where}), 0)`
+
+/** How much of what one lease used is an estimate. */
+export const estimatedOf = (lease: string): string =>
+  `case when ${drawsEstimates(`${lease}.wallet_id`)} then ${lease}.used else 0 end`
 
 /** Whether lease `l` counts in the month, week or day of a key's counter `b`; in its lifetime all do. */
 export const samePeriod =
@@ -39,6 +44,17 @@ export const isHere = (account: string): string =>
 /** The same of an organisation. */
 export const isOrgHere = (org: string): string =>
   `not exists (select 1 from account h where h.org_id = ${org} and h.cell is not null)`
+
+/**
+ * Whether posting `t` is an estimate of what a vendor bills for an own key: it is counted under caps, and nobody pays it here.
+ * Reports leave those out.
+ */
+export const isEstimate = `t.credit = '${VENDORS}'`
+export const isPaid = `t.credit <> '${VENDORS}'`
+
+/** Whether account `id` is one that estimates draw on. */
+export const drawsEstimates = (id: string): string =>
+  `substr(${id}, 1, ${VENDORS.length + 1}) = '${estimateAccountOf('')}'`
 
 /** What the payer of a charge or refund `t` finally pays. */
 export const lessRefunds = `case when t.kind = 'usage' then t.amount else -t.amount end`

@@ -16,7 +16,7 @@ import type { Hash } from '../../receipts/merkle.ts'
 import { chargedOf } from '../calls/receipt-store.ts'
 import { type Engine, once, type Row, statement } from '../engine/engine.ts'
 import { countOf, nanoOf, onlyRow, textOf } from '../engine/row.ts'
-import { withDetail } from '../ledger/sums.ts'
+import { isPaid, withDetail } from '../ledger/sums.ts'
 
 export type Entry = {
   readonly leaf: Hash
@@ -33,7 +33,7 @@ type CallEntry = Entry & { readonly id: string; readonly detailed: boolean }
 const OF_KEYS = 'from api_key k cross join transfer t'
 /** What came with an organisation from another cell is in the log there. */
 const IN_SPAN = 't.key_id = k.id and t.cell is null and t.at >= $1 and t.at < $2'
-const OF_CALLS = `t.kind in ('usage', 'writeoff')`
+const OF_CALLS = `t.kind in ('usage', 'writeoff') and ${isPaid}`
 
 const inOrder = (one: Row, other: Row): number =>
   countOf(one, 'at') - countOf(other, 'at') || (textOf(one, 'ref') < textOf(other, 'ref') ? -1 : 1)
@@ -70,7 +70,7 @@ const sumsOf = async (engine: Engine, from: Instant, account?: string): Promise<
   const only = account === undefined ? '' : ' and x.account = $3'
   const text = `select x.account, cast(sum(x.calls) as bigint) as calls, cast(sum(x.charged) as bigint) as charged,
       cast(sum(x.refunded) as bigint) as refunded
-    from (select t.debit as account, 1 as calls, t.amount as charged, 0 as refunded ${OF_KEYS} where ${IN_SPAN} and t.kind = 'usage'
+    from (select t.debit as account, 1 as calls, t.amount as charged, 0 as refunded ${OF_KEYS} where ${IN_SPAN} and t.kind = 'usage' and ${isPaid}
       union all select t.credit, 0, 0, t.amount ${OF_KEYS} where ${IN_SPAN} and t.kind = 'refund') x
     where x.account not like 'x402:%'${only} group by x.account`
   const params = account === undefined ? [from, from + DAY_MS] : [from, from + DAY_MS, account]

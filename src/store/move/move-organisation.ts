@@ -80,7 +80,7 @@ const mustFit = async (
         ? `no server has run in the cell ${to.cell} yet: start one, with the same TURNPIKE_SECRET`
         : 'the servers of the two cells have different TURNPIKE_SECRETs: its keys would be unknown there',
     )
-  const text = 'select id from account where org_id = $1 and cell is null limit 1'
+  const text = 'select id from account where org_id = $1 and bounded = 1 and cell is null limit 1'
   const [there] = await once(target, 'control', statement(text, orgId))
   const [here] = await once(source, 'control', statement(text, orgId))
   if (there !== undefined && here !== undefined)

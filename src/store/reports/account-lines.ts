@@ -7,7 +7,7 @@ import { rulesOf } from '../accounts/wallet-rules-row.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, statement, type Value } from '../engine/engine.ts'
 import { countsAt } from '../ledger/counts-at.ts'
-import { heldOnLeases, lessRefunds, settledOfAccount } from '../ledger/sums.ts'
+import { heldOnLeases, isPaid, lessRefunds, settledOfAccount } from '../ledger/sums.ts'
 import { containing } from './name-search.ts'
 import type { AccountLine, AccountQuery } from './report-port.ts'
 import { unsummedFrom } from './roll-up.ts'
@@ -56,7 +56,7 @@ export const accountLines = async (engine: Engine, query: AccountQuery): Promise
   const from = bind(query.from)
   const spent = `coalesce((select cast(sum(r.amount) as bigint) from roll_up_hour r where r.org_id = a.org_id and r.hour >= ${from}), 0)
     + coalesce((select cast(sum(${lessRefunds}) as bigint) from api_key k cross join transfer t
-        where t.key_id = k.id and k.org_id = a.org_id and t.kind in ('usage', 'refund') and t.at >= ${unsummedFrom(from)}
+        where t.key_id = k.id and k.org_id = a.org_id and t.kind in ('usage', 'refund') and ${isPaid} and t.at >= ${unsummedFrom(from)}
           and ${countsAt(engine.dialect)} >= ${from}), 0)`
   const rows = await once(
     engine,

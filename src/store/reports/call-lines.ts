@@ -8,6 +8,7 @@ import { failureRows } from '../calls/failure-store.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, type Row, type Statement, statement, type Value } from '../engine/engine.ts'
 import { textOf } from '../engine/row.ts'
+import { isPaid } from '../ledger/sums.ts'
 import { leastId } from '../months/call-ids.ts'
 import type { CallLine, CallPlace, CallQuery, Scope } from './call-port.ts'
 
@@ -49,7 +50,7 @@ export type Source = {
 export const charged: Source = {
   table: 'transfer',
   ref: 'ref',
-  test: `t.kind = 'usage'`,
+  test: `t.kind = 'usage' and ${isPaid}`,
   lineOf: chargedOf,
   shows: ({ dialect }) => [
     `n.amount, d.detail,

@@ -7,16 +7,19 @@ import { keyOf } from '../accounts/key-row.ts'
 import { clockOf } from '../engine/clock.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, statement, type Value } from '../engine/engine.ts'
+import { estimatedOf } from '../ledger/sums.ts'
 import { ownerTests } from './call-lines.ts'
 import { containing } from './name-search.ts'
 import type { KeyLine, KeyLineQuery, ReportStore } from './report-port.ts'
 
-const spentColumns = Object.fromEntries(
-  capList.map(({ column, cap }) => [cap.spent, nano(`${column}_used`)]),
-) as { readonly [Name in keyof Spent]: ReturnType<typeof nano> }
+const columnsOf = (sum: 'used' | 'estimated') =>
+  Object.fromEntries(capList.map(({ column, cap }) => [cap.spent, nano(`${column}_${sum}`)])) as {
+    readonly [Name in keyof Spent]: ReturnType<typeof nano>
+  }
+const estimates = rowsOf(columnsOf('estimated'))
 
 const counters = rowsOf({
-  ...spentColumns,
+  ...columnsOf('used'),
   requests: integer('requests'),
   lastUsed: maybe(integer('last_used')),
   madeBy: maybe(text('made_by_name')),
@@ -25,9 +28,9 @@ const counters = rowsOf({
 })
 
 /** What a scope has used: its counter, and what leases used that the counter does not include yet. */
-const usedOf = (scope: string, column: 'used' | 'calls'): string =>
+const usedOf = (scope: string, column: 'used' | 'calls' | 'estimated'): string =>
   `coalesce((select b.${column} from budget b where b.scope = ${scope}), 0)
-   + coalesce((select cast(sum(l.${column}) as bigint) from lease l join key_line n on n.key_id = l.key_id
+   + coalesce((select cast(sum(${column === 'estimated' ? estimatedOf('l') : `l.${column}`}) as bigint) from lease l join key_line n on n.key_id = l.key_id
      where n.owner_id = k.id and l.state <> 'closed'
        and ${scope} in ('key:' || n.owner_id, ${['month', 'week', 'day'].map((period) => `'key:' || n.owner_id || ':' || l.${period}`).join(', ')})), 0)`
 
@@ -75,8 +78,10 @@ export const keyLines = async (engine: Engine, query: KeyLineQuery): Promise<rea
   const periods = capPeriods(dayOf(await clockOf(engine)))
   const params: Value[] = []
   const bind = (value: Value): string => `$${params.push(value)}`
-  const spent = periods.map(
-    (period) => `${usedOf(scopeOf(period, bind), 'used')} as ${limitRows[period.cap].column}_used`,
+  const spent = periods.flatMap((period) =>
+    (['used', 'estimated'] as const).map(
+      (sum) => `${usedOf(scopeOf(period, bind), sum)} as ${limitRows[period.cap].column}_${sum}`,
+    ),
   )
   // The page is chosen first, so that counters are only read for its keys.
   const page = `select k.id from api_key k left join key_note o on o.key_id = k.id
@@ -95,7 +100,11 @@ export const keyLines = async (engine: Engine, query: KeyLineQuery): Promise<rea
       ...params,
     ),
   )
-  return rows.map((row) => ({ key: keyOf(row), ...counters.read(row) }))
+  return rows.map((row) => ({
+    key: keyOf(row),
+    ...counters.read(row),
+    estimated: estimates.read(row),
+  }))
 }
 
 const around = rowsOf({ id: text('id'), prefix: text('prefix') })

@@ -9,6 +9,8 @@ import type { CallPage, CallQuery, FailureLine, FailureQuery, Scope } from './ca
 
 /** A key with its counters. `spent` counts keys below it, as its caps do. */
 export type KeyLine = Spent & {
+  /** How much of it is what vendors bill the organisation for its own keys, by their list prices. */
+  readonly estimated: Spent
   readonly key: Key
   readonly requests: number
   /** The last charge of the key itself. */

@@ -7,7 +7,7 @@ import { DAY_MS, HOUR_MS, type Instant } from '../../core/time.ts'
 import { type Engine, once, type Row, type Run, type Statement, statement } from '../engine/engine.ts'
 import { countOf, onlyRow, textOf } from '../engine/row.ts'
 import { countsAt } from '../ledger/counts-at.ts'
-import { lessRefunds, withDetail } from '../ledger/sums.ts'
+import { isPaid, lessRefunds, withDetail } from '../ledger/sums.ts'
 import { laterOf, prunedUntil } from '../prune/pruned-until.ts'
 import { SETTLED_AFTER_MS, underWaySince } from './under-way.ts'
 
@@ -101,7 +101,7 @@ const summed = (engine: Engine, by: 'hour' | 'day', span: Span): Statement => {
     `select x.owner, x.slot, x.model, x.vendor, x.ended, ${sums} from (
        select ${owner} as owner, ${slotOf(engine, length)} as slot, ${countedColumns(engine, { vendor: true, ended: true })}
        ${inSpan} ${withDetail(engine.dialect)}
-       where ${spanTests} and t.kind in ('usage', 'refund') ${onlyBefore(engine, span)}) x
+       where ${spanTests} and t.kind in ('usage', 'refund') and ${isPaid} ${onlyBefore(engine, span)}) x
      group by 1, 2, 3, 4, 5`,
     span.from,
     span.to,

@@ -7,7 +7,7 @@
 import { DAY_MS, type Instant } from '../../core/time.ts'
 import type { Engine } from '../engine/engine.ts'
 import { BOOKS_OPEN_MS, countsAt } from '../ledger/counts-at.ts'
-import { paymentModeOf, subOf } from '../ledger/sums.ts'
+import { isPaid, paymentModeOf, subOf } from '../ledger/sums.ts'
 import { prunedUntil } from '../prune/pruned-until.ts'
 import { type Bind, orgsTest, scopeTests } from './call-lines.ts'
 import { coverOf, type Span } from './month-cover.ts'
@@ -190,7 +190,7 @@ const postedIn = (
   const [from, to] = [bind(span.from), bind(span.to)]
   const tests = [
     't.key_id = k.id',
-    `t.kind in ('usage', 'refund')`,
+    `t.kind in ('usage', 'refund') and ${isPaid}`,
     `t.at >= ${since ?? from}`,
     `t.at < cast(${to} as bigint) + ${BOOKS_OPEN_MS}`,
     `${at} >= ${from}`,

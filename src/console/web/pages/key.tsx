@@ -170,14 +170,24 @@ const Around = ({ row: { replaces, replaced_by: next } }: { row: KeyRow }) => (
   </>
 )
 
+/** How much of what was spent is what vendors bill for own keys; nothing without such calls. */
+const Estimated = ({ usd }: { usd: string }) =>
+  Number(usd) === 0 ? null : (
+    <Text size="xs" c="dimmed">
+      {usd} USD of it is estimated: your vendors bill it for your own keys
+    </Text>
+  )
+
 /** In all and this month; this week and today where that has a cap. */
 const Spent = ({ row }: { row: KeyRow }) => (
   <>
     <Figure name="Spent in total">
       <CapBar used={row.spent_usd} cap={row.spend_cap_usd} label="Lifetime cap" />
+      <Estimated usd={row.estimated_usd} />
     </Figure>
     <Figure name="This month">
       <CapBar used={row.spent_this_month_usd} cap={row.monthly_cap_usd} label="Monthly cap" />
+      <Estimated usd={row.estimated_this_month_usd} />
     </Figure>
     {row.weekly_cap_usd !== null && (
       <Figure name="This week">
