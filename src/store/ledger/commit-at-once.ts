@@ -1,8 +1,6 @@
 /** A group commit as a fixed number of statements, each for all its rows: for an engine behind a network. */
 
-import { storable } from '../../core/storable.ts'
-import { inputTokens, outputTokens } from '../../core/usage.ts'
-import type { AccountId, CallId, Checkpoint, CommitBatch, LeaseId, Settle } from '../../ledger/types.ts'
+import type { AccountId, CallId, CommitBatch, LeaseId } from '../../ledger/types.ts'
 import {
   type Engine,
   type Row,
@@ -15,33 +13,13 @@ import { textOf } from '../engine/row.ts'
 import { textsOnce } from '../engine/texts.ts'
 import { hasVoucher, voucherCharges, voucherLocks } from '../payments/voucher-call.ts'
 import { insertCharges } from './charge-row.ts'
+import { answerRows, detailRow, ids, json, latest, noteOf } from './commit-values.ts'
 import { isSilent } from './silence.ts'
 import { settledOfAccount, stateOf } from './sums.ts'
 import { manyLeases } from './told-sums.ts'
 
 /** How long a stored answer may be replayed. */
 const ANSWER_KEPT_MS = 24 * 60 * 60 * 1000
-
-export const json = (rows: readonly object[]): string => JSON.stringify(rows)
-export const ids = (list: Iterable<string>): string => json([...list].map((c) => ({ c })))
-
-/** One row per call: the largest hold and the largest checkpoint of the batch. */
-export const latest = (progress: readonly Checkpoint[]): readonly Checkpoint[] => {
-  const byCall = new Map<CallId, Checkpoint>()
-  for (const next of progress) {
-    const seen = byCall.get(next.callId)
-    byCall.set(next.callId, {
-      callId: next.callId,
-      hold: seen !== undefined && seen.hold > next.hold ? seen.hold : next.hold,
-      spent: seen !== undefined && seen.spent > next.spent ? seen.spent : next.spent,
-      ...leaseOf(next.leaseId ?? seen?.leaseId),
-    })
-  }
-  return [...byCall.values()]
-}
-
-const leaseOf = (leaseId: LeaseId | undefined): Pick<Checkpoint, 'leaseId'> =>
-  leaseId === undefined ? {} : { leaseId }
 
 /** A repeat takes over an open call, with its own hold, if the process that had it is silent. */
 export const takeOver = (now: string): string =>
@@ -145,9 +123,6 @@ export const textsFor = textsOnce(({ each, now, lock, leftOne }) => ({
 
 export type Texts = ReturnType<typeof textsFor>
 
-/** The note on a charge whose cost was above the hold. */
-export const noteOf = ({ excess }: Settle): string | null => (excess > 0n ? `house_excess ${excess}` : null)
-
 /** Settlements as the statements read them, by letters, because the names would travel with every row. */
 type ChargeRow = {
   /** The call. */
@@ -175,36 +150,6 @@ const chargeRows = ({ intents, settles }: CommitBatch): readonly ChargeRow[] => 
     ...(settle.detail === undefined ? { e: 1 } : {}),
   }))
 }
-
-export const detailRow = (callId: CallId, detail: NonNullable<Settle['detail']>) => ({
-  c: callId,
-  m: detail.model,
-  i: inputTokens(detail.usage),
-  o: outputTokens(detail.usage),
-  d: JSON.stringify(
-    detail.receipt === undefined
-      ? detail
-      : { ...detail, receipt: { ...detail.receipt, authorized: detail.receipt.authorized.toString() } },
-  ),
-})
-
-export const answerRows = (settles: readonly Settle[]) =>
-  settles.flatMap(({ callId, leaseId, answer }) =>
-    answer === undefined
-      ? []
-      : [
-          {
-            k: answer.ref.keyId,
-            e: answer.ref.endpoint,
-            i: answer.ref.key,
-            c: callId,
-            s: answer.answer.status,
-            h: storable(JSON.stringify(answer.answer.headers)),
-            b: storable(answer.answer.body),
-            l: leaseId,
-          },
-        ],
-  )
 
 type CommitStep = 'intents' | 'progress' | 'close' | 'voids' | 'balances'
 

@@ -18,17 +18,8 @@ import { maybeText, nanoOf, onlyRow, textOf } from '../engine/row.ts'
 import { textsOnce } from '../engine/texts.ts'
 import { chargeOfVoucher, hasVoucher } from '../payments/voucher-call.ts'
 import { insertCharge } from './charge-row.ts'
-import {
-  answerRows,
-  detailRow,
-  ids,
-  keepsAnswer,
-  latest,
-  noteOf,
-  type Texts,
-  type TransactionResult,
-  takeOver,
-} from './commit-at-once.ts'
+import { keepsAnswer, type Texts, type TransactionResult, takeOver } from './commit-at-once.ts'
+import { answerRows, detailRow, ids, latest, noteOf } from './commit-values.ts'
 
 const texts = {
   lease:

@@ -4,17 +4,9 @@ import { greatest, type Nano } from '../../core/money.ts'
 import type { AccountId, CallId, CommitBatch, CommitResult, LeaseId, Settle } from '../../ledger/types.ts'
 import { type Engine, once, type Row, statement } from '../engine/engine.ts'
 import { countOf, maybeText, nanoOf, textOf } from '../engine/row.ts'
-import {
-  answerRows,
-  callsOf,
-  commitAtOnce,
-  detailRow,
-  ids,
-  json,
-  type Texts,
-  textsFor,
-} from './commit-at-once.ts'
+import { callsOf, commitAtOnce, type Texts, textsFor } from './commit-at-once.ts'
 import { commitRows } from './commit-rows.ts'
+import { answerRows, detailRow, ids, json } from './commit-values.ts'
 import { settleLate } from './late-settle.ts'
 import { FEW_LEASES } from './told-sums.ts'
 
