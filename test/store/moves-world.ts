@@ -106,8 +106,8 @@ const count = (organisation: Organisation, keyId: string, amount: Nano): void =>
   for (const key of organisation.keys) if (line.includes(key.id)) key.spent += amount
 }
 
-const usable = ({ keys }: Organisation): readonly ModelKey[] =>
-  keys.filter(({ line }) => !keys.some(({ id, revoked }) => revoked && line.includes(id)))
+/** A key that is revoked alone leaves those below it as they are. */
+const usable = ({ keys }: Organisation): readonly ModelKey[] => keys.filter(({ revoked }) => !revoked)
 
 const open = async (world: MovesWorld, organisation: Organisation, { b, c }: Numbers): Promise<void> => {
   const cell = serving(organisation)
