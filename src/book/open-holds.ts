@@ -5,7 +5,7 @@
 import type { Log } from '../core/log.ts'
 import { greatest, least, type Nano } from '../core/money.ts'
 import { Refusal, refuse, retryIn, unavailable } from '../core/refusal.ts'
-import { estimateAccountOf } from '../ledger/estimates.ts'
+import { estimateAccountOf, estimateOf } from '../ledger/estimates.ts'
 import type { AccountId, CallId, InstanceId, Settle, UsageDetail } from '../ledger/types.ts'
 import type { VoucherOfCall } from '../ledger/voucher.ts'
 import type { Key } from '../tenancy/key.ts'
@@ -341,7 +341,7 @@ export class OpenHolds {
       ...list,
       key,
       payer,
-      callId: `${callId}:${instance}:${++this.#estimates}`,
+      callId: estimateOf(callId, `${instance}:${++this.#estimates}`),
     }
     const charged = await this.#inTouch(ask, Promise.resolve(this.#take(ask)))
     if (isNone(charged)) return charged

@@ -142,12 +142,12 @@ test('a stream that is open goes on to its end, and then it moves; one that does
   await reader?.read()
   const late = await move('b', { waitMs: 300 }).catch((error: Error) => error.message)
   expect(late).toBe('its open calls did not end within 0.3 s: it stays, and its keys work again')
+  const cell = async () => ((await at('a').gateway.book.callerById(id)) as { cell?: string }).cell
+  // Else it would take the first move for the second.
+  await until(async () => (await cell()) === undefined)
   const moving = move('b')
   // Until the process knows, it refuses at once: its lease is fenced.
-  await until(async () => {
-    const known = await at('a').gateway.book.callerById(id)
-    return known !== undefined && 'cell' in known && known.cell === 'leaving b'
-  })
+  await until(async () => (await cell()) === 'leaving b')
   const beganMs = performance.now()
   const refused = await at('a').post('/v1/chat/completions', chat(), {}, token)
   expect([refused.status, (await jsonOf(refused)).error]).toEqual([

@@ -3,7 +3,7 @@
  * bills counts under every cap beside what is charged, which is nothing for half of them.
  */
 import type { Hold, HoldRefused } from '../../src/book/contract.ts'
-import { estimateAccountOf, VENDORS } from '../../src/ledger/estimates.ts'
+import { estimateAccountOf, estimateOf, VENDORS } from '../../src/ledger/estimates.ts'
 import type { Store } from '../../src/store/port.ts'
 import type { Stage } from './stage.ts'
 
@@ -64,7 +64,7 @@ export const createOwnCalls = ({ world, hit, fail, wallet, store, settledMs, lon
   /** What an answer's vendor billed is counted, in full if the ledger learnt of it in time. */
   const check = async (): Promise<void> => {
     for (const { callId, estimate, admittedMs } of counted) {
-      const name = [...settledMs.keys()].find((one) => one.startsWith(`${callId}:`))
+      const name = [...settledMs.keys()].find((one) => one.startsWith(estimateOf(callId, '')))
       const [posted, ...more] = name === undefined ? [] : await store().ledger.transfersOf(name)
       // The estimate is queued before the charge, so it is with the ledger no later.
       const inTime = (settledMs.get(callId) ?? Number.POSITIVE_INFINITY) - admittedMs < longestCallMs

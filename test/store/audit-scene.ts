@@ -3,7 +3,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import type { Nano } from '../../src/core/money.ts'
 import { DAY_MS } from '../../src/core/time.ts'
-import { estimateAccountOf } from '../../src/ledger/estimates.ts'
+import { estimateAccountOf, estimateOf } from '../../src/ledger/estimates.ts'
 import { creditAccountOf, type UsageDetail } from '../../src/ledger/types.ts'
 import { signLogHead } from '../../src/receipts/log-head.ts'
 import { signingKey } from '../../src/receipts/token.ts'
@@ -155,8 +155,17 @@ export const bookScene = async (database: {
   await store.ledger.commit(batchOf('i', { settles: [gone] }))
   // What a vendor bills for an own key.
   const vendors = estimateAccountOf('w')
-  const estimating = await open({ keyId: 'k', leaseId: 'i:e', sub: 's', payer: vendors }, 'c1:i:1')
-  const estimate = { callId: 'c1:i:1', leaseId: estimating, payer: vendors, charge: COST, excess: 0n }
+  const estimating = await open(
+    { keyId: 'k', leaseId: 'i:e', sub: 's', payer: vendors },
+    estimateOf('c1', 'i:1'),
+  )
+  const estimate = {
+    callId: estimateOf('c1', 'i:1'),
+    leaseId: estimating,
+    payer: vendors,
+    charge: COST,
+    excess: 0n,
+  }
   await store.ledger.commit(batchOf('i', { settles: [estimate] }))
   await store.ledger.giveBack(estimating, CENT)
   await store.credit.grantCredit({ walletId: 'w', limit: 50n * CENT, netDays: 14 }, byTest)

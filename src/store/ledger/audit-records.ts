@@ -124,7 +124,7 @@ const accounts: readonly Law[] = [
     offences: broken(
       `t.kind || ' ' || t.ref`,
       'transfer t',
-      `case t.kind when 'usage' then t.credit = case when ${drawsEstimates('t.debit')} then '${VENDORS}' else 'revenue' end and t.key_id is not null and t.of_call is null
+      `case t.kind when 'usage' then t.credit = case when ${drawsEstimates('t.debit')} then '${VENDORS}' else 'revenue' end and (${drawsEstimates('t.debit')}) = (${drawsEstimates('t.ref')}) and t.key_id is not null and t.of_call is null
           and (t.day is null or t.month = substr(t.day, 1, 7))
         when 'writeoff' then t.debit = 'loss' and t.credit = 'revenue'
         when 'refund' then t.debit = 'revenue' and exists (select 1 from transfer u where u.kind = 'usage' and u.ref = t.of_call

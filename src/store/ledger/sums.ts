@@ -45,17 +45,16 @@ export const isHere = (account: string): string =>
 export const isOrgHere = (org: string): string =>
   `not exists (select 1 from account h where h.org_id = ${org} and h.cell is not null)`
 
-/**
- * Whether posting `t` is an estimate of what a vendor bills for an own key: it is counted under caps, and nobody pays it here.
- * Reports leave those out.
- */
-export const isEstimate = `t.credit = '${VENDORS}'`
-export const isPaid = `t.credit <> '${VENDORS}'`
-
-/** Whether account `id` is one that estimates draw on. */
+/** Whether account `id` is one that estimates draw on; estimates have names of the same kind. */
 export const drawsEstimates = (id: string): string =>
   `substr(${id}, 1, ${VENDORS.length + 1}) = '${estimateAccountOf('')}'`
 
+/**
+ * Whether posting `t` is an estimate of what a vendor bills for an own key: it is counted under caps, and nobody pays it here.
+ * Reports leave those out by the name, which each index of postings has.
+ */
+export const isEstimate = `t.credit = '${VENDORS}'`
+export const isPaid = `not ${drawsEstimates('t.ref')}`
 /** What the payer of a charge or refund `t` finally pays. */
 export const lessRefunds = `case when t.kind = 'usage' then t.amount else -t.amount end`
 
