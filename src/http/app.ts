@@ -66,7 +66,7 @@ export const createApp = (present: Present): App => {
         const call = new RoutedCall(request, headers, { matched, query, connection, trace })
         const answer = await route.handler(gateway, call)
         const shown = request.method === 'HEAD' ? await headOf(answer) : answer
-        return respond(gateway, shown, { trace, dialect: route.dialect, connection })
+        return respond(gateway, shown, call, route.dialect)
       } catch (caught) {
         const thrown = await afterTurn(gateway, trace, caught)
         letGo(gateway.capacity, trace.taken)
@@ -121,7 +121,7 @@ class RoutedCall implements HttpCall {
   readonly params: HttpCall['params']
   readonly query: string
   readonly trace: Trace
-  readonly #connection: Connection
+  readonly connection: Connection
 
   constructor(request: Request, headers: HeaderReader, { matched, query, connection, trace }: RoutedParts) {
     this.request = request
@@ -129,12 +129,12 @@ class RoutedCall implements HttpCall {
     this.params = matched.params
     this.query = query
     this.trace = trace
-    this.#connection = connection
+    this.connection = connection
     trace.from = this
   }
 
   peer(): string | undefined {
-    return this.#connection.peer()
+    return this.connection.peer()
   }
 }
 
@@ -164,31 +164,25 @@ const withOwn = (
   return headers
 }
 
-type Responding = {
-  readonly trace: Trace
-  readonly dialect: Route['dialect']
-  readonly connection: Connection
-}
-
-const respond = (gateway: Gateway, answer: Answer, it: Responding): Response => {
+const respond = (gateway: Gateway, answer: Answer, call: RoutedCall, dialect: Route['dialect']): Response => {
   const { body, cookies, status } = answer
-  const { trace, dialect } = it
+  const { trace } = call
   if (trace.headers['x-ratelimit-limit'] === undefined) tellRates(gateway, trace)
   const headers = withOwn({ ...answer.headers, ...trace.headers }, gateway, trace, dialect)
   const response = new Response(body, { status, headers })
   if (cookies !== undefined) for (const cookie of cookies) response.headers.append('set-cookie', cookie)
   // The log line of a stream is written when the stream has ended, with its cost.
-  const isOver = trace.life.over === true || (body instanceof Uint8Array && trace.life.background !== true)
-  if (isOver) endAnswered(gateway, it, status)
-  else trace.life.onEnded = () => endAnswered(gateway, it, status)
+  const isOver = trace.over === true || (body instanceof Uint8Array && trace.background !== true)
+  if (isOver) endAnswered(gateway, call, status)
+  else trace.onEnded = () => endAnswered(gateway, call, status)
   return response
 }
 
-const endAnswered = (gateway: Gateway, { trace, connection }: Responding, status: number): void => {
+const endAnswered = (gateway: Gateway, { trace, connection }: RoutedCall, status: number): void => {
   letGo(gateway.capacity, trace.taken)
   endCall(gateway, trace, status)
   // In the background, the request itself ended long ago.
-  if (trace.life.background !== true) connection.ended()
+  if (trace.background !== true) connection.ended()
 }
 
 const respondRefusal = (

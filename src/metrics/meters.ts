@@ -106,7 +106,7 @@ export const newMeters = (registry = newRegistry(), tags: readonly string[] = []
     registry.counter(id)
   return {
     called: (call, status, nowMs) => {
-      noteCall(registry, linesOf, call, { status, nowMs })
+      noteCall(registry, linesOf, call, status, nowMs)
       if (call.tags !== undefined && call.usage !== undefined) noteTags(registry, tags, call)
     },
     jobCharged: ({ vendor, model }, usage, charged) =>
@@ -190,9 +190,13 @@ const newLines = (registry: Registry): FindLine => {
   }
 }
 
-type End = { readonly status: number; readonly nowMs: number }
-
-const noteCall = (registry: Registry, linesOf: FindLine, call: CallFacts, { status, nowMs }: End): void => {
+const noteCall = (
+  registry: Registry,
+  linesOf: FindLine,
+  call: CallFacts,
+  status: number,
+  nowMs: number,
+): void => {
   const { endpoint = 'other', vendor = '', model = '', ended } = call
   registry.counter('requests', [endpoint, String(status)]).value++
   const refused = status >= 400 && ended !== 'client_gone'

@@ -112,7 +112,7 @@ const join = async (running: RunningCall, fingerprint: string, trace: Trace): Pr
   const answer = await running.answer
   trace.callId = running.trace.callId
   trace.ended = 'joined'
-  trace.life.over = true
+  trace.over = true
   return {
     ...answer,
     headers: { ...answer.headers, ...REPLAYED },
@@ -156,7 +156,7 @@ const first = async (gateway: Gateway, it: First, run: RunCall): Promise<Answer>
     checkKept(gateway, it)
     const answer = await run(keepIn(it.ref, it.recording), new AbortController().signal)
     if (answer.body instanceof Uint8Array) noteKept(gateway, it, answer.body.length)
-    else if (it.trace.life.background === true) void readAlong(gateway, it, answer.body)
+    else if (it.trace.background === true) void readAlong(gateway, it, answer.body)
     else void pump(gateway, it, answer.body)
     return answer
   } catch (refusal) {

@@ -66,7 +66,7 @@ export const answerInBackground = async (gateway: Gateway, task: Task, later: La
   open.written = open.pending.length
   open.pending = []
   tendResponses(gateway, open)
-  trace.life.background = true
+  trace.background = true
   void make(gateway, task, open, later)
   return open.streams ? eventsAnswer(followResponse(gateway, ref, 0)) : responseAnswer(queued)
 }
@@ -100,7 +100,7 @@ const make = async (
   if (said !== undefined) endResponse(open, open.form.named(said, open.head), continues)
   else if (open.stop.signal.aborted) endUnmade(open, 'cancelled')
   else endUnmade(open, 'failed', refusal ?? refuse('upstream_error', 'The response broke off.'))
-  if (trace.life.over !== true) endStream(trace)
+  if (trace.over !== true) endStream(trace)
 }
 
 /** Records the events of a stream; returns the response with which a failed one ended. */

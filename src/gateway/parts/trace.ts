@@ -61,10 +61,18 @@ export type Trace = {
   tries?: FailedTry[]
   /** It only waits for a job, whose outcome is noted when that ends. */
   waits?: boolean
+  /**
+   * Nothing more happens under this trace: its stream has ended and the charge is known, or another call's answer is
+   * read. `ended` may be there before, while the charge is being written.
+   */
+  over?: boolean
+  /** The call goes on after its request was answered, and ends like a stream. */
+  background?: boolean
+  /** Called when the stream is over. */
+  onEnded?: () => void
   /** Headers for the answer, whatever that is. */
   readonly headers: Record<string, string>
   readonly times: Times
-  readonly life: Life
   readonly taken: Taken
   /** Absent unless the call is traced. */
   span?: Span
@@ -82,26 +90,12 @@ type Times = {
   firstOutMs?: number
 }
 
-/** When a call ends whose request was answered before. */
-type Life = {
-  /**
-   * Nothing more happens under this trace: its stream has ended and the charge is known, or another call's answer is
-   * read. `ended` may be there before, while the charge is being written.
-   */
-  over?: boolean
-  /** The call goes on after its request was answered, and ends like a stream. */
-  background?: boolean
-  /** Called when the stream is over. */
-  onEnded?: () => void
-}
-
 export const newTrace = (callId: CallId, startedMs: number): Trace => ({
   callId,
   startedMs,
   attempts: 0,
   headers: {},
   times: { lostMs: 0 },
-  life: {},
   taken: { places: 0, bytes: 0 },
 })
 
@@ -112,9 +106,9 @@ export const noteKey = (trace: Trace, keyId: KeyId): void => {
 }
 
 /** The stream of this trace has ended, and its charge is known. */
-export const endStream = ({ life }: Trace): void => {
-  life.over = true
-  life.onEnded?.()
+export const endStream = (trace: Trace): void => {
+  trace.over = true
+  trace.onEnded?.()
 }
 
 type RateState = Pick<RateVerdict, 'limit' | 'remaining' | 'resetAt'> &
