@@ -84,7 +84,7 @@ test('an organisation that has moved is let go by the backup of the cell that it
   await run('c1', 'cell', 'move', organisation, ...target)
   await stop(here)
   for (const more of ['', '-wal', '-shm']) rmSync(join(home, 'c1', `turnpike.db${more}`), { force: true })
-  const [backup = ''] = readdirSync(join(home, 'backup'))
+  const backup = readdirSync(join(home, 'backup')).find((name) => name.startsWith('turnpike-')) ?? ''
   await run('c1', 'restore', join(home, 'backup', backup))
   const restored = await start('c1')
   const log = logOf(restored.child.stderr as ReadableStream<Uint8Array>)

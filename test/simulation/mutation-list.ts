@@ -1419,11 +1419,4 @@ export const mutations: readonly Mutation[] = [
     to: "if (move.state === 'moved')\n",
     test: movesLaw,
   },
-  {
-    name: 'two commands carry out one move',
-    file: 'src/store/move/cell-moves.ts',
-    from: 'if (row.by !== move.runner || moveRows.read(row).state !== from)',
-    to: "if (moveRows.read(row).state === 'stayed')",
-    test: movesLaw,
-  },
 ]
