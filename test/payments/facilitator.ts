@@ -88,7 +88,13 @@ export const startFacilitator = async (chain: TestChain, confirmMs = 5_000): Pro
     if (mishap === 'garbage') return new Response('<html>', { status: 200 })
     if (mishap === 'fault') return Response.json({ error: 'out of order' }, { status: 500 })
     if (typeof mishap === 'function') await mishap()
-    const result = await facilitator[path](body.paymentPayload, body.paymentRequirements)
+    const work = async () => facilitator[path](body.paymentPayload, body.paymentRequirements)
+    // Only mishaps that a test asks for are its own: a check that the busy chain failed is made again, and told.
+    const again = (error: unknown) => {
+      console.error('the facilitator of the tests could not verify at once:', error)
+      return work()
+    }
+    const result = await (path === 'settle' ? work() : work().catch(again))
     return mishap === 'lost' ? new Promise(() => undefined) : Response.json(result)
   }
   const server = Bun.serve({
