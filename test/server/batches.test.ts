@@ -369,6 +369,23 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
     await until(async () => (await held()) === 0n)
   })
 
+  test('a key that is deleted sends no more lines either', async () => {
+    const { token, id: keyId } = await server.newKey()
+    const goOn = Promise.withResolvers<void>()
+    server.answerWith(async () => {
+      await goOn.promise
+      return completion('late')
+    })
+    const { id } = await begin(token, lines(50))
+    await until(() => server.gateway.capacity.calls.used() >= 32)
+    await server.store.keys.deleteKey(keyId, false, byTest)
+    goOn.resolve()
+    const batch = () => server.store.batches.batchFor(id.replace('batch_', ''), keyId)
+    await until(async () => (await batch())?.state === 'ended')
+    expect(await batch()).toMatchObject({ succeeded: 32, stopped: 18, stop: 'invalid_api_key' })
+    await until(async () => (await held()) === 0n)
+  })
+
   test('lines that wait longer than a batch lives expire', async () => {
     answerEach()
     const { token } = await server.newKey()

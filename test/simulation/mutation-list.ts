@@ -1406,6 +1406,13 @@ export const mutations: readonly Mutation[] = [
     test: movesLaw,
   },
   {
+    name: 'two commands carry out one move',
+    file: 'src/store/move/cell-moves.ts',
+    from: 'if (row.by !== move.runner || moveRows.read(row).state !== from)',
+    to: 'if (moveRows.read(row).state !== from)',
+    test: 'test/store/move-organisation.test.ts',
+  },
+  {
     name: 'what cannot arrive comes back without its balance',
     file: 'src/store/move/leave-cell.ts',
     from: 'move: back, account, between, amount: BigInt(balance) })',

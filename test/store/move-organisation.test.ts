@@ -1,5 +1,6 @@
 /** An organisation with rows of every kind moves between two ledgers, on any two engines, forward and back. */
 import { expect, test } from 'bun:test'
+import { statement } from '../../src/store/engine/engine.ts'
 import { migrate } from '../../src/store/engine/migrate.ts'
 import { openEngine } from '../../src/store/engine/open-engine.ts'
 import { type MoveOrganisation, moveOrganisation, stayHere } from '../../src/store/move/move-organisation.ts'
@@ -220,6 +221,22 @@ test('of two commands that move it at once one does, and the other is refused by
   })
   expect(await refusal(first)).toBe('it was moved')
   expect(second).toBe('another command is moving this organisation')
+  await stop()
+})
+
+test('a command whose move another took over, as it was silent, goes no further', async () => {
+  const { from, move, stop } = await twoCells()
+  const before = await factsOf(from.url)
+  const engine = openEngine({ url: from.url })
+  const late = move({
+    before: async (step) => {
+      if (step === 'leave')
+        await engine.batch('control', [statement(`update cell_move set runner = 'another'`)])
+    },
+  })
+  expect(await refusal(late)).toBe('another command is moving this organisation')
+  await engine.close()
+  expect((await factsOf(from.url)).wallet).toEqual(before.wallet)
   await stop()
 })
 

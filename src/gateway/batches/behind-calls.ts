@@ -14,6 +14,8 @@ const LOOK_MS = 1
 /** Lines that one step takes or ends: a call that comes meanwhile waits for it. */
 const SMALL = 8
 const LARGE = 32
+/** So many lines or results are written, or forgotten, as quickly as one line ends. */
+const WRITTEN_FOR_ONE = 4
 /** Lines that one step starts while no calls come. */
 const STARTS = 4
 
@@ -22,6 +24,8 @@ export type BehindCalls = {
   readonly step: () => Promise<void>
   /** How many lines a step may have. */
   readonly lines: () => number
+  /** How many lines or results one step may write, or forget. */
+  readonly writes: () => number
   /** How many lines may start in one step. */
   readonly starts: () => number
 }
@@ -43,12 +47,14 @@ export const behindCalls = ({ clock, capacity: { overload } }: Gateway): BehindC
     while (overload.inHand() > 0 && clock.monotonicMs() < untilMs) await clock.sleep(LOOK_MS)
   }
   let last = Promise.resolve()
+  const lines = () => (come() ? SMALL : LARGE)
   return {
     step: () => {
       last = last.then(next)
       return last
     },
-    lines: () => (come() ? SMALL : LARGE),
+    lines,
+    writes: () => lines() * WRITTEN_FOR_ONE,
     starts: () => (come() ? 1 : STARTS),
   }
 }

@@ -20,8 +20,6 @@ import { linesOf } from './read-lines.ts'
 
 /** How long lines are read before others get their turn. */
 const TURN_MS = 1
-/** So many new lines are written as quickly as one that ends. */
-const WRITTEN_FOR_ONE = 4
 /** How long a batch waits for money that other leases have. */
 const PATIENCE_MS = 2_000
 const LOOK_AGAIN_MS = 60
@@ -115,7 +113,7 @@ const readLines = async (gateway: Gateway, it: NewRequest): Promise<Nano> => {
     seen.add(customId)
     sum += plan.amount
     lines.push({ n, customId, at, bytes: bytes.length, bound: plan.amount, route })
-    if (lines.length >= behind.lines() * WRITTEN_FOR_ONE) {
+    if (lines.length >= behind.writes()) {
       await add()
       lines = []
     }

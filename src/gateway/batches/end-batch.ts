@@ -5,8 +5,6 @@ import type { Gateway } from '../parts/gateway.ts'
 import { type BehindCalls, behindCalls } from './behind-calls.ts'
 import { forms } from './forms.ts'
 
-/** So many results are written into a file, or forgotten, as quickly as one line ends. */
-const WRITTEN_FOR_ONE = 4
 const PLACES = { output: 1, errors: 2 } as const
 type File = keyof typeof PLACES
 
@@ -24,7 +22,7 @@ async function* piecesOf(
   const { written } = forms[batch.form]
   for (let after = 0; ; ) {
     await behind.step()
-    const most = behind.lines() * WRITTEN_FOR_ONE
+    const most = behind.writes()
     const lines = await store.batches.results(batch.id, after, most)
     const texts = lines
       .filter((line) => fileOf(batch, line) === file)
@@ -56,7 +54,7 @@ export const endBatch = async (gateway: Gateway, assets: Assets, batch: Batch): 
   // If it dies before it has forgotten all results, they go with the batch.
   for (let after: number | undefined = 0; after !== undefined; ) {
     await behind.step()
-    after = await store.batches.forget(batch.id, after, behind.lines() * WRITTEN_FOR_ONE)
+    after = await store.batches.forget(batch.id, after, behind.writes())
   }
   log.info('a batch ended', { call: batch.id, ops: batch.total, charged: batch.charged })
 }

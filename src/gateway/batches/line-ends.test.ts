@@ -12,7 +12,7 @@ const rig = (most: number) => {
     writes.push(ends.length)
     return new Set(ends.map(({ callId }) => callId))
   }
-  const behind = { step: async () => undefined, lines: () => most, starts: () => 1 }
+  const behind = { step: async () => undefined, lines: () => most, writes: () => most, starts: () => 1 }
   const endLine = newEnds({ clock } as unknown as Gateway, { id: 'b', behind, write })
   const ends = (from: number, count: number) =>
     Array.from({ length: count }, (_, at) =>
