@@ -106,7 +106,7 @@ const own = { chain, channelNode, openCheck: openVoucherCheck }
 /** Prepares the mode: the guests' key, and the rounds. By default its rail is the operator's facilitator and nodes. */
 export const openX402 = async (parts: X402Parts, given?: Rail): Promise<X402> => {
   const { store, hash } = parts
-  const rail = { ...own, ...(given ?? { facilitator: await openFacilitator(parts.options) }) }
+  const rail = { ...own, ...(given ?? { facilitator: await openFacilitator(parts.options, parts.log) }) }
   const guestsHash = hash(GUESTS)
   await makeGuests(store, hash, guestsHash)
   const x402 = createX402(parts, rail, guestsHash)

@@ -75,10 +75,10 @@ for (const engine of serverEngines)
       const [known, unknown] = [await guess(email), await guess(somebody())]
       expect(known).toEqual(unknown)
       expect(known).toMatchObject({ status: 401, code: 'sign_in_failed' })
-      const codes = []
-      for (let n = 0; n < 12; n++) codes.push((await guess(email)).status)
-      expect(codes).toContain(429)
-      expect(codes.at(-1)).toBe(429)
+      // Windows are of the clock: one may turn in between.
+      let guesses = 1
+      while (guesses < 20 && (await guess(email)).status !== 429) guesses++
+      expect([guesses >= 10, guesses < 20]).toEqual([true, true])
       // Not even the right one helps then.
       expect((await it.stranger('POST', '/session/password', { email, password: PASSWORD })).status).toBe(429)
     })

@@ -12,6 +12,8 @@ import { machineOf } from './machine-rig.ts'
 import type { Scene } from './scene.ts'
 
 const organisation = 'org_test'
+/** A payment method counts from when it was saved: each later than the one before. */
+let savedAt = Date.now()
 type Example = (scene: Scene) => Promise<JsonObject>
 
 const ofKey =
@@ -248,7 +250,7 @@ const examples: Readonly<Record<string, Example>> = {
   'checkout.open': ofOrg({ amount_usd: 25 }),
   'checkout.get': async (scene) => ({ checkout: await openedIn(scene) }),
   'card.forget': async (scene) => {
-    const saved = { checkoutId: await openedIn(scene), customer: 'cus_law', method: 'pm_law', at: Date.now() }
+    const saved = { checkoutId: await openedIn(scene), customer: 'cus_law', method: 'pm_law', at: savedAt++ }
     await scene.it.store.funding.savePaymentMethod(saved)
     return { organisation }
   },

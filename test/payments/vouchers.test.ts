@@ -1,6 +1,7 @@
 /** The scheme `batch-settlement`, end to end: deposited once, a voucher a call, charged what it cost, claimed together. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { X402Options } from '../../src/payment/x402/offer.ts'
+import { StoreFault } from '../../src/store/faults.ts'
 import { chat, completion, jsonOf, streamEvents, streaming, testModel, USD } from '../server/harness.ts'
 import { brokenLaws, serverEngines } from '../store/engines.ts'
 import { hasChain } from './chain.ts'
@@ -156,6 +157,30 @@ describe.skipIf(!hasChain)('x402 vouchers', () => {
         expect(on.facilitator.asked.settle).toBe(settles)
         const channel = await rig.server.store.channels.channel(nameOf(sent))
         expect(channel?.charged).toBe(UNITS * 1_000n)
+        await check()
+      })
+
+      test('a ledger that fails while a voucher is taken is waited for, like that of every call', async () => {
+        const { channels } = rig.server.store
+        const { pay } = await payer()
+        // The deposit asks for its channel first; the vouchers after it are taken at once.
+        for (const asked of ['channel', 'takeVoucher'] as const) {
+          const answers = channels[asked]
+          let failed = false
+          const fails = async () => {
+            Object.assign(channels, { [asked]: answers })
+            failed = true
+            throw new StoreFault('the connection was lost')
+          }
+          Object.assign(channels, { [asked]: fails })
+          const response = await pay(rig.request('/v1/run', run()))
+          expect([asked, failed, response.status, chargedOf(response)]).toEqual([
+            asked,
+            true,
+            200,
+            String(UNITS),
+          ])
+        }
         await check()
       })
 

@@ -33,6 +33,7 @@ const first: readonly Step[] = [
   one('move'),
   one('move', 0, 2),
   one('topUp'),
+  one('stay'),
   one('move'),
   one('move', 0, 3),
   one('topUp'),
@@ -92,6 +93,7 @@ const HAPPENS = [
   'finished after arrived',
   'stayed',
   'stayed for a call',
+  'not stayed',
   'came back',
   'one of two',
 ]

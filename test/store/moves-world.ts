@@ -269,7 +269,10 @@ const stay = async (world: MovesWorld, organisation: Organisation): Promise<void
     expect(said).toBe('done')
     organisation.place = { at: 'here', cell: from }
     saw(world, 'stayed')
-  } else expect(said).toStartWith('its balance has left already')
+  } else {
+    expect(said).toStartWith('its balance has left already')
+    saw(world, 'not stayed')
+  }
 }
 
 /** A command that has the wrong ledger moves nothing. */

@@ -115,7 +115,7 @@ const takeChecked = async (
   it: VoucherToTake,
   voucher: Voucher,
 ): Promise<TakenVoucher> => {
-  const { store, log } = parts
+  const { store } = parts
   const { presented } = it
   const { offer } = presented
   const { channelId, deposit } = voucher
@@ -130,28 +130,24 @@ const takeChecked = async (
     if (outcome === 'mismatch') return taken
     return outcome === 'unseen' ? outcome : { outcome: 'refused', reason: REASONS[outcome] }
   }
-  let seen: ChannelSeen
+  let seen: ChannelSeen | undefined
   let transaction: string | undefined
-  try {
-    if (deposit !== undefined) {
-      const known = await store.channel(id)
-      const begins = most - nanoOfUnits(offer, presented.units)
-      // Nobody's deposit is taken for a voucher that cannot be charged; with another's call in between the ledger decides.
-      if (known !== undefined && known.pending === undefined && known.charged !== begins)
-        return { outcome: 'mismatch', channel: known }
-      const brought = await bring(parts, it, channelId, most)
-      if ('outcome' in brought) return brought
-      ;({ seen, transaction } = brought)
-    } else {
-      // Most channels are known, so the chain is asked only where the ledger says so.
-      const taken = await record()
-      if (taken !== 'unseen') return taken
-      seen = await parts.channelNode.look(offer, channelId)
-    }
-  } catch (error) {
-    log.warn('the node did not say what a channel holds', { network: offer.network, error: String(error) })
-    return { outcome: 'unreachable' }
+  if (deposit !== undefined) {
+    const known = await store.channel(id)
+    const begins = most - nanoOfUnits(offer, presented.units)
+    // Nobody's deposit is taken for a voucher that cannot be charged; with another's call in between the ledger decides.
+    if (known !== undefined && known.pending === undefined && known.charged !== begins)
+      return { outcome: 'mismatch', channel: known }
+    const brought = await bring(parts, it, channelId, most)
+    if ('outcome' in brought) return brought
+    ;({ seen, transaction } = brought)
+  } else {
+    // Most channels are known, so the chain is asked only where the ledger says so.
+    const taken = await record()
+    if (taken !== 'unseen') return taken
+    seen = await lookAt(parts, offer, channelId)
   }
+  if (seen === undefined) return { outcome: 'unreachable' }
   if (seen.balance === 0n && (await store.channel(id)) === undefined)
     return { outcome: 'refused', reason: codes.notFound }
   const taken = await record(seen, transaction)
@@ -160,28 +156,46 @@ const takeChecked = async (
 
 const REASONS = { busy: codes.busy, beyond_deposit: codes.beyondDeposit, leaving: codes.leaving }
 
+/** What the chain says of a channel; undefined if the node does not say it. */
+const lookAt = async (
+  { channelNode, log }: ChannelParts,
+  offer: Offer,
+  channelId: string,
+): Promise<ChannelSeen | undefined> => {
+  try {
+    return await channelNode.look(offer, channelId)
+  } catch (error) {
+    log.warn('the node did not say what a channel holds', { network: offer.network, error: String(error) })
+    return undefined
+  }
+}
+
 /** Brings a deposit to the chain, unless it is there: then the channel holds what the voucher is for. */
 const bring = async (
-  { facilitator, channelNode }: ChannelParts,
+  parts: ChannelParts,
   { presented, requirements }: VoucherToTake,
   channelId: string,
   most: bigint,
 ): Promise<
   { seen: ChannelSeen; transaction: string | undefined } | Exclude<TakenVoucher, { channel: Channel }>
 > => {
+  const { facilitator } = parts
   const { offer, payload } = presented
   const verified = await facilitator.verify({ payload, requirements })
   if (verified.outcome === 'unknown') return { outcome: 'unreachable' }
   if (verified.outcome === 'invalid') {
-    const seen = await channelNode.look(offer, channelId)
+    const seen = await lookAt(parts, offer, channelId)
+    if (seen === undefined) return { outcome: 'unreachable' }
     return seen.balance >= most ? { seen, transaction: undefined } : { ...verified, outcome: 'refused' }
   }
   const settled = await facilitator.settle({ payload, requirements })
   if (settled.outcome === 'refused') return settled
   if (settled.outcome === 'unknown') return { outcome: 'unknown' }
-  const seen = await channelNode.look(offer, channelId)
+  const seen = await lookAt(parts, offer, channelId)
   // The node may be behind the facilitator's: sent again, the deposit is there.
-  return seen.balance >= most ? { seen, transaction: settled.transaction } : { outcome: 'unknown' }
+  return seen !== undefined && seen.balance >= most
+    ? { seen, transaction: settled.transaction }
+    : { outcome: 'unknown' }
 }
 
 const watch = async (

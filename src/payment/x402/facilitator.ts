@@ -1,6 +1,7 @@
 /** The facilitator: checks payments and puts them on the chain. Without its clear answer, an outcome stays unknown. */
 import type { HTTPFacilitatorClient } from '@x402/core/http'
 import type { PaymentPayload, PaymentRequirements } from '@x402/core/types'
+import type { Log } from '../../core/log.ts'
 import type { X402Options } from './offer.ts'
 
 /** What it gets: the payer's payment, and what this server asked for. */
@@ -37,7 +38,7 @@ const codeOf = (reason: unknown): string =>
   typeof reason === 'string' && CODE.test(reason) ? reason : 'payment_refused'
 
 /** Loads the client on first use: a server without x402 need not load it. */
-export const openFacilitator = async (options: X402Options): Promise<Facilitator> => {
+export const openFacilitator = async (options: X402Options, log: Log): Promise<Facilitator> => {
   const { HTTPFacilitatorClient: Client } = await import('@x402/core/http')
   const { facilitatorToken: token } = options
   const headers = { authorization: `Bearer ${token}` }
@@ -48,10 +49,15 @@ export const openFacilitator = async (options: X402Options): Promise<Facilitator
       ? {}
       : { createAuthHeaders: async () => ({ verify: headers, settle: headers, supported: headers }) }),
   })
-  return facilitatorOn(client)
+  return facilitatorOn(client, (asked, error) =>
+    log.warn('the facilitator of x402 payments did not answer', { stage: asked, error: String(error) }),
+  )
 }
 
-const facilitatorOn = (client: HTTPFacilitatorClient): Facilitator => ({
+const facilitatorOn = (
+  client: HTTPFacilitatorClient,
+  noAnswer: (asked: 'verify' | 'settle', error: unknown) => void,
+): Facilitator => ({
   verify: async ({ payload, requirements }) => {
     try {
       const answer = await client.verify(payload as PaymentPayload, requirements as PaymentRequirements)
@@ -59,9 +65,9 @@ const facilitatorOn = (client: HTTPFacilitatorClient): Facilitator => ({
         ? { outcome: 'valid' }
         : { outcome: 'invalid', reason: codeOf(answer.invalidReason) }
     } catch (error) {
-      return isAnswer(error)
-        ? { outcome: 'invalid', reason: codeOf(error.invalidReason) }
-        : { outcome: 'unknown' }
+      if (isAnswer(error)) return { outcome: 'invalid', reason: codeOf(error.invalidReason) }
+      noAnswer('verify', error)
+      return { outcome: 'unknown' }
     }
   },
   settle: async ({ payload, requirements }) => {
@@ -70,7 +76,9 @@ const facilitatorOn = (client: HTTPFacilitatorClient): Facilitator => ({
       if (answer.success) return { outcome: 'settled', transaction: answer.transaction }
       return failed(answer.errorReason)
     } catch (error) {
-      return isAnswer(error) ? failed(error.errorReason) : { outcome: 'unknown', reason: 'no_answer' }
+      if (isAnswer(error)) return failed(error.errorReason)
+      noAnswer('settle', error)
+      return { outcome: 'unknown', reason: 'no_answer' }
     }
   },
   supported: async () => {
