@@ -131,6 +131,7 @@ export const createBook = (given: GivenParts): Book => {
     isEndedTrial: keys.isEndedTrial,
     onKeyChanged: keys.onChanged,
     hold: holds.hold.bind(holds),
+    holdBeside: holds.holdBeside.bind(holds),
     start: () => start(parts),
     health: () => healthOf(parts),
     leased: () => parts.leases.sums(),

@@ -36,6 +36,31 @@ for (const shared of [true, false])
     expect((await (await hold('c1')).settle(30n, detail)).charged).toBe(30n)
     const spend = await store.keys.spend('k')
     expect([spend.spent, spend.estimated.spent, spend.requests, spend.held]).toEqual([330n, 300n, 1, 0n])
+    const lineEnds: bigint[] = []
+    const line = {
+      ...{ callId: 'line', amount: () => 5n, opened: Promise.resolve(true), checkpoint: () => undefined },
+      extend: async () => 'refused' as const,
+      settle: async (charged: bigint) => {
+        lineEnds.push((await store.keys.spend('k')).estimated.spent)
+        return { charged, remaining: undefined }
+      },
+      void: async () => undefined,
+    }
+    const ofLine = { amount: 10n, useful: 1n }
+    const beside = await book.holdBeside(line, { callId: 'line', key, ...ofLine, list: ofLine })
+    if (beside instanceof Refusal || 'outcome' in beside) throw new Error('no hold')
+    expect(await beside.opened).toBe(true)
+    const { commit } = store.ledger
+    const ledger = Promise.withResolvers<void>()
+    store.ledger.commit = (batch) => ledger.promise.then(() => commit(batch))
+    const settled = beside.settle(5n, { ...detail, vendorEstimate: '7' })
+    await Bun.sleep(20)
+    // The line does not end before the ledger has its estimate: whoever is killed between the two sends it again.
+    expect(lineEnds).toEqual([])
+    ledger.resolve()
+    store.ledger.commit = commit
+    expect((await settled).charged).toBe(5n)
+    expect(lineEnds).toEqual([307n])
     const list = { amount: 2n * limits.spendCap, useful: 1n }
     const refused = await book.hold({ callId: 'c2', key, amount: 100n, useful: 1n, list })
     expect(refused).toMatchObject({ outcome: 'refused', limit: 'spend_cap_usd', estimated: true })
@@ -48,7 +73,7 @@ for (const shared of [true, false])
     }
     await book.drain(0)
     const after = await store.keys.spend('k')
-    expect([after.spent, after.estimated.spent, after.requests, after.held]).toEqual([330n, 300n, 1, 0n])
+    expect([after.spent, after.estimated.spent, after.requests, after.held]).toEqual([337n, 307n, 1, 0n])
     expect((await store.ledger.audit()).filter(({ ok }) => !ok)).toEqual([])
     await store.close()
   })

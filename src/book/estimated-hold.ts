@@ -16,12 +16,15 @@ export class EstimatedHold implements Hold {
   readonly callId: CallId
   readonly #charged: Half
   readonly #estimated: Half
+  readonly #apart: boolean
   #opened: Promise<boolean> | undefined
 
-  constructor(charged: Half, estimated: Half) {
+  /** `apart`: the charge is committed by another than this book. */
+  constructor(charged: Half, estimated: Half, apart = false) {
     this.callId = charged.callId
     this.#charged = charged
     this.#estimated = estimated
+    this.#apart = apart
   }
 
   amount(): Nano {
@@ -57,6 +60,7 @@ export class EstimatedHold implements Hold {
     if (!(await this.opened)) throw new Error(`call ${this.callId} was over before it was settled`)
     // In this order, and both before anything is awaited: no commit has the charge without the estimate.
     const counting = this.#count(detail.vendorEstimate)
+    if (this.#apart) await counting
     const [charged] = await Promise.allSettled([this.#charged.settle(cost, detail, answer), counting])
     if (charged.status === 'rejected') throw charged.reason
     return charged.value

@@ -11,7 +11,7 @@ import type { VoucherOfCall } from '../ledger/voucher.ts'
 import type { Key } from '../tenancy/key.ts'
 import type { AdmissionGate } from './admission-gate.ts'
 import type { KnownKeys } from './callers.ts'
-import type { Extended, HoldRefused, HoldRequest, SettledHold, Soon } from './contract.ts'
+import type { Extended, Hold, HoldRefused, HoldRequest, SettledHold, Soon } from './contract.ts'
 import { EstimatedHold, type Half } from './estimated-hold.ts'
 import type { Heartbeat } from './heartbeat.ts'
 import { doubt, endHold, type Lease, type LeaseTaken, leastLeft, pathOf } from './lease.ts'
@@ -243,6 +243,13 @@ const chargeInDoubt = (): Refusal =>
 
 const nothing = (): void => undefined
 
+type ListHold = NonNullable<HoldRequest['list']>
+
+/** Room for an estimate, which is not open yet, or why there is none. */
+type Counted =
+  | { readonly open: () => OpenHold }
+  | { readonly open: undefined; readonly refused: HoldRefused | Refusal }
+
 /** The result of asking for a hold. */
 type Held = OpenHold | EstimatedHold | HoldRefused | Refusal
 
@@ -330,33 +337,42 @@ export class OpenHolds {
   }
 
   /** Takes the room of both, and opens them together: the intents of a call are in one commit. */
-  async #holdBoth(ask: HoldRequest, list: NonNullable<HoldRequest['list']>): Promise<Held> {
-    const { gate, heartbeat, instance } = this.#parts
+  async #holdBoth(ask: HoldRequest, list: ListHold): Promise<Held> {
+    const { gate, heartbeat } = this.#parts
     if (!heartbeat.fresh()) await gate.untilFresh()
-    const { key, callId, voucher: _, ...path } = ask
-    const payer = estimateAccountOf(key.walletId)
-    // Each attempt is billed by its vendor, so each has an estimate of its own.
-    const estimate: HoldRequest = {
-      ...path,
-      ...list,
-      key,
-      payer,
-      callId: estimateOf(callId, `${instance}:${++this.#estimates}`),
-    }
     const charged = await this.#inTouch(ask, Promise.resolve(this.#take(ask)))
     if (isNone(charged)) return charged
     try {
-      const estimated = await this.#inTouch(estimate, Promise.resolve(this.#take(estimate)))
-      if (!isNone(estimated)) {
-        const [paid, counted] = [this.#opened(ask, charged), this.#opened(estimate, estimated)]
-        return new EstimatedHold(paid, counted)
-      }
+      const counted = await this.#room(ask, list)
+      if (counted.open !== undefined) return new EstimatedHold(this.#opened(ask, charged), counted.open())
       endHold(charged, ask.amount, 0n)
-      return estimated instanceof Refusal ? estimated : { ...estimated, estimated: true }
+      return counted.refused
     } catch (fault) {
       endHold(charged, ask.amount, 0n)
       throw fault
     }
+  }
+
+  /** See Book. */
+  async holdBeside(charged: Hold, ask: HoldRequest & { readonly list: ListHold }): Promise<Held> {
+    const { gate, heartbeat, keys } = this.#parts
+    keys.learn(ask.key)
+    if (!heartbeat.fresh()) await gate.untilFresh()
+    const counted = await this.#room(ask, ask.list)
+    return counted.open === undefined ? counted.refused : new EstimatedHold(charged, counted.open(), true)
+  }
+
+  /** Takes the room of what the vendor bills. Each attempt is billed by its vendor, so each has an estimate of its own. */
+  async #room({ callId, voucher: _, ...ask }: HoldRequest, list: ListHold): Promise<Counted> {
+    const estimate: HoldRequest = {
+      ...ask,
+      ...list,
+      payer: estimateAccountOf(ask.key.walletId),
+      callId: estimateOf(callId, `${this.#parts.instance}:${++this.#estimates}`),
+    }
+    const taken = await this.#inTouch(estimate, Promise.resolve(this.#take(estimate)))
+    if (!isNone(taken)) return { open: () => this.#opened(estimate, taken) }
+    return { open: undefined, refused: taken instanceof Refusal ? taken : { ...taken, estimated: true } }
   }
 
   #open(ask: HoldRequest, lease: LeaseTaken): Held {

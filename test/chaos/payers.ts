@@ -26,6 +26,8 @@ type Paid = {
 }
 
 const CALLERS = 6
+/** How often what is not answered is sent. */
+const TRIES = 12
 
 /** `bearers` pay for calls of their own keys; guests claim their change with either of the two. */
 export const startPayers = (
@@ -109,18 +111,27 @@ export const startPayers = (
     return { done, claim: complete ? response.headers.get('x-change-claim') : null }
   }
 
+  /** Asks until something definite is answered, as whoever wants the money does; returns the last status, 0 for none. */
+  const claimAs = async (token: string, text: string): Promise<number> => {
+    for (let tries = 1; ; tries++) {
+      const status = await post(
+        '/api/wallet/claim',
+        { authorization: `Bearer ${token}` },
+        JSON.stringify({ claim: text }),
+      ).then(
+        async (answer) => {
+          await answer.text()
+          return answer.status
+        },
+        () => 0,
+      )
+      if ((status > 0 && status < 500) || tries === TRIES || !running) return status
+      await Bun.sleep(pick(50, 500))
+    }
+  }
+
   const claim = async (text: string): Promise<void> => {
-    const asked = await Promise.all(
-      bearers.map(({ token }) =>
-        post('/api/wallet/claim', { authorization: `Bearer ${token}` }, JSON.stringify({ claim: text })).then(
-          async (answer) => {
-            await answer.text()
-            return answer.status
-          },
-          () => 0,
-        ),
-      ),
-    )
+    const asked = await Promise.all(bearers.map(({ token }) => claimAs(token, text)))
     const given = asked.filter((status) => status === 200).length
     if (given > 0) claimed++
     if (given > 1) claimedTwice++
@@ -129,7 +140,7 @@ export const startPayers = (
   const round = async (): Promise<void> => {
     const it = await sign()
     if (it === undefined) return
-    for (let tries = 0; tries < 12; tries++) {
+    for (let tries = 0; tries < TRIES; tries++) {
       // Two at once now and then: they are one call.
       const copies = random() < 0.2 ? [present(it), present(it)] : [present(it)]
       const answers = await Promise.allSettled(copies)

@@ -168,8 +168,8 @@ test('embeddings, a response in the background and a job go out by the own key, 
   const ofWords = await counted()
   expect(ofWords).toBeGreaterThan(3_000n)
   expect((await it.post('/v1/run', { model: 'mock/film', inputs: { prompt: 'a fox' } })).status).toBe(200)
-  // Of jobs caps count the fee alone.
-  expect(await counted()).toBe(ofWords)
+  // A picture is a cent at the list price.
+  expect((await counted()) - ofWords).toBe(10_000_000n)
   // The vendor bills the organisation, whatever that is: the job is not cancelled, and costs the fee.
   expect(it.asked.filter(({ method }) => method === 'DELETE')).toEqual([])
   expect(await it.balance()).toBe(before)

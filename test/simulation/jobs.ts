@@ -24,6 +24,7 @@ import { CHANGE_MS, CHANGE_WALLET, createJobPayers, type JobAnswer, type JobRequ
 import { createJobVendor, createKept, DEADLINE_MS, film, filmMedia, PICTURE } from './job-vendor.ts'
 import type { Reached } from './law.ts'
 import { oneModel } from './one-model.ts'
+import { createOwnJobs, usagesOf } from './own-jobs.ts'
 import { gatewayOf, hash, startProcess } from './process.ts'
 import { createStage } from './stage.ts'
 
@@ -45,7 +46,6 @@ type Process = {
   gateway: Gateway | undefined
   dead: boolean
 }
-/** The keys of the jobs. */
 const KEYS = ['k0', 'k1', GUESTS_KEY]
 
 export const runJobs = (seed: number, reached: Reached): void => {
@@ -55,6 +55,7 @@ export const runJobs = (seed: number, reached: Reached): void => {
   const { pick, random } = world.draws('scene')
   const vendor = createJobVendor(world)
   const { assets, isKept } = createKept(world, hit)
+  const own = createOwnJobs(stage, WALLET)
   const deposit = BigInt(pick(10, 60)) * PICTURE
   const processes: Process[] = []
   /** The process that began a run. */
@@ -143,8 +144,7 @@ export const runJobs = (seed: number, reached: Reached): void => {
   /** The process may die meanwhile, and then says nothing. */
   const cancel = async (runId: string): Promise<void> => {
     const { gateway } = living() ?? {}
-    const cancelled = gateway && cancelRun(gateway, runId).catch(() => undefined)
-    await Promise.race([cancelled, sleep(3_000)])
+    await Promise.race([gateway && cancelRun(gateway, runId).catch(() => undefined), sleep(3_000)])
   }
   const payers = createJobPayers({ ...stage, store: () => store, ask, cancel })
 
@@ -183,12 +183,10 @@ export const runJobs = (seed: number, reached: Reached): void => {
   const check200 = (heard: JobAnswer | undefined, made: number): void => {
     if (heard?.status !== 200) return
     hit('jobs: answered')
-    const cents = `0.0${made}`
-    if (heard.cost !== cents) fail(`an answer of ${made} says it cost ${heard.cost}`)
-    void store.ledger.transfersOf(heard.id).then((posted) => {
-      if (posted.filter(({ kind }) => kind === 'usage').length !== 1)
-        fail('an answered job was not charged once')
-    })
+    if (heard.cost !== `0.0${made}`) fail(`an answer of ${made} says it cost ${heard.cost}`)
+    void usagesOf(store, heard.id).then(
+      (usages) => usages.length === 1 || fail('an answered job was not charged once'),
+    )
   }
 
   const disturb = async (): Promise<void> => {
@@ -222,8 +220,9 @@ export const runJobs = (seed: number, reached: Reached): void => {
   }
 
   const checkRun = async (run: Run): Promise<bigint> => {
-    const usages = (await store.ledger.transfersOf(run.id)).filter(({ kind }) => kind === 'usage')
+    const usages = await usagesOf(store, run.id)
     if (run.endedAt === undefined) fail(`a run did not end: ${run.state}`)
+    await own.check(store, run)
     const { result } = run
     if (run.state !== 'done') {
       hit(run.state === 'cancelled' ? 'jobs: cancelled' : 'jobs: failed')
@@ -270,6 +269,7 @@ export const runJobs = (seed: number, reached: Reached): void => {
 
   const run = async (): Promise<void> => {
     store = await stage.openLedger()
+    own.through(store)
     for (const id of [WALLET, CHANGE_WALLET])
       await store.wallets.createWallet({ id, orgId: 'o', name: id }, byTest)
     await store.ledger.post({ kind: 'topup', ref: 'first', debit: 'cash', credit: WALLET, amount: deposit })

@@ -37,6 +37,8 @@ const mustReach = [
   'jobs: answered',
   'jobs: accepted',
   'jobs: done',
+  'jobs: estimate counted',
+  'jobs: estimate refused',
   'jobs: failed',
   'jobs: cancelled',
   'jobs: killed',

@@ -1,5 +1,6 @@
 /** Nobody beats for a job: its money is its own until its deadline, whatever happens to silent processes. */
 import { describe, expect, test } from 'bun:test'
+import type { NewRun } from '../../src/store/calls/run-port.ts'
 import { openTestStore } from '../memory-ledger.ts'
 import { brokenLaws, engines } from './engines.ts'
 import { CENT, createOneKey, detailFor } from './world.ts'
@@ -35,17 +36,22 @@ describe.each(engines)('on $name', ({ fresh }) => {
     ownerMs: 1,
   }
 
-  test('a job of an hour keeps its money while leases of processes are cut back and reaped', async () => {
+  test.each<[string, Pick<NewRun, 'list'>]>([
+    ['a job', {}],
+    ['a job by an own key', { list: { amount: 3n * CENT, useful: 1n } }],
+  ])('%s of an hour keeps its money while leases of processes are cut back and reaped', async (_, own) => {
     const { store, passes, end } = await opened()
-    await store.runs.begin({ ...begun, id: 'c1', deadlineMs: 60 * MINUTE })
+    const counted = async () => (await store.keys.spend('k')).held
+    const all = CENT + (own.list?.amount ?? 0n)
+    await store.runs.begin({ ...begun, ...own, id: 'c1', deadlineMs: 60 * MINUTE })
     for (let minutes = 0; minutes < 60; minutes += 5) {
       await store.ledger.reap(chores)
       passes(5 * MINUTE)
     }
-    expect((await store.wallets.wallet('w'))?.held).toBe(CENT)
+    expect([(await store.wallets.wallet('w'))?.held, await counted()]).toEqual([CENT, all])
     passes(30 * MINUTE)
     await store.ledger.reap(chores)
-    expect((await store.wallets.wallet('w'))?.held).toBe(0n)
+    expect([(await store.wallets.wallet('w'))?.held, await counted()]).toEqual([0n, 0n])
     await end()
   })
 

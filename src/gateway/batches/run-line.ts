@@ -1,6 +1,6 @@
 /** One line of a batch: a call like any other, whose money is held by the batch and whose answer is a line of a file. */
 import type { Hold } from '../../book/contract.ts'
-import { must, type Refusal, type RefusalCode, refuse, retryIn } from '../../core/refusal.ts'
+import { must, Refusal, type RefusalCode, refuse, retryIn } from '../../core/refusal.ts'
 import { payingAccount } from '../../payment/funding.ts'
 import type { Deployment } from '../../routing/deployments.ts'
 import { judgeVendorError, vendorDown } from '../../routing/vendor-errors.ts'
@@ -14,6 +14,8 @@ import { codecOf } from '../ask/ask-vendor.ts'
 import { answerTask } from '../call/answer-task.ts'
 import { takeCallTurn } from '../enter/key-turn.ts'
 import { correctingAtEnd } from '../enter/token-turn.ts'
+import { doesNotFit } from '../hold/does-not-fit.ts'
+import { listHoldOf } from '../hold/reserve.ts'
 import type { Answer } from '../parts/answer.ts'
 import { letGo, takeBytes, takePlace } from '../parts/capacity.ts'
 import type { Gateway } from '../parts/gateway.ts'
@@ -34,6 +36,7 @@ const passing: readonly RefusalCode[] = [
   'service_unavailable',
   'upstream_error',
   'own_keys_unavailable',
+  'balance_held',
 ]
 
 /** What a vendor's own batch says of a line that it ran, and with which of its keys it was sent. */
@@ -117,10 +120,10 @@ const answerLine = async (
   const planned = await planLine(gateway, { form, asked, key }, sent)
   const task = taskOf(gateway, { batch, key, line, trace, planned }, settle)
   if (answered !== undefined) return answerFrom(gateway, task, { n, answered }, settle)
-  if (!options.batchRates) return answerTask(gateway, task)
   const { call, model } = planned
-  const turn = await takeCallTurn(gateway, { key, call, model, trace })
-  return answerTask(gateway, turn === undefined ? task : await correctingAtEnd(turn, () => task))
+  const turn = options.batchRates ? await takeCallTurn(gateway, { key, call, model, trace }) : undefined
+  const counted = () => withEstimate(gateway, task, { sub: batch.sub, output: planned.plan.output })
+  return answerTask(gateway, turn === undefined ? await counted() : await correctingAtEnd(turn, counted))
 }
 
 /** Charges the line for what its vendor's batch answered. */
@@ -185,6 +188,26 @@ const taskOf = (gateway: Gateway, it: TaskParts, settle: EndLine): Task => {
     limit: ceiling,
     requestHash: requestHasher(gateway, body.bytes),
   }
+}
+
+/**
+ * The batch holds what its lines are charged. What the vendor bills for an own key counts under caps as for any call, so room
+ * for it is taken before the line is sent. Throws the Refusal of one for which there is none.
+ */
+const withEstimate = async (
+  gateway: Gateway,
+  task: Task,
+  { sub, output }: { readonly sub: string | undefined; readonly output: number },
+): Promise<Task> => {
+  const { key, call, model, hold } = task
+  const list = listHoldOf(call, model, output)
+  if (list === undefined) return task
+  const { callId } = hold
+  const both = await gateway.book.holdBeside(hold, { callId, key, sub, ...list, list, waits: true })
+  if (both instanceof Refusal) throw both
+  if ('outcome' in both)
+    throw doesNotFit({ ...both, key }, { required: list.amount, leastOutput: undefined }, gateway)
+  return { ...task, hold: both }
 }
 
 /** What the batch holds for the line. Its intent was durable before the line was read. */

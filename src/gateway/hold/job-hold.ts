@@ -4,6 +4,7 @@
  */
 import { disabledKey, noBudgetLeft, unknownKey, unknownSubWallet } from '../../admission/caller.ts'
 import type { Hold, HoldRefused, HoldRequest, Soon } from '../../book/contract.ts'
+import { present } from '../../core/json-body.ts'
 import { type Refusal, refuse, retryIn } from '../../core/refusal.ts'
 import type { LoanRefused } from '../../ledger/types.ts'
 import type { JobShape } from '../../media/shape.ts'
@@ -43,7 +44,7 @@ const holdJob = async (
   ask: HoldRequest,
 ): Promise<Hold | HoldRefused | Refusal> => {
   const { store, clock, instance, options } = gateway
-  const { callId, key, sub, payer, tags, amount, useful, voucher } = ask
+  const { callId, key, sub, payer, tags, amount, useful, list, voucher } = ask
   const run: NewRun = {
     id: callId,
     keyId: key.id,
@@ -55,6 +56,7 @@ const holdJob = async (
     model: modelId,
     amount,
     useful,
+    list,
     owner: instance,
     ownerMs: OWNER_MS,
     deadlineMs,
@@ -112,7 +114,8 @@ const refusedBy = ({
   required,
   available,
   held,
-}: LoanRefused): HoldRefused => ({
+  estimated,
+}: LoanRefused & Pick<HoldRefused, 'estimated'>): HoldRefused => ({
   outcome: 'refused',
   spent: outcome === 'spent',
   limit: limit ?? 'wallet',
@@ -121,12 +124,14 @@ const refusedBy = ({
   required,
   available,
   held,
+  ...present({ estimated }),
 })
 
 /** This hold never settles the charge: whatever ends the job charges it together with its row. */
-const jobHold = ({ store }: Gateway, { callId, amount }: HoldRequest): Hold => ({
+const jobHold = ({ store }: Gateway, { callId, amount, list }: HoldRequest): Hold => ({
   callId,
   amount: () => amount,
+  estimate: () => list?.amount ?? 0n,
   opened: Promise.resolve(true),
   extend: async () => 'refused',
   checkpoint: () => undefined,

@@ -125,6 +125,12 @@ const tryOf = ({ call, model }: ReserveRequest, plan: Plan, output: number): Try
     : { output, first, amount, list: listOf(call, model.own.list, first) }
 }
 
+/** What the vendor bills for an own key at most, if the model is sold with one: `output` tokens in each answer. */
+export const listHoldOf = (call: Call, { own }: Model, output: number): HoldRequest['list'] =>
+  own === undefined ? undefined : withUseful(own.list, listOf(call, own.list, output))
+
+const withUseful = (list: Model, amount: Nano) => ({ amount, useful: least(usedUpBelow(list), amount) })
+
 const listOf = ({ media, size, choices }: Call, list: Model, output: number): Nano =>
   media?.priced === undefined
     ? ceilingOf(list, size, output, choices)
@@ -256,8 +262,7 @@ const holdOf = (
   const { callId, key, sub, payer, tags, model, call, signal } = ask
   const useful = least(usedUpBelow(model), amount)
   const held: Mutable<HoldRequest> = { callId, key, sub, payer, tags, amount, useful, waits, signal }
-  if (list !== undefined && model.own !== undefined)
-    held.list = { amount: list, useful: least(usedUpBelow(model.own.list), list) }
+  if (list !== undefined && model.own !== undefined) held.list = withUseful(model.own.list, list)
   return call.media === undefined ? gateway.book.hold(held) : holdFor(gateway, model.id, held)
 }
 

@@ -124,6 +124,8 @@ export type NewRun = {
   readonly amount: Nano
   /** The smallest charge that would still be useful; see LoanRequest. */
   readonly useful: Nano
+  /** The same of the vendor's list price, for a job by an own key: held beside it, and counted under caps. */
+  readonly list?: { readonly amount: Nano; readonly useful: Nano } | undefined
   readonly owner: InstanceId
   readonly ownerMs: number
   readonly deadlineMs: number
@@ -136,7 +138,8 @@ export type RunBegun =
   /** A job with this id exists, begun by another process or an earlier attempt. */
   | { readonly outcome: 'exists' }
   | { readonly outcome: 'too_many' }
-  | LoanRefused
+  /** `estimated`: what did not fit is what the vendor bills for an own key. */
+  | (LoanRefused & { readonly estimated?: true })
 
 /** How a job ends. */
 export type RunEnd = {

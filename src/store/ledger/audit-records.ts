@@ -173,7 +173,8 @@ const jobs: readonly Law[] = [
       union all select r.id from run r join inflight f on f.call_id = r.id where r.ended_at is not null
       union all select f.call_id from inflight f join lease l on l.id = f.lease_id
         where l.instance like '${JOB}%' and l.instance not like '${JOB}${BATCH}%'
-        and not exists (select 1 from run r where r.id = f.call_id and r.lease_id = l.id and r.ended_at is null)`,
+        and not exists (select 1 from run r where r.id = substr(l.instance, ${JOB.length + 1}) and r.ended_at is null
+          and (f.call_id = r.id and r.lease_id = l.id or f.call_id = '${VENDORS}:' || r.id || ':job'))`,
   },
 ]
 
