@@ -130,10 +130,11 @@ type Part = { readonly callId: CallId; readonly leaseId: LeaseId; readonly hold:
 const lockRun = async ({ dialect }: Engine, run: Run, id: CallId) => {
   const [row] = await run(`select r.* from run r where r.id = $1${dialect.lock('r')}`, [id])
   if (row === undefined || row.ended_at !== null) return { row, parts: [] }
-  const names = `l.id in ($1, $2) and l.state <> 'closed'`
+  // By the job, not by ids of leases: one that was lent again after it was forgotten has others.
+  const names = `l.instance = $1 and l.key_id = $2 and l.state <> 'closed'`
   const locked = await run(`select l.* from lease l where ${names} order by l.id${dialect.lock('l')}`, [
-    textOf(row, 'lease_id'),
-    estimateOfJob(id),
+    jobInstance(id),
+    textOf(row, 'key_id'),
   ])
   const found = locked.map(leases.read)
   const ofLimits = lockLimitsOf(
