@@ -34,6 +34,7 @@ export const commands: Readonly<Record<string, LoadCommand>> = {
   secret: async () => (await import('./commands/secret-commands.ts')).secretCommands,
   migrate: async () => (await import('./house/migrate-command.ts')).migrateCommand,
   cell: async () => (await import('./house/cell-commands.ts')).cellCommands,
+  simulate: async () => (await import('./house/simulate-command.ts')).simulateCommand,
   calls: async () => (await import('./commands/calls-command.ts')).callsCommand,
   latency: async () => (await import('./commands/latency-command.ts')).latencyCommand,
   batch: async () => (await import('./commands/batch-commands.ts')).batchCommands,
