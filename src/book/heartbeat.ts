@@ -155,8 +155,11 @@ export const createHeartbeat = (parts: HeartbeatParts): Heartbeat => {
     log.error('the ledger does not answer; new calls are refused until it does', { error: String(error) })
   }
   const noteBack = (): void => {
-    if (seen !== undefined && (away || clock.monotonicMs() >= freshUntilMs) && !stopped)
-      log.warn('the ledger answers again', { took_ms: clock.monotonicMs() - answeredMs })
+    const took_ms = clock.monotonicMs() - answeredMs
+    if (stopped) return
+    if (away) log.warn('the ledger answers again', { took_ms })
+    else if (seen !== undefined && clock.monotonicMs() >= freshUntilMs)
+      log.warn('a heartbeat came late; new calls waited for it or were refused', { took_ms })
     away = false
   }
 

@@ -12,6 +12,7 @@ import { systemClock } from '../../src/core/time.ts'
 import { listen } from '../../src/http/listen/listen.ts'
 import { listenForMetrics } from '../../src/http/listen/listen-metrics.ts'
 import { newAuthority } from '../certificates.ts'
+import { freePort } from '../free-port.ts'
 import { runProgram, startProgram } from '../program.ts'
 import { until } from '../until.ts'
 import { startTestServer } from './harness.ts'
@@ -126,9 +127,9 @@ test('only allowed addresses are answered, at each port', async () => {
     const listening = listen({ gateway: server.gateway }, { ...here, allowed })
     expect((await fetch(`http://127.0.0.1:${listening.port}/livez`)).status).toBe(status)
     listening.stop()
-    const { port } = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: () => new Response() })
-    const metrics = listenForMetrics({ gateway: server.gateway }, { ...here, port: (port ?? 0) + 1, allowed })
-    expect((await fetch(`http://127.0.0.1:${(port ?? 0) + 1}/other`)).status).toBe(status === 200 ? 404 : 403)
+    const port = await freePort()
+    const metrics = listenForMetrics({ gateway: server.gateway }, { ...here, port, allowed })
+    expect((await fetch(`http://127.0.0.1:${port}/other`)).status).toBe(status === 200 ? 404 : 403)
     metrics()
   }
   await server.stop()
