@@ -126,9 +126,9 @@ const ofBatch: Example = async ({ it: { store, wallet }, child }) => ({
 /** A sign-in of an agent, as if a person had approved it. */
 const ofLogin: Example = async ({ it: { store }, child, member }) => {
   const id = crypto.randomUUID().replaceAll('-', '')
-  const userCode = id.replaceAll(/\d/g, 'z').slice(0, 8)
+  const userCode = id.slice(0, 8)
   const ask = { id, deviceHash: id, userCode, surface: 'law', address: 'law', lifeMs: 60_000 }
-  await store.logins.askLogin(ask)
+  if (!(await store.logins.askLogin(ask))) throw new Error(`${userCode} is taken`)
   const approved = { personId: await member(), orgId: organisation, keyId: await child() }
   await store.logins.approveLogin(userCode, approved, byTest)
   await store.logins.pollLogin({ deviceHashes: [id], refreshHash: id, everyMs: 0, lifeMs: 60_000 })
