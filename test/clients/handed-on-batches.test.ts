@@ -1,6 +1,6 @@
 /**
  * The official clients of OpenAI, Anthropic and Google run batches of 1,000 lines on models whose vendors take batches, each
- * form on all three vendors: every line is answered in the dialect of its caller, once, and charged half, once.
+ * form on all vendors: every line is answered in the dialect of its caller, once, and charged half, once.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import Anthropic from '@anthropic-ai/sdk'
@@ -44,7 +44,7 @@ const charging = async (work: () => Promise<number>): Promise<void> => {
   expect(live).toEqual([])
 }
 
-test('openai: a file of lines on models of three vendors', () =>
+test('openai: a file of lines on models of all vendors', () =>
   charging(async () => {
     const client = new OpenAI({ apiKey, baseURL: `${origin}/v1`, maxRetries: 0 })
     const lines = Array.from({ length: LINES }, (_, n) => chatLine(n, {}, modelAt(n)))
@@ -74,7 +74,7 @@ test('openai: a file of lines on models of three vendors', () =>
     return new Set(results.map(({ custom_id }) => custom_id)).size
   }))
 
-test('@anthropic-ai/sdk: messages on models of three vendors, results decoded', () =>
+test('@anthropic-ai/sdk: messages on models of all vendors, results decoded', () =>
   charging(async () => {
     const { messages } = new Anthropic({ apiKey, baseURL: origin, maxRetries: 0 })
     const requests = Array.from({ length: LINES }, (_, n) => ({

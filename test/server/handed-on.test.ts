@@ -7,7 +7,7 @@ import { brokenLaws, serverEngines, stopSound } from '../store/engines.ts'
 import { until } from '../until.ts'
 import { chatLine } from './batch-rig.ts'
 import { completion, jsonOf } from './harness.ts'
-import { kinds, PART_LINE, type PartServer, partModels, startPartServer } from './part-rig.ts'
+import { kinds, nameless, PART_LINE, type PartServer, partModels, startPartServer } from './part-rig.ts'
 
 describe.each(serverEngines)('on $name', ({ fresh }) => {
   let database: { readonly url: string; readonly stop: () => Promise<void> }
@@ -53,16 +53,16 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
     return { token, batch, results, errors: await server.results(token, batch.error_file_id) }
   }
 
-  test('a batch of models of three vendors and one of ours is split and joined; receipts tell the half price', async () => {
+  test('a batch of models of all vendors and one of ours is split and joined; receipts tell the half price', async () => {
     const before = await charged()
     const all = [
       ...kinds.flatMap((kind) => linesOn(kind, 3)),
       ...Array.from({ length: 3 }, (_, n) => chatLine(n)),
     ].map((line, n) => ({ ...line, custom_id: `line-${n}` }))
     const { token, batch, results } = await run(all)
-    expect(batch.request_counts).toEqual({ total: 12, completed: 12, failed: 0 })
+    expect(batch.request_counts).toEqual({ total: all.length, completed: all.length, failed: 0 })
     expect([...results.keys()]).toEqual(all.map(({ custom_id }) => custom_id))
-    expect((await charged()) - before).toBe(9n * PART_LINE + 3n * 60_000n)
+    expect((await charged()) - before).toBe(BigInt(3 * kinds.length) * PART_LINE + 3n * 60_000n)
     for (const kind of kinds) {
       expect(server.vendors[kind].held.map(({ lines }) => lines.length)).toEqual([3])
       // Nothing is asked of it but batches.
@@ -183,13 +183,12 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
       const { token } = await server.newKey()
       const { id } = await begin(token, linesOn(kind, 3))
       const own = id.slice('batch_'.length)
-      // Anthropic keeps no name of ours.
-      if (kind === 'anthropic') {
+      if (nameless.includes(kind)) {
         await until(async () => held.length === 1 && (await server.store.batches.parts(own)).length === 0)
         skewMs += 6 * 60_000
       }
       expect((await server.ended(token, id)).request_counts).toEqual({ total: 3, completed: 3, failed: 0 })
-      expect(held).toHaveLength(kind === 'anthropic' ? 2 : 1)
+      expect(held).toHaveLength(nameless.includes(kind) ? 2 : 1)
       expect((await charged()) - before).toBe(3n * PART_LINE)
     },
   )
@@ -217,6 +216,33 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
       expect((await charged()) - before).toBe(4n * PART_LINE + 2n * 60_000n)
     } finally {
       Object.assign(options, { batchAtVendors: true })
+      asked.length = 0
+    }
+  })
+
+  test("Azure's lines are run here while no deployment for batches is named; what one has is fetched", async () => {
+    const { how, held, asked } = server.vendors.azure
+    const { vendors } = server.gateway.offering
+    const setup = vendors.get('azure')
+    if (setup === undefined) throw new Error('Azure is off')
+    const named = new Map(vendors)
+    const { batches: _batches, ...bare } = setup
+    const before = await charged()
+    how.ends = false
+    how.before = (path) => (path.endsWith('/chat/completions') ? completion('run here') : undefined)
+    const { token } = await server.newKey()
+    const { id } = await begin(token, linesOn('azure', 3))
+    await until(() => held.length === 1)
+    Object.assign(server.gateway.offering, { vendors: new Map(vendors).set('azure', bare) })
+    try {
+      const here = await run(linesOn('azure', 2))
+      expect(here.batch.request_counts).toEqual({ total: 2, completed: 2, failed: 0 })
+      expect(held).toHaveLength(1)
+      how.ends = true
+      expect((await server.ended(token, id)).request_counts).toEqual({ total: 3, completed: 3, failed: 0 })
+      expect((await charged()) - before).toBe(3n * PART_LINE + 2n * 60_000n)
+    } finally {
+      Object.assign(server.gateway.offering, { vendors: named })
       asked.length = 0
     }
   })

@@ -96,6 +96,8 @@ const vendor = z.strictObject({
   speaks: z.enum(['chat', 'responses', 'messages', 'gemini', 'interactions']).optional(),
   models: z.record(z.string().min(1), model).optional(),
   handling: handling.optional(),
+  /** Deployments that run batches, by the model's name below the vendor's. */
+  batches: z.record(z.string().min(1), z.string().min(1)).optional(),
 })
 /** An equal of a model; one that costs more is only used if the file says that it may be. */
 const equal = z.union([

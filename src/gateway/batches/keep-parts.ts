@@ -110,7 +110,7 @@ const submitNext = async (gateway: Gateway, it: Working, route: string): Promise
   it.parts.set(part.id, part)
   const done = await submitPart(gateway, {
     ...{ it, part, at, key },
-    ...{ form: place.form, lines: taken.lines },
+    ...{ form: place.form, deployedAs: place.deployedAs, lines: taken.lines },
   })
   if (done === 'ended') await forget(gateway, it, part)
   return true

@@ -12,17 +12,29 @@ type PartPlace = {
   readonly model: Model
   /** Its vendor's keys, at least one. */
   readonly deployments: readonly Deployment[]
+  /** The operator's deployment for batches that the lines name, where the vendor needs one. */
+  readonly deployedAs: string | undefined
 }
 
 /** Undefined if no vendor takes lines of the model. What vendors have is theirs to end, also when no more is handed on. */
 export const partPlaceOf = ({ offering }: Gateway, model: Model): PartPlace | undefined => {
   if (model.cheaper !== undefined) return undefined
-  const batches = offering.vendors.get(model.vendor)?.vendor.batches
+  const setup = offering.vendors.get(model.vendor)
+  const batches = setup?.vendor.batches
   const cached = batches?.cachedInput(model.upstreamName)
   if (batches === undefined || cached === undefined) return undefined
   const twin = inBatches(model, cached)
   const deployments = deploymentsFor(offering, twin).filter((one) => one.model === twin)
-  return { form: batches.form, model: twin, deployments }
+  const deployedAs = setup?.batches?.[model.id.slice(model.vendor.length + 1)]
+  return { form: batches.form, model: twin, deployments, deployedAs }
+}
+
+/** The place where lines of the model are sent now; undefined where they are run here. */
+export const openPlaceOf = (gateway: Gateway, model: Model): PartPlace | undefined => {
+  if (!gateway.options.batchAtVendors) return undefined
+  const place = partPlaceOf(gateway, model)
+  const needsName = gateway.offering.vendors.get(model.vendor)?.vendor.batches?.ownDeployments === true
+  return needsName && place?.deployedAs === undefined ? undefined : place
 }
 
 /** The way of lines that their vendor runs: the model and the path of each. */
@@ -30,13 +42,19 @@ export const routeOf = (model: Model, path: string): string => `${model.id} ${pa
 
 export const pathOn = (route: string): string => route.slice(route.indexOf(' ') + 1)
 
+const modelOn = ({ offering }: Gateway, route: string): Model | undefined => {
+  const [name = ''] = route.split(' ')
+  return name === '' ? undefined : offering.catalogue.find(name)
+}
+
 /** The place of lines that went this way; undefined for lines that are run here. */
 export const placeOnRoute = (gateway: Gateway, route: string): PartPlace | undefined => {
-  const [name = ''] = route.split(' ')
-  const model = name === '' ? undefined : gateway.offering.catalogue.find(name)
-  return model === undefined ? undefined : partPlaceOf(gateway, model)
+  const model = modelOn(gateway, route)
+  return model && partPlaceOf(gateway, model)
 }
 
 /** The place where lines that go this way are sent now. */
-export const nextPlaceOn = (gateway: Gateway, route: string): PartPlace | undefined =>
-  gateway.options.batchAtVendors ? placeOnRoute(gateway, route) : undefined
+export const nextPlaceOn = (gateway: Gateway, route: string): PartPlace | undefined => {
+  const model = modelOn(gateway, route)
+  return model && openPlaceOf(gateway, model)
+}

@@ -1,4 +1,5 @@
 /** Writes lines as calls of their vendor and submits them in one part, once. */
+import { readJsonBody, splice } from '../../core/json-body.ts'
 import { messageOf } from '../../core/message-of.ts'
 import { must, type Refusal } from '../../core/refusal.ts'
 import { requestedRestOf } from '../../routing/failed-attempt.ts'
@@ -19,11 +20,13 @@ import { planLine } from './plan-line.ts'
 import { endOf } from './run-line.ts'
 
 const TURN_MS = 5
-/** A file before the batch, and the batch. */
-const STEPS_MOST = 2
+/** A file before the batch, looks at the file until it can be used, and the batch. */
+const STEPS_MOST = 30
 
 type Submission = AskedPart & {
   readonly key: Key
+  /** The operator's deployment, where the lines must name one. */
+  readonly deployedAs: string | undefined
   readonly lines: readonly SentLine[]
 }
 
@@ -43,8 +46,10 @@ export const submitPart = async (gateway: Gateway, of: Submission): Promise<'sub
       const answer = await askStep(gateway, step, { ...outgoing, headers })
       const read = form.readSubmitted(answer, sent)
       if (typeof read === 'string') return named(gateway, of, read)
-      if (read !== undefined) outgoing = read.next
-      else if (answer.status >= 400 && answer.status < 500) return refusalIn(at, answer)
+      if (read !== undefined) {
+        outgoing = read.next
+        if (read.pauseMs !== undefined) await gateway.clock.sleep(read.pauseMs)
+      } else if (answer.status >= 400 && answer.status < 500) return refusalIn(at, answer)
       else break
     }
     // Whether the vendor has it will be asked.
@@ -90,10 +95,14 @@ const refusalIn = (
   return comeBackIn(failed.refusal, requestedRestOf(failed))
 }
 
+/** The body as it asks a deployment. Its model's own name has decided before how it is written. */
+const naming = (body: Uint8Array, deployment: string): Uint8Array =>
+  splice(must(readJsonBody(body)), { model: JSON.stringify(deployment) })
+
 /** The lines as calls of their vendor. Those that cannot be sent now end. */
 const written = async (gateway: Gateway, of: Submission): Promise<Written> => {
   const { clock } = gateway
-  const { at, it, key, lines } = of
+  const { at, it, key, lines, deployedAs } = of
   const { form, asked } = it.batch
   const calls: { id: string; body: Uint8Array }[] = []
   let headers = {}
@@ -108,7 +117,7 @@ const written = async (gateway: Gateway, of: Submission): Promise<Written> => {
         { n, bytes: await it.read(line), trace, route },
       )
       const codec = must(codecOf(at, gateway, { ...planned, key, trace }))
-      calls.push({ id: callId, body: codec.body })
+      calls.push({ id: callId, body: deployedAs === undefined ? codec.body : naming(codec.body, deployedAs) })
       headers = { ...headers, ...codec.headers }
     } catch (thrown) {
       await it.endLine(endOf(refusalFor(gateway, trace, thrown), line))

@@ -7,6 +7,8 @@ export type VendorBatches = {
   readonly form: VendorBatchForm
   /** How a model's cached input is billed there, by the vendor's own name for it; undefined if its batches do not take it. */
   readonly cachedInput: (upstreamName: string) => CachedInput | undefined
+  /** Set where they take only deployments of the operator's, which turnpike.yaml names for each model (`batches`). */
+  readonly ownDeployments?: true
 }
 
 /** A call in a part: the request as it would be sent by itself, under an id that its result will have. */
@@ -38,11 +40,11 @@ export type VendorBatchForm = {
   /** Whether calls at this path can be in a batch. */
   readonly takes: (path: string) => boolean
   readonly submit: (part: NewPart) => Outgoing
-  /** The vendor's name of the part, or what is asked next; undefined for an answer that is neither. */
+  /** The vendor's name of the part, or what is asked next, after a pause; undefined for an answer that is neither. */
   readonly readSubmitted: (
     answer: VendorAnswer,
     part: NewPart,
-  ) => string | { readonly next: Outgoing } | undefined
+  ) => string | { readonly next: Outgoing; readonly pauseMs?: number } | undefined
   /** Asks for the newest parts, to find one by our id; absent where the vendor keeps no name of ours. */
   readonly newest?: Outgoing
   readonly found?: (answer: VendorAnswer, id: string) => string | undefined
