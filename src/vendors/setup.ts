@@ -30,7 +30,7 @@ export type VendorSetup = {
   /** Makes the credential's headers, for vendors whose requests are signed or whose tokens expire. */
   readonly authorize?: (request: UnsignedRequest) => Promise<Record<string, string>>
   readonly stated?: StatedHandling
-  /** The deployments of the operator's that run batches, by the model's name below the vendor's. */
+  /** What the operator has run batches, by the model's name below the vendor's. */
   readonly batches?: Readonly<Record<string, string>>
   /** Answers in place of the network, for the built-in `local/` vendor. */
   readonly fetch?: VendorFetch

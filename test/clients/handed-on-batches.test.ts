@@ -7,7 +7,14 @@ import Anthropic from '@anthropic-ai/sdk'
 import { GoogleGenAI } from '@google/genai'
 import OpenAI, { toFile } from 'openai'
 import { chatLine, jsonLines } from '../server/batch-rig.ts'
-import { kinds, PART_LINE, type PartServer, partModels, startPartServer } from '../server/part-rig.ts'
+import {
+  isOfBatches,
+  kinds,
+  PART_LINE,
+  type PartServer,
+  partModels,
+  startPartServer,
+} from '../server/part-rig.ts'
 import { brokenLaws } from '../store/engines.ts'
 import { until } from '../until.ts'
 
@@ -38,9 +45,7 @@ const charging = async (work: () => Promise<number>): Promise<void> => {
   expect((await server.store.ledger.balance('revenue')) - before).toBe(BigInt(LINES) * PART_LINE)
   await until(async () => (await server.store.wallets.wallet(server.wallet))?.held === 0n)
   expect(await brokenLaws(server.store)).toEqual([])
-  const live = kinds
-    .flatMap((kind) => server.vendors[kind].asked)
-    .filter((asked) => !/batch|\/files/i.test(asked))
+  const live = kinds.flatMap((kind) => server.vendors[kind].asked).filter((asked) => !isOfBatches(asked))
   expect(live).toEqual([])
 }
 

@@ -96,7 +96,7 @@ const vendor = z.strictObject({
   speaks: z.enum(['chat', 'responses', 'messages', 'gemini', 'interactions']).optional(),
   models: z.record(z.string().min(1), model).optional(),
   handling: handling.optional(),
-  /** Deployments that run batches, by the model's name below the vendor's. */
+  /** What runs batches of a model, by its name below the vendor's: a deployment at Azure, an account at Fireworks. */
   batches: z.record(z.string().min(1), z.string().min(1)).optional(),
 })
 /** An equal of a model; one that costs more is only used if the file says that it may be. */

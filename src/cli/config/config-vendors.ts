@@ -53,12 +53,12 @@ export const stating = (setup: VendorSetup, said: FileHandling | undefined): Ven
     ? setup
     : { ...setup, stated: { zdr: said.zdr, noTraining: said.no_training, region: said.region } }
 
-/** The vendor with the operator's deployments for batches. Throws BadSetting if its batches take no such. */
+/** The vendor with the operator's names for its batches. Throws BadSetting if these need none. */
 const batching = (setup: VendorSetup, batches: VendorSetup['batches']): VendorSetup => {
   if (batches === undefined) return setup
   const { id, batches: own } = setup.vendor
-  if (own?.ownDeployments !== true)
-    return bad(`vendors.${id}.batches is of no use: batches of '${id}' take no deployments of yours`)
+  if (own?.operatorNames !== true)
+    return bad(`vendors.${id}.batches is of no use: batches of '${id}' need no name of yours`)
   return { ...setup, batches }
 }
 

@@ -125,7 +125,7 @@ test("an answer longer than the model's context is refused, with the names of bo
   expect(() => readConfig({ A_API_KEY: 'k' }, file(5_000))).not.toThrow()
 })
 
-test("deployments for batches are the operator's, where a vendor's batches take only such", () => {
+test("names for batches are given where a vendor's batches need one", () => {
   const read = (text: string) =>
     readConfig(
       { AZURE_API_KEY: 'k', AZURE_BASE_URL: 'https://r.openai.azure.com/openai/v1', GROQ_API_KEY: 'k' },
@@ -136,7 +136,7 @@ test("deployments for batches are the operator's, where a vendor's batches take 
     ['groq', undefined],
   ])
   expect(messageOf(() => read('vendors: { groq: { batches: { m: mine } } }'))).toBe(
-    "vendors.groq.batches is of no use: batches of 'groq' take no deployments of yours",
+    "vendors.groq.batches is of no use: batches of 'groq' need no name of yours",
   )
 })
 

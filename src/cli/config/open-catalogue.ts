@@ -82,7 +82,7 @@ export const openCatalogue = async (config: Config): Promise<OpenCatalogue> => {
   }
 }
 
-/** Throws for a deployment whose model is not sold. One that has ended is let be, because a start must not fail just because a day has come. */
+/** Throws for batches of a model that is not sold. One that has ended is let be, because a start must not fail just because a day has come. */
 const checkBatches = (setups: readonly VendorSetup[], catalogue: Catalogue): void => {
   for (const { vendor, batches = {} } of setups)
     for (const name of Object.keys(batches)) {

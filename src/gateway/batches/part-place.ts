@@ -3,6 +3,7 @@ import type { Model } from '../../core/model.ts'
 import { inBatches } from '../../pricing/batch-price.ts'
 import type { Deployment } from '../../routing/deployments.ts'
 import type { VendorBatchForm } from '../../vendors/batches/vendor-batch.ts'
+import { urlOf } from '../../vendors/setup.ts'
 import { deploymentsFor } from '../enter/deployments-for.ts'
 import type { Gateway } from '../parts/gateway.ts'
 
@@ -12,8 +13,8 @@ type PartPlace = {
   readonly model: Model
   /** Its vendor's keys, at least one. */
   readonly deployments: readonly Deployment[]
-  /** The operator's deployment for batches that the lines name, where the vendor needs one. */
-  readonly deployedAs: string | undefined
+  /** The operator's name for batches of the model, if there is one. */
+  readonly named: string | undefined
 }
 
 /** Undefined if no vendor takes lines of the model. What vendors have is theirs to end, also when no more is handed on. */
@@ -24,17 +25,22 @@ export const partPlaceOf = ({ offering }: Gateway, model: Model): PartPlace | un
   const cached = batches?.cachedInput(model.upstreamName)
   if (batches === undefined || cached === undefined) return undefined
   const twin = inBatches(model, cached)
-  const deployments = deploymentsFor(offering, twin).filter((one) => one.model === twin)
-  const deployedAs = setup?.batches?.[model.id.slice(model.vendor.length + 1)]
-  return { form: batches.form, model: twin, deployments, deployedAs }
+  const { at } = batches
+  const deployments = deploymentsFor(offering, twin)
+    .filter((one) => one.model === twin)
+    .map((one) =>
+      at === undefined ? one : { ...one, setup: { ...one.setup, baseUrl: urlOf(one.setup, at) } },
+    )
+  const named = setup?.batches?.[model.id.slice(model.vendor.length + 1)]
+  return { form: batches.form, model: twin, deployments, named }
 }
 
 /** The place where lines of the model are sent now; undefined where they are run here. */
 export const openPlaceOf = (gateway: Gateway, model: Model): PartPlace | undefined => {
   if (!gateway.options.batchAtVendors) return undefined
   const place = partPlaceOf(gateway, model)
-  const needsName = gateway.offering.vendors.get(model.vendor)?.vendor.batches?.ownDeployments === true
-  return needsName && place?.deployedAs === undefined ? undefined : place
+  const needsName = gateway.offering.vendors.get(model.vendor)?.vendor.batches?.operatorNames === true
+  return needsName && place?.named === undefined ? undefined : place
 }
 
 /** The way of lines that their vendor runs: the model and the path of each. */

@@ -1,5 +1,4 @@
 /** Writes lines as calls of their vendor and submits them in one part, once. */
-import { readJsonBody, splice } from '../../core/json-body.ts'
 import { messageOf } from '../../core/message-of.ts'
 import { must, type Refusal } from '../../core/refusal.ts'
 import { requestedRestOf } from '../../routing/failed-attempt.ts'
@@ -20,13 +19,11 @@ import { planLine } from './plan-line.ts'
 import { endOf } from './run-line.ts'
 
 const TURN_MS = 5
-/** A file before the batch, looks at the file until it can be used, and the batch. */
+/** A file before the batch, looks at it until it can be used, and the batch. */
 const STEPS_MOST = 30
 
 type Submission = AskedPart & {
   readonly key: Key
-  /** The operator's deployment, where the lines must name one. */
-  readonly deployedAs: string | undefined
   readonly lines: readonly SentLine[]
 }
 
@@ -37,15 +34,16 @@ export const submitPart = async (gateway: Gateway, of: Submission): Promise<'sub
   const { form, at, it, part } = of
   const { calls, headers } = await written(gateway, of)
   if (calls.length === 0) return 'ended'
-  const sent: NewPart = { id: part.id, path: pathOn(part.route), upstreamName: at.model.upstreamName, calls }
+  const { upstreamName } = at.model
+  const sent: NewPart = { id: part.id, path: pathOn(part.route), upstreamName, named: of.named ?? '', calls }
   const refusal = await countedFor(gateway.capacity, it.batch.keyId, async (taken) => {
     // A line with conditions is not among them (`planLine`).
     const step = { deployment: at, shape: {}, id: part.id, taken, under: NO_CONDITIONS }
     let outgoing = form.submit(sent)
     for (let n = 0; n < STEPS_MOST; n++) {
       const answer = await askStep(gateway, step, { ...outgoing, headers })
-      const read = form.readSubmitted(answer, sent)
-      if (typeof read === 'string') return named(gateway, of, read)
+      const read = form.readSubmitted(answer, sent, n)
+      if (typeof read === 'string') return begun(gateway, of, read)
       if (read !== undefined) {
         outgoing = read.next
         if (read.pauseMs !== undefined) await gateway.clock.sleep(read.pauseMs)
@@ -69,7 +67,7 @@ export const submitPart = async (gateway: Gateway, of: Submission): Promise<'sub
 }
 
 /** The vendor has it under this name. If others gave it up meanwhile, it is cancelled there. */
-const named = async (
+const begun = async (
   gateway: Gateway,
   { form, at, it, part }: Submission,
   ref: string,
@@ -95,14 +93,10 @@ const refusalIn = (
   return comeBackIn(failed.refusal, requestedRestOf(failed))
 }
 
-/** The body as it asks a deployment. Its model's own name has decided before how it is written. */
-const naming = (body: Uint8Array, deployment: string): Uint8Array =>
-  splice(must(readJsonBody(body)), { model: JSON.stringify(deployment) })
-
 /** The lines as calls of their vendor. Those that cannot be sent now end. */
 const written = async (gateway: Gateway, of: Submission): Promise<Written> => {
   const { clock } = gateway
-  const { at, it, key, lines, deployedAs } = of
+  const { form: vendors, at, it, key, lines, named = '' } = of
   const { form, asked } = it.batch
   const calls: { id: string; body: Uint8Array }[] = []
   let headers = {}
@@ -117,7 +111,7 @@ const written = async (gateway: Gateway, of: Submission): Promise<Written> => {
         { n, bytes: await it.read(line), trace, route },
       )
       const codec = must(codecOf(at, gateway, { ...planned, key, trace }))
-      calls.push({ id: callId, body: deployedAs === undefined ? codec.body : naming(codec.body, deployedAs) })
+      calls.push({ id: callId, body: vendors.inPart?.(codec.body, named) ?? codec.body })
       headers = { ...headers, ...codec.headers }
     } catch (thrown) {
       await it.endLine(endOf(refusalFor(gateway, trace, thrown), line))

@@ -13,13 +13,19 @@ const answer = (json: Json, status = 200): VendorAnswer => ({
   bytes: new Uint8Array(),
 })
 const body = new TextEncoder().encode('{"model":"m"}')
-const part = { id: 'p1', path: '/chat/completions', upstreamName: 'm', calls: [{ id: 'c1', body }] }
+const part = {
+  id: 'p1',
+  path: '/chat/completions',
+  upstreamName: 'm',
+  named: '',
+  calls: [{ id: 'c1', body }],
+}
 
 test('Mistral: a job of one model, its states and files', () => {
   const { body: sent, path } = encodeOutgoing(mistralBatches.submit(part), 'edge')
   expect(path).toBe('/files')
   expect(new TextDecoder().decode(sent)).toContain('{"custom_id":"c1","body":{"model":"m"}}\n')
-  expect(mistralBatches.readSubmitted(answer({ id: 'f1', object: 'file' }), part)).toEqual({
+  expect(mistralBatches.readSubmitted(answer({ id: 'f1', object: 'file' }), part, 0)).toEqual({
     next: {
       method: 'POST',
       path: '/batch/jobs',
@@ -34,7 +40,7 @@ test('Mistral: a job of one model, its states and files', () => {
       },
     },
   })
-  expect(mistralBatches.readSubmitted(answer({ id: 'j1', object: 'batch' }), part)).toBe('j1')
+  expect(mistralBatches.readSubmitted(answer({ id: 'j1', object: 'batch' }), part, 0)).toBe('j1')
   expect(mistralBatches.readPoll(answer({ id: 'j1', status: 'RUNNING' }), 'j1')).toBe('running')
   expect(mistralBatches.readPoll(answer({ id: 'j1', status: 'SUCCESS', output_file: 'f2' }), 'j1')).toEqual({
     files: [{ method: 'GET', path: '/files/f2/content' }],
@@ -54,7 +60,7 @@ test('Mistral: a job of one model, its states and files', () => {
 
 test('Azure: a file is looked at until it is processed; the endpoint of the batch has no version', () => {
   const file = (status: string) =>
-    azureBatches.readSubmitted(answer({ id: 'f1', object: 'file', status }), part)
+    azureBatches.readSubmitted(answer({ id: 'f1', object: 'file', status }), part, 0)
   expect(file('pending')).toEqual({ next: { method: 'GET', path: '/files/f1' }, pauseMs: 1_000 })
   expect(file('processed')).toMatchObject({
     next: { path: '/batches', body: { json: { input_file_id: 'f1', endpoint: '/chat/completions' } } },
@@ -74,7 +80,7 @@ test('Azure: a file is looked at until it is processed; the endpoint of the batc
 
 test('Together: the batch is inside the answer that makes it, and bare in others; refused lines are told by their code', () => {
   const job = { id: 'j1', status: 'VALIDATING' }
-  expect(togetherBatches.readSubmitted(answer({ job, warning: 'slow' }, 201), part)).toBe('j1')
+  expect(togetherBatches.readSubmitted(answer({ job, warning: 'slow' }, 201), part, 0)).toBe('j1')
   expect(togetherBatches.readPoll(answer(job), 'j1')).toBe('running')
   for (const status of ['COMPLETED', 'FAILED', 'EXPIRED', 'CANCELLED'])
     expect(togetherBatches.readPoll(answer({ ...job, status }), 'j1')).toEqual({ files: [], lines: [] })

@@ -2,7 +2,8 @@
  * Batches of files: lines are uploaded as a file, a batch is made of it, and results are files. Sources: OpenAI API reference,
  * "Batch" and "Files"; GroqCloud, "Batch Processing", which is the same. Those of vendors with other names stand with each.
  */
-import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
+import { isObject, type Json, type JsonObject, readJsonBody, splice } from '../../core/json-body.ts'
+import { must } from '../../core/refusal.ts'
 import type { FormPart, Outgoing, VendorAnswer } from '../../media/shape.ts'
 import { type EndedPart, joined, type NewPart, type VendorBatchForm } from './vendor-batch.ts'
 
@@ -27,6 +28,7 @@ type Names = {
   /** What stands beside the body in a line. */
   readonly line: (endpoint: string) => JsonObject
   readonly endpoints: readonly string[]
+  readonly inPart?: VendorBatchForm['inPart']
 }
 
 const CALLS_MOST = 2_000
@@ -74,6 +76,7 @@ const fileForm = (names: Names): VendorBatchForm => {
     callsMost: CALLS_MOST,
     bytesMost: BYTES_MOST,
     takes: (path) => names.endpoints.includes(path),
+    ...(names.inPart === undefined ? {} : { inPart: names.inPart }),
     submit: upload,
     readSubmitted: (answer, part) => {
       const inside = names.created === undefined ? undefined : member(answer, names.created)
@@ -81,7 +84,7 @@ const fileForm = (names: Names): VendorBatchForm => {
       if (typeof id !== 'string') return undefined
       return member(answer, 'object') === 'file' ? readFile(answer, id, part) : id
     },
-    ...(names.nameless ? {} : { newest: { method: 'GET', path: batches } as const }),
+    ...(names.nameless ? {} : { newest: () => ({ method: 'GET', path: batches }) as const }),
     found: (answer, id) => {
       const listed = member(answer, 'data')
       const one = (Array.isArray(listed) ? listed : []).find(
@@ -165,6 +168,8 @@ export const azureBatches = fileForm({
     }),
   },
   usable: 'processed',
+  // Its model's own name has decided before how a call is written.
+  inPart: (body, deployment) => splice(must(readJsonBody(body)), { model: JSON.stringify(deployment) }),
   create: (file, part, endpoint) => ({
     ...openaiNames.create(file, part, endpoint),
     endpoint: part.path,

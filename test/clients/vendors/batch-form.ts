@@ -44,6 +44,8 @@ export type Form = {
     request: Asked,
     keeps: Map<string, string>,
   ) => Promise<Omit<Held, 'ended' | 'cancelled' | 'results'> | undefined>
+  /** Answers what only this vendor has; a request at an address that it signed has the whole address as its path. */
+  readonly beside?: (request: Asked, held: readonly Held[]) => Response | undefined
   readonly created: (held: Held) => JsonObject
   readonly createdStatus?: number
   readonly shown: (held: Held) => JsonObject

@@ -1,5 +1,5 @@
 /**
- * Vendors' own batches, strict by their API references: those of OpenAI, Azure OpenAI, Together, Anthropic and Google. Lines are
+ * Vendors' own batches, strict by their API references: those of OpenAI, Azure OpenAI, Together, Fireworks, Anthropic and Google. Lines are
  * run by the scripted vendor of the dialect. A test decides when a batch ends, and how its vendor misbehaves.
  */
 import { isObject, type JsonObject, parseJson } from '../../../src/core/json-body.ts'
@@ -16,6 +16,7 @@ import {
   unknown,
 } from './batch-form.ts'
 import { objectWith } from './check.ts'
+import { fireworks } from './dataset-batches.ts'
 import { azure, openai, together } from './file-batches.ts'
 import { geminiVendor } from './gemini.ts'
 import { messagesVendor } from './messages.ts'
@@ -107,7 +108,7 @@ const google = (): Form => {
   }
 }
 
-const forms = { openai, azure, together, anthropic, google } as const
+const forms = { openai, azure, together, fireworks, anthropic, google } as const
 /** What a line of a batch inherits from it. */
 const HEADERS = new Headers({ 'anthropic-version': '2023-06-01' })
 const BASE = /^https?:\/\/[^/]+(?:\/openai)?\/v1(?:beta)?/
@@ -141,6 +142,8 @@ export const batchVendor = (kind: keyof typeof forms): BatchVendor => {
   }
   const answer = async (asked: Asked): Promise<Response> => {
     const { method, path } = asked
+    const beside = form.beside?.(asked, vendor.held)
+    if (beside !== undefined) return beside
     if (form.key(asked.headers) !== 'Bearer house-key')
       return Response.json(form.refuses(401, 'No key.'), { status: 401 })
     const made = await form.made(asked, keeps)
