@@ -135,6 +135,9 @@ test("names for batches are given where a vendor's batches need one", () => {
     ['azure', { 'gpt-4.1': 'mine' }],
     ['groq', undefined],
   ])
+  expect(messageOf(() => read('vendors: { azure: { batches: { m: accounts/mine } } }'))).toBe(
+    'f: vendors.azure.batches.m: must be a name without blanks and slashes',
+  )
   expect(messageOf(() => read('vendors: { groq: { batches: { m: mine } } }'))).toBe(
     "vendors.groq.batches is of no use: batches of 'groq' need no name of yours",
   )

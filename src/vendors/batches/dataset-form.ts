@@ -1,8 +1,8 @@
 /**
  * Fireworks' batches: a data set of lines in the operator's account, a job of one model that reads it, and a data set of
  * results, which are fetched at addresses that the vendor signs. Sources: Fireworks docs, "Batch API" and the references of
- * datasets and batch inference jobs (fw-ai-external/python-sdk, `batch_inference_jobs`, `datasets`, 2026-11); what they leave
- * open is as others recorded it on 2026-08-30: a count of lines is needed, an answer stands bare in its line. Not verified:
+ * datasets and batch inference jobs (fw-ai-external/python-sdk, `batch_inference_jobs`, `datasets`), read in November 2026; what they leave
+ * open is as others recorded it in public on 2026-08-30: a count of lines is needed, an answer stands bare in its line. Not verified:
  * how a failed line is told, and what is left of a job that was deleted, which is the only way to cancel.
  */
 import { isObject, type JsonObject, readJsonBody, splice } from '../../core/json-body.ts'
@@ -14,11 +14,7 @@ import { joined, type NewPart, type VendorBatchForm } from './vendor-batch.ts'
 const RESULTS_HOST = 'storage.googleapis.com'
 const PAUSE_MS = 1_000
 /** States in which a job has ended, or soon will be gone. */
-const ENDED = ['COMPLETED', 'FAILED', 'EXPIRED', 'EARLY_STOPPED', 'CANCELLED', 'ARCHIVED'].concat([
-  'DELETING',
-  'DELETING_CLEANING_UP',
-  'DELETED',
-])
+const ENDED = /^JOB_STATE_(?:COMPLETED|FAILED|EXPIRED|EARLY_STOPPED|CANCELLED|ARCHIVED|DELET.*)$/
 
 /** Names there are of small letters, digits and hyphens, and begin with a letter. */
 const nameOf = (id: string): string => `turnpike-${id.toLowerCase().replace(/[^a-z0-9-]/g, '-')}`
@@ -81,7 +77,7 @@ export const fireworksBatches: VendorBatchForm = {
   readPoll: (answer) => {
     const { state, outputDatasetId } = bodyOf(answer) ?? {}
     if (typeof state !== 'string') return undefined
-    if (!ENDED.includes(state.replace('JOB_STATE_', ''))) return 'running'
+    if (!ENDED.test(state)) return 'running'
     return typeof outputDatasetId === 'string' && outputDatasetId !== ''
       ? { next: { method: 'GET', path: `/${outputDatasetId}:getDownloadEndpoint` } }
       : { files: [], lines: [] }
