@@ -21,6 +21,8 @@ export type Outgoing = {
   readonly path: string
   readonly query?: Readonly<Record<string, string>>
   readonly headers?: Readonly<Record<string, string>>
+  /** The only host that a whole address may have which the vendor has signed; it is asked without the vendor's key. */
+  readonly signedAt?: string
   readonly body?:
     | { readonly json: JsonObject }
     | { readonly form: readonly FormPart[] }

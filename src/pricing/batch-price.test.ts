@@ -27,11 +27,13 @@ test('tokens cost half, rounded up, in every tier; what is not counted in tokens
   })
 })
 
-test('cached input costs what its vendor says: as outside of batches, or as other input of the batch', () => {
+test('cached input costs what its vendor says: as outside of batches, or as other input of the batch, or half of that', () => {
   const whole = inBatches(model(), 'whole').price
   expect([whole.rates.cache_read, whole.tiers[0]?.rates.cache_read]).toEqual([300_000, 600_000])
   const asInput = inBatches(model(), 'as input').price
   expect([asInput.rates.cache_read, asInput.tiers[0]?.rates.cache_read]).toEqual([undefined, undefined])
+  const halfOfInput = inBatches(model(), 'half of input').price
+  expect([halfOfInput.rates.cache_read, halfOfInput.tiers[0]?.rates.cache_read]).toEqual([750_001, 1_500_000])
 })
 
 test('a model has one price in batches, however often it is asked for', () => {

@@ -3,8 +3,8 @@ import type { Model, Price, UnitPrices } from '../core/model.ts'
 import type { Mutable } from '../core/mutable.ts'
 import { tokenClasses } from '../core/usage.ts'
 
-/** Cached input costs half as well; or as much as outside of batches; or as much as other input of the batch. */
-export type CachedInput = 'half' | 'whole' | 'as input'
+/** Cached input costs half as well; or as much as outside of batches; or as much as other input of the batch, or half of that. */
+export type CachedInput = 'half' | 'whole' | 'as input' | 'half of input'
 
 const reading = ['cache_read', 'cache_read_audio'] as const
 
@@ -17,6 +17,8 @@ const ratesIn = (rates: UnitPrices, cached: CachedInput): UnitPrices => {
   for (const one of reading) {
     // Without a rate it costs what input does.
     if (cached === 'as input') delete changed[one]
+    else if (cached === 'half of input' && changed.input !== undefined)
+      changed[one] = Math.ceil(changed.input / 2)
     else if (cached === 'whole' && rates[one] !== undefined) changed[one] = rates[one]
   }
   return changed

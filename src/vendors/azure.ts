@@ -3,6 +3,7 @@
  * (`AZURE_BASE_URL=https://<resource>.openai.azure.com/openai/v1`); models are named by deployment. Its chat
  * completions take no reasoning in messages. Source: Azure OpenAI in Microsoft Foundry Models, "v1 API".
  */
+import { azureBatches } from './batches/openai-form.ts'
 import { openaiRequestStyle } from './openai/models.ts'
 import type { Vendor } from './vendor.ts'
 
@@ -22,6 +23,9 @@ export const azure = {
   // Without it the deployment's settings choose, and may choose priority ("Priority processing").
   standardTier: 'default',
   requestStyleOf: openaiRequestStyle,
+  // Azure OpenAI, "batch deployments" (2026-08-14): half of global standard, by deployments of their own type. Of cached
+  // input no document that we could read says more.
+  batches: { form: azureBatches, cachedInput: () => 'as input', operatorNames: true },
   // Azure OpenAI, "Use the Responses API in WebSocket mode"; the minutes are OpenAI's.
   socket: { minutes: 60 },
   catalogue: { prices: 'azure', limits: 'azure' },

@@ -30,6 +30,8 @@ export type VendorSetup = {
   /** Makes the credential's headers, for vendors whose requests are signed or whose tokens expire. */
   readonly authorize?: (request: UnsignedRequest) => Promise<Record<string, string>>
   readonly stated?: StatedHandling
+  /** What the operator has run batches, by the model's name below the vendor's. */
+  readonly batches?: Readonly<Record<string, string>>
   /** Answers in place of the network, for the built-in `local/` vendor. */
   readonly fetch?: VendorFetch
 }
@@ -39,6 +41,7 @@ export const ofOthers = ({
   weights: _weights,
   priorities: _priorities,
   stated: _stated,
+  batches: _batches,
   ...rest
 }: VendorSetup): VendorSetup => rest
 

@@ -1,13 +1,20 @@
 /**
  * The official clients of OpenAI, Anthropic and Google run batches of 1,000 lines on models whose vendors take batches, each
- * form on all three vendors: every line is answered in the dialect of its caller, once, and charged half, once.
+ * form on all vendors: every line is answered in the dialect of its caller, once, and charged half, once.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import Anthropic from '@anthropic-ai/sdk'
 import { GoogleGenAI } from '@google/genai'
 import OpenAI, { toFile } from 'openai'
 import { chatLine, jsonLines } from '../server/batch-rig.ts'
-import { kinds, PART_LINE, type PartServer, partModels, startPartServer } from '../server/part-rig.ts'
+import {
+  isOfBatches,
+  kinds,
+  PART_LINE,
+  type PartServer,
+  partModels,
+  startPartServer,
+} from '../server/part-rig.ts'
 import { brokenLaws } from '../store/engines.ts'
 import { until } from '../until.ts'
 
@@ -38,13 +45,11 @@ const charging = async (work: () => Promise<number>): Promise<void> => {
   expect((await server.store.ledger.balance('revenue')) - before).toBe(BigInt(LINES) * PART_LINE)
   await until(async () => (await server.store.wallets.wallet(server.wallet))?.held === 0n)
   expect(await brokenLaws(server.store)).toEqual([])
-  const live = kinds
-    .flatMap((kind) => server.vendors[kind].asked)
-    .filter((asked) => !/batch|\/files/i.test(asked))
+  const live = kinds.flatMap((kind) => server.vendors[kind].asked).filter((asked) => !isOfBatches(asked))
   expect(live).toEqual([])
 }
 
-test('openai: a file of lines on models of three vendors', () =>
+test('openai: a file of lines on models of all vendors', () =>
   charging(async () => {
     const client = new OpenAI({ apiKey, baseURL: `${origin}/v1`, maxRetries: 0 })
     const lines = Array.from({ length: LINES }, (_, n) => chatLine(n, {}, modelAt(n)))
@@ -74,7 +79,7 @@ test('openai: a file of lines on models of three vendors', () =>
     return new Set(results.map(({ custom_id }) => custom_id)).size
   }))
 
-test('@anthropic-ai/sdk: messages on models of three vendors, results decoded', () =>
+test('@anthropic-ai/sdk: messages on models of all vendors, results decoded', () =>
   charging(async () => {
     const { messages } = new Anthropic({ apiKey, baseURL: origin, maxRetries: 0 })
     const requests = Array.from({ length: LINES }, (_, n) => ({

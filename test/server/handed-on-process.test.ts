@@ -3,12 +3,13 @@
  * line has one result and is charged once, the vendor ran nothing twice that it had taken, and the books hold.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import OpenAI, { toFile } from 'openai'
 import { openStore } from '../../src/store/open-store.ts'
 import { batchVendor } from '../clients/vendors/batches.ts'
+import { AZURE_DEPLOYMENT } from '../clients/vendors/file-batches.ts'
 import { postgresForTests, type TestDatabase } from '../postgres.ts'
 import { endPrograms, startProgram } from '../program.ts'
 import { brokenLaws } from '../store/engines.ts'
@@ -17,7 +18,11 @@ import { chatLine, jsonLines } from './batch-rig.ts'
 
 const LINES = 50
 const home = mkdtempSync(join(tmpdir(), 'turnpike-parts-'))
-const vendor = batchVendor('openai')
+const vendors = { openai: batchVendor('openai'), azure: batchVendor('azure') }
+writeFileSync(
+  join(home, 'turnpike.yaml'),
+  `vendors: { azure: { batches: { gpt-5-mini: ${AZURE_DEPLOYMENT} } } }`,
+)
 let database: TestDatabase
 let server: ReturnType<typeof Bun.serve>
 let apiKey = ''
@@ -36,7 +41,11 @@ beforeAll(async () => {
       const body = new Uint8Array(await request.arrayBuffer())
       const dies = arrow?.asked.test(`${method} ${pathname}`) === true ? arrow : undefined
       if (dies !== undefined) arrow = undefined
-      const work = () => vendor.fetch(`http://vendor.invalid${pathname}${search}`, { method, headers, body })
+      const work = () =>
+        vendors[pathname.startsWith('/openai/') ? 'azure' : 'openai'].fetch(
+          `http://vendor.invalid${pathname}${search}`,
+          { method, headers, body },
+        )
       const answer = dies?.worked === false ? undefined : await work()
       dies?.reached()
       return dies === undefined && answer !== undefined ? answer : new Promise<Response>(() => undefined)
@@ -56,6 +65,9 @@ const start = (more = {}) =>
     ASSETS: join(home, 'assets'),
     OPENAI_API_KEY: 'house-key',
     OPENAI_BASE_URL: `http://127.0.0.1:${server.port}/v1`,
+    AZURE_API_KEY: 'house-key',
+    AZURE_BASE_URL: `http://127.0.0.1:${server.port}/openai/v1`,
+    TURNPIKE_CONFIG: join(home, 'turnpike.yaml'),
     PLAN_RPM: '100000',
     LOG: 'error',
     ...more,
@@ -66,6 +78,8 @@ const arrows = [
   ['when the vendor has the batch, and its name is not known', /^POST \/v1\/batches$/, true],
   ['while it is asked for', /^GET \/v1\/batches\/batch_/, false],
   ['while its results are read', /^GET \/v1\/files\/.*content$/, true],
+  ['before Azure has processed the file', /^GET \/openai\/v1\/files\/file-[^/]*$/, false],
+  ['when Azure has the batch, and its name is not known', /^POST \/openai\/v1\/batches$/, true],
   // The last one: its processes hand nothing on.
   [
     'while it is asked for, and the next process hands nothing on',
@@ -79,9 +93,11 @@ test('a process is killed at each arrow, and another ends its batch', async () =
   let running = await start()
   apiKey = running.token
   const store = await openStore({ url: database.url })
-  const lines = Array.from({ length: LINES }, (_, n) => chatLine(n, {}, 'openai/gpt-5-mini'))
   for (const [where, asked, worked, more] of arrows) {
     const before = await store.ledger.balance('revenue')
+    const kind = where.includes('Azure') ? 'azure' : 'openai'
+    const vendor = vendors[kind]
+    const lines = Array.from({ length: LINES }, (_, n) => chatLine(n, {}, `${kind}/gpt-5-mini`))
     vendor.held.length = 0
     const next = await start(more)
     const at = ({ address }: typeof running) =>

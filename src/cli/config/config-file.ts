@@ -96,6 +96,13 @@ const vendor = z.strictObject({
   speaks: z.enum(['chat', 'responses', 'messages', 'gemini', 'interactions']).optional(),
   models: z.record(z.string().min(1), model).optional(),
   handling: handling.optional(),
+  /** What runs batches of a model, by its name below the vendor's: a deployment at Azure, an account at Fireworks. */
+  batches: z
+    .record(
+      z.string().min(1),
+      z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be a name without blanks and slashes'),
+    )
+    .optional(),
 })
 /** An equal of a model; one that costs more is only used if the file says that it may be. */
 const equal = z.union([

@@ -54,7 +54,7 @@ export const summaryOf = (
 }
 
 const vendorMembers = (
-  { vendor, baseUrl, secrets, weights, priorities }: VendorSetup,
+  { vendor, baseUrl, secrets, weights, priorities, batches }: VendorSetup,
   hash: KeyHash,
 ): Record<string, string> => ({
   address: baseUrl,
@@ -66,6 +66,7 @@ const vendorMembers = (
       return `${fingerprintOf(hash, secret.reveal())}${more}`
     })
     .join(', '),
+  ...(batches === undefined ? {} : flat({ batches })),
 })
 
 /** The members of a value, by their paths, as texts. */

@@ -39,9 +39,10 @@ export const vendorSetups = (file: ConfigFile, environment: Environment): readon
   const cloud = cloudVendors(environment, (vendor) =>
     addressOf(vendor, entries[vendor.id]?.base_url, environment),
   )
-  const all = [...builtIn, ...cloud, ...own].map((setup) =>
-    stating(setup, entries[setup.vendor.id]?.handling),
-  )
+  const all = [...builtIn, ...cloud, ...own].map((setup) => {
+    const entry = entries[setup.vendor.id]
+    return batching(stating(setup, entry?.handling), entry?.batches)
+  })
   if (readSettings(serverSettings.cacheMarks, environment)) return all
   return all.map((setup) => ({ ...setup, vendor: { ...setup.vendor, cacheMarks: false } }))
 }
@@ -51,6 +52,15 @@ export const stating = (setup: VendorSetup, said: FileHandling | undefined): Ven
   said === undefined
     ? setup
     : { ...setup, stated: { zdr: said.zdr, noTraining: said.no_training, region: said.region } }
+
+/** The vendor with the operator's names for its batches. Throws BadSetting if these need none. */
+const batching = (setup: VendorSetup, batches: VendorSetup['batches']): VendorSetup => {
+  if (batches === undefined) return setup
+  const { id, batches: own } = setup.vendor
+  if (own?.operatorNames !== true)
+    return bad(`vendors.${id}.batches is of no use: batches of '${id}' need no name of yours`)
+  return { ...setup, batches }
+}
 
 /** A built-in vendor as it would be with one key; undefined if there is none, or a key is not enough. Throws BadSetting. */
 export const offSetup = (id: string, file: ConfigFile, environment: Environment): VendorSetup | undefined => {

@@ -125,6 +125,24 @@ test("an answer longer than the model's context is refused, with the names of bo
   expect(() => readConfig({ A_API_KEY: 'k' }, file(5_000))).not.toThrow()
 })
 
+test("names for batches are given where a vendor's batches need one", () => {
+  const read = (text: string) =>
+    readConfig(
+      { AZURE_API_KEY: 'k', AZURE_BASE_URL: 'https://r.openai.azure.com/openai/v1', GROQ_API_KEY: 'k' },
+      parseConfigFile(text, 'f', {}),
+    ).vendors.map(({ vendor, batches }) => [vendor.id, batches])
+  expect(read('vendors: { azure: { batches: { gpt-4.1: mine } } }')).toEqual([
+    ['azure', { 'gpt-4.1': 'mine' }],
+    ['groq', undefined],
+  ])
+  expect(messageOf(() => read('vendors: { azure: { batches: { m: accounts/mine } } }'))).toBe(
+    'f: vendors.azure.batches.m: must be a name without blanks and slashes',
+  )
+  expect(messageOf(() => read('vendors: { groq: { batches: { m: mine } } }'))).toBe(
+    "vendors.groq.batches is of no use: batches of 'groq' need no name of yours",
+  )
+})
+
 test('secrets come from files, without the end of their line; their faults are reported with all others', () => {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-secrets-'))
   const file = (name: string, text: string) => {

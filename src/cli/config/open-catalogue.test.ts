@@ -86,6 +86,23 @@ test('aliases of turnpike.yaml are sold, and a bad one is a setting that names i
   )
 })
 
+test('a deployment for batches is of a model that is sold', async () => {
+  const azure = { AZURE_API_KEY: 'k', AZURE_BASE_URL: 'https://r.openai.azure.com/openai/v1' }
+  const opened = (name: string) =>
+    openCatalogue(
+      readConfig(
+        { DISCOVER: 'off', ...azure },
+        parseConfigFile(`vendors: { azure: { batches: { ${name}: mine } } }`, 'f', {}),
+      ),
+    )
+  expect((await opened('gpt-4.1')).vendors.get('azure')?.batches).toEqual({ 'gpt-4.1': 'mine' })
+  // One that its vendor ended.
+  await opened('gpt-4-32k')
+  await expect(opened('gpt-4.01')).rejects.toThrow(
+    "vendors.azure.batches: there is no model 'azure/gpt-4.01'; correct the name, or turn on its vendor",
+  )
+})
+
 test('a vendor of turnpike.yaml without a key is told, with its variable', async () => {
   const config = readConfig({ DISCOVER: 'off' }, parseConfigFile('vendors: { groq: {} }', 'f', {}))
   expect(modelWarnings(config, await openCatalogue(config), 0)).toEqual([

@@ -70,6 +70,7 @@ export const openCatalogue = async (config: Config): Promise<OpenCatalogue> => {
       aliases: config.aliases,
       now: systemClock.now,
     })
+    checkBatches(setups, catalogue)
     return {
       vendors: new Map(setups.map((setup) => [setup.vendor.id, setup])),
       catalogue,
@@ -79,6 +80,16 @@ export const openCatalogue = async (config: Config): Promise<OpenCatalogue> => {
   } catch (error) {
     throw new BadSetting(`${messageOf(error)}${error instanceof NoSuchModel ? fixOf(error, config) : ''}`)
   }
+}
+
+/** Throws for batches of a model that is not sold. One that has ended is let be, because a start must not fail just because a day has come. */
+const checkBatches = (setups: readonly VendorSetup[], catalogue: Catalogue): void => {
+  for (const { vendor, batches = {} } of setups)
+    for (const name of Object.keys(batches)) {
+      const id = `${vendor.id}/${name}`
+      if (catalogue.find(id) === undefined && catalogue.ended(id) === undefined)
+        throw new NoSuchModel(`vendors.${vendor.id}.batches`, id)
+    }
 }
 
 /** How the model that turnpike.yaml names would be sold. */

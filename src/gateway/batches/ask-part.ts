@@ -17,6 +17,8 @@ export type AskedPart = {
   readonly at: Deployment
   readonly it: Working
   readonly part: Part
+  /** The operator's name for batches of the model, if there is one. */
+  readonly named: string | undefined
 }
 
 /** Whether lines that vendors have are to be given up. A batch whose money ran out has the money of those. */
@@ -25,13 +27,13 @@ const givesUp = ({ stop }: Batch): boolean => stop !== undefined && stop !== 'in
 /** `unknown`: the vendor does not know it now. `lost`: it cannot be found. Throws VendorFault. */
 export const askForPart = (
   gateway: Gateway,
-  { form, at, it, part }: AskedPart,
+  { form, at, it, part, named = '' }: AskedPart,
 ): Promise<'running' | 'unknown' | 'lost' | EndedPart> =>
   countedFor(gateway.capacity, it.batch.keyId, async (taken) => {
     const step = { deployment: at, shape: {}, id: part.id, taken, under: NO_CONDITIONS }
     if (part.ref === undefined) {
       if (form.newest === undefined) return 'lost'
-      const ref = form.found?.(await askStep(gateway, step, form.newest), part.id)
+      const ref = form.found?.(await askStep(gateway, step, form.newest({ id: part.id, named })), part.id)
       if (ref === undefined) return 'unknown'
       await gateway.store.batches.namePart(part.id, ref)
       part.ref = ref
@@ -41,5 +43,8 @@ export const askForPart = (
       part.cancelled = true
     }
     const answer = await askStep(gateway, step, form.poll(part.ref))
-    return answer.status === 404 ? 'unknown' : (form.readPoll(answer, part.ref) ?? 'running')
+    if (answer.status === 404) return 'unknown'
+    const read = form.readPoll(answer, part.ref) ?? 'running'
+    if (read === 'running' || !('next' in read)) return read
+    return form.readPlaces?.(await askStep(gateway, step, read.next)) ?? 'running'
   })

@@ -110,7 +110,7 @@ const submitNext = async (gateway: Gateway, it: Working, route: string): Promise
   it.parts.set(part.id, part)
   const done = await submitPart(gateway, {
     ...{ it, part, at, key },
-    ...{ form: place.form, lines: taken.lines },
+    ...{ form: place.form, named: place.named, lines: taken.lines },
   })
   if (done === 'ended') await forget(gateway, it, part)
   return true
@@ -122,7 +122,7 @@ const follow = async (gateway: Gateway, it: Working, part: Part): Promise<void> 
   const at = place?.deployments.find(({ key }) => key === part.deployment) ?? place?.deployments[0]
   // Another process may sell what this one does not.
   if (place === undefined || at === undefined) return
-  const asked = { form: place.form, at, it, part }
+  const asked = { form: place.form, at, it, part, named: place.named }
   const state = await askForPart(gateway, asked)
   if (state === 'running') {
     part.missing = 0

@@ -21,7 +21,7 @@ import { type Plan, planCall } from '../hold/reserve.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { Trace } from '../parts/trace.ts'
 import { forms } from './forms.ts'
-import { partPlaceOf, routeOf } from './part-place.ts'
+import { openPlaceOf, partPlaceOf, routeOf } from './part-place.ts'
 
 type OfBatch = { readonly form: BatchForm; readonly asked: AskedOfBatch; readonly key: Key }
 
@@ -140,9 +140,8 @@ export const planLine = async (gateway: Gateway, it: OfBatch, line: Line): Promi
     if (line.bound !== undefined && planned.plan.amount > line.bound) throw keysChanged(model)
     return planned
   }
-  const isVendors =
-    !isBound && line.route !== '' && (line.answered === true || gateway.options.batchAtVendors)
-  const place = isVendors ? partPlaceOf(gateway, model) : undefined
+  const placeOf = line.answered === true ? partPlaceOf : openPlaceOf
+  const place = isBound || line.route === '' ? undefined : placeOf(gateway, model)
   const [at] = place?.deployments ?? []
   if (place === undefined || at === undefined) return planAs(model, line.route ?? '')
   const planned = planAs(place.model, line.route ?? '')

@@ -19,8 +19,8 @@ import { planLine } from './plan-line.ts'
 import { endOf } from './run-line.ts'
 
 const TURN_MS = 5
-/** A file before the batch, and the batch. */
-const STEPS_MOST = 2
+/** A file before the batch, looks at it until it can be used, and the batch. */
+const STEPS_MOST = 30
 
 type Submission = AskedPart & {
   readonly key: Key
@@ -34,17 +34,20 @@ export const submitPart = async (gateway: Gateway, of: Submission): Promise<'sub
   const { form, at, it, part } = of
   const { calls, headers } = await written(gateway, of)
   if (calls.length === 0) return 'ended'
-  const sent: NewPart = { id: part.id, path: pathOn(part.route), upstreamName: at.model.upstreamName, calls }
+  const { upstreamName } = at.model
+  const sent: NewPart = { id: part.id, path: pathOn(part.route), upstreamName, named: of.named ?? '', calls }
   const refusal = await countedFor(gateway.capacity, it.batch.keyId, async (taken) => {
     // A line with conditions is not among them (`planLine`).
     const step = { deployment: at, shape: {}, id: part.id, taken, under: NO_CONDITIONS }
     let outgoing = form.submit(sent)
     for (let n = 0; n < STEPS_MOST; n++) {
       const answer = await askStep(gateway, step, { ...outgoing, headers })
-      const read = form.readSubmitted(answer, sent)
-      if (typeof read === 'string') return named(gateway, of, read)
-      if (read !== undefined) outgoing = read.next
-      else if (answer.status >= 400 && answer.status < 500) return refusalIn(at, answer)
+      const read = form.readSubmitted(answer, sent, n)
+      if (typeof read === 'string') return begun(gateway, of, read)
+      if (read !== undefined) {
+        outgoing = read.next
+        if (read.pauseMs !== undefined) await gateway.clock.sleep(read.pauseMs)
+      } else if (answer.status >= 400 && answer.status < 500) return refusalIn(at, answer)
       else break
     }
     // Whether the vendor has it will be asked.
@@ -64,7 +67,7 @@ export const submitPart = async (gateway: Gateway, of: Submission): Promise<'sub
 }
 
 /** The vendor has it under this name. If others gave it up meanwhile, it is cancelled there. */
-const named = async (
+const begun = async (
   gateway: Gateway,
   { form, at, it, part }: Submission,
   ref: string,
@@ -93,7 +96,7 @@ const refusalIn = (
 /** The lines as calls of their vendor. Those that cannot be sent now end. */
 const written = async (gateway: Gateway, of: Submission): Promise<Written> => {
   const { clock } = gateway
-  const { at, it, key, lines } = of
+  const { form: vendors, at, it, key, lines, named = '' } = of
   const { form, asked } = it.batch
   const calls: { id: string; body: Uint8Array }[] = []
   let headers = {}
@@ -108,7 +111,7 @@ const written = async (gateway: Gateway, of: Submission): Promise<Written> => {
         { n, bytes: await it.read(line), trace, route },
       )
       const codec = must(codecOf(at, gateway, { ...planned, key, trace }))
-      calls.push({ id: callId, body: codec.body })
+      calls.push({ id: callId, body: vendors.inPart?.(codec.body, named) ?? codec.body })
       headers = { ...headers, ...codec.headers }
     } catch (thrown) {
       await it.endLine(endOf(refusalFor(gateway, trace, thrown), line))

@@ -30,6 +30,11 @@ const isOwn = (
   return hosts.some((own) => host === own || host.endsWith(`.${own}`))
 }
 
+const isSignedAt = (host: string, url: string): boolean =>
+  URL.canParse(url) && new URL(url).origin === `https://${host}` && new URL(url).username === ''
+
+const BARE = { 'accept-encoding': 'identity' }
+
 /** Dot segments, which lead elsewhere than what was checked says. A vendor's own ids and addresses have none. */
 const DOTS = /(?:^|[/\\])(?:\.|%2e){1,2}(?:[/\\]|$)/i
 
@@ -58,11 +63,13 @@ export const beginStep = async (
   const { method, path, headers, body } = encodeOutgoing(outgoing, id)
   const absolute = !path.startsWith('/')
   const url = absolute ? path : setup.baseUrl + path
-  if (DOTS.test(path.split(/[?#]/)[0] ?? '') || (absolute && !isOwn(setup, shape, url)))
+  const { signedAt } = outgoing
+  const isTheirs = signedAt === undefined ? isOwn(setup, shape, url) : isSignedAt(signedAt, url)
+  if (DOTS.test(path.split(/[?#]/)[0] ?? '') || (absolute && !isTheirs))
     throw new VendorFault('body', "the vendor named an address that is not the vendor's own", {
       mayBill: false,
     })
-  const own = await authorized(deployment, under, { url, body })
+  const own = signedAt === undefined ? await authorized(deployment, under, { url, body }) : BARE
   return exchange({
     fetch: setup.fetch ?? fetch,
     url,

@@ -39,7 +39,7 @@ export const geminiBatches: VendorBatchForm = {
   },
   readSubmitted: ({ status, json }) =>
     status === 200 && isObject(json) && typeof json.name === 'string' ? json.name : undefined,
-  newest: { method: 'GET', path: '/batches', query: { pageSize: '100' } },
+  newest: () => ({ method: 'GET', path: '/batches', query: { pageSize: '100' } }),
   found: ({ json }, id) => {
     const one = listIn(json, 'operations').find(
       (operation) =>

@@ -4,7 +4,8 @@ import type { Json } from '../../core/json-body.ts'
 import { encodeOutgoing } from '../../media/encode.ts'
 import type { VendorAnswer } from '../../media/shape.ts'
 import { openaiBatchCached } from '../openai/models.ts'
-import { groqBatches, mistralBatches, openaiBatches } from './openai-form.ts'
+import { together } from '../together/together.ts'
+import { azureBatches, groqBatches, mistralBatches, openaiBatches, togetherBatches } from './openai-form.ts'
 
 const answer = (json: Json, status = 200): VendorAnswer => ({
   ...{ status, json },
@@ -12,13 +13,19 @@ const answer = (json: Json, status = 200): VendorAnswer => ({
   bytes: new Uint8Array(),
 })
 const body = new TextEncoder().encode('{"model":"m"}')
-const part = { id: 'p1', path: '/chat/completions', upstreamName: 'm', calls: [{ id: 'c1', body }] }
+const part = {
+  id: 'p1',
+  path: '/chat/completions',
+  upstreamName: 'm',
+  named: '',
+  calls: [{ id: 'c1', body }],
+}
 
 test('Mistral: a job of one model, its states and files', () => {
   const { body: sent, path } = encodeOutgoing(mistralBatches.submit(part), 'edge')
   expect(path).toBe('/files')
   expect(new TextDecoder().decode(sent)).toContain('{"custom_id":"c1","body":{"model":"m"}}\n')
-  expect(mistralBatches.readSubmitted(answer({ id: 'f1', object: 'file' }), part)).toEqual({
+  expect(mistralBatches.readSubmitted(answer({ id: 'f1', object: 'file' }), part, 0)).toEqual({
     next: {
       method: 'POST',
       path: '/batch/jobs',
@@ -33,7 +40,7 @@ test('Mistral: a job of one model, its states and files', () => {
       },
     },
   })
-  expect(mistralBatches.readSubmitted(answer({ id: 'j1', object: 'batch' }), part)).toBe('j1')
+  expect(mistralBatches.readSubmitted(answer({ id: 'j1', object: 'batch' }), part, 0)).toBe('j1')
   expect(mistralBatches.readPoll(answer({ id: 'j1', status: 'RUNNING' }), 'j1')).toBe('running')
   expect(mistralBatches.readPoll(answer({ id: 'j1', status: 'SUCCESS', output_file: 'f2' }), 'j1')).toEqual({
     files: [{ method: 'GET', path: '/files/f2/content' }],
@@ -49,6 +56,41 @@ test('Mistral: a job of one model, its states and files', () => {
     'j1',
     undefined,
   ])
+})
+
+test('Azure: a file is looked at until it is processed; the endpoint of the batch has no version', () => {
+  const file = (status: string) =>
+    azureBatches.readSubmitted(answer({ id: 'f1', object: 'file', status }), part, 0)
+  expect(file('pending')).toEqual({ next: { method: 'GET', path: '/files/f1' }, pauseMs: 1_000 })
+  expect(file('processed')).toMatchObject({
+    next: { path: '/batches', body: { json: { input_file_id: 'f1', endpoint: '/chat/completions' } } },
+  })
+  // As its reference shows the states.
+  expect(azureBatches.readPoll(answer({ id: 'b1', status: 'Validating' }), 'b1')).toBe('running')
+  for (const status of ['completed', 'Expired', 'failed', 'cancelled'])
+    expect(
+      azureBatches.readPoll(answer({ status, output_file_id: 'f2', error_file_id: 'f3' }), 'b1'),
+    ).toMatchObject({ files: [{ path: '/files/f2/content' }, { path: '/files/f3/content' }] })
+  expect(['/chat/completions', '/responses', '/embeddings'].map(azureBatches.takes)).toEqual([
+    true,
+    true,
+    false,
+  ])
+})
+
+test('Together: the batch is inside the answer that makes it, and bare in others; refused lines are told by their code', () => {
+  const job = { id: 'j1', status: 'VALIDATING' }
+  expect(togetherBatches.readSubmitted(answer({ job, warning: 'slow' }, 201), part, 0)).toBe('j1')
+  expect(togetherBatches.readPoll(answer(job), 'j1')).toBe('running')
+  for (const status of ['COMPLETED', 'FAILED', 'EXPIRED', 'CANCELLED'])
+    expect(togetherBatches.readPoll(answer({ ...job, status }), 'j1')).toEqual({ files: [], lines: [] })
+  expect(togetherBatches.newest).toBeUndefined()
+  const failed = (code: string) =>
+    togetherBatches.readResult({ custom_id: 'c1', error: { message: 'x', code } })
+  expect([failed('invalid_model'), failed('timeout')]).toMatchObject([{ status: 400 }, { status: 500 }])
+  const { cachedInput } = together.batches
+  expect(cachedInput('meta-llama/Llama-3.3-70B-Instruct-Turbo')).toBe('as input')
+  expect(cachedInput('openai/gpt-oss-120b')).toBeUndefined()
 })
 
 test('a line that was not run is told apart from one that failed', () => {

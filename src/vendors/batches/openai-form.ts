@@ -1,28 +1,42 @@
 /**
  * Batches of files: lines are uploaded as a file, a batch is made of it, and results are files. Sources: OpenAI API reference,
- * "Batch" and "Files"; GroqCloud, "Batch Processing", which is the same; Mistral AI API, "Batch" and "Files", which has
- * other names.
+ * "Batch" and "Files"; GroqCloud, "Batch Processing", which is the same. Those of vendors with other names stand with each.
  */
-import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
-import type { Outgoing, VendorAnswer } from '../../media/shape.ts'
+import { isObject, type Json, type JsonObject, readJsonBody, splice } from '../../core/json-body.ts'
+import { must } from '../../core/refusal.ts'
+import type { FormPart, Outgoing, VendorAnswer } from '../../media/shape.ts'
 import { type EndedPart, joined, type NewPart, type VendorBatchForm } from './vendor-batch.ts'
 
 /** The names of one vendor. */
 type Names = {
   readonly batches: string
-  /** Where a batch ends, by its `status`; others run. */
+  /** Where a batch ends, by its `status` in small letters; others run. */
   readonly ended: readonly string[]
   readonly files: readonly string[]
+  /** Where files are uploaded, and what stands in the form before the file of this name. */
+  readonly upload: {
+    readonly path: string
+    readonly fields: (filename: string) => Readonly<Record<string, string>>
+  }
+  /** The status of a file that a batch can be made of, where the vendor refuses it before. */
+  readonly usable?: string
   readonly create: (file: string, part: NewPart, endpoint: string) => JsonObject
+  /** The member of the answer that has the new batch, if it is not the answer itself. */
+  readonly created?: string
+  /** Set where a batch has no place for our name, so that none can be found by it. */
+  readonly nameless?: true
   /** What stands beside the body in a line. */
   readonly line: (endpoint: string) => JsonObject
   readonly endpoints: readonly string[]
+  readonly inPart?: VendorBatchForm['inPart']
 }
 
 const CALLS_MOST = 2_000
 const BYTES_MOST = 16 * 1024 * 1024
 /** Where our id of a part is in the batch's `metadata`. */
 const PART = 'part'
+/** How long a file that cannot be used yet is left alone. */
+const FILE_PAUSE_MS = 1_000
 /** Codes of lines that were never run. */
 const UNSENT: readonly (Json | undefined)[] = ['batch_expired', 'batch_cancelled']
 
@@ -41,27 +55,36 @@ const fileForm = (names: Names): VendorBatchForm => {
         '}\n',
       ]),
     )
-    const file = { bytes, mediaType: 'application/jsonl' }
-    const form = [
-      { name: 'purpose', text: 'batch' },
-      { name: 'file', filename: `${id}.jsonl`, file },
-    ]
-    return { method: 'POST', path: '/files', body: { form } }
+    const filename = `${id}.jsonl`
+    const fields = Object.entries(names.upload.fields(filename)).map(
+      ([name, text]): FormPart => ({ name, text }),
+    )
+    const file: FormPart = { name: 'file', filename, file: { bytes, mediaType: 'application/jsonl' } }
+    return { method: 'POST', path: names.upload.path, body: { form: [...fields, file] } }
   }
+  const readFile = (answer: VendorAnswer, id: string, part: NewPart) =>
+    names.usable !== undefined && member(answer, 'status') !== names.usable
+      ? { next: { method: 'GET', path: `/files/${id}` } as const, pauseMs: FILE_PAUSE_MS }
+      : {
+          next: {
+            method: 'POST',
+            path: batches,
+            body: { json: create(id, part, endpointOf(part.path)) },
+          } as const,
+        }
   return {
     callsMost: CALLS_MOST,
     bytesMost: BYTES_MOST,
     takes: (path) => names.endpoints.includes(path),
+    ...(names.inPart === undefined ? {} : { inPart: names.inPart }),
     submit: upload,
     readSubmitted: (answer, part) => {
-      const id = member(answer, 'id')
+      const inside = names.created === undefined ? undefined : member(answer, names.created)
+      const id = isObject(inside) ? inside.id : member(answer, 'id')
       if (typeof id !== 'string') return undefined
-      if (member(answer, 'object') !== 'file') return id
-      return {
-        next: { method: 'POST', path: batches, body: { json: create(id, part, endpointOf(part.path)) } },
-      }
+      return member(answer, 'object') === 'file' ? readFile(answer, id, part) : id
     },
-    newest: { method: 'GET', path: batches },
+    ...(names.nameless ? {} : { newest: () => ({ method: 'GET', path: batches }) as const }),
     found: (answer, id) => {
       const listed = member(answer, 'data')
       const one = (Array.isArray(listed) ? listed : []).find(
@@ -73,7 +96,7 @@ const fileForm = (names: Names): VendorBatchForm => {
     readPoll: (answer): 'running' | EndedPart | undefined => {
       const status = member(answer, 'status')
       if (typeof status !== 'string') return undefined
-      if (!ended.includes(status)) return 'running'
+      if (!ended.includes(status.toLowerCase())) return 'running'
       const named = files.map((name) => member(answer, name)).filter((id) => typeof id === 'string')
       return { files: named.map((id) => ({ method: 'GET', path: `/files/${id}/content` })), lines: [] }
     },
@@ -82,7 +105,9 @@ const fileForm = (names: Names): VendorBatchForm => {
       if (isObject(error) && UNSENT.includes(error.code)) return { id, unsent: true }
       if (isObject(response) && typeof response.status_code === 'number')
         return { id, status: response.status_code, body: response.body ?? null }
-      return isObject(error) ? { id, status: 500, body: { error } } : undefined
+      if (!isObject(error)) return undefined
+      const refused = typeof error.code === 'string' && error.code.startsWith('invalid')
+      return { id, status: refused ? 400 : 500, body: { error } }
     },
     cancel: (ref) => ({ method: 'POST', path: `${batches}/${ref}/cancel` }),
   }
@@ -92,6 +117,7 @@ const openaiNames: Names = {
   batches: '/batches',
   ended: ['completed', 'failed', 'expired', 'cancelled'],
   files: ['output_file_id', 'error_file_id'],
+  upload: { path: '/files', fields: () => ({ purpose: 'batch' }) },
   create: (file, { id }, endpoint) => ({
     input_file_id: file,
     endpoint,
@@ -106,9 +132,11 @@ export const openaiBatches = fileForm(openaiNames)
 
 export const groqBatches = fileForm({ ...openaiNames, endpoints: ['/chat/completions'] })
 
+/** Source: Mistral AI API, "Batch" and "Files". */
 export const mistralBatches = fileForm({
+  ...openaiNames,
   batches: '/batch/jobs',
-  ended: ['SUCCESS', 'FAILED', 'TIMEOUT_EXCEEDED', 'CANCELLED'],
+  ended: ['success', 'failed', 'timeout_exceeded', 'cancelled'],
   files: ['output_file', 'error_file'],
   create: (file, { id, upstreamName }, endpoint) => ({
     input_files: [file],
@@ -119,4 +147,50 @@ export const mistralBatches = fileForm({
   }),
   line: () => ({}),
   endpoints: ['/chat/completions', '/embeddings'],
+})
+
+/** The shortest life of a file. Without one a resource has room for 500 files, with one for 10,000. */
+const AZURE_FILE_SECONDS = 1_209_600
+
+/**
+ * Source: Azure OpenAI, "Getting started with Azure OpenAI batch deployments" (REST, 2026-08-14): the endpoint is written
+ * without `/v1`, unlike the lines' addresses; embeddings are not taken. That a batch of a file that is not processed yet is
+ * refused: openai/openai-dotnet, issue 312.
+ */
+export const azureBatches = fileForm({
+  ...openaiNames,
+  upload: {
+    path: '/files',
+    fields: () => ({
+      purpose: 'batch',
+      'expires_after.seconds': String(AZURE_FILE_SECONDS),
+      'expires_after.anchor': 'created_at',
+    }),
+  },
+  usable: 'processed',
+  // Its model's own name has decided before how a call is written.
+  inPart: (body, deployment) => splice(must(readJsonBody(body)), { model: JSON.stringify(deployment) }),
+  create: (file, part, endpoint) => ({
+    ...openaiNames.create(file, part, endpoint),
+    endpoint: part.path,
+    output_expires_after: { anchor: 'created_at', seconds: AZURE_FILE_SECONDS },
+  }),
+  endpoints: ['/chat/completions', '/responses'],
+})
+
+/**
+ * Source: Together AI's OpenAPI document (togethercomputer/openapi, 2026-04-28), "Upload a file" and "Batches". A line is
+ * its id and its body; a batch keeps no name of ours.
+ */
+export const togetherBatches = fileForm({
+  ...openaiNames,
+  upload: {
+    path: '/files/upload',
+    fields: (filename) => ({ purpose: 'batch-api', file_name: filename, file_type: 'jsonl' }),
+  },
+  create: (file, _part, endpoint) => ({ input_file_id: file, endpoint, completion_window: '24h' }),
+  created: 'job',
+  nameless: true,
+  line: () => ({}),
+  endpoints: ['/chat/completions'],
 })

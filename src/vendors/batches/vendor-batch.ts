@@ -7,6 +7,13 @@ export type VendorBatches = {
   readonly form: VendorBatchForm
   /** How a model's cached input is billed there, by the vendor's own name for it; undefined if its batches do not take it. */
   readonly cachedInput: (upstreamName: string) => CachedInput | undefined
+  /**
+   * Set where they need a name of the operator's for each model, which turnpike.yaml gives (`batches`): a deployment of its
+   * own, or an account.
+   */
+  readonly operatorNames?: true
+  /** Where they are asked for, if not below the vendor's base address; at an address of the operator's own, its path there. */
+  readonly at?: string
 }
 
 /** A call in a part: the request as it would be sent by itself, under an id that its result will have. */
@@ -19,6 +26,8 @@ export type NewPart = {
   /** Relative to the vendor's base address, as for a call by itself. */
   readonly path: string
   readonly upstreamName: string
+  /** The operator's name for batches of the model; empty where none is needed. */
+  readonly named: string
   readonly calls: readonly PartCall[]
 }
 
@@ -37,18 +46,29 @@ export type VendorBatchForm = {
   readonly bytesMost: number
   /** Whether calls at this path can be in a batch. */
   readonly takes: (path: string) => boolean
+  /** A call's body as it stands in a part, if not as in a call by itself; `named` as in a part. */
+  readonly inPart?: (body: Uint8Array, named: string) => Uint8Array
   readonly submit: (part: NewPart) => Outgoing
-  /** The vendor's name of the part, or what is asked next; undefined for an answer that is neither. */
+  /**
+   * The vendor's name of the part, or what is asked next, after a pause; undefined for an answer that is neither. The answer
+   * to what was submitted is read with `step` 0.
+   */
   readonly readSubmitted: (
     answer: VendorAnswer,
     part: NewPart,
-  ) => string | { readonly next: Outgoing } | undefined
-  /** Asks for the newest parts, to find one by our id; absent where the vendor keeps no name of ours. */
-  readonly newest?: Outgoing
+    step: number,
+  ) => string | { readonly next: Outgoing; readonly pauseMs?: number } | undefined
+  /** Asks for a part by our id, or for the newest, to find it by that; absent where the vendor keeps no name of ours. */
+  readonly newest?: (part: Pick<NewPart, 'id' | 'named'>) => Outgoing
   readonly found?: (answer: VendorAnswer, id: string) => string | undefined
   readonly poll: (ref: string) => Outgoing
-  /** Undefined for an answer that says nothing of the part. */
-  readonly readPoll: (answer: VendorAnswer, ref: string) => 'running' | EndedPart | undefined
+  /** `next` asks where the results are. Undefined for an answer that says nothing of the part. */
+  readonly readPoll: (
+    answer: VendorAnswer,
+    ref: string,
+  ) => 'running' | EndedPart | { readonly next: Outgoing } | undefined
+  /** Reads the answer to `next`. */
+  readonly readPlaces?: (answer: VendorAnswer) => EndedPart | undefined
   readonly readResult: (line: JsonObject) => PartResult | undefined
   readonly cancel: (ref: string) => Outgoing
 }

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { readPictureBytes } from '../../media/picture-bytes.ts'
 import type { UnpricedModel, VendorMedia } from '../../media/product.ts'
 import type { OnceShape } from '../../media/shape.ts'
+import { fireworksBatches } from '../batches/dataset-form.ts'
 import type { Vendor } from '../vendor.ts'
 
 const shapeWith = (steps: number): OnceShape => ({
@@ -65,5 +66,13 @@ export const fireworks = {
   takesStreamOptions: true,
   cancel: 'stop',
   catalogue: { prices: 'fireworks', limits: 'fireworks' },
+  // Fireworks docs, "Batch API" (2026-11): half, and half of that for cached input. Which models are taken each model's own
+  // record says (`batch_inference_supported`), so the operator names those, with the account that runs them.
+  batches: {
+    form: fireworksBatches,
+    cachedInput: () => 'half of input',
+    operatorNames: true,
+    at: 'https://api.fireworks.ai/v1',
+  },
   media: fireworksMedia,
 } satisfies Vendor

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { readPictureList } from '../../media/picture-list.ts'
 import type { VendorMedia } from '../../media/product.ts'
 import type { Inputs, OnceShape } from '../../media/shape.ts'
+import { togetherBatches } from '../batches/openai-form.ts'
 import type { Vendor } from '../vendor.ts'
 
 const pixels = ({ width, height }: Inputs): number => Number(width) * Number(height)
@@ -54,6 +55,13 @@ const togetherMedia: VendorMedia = {
   ],
 }
 
+/**
+ * What batches halve: the only model of chat that all lists name which we read (Together AI docs, "Batch", with models that
+ * had left by then; togethercomputer/skills, "Models with 50% Discount", 2026-07-13 and after). Others cost there what they
+ * cost here.
+ */
+const halved: readonly string[] = ['meta-llama/Llama-3.3-70B-Instruct-Turbo']
+
 /** Together: speaks chat completions at its own address. Source: Together AI API reference, Create chat completion. */
 export const together = {
   id: 'together',
@@ -65,5 +73,7 @@ export const together = {
   takesStreamOptions: true,
   cancel: 'stop',
   catalogue: { prices: 'together', limits: 'together' },
+  // Nothing is said of cached input in batches.
+  batches: { form: togetherBatches, cachedInput: (name) => (halved.includes(name) ? 'as input' : undefined) },
   media: togetherMedia,
 } satisfies Vendor

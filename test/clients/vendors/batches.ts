@@ -1,151 +1,26 @@
 /**
- * Vendors' own batches, strict by their API references: those of OpenAI, Anthropic and Google. Lines are run by the scripted
- * vendor of the dialect. A test decides when a batch ends, and how its vendor misbehaves.
+ * Vendors' own batches, strict by their API references: those of OpenAI, Azure OpenAI, Together, Fireworks, Anthropic and Google. Lines are
+ * run by the scripted vendor of the dialect. A test decides when a batch ends, and how its vendor misbehaves.
  */
 import { isObject, type JsonObject, parseJson } from '../../../src/core/json-body.ts'
 import type { VendorFetch } from '../../../src/vendors/setup.ts'
-import type { VendorRequest } from '../../server/harness.ts'
-import { chatVendor } from './chat.ts'
+import {
+  Answered,
+  type Asked,
+  type BatchVendor,
+  type Form,
+  type Held,
+  json,
+  type Line,
+  unique,
+  unknown,
+} from './batch-form.ts'
 import { objectWith } from './check.ts'
+import { fireworks } from './dataset-batches.ts'
+import { azure, openai, together } from './file-batches.ts'
 import { geminiVendor } from './gemini.ts'
 import { messagesVendor } from './messages.ts'
-import { responsesVendor } from './responses.ts'
 import { need, newMemory, newName, VendorRefuses } from './script.ts'
-
-type Line = { readonly id: string; readonly path: string; readonly body: JsonObject }
-
-/** A batch as its vendor has it. */
-export type Held = {
-  readonly id: string
-  /** Our name of it, where the vendor keeps one. */
-  readonly name: string | undefined
-  readonly lines: readonly Line[]
-  ended: boolean
-  cancelled: boolean
-  /** The lines of its results, once it has ended. */
-  results: string[]
-}
-
-export type BatchVendor = {
-  readonly fetch: VendorFetch
-  readonly held: Held[]
-  /** Each request as method and path; calls outside of batches too. */
-  readonly asked: string[]
-  /** Changed by tests. */
-  readonly how: {
-    /** Whether a batch ends when it is next asked for. Cancelled, it always does. */
-    ends: boolean
-    /** How many lines ran before it was cancelled. */
-    ranBefore: number
-    /** The results as they are told. */
-    tells: (lines: string[]) => string[]
-    /** Called once the vendor has a new batch; what it returns is answered in place of the vendor's answer. */
-    taken: () => Response | undefined | Promise<undefined>
-    /** Answers before anything is read. */
-    before: (asked: string) => Response | undefined
-  }
-}
-
-type Form = {
-  /** A batch out of a request that makes one; undefined for others. */
-  readonly made: (
-    request: Asked,
-    keeps: Map<string, string>,
-  ) => Promise<Omit<Held, 'ended' | 'cancelled' | 'results'> | undefined>
-  readonly created: (held: Held) => JsonObject
-  readonly shown: (held: Held) => JsonObject
-  readonly listed: (held: readonly Held[]) => JsonObject
-  /** A line of the results: the vendor's answer, or that it was not run. */
-  readonly line: (
-    line: Line,
-    answer: { readonly status: number; readonly body: JsonObject } | undefined,
-  ) => JsonObject
-  readonly refuses: (status: number, message: string) => JsonObject
-  readonly key: (headers: Headers) => string | null
-  readonly run: (request: VendorRequest) => Response
-}
-
-type Asked = {
-  readonly method: string
-  readonly path: string
-  readonly headers: Headers
-  readonly body: Uint8Array
-}
-
-const unknown = (name: string, at: string) => `Unknown parameter: '${at}.${name}'.`
-const json = (body: Uint8Array): JsonObject => {
-  const read = parseJson(new TextDecoder().decode(body))
-  need(isObject(read), 'The body is not JSON.')
-  return read
-}
-const unique = (lines: readonly Line[]): readonly Line[] => {
-  need(lines.length > 0, 'The batch is empty.')
-  need(new Set(lines.map(({ id }) => id)).size === lines.length, 'A custom_id is not unique.')
-  for (const { id } of lines) need(/^[a-zA-Z0-9_-]{1,64}$/.test(id), `custom_id ${id} does not match.`)
-  return lines
-}
-
-const openai = (): Form => {
-  const chat = chatVendor(newMemory())
-  const responses = responsesVendor(newMemory())
-  const shown = ({ id, name, ended, cancelled }: Held): JsonObject => ({
-    ...{ id, object: 'batch', completion_window: '24h', metadata: { part: name ?? '' } },
-    status: ended ? (cancelled ? 'cancelled' : 'completed') : cancelled ? 'cancelling' : 'in_progress',
-    output_file_id: ended ? `file-of-${id}` : null,
-    error_file_id: null,
-  })
-  return {
-    key: (headers) => headers.get('authorization'),
-    run: (request) => (request.url.endsWith('/responses') ? responses : chat)(request),
-    made: async ({ method, path, headers, body }, keeps) => {
-      if (method !== 'POST') return undefined
-      if (path === '/files') {
-        const form = await new Response(body as never, { headers }).formData()
-        const file = form.get('file')
-        need(form.get('purpose') === 'batch' && file instanceof File, 'purpose and file are needed')
-        need(file.name.endsWith('.jsonl'), 'Expected a .jsonl file.')
-        const id = newName('file-')
-        keeps.set(id, await file.text())
-        throw new Answered({ id, object: 'file', bytes: file.size, filename: file.name, purpose: 'batch' })
-      }
-      if (path !== '/batches') return undefined
-      const asked = objectWith(
-        json(body),
-        '',
-        ['input_file_id', 'endpoint', 'completion_window', 'metadata'],
-        unknown,
-      )
-      need(asked.completion_window === '24h', 'completion_window must be 24h')
-      const file = keeps.get(String(asked.input_file_id))
-      need(file !== undefined, 'No such file')
-      const lines = file
-        .trimEnd()
-        .split('\n')
-        .map((text): Line => {
-          const line = objectWith(parseJson(text), 'line', ['custom_id', 'method', 'url', 'body'], unknown)
-          need(line.method === 'POST' && line.url === asked.endpoint && isObject(line.body), 'a wrong line')
-          return { id: String(line.custom_id), path: String(line.url), body: line.body }
-        })
-      need(new Set(lines.map(({ body: { model } }) => model)).size === 1, 'A batch has one model.')
-      const name = isObject(asked.metadata) ? String(asked.metadata.part) : undefined
-      return { id: newName('batch_'), name, lines: unique(lines) }
-    },
-    created: shown,
-    shown,
-    listed: (held) => ({ object: 'list', data: held.map(shown), has_more: false }),
-    line: ({ id }, answer) => ({
-      ...{ id: newName('batch_req_'), custom_id: id },
-      response:
-        answer === undefined
-          ? null
-          : { status_code: answer.status, request_id: newName('r'), body: answer.body },
-      error: answer === undefined ? { code: 'batch_cancelled', message: 'It was cancelled.' } : null,
-    }),
-    refuses: (_status, message) => ({
-      error: { message, type: 'invalid_request_error', param: null, code: null },
-    }),
-  }
-}
 
 const anthropic = (): Form => {
   const messages = messagesVendor(newMemory())
@@ -233,19 +108,10 @@ const google = (): Form => {
   }
 }
 
-/** An answer that makes no batch. */
-class Answered extends Error {
-  readonly body: JsonObject
-  constructor(body: JsonObject) {
-    super('answered')
-    this.body = body
-  }
-}
-
-const forms = { openai, anthropic, google } as const
+const forms = { openai, azure, together, fireworks, anthropic, google } as const
 /** What a line of a batch inherits from it. */
 const HEADERS = new Headers({ 'anthropic-version': '2023-06-01' })
-const BASE = /^https?:\/\/[^/]+\/v1(?:beta)?/
+const BASE = /^https?:\/\/[^/]+(?:\/openai)?\/v1(?:beta)?/
 
 /** Makes a vendor of one form, at `<anything>/v1`, whose key is `house-key`. */
 export const batchVendor = (kind: keyof typeof forms): BatchVendor => {
@@ -269,19 +135,24 @@ export const batchVendor = (kind: keyof typeof forms): BatchVendor => {
       const request = { url, headers: HEADERS, body: line.body, text: '', signal: undefined }
       const response = n < ran ? form.run(request as never) : undefined
       const answer = response && { status: response.status, body: (await response.json()) as JsonObject }
-      results.push(JSON.stringify(form.line(line, answer)))
+      const told = form.line(line, answer)
+      if (told !== undefined) results.push(JSON.stringify(told))
     }
     held.results = how.tells(results)
   }
   const answer = async (asked: Asked): Promise<Response> => {
     const { method, path } = asked
+    const beside = form.beside?.(asked, vendor.held)
+    if (beside !== undefined) return beside
     if (form.key(asked.headers) !== 'Bearer house-key')
       return Response.json(form.refuses(401, 'No key.'), { status: 401 })
     const made = await form.made(asked, keeps)
     if (made !== undefined) {
       const held = { ...made, ended: false, cancelled: false, results: [] }
       vendor.held.push(held)
-      return (await vendor.how.taken()) ?? Response.json(form.created(held))
+      return (
+        (await vendor.how.taken()) ?? Response.json(form.created(held), { status: form.createdStatus ?? 200 })
+      )
     }
     const [bare = ''] = path.split('?')
     if (method === 'GET' && /^\/(?:messages\/)?batches$/.test(bare))
@@ -296,7 +167,9 @@ export const batchVendor = (kind: keyof typeof forms): BatchVendor => {
     }
     need(method === 'GET', 'Reading is a GET.')
     if (/\/(?:content|results)$/.test(bare))
-      return new Response(one.results.map((line) => `${line}\n`).join(''))
+      return new Response(
+        (form.inFile?.(bare, one.results) ?? one.results).map((line) => `${line}\n`).join(''),
+      )
     await end(one)
     return Response.json(form.shown(one))
   }
