@@ -29,6 +29,8 @@ export const inTier = ({ find }: Pick<Catalogue, 'find'>, model: Model, tier: st
 type SoldVendor = {
   readonly id: string
   readonly shortIds?: boolean
+  /** Its own name for a model of the price table, where the table has another. */
+  readonly wireName?: (name: string) => string
   /** Prices of the tools that it runs, by its own name for the model. */
   readonly hostedRatesOf?: (upstreamName: string) => UnitPrices | undefined
   /** How its models are asked, by the vendor's own name for each. */
@@ -232,10 +234,14 @@ const tableModels = (vendor: SoldVendor): readonly TableModel[] => {
   return Object.entries(models[vendor.id] ?? {}).map(([name, entry]) => modelOf(vendor, name, entry))
 }
 
-const modelOf = ({ id, hostedRatesOf }: SoldVendor, name: string, entry: CatalogueEntry): TableModel => ({
+const modelOf = (
+  { id, hostedRatesOf, wireName }: SoldVendor,
+  name: string,
+  entry: CatalogueEntry,
+): TableModel => ({
   id: `${id}/${name}`,
   vendor: id,
-  upstreamName: name,
+  upstreamName: wireName?.(name) ?? name,
   kind: entry.kind === 'embeddings' ? 'embeddings' : 'chat',
   price: {
     rates: { ...ratesOf(entry.rates), ...(entry.kind === 'embeddings' ? {} : hostedRatesOf?.(name)) },

@@ -51,6 +51,8 @@ export type Vendor = VendorTraits & {
     /** A pattern of the names that are the vendor's own, if its section contains others. */
     readonly names?: string
   }
+  /** Its own name for a model of the price table, where the table has another. */
+  readonly wireName?: (name: string) => string
   /** Whether its models may be named without `<vendor>/`. */
   readonly shortIds?: boolean
   /** What the tools that it runs cost beside tokens, by its own name of the model; only then are these sold. */

@@ -103,6 +103,15 @@ test('a deployment for batches is of a model that is sold', async () => {
   )
 })
 
+test('models of Fireworks are asked by their names there', async () => {
+  const { catalogue } = await openCatalogue(readConfig({ DISCOVER: 'off', FIREWORKS_API_KEY: 'k' }, {}))
+  for (const [name, there] of [
+    ['kimi-k2.6', 'kimi-k2p6'],
+    ['deepseek-v3p2', 'deepseek-v3p2'],
+  ])
+    expect(catalogue.find(`fireworks/${name}`)?.upstreamName).toBe(`accounts/fireworks/models/${there}`)
+})
+
 test('a vendor of turnpike.yaml without a key is told, with its variable', async () => {
   const config = readConfig({ DISCOVER: 'off' }, parseConfigFile('vendors: { groq: {} }', 'f', {}))
   expect(modelWarnings(config, await openCatalogue(config), 0)).toEqual([

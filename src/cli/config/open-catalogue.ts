@@ -53,6 +53,7 @@ export const openCatalogue = async (config: Config): Promise<OpenCatalogue> => {
         id: vendor.id,
         shortIds: vendor.shortIds === true,
         ...(vendor.hostedRatesOf === undefined ? {} : { hostedRatesOf: vendor.hostedRatesOf }),
+        ...(vendor.wireName === undefined ? {} : { wireName: vendor.wireName }),
         ...(vendor.requestStyleOf === undefined ? {} : { requestStyleOf: vendor.requestStyleOf }),
       })),
       extra: [

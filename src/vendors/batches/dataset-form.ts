@@ -8,6 +8,7 @@
 import { isObject, type JsonObject, readJsonBody, splice } from '../../core/json-body.ts'
 import { must } from '../../core/refusal.ts'
 import type { Outgoing, VendorAnswer } from '../../media/shape.ts'
+import { fireworksName } from '../fireworks/wire-name.ts'
 import { joined, type NewPart, type VendorBatchForm } from './vendor-batch.ts'
 
 /** Where results are, by addresses that need no key. */
@@ -20,8 +21,6 @@ const ENDED = /^JOB_STATE_(?:COMPLETED|FAILED|EXPIRED|EARLY_STOPPED|CANCELLED|AR
 const nameOf = (id: string): string => `turnpike-${id.toLowerCase().replace(/[^a-z0-9-]/g, '-')}`
 const accountOf = (named: string): string => `/accounts/${encodeURIComponent(named)}`
 const dataSetOf = ({ id, named }: NewPart): string => `${accountOf(named)}/datasets/${nameOf(id)}`
-const modelOf = (name: string): string =>
-  name.startsWith('accounts/') ? name : `accounts/fireworks/models/${name}`
 
 const bodyOf = ({ status, json }: VendorAnswer): JsonObject | undefined =>
   status >= 200 && status < 300 && isObject(json) ? json : undefined
@@ -39,7 +38,7 @@ const job = (part: NewPart): Outgoing => ({
   method: 'POST',
   path: `${accountOf(part.named)}/batchInferenceJobs`,
   query: { batchInferenceJobId: nameOf(part.id) },
-  body: { json: { model: modelOf(part.upstreamName), inputDatasetId: dataSetOf(part).slice(1) } },
+  body: { json: { model: fireworksName(part.upstreamName), inputDatasetId: dataSetOf(part).slice(1) } },
 })
 
 export const fireworksBatches: VendorBatchForm = {

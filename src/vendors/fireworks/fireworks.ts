@@ -8,6 +8,7 @@ import type { UnpricedModel, VendorMedia } from '../../media/product.ts'
 import type { OnceShape } from '../../media/shape.ts'
 import { fireworksBatches } from '../batches/dataset-form.ts'
 import type { Vendor } from '../vendor.ts'
+import { fireworksName } from './wire-name.ts'
 
 const shapeWith = (steps: number): OnceShape => ({
   flow: 'once',
@@ -66,6 +67,7 @@ export const fireworks = {
   takesStreamOptions: true,
   cancel: 'stop',
   catalogue: { prices: 'fireworks', limits: 'fireworks' },
+  wireName: fireworksName,
   // Fireworks docs, "Batch API" (2026-11): half, and half of that for cached input. Which models are taken each model's own
   // record says (`batch_inference_supported`), so the operator names those, with the account that runs them.
   batches: {
