@@ -140,6 +140,7 @@ const judge = async (
   { sent, scheme, offer, first }: Case,
 ): Promise<Exclude<Collected, { outcome: 'used' | 'unreachable' }>> => {
   if (answer.outcome === 'settled') return answer
+  if (answer.outcome === 'refused' && answer.certain) return { outcome: 'refused', reason: answer.reason }
   const seen: ChainState = await chain.look({ ...sent, scheme, offer })
   if (seen.state === 'paid') return { outcome: 'settled', transaction: seen.transaction }
   const reason = answer.reason

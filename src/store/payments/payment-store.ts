@@ -19,6 +19,9 @@ const CHANGE_WAIT_MS = 30_000
 const PAUSE_MS = 10_000
 const LONGEST_DOUBLINGS = 9
 const LONGEST_PAUSE_MS = PAUSE_MS * 2 ** LONGEST_DOUBLINGS
+/** Money at Stripe is cash, as that of its top-ups is; a token's is on a chain. */
+const sourceOf = (id: string): 'cash' | 'x402' => (id.startsWith('stripe:') ? 'cash' : 'x402')
+
 /** A failed payment moved no money, so it may be tried again, for any request. */
 const begin = async (engine: Engine, it: NewPayment): Promise<Payment> => {
   const { now } = engine.dialect
@@ -60,7 +63,7 @@ const settle = (engine: Engine, id: string, transaction: string): Promise<void> 
     await postIn(run, dialect, {
       kind: 'topup',
       ref: `x402:${id}`,
-      debit: 'x402',
+      debit: sourceOf(id),
       credit: payment.account,
       amount: payment.amount,
       note: transaction,
