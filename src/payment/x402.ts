@@ -15,7 +15,7 @@ import { type CardRail, withCards } from './stripe-tokens.ts'
 import { type Chain, chain } from './x402/chain.ts'
 import { type ChannelNode, channelNode } from './x402/channel-node.ts'
 import { type Channels, openChannels } from './x402/channels.ts'
-import { claimOf, paymentOf } from './x402/claim.ts'
+import { claimsOf } from './x402/claim.ts'
 import { type Facilitator, type Kinds, openFacilitator } from './x402/facilitator.ts'
 import type { Offer, X402Options } from './x402/offer.ts'
 import type { Presented } from './x402/presented.ts'
@@ -202,7 +202,6 @@ const atMost = (most: number) => {
 
 const createX402 = (parts: X402Parts, rail: WholeRail, guestsHash: string): X402Running => {
   const { store, log, hash, options, card } = parts
-  const cards = card === undefined ? [] : [card.offer]
   const settlement: SettlementParts = {
     store: store.payments,
     facilitator: card === undefined ? rail.facilitator : withCards(rail.facilitator, card),
@@ -245,8 +244,8 @@ const createX402 = (parts: X402Parts, rail: WholeRail, guestsHash: string): X402
       options.offers.filter(({ network }) => kinds === undefined || kinds.has(`2 exact ${network}`)),
     trouble: () => (kinds === undefined ? 'the facilitator has not answered yet' : noneOf(mode.offers())),
     accountOf,
-    cards,
-    offerOf: (payment) => [...options.offers, ...cards].find((one) => isIn(payment, one)),
+    cards: card === undefined ? [] : [card.offer],
+    offerOf: (payment) => [...options.offers, ...mode.cards].find((one) => isIn(payment, one)),
     collect: (it) => oneOfMany(() => collect(settlement, { ...it, account: accountOf(it.presented.id) })),
     uptoBy: (offer, bound) => (isUpto(options, bound) ? kinds?.get(`2 upto ${offer.network}`) : undefined),
     authorize: (it) =>
@@ -268,8 +267,7 @@ const createX402 = (parts: X402Parts, rail: WholeRail, guestsHash: string): X402
     takeVoucher: (it) => oneOfMany(() => channels.take(it)),
     chargeVoucher: channels.finish,
     payChange,
-    claimFor: (paymentId) => claimOf(hash, paymentId),
-    paymentOfClaim: (claim) => paymentOf(hash, claim),
+    ...claimsOf(hash),
     round: () =>
       round().catch((error: unknown) => log.warn('a round of payments failed', { error: String(error) })),
     stop: () => {

@@ -150,6 +150,8 @@ for (const engine of serverEngines)
       expect([...header.matchAll(/method="(\w+)"/g)].map(([, method]) => method)).toEqual(['evm', 'stripe'])
       const expiries = new Set([...header.matchAll(/expires="([^"]+)"/g)].map(([, at]) => at))
       expect([...expiries]).toEqual([(await jsonOf(due)).quote.expires_at])
+      const product = await jsonOf(await server.get('/products/mock/small.json', ''))
+      expect(product.payment_protocols.x402.reason).toContain('stripe')
       const reference = await jsonOf(await server.get('/openapi.json', ''))
       const { offers } = reference.paths['/v1/chat/completions'].post['x-payment-info']
       expect(offers).toContainEqual(

@@ -51,6 +51,7 @@ for (const engine of engines.filter(({ lasting }) => lasting))
   test.each([
     ['a payment that was never taken in', [`update x402_payment set state = 'settled' where id = 'open'`]],
     ['money from the chain without a payment', [transfer('topup', 'x402:nobody', 'x402', 'promo')]],
+    ['money from Stripe without a payment', [transfer('topup', 'x402:stripe:p:usd:1', 'cash', 'promo')]],
     ['a loss on a payment that was not lost', [transfer('adjust', 'x402:a', 'loss', 'promo')]],
     [
       'a call on the payment of another',
