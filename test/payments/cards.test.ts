@@ -1,5 +1,7 @@
 /** The method `stripe` of MPP, end to end: the official client pays with shared payment tokens at a scripted Stripe. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client'
+import { McpClient } from 'mppx/mcp/client'
 import { recompute } from '../../src/receipts/recompute.ts'
 import { chat, completion, eventsOf, jsonOf, streamEvents, streaming, testModel } from '../server/harness.ts'
 import { type JobServer, jobRecord, newVendor, PICTURE, startJobServer } from '../server/job-rig.ts'
@@ -137,6 +139,27 @@ for (const engine of serverEngines)
       const response = await pay(askFor({ model: 'mock/single', inputs: { prompt: 'a fox' } }, '/v1/run'))
       expect([response.status, receiptIn(response)?.method]).toEqual([200, 'stripe'])
       expect(await response.text()).toContain('"outputs":[{')
+    })
+
+    test('a tool of MCP is paid for, and the server says how', async () => {
+      const listening = Bun.serve({ port: 0, hostname: '127.0.0.1', idleTimeout: 0, fetch: server.fetch })
+      const client = new Client({ name: 'payer', version: '1' }, { versionNegotiation: { mode: 'auto' } })
+      await client.connect(
+        new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${listening.port}/mcp`)),
+      )
+      expect(client.getServerCapabilities()?.experimental?.payment).toEqual({
+        methods: { evm: { intents: ['charge'] }, stripe: { intents: ['charge'] } },
+      })
+      const before = stripe.charges.length
+      const paying = McpClient.wrap(client as never, { methods: [stripeOf(newToken)] } as never)
+      const paid = await paying.callTool({
+        name: 'run_product',
+        arguments: { product: 'mock/small', inputs: chat({ model: undefined }) },
+      })
+      expect(JSON.stringify(paid)).toContain('hello')
+      expect(stripe.charges.length).toBe(before + 1)
+      await client.close()
+      await listening.stop(true)
     })
 
     test('the challenge stands beside those of tokens, and the reference names it', async () => {
