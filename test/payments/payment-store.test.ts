@@ -145,7 +145,12 @@ for (const engine of engines)
         await store.payments.failPayment('a', 'no_funds')
         expect(await store.payments.payment('a')).toMatchObject({ state: 'failed', reason: 'no_funds' })
         expect(await store.ledger.balance('x402')).toBe(0n)
-        const other = await store.payments.beginPayment(payment('a', { callId: 'call-2', fingerprint: 'g' }))
+        const other = await store.payments.beginPayment(
+          payment('a', { callId: 'call-2', fingerprint: 'g', sent: '{"token":2}' }),
+        )
+        // A late no to what was sent before is not one to this.
+        await store.payments.failPayment('a', 'no_funds', '{}')
+        expect((await store.payments.payment('a'))?.state).toBe('settling')
         expect(other).toMatchObject({ state: 'settling', callId: 'call-2' })
         await store.payments.settlePayment('a', 't')
         expect(await store.ledger.balance('x402')).toBe(-1_000_000n)

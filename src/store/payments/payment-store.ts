@@ -75,10 +75,10 @@ const settle = (engine: Engine, id: string, transaction: string): Promise<void> 
     )
   })
 
-const fail = (engine: Engine, id: string, reason: string): Promise<void> =>
+const fail = (engine: Engine, id: string, reason: string, sent?: string): Promise<void> =>
   engine.transaction('control', async (run) => {
     const payment = await lockPayment(engine, run, id)
-    if (payment?.state !== 'settling') return
+    if (payment?.state !== 'settling' || (sent ?? payment.sent) !== payment.sent) return
     if (payment.scheme === 'upto') return void (await lose(engine, run, payment, reason))
     await run(`update x402_payment set state = 'failed', reason = $2, sent = null where id = $1`, [
       id,
@@ -118,7 +118,7 @@ export const paymentStore = (engine: Engine): PaymentStore => {
     settlePayment: (id, transaction) => settle(engine, id, transaction),
     authorizePayment: (payment) => authorize(engine, payment),
     chargePayment: (it) => charge(engine, it),
-    failPayment: (id, reason) => fail(engine, id, reason),
+    failPayment: (id, reason, sent) => fail(engine, id, reason, sent),
     unsettledPayments: (most) => takeDue(engine, `p.state in ('authorized', 'settling')`, most),
     dueChange: (most) =>
       takeDue(
