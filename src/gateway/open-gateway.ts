@@ -92,7 +92,9 @@ export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => 
   const book = it.book ?? (await startBook(it, { clock, instance, random, acts }))
   const inTouch = storeInTouch(store, book)
   const stripe = it.stripe && (await openStripe({ settings: it.stripe, store: inTouch.funding, log, newId }))
-  const x402 = it.x402 && (await openX402({ store: inTouch, clock, log, hash, options: it.x402 }, it.rail))
+  const card = it.x402 && stripe?.cardRail(it.x402.settleMs)
+  const x402 =
+    it.x402 && (await openX402({ store: inTouch, clock, log, hash, options: it.x402, card }, it.rail))
   const assets = it.assets?.({ store: inTouch.assets })
   const receiptKeys = () => openReceiptKeys({ store: store.receipts, hash, clock, log })
   const books = chores ? watchBooks({ store, clock, log }) : undefined

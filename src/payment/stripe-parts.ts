@@ -14,6 +14,9 @@ export type StripeSettings = {
   readonly returnUrl: string | undefined
   /** The most that one wallet is topped up automatically in a UTC day. */
   readonly topUpDailyMax: Nano
+  /** The profile that payers without a key grant their shared payment tokens to; undefined if they cannot. */
+  readonly networkId?: string | undefined
+  readonly paymentMethodTypes?: readonly [string, ...string[]] | undefined
 }
 
 export type StripeParts = {

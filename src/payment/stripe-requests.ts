@@ -122,7 +122,7 @@ export const chargeSaved = async (
 }
 
 /** Only an error about the request itself is a no. Any other error, such as being too busy, leaves the outcome open. */
-const refusalOf = (error: unknown): TopUpPause | 'unknown' => {
+export const refusalOf = (error: unknown): TopUpPause | 'unknown' => {
   const { type, code, statusCode } =
     error instanceof Error ? (error as Partial<Stripe.errors.StripeError>) : {}
   if (type === 'StripeCardError') return declineOf(code)

@@ -4,7 +4,6 @@
  * change.
  */
 import type { JsonObject } from '../core/json-body.ts'
-import { isOurs, type KeyedHash } from '../core/keyed-hash.ts'
 import type { Log } from '../core/log.ts'
 import type { Nano } from '../core/money.ts'
 import type { Clock, Instant } from '../core/time.ts'
@@ -12,9 +11,11 @@ import { channelAccountOf, PAYMENTS_ORG, paymentAccountOf } from '../ledger/type
 import type { ChangePaid, Payment } from '../store/payments/payment-port.ts'
 import { theHouse } from '../store/people/event-port.ts'
 import type { Store } from '../store/port.ts'
+import { type CardRail, withCards } from './stripe-tokens.ts'
 import { type Chain, chain } from './x402/chain.ts'
 import { type ChannelNode, channelNode } from './x402/channel-node.ts'
 import { type Channels, openChannels } from './x402/channels.ts'
+import { claimsOf } from './x402/claim.ts'
 import { type Facilitator, type Kinds, openFacilitator } from './x402/facilitator.ts'
 import type { Offer, X402Options } from './x402/offer.ts'
 import type { Presented } from './x402/presented.ts'
@@ -45,6 +46,8 @@ export type X402 = {
   readonly guestsHashBefore: string | undefined
   /** What callers can pay with now. */
   offers(): readonly Offer[]
+  /** What only the scheme `Payment` takes: Stripe's shared payment tokens, where they are on. */
+  readonly cards: readonly Offer[]
   /** What prevents payments from being taken; undefined if nothing does. */
   trouble(): string | undefined
   /** Made under the server's secret: proves quotes. */
@@ -82,6 +85,7 @@ type X402Parts = {
   readonly log: Log
   readonly hash: Hash
   readonly options: X402Options
+  readonly card?: CardRail | undefined
 }
 
 const ROUND_MS = 5_000
@@ -197,10 +201,10 @@ const atMost = (most: number) => {
 }
 
 const createX402 = (parts: X402Parts, rail: WholeRail, guestsHash: string): X402Running => {
-  const { store, log, hash, options } = parts
+  const { store, log, hash, options, card } = parts
   const settlement: SettlementParts = {
     store: store.payments,
-    facilitator: rail.facilitator,
+    facilitator: card === undefined ? rail.facilitator : withCards(rail.facilitator, card),
     chain: rail.chain,
     log,
     firstTryMs: options.settleMs * 2 + 1_000,
@@ -240,7 +244,8 @@ const createX402 = (parts: X402Parts, rail: WholeRail, guestsHash: string): X402
       options.offers.filter(({ network }) => kinds === undefined || kinds.has(`2 exact ${network}`)),
     trouble: () => (kinds === undefined ? 'the facilitator has not answered yet' : noneOf(mode.offers())),
     accountOf,
-    offerOf: (payment) => options.offers.find((one) => isIn(payment, one)),
+    cards: card === undefined ? [] : [card.offer],
+    offerOf: (payment) => [...options.offers, ...mode.cards].find((one) => isIn(payment, one)),
     collect: (it) => oneOfMany(() => collect(settlement, { ...it, account: accountOf(it.presented.id) })),
     uptoBy: (offer, bound) => (isUpto(options, bound) ? kinds?.get(`2 upto ${offer.network}`) : undefined),
     authorize: (it) =>
@@ -262,8 +267,7 @@ const createX402 = (parts: X402Parts, rail: WholeRail, guestsHash: string): X402
     takeVoucher: (it) => oneOfMany(() => channels.take(it)),
     chargeVoucher: channels.finish,
     payChange,
-    claimFor: (paymentId) => claimOf(hash, paymentId),
-    paymentOfClaim: (claim) => paymentOf(hash, claim),
+    ...claimsOf(hash),
     round: () =>
       round().catch((error: unknown) => log.warn('a round of payments failed', { error: String(error) })),
     stop: () => {
@@ -272,25 +276,3 @@ const createX402 = (parts: X402Parts, rail: WholeRail, guestsHash: string): X402
   }
   return { mode, stopped: () => stopped }
 }
-
-const LENGTH = 32
-
-/** The claim of a payment's change. */
-const claimOf = (hash: KeyedHash<string>, paymentId: string): string =>
-  `${Buffer.from(paymentId).toString('base64url')}.${shortened(hash)(provenBy(paymentId))}`
-
-/** The payment whose change a claim is for; undefined if the claim is not ours. */
-const paymentOf = (hash: KeyedHash<string>, claim: string): string | undefined => {
-  const [, name, proof] = /^([A-Za-z0-9_-]{1,400})\.([0-9a-f]{32})$/.exec(claim) ?? []
-  if (name === undefined || proof === undefined) return undefined
-  const paymentId = Buffer.from(name, 'base64url').toString('utf8')
-  return isOurs(shortened(hash), provenBy(paymentId), proof) ? paymentId : undefined
-}
-
-const provenBy = (paymentId: string): string => `x402 change ${paymentId}`
-
-const shortened = (hash: KeyedHash<string>): KeyedHash<string> =>
-  Object.assign(
-    (text: string) => hash(text).slice(0, LENGTH),
-    hash.before === undefined ? {} : { before: shortened(hash.before) },
-  )

@@ -48,7 +48,7 @@ const protocolsOf = ({ model }: Item, place: Place) => ({
     supported: place.x402,
     preferred: false,
     reason: place.x402
-      ? 'Without a key: the first answer quotes the price, and the call is sent again with its payment. The same answer has challenges of the HTTP scheme Payment (MPP).'
+      ? `Without a key: the first answer quotes the price, and the call is sent again with its payment. The same answer has challenges of the HTTP scheme Payment (MPP)${place.cardsByCall ? ', by the method stripe too: a card pays at least $0.50, and the rest is change' : ''}.`
       : 'This server takes no payments call by call.',
     header: 'X-Payment-Protocol: x402',
     quote_response_code: 402,

@@ -7,6 +7,8 @@ export type Place = {
   readonly base: string
   /** Payments call by call are taken. */
   readonly x402: boolean
+  /** And so are cards, by shared payment tokens of Stripe. */
+  readonly cardsByCall: boolean
   /** What an anonymous trial gets; undefined if there are none. */
   readonly trial: { readonly usd: string; readonly days: number } | undefined
   /** Where people get a key. */

@@ -30,6 +30,17 @@ export const stripeSettings = {
     meaning:
       'Your page that payers return to, with `checkout=<id>` in its query; without it they see the state of their checkout.',
   },
+  networkId: {
+    name: 'STRIPE_NETWORK_ID',
+    is: matching(/^[A-Za-z0-9_-]{1,80}$/, 'a profile such as profile_…'),
+    meaning:
+      'Id of your Stripe profile, to which payers grant shared payment tokens: with it callers without a key pay by the method `stripe` of MPP. Needs Stripe and the `x402` section.',
+  },
+  paymentMethodTypes: {
+    name: 'STRIPE_PAYMENT_METHODS',
+    is: listOfSome(matching(/^[a-z0-9_]{1,40}$/, 'a type'), 'types such as card,link'),
+    meaning: 'Types of payment methods that such payers may use; without it, card.',
+  },
   topUpDailyMax: {
     name: 'TOP_UP_DAILY_USD',
     is: amount(),

@@ -1,6 +1,7 @@
 /** A payer by the HTTP scheme `Payment`: the official client, on its default settings. */
 import { Mppx } from 'mppx/client'
 import { charge } from 'mppx/evm/client'
+import { charge as chargeStripe } from 'mppx/stripe/client'
 import type { HDAccount } from 'viem/accounts'
 import { testOffer } from './rig.ts'
 
@@ -10,8 +11,20 @@ type Send = (request: Request) => Promise<Response>
 export const evmOf = (account: HDAccount) =>
   charge({ account, authorization: { name: testOffer.name, version: testOffer.version }, networks: [84532] })
 
+type Asked = { readonly amount: string; readonly currency: string; readonly networkId: string }
+
+/** Its client for cards: `createToken` is where a wallet would ask Stripe for a shared payment token. */
+export const stripeOf = (createToken: (asked: Asked) => string) =>
+  chargeStripe({
+    paymentMethod: 'pm_card_visa',
+    createToken: async (asked: Asked) => createToken(asked),
+  } as never)
+
+/** A payer by `evm`. */
+export const mppPayer = (account: HDAccount, send: Send) => payerBy(evmOf(account), send)
+
 /** `sent` keeps the requests that went out. */
-export const mppPayer = (account: HDAccount, send: Send) => {
+export const payerBy = (method: object, send: Send) => {
   const sent: Request[] = []
   const spying = (input: string | URL | Request, init?: RequestInit) => {
     const request = input instanceof Request ? new Request(input, init) : new Request(String(input), init)
@@ -19,7 +32,7 @@ export const mppPayer = (account: HDAccount, send: Send) => {
     return send(request)
   }
   const client = Mppx.create({
-    methods: [evmOf(account)],
+    methods: [method],
     fetch: spying as typeof fetch,
     polyfill: false,
   } as never) as unknown as { fetch: typeof fetch }
@@ -35,9 +48,12 @@ export const mppPayer = (account: HDAccount, send: Send) => {
 }
 
 /** A request that the client has signed, held back. */
-export const signedByMpp = async (account: HDAccount, send: Send, request: Request): Promise<Request> => {
+export const signedByMpp = (account: HDAccount, send: Send, request: Request): Promise<Request> =>
+  signedBy(evmOf(account), send, request)
+
+export const signedBy = async (method: object, send: Send, request: Request): Promise<Request> => {
   let signed: Request | undefined
-  const { pay } = mppPayer(account, async (one) => {
+  const { pay } = payerBy(method, async (one) => {
     if (!one.headers.has('authorization')) return send(one)
     signed = one
     return new Response('{}')

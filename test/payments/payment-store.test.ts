@@ -51,6 +51,7 @@ for (const engine of engines.filter(({ lasting }) => lasting))
   test.each([
     ['a payment that was never taken in', [`update x402_payment set state = 'settled' where id = 'open'`]],
     ['money from the chain without a payment', [transfer('topup', 'x402:nobody', 'x402', 'promo')]],
+    ['money from Stripe without a payment', [transfer('topup', 'x402:stripe:p:usd:1', 'cash', 'promo')]],
     ['a loss on a payment that was not lost', [transfer('adjust', 'x402:a', 'loss', 'promo')]],
     [
       'a call on the payment of another',
@@ -144,7 +145,12 @@ for (const engine of engines)
         await store.payments.failPayment('a', 'no_funds')
         expect(await store.payments.payment('a')).toMatchObject({ state: 'failed', reason: 'no_funds' })
         expect(await store.ledger.balance('x402')).toBe(0n)
-        const other = await store.payments.beginPayment(payment('a', { callId: 'call-2', fingerprint: 'g' }))
+        const other = await store.payments.beginPayment(
+          payment('a', { callId: 'call-2', fingerprint: 'g', sent: '{"token":2}' }),
+        )
+        // A late no to what was sent before is not one to this.
+        await store.payments.failPayment('a', 'no_funds', '{}')
+        expect((await store.payments.payment('a'))?.state).toBe('settling')
         expect(other).toMatchObject({ state: 'settling', callId: 'call-2' })
         await store.payments.settlePayment('a', 't')
         expect(await store.ledger.balance('x402')).toBe(-1_000_000n)

@@ -26,6 +26,10 @@ export type FakeStripe = {
   failWith(status: number | undefined): void
   /** Loses the next answers about payments without a payer, after Stripe acted on the request. */
   loseAnswers(count: number): void
+  /** Stripe forgets all first answers, as it does after a day. */
+  forget(): void
+  /** How a payment without a payer stands. */
+  stateOf(payment: string): string | undefined
   stop(): Promise<void>
 }
 
@@ -36,6 +40,8 @@ export const startFakeStripe = ({ pages = false }: { pages?: boolean } = {}): Fa
   const charges: Charge[] = []
   const detached: string[] = []
   const answers = new Map<string, { readonly form: string } & ReturnType<typeof chargeAnswer>>()
+  /** How payments stand; one that was made and is not here has succeeded. */
+  const states = new Map<string, string>()
   let failure: number | undefined
   let [asks, toLose] = [0, 0]
   let hangs: 'before' | 'after' | undefined
@@ -50,6 +56,8 @@ export const startFakeStripe = ({ pages = false }: { pages?: boolean } = {}): Fa
     if (!answers.has(key) && known.status === 200) {
       charges.push({ id: known.body.id, key, form: Object.fromEntries(new URLSearchParams(form)) })
       payments.set(known.body.id, known.body.metadata)
+      // What is under way is through by the next time that it is asked for.
+      states.set(known.body.id, known.body.status === 'requires_action' ? 'requires_action' : 'succeeded')
     }
     answers.set(key, known)
     if (hangs === 'after') return new Promise(() => undefined)
@@ -77,11 +85,24 @@ export const startFakeStripe = ({ pages = false }: { pages?: boolean } = {}): Fa
         detached.push(method)
         return Response.json({ id: method, object: 'payment_method' })
       }
+      if (pathname === '/v1/payment_intents/search') {
+        const query = new URL(request.url).searchParams.get('query') ?? ''
+        const data = [...payments]
+          .filter(([, metadata]) => Object.values(metadata).some((value) => value && query.includes(value)))
+          .map(([id]) => ({ id, object: 'payment_intent', status: states.get(id) }))
+        return Response.json({ object: 'search_result', data, has_more: false })
+      }
+      const canceled = /^\/v1\/payment_intents\/(\w+)\/cancel$/.exec(pathname)?.[1]
+      if (canceled !== undefined) {
+        states.set(canceled, 'canceled')
+        return Response.json({ id: canceled, object: 'payment_intent', status: 'canceled' })
+      }
       const payment = /^\/v1\/payment_intents\/(\w+)$/.exec(pathname)?.[1]
       if (payment !== undefined)
         return Response.json({
           id: payment,
           object: 'payment_intent',
+          status: states.get(payment) ?? 'succeeded',
           metadata: payments.get(payment) ?? {},
         })
       if (request.method !== 'POST' || pathname !== '/v1/checkout/sessions')
@@ -114,6 +135,8 @@ export const startFakeStripe = ({ pages = false }: { pages?: boolean } = {}): Fa
     loseAnswers: (count) => {
       toLose = count
     },
+    forget: () => answers.clear(),
+    stateOf: (payment) => states.get(payment),
     failWith: (status) => {
       failure = status
     },
@@ -151,20 +174,26 @@ const payPage = async ({ id, form }: Session, method: string): Promise<Response>
 
 let serial = 0
 
-/** Stripe's answer to a payment without a payer, by the payment method. */
+/** Stripe's answer to a payment without a payer, by the payment method or the shared payment token. */
 const chargeAnswer = (
   form: string,
-): { status: number; body: { id: string; metadata: Record<string, string> } } => {
+): { status: number; body: { id: string; status?: string; metadata: Record<string, string> } } => {
   const asked = new URLSearchParams(form)
-  const metadata = { turnpike_checkout: asked.get('metadata[turnpike_checkout]') ?? '' }
+  const metadata = Object.fromEntries(
+    [...asked].flatMap(([name, value]) => {
+      const key = /^metadata\[(\w+)\]$/.exec(name)?.[1]
+      return key === undefined ? [] : [[key, value]]
+    }),
+  )
   const id = `pi_auto_${++serial}`
-  const method = asked.get('payment_method') ?? ''
+  const method = asked.get('payment_method') ?? asked.get('shared_payment_granted_token') ?? ''
   const refuse = (status: number, error: object) => ({ status, body: { id, metadata, error } })
-  if (method === 'pm_gone')
+  if (method === 'pm_gone' || method === 'spt_gone')
     return refuse(400, { type: 'invalid_request_error', code: 'resource_missing', param: 'payment_method' })
-  const code = /^pm_(card_declined|expired_card|authentication_required)$/.exec(method)?.[1]
+  const code = /^(?:pm|spt)_(card_declined|expired_card|authentication_required)$/.exec(method)?.[1]
   if (code !== undefined) return refuse(402, { type: 'card_error', code, payment_intent: { id } })
-  return { status: 200, body: { id, metadata, ...{ object: 'payment_intent', status: 'succeeded' } } }
+  const status = /^spt_(requires_action|processing)$/.exec(method)?.[1] ?? 'succeeded'
+  return { status: 200, body: { id, metadata, ...{ object: 'payment_intent', status } } }
 }
 
 /** An event as Stripe writes it. */

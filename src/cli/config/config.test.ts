@@ -67,6 +67,12 @@ test.each([
     { STRIPE_SECRET_KEY: 'sk_test_a', STRIPE_WEBHOOK_SECRET: 'whsec_a_secret,' },
     'STRIPE_WEBHOOK_SECRET must be a secret such as whsec_…, or several with commas between',
   ],
+  [{ STRIPE_NETWORK_ID: 'profile_a' }, 'STRIPE_NETWORK_ID needs STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET'],
+  [{ STRIPE_PAYMENT_METHODS: 'card' }, 'STRIPE_PAYMENT_METHODS is of no use without STRIPE_NETWORK_ID'],
+  [
+    { STRIPE_SECRET_KEY: 'sk_test_a', STRIPE_WEBHOOK_SECRET: 'whsec_aaa', STRIPE_NETWORK_ID: 'profile_a' },
+    'STRIPE_NETWORK_ID needs the x402 section of turnpike.yaml: its quotes are those of x402',
+  ],
   [
     { TRUSTED_PROXIES: '10.0.0.0/8, 0.0.0.0/0' },
     "TRUSTED_PROXIES must be addresses or blocks such as 10.0.0.0/8, separated by commas; not 0.0.0.0/0, ::/0 or IPv4-mapped blocks, not '0.0.0.0/0'",

@@ -96,7 +96,7 @@ export const readConfig = (given: Environment, file?: ConfigFile): Config => {
   const local = server.databaseUrl.startsWith('sqlite:')
   const { stripe, assets, people } = together({
     assets: () => assetsConfigOf(set.assets),
-    stripe: () => stripeOf(set.stripe),
+    stripe: () => stripeOf(set.stripe, read.x402),
     people: () => consoleConfigOf(set.console, set.assets, companiesConfigOf(read.file.companies ?? {})),
     ownKeys: () => checkMaster(calls.ownKeys),
     database: () => checkDatabase(settings.server.databaseUrl.name, server.databaseUrl),
@@ -212,11 +212,17 @@ const offOf = (setups: readonly VendorSetup[]): Config['off'] => {
 }
 
 /** Off without the webhook's secret, because we could not learn of any payment. */
-const stripeOf = ({
-  key,
-  webhookSecrets,
-  ...others
-}: ValuesOf<typeof settings.stripe>): StripeSettings | undefined => {
+const stripeOf = (
+  { key, webhookSecrets, ...others }: ValuesOf<typeof settings.stripe>,
+  x402: X402Options | undefined,
+): StripeSettings | undefined => {
+  const { networkId, paymentMethodTypes } = settings.stripe
+  if (others.networkId === undefined && others.paymentMethodTypes !== undefined)
+    bad(`${paymentMethodTypes.name} is of no use without ${networkId.name}`)
+  if (others.networkId !== undefined && webhookSecrets === undefined)
+    bad(`${networkId.name} needs STRIPE_SECRET_KEY and STRIPE_WEBHOOK_SECRET`)
+  if (others.networkId !== undefined && x402 === undefined)
+    bad(`${networkId.name} needs the x402 section of turnpike.yaml: its quotes are those of x402`)
   if (webhookSecrets === undefined) return undefined
   return key === undefined
     ? bad('STRIPE_WEBHOOK_SECRET is of no use without STRIPE_SECRET_KEY')

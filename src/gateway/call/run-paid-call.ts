@@ -30,6 +30,7 @@ import { openPaid, type PayingCall, rulesPaid } from '../paid/open-paid.ts'
 import { checkPaidFor, uptoSecondsOf } from '../paid/pay-after.ts'
 import { usedBefore } from '../paid/pay-by-voucher.ts'
 import {
+  cardsWithin,
   checkQuoted,
   fingerprintsOf,
   isFor,
@@ -99,7 +100,10 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
     ...fingerprints,
     resource: resourceAt(x402, payment.url, `One call of ${model.id}`),
     change: bearer ? 'bearer' : 'none',
-    mpp: realm && askingOf(realm, payment),
+    mpp: realm && {
+      ...askingOf(realm, payment),
+      cards: cardsWithin(x402, plan.amount, request.ceiling),
+    },
     // The payer could empty the account while a job runs, so jobs take no payment that is only authorised.
     uptoSeconds: job === undefined ? uptoSecondsOf(gateway, x402) : undefined,
     voucherMs: job?.deadlineMs ?? gateway.options.timeouts.totalMs,

@@ -58,6 +58,12 @@ export const planPaid = (
   return price > request.ceiling.amount ? tooDear(gateway, {}, price, request.ceiling) : plan
 }
 
+/** The cards whose price, with their minimum, is within the caller's ceiling. */
+export const cardsWithin = ({ cards }: X402, bound: Nano, ceiling: Ceiling): readonly Offer[] =>
+  cards.filter(
+    (offer) => ceiling === undefined || nanoOfUnits(offer, unitsFor(offer, bound)) <= ceiling.amount,
+  )
+
 /** What can be paid for: a call, or an invoice. */
 export type Quotable = {
   readonly x402: X402
@@ -76,7 +82,12 @@ export type Quotable = {
   readonly change: ChangePolicy
   /** Where the scheme `Payment` is taken too, what its challenges name; `readsProblems` once the request brought one. */
   readonly mpp?:
-    | (Realm & { readonly readsProblems: boolean; readonly accepts: string | undefined })
+    | (Realm & {
+        readonly readsProblems: boolean
+        readonly accepts: string | undefined
+        /** What it takes beside the offers. */
+        readonly cards: readonly Offer[]
+      })
     | undefined
   /** How long a payment that is settled after its call must stay good; undefined where no such payment is taken. */
   readonly uptoSeconds: number | undefined
@@ -110,15 +121,20 @@ export const quoteAnswer = (gateway: Gateway, it: Quotable, error: string, stand
   const { x402, bound, fingerprint, resource, outputTokens, change, mpp } = it
   const { timeoutSeconds } = x402.options
   const now = gateway.clock.now()
+  const quoteIn = (offer: Offer) =>
+    makeQuote(x402.hash, offer, { fingerprint, bound }, { now, timeoutSeconds })
   const quotedIn = (offer: Offer) => ({
     offer,
-    quote: makeQuote(x402.hash, offer, { fingerprint, bound }, { now, timeoutSeconds }),
+    quote: quoteIn(offer),
     upto: uptoTerms(it, offer),
     voucher: voucherTerms(it, offer, stands),
   })
   const [first, ...more] = it.offers
   const quoted = [quotedIn(first), ...more.map(quotedIn)] as const
-  const prices = quoted.map(({ offer, quote }) => ({ offer, ...quote }))
+  const prices = [
+    ...quoted.map(({ offer, quote }) => ({ offer, ...quote })),
+    ...(mpp?.cards ?? []).map((offer) => ({ offer, ...quoteIn(offer) })),
+  ]
   const { status, headers, body } = paymentRequired({
     quoted,
     challenges: mpp === undefined ? [] : challengesFor(x402.hash, mpp, prices, fingerprint),

@@ -47,6 +47,13 @@ export const readBrought = (
 ): Presented | PaymentDue | Refusal | undefined => {
   const { offers, timeoutSeconds } = x402.options
   if (payment.mpp === undefined || realm === undefined) return readPayment(payment, offers, schemesOf(x402))
-  const read = readMpp(payment.mpp, { ...realm, ...fingerprints, hash: x402.hash, offers, timeoutSeconds })
+  const all = [...offers, ...x402.cards]
+  const read = readMpp(payment.mpp, {
+    ...realm,
+    ...fingerprints,
+    hash: x402.hash,
+    offers: all,
+    timeoutSeconds,
+  })
   return typeof read === 'string' ? new PaymentDue(read) : read
 }

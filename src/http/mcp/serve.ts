@@ -1,7 +1,7 @@
 /** The MCP server for one request: both generations of the protocol, by its own library, with our own tools. */
 import { createMcpHandler, type McpRequestContext, Server } from '@modelcontextprotocol/server'
 import type { JsonObject } from '../../core/json-body.ts'
-import { capability } from '../../payment/mpp/methods.ts'
+import { capabilityOf } from '../../payment/mpp/methods.ts'
 import { callTool } from './call-tool.ts'
 import type { McpCall } from './context.ts'
 import { listTools } from './list-tools.ts'
@@ -13,6 +13,14 @@ const calls = new WeakMap<Request, McpCall>()
 const INSTRUCTIONS =
   'Models and tools of many vendors, charged call by call. search_products finds products with their prices and inputs; run_product runs one by its id. Results tell their cost and a signed receipt in _meta.'
 
+/** How tools can be paid for call by call. */
+const paymentOf = ({ gateway, place }: McpCall) => {
+  const { x402 } = gateway.payments
+  if (x402 === undefined || !place.x402) return {}
+  const payment = capabilityOf([...x402.offers(), ...x402.cards])
+  return { extensions: { [X402]: {} }, experimental: { payment } }
+}
+
 /** Stateless: one low-level server per request, so that no schema is compiled. */
 const serverFor = ({ requestInfo }: McpRequestContext): Server => {
   const it = requestInfo && calls.get(requestInfo)
@@ -22,7 +30,7 @@ const serverFor = ({ requestInfo }: McpRequestContext): Server => {
     {
       capabilities: {
         tools: {},
-        ...(it.place.x402 ? { extensions: { [X402]: {} }, experimental: { payment: capability } } : {}),
+        ...paymentOf(it),
       },
       instructions: INSTRUCTIONS,
     },

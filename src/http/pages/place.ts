@@ -69,6 +69,7 @@ export const placeOf = (gateway: Gateway, { request }: HttpCall): Place => {
   return {
     base: publicUrl ?? x402?.options.publicUrl ?? new URL(addressOf(request)).origin,
     x402: (x402?.offers().length ?? 0) > 0,
+    cardsByCall: (x402?.cards.length ?? 0) > 0,
     trial:
       trial.amount === 0n
         ? undefined

@@ -45,8 +45,12 @@ export const referenceRoutes = (all: () => readonly Route[]): readonly Route[] =
   }
   const getDocument: Handler = async (gateway, call) => {
     takeGuestTurn(gateway, 'reference', originOfCall(gateway, call), call.trace)
-    const offers = gateway.payments.x402?.offers() ?? []
-    const told = offers.length === 0 ? document() : payable(document(), shelfHere(gateway), offers)
+    const { x402 } = gateway.payments
+    const offers = x402?.offers() ?? []
+    const told =
+      x402 === undefined || offers.length === 0
+        ? document()
+        : payable(document(), shelfHere(gateway), [...offers, ...x402.cards])
     return publicReply(call, {
       type: 'application/json',
       text: JSON.stringify({ ...told, servers: [{ url: placeOf(gateway, call).base }] }),

@@ -9,16 +9,21 @@ import { type Challenge, encodeRequest, type Fingerprints, isMade, makeChallenge
 import { readCredential } from './credential.ts'
 import { evm } from './evm.ts'
 import type { Method, Wrong } from './method.ts'
+import { stripe } from './stripe.ts'
 
 const INTENT = 'charge'
 
 /** A further method is a row here, and an offer of its own. */
-const methods: readonly Method[] = [evm]
+const methods: readonly Method[] = [evm, stripe]
 
-/** What a server of tools announces. */
-export const capability = {
-  methods: Object.fromEntries(methods.map(({ name }) => [name, { intents: [INTENT] }])),
-}
+/** What a server of tools announces: the methods by which something of this can be paid. */
+export const capabilityOf = (offers: readonly Offer[]) => ({
+  methods: Object.fromEntries(
+    methods
+      .filter(({ request }) => offers.some((offer) => request(offer, '1') !== undefined))
+      .map(({ name }) => [name, { intents: [INTENT] }]),
+  ),
+})
 
 /** What is the same for every challenge of a request. */
 export type Realm = {
@@ -33,7 +38,7 @@ type Asking = Realm & { readonly accepts: string | undefined }
 
 type Priced = { readonly offer: Offer; readonly units: string; readonly expiresAt: Instant }
 
-/** A challenge for each price, by the method that takes its token. */
+/** A challenge for each price, by the method that takes it. */
 export const challengesFor = (
   hash: KeyedHash<string>,
   { realm, digest, accepts }: Asking,
@@ -98,7 +103,7 @@ export const readMpp = (authorization: string, it: Reading): Presented | Wrong =
     const asked = method.request(one, units)
     return asked !== undefined && encodeRequest(asked) === challenge.request
   })
-  // The token is no longer taken.
+  // It is no longer taken.
   if (offer === undefined) return 'invalid_challenge'
   return method.present(credential, { offer, units, timeoutSeconds: it.timeoutSeconds })
 }

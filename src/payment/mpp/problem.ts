@@ -29,6 +29,11 @@ const problems: Readonly<Record<string, Row>> = {
     'The amount is not what this request costs.',
   ],
   payment_expired: ['payment-expired', 'Payment Expired', 'The authorization has expired.'],
+  authentication_required: [
+    'payment-action-required',
+    'Payment Action Required',
+    "The card's bank wants its holder to confirm the payment: pay with a token of another card.",
+  ],
   method_unsupported: [
     'method-unsupported',
     'Method Unsupported',

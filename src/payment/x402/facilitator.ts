@@ -14,7 +14,8 @@ type Verified =
 
 export type FacilitatorSettled =
   | { readonly outcome: 'settled'; readonly transaction: string }
-  | { readonly outcome: 'refused'; readonly reason: string }
+  /** `certain`: however often it was asked before, nothing of it was paid or will be. */
+  | { readonly outcome: 'refused'; readonly reason: string; readonly certain?: true }
   /** On its way to the chain, or nobody knows. */
   | { readonly outcome: 'unknown'; readonly reason: string }
 

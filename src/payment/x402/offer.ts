@@ -1,5 +1,5 @@
-/** What this server takes by x402: tokens on chains, each with the address that receives it. */
-import type { Nano } from '../../core/money.ts'
+/** What this server takes: tokens on chains, each with the address that receives it, and cents of a payer at Stripe. */
+import { greatest, type Nano } from '../../core/money.ts'
 
 export type Offer = {
   /** The chain by its CAIP-2 name, such as `eip155:8453`. */
@@ -16,6 +16,8 @@ export type Offer = {
   readonly payTo: string
   /** A node of the chain, asked only when the facilitator cannot say whether a payment went through. */
   readonly rpcUrl?: string
+  /** How it is paid at Stripe, if it is no token: the fewest cents, and with what. */
+  readonly stripe?: { readonly least: bigint; readonly paymentMethodTypes: readonly string[] }
 }
 
 export type X402Options = {
@@ -65,10 +67,10 @@ export const knownTokens: Readonly<Record<string, Omit<Offer, 'payTo'>>> = {
   },
 }
 
-/** The token's units that cover an amount, as the protocol's decimal text: rounded up once, never zero. */
+/** The units that cover an amount, as the protocol's decimal text: rounded up once, never zero, at least the minimum. */
 export const unitsFor = (offer: Offer, amount: Nano): string => {
   const units = (amount + offer.nanoPerUnit - 1n) / offer.nanoPerUnit
-  return (units > 0n ? units : 1n).toString()
+  return greatest(units, offer.stripe?.least ?? 1n).toString()
 }
 
 /** The value of token units, in nano-USD. */

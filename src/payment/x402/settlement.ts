@@ -120,7 +120,7 @@ export const resolve = async (
   if (verdict.outcome === 'unknown') parts.log.warn('the outcome of a payment is not known', line)
   else parts.log.info('payment', line)
   if (verdict.outcome === 'settled') await parts.store.settlePayment(payment.id, verdict.transaction)
-  if (verdict.outcome === 'refused') await parts.store.failPayment(payment.id, verdict.reason)
+  if (verdict.outcome === 'refused') await parts.store.failPayment(payment.id, verdict.reason, payment.sent)
   if (verdict.outcome !== 'unknown') return verdict
   // Another attempt may have learnt it meanwhile.
   const now = await parts.store.payment(payment.id)
@@ -140,6 +140,7 @@ const judge = async (
   { sent, scheme, offer, first }: Case,
 ): Promise<Exclude<Collected, { outcome: 'used' | 'unreachable' }>> => {
   if (answer.outcome === 'settled') return answer
+  if (answer.outcome === 'refused' && answer.certain) return { outcome: 'refused', reason: answer.reason }
   const seen: ChainState = await chain.look({ ...sent, scheme, offer })
   if (seen.state === 'paid') return { outcome: 'settled', transaction: seen.transaction }
   const reason = answer.reason

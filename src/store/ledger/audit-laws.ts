@@ -133,8 +133,8 @@ export const laws: readonly Law[] = [
     offences: `select p.id as offence from x402_payment p left join x402_channel c on c.id = p.channel_id where p.state = 'settled'
         and (c.account_id is null or c.account_id <> p.account_id) and not exists (select 1 from transfer t
           where t.kind = 'topup' and t.ref = 'x402:' || p.id and t.credit = p.account_id and t.amount = p.amount
-            and t.debit = coalesce(c.account_id, 'x402'))
-      union all select t.ref from transfer t where t.debit = 'x402' and t.cell is null and not exists (select 1 from x402_payment p
+            and t.debit = coalesce(c.account_id, case when p.id like 'stripe:%' then 'cash' else 'x402' end))
+      union all select t.ref from transfer t where (t.debit = 'x402' or (t.kind = 'topup' and t.ref like 'x402:stripe:%')) and t.cell is null and not exists (select 1 from x402_payment p
         where p.state = 'settled' and t.ref = 'x402:' || p.id)
         and not exists (select 1 from x402_channel c where c.account_id = t.credit and t.ref like 'x402:claim:' || c.id || ':%')
       union all select t.ref from transfer t where t.kind = 'usage' and exists (select 1 from x402_payment p where p.account_id = t.debit)

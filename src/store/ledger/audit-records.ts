@@ -153,7 +153,7 @@ const accounts: readonly Law[] = [
         where t.kind = 'grant' and t.ref like 'trial:%' and t.credit = c.wallet_id and t.amount = c.amount)
         or not exists (select 1 from api_key k where k.id = c.key_id and k.wallet_id = c.wallet_id)
       union all select p.id from x402_payment p join transfer t on t.ref = 'x402:' || p.id
-        where (t.kind = 'topup' and t.debit = 'x402' and coalesce(t.note, '') <> coalesce(p.tx, ''))
+        where (t.kind = 'topup' and t.debit in ('cash', 'x402') and coalesce(t.note, '') <> coalesce(p.tx, ''))
           or (t.kind = 'adjust' and t.debit = p.account_id and t.credit <> coalesce(p.change_to, ''))
       union all select p.id from x402_payment p join account a on a.id = p.account_id
         where p.change_to is not null and a.balance <> 0 and not exists (select 1 from x402_channel c where c.account_id = a.id)

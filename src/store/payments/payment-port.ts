@@ -79,8 +79,11 @@ export type PaymentStore = {
   }): Promise<{ readonly payment: Payment; readonly begun: boolean }>
   /** The money is ours: into the ledger, once. */
   settlePayment(id: string, transaction: string): Promise<void>
-  /** No money moved, and none can; the house pays what a call was already charged. */
-  failPayment(id: string, reason: string): Promise<void>
+  /**
+   * No money moved, and none can; the house pays what a call was already charged. With `sent` only if that is what was sent
+   * last: a late no must not end a payment that was begun again with something else.
+   */
+  failPayment(id: string, reason: string, sent?: string): Promise<void>
   /**
    * Payments that were authorised, or whose outcome was unknown, for a while; each goes to one caller, and to another
    * only later.

@@ -19,6 +19,9 @@ const CHANGE_WAIT_MS = 30_000
 const PAUSE_MS = 10_000
 const LONGEST_DOUBLINGS = 9
 const LONGEST_PAUSE_MS = PAUSE_MS * 2 ** LONGEST_DOUBLINGS
+/** Money at Stripe is cash, as that of its top-ups is; a token's is on a chain. */
+const sourceOf = (id: string): 'cash' | 'x402' => (id.startsWith('stripe:') ? 'cash' : 'x402')
+
 /** A failed payment moved no money, so it may be tried again, for any request. */
 const begin = async (engine: Engine, it: NewPayment): Promise<Payment> => {
   const { now } = engine.dialect
@@ -60,7 +63,7 @@ const settle = (engine: Engine, id: string, transaction: string): Promise<void> 
     await postIn(run, dialect, {
       kind: 'topup',
       ref: `x402:${id}`,
-      debit: 'x402',
+      debit: sourceOf(id),
       credit: payment.account,
       amount: payment.amount,
       note: transaction,
@@ -72,10 +75,10 @@ const settle = (engine: Engine, id: string, transaction: string): Promise<void> 
     )
   })
 
-const fail = (engine: Engine, id: string, reason: string): Promise<void> =>
+const fail = (engine: Engine, id: string, reason: string, sent?: string): Promise<void> =>
   engine.transaction('control', async (run) => {
     const payment = await lockPayment(engine, run, id)
-    if (payment?.state !== 'settling') return
+    if (payment?.state !== 'settling' || (sent ?? payment.sent) !== payment.sent) return
     if (payment.scheme === 'upto') return void (await lose(engine, run, payment, reason))
     await run(`update x402_payment set state = 'failed', reason = $2, sent = null where id = $1`, [
       id,
@@ -115,7 +118,7 @@ export const paymentStore = (engine: Engine): PaymentStore => {
     settlePayment: (id, transaction) => settle(engine, id, transaction),
     authorizePayment: (payment) => authorize(engine, payment),
     chargePayment: (it) => charge(engine, it),
-    failPayment: (id, reason) => fail(engine, id, reason),
+    failPayment: (id, reason, sent) => fail(engine, id, reason, sent),
     unsettledPayments: (most) => takeDue(engine, `p.state in ('authorized', 'settling')`, most),
     dueChange: (most) =>
       takeDue(
