@@ -29,11 +29,9 @@ export const inTier = ({ find }: Pick<Catalogue, 'find'>, model: Model, tier: st
 type SoldVendor = {
   readonly id: string
   readonly shortIds?: boolean
-  /** Its own name for a model of the price table, where the table has another. */
+  /** Its own name for a model of the price table; by that, prices of the tools that it runs, and how the model is asked. */
   readonly wireName?: (name: string) => string
-  /** Prices of the tools that it runs, by its own name for the model. */
   readonly hostedRatesOf?: (upstreamName: string) => UnitPrices | undefined
-  /** How its models are asked, by the vendor's own name for each. */
   readonly requestStyleOf?: (upstreamName: string) => RequestStyle | undefined
 }
 
@@ -234,17 +232,13 @@ const tableModels = (vendor: SoldVendor): readonly TableModel[] => {
   return Object.entries(models[vendor.id] ?? {}).map(([name, entry]) => modelOf(vendor, name, entry))
 }
 
-const modelOf = (
-  { id, hostedRatesOf, wireName }: SoldVendor,
-  name: string,
-  entry: CatalogueEntry,
-): TableModel => ({
-  id: `${id}/${name}`,
-  vendor: id,
-  upstreamName: wireName?.(name) ?? name,
+const modelOf = (vendor: SoldVendor, name: string, entry: CatalogueEntry): TableModel => ({
+  id: `${vendor.id}/${name}`,
+  vendor: vendor.id,
+  upstreamName: vendor.wireName?.(name) ?? name,
   kind: entry.kind === 'embeddings' ? 'embeddings' : 'chat',
   price: {
-    rates: { ...ratesOf(entry.rates), ...(entry.kind === 'embeddings' ? {} : hostedRatesOf?.(name)) },
+    rates: { ...ratesOf(entry.rates), ...(entry.kind === 'embeddings' ? {} : vendor.hostedRatesOf?.(name)) },
     tiers: (entry.tiers ?? []).map(
       (tier): Tier => ({ aboveInputTokens: tier.above, rates: ratesOf(tier.rates) }),
     ),
