@@ -168,11 +168,11 @@ export type Book = {
   onKeyChanged(listener: (key: Key) => void): void
   /** Holds money, or says which limit binds; a Refusal for a disabled key (403) or an unreachable ledger (503). */
   hold(ask: HoldRequest): Soon<Hold | HoldRefused | Refusal>
-  /** Holds what the vendor bills for an own key beside what the call is charged, which is held elsewhere; they end as one. */
-  holdBeside(
-    charged: Hold,
-    ask: HoldRequest & Required<Pick<HoldRequest, 'list'>>,
-  ): Promise<Hold | HoldRefused | Refusal>
+  /**
+   * Holds `ask`, what the vendor bills for an own key by its list price, beside what the call is charged, which is held
+   * elsewhere. They end as one.
+   */
+  holdBeside(charged: Hold, ask: HoldRequest): Promise<Hold | HoldRefused | Refusal>
   /** Why a call was not opened: its key was revoked meanwhile, or the ledger could not be reached. */
   whyFenced(key: Key): Promise<Refusal>
   /**

@@ -47,7 +47,7 @@ for (const shared of [true, false])
       void: async () => undefined,
     }
     const ofLine = { amount: 10n, useful: 1n }
-    const beside = await book.holdBeside(line, { callId: 'line', key, ...ofLine, list: ofLine })
+    const beside = await book.holdBeside(line, { callId: 'line', key, ...ofLine })
     if (beside instanceof Refusal || 'outcome' in beside) throw new Error('no hold')
     expect(await beside.opened).toBe(true)
     const { commit } = store.ledger

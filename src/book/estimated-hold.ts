@@ -58,7 +58,8 @@ export class EstimatedHold implements Hold {
   /** Nothing is answered uncounted: a call whose estimate was fenced is not charged. */
   async settle(cost: Nano, detail: UsageDetail, answer?: Settle['answer']): Promise<SettledHold> {
     if (!(await this.opened)) throw new Error(`call ${this.callId} was over before it was settled`)
-    // In this order, and both before anything is awaited: no commit has the charge without the estimate.
+    // In this order, and both before anything is awaited: no commit has the charge without the estimate. A charge that another
+    // commits waits until the ledger has the estimate.
     const counting = this.#count(detail.vendorEstimate)
     if (this.#apart) await counting
     const [charged] = await Promise.allSettled([this.#charged.settle(cost, detail, answer), counting])

@@ -243,8 +243,6 @@ const chargeInDoubt = (): Refusal =>
 
 const nothing = (): void => undefined
 
-type ListHold = NonNullable<HoldRequest['list']>
-
 /** Room for an estimate, which is not open yet, or why there is none. */
 type Counted =
   | { readonly open: () => OpenHold }
@@ -337,13 +335,13 @@ export class OpenHolds {
   }
 
   /** Takes the room of both, and opens them together: the intents of a call are in one commit. */
-  async #holdBoth(ask: HoldRequest, list: ListHold): Promise<Held> {
+  async #holdBoth(ask: HoldRequest, list: NonNullable<HoldRequest['list']>): Promise<Held> {
     const { gate, heartbeat } = this.#parts
     if (!heartbeat.fresh()) await gate.untilFresh()
     const charged = await this.#inTouch(ask, Promise.resolve(this.#take(ask)))
     if (isNone(charged)) return charged
     try {
-      const counted = await this.#room(ask, list)
+      const counted = await this.#room({ ...ask, ...list })
       if (counted.open !== undefined) return new EstimatedHold(this.#opened(ask, charged), counted.open())
       endHold(charged, ask.amount, 0n)
       return counted.refused
@@ -354,19 +352,18 @@ export class OpenHolds {
   }
 
   /** See Book. */
-  async holdBeside(charged: Hold, ask: HoldRequest & { readonly list: ListHold }): Promise<Held> {
+  async holdBeside(charged: Hold, ask: HoldRequest): Promise<Held> {
     const { gate, heartbeat, keys } = this.#parts
     keys.learn(ask.key)
     if (!heartbeat.fresh()) await gate.untilFresh()
-    const counted = await this.#room(ask, ask.list)
+    const counted = await this.#room(ask)
     return counted.open === undefined ? counted.refused : new EstimatedHold(charged, counted.open(), true)
   }
 
-  /** Takes the room of what the vendor bills. Each attempt is billed by its vendor, so each has an estimate of its own. */
-  async #room({ callId, voucher: _, ...ask }: HoldRequest, list: ListHold): Promise<Counted> {
+  /** Takes the room of what the vendor bills, which is asked for. Each attempt is billed by its vendor, so each has an estimate of its own. */
+  async #room({ callId, voucher: _, ...ask }: HoldRequest): Promise<Counted> {
     const estimate: HoldRequest = {
       ...ask,
-      ...list,
       payer: estimateAccountOf(ask.key.walletId),
       callId: estimateOf(callId, `${this.#parts.instance}:${++this.#estimates}`),
     }

@@ -193,6 +193,37 @@ for (const kind of serverEngines)
       expect(before - (await server.balance())).toBe(5n * FEE)
     })
 
+    test('a line whose room an open call holds is sent again once that has ended', async () => {
+      const { token, id } = await server.newKey({ spendCap: 2n * CENT })
+      const open = Promise.withResolvers<void>()
+      let waits = true
+      server.answerWith(async () => {
+        if (waits) await open.promise
+        return completion('x', { prompt_tokens: 0, completion_tokens: 10, total_tokens: 10 })
+      })
+      const asked = server.asked.length
+      const body = { ...chatLine(0).body }
+      const call = server.post('/v1/chat/completions', body, {}, token)
+      await until(() => server.asked.length > asked)
+      waits = false
+      const { book } = server.gateway
+      const { holdBeside } = book
+      let short = 0
+      book.holdBeside = async (...it) => {
+        const held = await holdBeside(...it)
+        if ('outcome' in held && ++short === 1) open.resolve()
+        return held
+      }
+      const ran = await run(token, 1)
+      book.holdBeside = holdBeside
+      expect([(await call).status, ran, short > 0]).toEqual([200, { served: 1, errors: [] }, true])
+      const tenth = CENT / 10n
+      expect(await spentBy(server, id)).toEqual({
+        ...{ fees: (2n * FEE) / 10n, estimated: 2n * tenth, held: 0n, requests: 2 },
+      })
+      server.answerWith(() => completion('x', used))
+    })
+
     test('a line that its vendor refuses is not counted', async () => {
       const { token, id } = await server.newKey({ spendCap: 6n * CENT })
       server.answerWith(() => Response.json({ error: { message: 'no' } }, { status: 400 }))

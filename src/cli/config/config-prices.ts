@@ -5,6 +5,7 @@ import { instantFrom } from '../../core/time.ts'
 import type { Override, TableModel } from '../../pricing/catalogue.ts'
 import type { Later } from '../../pricing/dated.ts'
 import { BadSetting } from '../../settings/bad-setting.ts'
+import { vendors } from '../../vendors/index.ts'
 import type { FileModel, FilePrices } from './config-file.ts'
 
 const bad = (message: string): never => {
@@ -61,7 +62,7 @@ export const modelOf = (vendor: string, name: string, model: FileModel): TableMo
   return {
     id: `${vendor}/${name}`,
     vendor,
-    upstreamName: model.upstream_name ?? name,
+    upstreamName: model.upstream_name ?? vendors.find(({ id }) => id === vendor)?.wireName?.(name) ?? name,
     kind,
     price: { rates, tiers, version: 'config' },
     contextTokens: model.context_tokens,

@@ -104,8 +104,14 @@ test('a deployment for batches is of a model that is sold', async () => {
 })
 
 test('models of Fireworks are asked by their names there', async () => {
-  const { catalogue } = await openCatalogue(readConfig({ DISCOVER: 'off', FIREWORKS_API_KEY: 'k' }, {}))
+  const costs = 'input_usd_per_1m: "1", output_usd_per_1m: "1", context_tokens: 9, max_output_tokens: 9'
+  const file = `vendors: { fireworks: { models: { new-1.5: { ${costs} }, named: { upstream_name: mine, ${costs} } } } }`
+  const { catalogue } = await openCatalogue(
+    readConfig({ DISCOVER: 'off', FIREWORKS_API_KEY: 'k' }, parseConfigFile(file, 'f', {})),
+  )
+  expect(catalogue.find('fireworks/named')?.upstreamName).toBe('mine')
   for (const [name, there] of [
+    ['new-1.5', 'new-1p5'],
     ['kimi-k2.6', 'kimi-k2p6'],
     ['deepseek-v3p2', 'deepseek-v3p2'],
   ])

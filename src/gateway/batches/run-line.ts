@@ -203,7 +203,7 @@ const withEstimate = async (
   const list = listHoldOf(call, model, output)
   if (list === undefined) return task
   const { callId } = hold
-  const both = await gateway.book.holdBeside(hold, { callId, key, sub, ...list, list, waits: true })
+  const both = await gateway.book.holdBeside(hold, { callId, key, sub, ...list, waits: true })
   if (both instanceof Refusal) throw both
   if ('outcome' in both)
     throw doesNotFit({ ...both, key }, { required: list.amount, leastOutput: undefined }, gateway)
