@@ -55,21 +55,31 @@ const fileGone = () =>
 /** Reads one line of a batch. Throws the Refusal of a file that is gone. */
 export type ReadLine = (line: Pick<SentLine, 'at' | 'bytes'>) => Promise<Uint8Array>
 
-/** Reads lines of a batch, from a span of at least that many bytes: for lines that lie one after the other. */
+/**
+ * Reads lines of a batch, from a span of at least that many bytes: for lines that lie one after the other. Lines that are
+ * asked for at once wait for the same span.
+ */
 export const lineReader = (
   { uploads }: Pick<Assets, 'uploads'>,
   input: string,
   least = PART_BYTES,
 ): ReadLine => {
-  let from = 0
-  let held = new Uint8Array()
+  let span = { from: 0, to: 0, bytes: Promise.resolve<Uint8Array | undefined>(undefined) }
   return async ({ at, bytes }) => {
-    if (at < from || at + bytes > from + held.length) {
-      const read = await uploads.part(input, { first: at, last: at + Math.max(bytes, least) - 1 })
-      if (read === undefined) throw fileGone()
-      held = new Uint8Array(read)
-      from = at
+    const to = at + bytes
+    if (at < span.from || to > span.to) {
+      const end = at + Math.max(bytes, least)
+      span = { from: at, to: end, bytes: uploads.part(input, { first: at, last: end - 1 }) }
     }
-    return held.subarray(at - from, at - from + bytes)
+    const { from, bytes: reading } = span
+    try {
+      const read = await reading
+      if (read === undefined) throw fileGone()
+      return read.subarray(at - from, to - from)
+    } catch (error) {
+      // The next line reads again.
+      if (span.bytes === reading) span = { ...span, to: 0 }
+      throw error
+    }
   }
 }
