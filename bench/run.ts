@@ -2,13 +2,10 @@
  * `npm run bench`: all servers against one upstream in one run. Options: --quick, --json. With --scale, --overload, --vouchers,
  * --router or --cells the file of that name in bench runs instead, with the options behind it.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { cpus, tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { postgresForTests } from '../test/postgres.ts'
+import { cpus } from 'node:os'
+import { manyKeys } from './many-keys.ts'
 import { bodyOf, load, median, openStreams, residentMb, type Sample } from './measure.ts'
 import { type Row, writeReport } from './report.ts'
-import { calledBy, inTurnsOf, openLedger, SECRET } from './scale-ledger.ts'
 import { type Server, startBare, startNginx, startPortkey, startTurnpike, startUpstream } from './servers.ts'
 
 const other = process.argv.findIndex((option) =>
@@ -28,7 +25,6 @@ const seconds = quick ? 0.6 : 3
 /** The first turn only warms up: code that is not compiled yet costs a third more. The first row warms up for all. */
 const warmSeconds = quick ? 1 : 2
 const firstWarmSeconds = 4
-const KEYS = 100_000
 /** With 512 callers who wait for each other and for no vendor, turns are long and nobody is overloaded. */
 const patient = { OVERLOAD_MS: '1000' }
 const note = (text: string) => process.stderr.write(`${text}\n`)
@@ -99,7 +95,12 @@ try {
   const signed = quick
     ? undefined
     : kept(await startTurnpike(upstream, { engine: 'sqlite', port: base + 6, receipts: true }))
-  const all = [bare, sqlite, postgres, signed, portkey, nginx].filter((server) => server !== undefined)
+  const signedPostgres = quick
+    ? undefined
+    : kept(await startTurnpike(upstream, { engine: 'postgres', port: base + 8, receipts: true }))
+  const all = [bare, sqlite, postgres, signed, signedPostgres, portkey, nginx].filter(
+    (server) => server !== undefined,
+  )
   const small = await inTurns(all, 'call of 1 KB', bodyOf(1_000), { connections: 48 })
   tell('call of 1 KB, 48 connections', small, 1, 'call')
   result.cpu_ratio_vs_bare_proxy = ratio(small, sqlite.name, bare.name)
@@ -107,8 +108,10 @@ try {
   if (portkey !== undefined) result.cpu_ratio_portkey_vs_turnpike = ratio(small, portkey.name, sqlite.name)
   if (signed !== undefined)
     result.cpu_ratio_with_receipts_vs_bare_proxy = ratio(small, signed.name, bare.name)
+  if (signedPostgres !== undefined)
+    result.cpu_ratio_postgres_with_receipts = ratio(small, signedPostgres.name, bare.name)
   if (!quick)
-    for (const connections of [1, 32, 512]) {
+    for (const connections of [1, 4, 32, 512]) {
       const some = [bare, sqlite, postgres]
       const what = `call of 1 KB, ${connections} connection${connections === 1 ? '' : 's'}`
       const samples = await inTurns(some, what, bodyOf(1_000), { connections })
@@ -176,7 +179,11 @@ async function longParts(
     p50: `${marks.join(', ')} MB`,
     p99: '',
   })
-  for (const engine of ['sqlite', 'postgres'] as const) await manyKeys(upstream, it, engine)
+  for (const engine of ['sqlite', 'postgres'] as const) {
+    const keys = await manyKeys(upstream, it.bare, { engine, port: it.base + 7 })
+    rows.push(...keys.rows)
+    Object.assign(result, keys.result)
+  }
   const one = await rateOf(await startTurnpike(upstream, { engine: 'postgres', port: it.base + 4 }))
   const two = await rateOf(
     await startTurnpike(upstream, { engine: 'postgres', port: it.base + 5, workers: 2 }),
@@ -190,34 +197,6 @@ async function longParts(
     p50: '',
     p99: '',
   })
-}
-
-/** Each call is another key's of 100,000: by its next turn a key has given back what it borrowed. */
-async function manyKeys(
-  upstream: Server,
-  it: { bare: Server; base: number },
-  engine: 'sqlite' | 'postgres',
-): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), 'turnpike-keys-'))
-  const database = engine === 'postgres' ? await postgresForTests() : undefined
-  const url = database?.url ?? `sqlite:${folder}/ledger.db`
-  const ledger = await openLedger(url, KEYS)
-  await ledger.growKeys(KEYS)
-  await ledger.settle()
-  await ledger.close()
-  const settings = { TURNPIKE_SECRET: SECRET }
-  const started = await startTurnpike(upstream, { engine, port: it.base + 7, ledger: url, settings })
-  try {
-    const server = calledBy(started, inTurnsOf(KEYS))
-    const what = 'call of 1 KB, each of 100,000 keys in turn'
-    const samples = await inTurns([it.bare, server], what, bodyOf(1_000), { connections: 48 })
-    tell(what, samples, 1, 'call')
-    result[`cpu_ratio_${engine}_100000_keys`] = ratio(samples, server.name, it.bare.name)
-  } finally {
-    await started.stop()
-    await database?.stop()
-    rmSync(folder, { recursive: true })
-  }
 }
 
 async function rateOf(server: Server): Promise<number> {
