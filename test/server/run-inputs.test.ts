@@ -83,3 +83,12 @@ test('what no form knows, or another one, is refused and named', async () => {
   }
   expect(claude.asked.length).toBe(asked)
 })
+
+test('a webhook by another name is refused: it would never be called', async () => {
+  for (const name of ['webhook_url', 'webhooks', 'webHook']) {
+    const response = await claude.post('/v1/run', {
+      ...{ model: 'mock/small', inputs: { messages }, [name]: 'https://example.com/heard' },
+    })
+    expect([response.status, (await jsonOf(response)).error.param]).toEqual([400, name])
+  }
+})

@@ -132,8 +132,12 @@ const speechAsSent = (refusal: Refusal): Refusal => {
   return refuse(refusal.code, message, { members: { ...refusal.members, param: name } })
 }
 
-/** Where a job's caller wants to hear of its end: a public https address. */
-const webhookOf = (value: Json | undefined, isJob: boolean): string | undefined | Refusal => {
+/** Where a job's caller wants to hear of its end: a public https address. In another spelling it would be left out without a word. */
+const webhookOf = (run: JsonObject, isJob: boolean): string | undefined | Refusal => {
+  const stray = Object.keys(run).find((name) => name !== 'webhook' && /^web_?hook/i.test(name))
+  if (stray !== undefined)
+    return invalid(stray, `'${stray}' is no member of a run; 'webhook' is: {"url": "https://…"}.`)
+  const value = run.webhook
   if (value === undefined || value === null) return undefined
   if (!isJob) return invalid('webhook', "'webhook' is for products that are jobs; this one answers at once.")
   const { url, ...more } = isObject(value) ? value : {}
@@ -169,7 +173,7 @@ export const decodeRun = (body: JsonBody, modelNamed: ModelNamed, headers: Heade
       'form',
       "'form' is a text that names the form of a chat or embeddings model; products have one form.",
     )
-  const webhook = webhookOf(body.value.webhook, product?.flow === 'job')
+  const webhook = webhookOf(body.value, product?.flow === 'job')
   if (webhook instanceof Refusal) return webhook
   if (product !== undefined) {
     const prefer = readPrefer(headers.get('prefer'))
