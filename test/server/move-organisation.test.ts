@@ -1,38 +1,45 @@
 /**
- * An organisation moves ten times between two cells that are both served, while a client calls that keeps its own books: a call
- * waits at most a second, or is told by name, and is charged once wherever it is answered.
+ * An organisation moves ten times between two cells that are both served, while a client calls that keeps its own books and its
+ * batches are run: a call waits at most a second, or is told by name, and is charged once wherever it is answered, as each line.
  */
 import { expect, test } from 'bun:test'
+import { rm } from 'node:fs/promises'
+import { openFolder } from '../../src/assets/folder.ts'
 import { moveOrganisation } from '../../src/store/move/move-organisation.ts'
 import { byTest } from '../by-test.ts'
 import { brokenLaws, engines } from '../store/engines.ts'
+import { tempFolder } from '../temp-folder.ts'
 import { until } from '../until.ts'
-import { chat, completion, jsonOf, startTestServer, streamEvents, type TestServer, USD } from './harness.ts'
+import { chatLine } from './batch-rig.ts'
+import { chat, completion, jsonOf, streamEvents, USD } from './harness.ts'
+import { PART_LINE, type PartServer, partModels, partVendors, startPartServer } from './part-rig.ts'
 
 const [file, postgres] = engines.filter(({ lasting }) => lasting)
 if (file === undefined || postgres === undefined) throw new Error('there are two engines')
 
 /** 10 tokens in and 5 out. */
 const COST = 60_000n
+const FUND = 10n * USD
 const ORG = { orgId: 'org_moves', walletId: 'wal_moves' }
 
 /** Two cells, and a client that asks where its organisation was last, as answers tell it. */
 const twoCells = async (urls: readonly [string, string]) => {
-  const cells: Readonly<Record<string, TestServer>> = {
-    a: await startTestServer({ url: urls[0] }),
-    b: await startTestServer({ url: urls[1] }),
-  }
-  const at = (cell: string): TestServer => cells[cell] ?? missing(cell)
+  const folder = await tempFolder('turnpike-two-cells-')
+  const vendors = partVendors()
+  const start = (url: string) => startPartServer({ url, change: { bytes: openFolder(folder) } }, vendors)
+  const cells: Readonly<Record<string, PartServer>> = { a: await start(urls[0]), b: await start(urls[1]) }
+  const at = (cell: string): PartServer => cells[cell] ?? missing(cell)
   await at('a').store.wallets.createWallet({ id: ORG.walletId, orgId: ORG.orgId, name: 'moves' }, byTest)
   await at('a').store.ledger.post({
     kind: 'topup',
     ref: 'paid',
     debit: 'cash',
     credit: ORG.walletId,
-    amount: USD,
+    amount: FUND,
   })
   let lastCell = 'a'
-  let longestMs = 0
+  /** Of a call until it was answered, and of one request. */
+  const longestMs = { call: 0, request: 0 }
   const told = new Set<string>()
   /** Asks until it is answered; what refuses says where to ask, or to wait. */
   const ask = async (
@@ -40,10 +47,11 @@ const twoCells = async (urls: readonly [string, string]) => {
     body: object,
     headers: Record<string, string> = {},
   ): Promise<Response> => {
-    for (;;) {
+    for (const askedMs = performance.now(); ; ) {
       const beganMs = performance.now()
       const answer = await at(lastCell).post('/v1/chat/completions', body, headers, token)
-      longestMs = Math.max(longestMs, performance.now() - beganMs)
+      longestMs.request = Math.max(longestMs.request, performance.now() - beganMs)
+      longestMs.call = Math.max(longestMs.call, performance.now() - askedMs)
       if (answer.status !== 503 && answer.status !== 421) return answer
       const { error } = await jsonOf(answer)
       told.add(`${answer.status} ${error.code}`)
@@ -62,8 +70,17 @@ const twoCells = async (urls: readonly [string, string]) => {
       ...more,
     })
   const broken = async () => [...(await brokenLaws(at('a').store)), ...(await brokenLaws(at('b').store))]
-  return { at, ask, move, broken, told, longestMs: () => longestMs }
+  const stop = async () => {
+    for (const cell of ['a', 'b']) await at(cell).stop()
+    await rm(folder, { recursive: true })
+  }
+  return { at, ask, move, broken, told, longestMs, vendors, stop }
 }
+
+/** Of the batch that is run here, how many of them before each move; and of each that a vendor runs. */
+const LINES = 330
+const LINES_A_MOVE = 25
+const PART_LINES = 40
 
 const missing = (cell: string): never => {
   throw new Error(`there is no cell ${cell}`)
@@ -75,11 +92,14 @@ for (const [one, other] of [
 ] as const)
   test(`calls go on while it moves ten times, on ${one.name} and ${other.name}`, async () => {
     const databases = [await one.fresh(), await other.fresh()] as const
-    const { at, ask, move, broken, told, longestMs } = await twoCells([databases[0].url, databases[1].url])
+    const { at, ask, move, broken, told, longestMs, vendors, stop } = await twoCells([
+      databases[0].url,
+      databases[1].url,
+    ])
     const key = (parentId?: string) =>
       at('a').newKey({}, { ...ORG, ...(parentId === undefined ? { canManage: true } : { parentId }) })
     const reseller = await key()
-    const tenants = await Promise.all(Array.from({ length: 100 }, () => key(reseller.id)))
+    const tenants = await Promise.all(Array.from({ length: 1_000 }, () => key(reseller.id)))
     const revoked = await key()
     await at('a').gateway.book.changeKey(revoked.id, { disabledReason: 'operator', byCreator: true }, byTest)
     const repeated = { 'idempotency-key': 'asked-once' }
@@ -91,37 +111,102 @@ for (const [one, other] of [
         const answer = await ask((tenants[call % tenants.length] ?? reseller).token, chat())
         expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('hello')])
         answered++
+        await Bun.sleep(5)
       }
     }
     const callers = [0, 1, 2, 3].map(caller)
+    const whose = tenants[0]?.token ?? ''
+    /** Begins a batch where the organisation is. */
+    const batch = async (cell: string, model: string, lines: number): Promise<string> => {
+      const all = Array.from({ length: lines }, (_, n) => chatLine(n, {}, model))
+      const input_file_id = await at(cell).upload(whose, all)
+      const asked = { endpoint: '/v1/chat/completions', completion_window: '24h' } as const
+      return (
+        await at(cell)
+          .client(whose)
+          .batches.create({ ...asked, input_file_id })
+      ).id
+    }
+    // They are run over all moves, some before each.
+    const ran = { lines: 0, most: 0 }
+    const runOn = (most: number) => {
+      ran.most = most
+      for (const cell of ['a', 'b'])
+        Object.assign(at(cell).gateway.options, { batchLinesOpen: ran.lines < most ? 4 : 0 })
+    }
+    for (const cell of ['a', 'b'])
+      at(cell).answerWith(async ({ text }) => {
+        if (text.includes('say ')) {
+          ran.lines++
+          runOn(ran.most)
+          await Bun.sleep(20)
+        }
+        return completion('hello')
+      })
+    const { how, held } = vendors.openai
+    how.ends = false
+    const batches = [await batch('a', 'mock/small', LINES), await batch('a', partModels.openai, PART_LINES)]
     for (let round = 0; round < 10; round++) {
       const cell = round % 2 === 0 ? 'b' : 'a'
       const before = answered
+      runOn(ran.lines + LINES_A_MOVE)
       await move(cell)
       // It is used there before it moves on.
-      await until(() => answered > before + 4)
+      await until(() => answered > before + 4 && ran.lines >= ran.most)
       expect(await (await ask(reseller.token, chat(), repeated)).text()).toBe(first)
       const refused = await at(cell).post('/v1/chat/completions', chat(), {}, revoked.token)
       expect([refused.status, (await jsonOf(refused)).error.code]).toEqual([403, 'key_disabled'])
+      how.ends = round === 4
+      // What its vendor took from one cell is fetched from another.
+      if (how.ends) {
+        const [, id = ''] = batches
+        await until(async () => {
+          const batch = await at(cell).store.batches.batchFor(id.slice('batch_'.length), tenants[0]?.id ?? '')
+          return batch?.succeeded === PART_LINES
+        })
+        how.ends = false
+        batches.push(await batch(cell, partModels.openai, PART_LINES))
+      }
     }
+    how.ends = true
+    expect(ran.lines).toBeLessThan(LINES)
+    runOn(Infinity)
+    for (const [of, id] of batches.entries()) {
+      const ended = await at('a').ended(whose, id)
+      const lines = of === 0 ? LINES : PART_LINES
+      expect(ended.request_counts).toEqual({ total: lines, completed: lines, failed: 0 })
+      expect((await at('a').results(whose, ended.output_file_id)).size).toBe(lines)
+    }
+    // Nothing ran twice.
+    expect(ran.lines).toBe(LINES)
+    expect(held.map(({ lines }) => lines.length)).toEqual([PART_LINES, PART_LINES])
     over = true
     await Promise.all(callers)
     expect(told.has('421 moved')).toBe(true)
-    console.info(`${answered} calls over ten moves; the longest waited ${Math.round(longestMs())} ms`)
+    const [longest, request] = [longestMs.call, longestMs.request].map(Math.round)
+    console.info(
+      `${answered} calls over ten moves; the longest waited ${longest} ms, the longest request ${request} ms`,
+    )
     for (const cell of ['a', 'b']) await at(cell).heldAfterAll()
     const [here, there] = [
       await at('a').store.wallets.wallet(ORG.walletId),
       await at('b').store.wallets.wallet(ORG.walletId),
     ]
-    expect([here?.balance, there?.balance]).toEqual([USD - BigInt(answered) * COST, 0n])
+    const charged = BigInt(answered + LINES) * COST + 2n * BigInt(PART_LINES) * PART_LINE
+    expect([here?.balance, there?.balance]).toEqual([FUND - charged, 0n])
+    expect([here?.held, there?.held]).toEqual([0n, 0n])
+    const revenue = await Promise.all(['a', 'b'].map((cell) => at(cell).store.ledger.balance('revenue')))
+    expect(revenue.reduce((sum, one) => sum + one, 0n)).toBe(charged)
+    // Both worked on them.
+    expect(revenue.every((one) => one > 0n)).toBe(true)
     expect(await broken()).toEqual([])
-    for (const cell of ['a', 'b']) await at(cell).stop()
+    await stop()
     for (const database of databases) await database.stop()
   })
 
 test('a stream that is open goes on to its end, and then it moves; one that does not end keeps it here', async () => {
   const databases = [await file.fresh(), await file.fresh()] as const
-  const { at, ask, move, broken } = await twoCells([databases[0].url, databases[1].url])
+  const { at, ask, move, broken, stop } = await twoCells([databases[0].url, databases[1].url])
   const { token, id } = await at('a').newKey({}, ORG)
   const gate = Promise.withResolvers<void>()
   const pieces = streamEvents(['one', 'two'])
@@ -165,8 +250,8 @@ test('a stream that is open goes on to its end, and then it moves; one that does
   at('b').answerWith(() => completion('hello'))
   expect((await ask(token, chat())).status).toBe(200)
   await at('b').heldAfterAll()
-  expect((await at('b').store.wallets.wallet(ORG.walletId))?.balance).toBe(USD - 2n * COST)
+  expect((await at('b').store.wallets.wallet(ORG.walletId))?.balance).toBe(FUND - 2n * COST)
   expect(await broken()).toEqual([])
-  for (const cell of ['a', 'b']) await at(cell).stop()
+  await stop()
   for (const database of databases) await database.stop()
 })

@@ -55,15 +55,20 @@ export const isOfBatches = (asked: string): boolean => /batch|\/files|\/datasets
 
 export type PartServer = BatchServer & { readonly vendors: Readonly<Record<Kind, BatchVendor>> }
 
-export const startPartServer = async (setup: Parameters<typeof startBatchServer>[0]): Promise<PartServer> => {
-  const vendors = {
-    openai: batchVendor('openai'),
-    anthropic: batchVendor('anthropic'),
-    google: batchVendor('google'),
-    azure: batchVendor('azure'),
-    together: batchVendor('together'),
-    fireworks: batchVendor('fireworks'),
-  }
+/** The vendors, which several servers may share. */
+export const partVendors = (): PartServer['vendors'] => ({
+  openai: batchVendor('openai'),
+  anthropic: batchVendor('anthropic'),
+  google: batchVendor('google'),
+  azure: batchVendor('azure'),
+  together: batchVendor('together'),
+  fireworks: batchVendor('fireworks'),
+})
+
+export const startPartServer = async (
+  setup: Parameters<typeof startBatchServer>[0],
+  vendors = partVendors(),
+): Promise<PartServer> => {
   const more = kinds.map((id) => ({
     vendor: records[id],
     baseUrl: `http://${id}.invalid${id === 'fireworks' ? '/inference' : ''}/v1`,

@@ -12,6 +12,7 @@ export type Mutation = {
 
 /** Moves between cells, on both engines. */
 const movesLaw = 'test/store/moves-law.test.ts'
+const moves = 'test/store/move-organisation.test.ts'
 
 export const mutations: readonly Mutation[] = [
   {
@@ -1135,8 +1136,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'the batch of a process that died is nobody’s',
     file: 'src/store/batches/batch-store.ts',
-    from: 'or owner_until < ',
-    to: 'or owner_until + 1000000000000000 < ',
+    from: 'or (owner_until < ',
+    to: 'or (owner_until + 1000000000000000 < ',
     kind: 'batches',
   },
   {
@@ -1366,8 +1367,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'an organisation leaves while calls are open',
     file: 'src/store/move/leave-cell.ts',
-    from: 'if (open.leases === 0 && (await settled())) return true',
-    to: 'if (open.leases >= 0 && (await settled())) return true',
+    from: 'if (open.leases === 0 && open.batches',
+    to: 'if (open.leases >= 0 && open.batches',
     test: movesLaw,
   },
   {
@@ -1453,5 +1454,82 @@ export const mutations: readonly Mutation[] = [
     from: "if (move.state !== 'leaving')\n",
     to: "if (move.state === 'moved')\n",
     test: movesLaw,
+  },
+  {
+    name: 'a batch that is about to leave sends lines',
+    file: 'src/store/batches/batch-money.ts',
+    from: "batch.state !== 'in_progress' || batch.leaves)",
+    to: "batch.state !== 'in_progress')",
+    test: moves,
+  },
+  {
+    name: 'another process takes a batch that is about to leave',
+    file: 'src/store/batches/batch-store.ts',
+    from: "(owner_until < ${now} and ${leavesNow('batch')} = 0)",
+    to: '(owner_until < ${now})',
+    test: moves,
+  },
+  {
+    name: 'a batch leaves while a process runs its lines',
+    file: 'src/store/move/leave-cell.ts',
+    from: 'open.batches === 0 && (await settled())',
+    to: 'open.batches >= 0 && (await settled())',
+    test: moves,
+  },
+  {
+    name: 'a line ends where its batch has left',
+    file: 'src/store/batches/batch-row.ts',
+    from: " and b.owner <> '${LEFT_BEHIND}'${lock('b')}",
+    to: "${lock('b')}",
+    test: moves,
+  },
+  {
+    name: 'a part is named where its batch has left',
+    file: 'src/store/batches/part-store.ts',
+    from: "b.owner = '${LEFT_BEHIND}'",
+    to: "b.owner = '${LEFT_BEHIND} '",
+    test: moves,
+  },
+  {
+    name: 'a batch arrives without what it held',
+    file: 'src/store/move/arrive-in-cell.ts',
+    from: '  await holdAgain(run, orgId)\n',
+    to: '',
+    test: moves,
+  },
+  {
+    name: 'a batch that cannot arrive comes back without what it held',
+    file: 'src/store/move/leave-cell.ts',
+    from: '    await holdAgain(run, orgId)\n',
+    to: '',
+    test: moves,
+  },
+  {
+    name: 'what a batch holds stays in the books that it left',
+    file: 'src/store/move/leave-cell.ts',
+    from: '    await takeAlong(engine, run, orgId)\n',
+    to: '',
+    test: moves,
+  },
+  {
+    name: 'what a batch holds arrives under none of its caps',
+    file: 'src/store/move/held-along.ts',
+    from: 'update budget set held = held + s.hold',
+    to: 'update budget set held = held + 0 * s.hold',
+    test: moves,
+  },
+  {
+    name: 'a batch is let go while its lines are run',
+    file: 'src/gateway/batches/keep-batches.ts',
+    from: 'if (it.batch.leaves && it.open.size === 0)',
+    to: 'if (it.batch.leaves)',
+    test: 'test/server/move-batch.test.ts',
+  },
+  {
+    name: 'a batch is stopped because its organisation moves',
+    file: 'src/gateway/batches/working.ts',
+    from: "else if (code !== 'moved')",
+    to: 'else',
+    test: 'src/gateway/batches/working.test.ts',
   },
 ]

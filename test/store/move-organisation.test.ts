@@ -1,13 +1,15 @@
 /** An organisation with rows of every kind moves between two ledgers, on any two engines, forward and back. */
 import { expect, test } from 'bun:test'
+import { signLogHead } from '../../src/receipts/log-head.ts'
 import { statement } from '../../src/store/engine/engine.ts'
 import { migrate } from '../../src/store/engine/migrate.ts'
 import { openEngine } from '../../src/store/engine/open-engine.ts'
 import { type MoveOrganisation, moveOrganisation, stayHere } from '../../src/store/move/move-organisation.ts'
 import { moved, stays } from '../../src/store/move/whose-rows.ts'
 import { openStore } from '../../src/store/open-store.ts'
+import type { Store } from '../../src/store/port.ts'
 import { byTest } from '../by-test.ts'
-import { bookScene, callsOf } from './audit-scene.ts'
+import { bookScene, COST, callsOf, detail, logSigner } from './audit-scene.ts'
 import { brokenLaws, engines, type TestEngine } from './engines.ts'
 import { CENT } from './world.ts'
 
@@ -286,18 +288,201 @@ test('who waits is told for which call and which job, and for how long at most',
   await stop()
 })
 
-test('a batch in progress keeps it here', async () => {
-  const { from, move, stop } = await twoCells()
-  const engine = openEngine({ url: from.url })
-  const batch = `insert into batch (id, form, key_id, wallet_id, payer, on_cap, asked, input, state, owner, owner_until, created_at, expires_at)
-    values ('bat', 'messages', 'k', 'w', 'w', 'refuse', '{}', 'i', 'validating', 'i', 0, 0, 0)`
-  await engine.batch('control', [{ text: batch, params: [] }])
-  expect(await refusal(move())).toStartWith('its batch bat is in progress')
-  const [keys = []] = await engine.batch('control', [
-    { text: 'select id from api_key where cell is not null', params: [] },
-  ])
-  expect(keys).toEqual([])
-  await engine.close()
+/** What each line of the batch may cost, and what one that ends costs. */
+const [BOUND, LINE] = [CENT, COST]
+const ROUTE = 'v/m /path'
+
+/** A batch of the scene in progress, with lines that are run here and lines for a vendor's own batch. */
+const beginBatch = async (store: Store, lines: number): Promise<void> => {
+  const asked = { endpoint: '/v1/chat/completions', mode: 'wallet' } as const
+  const whose = { keyId: 'k', walletId: 'w', payer: 'w', sub: 's', onCap: 'refuse' } as const
+  const times = { owner: 'p', ownerMs: 1e9, lifeMs: 1e9 }
+  await store.batches.open({ id: 'bat', form: 'openai', ...whose, asked, input: 'i', ...times }, 9)
+  const all = Array.from({ length: lines }, (_, at) => ({
+    ...{ n: at + 1, customId: `line ${at}`, at, bytes: 1, bound: BOUND, route: at % 2 === 0 ? '' : ROUTE },
+  }))
+  await store.batches.addLines('bat', 'p', all)
+  expect(await store.batches.begin('bat', 'p')).toEqual({ outcome: 'begun' })
+}
+
+/** Sends the next lines that go this way; in a part where a vendor runs them. */
+const sendLines = (store: Store, owner: string, count: number, part?: string) =>
+  store.batches.take('bat', {
+    ...{ owner, route: part === undefined ? '' : ROUTE },
+    callIds: Array.from({ length: count }, () => crypto.randomUUID()),
+    ...(part === undefined ? {} : { part: { id: part, deployment: 'v#0', bytesMost: 99 } }),
+  })
+
+/** Ends lines with an answer; returns how many had not ended. */
+const endLines = async (store: Store, lines: readonly { n: number; callId: string }[] = []) => {
+  const ends = lines.map(({ n, callId }) => ({
+    ...({ n, callId, state: 'succeeded', result: '{}', receipt: undefined } as const),
+    settle: { charge: LINE, excess: 0n, detail: detail('k') },
+  }))
+  const ended = await store.batches.end('bat', ends)
+  while (await store.log.grow((end) => signLogHead(logSigner, end)));
+  return ended.size
+}
+
+const heldBy = async (store: Store): Promise<unknown> => [
+  (await store.wallets.wallet('w'))?.held,
+  (await store.keys.spend('k')).held,
+]
+
+for (const [one, other] of pairs)
+  test(`a batch goes along, with what it holds and what vendors have, from ${one.name} to ${other.name}`, async () => {
+    const [first, second] = [await one.fresh(), await other.fresh()]
+    await (await bookScene(first)).store.close()
+    await endCalls(first.url)
+    const ends = await Promise.all(
+      [first, second].map(async ({ url }, at) => ({
+        ...{
+          url,
+          cell: at === 0 ? 'a' : 'b',
+          owner: at === 0 ? 'p' : 'q',
+          store: await openStore({ url, now }),
+        },
+      })),
+    )
+    const [a, b] = ends
+    if (a === undefined || b === undefined) throw new Error('there are two')
+    const revenue = async () =>
+      (await a.store.ledger.balance('revenue')) + (await b.store.ledger.balance('revenue'))
+    const [earned, { spent }] = [await revenue(), await a.store.keys.spend('k')]
+    await beginBatch(a.store, 14)
+    let ended = 0
+    for (let move = 0; move < 4; move++) {
+      const [from, to] = move % 2 === 0 ? [a, b] : [b, a]
+      const told = (await from.store.batches.tend(from.owner, 1e9)).map(({ id, leaves }) => [id, leaves])
+      expect(told).toEqual([['bat', false]])
+      const handedOn = (await sendLines(from.store, from.owner, 1, `part ${move}`))?.lines
+      expect(await from.store.batches.namePart(`part ${move}`, 'ref')).toBe(true)
+      const here = (await sendLines(from.store, from.owner, 1))?.lines ?? []
+      expect([handedOn?.length, here.length]).toEqual([1, 1])
+      const looks: Record<string, unknown> = {}
+      let held: unknown
+      const whileItLeaves = async () => {
+        // Nothing of it begins, what is open ends, and then it is let go.
+        looks.taken = await sendLines(from.store, from.owner, 1)
+        looks.tended = (await from.store.batches.tend(from.owner, 1e9)).map(({ leaves }) => leaves)
+        looks.ended = await endLines(from.store, here)
+        await from.store.batches.letGo('bat', from.owner)
+        looks.others = await from.store.batches.tend('other', 1e9)
+        held = await heldBy(from.store)
+      }
+      let leaving: Promise<void> | undefined
+      await moveOrganisation({
+        ...{ orgId: 'o', from, to, by: byTest, waitMs: 600_000 },
+        tell: (text) => {
+          if (text.startsWith('its calls wait')) leaving ??= whileItLeaves()
+        },
+        before: async (step) => {
+          if (step === 'leave') return leaving
+          // Whoever was silent comes too late.
+          looks[step] = [
+            await endLines(from.store, handedOn),
+            await from.store.batches.namePart(`part ${move}`, 'another'),
+            await from.store.batches.cancel('bat', { actor: byTest, subject: 'bat' }),
+            await brokenLaws(from.store),
+            await brokenLaws(to.store),
+          ]
+        },
+      })
+      ended += 1
+      const late = [0, false, false, [], []]
+      expect(looks).toEqual({
+        ...{ taken: undefined, tended: [true], ended: 1, others: [], arrive: late, finish: late },
+      })
+      expect(await heldBy(to.store)).toEqual(held)
+      expect([await heldBy(from.store), await from.store.batches.parts('bat')]).toEqual([[0n, 0n], []])
+      // It goes on there: the line that its vendor has is charged there, once.
+      expect((await to.store.batches.tend(to.owner, 1e9)).map(({ id }) => id)).toEqual(['bat'])
+      expect(await to.store.batches.parts('bat')).toEqual([
+        { id: `part ${move}`, route: ROUTE, deployment: 'v#0', ref: 'ref' },
+      ])
+      const known = await to.store.batches.partLines(`part ${move}`)
+      expect(known.map(({ callId }) => callId)).toEqual((handedOn ?? []).map(({ callId }) => callId))
+      expect([await endLines(to.store, known), await endLines(to.store, known)]).toEqual([1, 0])
+      await to.store.batches.endPart(`part ${move}`)
+      ended += 1
+      expect((await to.store.keys.spend('k')).spent).toBe(spent + BigInt(ended) * LINE)
+      expect(await heldBy(to.store)).toEqual([BigInt(14 - ended) * BOUND, BigInt(14 - ended) * BOUND])
+      expect([await brokenLaws(from.store), await brokenLaws(to.store)]).toEqual([[], []])
+    }
+    const rest = await Promise.all([sendLines(a.store, 'p', 9), sendLines(a.store, 'p', 9, 'last')])
+    for (const taken of rest) ended += await endLines(a.store, taken?.lines)
+    expect([ended, await a.store.batches.release('bat', 'p'), await heldBy(a.store)]).toEqual([
+      14,
+      true,
+      [0n, 0n],
+    ])
+    expect(await a.store.batches.batchFor('bat', 'k')).toMatchObject({ succeeded: 14, charged: 14n * LINE })
+    expect((await revenue()) - earned).toBe(14n * LINE)
+    expect([await brokenLaws(a.store), await brokenLaws(b.store)]).toEqual([[], []])
+    for (const { store } of ends) await store.close()
+    for (const database of [first, second]) await database.stop()
+  })
+
+test('a batch that a process works on is waited for; one whose process died goes along as it was left', async () => {
+  const { from, to, move, stop } = await twoCells()
+  const store = await openStore({ url: from.url, now })
+  await beginBatch(store, 4)
+  const sent = (await sendLines(store, 'p', 1))?.lines
+  const told: string[] = []
+  expect(await refusal(move({ waitMs: 0, tell: (text) => void told.push(text) }))).toStartWith(
+    'its open calls did not end within 0 s',
+  )
+  expect(told.at(-1)).toBe(
+    'waits for 0 open calls, and 0 jobs, and for lines of 1 batches that are being run',
+  )
+  expect((await sendLines(store, 'p', 1))?.lines).toHaveLength(1)
+  // It dies.
+  await store.batches.leave('p')
+  await move()
+  const there = await openStore({ url: to.url, now })
+  expect((await there.batches.tend('q', 1e9)).map(({ id }) => id)).toEqual(['bat'])
+  const left = await there.batches.sentLines('bat')
+  expect([left.length, left[0]?.callId]).toEqual([2, sent?.[0]?.callId])
+  await there.batches.end(
+    'bat',
+    left.map(({ n, callId }) => ({ n, callId, state: 'waiting', pauseMs: 0 })),
+  )
+  expect((await sendLines(there, 'q', 9))?.lines).toHaveLength(2)
+  expect([await brokenLaws(store), await brokenLaws(there)]).toEqual([[], []])
+  for (const one of [store, there]) await one.close()
+  await stop()
+})
+
+test('where a cap was lowered meanwhile, a batch keeps what it holds when it moves', async () => {
+  const { from, to, move, stop } = await twoCells()
+  const store = await openStore({ url: from.url, now })
+  await beginBatch(store, 4)
+  await store.batches.letGo('bat', 'p')
+  await store.keys.changeKey('k', { spendCap: 1n, byCreator: true }, byTest)
+  const before = await heldBy(store)
+  await move()
+  const there = await openStore({ url: to.url, now })
+  expect([await heldBy(there), before]).toEqual([before, [4n * BOUND, 4n * BOUND]])
+  expect(await brokenLaws(there)).toEqual([])
+  for (const one of [store, there]) await one.close()
+  await stop()
+})
+
+test('a batch whose organisation cannot arrive is here again, with all that it holds', async () => {
+  const { from, to, move, stop } = await twoCells()
+  const [store, there] = [await openStore({ url: from.url, now }), await openStore({ url: to.url, now })]
+  await beginBatch(store, 4)
+  await store.batches.letGo('bat', 'p')
+  await there.wallets.createWallet({ id: 'x', orgId: 'other', name: 'x' }, byTest)
+  const key = { id: 'same', orgId: 'other', walletId: 'x', label: 'l', prefix: 'p', limits: {} }
+  await there.keys.createKey({ ...key, hash: 'h2' }, byTest)
+  const before = await heldBy(store)
+  expect(await refusal(move())).toBe('the database refused the change: api_key.hash')
+  expect(await heldBy(store)).toEqual(before)
+  expect((await store.batches.tend('q', 1e9)).map(({ id }) => id)).toEqual(['bat'])
+  expect(await endLines(store, (await sendLines(store, 'q', 1))?.lines)).toBe(1)
+  expect([await brokenLaws(store), await brokenLaws(there)]).toEqual([[], []])
+  for (const one of [store, there]) await one.close()
   await stop()
 })
 

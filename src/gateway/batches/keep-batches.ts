@@ -88,7 +88,7 @@ const work = async (keeping: Keeping, batch: TendedBatch): Promise<void> => {
     parts: new Map(),
   }
   keeping.working.set(batch.id, it)
-  while (!it.lost && !(keeping.stopped && it.open.size === 0)) {
+  while (!it.lost && !it.over && !(keeping.stopped && it.open.size === 0)) {
     try {
       if (!it.knows) await adopt(keeping, it)
       if (await step(keeping, it)) break
@@ -136,10 +136,11 @@ const sendAgain = async ({ store, log }: Gateway, { batch: { id }, open }: Worki
   await store.batches.end(id, ends)
 }
 
-/** Sends what may be sent, or waits. True when the batch has ended. */
+/** Sends what may be sent, or waits. True when the batch has ended, or is not this process's any more. */
 const step = async (keeping: Keeping, it: Working): Promise<boolean> => {
   const { gateway } = keeping.present
-  const most = roomFor(keeping)
+  if (it.batch.leaves && it.open.size === 0) return letGo(gateway, it)
+  const most = it.batch.leaves ? 0 : roomFor(keeping)
   let over = most > 0 && it.batch.waiting + it.batch.sent === 0
   for (const route of most > 0 ? it.routes : []) {
     if (nextPlaceOn(gateway, route) !== undefined) continue
@@ -151,6 +152,14 @@ const step = async (keeping: Keeping, it: Working): Promise<boolean> => {
   if (over && (await finish(keeping, it))) return true
   await Promise.race([gateway.clock.sleep(IDLE_MS), it.ended.promise])
   return false
+}
+
+/** Its organisation is about to leave, and no line of it is open here: it goes along. */
+const letGo = async ({ store, instance }: Gateway, it: Working): Promise<true> => {
+  // Its parts are not looked at any more.
+  it.over = true
+  await store.batches.letGo(it.batch.id, instance)
+  return true
 }
 
 const finish = async ({ present: { gateway }, assets }: Keeping, it: Working): Promise<boolean> => {

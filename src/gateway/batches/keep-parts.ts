@@ -13,7 +13,7 @@ import { nextPlaceOn, placeOnRoute } from './part-place.ts'
 import { readResults } from './part-results.ts'
 import { endOf } from './run-line.ts'
 import { submitPart } from './submit-part.ts'
-import { keyOf, noteMoney, PARTS, type Part, type Working } from './working.ts'
+import { keyOf, noteMoney, PARTS, type Part, stopFor, type Working } from './working.ts'
 
 const LOOK_MS = 1_000
 /** Parts that one batch has at vendors at once. */
@@ -39,6 +39,7 @@ export const keepParts = async ({ present, goesOn }: Keeping, it: Working): Prom
   const { clock, log } = present.gateway
   let knows = false
   for (; goesOn() && !it.lost && !it.over; await clock.sleep(LOOK_MS)) {
+    if (it.batch.leaves) continue
     // While one is submitted or read, this process does not leave.
     it.open.add(PARTS)
     try {
@@ -69,7 +70,7 @@ const newPart = ({ clock }: Gateway, part: BatchPart, againMs: number): Part => 
 const look = async (gateway: Gateway, it: Working): Promise<void> => {
   const { clock, log } = gateway
   for (const part of it.parts.values()) {
-    if (part.dueMs > clock.monotonicMs()) continue
+    if (part.dueMs > clock.monotonicMs() || it.batch.leaves) continue
     await follow(gateway, it, part).catch((error: unknown) =>
       log.warn('a part of a batch could not be asked for', { call: part.id, error: messageOf(error) }),
     )
@@ -92,7 +93,7 @@ const submitNext = async (gateway: Gateway, it: Working, route: string): Promise
   if (place === undefined) return false
   const key = await keyOf(gateway, batch)
   if (key instanceof Refusal) {
-    await store.batches.stop(batch.id, key.code)
+    await stopFor(gateway, it, key)
     return false
   }
   const nowMs = clock.monotonicMs()

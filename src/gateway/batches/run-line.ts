@@ -37,6 +37,7 @@ const passing: readonly RefusalCode[] = [
   'upstream_error',
   'own_keys_unavailable',
   'balance_held',
+  'moving',
 ]
 
 /** What a vendor's own batch says of a line that it ran, and with which of its keys it was sent. */

@@ -12,7 +12,7 @@ import type { Present } from '../parts/gateway.ts'
 import type { BehindCalls } from './behind-calls.ts'
 import { nextPlaceOn } from './part-place.ts'
 import { runLine } from './run-line.ts'
-import { keyOf, noteMoney, type Working } from './working.ts'
+import { keyOf, noteMoney, stopFor, type Working } from './working.ts'
 
 /** A look costs the ledger about the same for one line as for several. */
 const TAKE_LEAST = 8
@@ -42,7 +42,7 @@ export const sendOn = async (
   await keeping.behind.step()
   const key = await keyOf(gateway, it.batch)
   const stops = key instanceof Refusal
-  if (stops) await store.batches.stop(id, key.code)
+  if (stops) await stopFor(gateway, it, key)
   const { taken } = await opening(keeping, it, stops ? 0 : most, async (callIds) => ({
     taken: await store.batches.take(id, { owner: instance, callIds, route }),
   }))

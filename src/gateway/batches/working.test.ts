@@ -1,9 +1,9 @@
 /** Whose lines may be sent now. */
 import { expect, test } from 'bun:test'
-import { Refusal } from '../../core/refusal.ts'
-import type { Batch } from '../../store/batches/batch-port.ts'
+import { Refusal, refuse } from '../../core/refusal.ts'
+import type { Batch, TendedBatch } from '../../store/batches/batch-port.ts'
 import type { Gateway } from '../parts/gateway.ts'
-import { keyOf } from './working.ts'
+import { keyOf, stopFor, type Working } from './working.ts'
 
 const asked = async (key: object | undefined, suspended?: string) => {
   const gateway = {
@@ -21,4 +21,18 @@ test('a key that may not call sends no lines, and each reason has its code', asy
   expect(await asked({ ...key, disabledReason: 'operator' })).toBe('key_disabled')
   expect(await asked(key, 'suspended')).toBe('account_suspended')
   expect(await asked({ ...key, limits: { expiresAt: Date.UTC(2026, 9, 1) } })).toBe('invalid_api_key')
+})
+
+test('a batch is stopped for what its key may not do, and not because its organisation moves or has moved', async () => {
+  const stopped: string[] = []
+  const gateway = {
+    store: { batches: { stop: async (_: string, why: string) => void stopped.push(why) } },
+  } as unknown as Gateway
+  const left: unknown[] = []
+  for (const code of ['key_disabled', 'moving', 'moved'] as const) {
+    const it = { batch: { id: 'b', leaves: false } as TendedBatch } as Working
+    await stopFor(gateway, it, refuse(code, 'no'))
+    left.push(it.batch.leaves)
+  }
+  expect([stopped, left]).toEqual([['key_disabled'], [false, true, false]])
 })

@@ -71,6 +71,13 @@ export const keyOf = async (gateway: Gateway, { keyId, walletId }: Batch): Promi
   }
 }
 
+/** Stops a batch whose key may not be used. One whose organisation is elsewhere, or about to leave, goes on there. */
+export const stopFor = async ({ store }: Gateway, it: Working, { code }: Refusal): Promise<void> => {
+  // Its calls wait for it, so it is let go before the next look says so.
+  if (code === 'moving') it.batch = { ...it.batch, leaves: true }
+  else if (code !== 'moved') await store.batches.stop(it.batch.id, code)
+}
+
 /** Notes what came of looking for the next lines: money that is short may come back, from open lines or other calls. */
 export const noteMoney = async (
   gateway: Gateway,

@@ -146,7 +146,8 @@ export const takeWithin = async (
 ): Promise<TakenLines | undefined> => {
   const { now } = engine.dialect
   const batch = await lockBatch(engine, run, id)
-  if (batch === undefined || batch.owner !== owner || batch.state !== 'in_progress') return undefined
+  if (batch === undefined || batch.owner !== owner || batch.state !== 'in_progress' || batch.leaves)
+    return undefined
   const rows = await run(
     `select * from batch_line where batch_id = $1 and state = 'waiting' and route = $3 and pause <= ${now} order by n limit $2`,
     [id, callIds.length, route],
@@ -161,6 +162,8 @@ export const takeWithin = async (
   if (room < first.bound) {
     if (!borrows) return none
     const lent = await borrowMore(engine, run, batch, first.bound)
+    // Its key is refused all loans since it is about to leave, which was not so a moment ago.
+    if (typeof lent !== 'bigint' && (await lockBatch(engine, run, id))?.leaves !== false) return undefined
     if (typeof lent !== 'bigint')
       return { ...none, refused: { ...lent, held: lent.held - (known?.hold ?? 0n) } }
     room = lent

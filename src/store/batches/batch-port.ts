@@ -70,8 +70,8 @@ export type Batch = BatchCounts & {
   readonly endedAt?: Instant
 }
 
-/** A batch, and when that was read: a time of the ledger. */
-export type TendedBatch = Batch & { readonly now: Instant }
+/** A batch, when that was read, a time of the ledger; and whether its organisation is about to leave for another cell. */
+export type TendedBatch = Batch & { readonly now: Instant; readonly leaves: boolean }
 
 export type NewBatch = Pick<
   Batch,
@@ -151,11 +151,16 @@ export type BatchStore = {
   begin(id: string, owner: InstanceId): Promise<{ readonly outcome: 'begun' } | LoanRefused>
   /** Forgets a batch that has not begun. */
   drop(id: string, owner: InstanceId): Promise<void>
-  /** Keeps an owner's batches, takes those whose owner is silent, and returns both. Lines that waited too long expire. */
+  /**
+   * Keeps an owner's batches, takes those whose owner is silent, unless their organisation is elsewhere or about to leave, and
+   * returns both. Lines that waited too long expire.
+   */
   tend(owner: InstanceId, ownerMs: number): Promise<readonly TendedBatch[]>
+  /** Nobody runs a batch that is about to leave: it goes along with its organisation, or is taken by whoever finds it here. */
+  letGo(id: string, owner: InstanceId): Promise<void>
   /** Leaves an owner's batches to others at once. */
   leave(owner: InstanceId): Promise<void>
-  /** Opens the calls of the next lines under these ids. Undefined if the batch is no longer the owner's. */
+  /** Opens the calls of the next lines under these ids. Undefined if the batch is no longer the owner's, or about to leave. */
   take(
     id: string,
     it: {
@@ -171,7 +176,7 @@ export type BatchStore = {
   routes(id: string): Promise<readonly string[]>
   /** Its parts that have not ended. */
   parts(id: string): Promise<readonly BatchPart[]>
-  /** The vendor has named a part; false if it has ended. */
+  /** The vendor has named a part; false if it has ended, or is another cell's. */
   namePart(id: string, ref: string): Promise<boolean>
   /** The lines of a part that have not ended. */
   partLines(id: string): Promise<readonly SentLine[]>

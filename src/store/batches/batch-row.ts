@@ -1,7 +1,8 @@
 /** Batches as rows. */
 import type { Json } from '../../core/json-body.ts'
-import { integer, json, maybe, nano, oneOf, rowsOf, text } from '../engine/columns.ts'
+import { integer, json, maybe, nano, oneOf, rowsOf, text, truth } from '../engine/columns.ts'
 import type { Engine, Row, Run } from '../engine/engine.ts'
+import { isHere } from '../ledger/sums.ts'
 import { type AskedOfBatch, type Batch, batchForms, batchStates, onCaps } from './batch-port.ts'
 
 const columns = {
@@ -35,6 +36,15 @@ const columns = {
 } as const
 export const batchRows = rowsOf(columns)
 
+/** The owner of a batch that no process runs, because its organisation is about to leave. */
+export const NOBODY = ''
+/** The owner of a batch whose organisation has taken it along: nothing of it changes here any more. */
+export const LEFT_BEHIND = 'another cell'
+
+/** Whether the organisation of a batch is about to leave, or is elsewhere. */
+export const leavesNow = (batch: string): string =>
+  `case when ${isHere(`${batch}.wallet_id`)} then 0 else 1 end`
+
 /** What decides about the money of a batch. */
 const moneyRows = rowsOf({
   ...columns,
@@ -42,18 +52,23 @@ const moneyRows = rowsOf({
   lease: maybe(text('lease_id')),
   owner: text('owner'),
   now: integer('now'),
+  /** Whether its organisation is about to leave: no line of it is sent any more. */
+  leaves: truth('leaves'),
 } as const)
 export type MoneyRow = ReturnType<typeof moneyRows.read>
 
 export const batchOf = (row: Row): Batch => batchRows.read(row)
 
-/** Locks the row of a batch; whoever changes its lines or its money does so first. */
+/** Locks the row of a batch that is here; whoever changes its lines or its money does so first. */
 export const lockBatch = async (
   { dialect: { now, lock } }: Engine,
   run: Run,
   id: string,
 ): Promise<MoneyRow | undefined> => {
-  const [row] = await run(`select b.*, ${now} as now from batch b where b.id = $1${lock('b')}`, [id])
+  const [row] = await run(
+    `select b.*, ${now} as now, ${leavesNow('b')} as leaves from batch b where b.id = $1 and b.owner <> '${LEFT_BEHIND}'${lock('b')}`,
+    [id],
+  )
   return row === undefined ? undefined : moneyRows.read(row)
 }
 

@@ -2,11 +2,11 @@
 import { isDue } from '../engine/due.ts'
 import { type Engine, once, type Run, type Statement, statement, Violation } from '../engine/engine.ts'
 import type { Expired } from '../engine/expire.ts'
-import { countOf, maybeText, textOf } from '../engine/row.ts'
+import { countOf, maybeText, textOf, truthOf } from '../engine/row.ts'
 import { recordOfWallet } from '../people/event-store.ts'
 import { beginBatch, releaseBatch, takeLines } from './batch-money.ts'
 import type { BatchStore, LineResult, NewBatch, NewLine } from './batch-port.ts'
-import { batchOf, batchRows, lockBatch } from './batch-row.ts'
+import { batchOf, batchRows, leavesNow, lockBatch, NOBODY } from './batch-row.ts'
 import { endAndTake, endLines } from './end-lines.ts'
 import { partStore } from './part-store.ts'
 
@@ -125,7 +125,8 @@ const running = (
     tend: async (owner, ownerMs) => {
       // It waits for rows that are locked: a batch that is left out would count as another process's.
       const change = `update batch set owner = $1, owner_until = ${now} + cast($2 as bigint)
-        where state <> 'ended' and (owner = $1 or owner_until < ${now}) returning *, ${now} as now`
+        where state <> 'ended' and (owner = $1 or (owner_until < ${now} and ${leavesNow('batch')} = 0))
+        returning *, ${now} as now, ${leavesNow('batch')} as leaves`
       const rows = await once(engine, 'control', statement(change, owner, ownerMs))
       for (const row of rows) {
         const isOver =
@@ -135,7 +136,15 @@ const running = (
         if (isOver)
           await engine.transaction('control', (run) => stopWithin(engine, run, textOf(row, 'id'), 'expired'))
       }
-      return rows.map((row) => ({ ...batchOf(row), now: countOf(row, 'now') }))
+      return rows.map((row) => ({
+        ...batchOf(row),
+        now: countOf(row, 'now'),
+        leaves: truthOf(row, 'leaves'),
+      }))
+    },
+    letGo: async (id, owner) => {
+      const free = `update batch set owner = '${NOBODY}', owner_until = 0 where id = $1 and owner = $2 and state <> 'ended'`
+      await once(engine, 'control', statement(free, id, owner))
     },
     leave: async (owner) => {
       await once(

@@ -2,6 +2,7 @@
 import { type Engine, once, type Row, statement } from '../engine/engine.ts'
 import { countOf, maybeText, nanoOf, textOf } from '../engine/row.ts'
 import type { BatchPart, BatchStore, SentLine } from './batch-port.ts'
+import { LEFT_BEHIND } from './batch-row.ts'
 
 const partOf = (row: Row): BatchPart => {
   const ref = maybeText(row, 'ref')
@@ -37,7 +38,14 @@ export const partStore = (
     parts: async (id) =>
       (await ask('select * from batch_part where batch_id = $1 order by id', id)).map(partOf),
     namePart: async (id, ref) =>
-      (await ask('update batch_part set ref = $2 where id = $1 returning id', id, ref)).length > 0,
+      (
+        await ask(
+          `update batch_part set ref = $2 where id = $1 and not exists (select 1 from batch b
+             where b.id = batch_part.batch_id and b.owner = '${LEFT_BEHIND}') returning id`,
+          id,
+          ref,
+        )
+      ).length > 0,
     partLines: async (id) => {
       const rows = await ask(`select * from batch_line where part = $1 and state = 'sent' order by n`, id)
       return rows.map((row) => sentLine(row, textOf(row, 'call_id'), countOf(row, 'tries')))

@@ -206,6 +206,12 @@ const cells: readonly Law[] = [
           and a.cell = case m.state when 'moved' then m.cell when 'leaving' then '${LEAVING}' || m.cell when 'left' then '${LEAVING}' || m.cell end)
       union all select k.id from api_key k join account a on a.id = k.wallet_id where coalesce(k.cell, '') <> coalesce(a.cell, '')`,
   },
+  {
+    check: 'what is held for open work is out of the books only while its organisation moves',
+    offences: `select h.call_id as offence from held_along h where not exists (select 1 from lease l
+        join api_key k on k.id = l.key_id join cell_move m on m.org_id = k.org_id and m.state = 'left'
+        where l.id = h.lease_id and l.state = 'closed')`,
+  },
 ]
 
 export const recordLaws: readonly Law[] = [...counters, ...lines, ...accounts, ...jobs, ...batches, ...cells]

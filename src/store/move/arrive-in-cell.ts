@@ -4,6 +4,7 @@ import type { Engine, Run, SqlDialect } from '../engine/engine.ts'
 import { countOf, onlyRow, textOf } from '../engine/row.ts'
 import { type CellMove, hasArrived, noteArrival } from './cell-moves.ts'
 import { copyTable, countIn, deleteWhole, history, named, reading, tablesToMove } from './copy-rows.ts'
+import { holdAgain } from './held-along.ts'
 import { makeBetween, postBetween } from './leave-cell.ts'
 import { NotMoved } from './not-moved.ts'
 import type { Values } from './tables.ts'
@@ -130,9 +131,10 @@ const tellAll = async (run: Run, { now }: SqlDialect, orgId: string): Promise<vo
     await run(`update ${table} set changed_at = ${now} where wallet_id in (${wallets})`, [orgId])
 }
 
-/** Its balances come into the books here. */
-const takeIn = async (run: Run, { target, from }: Arriving, move: CellMove): Promise<void> => {
+/** Its balances come into the books here, and what its batches hold of them is held. */
+const takeIn = async (run: Run, { target, from, orgId }: Arriving, move: CellMove): Promise<void> => {
   const between = await makeBetween(run, target.dialect, from.cell)
   for (const [account, balance] of Object.entries(move.balances))
     await postBetween(run, target.dialect, { move, account, between, amount: BigInt(balance) })
+  await holdAgain(run, orgId)
 }

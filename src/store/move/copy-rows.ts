@@ -89,7 +89,8 @@ const textsFor = (
   })
   const taken = columns.map(({ name: column, type }) => {
     if (isBytes(type))
-      return `${engine === 'postgres' ? `encode(t."${column}", 'hex')` : `lower(hex(t."${column}"))`} as "${column}"`
+      // Of nothing, hex makes an empty text.
+      return `${engine === 'postgres' ? `encode(t."${column}", 'hex')` : `lower(iif(t."${column}" is null, null, hex(t."${column}")))`} as "${column}"`
     return `cast(t."${column}" as text) as "${column}"`
   })
   const rows =

@@ -11,6 +11,7 @@ import type { Actor } from '../people/event-port.ts'
 import { recordIn } from '../people/event-store.ts'
 import { type Balances, type Claimed, step } from './cell-moves.ts'
 import { deleteWhole } from './copy-rows.ts'
+import { goesAlong, holdAgain, OPEN_BATCHES, takeAlong } from './held-along.ts'
 import { NotMoved } from './not-moved.ts'
 import { BETWEEN_CELLS } from './whose-rows.ts'
 
@@ -29,8 +30,8 @@ const markAll = async (
   await run('update account set cell = $2 where org_id = $1 and bounded = 1', [orgId, cell])
 }
 
-/** Leases of the organisation's keys that are not over. */
-const OF_ORG = `l.state <> 'closed' and l.key_id in (select k.id from api_key k where k.org_id = $1)`
+/** Leases of the organisation's keys that are to end here. */
+const OF_ORG = `l.state <> 'closed' and not (${goesAlong}) and l.key_id in (select k.id from api_key k where k.org_id = $1)`
 
 /** Fences leases of processes, some at a time. */
 const fence = async (run: Run, dialect: SqlDialect, orgId: string, more = ''): Promise<void> => {
@@ -55,30 +56,25 @@ export const markLeaving = async (engine: Engine, run: Run, orgId: string, cell:
   await fence(run, dialect, orgId)
 }
 
-/** The same for a move that is chosen: throws NotMoved too while it has a batch. */
-export const beginLeaving = async (engine: Engine, run: Run, orgId: string, cell: string): Promise<void> => {
-  await markLeaving(engine, run, orgId, cell)
-  // Its lines would be refused one by one.
-  const [batch] = await run(
-    `select b.id from batch b where b.state <> 'ended' and b.key_id in (select k.id from api_key k where k.org_id = $1) limit 1`,
-    [orgId],
-  )
-  if (batch !== undefined)
-    throw new NotMoved(
-      `its batch ${textOf(batch, 'id')} is in progress: move it when that has ended, or cancel it`,
-    )
+/** What is still open, and batches that a process still works on. */
+type Open = {
+  readonly leases: number
+  readonly calls: number
+  readonly jobs: number
+  readonly batches: number
 }
-
-/** What is still open. */
-type Open = { readonly leases: number; readonly calls: number; readonly jobs: number }
 
 const openOf = async (engine: Engine, orgId: string): Promise<Open> => {
   const text = `select cast(count(*) as bigint) as leases,
       coalesce(cast(sum(case when l.instance like '${JOB}%' then 1 else 0 end) as bigint), 0) as jobs,
-      coalesce(cast(sum(case when l.instance like '${JOB}%' then 0 else (select count(*) from inflight f where f.lease_id = l.id) end) as bigint), 0) as calls
+      coalesce(cast(sum(case when l.instance like '${JOB}%' then 0 else (select count(*) from inflight f where f.lease_id = l.id) end) as bigint), 0) as calls,
+      (select cast(count(*) as bigint) from batch b where ${OPEN_BATCHES} and b.owner_until >= ${engine.dialect.now}) as batches
     from lease l where ${OF_ORG}`
   const row = onlyRow(await once(engine, 'control', statement(text, orgId)))
-  return { leases: countOf(row, 'leases'), jobs: countOf(row, 'jobs'), calls: countOf(row, 'calls') }
+  const [leases, jobs, calls, batches] = ['leases', 'jobs', 'calls', 'batches'].map((name) =>
+    countOf(row, name),
+  )
+  return { leases: leases ?? 0, jobs: jobs ?? 0, calls: calls ?? 0, batches: batches ?? 0 }
 }
 
 /** How many jobs are named. */
@@ -86,7 +82,7 @@ const NAMED_MOST = 3
 const seconds = (ms: number): string => `${Math.round(Math.max(ms, 0) / 1000)} s`
 
 /** What is waited for: how long the oldest call has taken, and which jobs may take how long. */
-const waitedFor = async (engine: Engine, orgId: string, { calls, jobs }: Open): Promise<string> => {
+const waitedFor = async (engine: Engine, orgId: string, { calls, jobs, batches }: Open): Promise<string> => {
   const { now } = engine.dialect
   const oldest = `select ${now} - min(f.started_at) as ms from lease l join inflight f on f.lease_id = l.id
     where ${OF_ORG} and l.instance not like '${JOB}%'`
@@ -101,7 +97,8 @@ const waitedFor = async (engine: Engine, orgId: string, { calls, jobs }: Open): 
       `${textOf(row, 'id')} of ${textOf(row, 'model')}, since ${seconds(countOf(row, 'ms'))} and for at most ${seconds(countOf(row, 'rest_ms'))} more`,
   )
   const list = named.length === 0 ? '' : `: ${named.join('; ')}${jobs > named.length ? '; …' : ''}`
-  return `waits for ${calls} open calls${since}, and ${jobs} jobs${list}`
+  const lines = batches === 0 ? '' : `, and for lines of ${batches} batches that are being run`
+  return `waits for ${calls} open calls${since}, and ${jobs} jobs${list}${lines}`
 }
 
 const LOOK_MS = 50
@@ -125,7 +122,7 @@ const sinceMark = async (engine: Engine): Promise<() => Promise<boolean>> => {
   return async () => countOf(onlyRow(await once(engine, 'control', before)), 'open') === 0
 }
 
-/** Waits until its calls and jobs have ended. False when they have not, after `waitMs`. */
+/** Waits until its calls, its jobs and the lines that are being run have ended. False when they have not, after `waitMs`. */
 export const drain = async (
   engine: Engine,
   orgId: string,
@@ -139,7 +136,7 @@ export const drain = async (
     const idle = ' and not exists (select 1 from inflight f where f.lease_id = l.id)'
     await engine.transaction('control', (run) => fence(run, engine.dialect, orgId, idle))
     const open = await openOf(engine, orgId)
-    if (open.leases === 0 && (await settled())) return true
+    if (open.leases === 0 && open.batches === 0 && (await settled())) return true
     const over = performance.now() - beganMs >= waitMs
     if (over || performance.now() - toldMs >= TELL_MS) {
       toldMs = performance.now()
@@ -166,7 +163,7 @@ export const makeBetween = async (run: Run, { now }: SqlDialect, cell: string): 
   return id
 }
 
-/** Its balances leave the books, each by a posting whose counterpart the other cell makes. */
+/** Its balances leave the books, each by a posting whose counterpart the other cell makes; what its batches hold goes with them. */
 export const leave = (
   engine: Engine,
   move: Claimed,
@@ -175,6 +172,7 @@ export const leave = (
   step(engine, move, 'leaving', 'left', async (run) => {
     const { dialect } = engine
     const between = await makeBetween(run, dialect, move.cell)
+    await takeAlong(engine, run, orgId)
     const accounts = await run(
       `select a.id, a.balance, a.held from account a where a.org_id = $1 and a.bounded = 1 order by a.id${dialect.lock('a')}`,
       [orgId],
@@ -225,6 +223,7 @@ export const comeBack = (engine: Engine, move: Claimed, orgId: string): Promise<
     const back = { id: `${move.id}:back` }
     for (const [account, balance] of Object.entries(move.balances))
       await postBetween(run, dialect, { move: back, account, between, amount: BigInt(balance) })
+    await holdAgain(run, orgId)
     return { done: await markAll(run, dialect, orgId, null) }
   })
 

@@ -15,7 +15,7 @@ import { readSettingIn } from '../engine/setting.ts'
 import type { Actor } from '../people/event-port.ts'
 import { arrive } from './arrive-in-cell.ts'
 import { type Claimed, claimMove, hasArrived, holdClaim } from './cell-moves.ts'
-import { beginLeaving, comeBack, drain, finish, leave, stay } from './leave-cell.ts'
+import { comeBack, drain, finish, leave, markLeaving, stay } from './leave-cell.ts'
 import { NotMoved } from './not-moved.ts'
 
 /** A ledger, and the name of its cell. */
@@ -110,7 +110,7 @@ const departing = (source: Engine, it: MoveOrganisation) => {
   const leaving = async (): Promise<Claimed> => {
     if (move === undefined) {
       move = await claimMove(source, { orgId, cell: to.cell }, (run) =>
-        beginLeaving(source, run, orgId, to.cell),
+        markLeaving(source, run, orgId, to.cell),
       )
       release = holdClaim(source, move)
     }

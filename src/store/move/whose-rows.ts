@@ -27,6 +27,8 @@ const ofOrg = 'org_id = :org'
 const ofKey = `key_id in ${keys}`
 const ofWallet = `wallet_id in ${accounts}`
 const ofAccount = `account_id in ${accounts}`
+const ofLease = `lease_id in (select l.id from lease l where l.key_id in ${keys})`
+const ofHeld = 'in (select h.lease_id from held_along h)'
 const ofBatch = `batch_id in (select b.id from batch b where b.key_id in ${keys})`
 const counters = rateNames.map((name) => `select k.id || ' ${name}' from api_key k where k.org_id = :org`)
 
@@ -60,6 +62,9 @@ export const moved: Readonly<Record<string, Moves>> = {
     `topup_ref in (select t.ref from transfer t where t.kind = 'topup' and t.credit in ${accounts})`,
   ),
   budget: kept(ofWallet),
+  held_along: whole(ofLease),
+  lease: kept(`${ofKey} and id ${ofHeld}`),
+  lease_tag: added(`${ofLease} and lease_id ${ofHeld}`),
   transfer: added(`(kind, ref) in (select t.kind, t.ref from transfer t where t.key_id in ${keys}
     union select t.kind, t.ref from transfer t where t.kind <> 'usage' and t.debit in ${accounts}
     union select t.kind, t.ref from transfer t where t.kind <> 'usage' and t.credit in ${accounts})
@@ -114,9 +119,7 @@ export const moved: Readonly<Record<string, Moves>> = {
 
 /** Tables whose rows stay, and why. */
 export const stays: Readonly<Record<string, string>> = {
-  lease: 'of a process: an organisation moves when none of its leases is open',
-  lease_tag: 'of a lease',
-  inflight: 'of a lease',
+  inflight: 'of a lease: what goes along is in `held_along` meanwhile',
   instance: 'of a process',
   rate_share: 'of a process: windows go as if all shares were used',
   export_due: 'of the house: each cell exports the calls that it answered',
