@@ -1,9 +1,10 @@
 /** A credential of another cell: refused by its text alone, or passed on to that cell. */
+import { elsewhere } from '../admission/caller.ts'
 import { type Refusal, refuse } from '../core/refusal.ts'
 import { CELL_HEADER } from '../settings/cells.ts'
 import { cellOf } from './cell-of.ts'
 import type { Directory } from './directory.ts'
-import { PASSED_BY, pass } from './pass.ts'
+import { PASSED_BY, type Passing, pass } from './pass.ts'
 import type { Places } from './places.ts'
 
 /** The 421 that names the cell. Whoever knows where that is sends the request there. */
@@ -29,7 +30,10 @@ export type OtherCells = {
   readonly places: Places
 }
 
-/** The answer of the other cell in place of a 421 that names it; undefined for all that stay here. */
+/**
+ * The answer of the other cell in place of a 421 that names it; undefined for all that stay here. Throws the Refusal if no
+ * gateway of that cell takes it, or if the organisation has come here while that one waited, such as for its ledger.
+ */
 export const passedOn = (
   { own, directory, places }: OtherCells,
   {
@@ -38,8 +42,18 @@ export const passedOn = (
     peer,
   }: { readonly request: Request; readonly answer: Response; readonly peer: string | undefined },
 ): Promise<Response> | undefined => {
-  const name = answer.status === 421 ? answer.headers.get(CELL_HEADER) : null
+  const name = cellNamedBy(answer)
   if (name === null || request.bodyUsed || request.headers.has(PASSED_BY)) return undefined
   const cell = directory.now().cells.get(name)
-  return cell === undefined ? undefined : pass(request, { cell, places, peer, by: own })
+  return cell === undefined ? undefined : passTo(request, { cell, places, peer, by: own })
+}
+
+const cellNamedBy = ({ status, headers }: Response): string | null =>
+  status === 421 ? headers.get(CELL_HEADER) : null
+
+const passTo = async (request: Request, passing: Passing & { readonly by: string }): Promise<Response> => {
+  const answer = await pass(request, passing)
+  if (cellNamedBy(answer) !== passing.by) return answer
+  await answer.body?.cancel()
+  throw elsewhere({ leaving: true, cell: passing.by })
 }

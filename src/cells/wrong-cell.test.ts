@@ -1,0 +1,36 @@
+/** A request that is passed on, and comes back because its organisation has moved meanwhile. */
+import { afterAll, expect, test } from 'bun:test'
+import { Places } from './places.ts'
+import { passedOn } from './wrong-cell.ts'
+
+const server = Bun.serve({
+  hostname: '127.0.0.1',
+  port: 0,
+  fetch: (request) =>
+    new Response(null, {
+      status: 421,
+      headers: { 'x-turnpike-cell': new URL(request.url).pathname.slice(1) },
+    }),
+})
+afterAll(() => server.stop(true))
+const cell = {
+  name: 'c2',
+  host: undefined,
+  addresses: [{ url: `http://127.0.0.1:${server.port}`, weight: 1 }],
+}
+const others = {
+  own: 'c1',
+  directory: { now: () => ({ first: cell, cells: new Map([['c2', cell]]) }) },
+  places: new Places(() => performance.now()),
+}
+/** What the caller of c1 gets, when c2 says that the organisation is in this cell. */
+const told = async (where: string) => {
+  const answer = new Response(null, { status: 421, headers: { 'x-turnpike-cell': 'c2' } })
+  const request = new Request(`http://c1.test/${where}`, { method: 'POST', body: '{}' })
+  return passedOn(others, { request, answer, peer: undefined })
+}
+
+test('one that came back here is to be tried again: its caller has asked where it should', async () => {
+  await expect(told('c1')).rejects.toMatchObject({ code: 'moving', status: 503 })
+  expect((await told('c3'))?.status).toBe(421)
+})
