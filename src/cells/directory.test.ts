@@ -20,6 +20,7 @@ test('it has cells, the gateways of each with their weights, and the first one',
   expect(cells.get('c2')).toEqual({
     name: 'c2',
     host: 'c2.example.com',
+    console: 'https://c2.example.com',
     addresses: [
       { url: 'http://10.0.0.2:8787', weight: 3 },
       { url: 'http://10.0.0.3:8787', weight: 1 },

@@ -21,6 +21,8 @@ export type Cell = {
   readonly addresses: readonly CellAddress[]
   /** The host, in small letters, under which people reach its console and its public pages. */
   readonly host: string | undefined
+  /** The origin of that console; undefined for a cell whose console people of other cells do not reach. */
+  readonly console: string | undefined
 }
 
 export type Directory = {
@@ -50,7 +52,7 @@ const shape = z.strictObject({
       addresses: z
         .array(address, 'must list the addresses of its gateways')
         .min(1, 'must list at least one address'),
-      console: origin.transform((url) => new URL(url).host).optional(),
+      console: origin.optional(),
     }),
     'must have the cells by name, each with its addresses',
   ),
@@ -74,9 +76,9 @@ export const readDirectory = (text: string, path: string): Directory => {
   const read = shape.safeParse(value)
   if (!read.success) throw wrong(...read.error.issues.map(problemOf))
   const cells = new Map(
-    Object.entries(read.data.cells).map(([name, { addresses, console: host }]) => [
+    Object.entries(read.data.cells).map(([name, { addresses, console }]) => [
       name,
-      { name, addresses, host },
+      { name, addresses, console, host: console === undefined ? undefined : new URL(console).host },
     ]),
   )
   const first = cells.get(read.data.first)

@@ -18,7 +18,12 @@ const serve = (fetch: (request: Request) => Response | Promise<Response>): strin
 /** A server that passes all that it gets to these gateways. */
 const passing = (...urls: string[]) => {
   const places = new Places(() => performance.now())
-  const cell = { name: 'c1', host: undefined, addresses: urls.map((url) => ({ url, weight: 1 })) }
+  const cell = {
+    name: 'c1',
+    host: undefined,
+    console: undefined,
+    addresses: urls.map((url) => ({ url, weight: 1 })),
+  }
   const tried: string[] = []
   const url = serve((request) =>
     pass(request, { cell, places, peer: '192.0.2.7' }).catch((error) => {
@@ -186,7 +191,7 @@ test('calls alternate by weight, late gateways come last, resting ones get none'
     { url: 'b', weight: 1 },
     { url: 'c', weight: 0 },
   ]
-  const cell = { name: 'c1', host: undefined, addresses }
+  const cell = { name: 'c1', host: undefined, console: undefined, addresses }
   const next = (calls: number) =>
     Array.from({ length: calls }, () => places.choose(cell)?.url ?? '-').join('')
   expect(next(8)).toBe('aabaaaba')

@@ -69,6 +69,13 @@ const sessionOf = async (gateway: Gateway, { session, user }: LibrarySession): P
   }
 }
 
+/** Whether it began at another cell and its time is over; then it is removed. */
+const hasEnded = async ({ store, clock }: Gateway, { session }: LibrarySession): Promise<boolean> => {
+  if (typeof session.endsAt !== 'string' || Date.parse(session.endsAt) > clock.now()) return false
+  await store.people.remove('person_session', [{ column: 'token', is: '=', value: session.token }])
+  return true
+}
+
 const checkAudience = (
   { audience, fresh }: ConsoleRoute,
   session: Session | undefined,
@@ -137,7 +144,8 @@ export const letIn = async (gateway: Gateway, route: ConsoleRoute, from: Console
     const auth = await opened.auth(request.origin)
     const found = await auth.api.getSession({ headers: request.headers }).catch(libraryFault)
     const asking = { personId: found?.user.id ?? '', origin: request.origin, everyMs: ASK_COMPANY_MS }
-    if (found !== null && (await askAgain(gateway, asking)) !== 'refused')
+    const ended = found !== null && (await hasEnded(gateway, found))
+    if (found !== null && !ended && (await askAgain(gateway, asking)) !== 'refused')
       session = await sessionOf(gateway, found)
   }
   checkAudience(route, session, gateway.clock.now())

@@ -1,5 +1,7 @@
 /** Every address of the console's API, below /console/api, with who may call it. */
 import { actRoutes } from './acts.ts'
+import { enterRoutes } from './cells/enter.ts'
+import { leaveRoutes } from './cells/leave.ts'
 import type { ConsoleRoute } from './here.ts'
 import { overviewRoutes } from './overview.ts'
 import { ownUseRoutes } from './own-use.ts'
@@ -16,6 +18,8 @@ export const consoleRoutes: readonly ConsoleRoute[] = [
   ...totpRoutes,
   ...passkeyRoutes,
   ...companyRoutes,
+  ...leaveRoutes,
+  ...enterRoutes,
   ...overviewRoutes,
   ...actRoutes,
   ...ownUseRoutes,

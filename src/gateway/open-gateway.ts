@@ -44,7 +44,16 @@ import { type KeptEnd, type LogWatch, newLogWatch } from './watch-log.ts'
 
 type GatewaySetup = Pick<
   GatewayParts,
-  'store' | 'offering' | 'options' | 'hash' | 'log' | 'publicUrl' | 'webhooks' | 'console' | 'config'
+  | 'store'
+  | 'offering'
+  | 'options'
+  | 'hash'
+  | 'log'
+  | 'publicUrl'
+  | 'webhooks'
+  | 'console'
+  | 'config'
+  | 'cells'
 > & {
   /** What the operator sees of the server; what it finds by looking comes with the chores. */
   readonly watch?: Omit<Watch, 'books' | 'house' | 'log'>
@@ -111,6 +120,7 @@ export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => 
     publicUrl: it.publicUrl,
     console: it.console,
     config: it.config,
+    cells: it.cells,
     ...(assets === undefined ? {} : { assets }),
     ...(it.webhooks === undefined ? {} : { webhooks: it.webhooks }),
     clock,

@@ -9,7 +9,7 @@ const flags = [
   '--no-sandbox',
   '--disable-gpu',
   '--disable-background-networking',
-  '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1, EXCLUDE localhost',
+  '--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1, EXCLUDE localhost, EXCLUDE *.localhost',
 ]
 
 const ATTEMPTS = 10

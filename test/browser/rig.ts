@@ -36,11 +36,12 @@ const signIn = async (page: Page, newLink: () => Promise<string>): Promise<void>
 
 export const listenConsole = async (
   setup: Parameters<typeof startConsole>[0] = {},
+  port = 0,
 ): Promise<ListeningConsole> => {
   const folder = await mkdtemp(join(tmpdir(), 'turnpike-console-'))
   const file = join(folder, 'ledger.db')
   const it = await startConsole({ url: `sqlite:${file}`, ...setup })
-  const listening = listen(it, { hostname: '127.0.0.1', port: 0, shared: false })
+  const listening = listen(it, { hostname: '127.0.0.1', port, shared: false })
   const address = `http://127.0.0.1:${listening.port}`
   return {
     ...it,

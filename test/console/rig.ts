@@ -56,6 +56,7 @@ export const startConsoleWith = async <Server extends TestServer>(
   setup: ConsoleSetup = {},
 ) => {
   const { settings, ...others } = setup
+  const origin = settings?.origin ?? ORIGIN
   const server = await start({
     ...others,
     console: { ...readSettings(consoleSettings, {}), ...settings },
@@ -66,11 +67,11 @@ export const startConsoleWith = async <Server extends TestServer>(
     (cookie: string) =>
     (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
       server.fetch(
-        new Request(`${ORIGIN}/console/api${path}`, {
+        new Request(`${origin}/console/api${path}`, {
           method,
           headers: {
-            host: 'turnpike.test',
-            ...(method === 'GET' ? {} : { origin: ORIGIN }),
+            host: new URL(origin).host,
+            ...(method === 'GET' ? {} : { origin }),
             ...(cookie === '' ? {} : { cookie }),
             ...(body === undefined ? {} : { 'content-type': 'application/json' }),
             ...headers,

@@ -127,6 +127,8 @@ const neither: readonly (string | RegExp)[] = [
   // One handler with /v1/run, and tools that call it (conditions.test.ts).
   '/api/idempotent-run',
   '/mcp',
+  // Cells ask each other, with no key.
+  '/api/cells/people',
   // Forms with a file, for the products that /v1/run asks too.
   '/v1/audio/transcriptions',
   '/v1/audio/translations',

@@ -152,6 +152,8 @@ type Setup = {
   readonly config?: ConfigControl
   /** A console; without it there is none. */
   readonly console?: ConsoleSettings
+  /** Where the other cells are. */
+  readonly cells?: Gateway['cells']
   /** The test takes the ledger away: refused calls are not sent again, as they are in other tests. */
   readonly ledgerFails?: boolean
   /** Where its traces go. */
@@ -233,6 +235,7 @@ export const startTestServer = async (setup: Setup = {}): Promise<TestServer> =>
     ...(assets === undefined ? {} : { assets: (own) => assets({ ...own, hash }) }),
     x402: setup.x402,
     console: setup.console,
+    cells: setup.cells,
     config: setup.config,
     ...(setup.webhooks === undefined ? {} : { webhooks: setup.webhooks }),
     receipts:

@@ -95,7 +95,7 @@ export const serve = async (
     nudge: await openNudge(),
     outbox: (who) => openOutbox(store, config, who),
     keptEnd: await keptEndOf(store, config),
-    ...{ stripe: config.stripe, x402: config.x402 },
+    ...{ stripe: config.stripe, x402: config.x402, cells: others },
     publicUrl: config.publicUrl,
     receipts: receiptsOf(config),
     config: reloading.control,

@@ -60,6 +60,7 @@ export const session = z
     companies: z
       .array(z.object({ id: z.string(), name: z.string() }))
       .describe('Companies whose own providers sign people in'),
+    cell: z.string().nullable().describe('Which cell this is, where there are others with a console'),
     person: z
       .object({
         id: z.string(),

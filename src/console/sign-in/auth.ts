@@ -82,6 +82,9 @@ const accountHooks = ({ people, company, seal }: AuthParts) => ({
   update: { before: keptTokens(seal) },
 })
 
+/** A text of ours in a row of the library, which no request sets. */
+const ours = { type: 'string', input: false, required: false } as const
+
 /** Opens the library. It never sees a request directly: routes of ours call each of its functions. */
 export const openAuth = (parts: AuthParts) => {
   const { origin, company } = parts
@@ -112,7 +115,7 @@ export const openAuth = (parts: AuthParts) => {
       expiresIn: SESSION_SECONDS,
       updateAge: REFRESH_SECONDS,
       cookieCache: { enabled: false },
-      additionalFields: { orgId: { type: 'string', input: false, required: false } },
+      additionalFields: { orgId: ours, endsAt: ours },
     },
     databaseHooks: { account: accountHooks(parts) },
     // By the rules of `admitsCompany`, which asks what the provider says of the address.

@@ -8,6 +8,7 @@ import { refuse } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
 import { newId } from '../../gateway/parts/new-token.ts'
 import { companiesOf } from '../../settings/companies.ts'
+import { otherCells } from '../cells/others.ts'
 import { type ConsoleRoute, type Here, personOf, type Reply } from '../here.ts'
 import { bodied } from '../read.ts'
 import { askLinkBody, linkBody, passwordBody, session, signInBody, signUpBody } from '../schema/session.ts'
@@ -127,6 +128,7 @@ const shownSession = async (here: Here): Promise<Reply> => {
   const about = {
     sign_up: settings.signUp,
     mail: settings.smtp !== undefined,
+    cell: otherCells(gateway).length === 0 ? null : (gateway.cells?.own ?? null),
     companies: companiesOf(settings).map(({ id, name }) => ({ id, name })),
   }
   if (session === undefined)

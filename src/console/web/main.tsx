@@ -33,6 +33,7 @@ const outside = {
   '/sign-in': lazyRouteComponent(() => import('./pages/sign-in.tsx'), 'SignIn'),
   '/sign-up': lazyRouteComponent(() => import('./pages/sign-up.tsx'), 'SignUp'),
   '/link': lazyRouteComponent(() => import('./pages/link.tsx'), 'Link'),
+  '/enter': lazyRouteComponent(() => import('./pages/cells/enter.tsx'), 'Enter'),
   '/use': lazyRouteComponent(() => import('./pages/use.tsx'), 'Use'),
 }
 

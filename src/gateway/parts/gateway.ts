@@ -7,6 +7,7 @@ import { type KeptBytes, newKeptBytes } from '../../admission/kept.ts'
 import type { Assets } from '../../assets/assets.ts'
 import type { Book } from '../../book/contract.ts'
 import { storeInTouch } from '../../book/touch.ts'
+import type { OtherCells } from '../../cells/wrong-cell.ts'
 import type { KeyedHash } from '../../core/keyed-hash.ts'
 import type { Log } from '../../core/log.ts'
 import type { Model } from '../../core/model.ts'
@@ -68,10 +69,7 @@ export type SharedMetrics = {
 
 /** How the metrics are served. */
 export type MetricsAccess = {
-  /**
-   * The hash of the token that opens them at the address of calls; undefined when they are served at a port of their
-   * own.
-   */
+  /** The hash of the token that opens them at the address of calls; undefined when they have a port of their own. */
   readonly tokenHash: string | undefined
   /** Figures that only this process knows, read on request. */
   readonly ofProcess: () => readonly Reading[]
@@ -234,6 +232,8 @@ export type GatewayParts = {
   readonly assets?: Assets
   /** What the operator set for the console, if there is one. */
   readonly console?: ConsoleSettings | undefined
+  /** Where the other cells are, if this server knows. */
+  readonly cells?: OtherCells | undefined
   /** How callers' webhooks are sent; over the public network when absent. */
   readonly webhooks?: PublicParts
   /** The public address of this server; when absent, the address of the request is used. */

@@ -1,8 +1,9 @@
 /** Addresses for operators: the server's health, and its metrics. */
 
 import { at, byKey, type Route } from '../route/route.ts'
-import { cellMoves, health, metricsText, status } from '../schema/status.ts'
+import { cellMoves, cellPeople, cellPeopleBody, health, metricsText, status } from '../schema/status.ts'
 import { getCellMoves } from './cell-moves.ts'
+import { postCellPeople } from './cell-people.ts'
 import { getMetrics } from './metrics.ts'
 import { getLive, getReady, getStatus } from './status.ts'
 
@@ -35,6 +36,13 @@ export const statusRoutes: readonly Route[] = [
     summary: 'Where organisations went by their last moves, for other cells with the same TURNPIKE_SECRET.',
     answer: cellMoves,
     handler: getCellMoves,
+  },
+  {
+    ...byKey('POST /api/cells/people'),
+    summary: 'Of which organisations somebody is a member, for other cells with the same TURNPIKE_SECRET.',
+    body: cellPeopleBody,
+    answer: cellPeople,
+    handler: postCellPeople,
   },
   {
     ...byKey('GET /metrics'),

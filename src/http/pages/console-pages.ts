@@ -3,6 +3,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { type Bundle, bundleOf } from '../../console/bundle.ts'
+import { otherCells } from '../../console/cells/others.ts'
 import { consoleOf } from '../../console/open-console.ts'
 import { refuse } from '../../core/refusal.ts'
 import type { Answer } from '../../gateway/parts/answer.ts'
@@ -11,7 +12,7 @@ import type { Handler, HttpCall } from '../route/route.ts'
 const encoder = new TextEncoder()
 
 /** Scripts and styles come only from here; the page contacts no other server and cannot be framed. */
-const policyOf = (nonce: string): string =>
+const policyOf = (nonce: string, consoles: readonly string[]): string =>
   [
     "default-src 'none'",
     "script-src 'self'",
@@ -20,7 +21,8 @@ const policyOf = (nonce: string): string =>
     "font-src 'self'",
     "media-src 'self' data: blob:",
     "connect-src 'self'",
-    "form-action 'self'",
+    // People who choose an organisation of another cell bring a form there.
+    ["form-action 'self'", ...consoles].join(' '),
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ].join('; ')
@@ -52,13 +54,14 @@ export const getConsolePage: Handler = async (gateway, { params }) => {
   consoleOf(gateway)
   // A program that asks the API for what it has not would read a page as an answer.
   if (params.rest?.startsWith('api/') === true) throw refuse('not_found', 'There is nothing at this address.')
+  const consoles = otherCells(gateway).map(({ console }) => console)
   const nonce = randomBytes(16).toString('base64url')
   return {
     status: 200,
     headers: {
       ...guards,
       'content-type': 'text/html; charset=utf-8',
-      'content-security-policy': policyOf(nonce),
+      'content-security-policy': policyOf(nonce, consoles),
       'cache-control': 'no-store',
     },
     body: encoder.encode(pageOf(await bundleOf(), nonce)),

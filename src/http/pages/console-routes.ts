@@ -13,6 +13,7 @@ import { readSmallBody } from '../request/read-body.ts'
 import { at, type Route } from '../route/route.ts'
 import { addressOf } from '../route/router.ts'
 import { page, script } from '../schema/console.ts'
+import { postConsoleEnter } from './console-enter.ts'
 import { getConsoleFile, getConsolePage } from './console-pages.ts'
 
 const encoder = new TextEncoder()
@@ -85,6 +86,17 @@ export const consoleRoutes: readonly Route[] = [
     answerType: 'text/javascript',
     handler: getConsoleFile,
   },
+  {
+    ...at('POST /console/enter'),
+    summary: 'Brings somebody from the console of another cell; leads to the page that signs them in.',
+    auth: 'none',
+    answer: page,
+    answerType: 'text/html',
+    statuses: [302],
+    handler: postConsoleEnter,
+  },
+  // Beside the form's address, which would hide it from the last row.
+  pages('/console/enter'),
   pages('/console'),
   // People type it, and so do links of others.
   pages('/console/'),

@@ -1,5 +1,7 @@
 /** The health of the service in the API reference. */
 import { z } from 'zod'
+import { organisationsOf } from '../../console/cells/others.ts'
+import { email } from '../../control/read.ts'
 
 export const health = z
   .object({ status: z.enum(['ok', 'draining', 'out_of_touch']), error: z.string().optional() })
@@ -27,6 +29,9 @@ export const cellMoves = z
     ),
   })
   .meta({ id: 'CellMoves' })
+
+export const cellPeopleBody = z.strictObject({ email }).meta({ id: 'CellPeopleAsked' })
+export const cellPeople = organisationsOf.meta({ id: 'CellPeople' })
 
 export const status = z
   .object({

@@ -9,15 +9,23 @@ export class ApiError extends Error {
   readonly status: number
   readonly code: string
   readonly requestId: string
+  /** Which of several causes it was, where the server says it in a word. */
+  readonly reason: string | undefined
 
   constructor(
     status: number,
-    { message, code, request_id }: { message: string; code: string; request_id: string },
+    {
+      message,
+      code,
+      request_id,
+      reason,
+    }: { message: string; code: string; request_id: string; reason?: string },
   ) {
     super(message)
     this.status = status
     this.code = code
     this.requestId = request_id
+    this.reason = reason
   }
 }
 

@@ -20,6 +20,7 @@ import type { SessionShown } from '../../schema/session.ts'
 import { sessionQuery } from './api.ts'
 import { about, Outside, operators, Places, places } from './places.tsx'
 import { Shortcuts } from './shortcuts.tsx'
+import { Elsewhere } from './sign-in/elsewhere.tsx'
 import { Interrupted, ownerOf } from './sign-in/entered.ts'
 import { Aside, Failed, Loading, SmallButton } from './ui.tsx'
 import { useChoose, useSignOut } from './use-session.ts'
@@ -28,8 +29,10 @@ import { useChoose, useSignOut } from './use-session.ts'
 const PersonMenu = ({ session }: { session: SessionShown }) => {
   const choose = useChoose()
   const signOut = useSignOut()
+  const [open, setOpen] = useState(false)
+  const several = session.cell !== null
   return (
-    <details className="menu">
+    <details className="menu" onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <Text span truncate size="sm" visibleFrom="xs">
           {session.person?.email}
@@ -41,7 +44,8 @@ const PersonMenu = ({ session }: { session: SessionShown }) => {
       <Card withBorder shadow="md" padding="xs" className="menu-body">
         <Stack gap={4}>
           <Aside px="xs">{session.person?.email}</Aside>
-          {session.organisations.length > 1 &&
+          {several && <Aside px="xs">Cell {session.cell}, this one</Aside>}
+          {(several || session.organisations.length > 1) &&
             session.organisations.map(({ id, name, role }) => (
               <Button
                 key={id}
@@ -53,6 +57,7 @@ const PersonMenu = ({ session }: { session: SessionShown }) => {
                 {name} ({role})
               </Button>
             ))}
+          {several && open && <Elsewhere />}
           <Failed error={choose.error ?? signOut.error} />
           <SmallButton loading={signOut.isPending} onClick={() => signOut.mutate()}>
             Sign out
