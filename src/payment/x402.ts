@@ -68,6 +68,7 @@ export type X402 = {
   channelTerms: Channels['terms']
   channelOf: Channels['stands']
   takeVoucher: Channels['take']
+  beginVoucher: Channels['begin']
   chargeVoucher: Channels['finish']
   /** Pays the change of a call that has ended; if that fails, the next round does it. */
   payChange(paymentId: string, to: string): Promise<ChangePaid | undefined>
@@ -265,7 +266,7 @@ const createX402 = (parts: X402Parts, rail: WholeRail, guestsHash: string): X402
     channelTerms: channels.terms,
     channelOf: channels.stands,
     takeVoucher: (it) => oneOfMany(() => channels.take(it)),
-    chargeVoucher: channels.finish,
+    ...{ beginVoucher: channels.begin, chargeVoucher: channels.finish },
     payChange,
     ...claimsOf(hash),
     round: () =>

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { DAY_MS } from '../../src/core/time.ts'
 import { openStore } from '../../src/store/open-store.ts'
+import type { NewVoucher } from '../../src/store/payments/channel-port.ts'
 import type { Store } from '../../src/store/port.ts'
 import { bookScene } from '../store/audit-scene.ts'
 import { brokenLaws, engines } from '../store/engines.ts'
@@ -29,23 +30,27 @@ for (const engine of engines.filter(({ lasting }) => lasting))
       await database.stop()
     })
 
+    const newVoucher = (channel: string, more: Partial<NewVoucher> = {}): NewVoucher => ({
+      id: `voucher of ${channel}`,
+      callId: `call of ${channel}`,
+      fingerprint: 'f',
+      amount: CENT,
+      payer: 'payer',
+      channel: { id: channel, asset: 'token', account: `x402:channel:${channel}`, config: '{}', unit: UNIT },
+      most: CENT,
+      signature: 'signed',
+      deposit: undefined,
+      seen: { balance: 10n * CENT, claimed: 0n, leavingAt: undefined },
+      transaction: undefined,
+      ...more,
+    })
+
     /** Takes the first voucher of a new channel, and returns what its call brings. */
     const taken = async (channel: string) => {
-      const [id, callId] = [`voucher of ${channel}`, `call of ${channel}`]
-      const account = `x402:channel:${channel}`
-      const took = await store.channels.takeVoucher({
-        id,
-        callId,
-        fingerprint: 'f',
-        amount: CENT,
-        payer: 'payer',
-        channel: { id: channel, asset: 'token', account, config: '{}', unit: UNIT },
-        most: CENT,
-        signature: 'signed',
-        deposit: undefined,
-        seen: { balance: 10n * CENT, claimed: 0n, leavingAt: undefined },
-        transaction: undefined,
-      })
+      const voucher = newVoucher(channel)
+      const { id, callId } = voucher
+      const { account } = voucher.channel
+      const took = await store.channels.takeVoucher(voucher)
       expect(took.outcome).toBe('authorized')
       const lent = await store.ledger.lend({
         instance: 'i',
@@ -114,6 +119,68 @@ for (const engine of engines.filter(({ lasting }) => lasting))
       const posted = await store.ledger.transfersOf(settle.callId)
       expect(posted.map(({ kind }) => kind)).toEqual(['writeoff'])
       expect(await chargedOf('chain:reaped')).toBe(0n)
+    })
+
+    describe('taken with the claim of its answer', () => {
+      const channel = 'chain:begun'
+      const ref = { keyId: 'guests', endpoint: 'x402', key: 'answer' }
+      const claim = { ref, instance: 'i', lockMs: 1_000 }
+      const next = (id: string, more: Partial<NewVoucher> = {}) =>
+        newVoucher(channel, { id, callId: `call of ${id}`, seen: undefined, most: 11_000n + CENT, ...more })
+      const begun = (voucher: NewVoucher, by = claim) => store.channels.beginVoucher(voucher, by)
+      /** The call that has the answer, of which only a repeat of the same call hears. */
+      const claimedBy = async () => {
+        const asked = { ...claim, fingerprint: 'f', callId: 'nobody', instance: 'other' }
+        const state = await store.idempotency.begin(asked)
+        const callId = state.state === 'first' ? state.callId : state.state
+        await store.idempotency.forget(ref, callId, 'other')
+        return callId
+      }
+      beforeAll(async () => {
+        const { settle, intent } = await taken(channel)
+        await store.ledger.commit(batchOf('i', { intents: [intent], settles: [settle] }))
+      })
+
+      for (const [what, more] of [
+        ['that begins before where its channel stands', { most: CENT }],
+        ['that begins behind it', { most: 12_000n + CENT }],
+        ['beyond the deposit', { amount: 10n * CENT, most: 11_000n + 10n * CENT }],
+        ['of a channel that nobody knows', { channel: newVoucher('chain:nobody').channel }],
+      ] as const)
+        test(`one ${what} is not, and nothing is claimed`, async () => {
+          expect(await begun(next(what, more))).toBeUndefined()
+          expect([await stateOf(what), await claimedBy()]).toEqual([undefined, 'nobody'])
+        })
+
+      test('neither is one of a channel that was not looked at of late', async () => {
+        at += 30_000
+        expect(await begun(next('late'))).toBeUndefined()
+        const seen = { balance: 10n * CENT, claimed: 0n, leavingAt: undefined }
+        const took = await store.channels.takeVoucher(next('late', { seen }))
+        expect(took.outcome).toBe('authorized')
+        await giveUp('late')
+      })
+
+      test('nor one whose name, or whose answer, somebody has', async () => {
+        expect(await begun(next('late'))).toBeUndefined()
+        await store.idempotency.begin({ ...claim, fingerprint: 'f', callId: 'earlier' })
+        expect(await begun(next('new'))).toBeUndefined()
+        expect([await stateOf('new'), await claimedBy()]).toEqual([undefined, 'earlier'])
+      })
+
+      test('the next one is, and others are not while it has the channel', async () => {
+        const it = await begun(next('next'))
+        expect([it?.id, it?.charged, it?.pending]).toEqual([channel, 11_000n, 'next'])
+        expect(await stateOf('next')).toBe('authorized')
+        const other = { ...claim, ref: { ...ref, key: 'another answer' } }
+        expect(
+          await begun(next('beside', { amount: 2n * CENT, most: 11_000n + 2n * CENT }), other),
+        ).toBeUndefined()
+        expect(await begun(next('next', { callId: 'a copy' }), other)).toBeUndefined()
+        expect((await store.payments.payment('next'))?.callId).toBe('call of next')
+        expect(await claimedBy()).toBe('call of next')
+        await giveUp('next')
+      })
     })
 
     test('its job does not begin', async () => {

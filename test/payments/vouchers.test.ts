@@ -162,24 +162,28 @@ describe.skipIf(!hasChain)('x402 vouchers', () => {
 
       test('a ledger that fails while a voucher is taken is waited for, like that of every call', async () => {
         const { channels } = rig.server.store
-        const { pay } = await payer()
-        // The deposit asks for its channel first; the vouchers after it are taken at once.
-        for (const asked of ['channel', 'takeVoucher'] as const) {
-          const answers = channels[asked]
+        let { pay } = await payer()
+        // A deposit asks for its channel and is taken; vouchers after it are taken with the claim of their answer.
+        for (const [asked, done] of [
+          ['channel', false],
+          ['beginVoucher', false],
+          ['beginVoucher', true],
+          ['takeVoucher', false],
+          ['beginVoucher', false],
+        ] as const) {
+          if (asked === 'takeVoucher') ({ pay } = await payer())
+          const answers: (...given: never[]) => Promise<unknown> = channels[asked]
           let failed = false
-          const fails = async () => {
+          const fails = async (...given: never[]) => {
             Object.assign(channels, { [asked]: answers })
             failed = true
+            if (done) await answers(...given)
             throw new StoreFault('the connection was lost')
           }
           Object.assign(channels, { [asked]: fails })
           const response = await pay(rig.request('/v1/run', run()))
-          expect([asked, failed, response.status, chargedOf(response)]).toEqual([
-            asked,
-            true,
-            200,
-            String(UNITS),
-          ])
+          const expected = [asked, true, 200, String(UNITS)]
+          expect([asked, failed, response.status, chargedOf(response)]).toEqual(expected)
         }
         await check()
       })

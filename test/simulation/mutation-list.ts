@@ -1253,6 +1253,34 @@ export const mutations: readonly Mutation[] = [
     kind: 'vouchers',
   },
   {
+    name: 'a voucher that begins elsewhere is taken with the claim of its answer',
+    file: 'src/store/payments/begin-voucher.ts',
+    from: ' and charged = cast($3 as bigint)',
+    to: ' and $3 is not null',
+    kind: 'vouchers',
+  },
+  {
+    name: 'a voucher is taken with the claim of its answer while another call has the channel',
+    file: 'src/store/payments/begin-voucher.ts',
+    from: ' and pending is null and',
+    to: ' and',
+    test: 'test/payments/voucher-fence.test.ts',
+  },
+  {
+    name: 'a voucher is taken with the claim of its answer beyond the deposit',
+    file: 'src/store/payments/begin-voucher.ts',
+    from: 'and balance >= cast($4 as bigint)',
+    to: 'and $4 is not null',
+    test: 'test/payments/voucher-fence.test.ts',
+  },
+  {
+    name: 'a payer who leaves buys on by vouchers taken with the claim of their answer',
+    file: 'src/store/payments/begin-voucher.ts',
+    from: 'and leaving_at is null ',
+    to: '',
+    kind: 'vouchers',
+  },
+  {
     name: 'a voucher is taken while another call has the channel',
     file: 'src/store/payments/channel-store.ts',
     from: "const channel = await freeChannel(engine, run, locked)\n    if (channel === 'open')",
@@ -1331,7 +1359,7 @@ export const mutations: readonly Mutation[] = [
   },
   {
     name: 'a claim of unknown outcome is booked',
-    file: 'src/payment/x402/channels.ts',
+    file: 'src/payment/x402/claim-channels.ts',
     from: "if (answer.outcome === 'settled') {\n    for (const one of due) await store.claimChannel(one.id, claimable(one), answer.transaction)",
     to: "if (answer.outcome !== 'refused') {\n    for (const one of due) await store.claimChannel(one.id, claimable(one), 'claimed')",
     kind: 'vouchers',

@@ -14,6 +14,8 @@ const ROWS_EACH = 60
 
 /** How many commits of calls, and of how many each. */
 const [ROUNDS, AT_ONCE] = [30, 48]
+/** Calls that vouchers pay for, one after the other, as a channel has them. */
+const VOUCHERS = 400
 
 test('a loan and its call read only their own rows of a small ledger', async () => {
   const database = await postgresForTests()
@@ -68,5 +70,57 @@ test('a call reads no more while its ledger grows from nothing, by plans that we
   await store.close()
   const reads = await rowsRead(database.url, ['transfer', 'inflight', 'usage_detail'])
   expect(reads / ROUNDS / AT_ONCE).toBeLessThan(ROWS_EACH)
+  await database.stop()
+})
+
+test('so does a call that a voucher pays for, and one whose answer is kept', async () => {
+  const database = await postgresForTests()
+  const store = await openStore({ url: database.url })
+  await createOneKey(store)
+  const [keyId, account, unit] = ['k', 'x402:channel:c', 1_000n]
+  const channel = { id: 'c', asset: 'token', account, config: '{}', unit }
+  const seen = { balance: CENT, claimed: 0n, leavingAt: undefined }
+  for (let call = 0; call < VOUCHERS; call++) {
+    const [callId, leaseId, id] = [`call${call}`, 'i:1', `voucher${call}`]
+    const most = BigInt(call + 1) * unit
+    const ref = { keyId, endpoint: 'x402', key: id }
+    const entry = { ref, fingerprint: 'f', callId, instance: 'i', lockMs: 60_000 }
+    expect((await store.idempotency.begin(entry)).state).toBe('first')
+    const voucher = {
+      id,
+      callId,
+      fingerprint: 'f',
+      amount: unit,
+      payer: 'p',
+      channel,
+      most,
+      signature: 's',
+      seen,
+    }
+    const taken = await store.channels.takeVoucher({ ...voucher, deposit: undefined, transaction: undefined })
+    expect(taken.outcome).toBe('authorized')
+    const ask = {
+      instance: 'i',
+      keyId,
+      payer: account,
+      leaseId,
+      need: 100n * BigInt(VOUCHERS),
+      want: CENT,
+      useful: 1n,
+      ttlMs: 60_000,
+    }
+    if (call === 0) expect((await store.ledger.lend(ask)).outcome).toBe('lent')
+    const settle = {
+      ...{ callId, leaseId, payer: account, charge: 70n, excess: 0n, detail: detailFor(keyId) },
+      answer: { ref, answer: { status: 200, headers: {}, body: '' } },
+      voucher: { id, channel: 'c', unit, most, signature: 's' },
+    }
+    const intents = [{ callId, leaseId, hold: 100n, voucher: id }]
+    await store.ledger.commit(batchOf('i', { intents, settles: [settle] }))
+  }
+  expect((await store.channels.channel('c'))?.charged).toBe(BigInt(VOUCHERS) * unit)
+  await store.close()
+  const reads = await rowsRead(database.url, ['transfer', 'x402_payment', 'x402_channel', 'idempotency'])
+  expect(reads / VOUCHERS).toBeLessThan(ROWS_EACH)
   await database.stop()
 })

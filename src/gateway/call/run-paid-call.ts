@@ -15,6 +15,8 @@ import type { IdempotencyRef } from '../../ledger/types.ts'
 import { bringsPayment, x402Unavailable } from '../../payment/funding.ts'
 import type { Presented } from '../../payment/x402/presented.ts'
 import { GUESTS_KEY } from '../../payment/x402.ts'
+import type { Claim } from '../../store/calls/idempotency-port.ts'
+import type { Payment } from '../../store/payments/payment-port.ts'
 import { type Key, placeOf } from '../../tenancy/key.ts'
 import { requiring } from '../enter/conditions.ts'
 import { waitForCapacity } from '../enter/discount-lane.ts'
@@ -24,16 +26,16 @@ import { onceUnder, type RunCall, readIdempotencyKey } from '../enter/once-only.
 import { correctingAtEnd, type TokenTurn } from '../enter/token-turn.ts'
 import { jobShapeOf } from '../hold/job-hold.ts'
 import { answerRun, orItsRun } from '../jobs/answer-job.ts'
+import { beginPaid, boundBefore } from '../paid/begin-paid.ts'
 import { guestKey } from '../paid/guest-key.ts'
 import { takeGuestTurn } from '../paid/guest-turn.ts'
-import { openPaid, type PayingCall, rulesPaid } from '../paid/open-paid.ts'
+import { openPaid, type Paid, type PayingCall, rulesPaid } from '../paid/open-paid.ts'
 import { checkPaidFor, uptoSecondsOf } from '../paid/pay-after.ts'
 import { usedBefore } from '../paid/pay-by-voucher.ts'
 import {
   cardsWithin,
   checkQuoted,
   fingerprintsOf,
-  isFor,
   PaymentDue,
   planPaid,
   quoteAnswer,
@@ -230,20 +232,18 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall)
   const ref = refOf(incoming, paying)
   if (ref === undefined) throw new PaymentDue('payment_required')
   const proposed = trace.callId
-  const known = presented && (await gateway.store.payments.payment(presented.id))
-  const mine = known !== undefined && isFor(known, keptUnder)
-  // A voucher whose call was not charged pays for any other.
-  const free = known?.scheme === 'batch-settlement' && known.state === 'authorized' && !mine
-  const bound = known !== undefined && known.state !== 'failed' && !free
-  // Checked before the claim: a request that this payment is not for must not touch the answer of the one it is for.
-  if (presented !== undefined && bound && isPublic(paying, incoming, presented))
-    throw new PaymentDue('payment_already_used')
-  if (bound && !mine) throw await usedBefore(x402, presented)
+  const known: { payment?: Payment | undefined; begun?: Paid | undefined } = {}
+  const bound = () => boundBefore(gateway, paying, (it) => isPublic(paying, incoming, it))
+  const begin = async (claim: Claim): Promise<boolean> => {
+    known.begun = await beginPaid(gateway, paying, claim)
+    if (known.begun === undefined) known.payment = await bound()
+    return known.begun !== undefined
+  }
+  const isVoucher = presented?.scheme === 'batch-settlement'
+  if (!isVoucher) known.payment = await bound()
   const run: RunCall = async (keep, signal) => {
-    const before = await takenBefore(gateway, paying, {
-      known: bound ? known : undefined,
-      again: trace.callId !== proposed,
-    })
+    const again = trace.callId !== proposed
+    const before = known.begun ?? (await takenBefore(gateway, paying, { known: known.payment, again }))
     const turn = await (before === undefined ? checkFirst(gateway, paying) : takePaidTurn(gateway, paying))
     const open = async () => {
       if (before === undefined) await checkCaps(gateway, paying, paying.plan.amount)
@@ -255,7 +255,15 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall)
   const checkRepeat = () => checkPaidFor(gateway, x402, trace)
   const ofRun = (id: string, kept?: IdempotencyRef) =>
     answerRun(gateway, { id, call: paying.request.call, trace, ref: kept })
-  const once = { ref, ...keptUnder, trace, idle: isDue, checkRepeat, ofRun }
+  const once = {
+    ref,
+    ...keptUnder,
+    trace,
+    begin: isVoucher ? begin : undefined,
+    idle: isDue,
+    checkRepeat,
+    ofRun,
+  }
   const runOrIts: RunCall = (keep, signal) =>
     orItsRun(gateway, { keep, trace, ofRun }, () => run(keep, signal))
   const answer = await onceUnder(gateway, once, runOrIts).catch(async (thrown: unknown) => {

@@ -7,6 +7,7 @@ import { canonicalJson } from '../../core/canonical.ts'
 import type { JsonBody } from '../../core/json-body.ts'
 import { invalid, must, Refusal, refuse, retryIn } from '../../core/refusal.ts'
 import { type CallId, callOfJob, type IdempotencyRef, isJob, type StoredAnswer } from '../../ledger/types.ts'
+import type { Claim } from '../../store/calls/idempotency-port.ts'
 import { type Key, placeOf } from '../../tenancy/key.ts'
 import type { Answer, ByteStream } from '../parts/answer.ts'
 import type { Gateway } from '../parts/gateway.ts'
@@ -65,6 +66,8 @@ type Once = {
   /** The same, under the server's previous secret. */
   readonly fingerprintBefore?: string | undefined
   readonly trace: Trace
+  /** Claims the name together with more, where nothing is known of it; false where it was not done. */
+  readonly begin?: ((claim: Claim) => Promise<boolean>) | undefined
   /** Whether the thrown value means that nothing was done, so that the claim need not be kept. */
   readonly idle?: (thrown: unknown) => boolean
   /** Throws when the stored answer of the trace's call may not be given again. */
@@ -203,18 +206,20 @@ const claim = async (
   const { ref, fingerprint, fingerprintBefore, trace } = it
   const { callId } = trace
   const until = gateway.clock.monotonicMs() + WAIT_MS
-  const entry = { ref, fingerprint, fingerprintBefore, callId, lockMs: gateway.options.timeouts.totalMs }
+  const { instance } = gateway
+  const claim = { ref, instance, lockMs: gateway.options.timeouts.totalMs }
+  // We do not know whether a claim succeeded, nor whether it is under an earlier attempt's id, so nothing runs.
+  const faulty = (lets: () => Promise<void>) => (fault: unknown) => {
+    if (it.idle?.(fault) !== true) void letGo(gateway, lets)
+    throw fault
+  }
+  const release = () => gateway.store.idempotency.release(ref, instance)
+  // What was claimed with it is found by the call's id, so that one is kept.
+  if (await it.begin?.(claim).catch(faulty(release))) return callId
+  const forget = () => gateway.store.idempotency.forget(ref, callId, instance).then(release)
   for (;;) {
-    const state = await gateway.store.idempotency
-      .begin({ ...entry, instance: gateway.instance })
-      .catch((fault) => {
-        // We do not know whether the claim succeeded, nor whether it is under an earlier attempt's id, so nothing runs.
-        void letGo(gateway, async () => {
-          await gateway.store.idempotency.forget(ref, callId, gateway.instance)
-          await gateway.store.idempotency.release(ref, gateway.instance)
-        })
-        throw fault
-      })
+    const entry = { ...claim, fingerprint, fingerprintBefore, callId }
+    const state = await gateway.store.idempotency.begin(entry).catch(faulty(forget))
     if (state.state === 'first') return state.callId
     if (state.state === 'conflict') throw keyReused()
     if (state.state === 'running' && isJob(state.by)) return { run: callOfJob(state.by) }

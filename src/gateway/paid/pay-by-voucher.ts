@@ -63,12 +63,29 @@ export type TakenVoucher = {
 export const takeVoucher = async (
   it: Omit<PaymentToTake, 'creditTo' | 'invoiceId'>,
 ): Promise<TakenVoucher> => {
-  const { x402, trace, presented, requirements, paidFor, fingerprint } = it
+  const { x402, presented, requirements, paidFor, fingerprint } = it
   const taken = await x402.takeVoucher({ presented, requirements, callId: paidFor, fingerprint })
   if (taken.outcome === 'mismatch') throw new PaymentDue(codes.mismatch, standingOf(taken.channel))
   if (taken.outcome !== 'authorized') throw notTaken(it, taken)
+  return tellTaken(it, taken)
+}
+
+/** Claims the call's answer and takes its voucher at once; undefined where that was not done, and nothing was changed. */
+export const beginVoucher = async (
+  it: Pick<PaymentToTake, 'x402' | 'trace' | 'presented' | 'fingerprint'>,
+  claim: Parameters<X402['beginVoucher']>[0]['claim'],
+): Promise<TakenVoucher | undefined> => {
+  const { x402, trace, presented, fingerprint } = it
+  const channel = await x402.beginVoucher({ presented, callId: trace.callId, fingerprint, claim })
+  return channel && tellTaken(it, { channel, transaction: undefined })
+}
+
+/** Says in the headers where the channel stands. */
+const tellTaken = (
+  { x402, trace, presented }: Pick<PaymentToTake, 'x402' | 'trace' | 'presented'>,
+  { channel, transaction }: Pick<TakenVoucher, 'channel' | 'transaction'>,
+): TakenVoucher => {
   // What a stream costs is known only after its headers: then the next voucher is corrected.
-  const { transaction, channel } = taken
   const { deposit, most = '0', signature = '' } = presented.voucher ?? {}
   const deposited = transaction === undefined ? '' : deposit
   addPaidHeaders({ trace, payment: presented, at: x402.now() }, transaction ?? '', deposited, {

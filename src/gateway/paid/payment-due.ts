@@ -188,22 +188,27 @@ export const isFor = (
 
 /** Throws unless the payment is what we quoted for this request. */
 export const checkQuoted = (gateway: Gateway, it: Quotable, presented: Presented): void => {
+  const reason = quoteFault(gateway, it, presented)
+  if (reason !== undefined) throw new PaymentDue(reason)
+}
+
+/** Why the payment is not what we quoted for this request; undefined if it is. */
+export const quoteFault = (gateway: Gateway, it: Quotable, presented: Presented): string | undefined => {
   const { x402, bound, fingerprint, fingerprintBefore } = it
   const { units, quoteId, offer, challenge } = presented
   const now = gateway.clock.now()
   if (challenge !== undefined) {
     // It was found to be ours, for this request and this amount.
-    if (Date.parse(challenge.expires) < now) throw new PaymentDue('quote_expired')
-    return
+    return Date.parse(challenge.expires) < now ? 'quote_expired' : undefined
   }
   const paid = { units, quoteId, now }
   const verdict = checkQuote(x402.hash, offer, { fingerprint, fingerprintBefore, bound }, paid)
-  if (verdict !== 'good') throw new PaymentDue(verdict)
+  if (verdict !== 'good') return verdict
   // The same quote is offered for both schemes only where the bound allows it.
-  if (presented.scheme === 'upto' && uptoTerms(it, offer) === undefined)
-    throw new PaymentDue('quote_mismatch')
+  if (presented.scheme === 'upto' && uptoTerms(it, offer) === undefined) return 'quote_mismatch'
   if (presented.scheme === 'batch-settlement' && voucherTerms(it, offer) === undefined)
-    throw new PaymentDue('quote_mismatch')
+    return 'quote_mismatch'
+  return undefined
 }
 
 /** What we asked for, as the facilitator hears it: in this server's own words, never the payer's. */

@@ -3,29 +3,16 @@
  * it cost. Vouchers are claimed on the chain many at a time, long before a payer who leaves can take the deposit along.
  */
 import type { JsonObject } from '../../core/json-body.ts'
-import { least } from '../../core/money.ts'
-import type {
-  Channel,
-  ChannelSeen,
-  ChannelStore,
-  DueClaim,
-  VoucherCharged,
-} from '../../store/payments/channel-port.ts'
-import type { ChannelNode } from './channel-node.ts'
-import type { Kinds } from './facilitator.ts'
+import type { Claim } from '../../store/calls/idempotency-port.ts'
+import type { Channel, ChannelSeen, VoucherCharged } from '../../store/payments/channel-port.ts'
+import { type ChannelParts, claimDue, sweep } from './claim-channels.ts'
 import { newVoucherOf } from './new-voucher.ts'
-import { nanoOfUnits, type Offer, type X402Options } from './offer.ts'
+import { nanoOfUnits, type Offer } from './offer.ts'
 import type { Presented } from './presented.ts'
-import type { SettlementParts } from './settlement.ts'
 import { type ChannelTerms, codes, type Voucher, type VoucherCheck } from './voucher.ts'
 
-type ChannelParts = Pick<SettlementParts, 'facilitator' | 'log'> & {
-  readonly store: ChannelStore
-  readonly options: X402Options
-  readonly kinds: () => Kinds | undefined
-  readonly channelAccountOf: (id: string) => string
-  readonly channelNode: ChannelNode
-  readonly openCheck: () => Promise<VoucherCheck>
+type VoucherToBegin = Pick<VoucherToTake, 'presented' | 'callId' | 'fingerprint'> & {
+  readonly claim: Claim
 }
 
 type VoucherToTake = {
@@ -54,14 +41,16 @@ export type Channels = {
   stands(presented: Presented): Promise<Channel | undefined>
   /** Checks a voucher, brings its deposit to the chain, and records it for a call that is about to run. */
   take(it: VoucherToTake): Promise<TakenVoucher>
+  /**
+   * Claims the answer of a call and records its voucher at once, which most vouchers allow; undefined where it was not done, and
+   * `take` says why.
+   */
+  begin(it: VoucherToBegin): Promise<Channel | undefined>
   /** Charges the channel what the voucher's call was charged, if it was. */
   finish(paymentId: string): Promise<VoucherCharged>
   /** Looks which payers leave, and claims what is due. */
   round(): Promise<void>
 }
-
-/** Claims in one transaction, which a block has room for. */
-const CLAIMS_MOST = 100
 
 /** Opens the scheme; where it is off it takes no voucher, and ends those that were taken. */
 export const openChannels = (parts: ChannelParts): Channels => {
@@ -95,6 +84,14 @@ export const openChannels = (parts: ChannelParts): Channels => {
       return wrong === undefined && voucher !== undefined
         ? takeChecked(parts, it, voucher)
         : { outcome: 'refused', reason: wrong ?? 'quote_mismatch' }
+    },
+    begin: async (it) => {
+      const { voucher, offer } = it.presented
+      if (voucher === undefined || voucher.deposit !== undefined) return undefined
+      if ((await fault(it.presented)) !== undefined) return undefined
+      const account = parts.channelAccountOf(`${offer.network}:${voucher.channelId}`)
+      const record = newVoucherOf(it, voucher, { account, seen: undefined, transaction: undefined })
+      return parts.store.beginVoucher(record, it.claim)
     },
     finish: (paymentId) => parts.store.chargeVoucher(paymentId),
     round: async () => {
@@ -208,86 +205,4 @@ const watch = async (
   } catch (error) {
     log.warn('the node did not say which payers leave', { network, error: String(error) })
   }
-}
-
-/** What the facilitator hears when this server, and no payer, asks it for something. */
-const asking = (offer: Offer, payload: object) => {
-  const { network, asset, payTo } = offer
-  const requirements = {
-    scheme: 'batch-settlement',
-    network,
-    asset,
-    amount: '0',
-    payTo,
-    maxTimeoutSeconds: 0,
-    extra: {},
-  }
-  return { payload: { x402Version: 2, accepted: requirements, payload }, requirements }
-}
-
-/** Claims everything that is due; whether anything was. */
-const claimDue = async (
-  parts: ChannelParts,
-  offer: Offer,
-  { claimSum: sum, claimSeconds }: NonNullable<X402Options['channels']>,
-): Promise<boolean> => {
-  const { network } = offer
-  const asset = offer.asset.toLowerCase()
-  const ageMs = claimSeconds * 1000
-  const ownMs = parts.options.settleMs * 2
-  for (let claimed = false; ; claimed = true) {
-    const due = await parts.store.dueClaims({ asset, network, sum, ageMs, ownMs, most: CLAIMS_MOST })
-    if (due.length === 0) return claimed
-    await claimAll(parts, offer, due)
-  }
-}
-
-const claimable = ({ charged, lost }: Channel): bigint => charged - lost
-
-/** Claims several at once; where one of them spoils it, those that can be claimed. */
-const claimAll = async (parts: ChannelParts, offer: Offer, due: readonly DueClaim[]): Promise<void> => {
-  const { facilitator, store, log } = parts
-  const claims = due.map((one) => ({
-    voucher: { channel: JSON.parse(one.config), maxClaimableAmount: String(one.signed / one.unit) },
-    signature: one.signature,
-    totalClaimed: String(claimable(one) / one.unit),
-  }))
-  const answer = await facilitator.settle(asking(offer, { type: 'claim', claims }))
-  const line = { network: offer.network, ops: due.length, outcome: answer.outcome }
-  if (answer.outcome === 'settled') {
-    for (const one of due) await store.claimChannel(one.id, claimable(one), answer.transaction)
-    return log.info('vouchers were claimed', line)
-  }
-  log.warn('vouchers could not be claimed', { ...line, error: answer.reason })
-  // The outcome is not known: claimed again they count once.
-  if (answer.outcome === 'unknown') return
-  const [first] = due
-  if (due.length > 1) {
-    const half = due.length >> 1
-    await claimAll(parts, offer, due.slice(0, half))
-    return claimAll(parts, offer, due.slice(half))
-  }
-  if (first !== undefined) await giveUp(parts, offer, first)
-}
-
-/** What a payer took along before it was claimed is the house's loss. */
-const giveUp = async (
-  { store, log, channelNode }: ChannelParts,
-  offer: Offer,
-  one: DueClaim,
-): Promise<void> => {
-  const seen = await channelNode.look(offer, one.id.slice(offer.network.length + 1)).catch(() => undefined)
-  if (seen === undefined) return
-  if (seen.claimed > one.claimed)
-    await store.claimChannel(one.id, least(seen.claimed, claimable(one)), 'seen on the chain')
-  if (seen.balance >= claimable(one)) return
-  log.error('the house pays calls, because their payer took its deposit back', { payment: one.id })
-  await store.loseChannel(one.id, seen.balance)
-}
-
-/** Moves what was claimed to the receiver; without anything to move it does nothing. */
-const sweep = async ({ facilitator, log }: ChannelParts, offer: Offer): Promise<void> => {
-  const payload = { type: 'settle', receiver: offer.payTo, token: offer.asset }
-  const answer = await facilitator.settle(asking(offer, payload))
-  log.info('claimed vouchers were settled', { network: offer.network, outcome: answer.outcome })
 }

@@ -8,21 +8,27 @@ export type IdempotencyState =
   | { readonly state: 'done'; readonly answer: StoredAnswer; readonly callId: CallId }
   | { readonly state: 'conflict' }
 
+/** The name that an answer is kept under, and who claims it. */
+export type Claim = {
+  readonly ref: IdempotencyRef
+  readonly instance: InstanceId
+  readonly lockMs: number
+}
+
 /** Calls under an Idempotency-Key; kept for 24 hours. `commit` stores answers together with the settlement. */
 export type IdempotencyStore = {
   /**
    * Claims the key, or says who has it. A claim is free again when it was released, when its lock expired, or when its
    * instance has not sent a heartbeat for 3 s; then the next attempt runs under the id of the first.
    */
-  begin(entry: {
-    ref: IdempotencyRef
-    fingerprint: string
-    /** The same under the server's previous secret: a claim with this fingerprint has the same content. */
-    fingerprintBefore?: string | undefined
-    callId: CallId
-    instance: InstanceId
-    lockMs: number
-  }): Promise<IdempotencyState>
+  begin(
+    entry: Claim & {
+      fingerprint: string
+      /** The same under the server's previous secret: a claim with this fingerprint has the same content. */
+      fingerprintBefore?: string | undefined
+      callId: CallId
+    },
+  ): Promise<IdempotencyState>
   /**
    * The call failed in a way that may be retried: the next attempt runs again, under the same id. Only the instance
    * that has the claim can release it, because another one may have taken it over.

@@ -43,7 +43,8 @@ const charged = `case when ${cost} < f.hold then ${cost} else f.hold end`
 
 /**
  * Keeps only the answer of the charged attempt, even if the claim was released meanwhile. A recovered charge belongs to no
- * attempt, so then the first answer to arrive is kept. `answers` selects them.
+ * attempt, so then the first answer to arrive is kept. `answers` selects them. The charge is looked up for each: PostgreSQL makes
+ * a join of `exists`, for which it reads all charges.
  */
 export const keepsAnswer = (now: string, answers: string): string =>
   `update idempotency set state = 'done', status = a.status, headers = a.headers, body = a.body,
@@ -51,8 +52,8 @@ export const keepsAnswer = (now: string, answers: string): string =>
     from (${answers}) a
     where idempotency.key_id = a.key_id and idempotency.endpoint = a.endpoint and idempotency.idem_key = a.idem_key
       and idempotency.state <> 'done' and idempotency.call_id = a.call_id
-      and exists (select 1 from transfer t where t.kind in ('usage', 'writeoff') and t.ref = a.call_id
-        and (t.attempt is null or t.attempt = a.attempt))`
+      and (select t.ref from transfer t where t.kind in ('usage', 'writeoff') and t.ref = a.call_id
+        and (t.attempt is null or t.attempt = a.attempt) limit 1) is not null`
 
 /** The statements of a commit. */
 export const textsFor = textsOnce(({ each, now, lock, leftOne }) => ({

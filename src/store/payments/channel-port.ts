@@ -2,6 +2,7 @@
 import type { Nano } from '../../core/money.ts'
 import type { Instant } from '../../core/time.ts'
 import type { AccountId } from '../../ledger/types.ts'
+import type { Claim } from '../calls/idempotency-port.ts'
 import type { NewPayment, Payment } from './payment-port.ts'
 
 /** A channel as its chain shows it. */
@@ -102,6 +103,11 @@ export type ChannelStore = {
   channel(id: ChannelId): Promise<Channel | undefined>
   /** Records a voucher for a call that is about to run, if the channel stands where it begins and nobody else has it. */
   takeVoucher(voucher: NewVoucher): Promise<VoucherTaken>
+  /**
+   * Claims the answer's name (IdempotencyStore.begin) and records the voucher, both at once, and returns the channel. Undefined, and
+   * nothing is changed, if anything is known of the name or of the voucher, or `takeVoucher` would not take it as it is.
+   */
+  beginVoucher(voucher: NewVoucher, claim: Claim): Promise<Channel | undefined>
   /** Charges the channel what the voucher's call was charged, in whole units, once, if that was not done with the call. */
   chargeVoucher(paymentId: string): Promise<VoucherCharged>
   /** Their payers announced that they leave, so they are claimed at once and looked at before the next call. */

@@ -29,6 +29,14 @@ export const channels = rowsOf({
   createdAt: integer('created_at'),
 })
 
+/** How long until another process looks what became of a call. */
+export const ROUND_MS = 10_000
+/** A voucher has no end of its own; the column needs one. */
+export const LIFE_MS = 24 * 60 * 60 * 1000
+
+/** What was seen of a channel counts for so long: much less than an exit takes. */
+export const FRESH_MS = 30_000
+
 /** Whoever changes a channel locks it first, and then its payment. */
 export const lockChannel = async (
   { dialect }: Engine,

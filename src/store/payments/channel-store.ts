@@ -11,26 +11,22 @@ import { type Engine, once, type Run, runOne, statement } from '../engine/engine
 import { countOf, maybeNano, nanoOf, onlyRow, textOf } from '../engine/row.ts'
 import { postIn, posting } from '../ledger/post.ts'
 import { settledOfAccount } from '../ledger/sums.ts'
+import { beginVoucher } from './begin-voucher.ts'
 import type { Channel, ChannelStore, NewVoucher, VoucherTaken } from './channel-port.ts'
 import {
   changed,
   channels,
   endVoucher,
+  FRESH_MS,
   freeChannel,
   type KeptVoucher,
+  LIFE_MS,
   type LockedChannel,
   lockChannel,
+  ROUND_MS,
 } from './channel-row.ts'
 import { payerRows } from './payer-rows.ts'
 import { chargedFor, lockPayment, payments } from './payment-row.ts'
-
-/** How long until another process looks what became of a call. */
-const ROUND_MS = 10_000
-/** A voucher has no end of its own; the column needs one. */
-const LIFE_MS = 24 * 60 * 60 * 1000
-
-/** What was seen of a channel counts for so long: much less than an exit takes. */
-const FRESH_MS = 30_000
 
 /** The channel's row, with what the chain says of it now. */
 const seenChannel = async (engine: Engine, run: Run, it: NewVoucher): Promise<LockedChannel | undefined> => {
@@ -244,6 +240,7 @@ export const channelStore = (engine: Engine): ChannelStore => ({
     return row === undefined ? undefined : channels.read(row)
   },
   takeVoucher: (voucher) => take(engine, voucher),
+  beginVoucher: (voucher, claim) => beginVoucher(engine, voucher, claim),
   chargeVoucher: (id) => charge(engine, id),
   channelsLeaving: (ids) => leaving(engine, ids),
   dueClaims: (it) => dueClaims(engine, it),

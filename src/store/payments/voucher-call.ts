@@ -36,17 +36,24 @@ type Found = {
   readonly signature: string
 }
 
+/**
+ * Each value is looked up by itself: PostgreSQL makes a join of them, for which it reads all charges, or all vouchers. Where it
+ * reads that a payment is open, it goes through the index of open ones, with all that were.
+ */
 const chargesOf = ({ now }: SqlDialect, { from, call, voucher, channel, unit, most, signature }: Found) => ({
   settled: `update x402_payment set state = 'settled', amount = q.amount, change_to = 'revenue', settled_at = ${now}
-    from (select ${voucher} as id, t.ref as call_id, ${inUnits('t.amount', unit)} as amount
-      from ${from} join transfer t on t.kind = 'usage' and t.ref = ${call} and t.amount > 0
-      join x402_channel c on c.id = ${channel} and c.account_id = t.debit) q
-    where x402_payment.id = q.id and x402_payment.call_id = q.call_id and x402_payment.state = 'authorized'`,
+    from (select ${voucher} as id, ${call} as call_id, (select ${inUnits('t.amount', unit)} from transfer t
+        where t.kind = 'usage' and t.ref = ${call} and t.amount > 0
+          and t.debit = (select c.account_id from x402_channel c where c.id = ${channel})) as amount
+      from ${from} where ${hasVoucher(voucher, call)}) q
+    where x402_payment.id = q.id and q.amount is not null`,
   charged: `update x402_channel set pending = null, charged = charged + q.amount, signed = q.most, signature = q.signed_by,
       charged_at = coalesce(charged_at, ${now})
-    from (select p.id, p.channel_id, p.amount, ${most} as most, ${signature} as signed_by
-      from ${from} join x402_payment p on p.id = ${voucher} and p.call_id = ${call} and p.state = 'settled') q
-    where x402_channel.id = q.channel_id and x402_channel.pending = q.id`,
+    from (select ${voucher} as id, ${channel} as channel_id, ${most} as most, ${signature} as signed_by,
+        (select p.amount from x402_payment p
+          where p.id = ${voucher} and p.call_id = ${call} and p.state = 'settled') as amount
+      from ${from}) q
+    where x402_channel.id = q.channel_id and x402_channel.pending = q.id and q.amount is not null`,
 })
 
 const textsFor = textsOnce((dialect) => {
@@ -65,15 +72,15 @@ const textsFor = textsOnce((dialect) => {
       most: `cast(e.value->>'m' as bigint)`,
       signature: `e.value->>'s'`,
     }),
-    // Each of the two is bound four values.
+    // The first is bound four values, the second five.
     one: chargesOf(dialect, {
       from: '(select 1) e',
       call: '$1',
       voucher: '$2',
       channel: '$3',
       unit: '$4',
-      most: '$3',
-      signature: '$4',
+      most: '$4',
+      signature: '$5',
     }),
   }
 })
@@ -123,5 +130,5 @@ export const chargeOfVoucher = (
 ): void => {
   const { one } = textsFor(dialect)
   change(one.settled, callId, id, channel, unit)
-  change(one.charged, callId, id, most, signature)
+  change(one.charged, callId, id, channel, most, signature)
 }
