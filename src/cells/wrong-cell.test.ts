@@ -16,6 +16,7 @@ afterAll(() => server.stop(true))
 const cell = {
   name: 'c2',
   host: undefined,
+  console: undefined,
   addresses: [{ url: `http://127.0.0.1:${server.port}`, weight: 1 }],
 }
 const others = {
