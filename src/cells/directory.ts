@@ -29,6 +29,8 @@ export type Directory = {
   readonly cells: ReadonlyMap<string, Cell>
   /** The cell of keys without a name, and of whatever brings no key. */
   readonly first: Cell
+  /** The cell of all payments without a key; undefined if each cell takes those that come to its host. */
+  readonly payments?: Cell | undefined
 }
 
 const HTTP_ORIGIN = 'must be an address such as http://10.0.0.1:8787, without a path'
@@ -46,6 +48,7 @@ const address = z.union(
 )
 const shape = z.strictObject({
   first: z.string('must name the cell of keys that carry no name'),
+  payments: z.string('must name the cell of payments without a key').optional(),
   cells: z.record(
     z.string().regex(CELL_NAME, `must be ${CELL_NAME_IS}`),
     z.strictObject({
@@ -81,15 +84,21 @@ export const readDirectory = (text: string, path: string): Directory => {
       { name, addresses, console, host: console === undefined ? undefined : new URL(console).host },
     ]),
   )
-  const first = cells.get(read.data.first)
-  if (first === undefined) throw wrong(`first: must be one of ${[...cells.keys()].join(', ')}`)
+  const oneOf = (member: string, name: string) => {
+    const cell = cells.get(name)
+    if (cell === undefined) throw wrong(`${member}: must be one of ${[...cells.keys()].join(', ')}`)
+    return cell
+  }
+  const first = oneOf('first', read.data.first)
+  const { payments: paid } = read.data
+  const payments = paid === undefined ? undefined : oneOf('payments', paid)
   const twice = (all: readonly (string | undefined)[]) =>
     all.find((one, at) => one !== undefined && all.indexOf(one) !== at)
   const url = twice([...cells.values()].flatMap(({ addresses }) => addresses.map((one) => one.url)))
   if (url !== undefined) throw wrong(`cells: ${url} stands there twice; an address is of one cell, once`)
   const host = twice([...cells.values()].map((cell) => cell.host))
   if (host !== undefined) throw wrong(`cells: ${host} is the console of two cells; each needs its own`)
-  return { cells, first }
+  return { cells, first, payments }
 }
 
 const EVERY_MS = 1_000

@@ -1,5 +1,7 @@
 /** One sign-in for two cells, in a browser: the organisations of both in the menu, and the other console without a word typed. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import type { Cell } from '../../src/cells/directory.ts'
 import { Places } from '../../src/cells/places.ts'
@@ -9,6 +11,7 @@ import { codeOf } from '../console/totp-code.ts'
 import { freePort } from '../free-port.ts'
 import { openBrowser, type TestBrowser } from './open-browser.ts'
 import { type ListeningConsole, listenConsole } from './rig.ts'
+import { settled } from './settled.ts'
 
 const EMAIL = 'both@example.com'
 const cells = new Map<string, Cell>()
@@ -45,6 +48,14 @@ afterAll(async () => {
   await c2.stop()
 })
 
+/** What axe finds on the page as it is. */
+const barriers = async (page: Page): Promise<unknown> => {
+  await page.evaluate(await readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8'))
+  return page.evaluate(
+    `axe.run(document, { resultTypes: ['violations'] }).then(({ violations }) => violations.map(({ id, nodes }) => id + ': ' + nodes[0].html))`,
+  )
+}
+
 /** Signs in at the first cell, and opens the menu. */
 const atHome = async (page: Page) => {
   await c1.visit(EMAIL, 'owner', 'org_c1')
@@ -60,6 +71,9 @@ test('choosing an organisation of another cell opens its console, signed in', as
   const { page, errors, strangers } = await browser.newPage({ viewport: { width: 1280, height: 900 } })
   await atHome(page)
   await page.getByText('Cell c1, this one').waitFor()
+  await page.getByRole('button', { name: 'House c2 (viewer)' }).waitFor()
+  await settled(page)
+  expect(await barriers(page)).toEqual([])
   await page.getByRole('button', { name: 'House c2 (viewer)' }).click()
   await page.waitForURL(`${cells.get('c2')?.console}/console`)
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
@@ -83,6 +97,9 @@ test('an account there with a second factor asks for its code, and no more', asy
   const { page } = await browser.newPage({ viewport: { width: 1280, height: 900 } })
   await atHome(page)
   await page.getByRole('button', { name: 'House c2 (viewer)' }).click()
+  await page.getByLabel('Code of your authenticator app').waitFor()
+  await settled(page)
+  expect(await barriers(page)).toEqual([])
   await page.getByLabel('Code of your authenticator app').fill(codeOf(secret, 1))
   await page.getByRole('button', { name: 'Go on' }).click()
   await page.waitForURL(`${cells.get('c2')?.console}/console`)

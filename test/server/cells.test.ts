@@ -247,6 +247,27 @@ test('without a key the host decides, and what is of all cells is gathered', asy
   expect((await fetch(`${router}/readyz`)).status).toBe(200)
 })
 
+test('the console of a cell knows the others, and asks none that has another secret', async () => {
+  const host = 'c2.test'
+  const ask = (method: string, path: string, body?: object, cookie = '') =>
+    fetch(`${router}/console/api${path}`, {
+      method,
+      headers: { host, origin: `http://${host}`, cookie, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+  const token = new URL(cells[SECOND]?.program.link ?? '').hash.slice(1)
+  const entered = await ask('POST', '/session/link', { token })
+  expect(entered.status).toBe(200)
+  const cookie = entered.headers.getSetCookie()[0]?.split(';')[0]
+  const session: any = await (await ask('GET', '/session', undefined, cookie)).json()
+  expect(session.cell).toBe('c2')
+  const elsewhere: any = await (await ask('GET', '/session/elsewhere', undefined, cookie)).json()
+  expect(elsewhere.cells).toEqual([
+    { name: 'c1', away: true, organisations: [] },
+    { name: 'c3', away: true, organisations: [] },
+  ])
+})
+
 test('a cell that is killed is named at once, others do not feel it, and it comes back', async () => {
   cells[THIRD]?.program.child.kill('SIGKILL')
   await cells[THIRD]?.program.child.exited

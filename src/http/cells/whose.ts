@@ -1,4 +1,7 @@
-/** Which cell a request is for: what its credential says; without one, the host, or for trials the caller's address. */
+/**
+ * Which cell a request is for: what its credential says; without one, the host, for trials the caller's address, and for
+ * payments the cell that takes them.
+ */
 import { cellOf } from '../../cells/cell-of.ts'
 import type { Cell, Directory } from '../../cells/directory.ts'
 import { type AddressBlock, callerAddress, originOf } from '../../core/address.ts'
@@ -13,10 +16,23 @@ const OF_PROTOCOL = /(?:^|,)\s*(?:turnpike\.key|openai-insecure-api-key)\.([^,\s
 const BEARER = /^\s*bearer +(\S+)\s*$/i
 const credentials = ['authorization', 'x-api-key', 'x-goog-api-key'] as const
 
+/** What a payment or a payer's signature comes in; one in `Authorization` is no key. */
+const ofPayers = ['payment-signature', 'x-payment', 'sign-in-with-x'] as const
+const PAYMENT = /^\s*payment /i
+/** Where a call may be paid for without a key. */
+const PAYABLE =
+  /^\/(?:v1|v1beta|v1beta1|v2|mcp)(?:\/|$)|^\/api\/(?:chat|generate|embed|embeddings|idempotent-run)$/
+/** Where people and their agents sign in. */
+const OF_PEOPLE = /^\/(?:console|oauth)(?:\/|$)/
+
+type Named = { readonly cells: ReadonlySet<string>; readonly hasKey: boolean }
+
 /** The cells that the credentials of a request name. A header of one that is repeated is refused. */
-const namedIn = (headers: Headers, query: string): ReadonlySet<string> | Refusal => {
+const namedIn = (headers: Headers, query: string): Named | Refusal => {
   const named = new Set<string>()
+  let hasKey = false
   const note = (token: string | undefined): void => {
+    hasKey ||= token !== undefined
     const cell = token === undefined ? undefined : cellOf(token)
     if (cell !== undefined) named.add(cell)
   }
@@ -30,7 +46,7 @@ const namedIn = (headers: Headers, query: string): ReadonlySet<string> | Refusal
   if (query.includes('key=')) for (const key of new URLSearchParams(query).getAll('key')) note(key)
   const protocols = headers.get('sec-websocket-protocol')
   if (protocols !== null) for (const [, key] of protocols.matchAll(OF_PROTOCOL)) note(key)
-  return named
+  return { cells: named, hasKey }
 }
 
 type Asking = {
@@ -46,15 +62,23 @@ export const whose = (request: Request, directory: Directory, asking: Asking): C
   const { path, query } = splitUrl(request.url)
   const named = namedIn(request.headers, query)
   if (named instanceof Refusal) return named
-  const [name, other] = named
+  const [name, other] = named.cells
   if (other !== undefined)
     return invalid('authorization', 'The request carries keys of two cells; send one of them.')
   if (name !== undefined) return directory.cells.get(name) ?? noSuchCell(name)
   if (path === TRIALS) return byAddress(directory, request, asking)
+  const payments = named.hasKey ? undefined : directory.payments
+  if (payments !== undefined && pays(request, path)) return payments
   const host = request.headers.get('host')?.toLowerCase()
   for (const cell of directory.cells.values()) if (cell.host !== undefined && cell.host === host) return cell
-  return directory.first
+  return payments !== undefined && !OF_PEOPLE.test(path) ? payments : directory.first
 }
+
+/** Whether a request without a key brings a payment, or may be told what to pay. */
+const pays = ({ method, headers }: Request, path: string): boolean =>
+  (method === 'POST' && PAYABLE.test(path)) ||
+  ofPayers.some((name) => headers.has(name)) ||
+  PAYMENT.test(headers.get('authorization') ?? '')
 
 const noSuchCell = (name: string): Refusal =>
   refuse('invalid_api_key', `The API key names the cell '${name}', and there is no such cell here.`, {
