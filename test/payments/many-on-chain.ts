@@ -13,6 +13,8 @@ import { type SigningWallet, signerOf } from './voucher-wallet.ts'
 /** Quotes that a payer deposits at once. */
 const DEPOSIT = 30
 const DEPOSIT_TRIES = 5
+/** Payers who call at the same time: their calls share commits, and each has one call at a time. */
+const AT_ONCE = 32
 
 type Phase = { readonly transactions: number; readonly ms: number; readonly cpuMs: number }
 
@@ -85,7 +87,12 @@ export const settleManyOnChain = async (it: ManyOnChain): Promise<Settled> => {
   const accepted = await quoteOf(rig)
   const called = await phase(async () => {
     for (let before = 1; before < calls; before++)
-      for (const wallet of wallets) await answered(await server.fetch(callOf(rig, accepted, wallet, before)))
+      for (let from = 0; from < wallets.length; from += AT_ONCE) {
+        const some = wallets.slice(from, from + AT_ONCE)
+        await Promise.all(
+          some.map(async (wallet) => answered(await server.fetch(callOf(rig, accepted, wallet, before)))),
+        )
+      }
   })
   rule.claimSum = 1n
   const end = await phase(async () => server.x402?.round())
