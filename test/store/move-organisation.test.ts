@@ -367,7 +367,9 @@ for (const [one, other] of pairs)
         looks.tended = (await from.store.batches.tend(from.owner, 1e9)).map(({ leaves }) => leaves)
         looks.ended = await endLines(from.store, here)
         await from.store.batches.letGo('bat', from.owner)
-        looks.others = await from.store.batches.tend('other', 1e9)
+        const others = await from.store.batches.tend('other', 1e9)
+        looks.others = others.map(({ id }) => id)
+        for (const { id } of others) await from.store.batches.letGo(id, 'other')
         held = await heldBy(from.store)
       }
       let leaving: Promise<void> | undefined

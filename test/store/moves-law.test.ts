@@ -26,7 +26,9 @@ const one = (name: Step['name'], b = 0, c = 0): Step => ({ name, a: 0, b, c })
 /** What every run plays first: each step is the last before a kill, and each way to go on. */
 const first: readonly Step[] = [
   one('open', 0, 1),
+  one('batch'),
   one('move'),
+  one('batch'),
   one('move', 0, 1),
   one('stay'),
   one('move', 0, 1),
@@ -96,6 +98,7 @@ const HAPPENS = [
   'not stayed',
   'came back',
   'one of two',
+  'a line ended in another cell',
 ]
 
 for (const { on, runs } of [

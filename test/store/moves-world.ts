@@ -5,6 +5,7 @@
 import { expect } from 'bun:test'
 import type { Nano } from '../../src/core/money.ts'
 import type { LeaseId } from '../../src/ledger/types.ts'
+import type { SentLine } from '../../src/store/batches/batch-port.ts'
 import { moveOrganisation, stayHere } from '../../src/store/move/move-organisation.ts'
 import type { Store } from '../../src/store/port.ts'
 import { byTest } from '../by-test.ts'
@@ -35,6 +36,8 @@ type Organisation = {
   done: OpenCall[]
   /** Jobs that ended: their rows are work, and of one ledger only. */
   readonly jobs: string[]
+  /** Its batch, with the line that a vendor has, and where that was handed on. */
+  batch: { readonly id: string; sent?: SentLine | undefined; at: Cell } | undefined
   /** Cells that refuse it, because something there has the value of one of its keys. */
   readonly barred: Set<Cell>
 }
@@ -149,6 +152,53 @@ const endCalls = async (organisation: Organisation, { store }: Cell): Promise<vo
     count(organisation, keyId, COST)
     organisation.done.push(call)
   }
+}
+
+const BATCH_LINES = 3
+const endLine = async ({ store }: Cell, id: string, { n, callId }: SentLine, keyId: string) => {
+  const settle = { charge: COST, excess: 0n, detail: detail(keyId) }
+  const end = { n, callId, state: 'succeeded', settle, result: '{}', receipt: undefined } as const
+  return (await store.batches.end(id, [end])).size
+}
+
+/** A line that its vendor had ends, and the next one is handed on, wherever the batch is by now; then anybody may go on with it. */
+const batch = async (world: MovesWorld, organisation: Organisation): Promise<void> => {
+  const cell = serving(organisation)
+  const [key] = organisation.keys
+  if (cell === undefined || key === undefined) return
+  const { batches } = cell.store
+  if (organisation.batch === undefined) {
+    const id = `batch ${world.n}`
+    const whose = { keyId: key.id, walletId: organisation.wallet, payer: organisation.wallet }
+    const asked = { endpoint: '/v1/chat/completions', mode: 'wallet' } as const
+    const times = { owner: cell.name, ownerMs: 1e9, lifeMs: 1e9 }
+    await batches.open({ id, form: 'openai', ...whose, onCap: 'refuse', asked, input: 'i', ...times }, 99)
+    const lines = Array.from({ length: BATCH_LINES }, (_, at) => ({
+      ...{ n: at + 1, customId: `${at}`, at, bytes: 1, bound: CENT, route: 'v/m /path' },
+    }))
+    await batches.addLines(id, cell.name, lines)
+    expect(await batches.begin(id, cell.name)).toEqual({ outcome: 'begun' })
+    organisation.batch = { id, at: cell }
+  }
+  const it = organisation.batch
+  const tended = await batches.tend(cell.name, 1e9)
+  expect(tended.map(({ id }) => id)).toContain(it.id)
+  if (it.sent !== undefined) {
+    expect(await endLine(cell, it.id, it.sent, key.id)).toBe(1)
+    count(organisation, key.id, COST)
+    if (it.at !== cell) saw(world, 'a line ended in another cell')
+  }
+  const part = { id: `part ${world.n}`, deployment: 'v#0', bytesMost: 9 }
+  const callIds = [crypto.randomUUID()]
+  const taken = await batches.take(it.id, { owner: cell.name, callIds, route: 'v/m /path', part })
+  const [sent] = taken?.lines ?? []
+  Object.assign(it, { sent, at: cell })
+  if (sent === undefined) {
+    expect(await batches.release(it.id, cell.name)).toBe(true)
+    await batches.finish(it.id, { keptMs: 1e9 })
+    organisation.batch = undefined
+  }
+  for (const { id } of tended) await batches.letGo(id, cell.name)
 }
 
 const refund = async (organisation: Organisation): Promise<void> => {
@@ -329,6 +379,7 @@ export const commands = {
   ...moving,
   bar: { does: of(bar), weight: 1 },
   topUp: { does: of(topUp), weight: 2 },
+  batch: { does: of(batch), weight: 5 },
   open: { does: of(open), weight: 5 },
   end: {
     does: of(async (_, organisation) => {
@@ -356,7 +407,7 @@ export const begin = async (world: Pick<MovesWorld, 'cells'>, id: string): Promi
   const wallet = `wallet of ${id}`
   const organisation: Organisation = {
     ...{ id, wallet, place: { at: 'here', cell }, balance: 100n * CENT, paid: 100n * CENT, charged: 0n },
-    ...{ keys: [], open: [], done: [], jobs: [], barred: new Set() },
+    ...{ keys: [], open: [], done: [], jobs: [], batch: undefined, barred: new Set() },
   }
   await cell.store.wallets.createWallet({ id: wallet, orgId: id, name: id }, byTest)
   const ref = `first of ${id}`
@@ -422,6 +473,10 @@ const lookAt = async (cells: readonly Cell[], organisation: Organisation): Promi
       expect([at, key.id, await admits(cell, key.id)]).toEqual([at, key.id, may])
       if (has) expect([at, key.id, (await store.keys.spend(key.id)).spent]).toEqual([at, key.id, key.spent])
     }
+    const line = organisation.batch?.sent
+    // Who comes too late charges nothing where it has left.
+    if (organisation.batch !== undefined && line !== undefined && !has)
+      expect([at, await endLine(cell, organisation.batch.id, line, keys[0]?.id ?? '')]).toEqual([at, 0])
     const job = jobs.at(-1)
     // Work is done in one ledger: from where it left it goes when it is known to be there.
     if (job !== undefined && (has || place.at === 'here'))
