@@ -23,6 +23,8 @@ export type Outgoing = {
   readonly headers?: Readonly<Record<string, string>>
   /** The only host that a whole address may have which the vendor has signed; it is asked without the vendor's key. */
   readonly signedAt?: string
+  /** Set for a path in the storage that the vendor's batches read and write, which has its own address and credential. */
+  readonly inBucket?: true
   readonly body?:
     | { readonly json: JsonObject }
     | { readonly form: readonly FormPart[] }

@@ -15,9 +15,9 @@ const JSON_BODY = { 'content-type': 'application/json' }
 /** Makes the headers that sign a request to Amazon Bedrock, or to another service, with these headers. */
 export const awsSigner =
   (key: AwsKey, service = 'bedrock', sent: Readonly<Record<string, string>> = JSON_BODY) =>
-  async ({ url, body }: UnsignedRequest): Promise<Record<string, string>> => {
+  async ({ url, body, method = 'POST' }: UnsignedRequest): Promise<Record<string, string>> => {
     const signer = new AwsV4Signer({
-      method: 'POST',
+      method,
       url,
       body: body as Uint8Array<ArrayBuffer>,
       headers: sent,

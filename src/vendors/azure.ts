@@ -25,7 +25,7 @@ export const azure = {
   requestStyleOf: openaiRequestStyle,
   // Azure OpenAI, "batch deployments" (2026-08-14): half of global standard, by deployments of their own type. Of cached
   // input no document that we could read says more.
-  batches: { form: azureBatches, cachedInput: () => 'as input', operatorNames: true },
+  batches: { form: azureBatches, cachedInput: () => 'as input', needs: 'names' },
   // Azure OpenAI, "Use the Responses API in WebSocket mode"; the minutes are OpenAI's.
   socket: { minutes: 60 },
   catalogue: { prices: 'azure', limits: 'azure' },

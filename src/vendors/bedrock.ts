@@ -2,7 +2,11 @@
  * Amazon Bedrock: speaks Converse at a region's address, with signed requests or a Bedrock API key.
  * Source: Amazon Bedrock API reference, "Converse".
  */
+import { bedrockBatches } from './batches/bedrock-form.ts'
 import type { Vendor } from './vendor.ts'
+
+/** Source: Amazon Bedrock user guide, "Supported Regions and models for batch inference", of the models that cost half there. */
+const IN_BATCHES = /^(?:[a-z-]+\.)?(?:anthropic\.claude-|amazon\.nova-(?:micro|lite|pro|premier)-)/
 
 export const bedrock = {
   id: 'bedrock',
@@ -17,5 +21,11 @@ export const bedrock = {
   outputBound: 'max_tokens',
   takesStreamOptions: false,
   cancel: 'stop',
+  // Amazon Bedrock pricing, "Batch": half; no document that we could read says that cached input costs less there.
+  batches: {
+    form: bedrockBatches,
+    cachedInput: (name) => (IN_BATCHES.test(name) ? 'as input' : undefined),
+    needs: 'bucket',
+  },
   catalogue: { prices: 'aws', limits: 'amazon-bedrock' },
 } satisfies Vendor

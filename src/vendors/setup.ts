@@ -1,6 +1,7 @@
 /** A vendor as this operator set it up: where to reach it and with which keys. */
 import type { Secret } from '../core/secret.ts'
 import type { Region } from '../tenancy/conditions.ts'
+import type { BatchBucket } from './batches/vendor-batch.ts'
 import type { Vendor } from './vendor.ts'
 
 /** Whose call it is: the built-in vendor divides its places by keys. */
@@ -10,7 +11,18 @@ type Asker = { readonly keyId: string }
 export type VendorFetch = (url: string, init: RequestInit, asker?: Asker) => Promise<Response>
 
 /** A request before it has its credential. */
-export type UnsignedRequest = { readonly url: string; readonly body: Uint8Array }
+export type UnsignedRequest = {
+  readonly url: string
+  readonly body: Uint8Array
+  /** POST, if absent. */
+  readonly method?: string
+}
+
+/** An address, and who is asked there. */
+type Place = {
+  readonly baseUrl: string
+  readonly authorize: (request: UnsignedRequest) => Promise<Record<string, string>>
+}
 
 /** What the operator states of the account at a vendor, such as an agreement; it counts in place of the vendor's documents. */
 type StatedHandling = {
@@ -32,6 +44,9 @@ export type VendorSetup = {
   readonly stated?: StatedHandling
   /** What the operator has run batches, by the model's name below the vendor's. */
   readonly batches?: Readonly<Record<string, string>>
+  /** Where batches are asked for that need a bucket, and the storage that has it; absent without a credential for both. */
+  readonly jobs?: Place & { readonly storage: Place }
+  readonly bucket?: BatchBucket
   /** Answers in place of the network, for the built-in `local/` vendor. */
   readonly fetch?: VendorFetch
 }
@@ -42,6 +57,8 @@ export const ofOthers = ({
   priorities: _priorities,
   stated: _stated,
   batches: _batches,
+  bucket: _bucket,
+  jobs: _jobs,
   ...rest
 }: VendorSetup): VendorSetup => rest
 

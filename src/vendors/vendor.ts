@@ -57,7 +57,7 @@ export type Vendor = VendorTraits & {
   readonly shortIds?: boolean
   /** What the tools that it runs cost beside tokens, by its own name of the model; only then are these sold. */
   readonly hostedRatesOf?: (upstreamName: string) => UnitPrices | undefined
-  /** Its own batches, if they cost less than calls and need nothing but the vendor's key. */
+  /** Its own batches, if they cost less than calls. */
   readonly batches?: VendorBatches
   /** Its products that are not chat. */
   readonly media?: VendorMedia

@@ -4,6 +4,7 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import type OpenAI from 'openai'
+import { bedrock } from '../../src/vendors/bedrock.ts'
 import { brokenLaws, serverEngines, stopSound } from '../store/engines.ts'
 import { until } from '../until.ts'
 import { chatLine } from './batch-rig.ts'
@@ -19,7 +20,7 @@ import {
 } from './part-rig.ts'
 
 /** Forms whose vendors differ in all that a ledger sees of them; the others are played on one engine. */
-const unlike: readonly (typeof kinds)[number][] = ['openai', 'anthropic', 'google']
+const unlike: readonly (typeof kinds)[number][] = ['openai', 'anthropic', 'google', 'bedrock']
 
 describe.each(serverEngines)('on $name', ({ name, fresh }) => {
   const played = name === 'PostgreSQL' ? unlike : kinds
@@ -36,6 +37,8 @@ describe.each(serverEngines)('on $name', ({ name, fresh }) => {
   afterEach(async () => {
     await until(async () => (await server.store.wallets.wallet(server.wallet))?.held === 0n)
     expect(await brokenLaws(server.store)).toEqual([])
+    // Nothing of a part stays in the operator's buckets.
+    await until(async () => (await server.objects()).length === 0)
     for (const kind of kinds) {
       Object.assign(server.vendors[kind].how, {
         ...{ ends: true, ranBefore: 0, tells: (lines: string[]) => lines },
@@ -97,7 +100,9 @@ describe.each(serverEngines)('on $name', ({ name, fresh }) => {
 
   test.each(played)('%s reorders, repeats and invents results: each line is charged once', async (kind) => {
     server.vendors[kind].how.tells = (lines) => {
-      const others = lines.map((line) => line.replace(/("(?:custom_id|key)":")[^"]+/, '$1nobody'))
+      const others = lines.map((line) =>
+        line.replace(/("(?:custom_id|key|recordId|turnpike_line)":")[^"]+/, '$1nobody'),
+      )
       return [...lines.toReversed(), 'no JSON', '[]', ...others, ...lines]
     }
     const before = await charged()
@@ -166,7 +171,7 @@ describe.each(serverEngines)('on $name', ({ name, fresh }) => {
       const errors = await server.results(token, batch.error_file_id)
       expect([...errors.values()].map(({ error }) => error.code)).toEqual(Array(6).fill('batch_cancelled'))
       expect((await charged()) - before).toBe(4n * PART_LINE)
-      expect(asked.filter((one) => /cancel|^DELETE/.test(one))).not.toEqual([])
+      expect(asked.filter((one) => /cancel|stop$|^DELETE/.test(one))).not.toEqual([])
     },
   )
 
@@ -260,6 +265,37 @@ describe.each(serverEngines)('on $name', ({ name, fresh }) => {
       expect((await charged()) - before).toBe(3n * PART_LINE + 2n * 60_000n)
     } finally {
       Object.assign(server.gateway.offering, { vendors: named })
+      asked.length = 0
+    }
+  })
+
+  test('Bedrock takes no few lines: fewer of a batch, or lines in slices, are run here at the full price', async () => {
+    const { how, held, asked } = server.vendors.bedrock
+    const { vendors } = server.gateway.offering
+    const setup = vendors.get('bedrock')
+    if (setup === undefined) throw new Error('Bedrock is off')
+    const content = [{ text: 'run here' }]
+    const here = { output: { message: { role: 'assistant', content } }, stopReason: 'end_turn' }
+    const usage = { inputTokens: 11, outputTokens: 7, totalTokens: 18 }
+    how.before = (path) => (path.endsWith('/converse') ? Response.json({ ...here, usage }) : undefined)
+    Object.assign(server.gateway.offering, {
+      vendors: new Map(vendors).set('bedrock', { ...setup, vendor: bedrock }),
+    })
+    try {
+      for (const [count, more, parts] of [
+        [99, {}, 0],
+        [100, {}, 1],
+        [100, { on_cap: 'run_what_fits' }, 1],
+      ] as const) {
+        const before = await charged()
+        const { batch } = await run(linesOn('bedrock', count), more as object)
+        expect(batch.request_counts).toEqual({ total: count, completed: count, failed: 0 })
+        expect(held).toHaveLength(parts)
+        const each = count === 100 && !('on_cap' in more) ? PART_LINE : 2n * PART_LINE
+        expect((await charged()) - before).toBe(BigInt(count) * each)
+      }
+    } finally {
+      Object.assign(server.gateway.offering, { vendors })
       asked.length = 0
     }
   })

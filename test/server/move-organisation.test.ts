@@ -12,7 +12,7 @@ import { tempFolder } from '../temp-folder.ts'
 import { until } from '../until.ts'
 import { chatLine } from './batch-rig.ts'
 import { chat, completion, jsonOf, streamEvents, USD } from './harness.ts'
-import { PART_LINE, type PartServer, partModels, partVendors, startPartServer } from './part-rig.ts'
+import { PART_LINE, type PartServer, partModels, startPartServer, startPartVendors } from './part-rig.ts'
 
 const [file, postgres] = engines.filter(({ lasting }) => lasting)
 if (file === undefined || postgres === undefined) throw new Error('there are two engines')
@@ -25,8 +25,8 @@ const ORG = { orgId: 'org_moves', walletId: 'wal_moves' }
 /** Two cells, and a client that asks where its organisation was last, as answers tell it. */
 const twoCells = async (urls: readonly [string, string]) => {
   const folder = await tempFolder('turnpike-two-cells-')
-  const vendors = partVendors()
-  const start = (url: string) => startPartServer({ url, change: { bytes: openFolder(folder) } }, vendors)
+  const shared = await startPartVendors()
+  const start = (url: string) => startPartServer({ url, change: { bytes: openFolder(folder) } }, shared)
   const cells: Readonly<Record<string, PartServer>> = { a: await start(urls[0]), b: await start(urls[1]) }
   const at = (cell: string): PartServer => cells[cell] ?? missing(cell)
   await at('a').store.wallets.createWallet({ id: ORG.walletId, orgId: ORG.orgId, name: 'moves' }, byTest)
@@ -72,9 +72,10 @@ const twoCells = async (urls: readonly [string, string]) => {
   const broken = async () => [...(await brokenLaws(at('a').store)), ...(await brokenLaws(at('b').store))]
   const stop = async () => {
     for (const cell of ['a', 'b']) await at(cell).stop()
+    await shared.stop()
     await rm(folder, { recursive: true })
   }
-  return { at, ask, move, broken, told, longestMs, vendors, stop }
+  return { at, ask, move, broken, told, longestMs, vendors: shared.vendors, stop }
 }
 
 /** Of the batch that is run here, how many of them before each move; and of each that a vendor runs. */

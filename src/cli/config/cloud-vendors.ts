@@ -42,13 +42,20 @@ const bedrockFrom = (environment: Environment, address: string): readonly Vendor
     throw new BadSetting('AWS_REGION is missing: Amazon Bedrock has one address per region')
   }
   const baseUrl = address === '' ? `https://bedrock-runtime.${region}.amazonaws.com` : address
-  if (token !== undefined) return [{ vendor: bedrock, baseUrl, secrets: [new Secret(token)] }]
+  const secrets = token === undefined ? [] : [new Secret(token)]
+  if (token !== undefined && (id === undefined || secret === undefined))
+    return [{ vendor: bedrock, baseUrl, secrets }]
   if (id === undefined || secret === undefined)
     throw new BadSetting('AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY must be set together')
   const session = given(environment, 'AWS_SESSION_TOKEN')
   const sessionToken = session === undefined ? undefined : new Secret(session)
-  const authorize = awsSigner({ id, secret: new Secret(secret), sessionToken, region })
-  return [{ vendor: bedrock, baseUrl, secrets: [], authorize }]
+  const key = { id, secret: new Secret(secret), sessionToken, region }
+  const authorize = awsSigner(key)
+  const jobs = {
+    ...{ baseUrl: address === '' ? `https://bedrock.${region}.amazonaws.com` : address, authorize },
+    storage: { baseUrl: `https://s3.${region}.amazonaws.com`, authorize: awsSigner(key, 's3') },
+  }
+  return [{ vendor: bedrock, baseUrl, secrets, jobs, ...(token === undefined ? { authorize } : {}) }]
 }
 
 const vertexFrom = (environment: Environment, address: string): readonly VendorSetup[] => {
@@ -64,7 +71,12 @@ const vertexFrom = (environment: Environment, address: string): readonly VendorS
     address === ''
       ? `https://${host}/v1/projects/${project}/locations/${location}/publishers/google`
       : address
-  return [{ vendor: vertex, baseUrl, secrets: [], authorize: googleTokens(accountAt(path), systemClock) }]
+  const authorize = googleTokens(accountAt(path), systemClock)
+  const jobs = {
+    ...{ baseUrl: baseUrl.replace(/\/publishers\/google$/, ''), authorize },
+    storage: { baseUrl: 'https://storage.googleapis.com', authorize },
+  }
+  return [{ vendor: vertex, baseUrl, secrets: [], authorize, jobs }]
 }
 
 const klingFrom = (environment: Environment, baseUrl: string): readonly VendorSetup[] => {

@@ -103,6 +103,23 @@ const vendor = z.strictObject({
       z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, 'must be a name without blanks and slashes'),
     )
     .optional(),
+  /** The bucket that batches read and write, and as whom, at vendors whose batches need one; `models` are all without it. */
+  batch: z
+    .strictObject({
+      bucket: z
+        .string()
+        .regex(
+          /^(?:s3|gs):\/\/[a-z0-9][a-z0-9._-]{1,61}[a-z0-9](?:\/[A-Za-z0-9_][A-Za-z0-9_.-]*)*\/?$/,
+          'must be a bucket with a folder, such as s3://bucket/turnpike',
+        ),
+      role: z
+        .string()
+        .regex(/^arn:[a-z-]+:iam::\d{12}:role\/\S+$/, 'must be the ARN of a role')
+        .optional(),
+      endpoint: z.string().optional(),
+      models: z.array(z.string().min(1)).optional(),
+    })
+    .optional(),
 })
 /** An equal of a model; one that costs more is only used if the file says that it may be. */
 const equal = z.union([
@@ -132,6 +149,7 @@ const file = z.strictObject({
 
 export type ConfigFile = z.infer<typeof file>
 export type FileHandling = z.infer<typeof handling>
+export type FileBatch = z.infer<typeof vendor>['batch']
 export type FileModel = z.infer<typeof model>
 export type FilePrices = z.infer<z.ZodObject<typeof dated>>
 export type FileEqual = z.infer<typeof equal>

@@ -1,5 +1,5 @@
 /** What a configuration sells, as names and values that can be compared, counted and shown; it contains no secret. */
-import { isObject } from '../../core/json-body.ts'
+import { isObject, present } from '../../core/json-body.ts'
 import { modelListing } from '../../products/model-listing.ts'
 import type { VendorSetup } from '../../vendors/setup.ts'
 import type { Config } from './config.ts'
@@ -54,7 +54,7 @@ export const summaryOf = (
 }
 
 const vendorMembers = (
-  { vendor, baseUrl, secrets, weights, priorities, batches }: VendorSetup,
+  { vendor, baseUrl, secrets, weights, priorities, batches, bucket }: VendorSetup,
   hash: KeyHash,
 ): Record<string, string> => ({
   address: baseUrl,
@@ -67,6 +67,7 @@ const vendorMembers = (
     })
     .join(', '),
   ...(batches === undefined ? {} : flat({ batches })),
+  ...(bucket === undefined ? {} : flat({ batch: present(bucket) })),
 })
 
 /** The members of a value, by their paths, as texts. */

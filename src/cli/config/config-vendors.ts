@@ -8,7 +8,7 @@ import { ownAddress } from '../../vendors/own-address.ts'
 import type { VendorSetup } from '../../vendors/setup.ts'
 import { addressOf, checkedUrl } from './base-urls.ts'
 import { cloudVendors, isCloudVendor } from './cloud-vendors.ts'
-import type { ConfigFile, FileHandling } from './config-file.ts'
+import type { ConfigFile, FileBatch, FileHandling } from './config-file.ts'
 
 /** Every vendor that has what it needs, built in or at an address of the operator's. Throws BadSetting. */
 export const vendorSetups = (file: ConfigFile, environment: Environment): readonly VendorSetup[] => {
@@ -41,7 +41,7 @@ export const vendorSetups = (file: ConfigFile, environment: Environment): readon
   )
   const all = [...builtIn, ...cloud, ...own].map((setup) => {
     const entry = entries[setup.vendor.id]
-    return batching(stating(setup, entry?.handling), entry?.batches)
+    return inBucket(batching(stating(setup, entry?.handling), entry?.batches), entry?.batch)
   })
   if (readSettings(serverSettings.cacheMarks, environment)) return all
   return all.map((setup) => ({ ...setup, vendor: { ...setup.vendor, cacheMarks: false } }))
@@ -57,9 +57,32 @@ export const stating = (setup: VendorSetup, said: FileHandling | undefined): Ven
 const batching = (setup: VendorSetup, batches: VendorSetup['batches']): VendorSetup => {
   if (batches === undefined) return setup
   const { id, batches: own } = setup.vendor
-  if (own?.operatorNames !== true)
+  if (own?.needs !== 'names')
     return bad(`vendors.${id}.batches is of no use: batches of '${id}' need no name of yours`)
   return { ...setup, batches }
+}
+
+/** What buckets of a vendor's batches are named by; who else has batches needs none. */
+const schemes: Readonly<Record<string, string>> = { bedrock: 's3', vertex: 'gs' }
+
+/** The vendor with the bucket of its batches. Throws BadSetting if these need none, or it is not enough. */
+const inBucket = (setup: VendorSetup, said: FileBatch): VendorSetup => {
+  if (said === undefined) return setup
+  const { vendor, jobs } = setup
+  const [at, scheme] = [`vendors.${vendor.id}.batch`, schemes[vendor.id]]
+  if (scheme === undefined || vendor.batches?.needs !== 'bucket')
+    return bad(`${at} is of no use: batches of '${vendor.id}' need no bucket of yours`)
+  if (!said.bucket.startsWith(`${scheme}://`)) return bad(`${at}.bucket must begin with ${scheme}://`)
+  if (jobs === undefined)
+    return bad(`${at} needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY: a Bedrock API key opens no bucket`)
+  if (scheme === 's3' && said.role === undefined)
+    return bad(`${at}.role is missing: the role as which Amazon Bedrock reads and writes the bucket`)
+  const { bucket: uri, role, models, endpoint } = said
+  const storage =
+    endpoint === undefined
+      ? jobs.storage
+      : { ...jobs.storage, baseUrl: checkedUrl(`${at}.endpoint`, endpoint) }
+  return { ...setup, bucket: { uri, role, models }, jobs: { ...jobs, storage } }
 }
 
 /** A built-in vendor as it would be with one key; undefined if there is none, or a key is not enough. Throws BadSetting. */

@@ -85,11 +85,11 @@ export const openCatalogue = async (config: Config): Promise<OpenCatalogue> => {
 
 /** Throws for batches of a model that is not sold. One that has ended is let be, because a start must not fail just because a day has come. */
 const checkBatches = (setups: readonly VendorSetup[], catalogue: Catalogue): void => {
-  for (const { vendor, batches = {} } of setups)
-    for (const name of Object.keys(batches)) {
+  for (const { vendor, batches = {}, bucket } of setups)
+    for (const name of [...Object.keys(batches), ...(bucket?.models ?? [])]) {
       const id = `${vendor.id}/${name}`
       if (catalogue.find(id) === undefined && catalogue.ended(id) === undefined)
-        throw new NoSuchModel(`vendors.${vendor.id}.batches`, id)
+        throw new NoSuchModel(`vendors.${vendor.id}.batch${bucket === undefined ? 'es' : '.models'}`, id)
     }
 }
 

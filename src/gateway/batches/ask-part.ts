@@ -3,7 +3,7 @@
 import type { Deployment } from '../../routing/deployments.ts'
 import type { Batch } from '../../store/batches/batch-port.ts'
 import { NO_CONDITIONS } from '../../tenancy/conditions.ts'
-import type { EndedPart, VendorBatchForm } from '../../vendors/batches/vendor-batch.ts'
+import type { BatchBucket, EndedPart, VendorBatchForm } from '../../vendors/batches/vendor-batch.ts'
 import { askStep } from '../jobs/vendor-step.ts'
 import { countedFor } from '../parts/capacity.ts'
 import type { Gateway } from '../parts/gateway.ts'
@@ -19,6 +19,7 @@ export type AskedPart = {
   readonly part: Part
   /** The operator's name for batches of the model, if there is one. */
   readonly named: string | undefined
+  readonly bucket: BatchBucket | undefined
 }
 
 /** Whether lines that vendors have are to be given up. A batch whose money ran out has the money of those. */

@@ -15,6 +15,7 @@ import type { Gateway } from '../parts/gateway.ts'
 import { OWNER_MS } from '../parts/jobs.ts'
 import { newTrace, type Trace } from '../parts/trace.ts'
 import { behindCalls } from './behind-calls.ts'
+import { enoughLines } from './enough-lines.ts'
 import { planLine } from './plan-line.ts'
 import { linesOf } from './read-lines.ts'
 
@@ -94,6 +95,12 @@ const readLines = async (gateway: Gateway, it: NewRequest): Promise<Nano> => {
   let lines: NewLine[] = []
   let sum = 0n
   let turnMs = clock.monotonicMs()
+  // In slices a part may have any number of lines.
+  const enough = enoughLines(it.onCap === 'refuse')
+  const push = (ready: readonly NewLine[]): void => {
+    for (const line of ready) sum += line.bound
+    lines.push(...ready)
+  }
   const add = async (): Promise<void> => {
     if (!(await store.batches.addLines(it.id, instance, lines)))
       throw unavailable(
@@ -105,14 +112,13 @@ const readLines = async (gateway: Gateway, it: NewRequest): Promise<Nano> => {
     if (seen.size >= options.batchLinesMax)
       throw refuse('request_too_large', `A batch may have at most ${options.batchLinesMax} lines.`)
     const trace = newTrace(it.trace.callId, turnMs)
-    const { customId, plan, route } = await planLine(gateway, it, { n, bytes, trace }).catch(atLine(n))
+    const { customId, plan, route, few } = await planLine(gateway, it, { n, bytes, trace }).catch(atLine(n))
     if (seen.has(customId))
       throw atLine(n)(
         invalid('custom_id', `'custom_id' ${JSON.stringify(customId)} is that of a line before it.`),
       )
     seen.add(customId)
-    sum += plan.amount
-    lines.push({ n, customId, at, bytes: bytes.length, bound: plan.amount, route })
+    push(enough.add({ n, customId, at, bytes: bytes.length, bound: plan.amount, route }, few))
     if (lines.length >= behind.writes()) {
       await add()
       lines = []
@@ -123,6 +129,7 @@ const readLines = async (gateway: Gateway, it: NewRequest): Promise<Nano> => {
     }
   }
   if (seen.size === 0) throw invalid('input_file_id', 'The batch has no lines.')
+  push(enough.rest())
   if (lines.length > 0) await add()
   return sum
 }

@@ -4,7 +4,7 @@
  */
 import { messageOf } from '../../core/message-of.ts'
 import { Refusal } from '../../core/refusal.ts'
-import { orderOf } from '../../routing/deployments.ts'
+import { type Deployment, orderOf } from '../../routing/deployments.ts'
 import { vendorDown } from '../../routing/vendor-errors.ts'
 import type { BatchPart } from '../../store/batches/batch-port.ts'
 import type { Gateway, Present } from '../parts/gateway.ts'
@@ -13,6 +13,7 @@ import { nextPlaceOn, placeOnRoute } from './part-place.ts'
 import { readResults } from './part-results.ts'
 import { endOf } from './run-line.ts'
 import { submitPart } from './submit-part.ts'
+import { tidyPart } from './tidy-part.ts'
 import { keyOf, noteMoney, PARTS, type Part, stopFor, type Working } from './working.ts'
 
 const LOOK_MS = 1_000
@@ -111,19 +112,25 @@ const submitNext = async (gateway: Gateway, it: Working, route: string): Promise
   it.parts.set(part.id, part)
   const done = await submitPart(gateway, {
     ...{ it, part, at, key },
-    ...{ form: place.form, named: place.named, lines: taken.lines },
+    ...{ form: place.form, named: place.named, bucket: place.bucket, lines: taken.lines },
   })
   if (done === 'ended') await forget(gateway, it, part)
   return true
 }
 
+/** The vendor's key that a part was submitted with, or another one if that is gone. */
+const placedAt = (
+  { deployments }: NonNullable<ReturnType<typeof placeOnRoute>>,
+  part: Part,
+): Deployment | undefined => deployments.find(({ key }) => key === part.deployment) ?? deployments[0]
+
 /** Asks for a part, and reads its results when it has ended. */
 const follow = async (gateway: Gateway, it: Working, part: Part): Promise<void> => {
   const place = placeOnRoute(gateway, part.route)
-  const at = place?.deployments.find(({ key }) => key === part.deployment) ?? place?.deployments[0]
+  const at = place && placedAt(place, part)
   // Another process may sell what this one does not.
   if (place === undefined || at === undefined) return
-  const asked = { form: place.form, at, it, part, named: place.named }
+  const asked = { form: place.form, at, it, part, named: place.named, bucket: place.bucket }
   const state = await askForPart(gateway, asked)
   if (state === 'running') {
     part.missing = 0
@@ -161,7 +168,11 @@ const giveUp = async (gateway: Gateway, it: Working, part: Part): Promise<void> 
   await forget(gateway, it, part)
 }
 
-const forget = async ({ store }: Gateway, it: Working, part: Part): Promise<void> => {
-  await store.batches.endPart(part.id)
+/** Its objects are removed first: who finds the part after a kill removes what is left. */
+const forget = async (gateway: Gateway, it: Working, part: Part): Promise<void> => {
+  const place = placeOnRoute(gateway, part.route)
+  const at = place && placedAt(place, part)
+  if (place !== undefined && at !== undefined) await tidyPart(gateway, { ...place, at, it, part })
+  await gateway.store.batches.endPart(part.id)
   it.parts.delete(part.id)
 }

@@ -2,8 +2,8 @@
 import type { Model } from '../../core/model.ts'
 import { inBatches } from '../../pricing/batch-price.ts'
 import type { Deployment } from '../../routing/deployments.ts'
-import type { VendorBatchForm } from '../../vendors/batches/vendor-batch.ts'
-import { urlOf } from '../../vendors/setup.ts'
+import type { BatchBucket, VendorBatchForm } from '../../vendors/batches/vendor-batch.ts'
+import { urlOf, type VendorSetup } from '../../vendors/setup.ts'
 import { deploymentsFor } from '../enter/deployments-for.ts'
 import type { Gateway } from '../parts/gateway.ts'
 
@@ -15,6 +15,7 @@ type PartPlace = {
   readonly deployments: readonly Deployment[]
   /** The operator's name for batches of the model, if there is one. */
   readonly named: string | undefined
+  readonly bucket: BatchBucket | undefined
 }
 
 /** Undefined if no vendor takes lines of the model. What vendors have is theirs to end, also when no more is handed on. */
@@ -28,19 +29,32 @@ export const partPlaceOf = ({ offering }: Gateway, model: Model): PartPlace | un
   const { at } = batches
   const deployments = deploymentsFor(offering, twin)
     .filter((one) => one.model === twin)
-    .map((one) =>
-      at === undefined ? one : { ...one, setup: { ...one.setup, baseUrl: urlOf(one.setup, at) } },
-    )
+    .map((one) => ({ ...one, setup: atBatches(one.setup, at) }))
   const named = setup?.batches?.[model.id.slice(model.vendor.length + 1)]
-  return { form: batches.form, model: twin, deployments, named }
+  return { form: batches.form, model: twin, deployments, named, bucket: setup?.bucket }
 }
+
+/** The vendor where its batches are asked for. */
+const atBatches = (setup: VendorSetup, at: string | undefined): VendorSetup =>
+  setup.jobs !== undefined
+    ? { ...setup, baseUrl: setup.jobs.baseUrl, authorize: setup.jobs.authorize }
+    : at === undefined
+      ? setup
+      : { ...setup, baseUrl: urlOf(setup, at) }
 
 /** The place where lines of the model are sent now; undefined where they are run here. */
 export const openPlaceOf = (gateway: Gateway, model: Model): PartPlace | undefined => {
   if (!gateway.options.batchAtVendors) return undefined
   const place = partPlaceOf(gateway, model)
-  const needsName = gateway.offering.vendors.get(model.vendor)?.vendor.batches?.operatorNames === true
-  return needsName && place?.named === undefined ? undefined : place
+  const needs = gateway.offering.vendors.get(model.vendor)?.vendor.batches?.needs
+  return place === undefined || (needs !== undefined && !hasWhat(place, needs)) ? undefined : place
+}
+
+/** Whether the operator gave what the vendor's batches need for the model. */
+const hasWhat = ({ model, named, bucket }: PartPlace, needs: 'names' | 'bucket'): boolean => {
+  if (needs === 'names') return named !== undefined
+  const name = model.id.slice(model.vendor.length + 1)
+  return bucket !== undefined && (bucket.models?.includes(name) ?? true)
 }
 
 /** The way of lines that their vendor runs: the model and the path of each. */

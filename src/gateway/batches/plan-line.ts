@@ -47,6 +47,8 @@ export type PlannedLine = {
   readonly plan: Plan
   readonly outputBound: number | undefined
   readonly route: string
+  /** Where its vendor takes no few lines: how many it takes, and what is held if the line is run here after all. */
+  readonly few?: { readonly least: number; readonly bound: Nano }
 }
 
 /** Members that name what only a call of its own can have. */
@@ -146,9 +148,11 @@ export const planLine = async (gateway: Gateway, it: OfBatch, line: Line): Promi
   if (place === undefined || at === undefined) return planAs(model, line.route ?? '')
   const planned = planAs(place.model, line.route ?? '')
   if (line.route !== undefined) return planned
+  const few = (least: number | undefined): Pick<PlannedLine, 'few'> =>
+    least === undefined ? {} : { few: { least, bound: planAs(model, '').plan.amount } }
   // What the vendor's batches cannot express is run here.
   const codec = codecOf(at, gateway, { ...planned, key, trace })
   return codec instanceof Refusal || !place.form.takes(codec.path)
     ? planAs(model, '')
-    : { ...planned, route: routeOf(model, codec.path) }
+    : { ...planned, route: routeOf(model, codec.path), ...few(place.form.callsLeast) }
 }

@@ -2,7 +2,7 @@
 import { messageOf } from '../../core/message-of.ts'
 import { must, type Refusal } from '../../core/refusal.ts'
 import { requestedRestOf } from '../../routing/failed-attempt.ts'
-import { comeBackIn, judgeVendorError } from '../../routing/vendor-errors.ts'
+import { comeBackIn, judgeVendorError, vendorDown } from '../../routing/vendor-errors.ts'
 import type { SentLine } from '../../store/batches/batch-port.ts'
 import { NO_CONDITIONS } from '../../tenancy/conditions.ts'
 import type { Key } from '../../tenancy/key.ts'
@@ -17,6 +17,7 @@ import { type AskedPart, PART_AGAIN_MS } from './ask-part.ts'
 import { pathOn } from './part-place.ts'
 import { planLine } from './plan-line.ts'
 import { endOf } from './run-line.ts'
+import { tidyPart } from './tidy-part.ts'
 
 const TURN_MS = 5
 /** A file before the batch, looks at it until it can be used, and the batch. */
@@ -35,7 +36,8 @@ export const submitPart = async (gateway: Gateway, of: Submission): Promise<'sub
   const { calls, headers } = await written(gateway, of)
   if (calls.length === 0) return 'ended'
   const { upstreamName } = at.model
-  const sent: NewPart = { id: part.id, path: pathOn(part.route), upstreamName, named: of.named ?? '', calls }
+  const { named = '', bucket } = of
+  const sent: NewPart = { id: part.id, path: pathOn(part.route), upstreamName, named, bucket, calls }
   const refusal = await countedFor(gateway.capacity, it.batch.keyId, async (taken) => {
     // A line with conditions is not among them (`planLine`).
     const step = { deployment: at, shape: {}, id: part.id, taken, under: NO_CONDITIONS }
@@ -47,7 +49,7 @@ export const submitPart = async (gateway: Gateway, of: Submission): Promise<'sub
       if (read !== undefined) {
         outgoing = read.next
         if (read.pauseMs !== undefined) await gateway.clock.sleep(read.pauseMs)
-      } else if (answer.status >= 400 && answer.status < 500) return refusalIn(at, answer)
+      } else if (answer.status >= 400 && answer.status < 500) return refusalIn(of, answer)
       else break
     }
     // Whether the vendor has it will be asked.
@@ -67,11 +69,8 @@ export const submitPart = async (gateway: Gateway, of: Submission): Promise<'sub
 }
 
 /** The vendor has it under this name. If others gave it up meanwhile, it is cancelled there. */
-const begun = async (
-  gateway: Gateway,
-  { form, at, it, part }: Submission,
-  ref: string,
-): Promise<undefined> => {
+const begun = async (gateway: Gateway, of: Submission, ref: string): Promise<undefined> => {
+  const { form, at, it, part } = of
   part.ref = ref
   if (await gateway.store.batches.namePart(part.id, ref)) return
   gateway.log.warn('a part of a batch was submitted too late', { call: part.id })
@@ -82,12 +81,14 @@ const begun = async (
       form.cancel(ref),
     ),
   )
+  await tidyPart(gateway, of)
 }
 
 const refusalIn = (
-  { setup, secret }: AskedPart['at'],
+  { form, at: { setup, secret } }: AskedPart,
   { status, header, bytes }: Awaited<ReturnType<typeof askStep>>,
 ): Refusal => {
+  if (form.refusesParts) return vendorDown(setup.vendor.id, status)
   const answer = { status, retryAfter: header('retry-after') ?? null, body: bytes }
   const failed = judgeVendorError(answer, setup.vendor.id, { secret: secret?.reveal() })
   return comeBackIn(failed.refusal, requestedRestOf(failed))

@@ -53,13 +53,22 @@ type Step = {
 export const askStep = async (gateway: Gateway, step: Step, outgoing: Outgoing): Promise<VendorAnswer> =>
   readWhole(await beginStep(gateway, step, outgoing))
 
+/** The storage that the vendor's batches read and write, in place of the vendor. */
+const inStorage = (deployment: Deployment): Deployment => {
+  const { storage } = deployment.setup.jobs ?? {}
+  if (storage === undefined)
+    throw new VendorFault('body', 'there is no credential for the bucket of batches', { mayBill: false })
+  return { ...deployment, setup: { ...deployment.setup, ...storage } }
+}
+
 /** Sends it; the answer is still to be read. Throws VendorFault. */
 export const beginStep = async (
   gateway: Gateway,
   { deployment, shape, id, taken, under }: Step,
   outgoing: Outgoing,
 ): Promise<Exchange> => {
-  const { setup } = deployment
+  const at = outgoing.inBucket === true ? inStorage(deployment) : deployment
+  const { setup } = at
   const { method, path, headers, body } = encodeOutgoing(outgoing, id)
   const absolute = !path.startsWith('/')
   const url = absolute ? path : setup.baseUrl + path
@@ -69,7 +78,7 @@ export const beginStep = async (
     throw new VendorFault('body', "the vendor named an address that is not the vendor's own", {
       mayBill: false,
     })
-  const own = signedAt === undefined ? await authorized(deployment, under, { url, body }) : BARE
+  const own = signedAt === undefined ? await authorized(at, under, { url, body, method }) : BARE
   return exchange({
     fetch: setup.fetch ?? fetch,
     url,

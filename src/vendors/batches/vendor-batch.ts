@@ -8,12 +8,22 @@ export type VendorBatches = {
   /** How a model's cached input is billed there, by the vendor's own name for it; undefined if its batches do not take it. */
   readonly cachedInput: (upstreamName: string) => CachedInput | undefined
   /**
-   * Set where they need a name of the operator's for each model, which turnpike.yaml gives (`batches`): a deployment of its
-   * own, or an account.
+   * What of the operator's they need, as turnpike.yaml gives it: a name for each model (`batches`), such as a deployment of its
+   * own or an account, or a bucket (`batch`).
    */
-  readonly operatorNames?: true
+  readonly needs?: 'names' | 'bucket'
   /** Where they are asked for, if not below the vendor's base address; at an address of the operator's own, its path there. */
   readonly at?: string
+}
+
+/** A bucket of the operator's that batches read and write. */
+export type BatchBucket = {
+  /** With the folder that is ours, such as `s3://bucket/folder`. */
+  readonly uri: string
+  /** As whom the vendor reads and writes there, where it asks for that. */
+  readonly role?: string | undefined
+  /** The only models that are handed on, by their names below the vendor's; without it, all that the vendor takes. */
+  readonly models?: readonly string[] | undefined
 }
 
 /** A call in a part: the request as it would be sent by itself, under an id that its result will have. */
@@ -28,6 +38,7 @@ export type NewPart = {
   readonly upstreamName: string
   /** The operator's name for batches of the model; empty where none is needed. */
   readonly named: string
+  readonly bucket?: BatchBucket | undefined
   readonly calls: readonly PartCall[]
 }
 
@@ -44,6 +55,8 @@ export type VendorBatchForm = {
   /** How much one part may have. */
   readonly callsMost: number
   readonly bytesMost: number
+  /** A part of fewer is filled up, at the house's expense; so fewer lines than this of a batch are run here. */
+  readonly callsLeast?: number
   /** Whether calls at this path can be in a batch. */
   readonly takes: (path: string) => boolean
   /** A call's body as it stands in a part, if not as in a call by itself; `named` as in a part. */
@@ -71,6 +84,11 @@ export type VendorBatchForm = {
   readonly readPlaces?: (answer: VendorAnswer) => EndedPart | undefined
   readonly readResult: (line: JsonObject) => PartResult | undefined
   readonly cancel: (ref: string) => Outgoing
+  /** Set where a part is refused for what it is, and never for one of its lines: these are sent again. */
+  readonly refusesParts?: true
+  /** Asks which objects a part has in the operator's bucket, and reads how each is removed. */
+  readonly stored?: (part: Pick<NewPart, 'id' | 'bucket'>) => Outgoing
+  readonly removals?: (answer: VendorAnswer) => readonly Outgoing[] | undefined
 }
 
 const encoder = new TextEncoder()

@@ -73,7 +73,7 @@ export const fireworks = {
   batches: {
     form: fireworksBatches,
     cachedInput: () => 'half of input',
-    operatorNames: true,
+    needs: 'names',
     at: 'https://api.fireworks.ai/v1',
   },
   media: fireworksMedia,

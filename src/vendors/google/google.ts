@@ -17,6 +17,13 @@ const INTERACTIONS =
 export const googleRequestStyle = (name: string): RequestStyle | undefined =>
   INTERACTIONS.test(name) ? { in: 'both_of_google' } : undefined
 
+/**
+ * How cached input of a model costs in batches: Gemini API pricing, "Batch": half, and cached input as outside of batches. Names
+ * that are moved to another model, and models whose answers are not text, have no such price.
+ */
+export const inGoogleBatches = (name: string): 'whole' | undefined =>
+  /^gemini-\d/.test(name) && !/image|tts|live|audio/.test(name) ? 'whole' : undefined
+
 export const google = {
   id: 'google',
   name: 'Google Gemini',
@@ -32,13 +39,7 @@ export const google = {
   cancel: 'stop',
   catalogue: { prices: 'google', limits: 'google', names: '^gem' },
   shortIds: true,
-  // Gemini API pricing, "Batch": half, and cached input as outside of batches. Names that are moved to another model, and
-  // models whose answers are not text, have no such price.
-  batches: {
-    form: geminiBatches,
-    cachedInput: (name) =>
-      /^gemini-\d/.test(name) && !/image|tts|live|audio/.test(name) ? 'whole' : undefined,
-  },
+  batches: { form: geminiBatches, cachedInput: inGoogleBatches },
   // Gemini API pricing, "Grounding with Google Search": from Gemini 3 on 14 USD for 1,000 queries, in pico-USD for one, beyond those that are free. Before
   // that, prompts are billed and not queries.
   hostedRatesOf: (name) =>

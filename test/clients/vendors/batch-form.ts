@@ -45,7 +45,12 @@ export type Form = {
     keeps: Map<string, string>,
   ) => Promise<Omit<Held, 'ended' | 'cancelled' | 'results'> | undefined>
   /** Answers what only this vendor has; a request at an address that it signed has the whole address as its path. */
-  readonly beside?: (request: Asked, held: readonly Held[]) => Response | undefined
+  readonly beside?: (
+    request: Asked,
+    held: readonly Held[],
+  ) => Response | undefined | Promise<Response | undefined>
+  /** Writes the results of a batch that has ended, where they are in a bucket. */
+  readonly ended?: (held: Held) => Promise<void>
   readonly created: (held: Held) => JsonObject
   readonly createdStatus?: number
   readonly shown: (held: Held) => JsonObject

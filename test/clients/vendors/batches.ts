@@ -1,5 +1,6 @@
 /**
- * Vendors' own batches, strict by their API references: those of OpenAI, Azure OpenAI, Together, Fireworks, Anthropic and Google. Lines are
+ * Vendors' own batches, strict by their API references: those of OpenAI, Azure OpenAI, Together, Fireworks, Anthropic, Google,
+ * Amazon Bedrock and Vertex. Lines are
  * run by the scripted vendor of the dialect. A test decides when a batch ends, and how its vendor misbehaves.
  */
 import { isObject, type JsonObject, parseJson } from '../../../src/core/json-body.ts'
@@ -15,6 +16,7 @@ import {
   unique,
   unknown,
 } from './batch-form.ts'
+import { bedrock, vertex } from './bucket-batches.ts'
 import { objectWith } from './check.ts'
 import { fireworks } from './dataset-batches.ts'
 import { azure, openai, together } from './file-batches.ts'
@@ -108,14 +110,20 @@ const google = (): Form => {
   }
 }
 
-const forms = { openai, azure, together, fireworks, anthropic, google } as const
+const forms = { openai, azure, together, fireworks, anthropic, google, bedrock, vertex } as const
+/** The bucket of those that have one: the address of its server, or its objects. */
+type Buckets = { readonly bedrock: string; readonly vertex: Map<string, string> }
 /** What a line of a batch inherits from it. */
 const HEADERS = new Headers({ 'anthropic-version': '2023-06-01' })
 const BASE = /^https?:\/\/[^/]+(?:\/openai)?\/v1(?:beta)?/
 
 /** Makes a vendor of one form, at `<anything>/v1`, whose key is `house-key`. */
-export const batchVendor = (kind: keyof typeof forms): BatchVendor => {
-  const form = forms[kind]()
+export const batchVendor = (
+  kind: keyof typeof forms,
+  buckets: Buckets = { bedrock: '', vertex: new Map() },
+): BatchVendor => {
+  const form =
+    kind === 'bedrock' ? bedrock(buckets.bedrock) : kind === 'vertex' ? vertex(buckets.vertex) : forms[kind]()
   const keeps = new Map<string, string>()
   const vendor: Omit<BatchVendor, 'fetch'> = {
     ...{ held: [], asked: [] },
@@ -139,10 +147,11 @@ export const batchVendor = (kind: keyof typeof forms): BatchVendor => {
       if (told !== undefined) results.push(JSON.stringify(told))
     }
     held.results = how.tells(results)
+    await form.ended?.(held)
   }
   const answer = async (asked: Asked): Promise<Response> => {
     const { method, path } = asked
-    const beside = form.beside?.(asked, vendor.held)
+    const beside = await form.beside?.(asked, vendor.held)
     if (beside !== undefined) return beside
     if (form.key(asked.headers) !== 'Bearer house-key')
       return Response.json(form.refuses(401, 'No key.'), { status: 401 })
