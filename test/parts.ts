@@ -54,7 +54,7 @@ export const AT_ONCE = 5
 
 /** In the order in which they begin: first those that need no program, then the longest. */
 export const inOrder: readonly Part[] = [
-  tests('unit', 'src', 'packages', 'scripts', 'test/chaos'),
+  tests('unit', 'src', 'packages', 'scripts', 'test/chaos', 'test/stand'),
   tests('tidy', 'test/tidy'),
   tests('runner', 'test/runner'),
   // Two rounds on PostgreSQL, two on a file, four in memory.

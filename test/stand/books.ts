@@ -44,7 +44,7 @@ export const chargesIn = async (url: string): Promise<readonly Charge[]> => {
 
 /** A repeat of a call may be told that the call is still running, or that its outcome is not known yet. */
 const isFalse = ({ status, repeated }: Seen): boolean =>
-  status >= 400 && status !== 503 && status !== 502 && !(status === 409 && repeated !== undefined)
+  status >= 400 && status !== 503 && !(status === 409 && repeated !== undefined)
 
 /** `ledgers`: the charges of each cell; one that moved has its own in two. */
 export const findings = (seen: readonly Seen[], ledgers: readonly (readonly Charge[])[]): Findings => {

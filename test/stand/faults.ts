@@ -2,19 +2,10 @@
 import { join } from 'node:path'
 import { until } from '../until.ts'
 import type { Cell } from './cell.ts'
+import type { Fault } from './fault.ts'
+import { movedWhile } from './moves.ts'
 import { type Member, TTL_SECONDS } from './pair.ts'
 import { isRoot, type Program } from './programs.ts'
-
-export type Fault = {
-  readonly name: string
-  /** The cells whose callers may notice it. */
-  readonly cells: readonly Cell[]
-  strike(): Promise<void>
-  /** Ends it, if it does not end by itself. */
-  heal?(): Promise<void>
-  /** How long it lasts before that; else as long as the run says. */
-  readonly seconds?: number
-}
 
 /** Longer than a leader's place lasts, so that only failsafe_mode keeps it. */
 const ETCD_SECONDS = TTL_SECONDS + 10
@@ -84,6 +75,10 @@ export const faultsOf = ({ cells, router, etcd }: Stand): readonly Fault[] => {
       },
     },
     losing("the primary's machine lost", [first], loseMachine),
+    // With SYNC=require it does not start again before the new primary has a standby.
+    losing("the primary's machine lost, and a gateway", [first], async (member) => {
+      await Promise.all([member.lose(), first.gateways[0]?.program.kill()])
+    }),
     {
       name: "the standby's machine lost",
       cells: [second],
@@ -107,5 +102,13 @@ export const faultsOf = ({ cells, router, etcd }: Stand): readonly Fault[] => {
     wires('wires of both gateways held', second, 'stall', 2),
     wires('wires of both gateways reset', first, 'reset', 2),
     ...(isRoot ? [fullDisk(second)] : []),
+    movedWhile({
+      ...{ payer: first.once, from: first, to: second, told: 'its calls wait' },
+      blow: { name: 'switchover', strike: first.pair.switchOver },
+    }),
+    movedWhile({
+      ...{ payer: first.once, from: second, to: first, told: 'its balance has left' },
+      blow: losing('loss', [second], loseMachine),
+    }),
   ]
 }

@@ -38,12 +38,11 @@ export const output = (...args: string[]): string => {
   return stdout.toString().trim()
 }
 
-/** PostgreSQL refuses to run as root. */
-const owner = isRoot
-  ? { uid: Number(output('id', '-u', 'postgres')), gid: Number(output('id', '-g', 'postgres')) }
-  : undefined
-const asOwner =
-  owner === undefined ? [] : ['setpriv', `--reuid=${owner.uid}`, `--regid=${owner.gid}`, '--clear-groups']
+/** Who runs the databases: PostgreSQL refuses to run as root. */
+const ownerHere = () =>
+  isRoot
+    ? { uid: Number(output('id', '-u', 'postgres')), gid: Number(output('id', '-g', 'postgres')) }
+    : undefined
 
 /** One program: it is started, killed as by a crash, and started again. */
 export type Program = {
@@ -104,6 +103,9 @@ const isAlive = (pid: number): boolean => {
 export const openPrograms = (): Programs => {
   const folder = mkdtempSync(join(tmpdir(), 'turnpike-stand-'))
   chmodSync(folder, 0o755)
+  const owner = ownerHere()
+  const asOwner =
+    owner === undefined ? [] : ['setpriv', `--reuid=${owner.uid}`, `--regid=${owner.gid}`, '--clear-groups']
   const programs: Program[] = []
   const others: (() => number | undefined)[] = []
   const mounts: string[] = []
