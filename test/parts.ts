@@ -10,6 +10,8 @@ export type Part = {
   readonly program?: boolean
   /** Only CI runs it, and whoever names it: it costs much, and rarely finds what the others do not. */
   readonly inCi?: true
+  /** How many days it takes to run all its files, a share of them each day. CI, and whoever names it, runs all. */
+  readonly rotates?: number
   /** The run must fail: its product is broken on purpose. */
   readonly mustFail?: boolean
 }
@@ -22,6 +24,8 @@ const shared = (workers: number, name: string, ...folders: string[]): Part =>
 const onDatabase = (part: Part): Part => ({ ...part, database: true })
 const onProgram = (part: Part): Part => ({ ...part, program: true })
 const inCi = (part: Part): Part => ({ ...part, inCi: true })
+/** So that a run outside CI takes minutes. */
+const rotating = (rotates: number, part: Part): Part => ({ ...part, rotates })
 const script = (name: string, ...command: string[]): Part => ({ name, command: [bun, ...command] })
 
 /** Leaves the processor to the parts beside it. */
@@ -52,6 +56,9 @@ export const beside: readonly Part[] = [
  */
 export const AT_ONCE = 5
 
+/** Outside CI the long parts run a third of their files each day. */
+const DAYS = 3
+
 /** In the order in which they begin: first those that need no program, then the longest. */
 export const inOrder: readonly Part[] = [
   tests('unit', 'src', 'packages', 'scripts', 'test/chaos', 'test/stand'),
@@ -59,15 +66,15 @@ export const inOrder: readonly Part[] = [
   tests('runner', 'test/runner'),
   // Two rounds on PostgreSQL, two on a file, four in memory.
   onDatabase(script('fuzz', 'test/fuzz/run.ts', '--rounds', '8', '--seed', '1')),
-  onProgram(onDatabase(shared(3, 'whole server', 'test/server', 'test/security'))),
-  onProgram(onDatabase(shared(2, 'program and clients', 'test/cli', 'test/clients'))),
-  onProgram(onDatabase(shared(2, 'store', 'test/store'))),
+  rotating(DAYS, onProgram(onDatabase(shared(3, 'whole server', 'test/server', 'test/security')))),
+  rotating(DAYS, onProgram(onDatabase(shared(2, 'program and clients', 'test/cli', 'test/clients')))),
+  rotating(DAYS, onProgram(onDatabase(shared(2, 'store', 'test/store')))),
   // `npm run chaos` runs as long as one likes.
   onProgram(script('chaos', 'test/chaos/run.ts', '--seconds', '10')),
-  onProgram(onDatabase(shared(2, 'payments', 'test/payments'))),
-  onProgram(onDatabase(tests('browser', 'test/browser'))),
-  onDatabase(tests('console', 'test/console')),
-  onProgram(onDatabase(shared(2, 'control plane', 'test/control'))),
+  rotating(DAYS, onProgram(onDatabase(shared(2, 'payments', 'test/payments')))),
+  rotating(DAYS, onProgram(onDatabase(tests('browser', 'test/browser')))),
+  rotating(DAYS, onDatabase(tests('console', 'test/console'))),
+  rotating(DAYS, onProgram(onDatabase(shared(2, 'control plane', 'test/control')))),
   tests('products', 'test/products'),
   inCi(onProgram(tests('release', 'test/release'))),
   inCi({

@@ -1,20 +1,22 @@
 /**
- * `npm test`: everything, part by part, with a line each, and at the end `N passed, N failed`. Some parts are CI's
- * (`CI=true npm test`).
+ * `npm test`: every part, with a line each, and at the end `N passed, N failed`. Of the longest parts it runs a share of
+ * the files, another each day; `CI=true npm test` runs all, and some parts more.
  *
  * Options: --only <parts>, by pieces of their names with commas between. The PostgreSQL suites run on that
  * of DATABASE_TEST_URL, or start their own; if none of them is chosen, nothing looks for one.
  */
 import { failuresOf } from './failures.ts'
 import { programForTests } from './made-program.ts'
+import { ofDay } from './part-files.ts'
 import { AT_ONCE, beside, inOrder, type Part } from './parts.ts'
 import { templateForTests } from './postgres.ts'
 import { type Provided, type Result, runPart } from './run-part.ts'
+import { isCi, sampleDay } from './sample.ts'
 
 const option = process.argv.indexOf('--only')
 const names = option < 0 ? undefined : (process.argv[option + 1] ?? '').split(',')
 const isChosen = ({ name, inCi }: Part): boolean =>
-  names === undefined ? inCi !== true || process.env.CI === 'true' : names.some((one) => name.includes(one))
+  names === undefined ? inCi !== true || isCi : names.some((one) => name.includes(one))
 const chosen = [...inOrder, ...beside].filter(isChosen)
 // Both are made beside the first parts, which need neither.
 const making = chosen.some(({ program }) => program) ? programForTests() : undefined
@@ -26,9 +28,12 @@ const providedTo = async ({ database, program }: Part): Promise<Provided> => ({
   ...(database === true && starting !== undefined ? { DATABASE_TEST_TEMPLATE: (await starting).url } : {}),
   ...(program === true && making !== undefined ? { TEST_PROGRAM: (await making).path } : {}),
 })
+// CI, and whoever names parts, runs all their files.
+const isSample = names === undefined && !isCi
+if (isSample) console.log(`SAMPLE_DAY=${sampleDay} draws the same sample again; CI=true runs everything`)
 const results: Result[] = []
 const run = async (part: Part): Promise<void> => {
-  const result = await runPart(part, await providedTo(part))
+  const result = await runPart(isSample ? ofDay(part, sampleDay) : part, await providedTo(part))
   results.push(result)
   const { passed, failed, seconds, cpuSeconds, output } = result
   console.log(

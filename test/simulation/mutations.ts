@@ -5,10 +5,11 @@
  * What virtual time cannot show breaks a test of the real engine instead.
  *
  * The seed that caught a mutation last is tried first (`caught-at.json`), then up to 400 others. Options: --only <name>;
- * --one-of <n> plays an nth of them, another each day; --note writes the seeds down.
+ * --one-of <n> plays an nth of them, another each day (SAMPLE_DAY); --note writes the seeds down.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { nthOfDay, sampleDay } from '../sample.ts'
 import { type Mutation, mutations } from './mutation-list.ts'
 
 const root = resolve(import.meta.dir, '../..')
@@ -97,10 +98,9 @@ const caught = async (mutation: Mutation): Promise<string | undefined> => {
   return found ?? (await search(name, kind, 1, SEEDS[kind]))
 }
 
-const DAY_MS = 86_400_000
-const today = Math.floor(Date.now() / DAY_MS)
-const isToday = (at: number): boolean => (at + today) % share === 0
-const queue = mutations.filter(({ name }, at) => isToday(at) && (only === undefined || name.includes(only)))
+const queue = nthOfDay(share, mutations, sampleDay).filter(
+  ({ name }) => only === undefined || name.includes(only),
+)
 let [passed, failed, stale] = [0, 0, 0]
 // Of those too that are not played today.
 for (const { name, file, from } of mutations) {
