@@ -1493,8 +1493,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'another process takes a batch that is about to leave',
     file: 'src/store/batches/batch-store.ts',
-    from: "(owner_until < ${now} and ${leavesNow('batch')} = 0)",
-    to: '(owner_until < ${now})',
+    from: "leavesNow('batch')} = 0)",
+    to: "leavesNow('batch')} >= 0)",
     test: moves,
   },
   {
@@ -1507,15 +1507,15 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a line ends where its batch has left',
     file: 'src/store/batches/batch-row.ts',
-    from: " and b.owner <> '${LEFT_BEHIND}'${lock('b')}",
-    to: "${lock('b')}",
+    from: "b.id = $1 and b.owner <> '",
+    to: "b.id = $1 and b.owner <> 'not ",
     test: moves,
   },
   {
     name: 'a part is named where its batch has left',
     file: 'src/store/batches/part-store.ts',
-    from: "b.owner = '${LEFT_BEHIND}'",
-    to: "b.owner = '${LEFT_BEHIND} '",
+    from: "b.owner = '",
+    to: "b.owner = 'not ",
     test: moves,
   },
   {
