@@ -8,7 +8,7 @@ import { neverSent } from '../transport/vendor-fault.ts'
 import type { Cell } from './directory.ts'
 import type { Place, Places } from './places.ts'
 
-/** Names the cell that passed a request on, so that the next one looks its key up and passes it no further. */
+/** Names the cells that passed a request on: the next one looks its key up, and passes it to none of them. */
 export const PASSED_BY = 'x-turnpike-passed-by'
 
 const ofConnection = [
@@ -28,7 +28,7 @@ export type Passing = {
   readonly places: Places
   /** The other end of the caller's connection. */
   readonly peer: string | undefined
-  /** The cell that passes it on, if one does. */
+  /** The cells that have passed it on, the last of which does now; undefined for the router. */
   readonly by?: string | undefined
   /** Called when the request is sent. From then on the gateway's deadlines apply: its vendor may be silent for long. */
   readonly onSend?: () => void

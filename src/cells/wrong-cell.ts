@@ -31,8 +31,9 @@ export type OtherCells = {
 }
 
 /**
- * The answer of the other cell in place of a 421 that names it; undefined for all that stay here. Throws the Refusal if no
- * gateway of that cell takes it, or if the organisation has come here while that one waited, such as for its ledger.
+ * The answer of the other cell in place of a 421 that names it; undefined for all that stay here, and for what that cell has
+ * passed on already. Throws the Refusal if no gateway of that cell takes it, or if the organisation has come here while that
+ * one waited, such as for its ledger.
  */
 export const passedOn = (
   { own, directory, places }: OtherCells,
@@ -43,17 +44,18 @@ export const passedOn = (
   }: { readonly request: Request; readonly answer: Response; readonly peer: string | undefined },
 ): Promise<Response> | undefined => {
   const name = cellNamedBy(answer)
-  if (name === null || request.bodyUsed || request.headers.has(PASSED_BY)) return undefined
+  const by = [...(request.headers.get(PASSED_BY)?.split(/, */) ?? []), own]
+  if (name === null || request.bodyUsed || by.includes(name)) return undefined
   const cell = directory.now().cells.get(name)
-  return cell === undefined ? undefined : passTo(request, { cell, places, peer, by: own })
+  return cell === undefined ? undefined : passTo(request, { cell, places, peer, by: by.join(', ') }, own)
 }
 
 const cellNamedBy = ({ status, headers }: Response): string | null =>
   status === 421 ? headers.get(CELL_HEADER) : null
 
-const passTo = async (request: Request, passing: Passing & { readonly by: string }): Promise<Response> => {
+const passTo = async (request: Request, passing: Passing, own: string): Promise<Response> => {
   const answer = await pass(request, passing)
-  if (cellNamedBy(answer) !== passing.by) return answer
+  if (cellNamedBy(answer) !== own) return answer
   await answer.body?.cancel()
-  throw elsewhere({ leaving: true, cell: passing.by })
+  throw elsewhere({ leaving: true, cell: own })
 }
