@@ -34,6 +34,9 @@ const REMEMBERED_MS = 22 * HOUR_MS
 
 const NO_ANSWER: FacilitatorSettled = { outcome: 'unknown', reason: 'no_answer' }
 
+/** Stripe does not let the operator's key charge tokens: no fault of the payer's, whose earlier try may have been charged. */
+const KEY_REFUSED: FacilitatorSettled = { outcome: 'refused', reason: 'method_unavailable' }
+
 const refused = (reason: string): FacilitatorSettled => ({ outcome: 'refused', reason, certain: true })
 
 /** Undefined where the operator has no profile that tokens could be granted to. */
@@ -57,7 +60,9 @@ export const openCardRail = (
         settle: async ({ payload }) => {
           const asked = payload as Asked
           const answer = await (isForgotten(asked) ? found(stripe, asked) : charge(stripe, asked, settleMs))
-          if (answer.outcome !== 'settled')
+          if (answer === KEY_REFUSED)
+            log.error('Stripe refuses STRIPE_SECRET_KEY, so nobody can pay by card', { kind: 'mpp' })
+          else if (answer.outcome !== 'settled')
             log.warn('a shared payment token was not charged', { kind: 'mpp', outcome: answer.reason })
           return answer
         },
@@ -73,6 +78,9 @@ export const withCards = (facilitator: Facilitator, card: CardRail): Facilitator
     settle: (sent) => (isCard(sent.requirements) ? card.settle(sent) : facilitator.settle(sent)),
   }
 }
+
+const isOfKey = (error: unknown): boolean =>
+  error instanceof Error && [401, 403].includes(Number(Reflect.get(error, 'statusCode')))
 
 const isForgotten = ({ validBefore }: Asked): boolean => Date.now() > validBefore * 1000 + REMEMBERED_MS
 
@@ -95,7 +103,8 @@ const charge = async (
   const options = { timeout: settleMs, maxNetworkRetries: 0 }
   const made = await stripe.paymentIntents
     .create(params, { ...options, apiVersion: PREVIEW, idempotencyKey: key })
-    .catch(refusalOf)
+    .catch((error: unknown) => (isOfKey(error) ? ('of_key' as const) : refusalOf(error)))
+  if (made === 'of_key') return KEY_REFUSED
   if (typeof made === 'string') return made === 'unknown' ? NO_ANSWER : refused(made)
   return ended(stripe, made, options).catch(() => NO_ANSWER)
 }

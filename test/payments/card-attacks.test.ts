@@ -188,6 +188,22 @@ for (const engine of serverEngines)
       expect(made()).toEqual([2, 2])
     })
 
+    test('a Stripe that refuses the key: a no, but not of a payment that may have been charged', async () => {
+      const good = await signed()
+      stripe.failWith(401)
+      await refused(good, 'verification-failed', 'method_unavailable')
+      expect((await paymentOf(good))?.state).toBe('failed')
+      stripe.failWith(undefined)
+      stripe.loseAnswers(1)
+      const lost = await signed()
+      expect((await server.fetch(again(lost))).status).toBe(503)
+      stripe.failWith(403)
+      expect((await server.fetch(again(lost))).status).toBe(503)
+      stripe.failWith(undefined)
+      expect((await server.fetch(again(lost))).status).toBe(200)
+      expect(made()).toEqual([1, 1])
+    })
+
     test('a ledger that fails between the charge and its record: nothing is lost or charged twice', async () => {
       const { payments } = server.store
       const { settlePayment } = payments
