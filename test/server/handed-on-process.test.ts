@@ -9,19 +9,31 @@ import { join } from 'node:path'
 import OpenAI, { toFile } from 'openai'
 import { openStore } from '../../src/store/open-store.ts'
 import { batchVendor } from '../clients/vendors/batches.ts'
+import { BATCH_BUCKET, BATCH_ROLE, BUCKET_KEY } from '../clients/vendors/bucket-batches.ts'
 import { AZURE_DEPLOYMENT } from '../clients/vendors/file-batches.ts'
 import { postgresForTests, type TestDatabase } from '../postgres.ts'
 import { endPrograms, startProgram } from '../program.ts'
 import { brokenLaws } from '../store/engines.ts'
 import { until } from '../until.ts'
 import { chatLine, jsonLines } from './batch-rig.ts'
+import { startBucket } from './part-rig.ts'
 
 const LINES = 50
 const home = mkdtempSync(join(tmpdir(), 'turnpike-parts-'))
-const vendors = { openai: batchVendor('openai'), azure: batchVendor('azure') }
+const bucket = await startBucket()
+const vendors = {
+  ...{ openai: batchVendor('openai'), azure: batchVendor('azure') },
+  bedrock: batchVendor('bedrock', { bedrock: bucket.address, vertex: new Map() }),
+}
+const models = {
+  ...{ openai: 'openai/gpt-5-mini', azure: 'azure/gpt-5-mini' },
+  bedrock: 'bedrock/us.anthropic.claude-haiku-4-5-20251001-v1:0',
+}
 writeFileSync(
   join(home, 'turnpike.yaml'),
-  `vendors: { azure: { batches: { gpt-5-mini: ${AZURE_DEPLOYMENT} } } }`,
+  `vendors:
+  azure: { batches: { gpt-5-mini: ${AZURE_DEPLOYMENT} } }
+  bedrock: { batch: { bucket: 's3://${BATCH_BUCKET}/ours', role: '${BATCH_ROLE}', endpoint: '${bucket.address}' } }`,
 )
 let database: TestDatabase
 let server: ReturnType<typeof Bun.serve>
@@ -42,10 +54,13 @@ beforeAll(async () => {
       const dies = arrow?.asked.test(`${method} ${pathname}`) === true ? arrow : undefined
       if (dies !== undefined) arrow = undefined
       const work = () =>
-        vendors[pathname.startsWith('/openai/') ? 'azure' : 'openai'].fetch(
-          `http://vendor.invalid${pathname}${search}`,
-          { method, headers, body },
-        )
+        vendors[
+          pathname.startsWith('/openai/') ? 'azure' : pathname.startsWith('/bedrock/') ? 'bedrock' : 'openai'
+        ].fetch(`http://vendor.invalid${pathname.replace('/bedrock/', '/')}${search}`, {
+          method,
+          headers,
+          body,
+        })
       const answer = dies?.worked === false ? undefined : await work()
       dies?.reached()
       return dies === undefined && answer !== undefined ? answer : new Promise<Response>(() => undefined)
@@ -56,6 +71,7 @@ afterAll(async () => {
   await endPrograms()
   await server.stop(true)
   await database.stop()
+  await bucket.stop()
   rmSync(home, { recursive: true })
 })
 
@@ -67,6 +83,10 @@ const start = (more = {}) =>
     OPENAI_BASE_URL: `http://127.0.0.1:${server.port}/v1`,
     AZURE_API_KEY: 'house-key',
     AZURE_BASE_URL: `http://127.0.0.1:${server.port}/openai/v1`,
+    AWS_ACCESS_KEY_ID: BUCKET_KEY,
+    AWS_SECRET_ACCESS_KEY: BUCKET_KEY,
+    AWS_REGION: 'us-east-1',
+    BEDROCK_BASE_URL: `http://127.0.0.1:${server.port}/bedrock/v1`,
     TURNPIKE_CONFIG: join(home, 'turnpike.yaml'),
     PLAN_RPM: '100000',
     LOG: 'error',
@@ -80,6 +100,8 @@ const arrows = [
   ['while its results are read', /^GET \/v1\/files\/.*content$/, true],
   ['before Azure has processed the file', /^GET \/openai\/v1\/files\/file-[^/]*$/, false],
   ['when Azure has the batch, and its name is not known', /^POST \/openai\/v1\/batches$/, true],
+  ['when Bedrock has the job, and its name is not known', /^POST \/bedrock\/v1\/model-invocation-job$/, true],
+  ['while Bedrock is asked for it', /^GET \/bedrock\/v1\/model-invocation-job\/job/, true],
   // The last one: its processes hand nothing on.
   [
     'while it is asked for, and the next process hands nothing on',
@@ -95,9 +117,10 @@ test('a process is killed at each arrow, and another ends its batch', async () =
   const store = await openStore({ url: database.url })
   for (const [where, asked, worked, more] of arrows) {
     const before = await store.ledger.balance('revenue')
-    const kind = where.includes('Azure') ? 'azure' : 'openai'
+    const kind = where.includes('Azure') ? 'azure' : where.includes('Bedrock') ? 'bedrock' : 'openai'
+    const count = kind === 'bedrock' ? 2 * LINES : LINES
     const vendor = vendors[kind]
-    const lines = Array.from({ length: LINES }, (_, n) => chatLine(n, {}, `${kind}/gpt-5-mini`))
+    const lines = Array.from({ length: count }, (_, n) => chatLine(n, {}, models[kind]))
     vendor.held.length = 0
     const next = await start(more)
     const at = ({ address }: typeof running) =>
@@ -119,8 +142,9 @@ test('a process is killed at each arrow, and another ends its batch', async () =
       batch = await at(running).batches.retrieve(id)
       return batch.status === 'completed'
     })
-    expect([where, batch.request_counts]).toEqual([where, { total: LINES, completed: LINES, failed: 0 }])
+    expect([where, batch.request_counts]).toEqual([where, { total: count, completed: count, failed: 0 }])
     expect([where, vendor.held.length]).toEqual([where, 1])
+    await until(async () => (await bucket.names()).length === 0)
     const text = await (await at(running).files.content(batch.output_file_id ?? '')).text()
     const results = text
       .trimEnd()

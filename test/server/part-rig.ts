@@ -82,7 +82,7 @@ export type PartServer = BatchServer & {
 }
 
 /** The bucket of Amazon Bedrock's batches: a real server of the protocol. */
-const startBucket = async () => {
+export const startBucket = async () => {
   const directory = await tempFolder('turnpike-batches-')
   const configureBuckets = [{ name: BATCH_BUCKET }]
   const server = new S3rver({ port: 0, address: '127.0.0.1', silent: true, directory, configureBuckets })
