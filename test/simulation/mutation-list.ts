@@ -1519,6 +1519,13 @@ export const mutations: readonly Mutation[] = [
     test: moves,
   },
   {
+    name: 'a line that its vendor takes no few of is run here for what was held at the price of its batch',
+    file: 'src/gateway/batches/enough-lines.ts',
+    from: "route: '', bound: few.bound }",
+    to: "route: '' }",
+    test: 'src/gateway/batches/enough-lines.test.ts',
+  },
+  {
     name: 'a batch arrives without what it held',
     file: 'src/store/move/arrive-in-cell.ts',
     from: '  await holdAgain(run, orgId)\n',
