@@ -277,6 +277,8 @@ const withoutConditions: readonly string[] = [
   'gateway/batches/part-results.ts',
   // Lines with conditions are not handed on (`planLine`).
   'gateway/batches/submit-part.ts',
+  // The operator's own bucket.
+  'gateway/batches/tidy-part.ts',
   // The cancellation of a job.
   'gateway/jobs/answer-job.ts',
   'gateway/jobs/step-job.ts',
