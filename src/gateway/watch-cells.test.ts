@@ -4,11 +4,12 @@ import { byTest } from '../../test/by-test.ts'
 import { openTestStore } from '../../test/memory-ledger.ts'
 import { callsOf } from '../../test/store/audit-scene.ts'
 import { createOneKey } from '../../test/store/world.ts'
+import { CELLS_PROOF } from '../cells/ask-cell.ts'
 import { readDirectory } from '../cells/directory.ts'
 import { Places } from '../cells/places.ts'
 import { createLog } from '../core/log.ts'
 import { systemClock } from '../core/time.ts'
-import { CELLS_PROOF, watchCells } from './watch-cells.ts'
+import { watchCells } from './watch-cells.ts'
 
 const stops: (() => unknown)[] = []
 afterAll(() => {

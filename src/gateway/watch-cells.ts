@@ -2,9 +2,10 @@
  * What the other cells say of where organisations are. A ledger that was restored from a backup of before a move has an
  * organisation that is elsewhere now, or lacks one: each process asks as it starts and again and again.
  */
+import { askCell } from '../cells/ask-cell.ts'
 import type { Cell } from '../cells/directory.ts'
 import type { OtherCells } from '../cells/wrong-cell.ts'
-import { isObject, parseJson } from '../core/json-body.ts'
+import { isObject } from '../core/json-body.ts'
 import type { KeyedHash } from '../core/keyed-hash.ts'
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
@@ -13,10 +14,8 @@ import type { Whereabouts } from '../store/move/cell-port.ts'
 import type { Store } from '../store/port.ts'
 import type { StandbyWatch } from './parts/watch-standby.ts'
 
-/** Where a cell tells the others; they show that they have its secret. */
+/** Where a cell tells the others. */
 const MOVES_PATH = '/api/cells/moves'
-/** What that secret hashes to show it. */
-export const CELLS_PROOF = 'turnpike cells'
 
 const EVERY_MS = 180_000
 /** While an organisation is on its way out, or a cell did not answer. */
@@ -32,17 +31,12 @@ type CellsParts = {
   readonly log: Log
 }
 
-/** Asks one gateway of a cell. Throws what is wrong with its answer, or with the way there. */
+/** What a cell says of its moves. Throws what is wrong with its answer, or with the way there. */
 const ask = async ({ others, hash }: CellsParts, cell: Cell): Promise<readonly Whereabouts[]> => {
-  const place = others.places.choose(cell)
-  if (place === undefined) throw new Error('none of its gateways answers')
-  const answer = await fetch(`${place.url}${MOVES_PATH}`, {
-    headers: { authorization: `Bearer ${hash(CELLS_PROOF)}` },
-    signal: AbortSignal.timeout(PATIENCE_MS),
-  })
-  const told = parseJson(await answer.text())
-  if (!answer.ok || !isObject(told) || !Array.isArray(told.moves))
-    throw new Error(`it answers ${answer.status}: both cells need the same TURNPIKE_SECRET and version`)
+  const question = { path: MOVES_PATH, patienceMs: PATIENCE_MS }
+  const told = await askCell({ places: others.places, hash }, cell, question)
+  if (!isObject(told) || !Array.isArray(told.moves))
+    throw new Error('it answers something else: both cells need the same version')
   return told.moves.filter(isObject).map((one) => ({
     organisation: String(one.organisation),
     cell: typeof one.cell === 'string' ? one.cell : cell.name,

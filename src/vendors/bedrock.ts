@@ -25,7 +25,7 @@ export const bedrock = {
   batches: {
     form: bedrockBatches,
     cachedInput: (name) => (IN_BATCHES.test(name) ? 'as input' : undefined),
-    needs: 'bucket',
+    needs: 's3',
   },
   catalogue: { prices: 'aws', limits: 'amazon-bedrock' },
 } satisfies Vendor

@@ -16,6 +16,6 @@ export const vertex = {
   takesStreamOptions: false,
   cancel: 'stop',
   // Vertex AI, "Batch inference with Gemini": half; where input was cached, the price of that counts and not the batch's.
-  batches: { form: vertexBatches, cachedInput: inGoogleBatches, needs: 'bucket' },
+  batches: { form: vertexBatches, cachedInput: inGoogleBatches, needs: 'gs' },
   catalogue: { prices: 'google', limits: 'google-vertex', names: '^gemini' },
 } satisfies Vendor

@@ -1521,7 +1521,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a line that its vendor takes no few of is run here for what was held at the price of its batch',
     file: 'src/gateway/batches/enough-lines.ts',
-    from: "route: '', bound: few.bound }",
+    from: "route: '', bound: few.bound() }",
     to: "route: '' }",
     test: 'src/gateway/batches/enough-lines.test.ts',
   },

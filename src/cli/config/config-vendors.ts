@@ -62,15 +62,12 @@ const batching = (setup: VendorSetup, batches: VendorSetup['batches']): VendorSe
   return { ...setup, batches }
 }
 
-/** What buckets of a vendor's batches are named by; who else has batches needs none. */
-const schemes: Readonly<Record<string, string>> = { bedrock: 's3', vertex: 'gs' }
-
 /** The vendor with the bucket of its batches. Throws BadSetting if these need none, or it is not enough. */
 const inBucket = (setup: VendorSetup, said: FileBatch): VendorSetup => {
   if (said === undefined) return setup
   const { vendor, jobs } = setup
-  const [at, scheme] = [`vendors.${vendor.id}.batch`, schemes[vendor.id]]
-  if (scheme === undefined || vendor.batches?.needs !== 'bucket')
+  const [at, scheme] = [`vendors.${vendor.id}.batch`, vendor.batches?.needs]
+  if (scheme === undefined || scheme === 'names')
     return bad(`${at} is of no use: batches of '${vendor.id}' need no bucket of yours`)
   if (!said.bucket.startsWith(`${scheme}://`)) return bad(`${at}.bucket must begin with ${scheme}://`)
   if (jobs === undefined)

@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
+import { hows } from '../../control/people/proof.ts'
 import { parseJson } from '../../core/json-body.ts'
 import { isOurs, type KeyedHash } from '../../core/keyed-hash.ts'
 import type { Instant } from '../../core/time.ts'
@@ -20,7 +21,7 @@ const shape = z.strictObject({
   email: z.string(),
   organisation: z.string(),
   /** The proof that the address is the person's, as the first cell has stored it. */
-  proof: z.strictObject({ how: z.enum(['mail', 'company', 'operator']), at: z.int() }),
+  proof: z.strictObject({ how: z.enum(hows), at: z.int() }),
   /** When they signed in there. */
   signedAt: z.int(),
   madeAt: z.int(),

@@ -1,6 +1,6 @@
 /** Leaving for the console of another cell: which organisations there are elsewhere, and the hand-over to one. */
 import { personById } from '../../control/people/new-person.ts'
-import { isProved } from '../../control/people/proof.ts'
+import { hows, isProved } from '../../control/people/proof.ts'
 import { refuse } from '../../core/refusal.ts'
 import { type ConsoleRoute, type Here, personOf, type Reply } from '../here.ts'
 import { bodied } from '../read.ts'
@@ -11,16 +11,11 @@ import { askOthers, otherCells } from './others.ts'
 /** The proof that is stored of the person's address, if it counts. */
 const proofHere = async (here: Here) => {
   const { store, clock } = here.gateway
-  const { personId } = personOf(here)
-  const person = await personById(store.people, personId)
+  const person = await personById(store.people, personOf(here).personId)
   if (person?.provedAt === undefined || !isProved(person, clock.now())) return undefined
-  const [row] = await store.people.find('person', {
-    where: [{ column: 'id', is: '=', value: personId }],
-    most: 1,
-  })
-  const how = row?.proved_how
-  if (how !== 'mail' && how !== 'company' && how !== 'operator') return undefined
-  return { email: person.email, proof: { how, at: person.provedAt } as const }
+  const how = hows.find((one) => one === person.provedHow)
+  if (how === undefined) return undefined
+  return { email: person.email, proof: { how, at: person.provedAt } }
 }
 
 const showElsewhere = async (here: Here): Promise<Reply> => {

@@ -3,14 +3,18 @@ import { z } from 'zod'
 import { text } from '../../core/body.ts'
 import { roles } from '../../store/people/people-port.ts'
 
+/** What a cell answers that is asked of which organisations somebody is a member. */
+export const organisationsOf = z.object({
+  organisations: z.array(z.object({ id: z.string(), name: z.string(), role: z.enum(roles) })),
+})
+
 export const elsewhere = z
   .object({
     proved: z.boolean().describe('Whether the address is proved; else no cell is asked'),
     cells: z.array(
-      z.object({
+      organisationsOf.extend({
         name: z.string(),
         away: z.boolean().describe('It did not answer within a second'),
-        organisations: z.array(z.object({ id: z.string(), name: z.string(), role: z.enum(roles) })),
       }),
     ),
   })

@@ -11,6 +11,8 @@ export type Person = {
   readonly totp: boolean
   /** When the person proved to own the address; undefined for never. */
   readonly provedAt: Instant | undefined
+  /** By what, as `prove` was told. */
+  readonly provedHow: string | undefined
 }
 
 /** An e-mail address as it is stored and compared. */
@@ -23,6 +25,7 @@ const personOf = (row: PeopleRow): Person => ({
   operator: row.operator === 1,
   totp: row.two_factor_enabled === 1,
   provedAt: typeof row.proved_at === 'string' ? Date.parse(row.proved_at) : undefined,
+  provedHow: typeof row.proved_how === 'string' ? row.proved_how : undefined,
 })
 
 const personWhere = async (

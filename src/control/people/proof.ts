@@ -8,7 +8,8 @@ import type { Store } from '../../store/port.ts'
 import { createPerson, type NewPerson, type Person, personBy } from './new-person.ts'
 
 /** How an address is proved: by its mailbox, by a company's provider, or by the word of an operator; and which. */
-export type Proof = { readonly how: 'mail' | 'company' | 'operator'; readonly by: string }
+export const hows = ['mail', 'company', 'operator'] as const
+export type Proof = { readonly how: (typeof hows)[number]; readonly by: string }
 
 /** An address may go to somebody else, so a proof that nothing has renewed for a year does not count. */
 export const PROOF_MS = 366 * 86_400_000

@@ -3,7 +3,7 @@ import { expect, test } from 'bun:test'
 import { enoughLines } from './enough-lines.ts'
 
 const line = (n: number, route: string) => ({ n, customId: `${n}`, at: n, bytes: 1, bound: 5n, route })
-const few = { least: 3, bound: 10n }
+const few = { least: 3, bound: () => 10n }
 const told = (lines: readonly { n: number; route: string; bound: bigint }[]) =>
   lines.map(({ n, route, bound }) => [n, route, bound])
 

@@ -10,7 +10,7 @@ export const enoughLines = (handsOn: boolean) => {
     /** The lines that are ready with this one. */
     add: (line: NewLine, few: PlannedLine['few']): readonly NewLine[] => {
       if (few === undefined || full.has(line.route)) return [line]
-      const here = { ...line, route: '', bound: few.bound }
+      const here = { ...line, route: '', bound: few.bound() }
       if (!handsOn) return [here]
       const before = waiting.get(line.route) ?? []
       before.push({ line, here })

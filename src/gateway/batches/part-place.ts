@@ -2,7 +2,7 @@
 import type { Model } from '../../core/model.ts'
 import { inBatches } from '../../pricing/batch-price.ts'
 import type { Deployment } from '../../routing/deployments.ts'
-import type { BatchBucket, VendorBatchForm } from '../../vendors/batches/vendor-batch.ts'
+import type { BatchBucket, VendorBatches, VendorBatchForm } from '../../vendors/batches/vendor-batch.ts'
 import { urlOf, type VendorSetup } from '../../vendors/setup.ts'
 import { deploymentsFor } from '../enter/deployments-for.ts'
 import type { Gateway } from '../parts/gateway.ts'
@@ -51,7 +51,10 @@ export const openPlaceOf = (gateway: Gateway, model: Model): PartPlace | undefin
 }
 
 /** Whether the operator gave what the vendor's batches need for the model. */
-const hasWhat = ({ model, named, bucket }: PartPlace, needs: 'names' | 'bucket'): boolean => {
+const hasWhat = (
+  { model, named, bucket }: PartPlace,
+  needs: NonNullable<VendorBatches['needs']>,
+): boolean => {
   if (needs === 'names') return named !== undefined
   const name = model.id.slice(model.vendor.length + 1)
   return bucket !== undefined && (bucket.models?.includes(name) ?? true)

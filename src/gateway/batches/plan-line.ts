@@ -48,7 +48,7 @@ export type PlannedLine = {
   readonly outputBound: number | undefined
   readonly route: string
   /** Where its vendor takes no few lines: how many it takes, and what is held if the line is run here after all. */
-  readonly few?: { readonly least: number; readonly bound: Nano }
+  readonly few?: { readonly least: number; readonly bound: () => Nano }
 }
 
 /** Members that name what only a call of its own can have. */
@@ -149,7 +149,7 @@ export const planLine = async (gateway: Gateway, it: OfBatch, line: Line): Promi
   const planned = planAs(place.model, line.route ?? '')
   if (line.route !== undefined) return planned
   const few = (least: number | undefined): Pick<PlannedLine, 'few'> =>
-    least === undefined ? {} : { few: { least, bound: planAs(model, '').plan.amount } }
+    least === undefined ? {} : { few: { least, bound: () => planAs(model, '').plan.amount } }
   // What the vendor's batches cannot express is run here.
   const codec = codecOf(at, gateway, { ...planned, key, trace })
   return codec instanceof Refusal || !place.form.takes(codec.path)

@@ -1,5 +1,7 @@
 /** Which cell a request without a key is for, where one cell takes all payments and where each takes those to its host. */
 import { expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { readDirectory } from '../../cells/directory.ts'
 import { whose } from './whose.ts'
 
@@ -42,4 +44,19 @@ test('the cell of payments is one of the cells', () => {
   expect(() => readDirectory(text('payments: c9\n'), 'cells.yaml')).toThrow(
     'payments: must be one of c1, c2, c3',
   )
+})
+
+test('whatever may be paid for without a key goes to the cell of payments', () => {
+  const file = resolve(import.meta.dir, '../../../docs/openapi.json')
+  const { paths } = JSON.parse(readFileSync(file, 'utf8')) as {
+    paths: Record<string, Record<string, { responses: object }>>
+  }
+  const paid = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).flatMap(([method, { responses }]) =>
+      '402' in responses ? [[method, path] as const] : [],
+    ),
+  )
+  expect(paid.length).toBeGreaterThan(10)
+  for (const [method, path] of paid)
+    expect([method, path, cellOf(one, [method.toUpperCase(), path, { host }])]).toEqual([method, path, 'c2'])
 })

@@ -1,8 +1,8 @@
 /** What cells ask of each other; they show that they have the same secret. */
+import { CELLS_PROOF } from '../../cells/ask-cell.ts'
 import { isOurs } from '../../core/keyed-hash.ts'
 import { refuse } from '../../core/refusal.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
-import { CELLS_PROOF } from '../../gateway/watch-cells.ts'
 import type { HttpCall } from '../route/route.ts'
 
 /** Throws a 401 unless a cell asks. Compares hashes in constant time. */

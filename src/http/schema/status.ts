@@ -1,6 +1,6 @@
 /** The health of the service in the API reference. */
 import { z } from 'zod'
-import { organisationsOf } from '../../console/cells/others.ts'
+import { organisationsOf } from '../../console/schema/cells.ts'
 import { email } from '../../control/read.ts'
 
 export const health = z

@@ -8,7 +8,7 @@ import { countOf, textOf } from '../engine/row.ts'
 import { isSilent } from '../ledger/silence.ts'
 import type { IdempotencyState, IdempotencyStore } from './idempotency-port.ts'
 
-const KEPT_MS = 24 * 60 * 60 * 1000
+export const KEPT_MS = 24 * 60 * 60 * 1000
 
 const headersOf = (text: string): Readonly<Record<string, string>> => {
   const parsed: unknown = JSON.parse(text)

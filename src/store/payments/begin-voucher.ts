@@ -2,16 +2,13 @@
  * The claim of a call's answer and the record of its voucher, in one round trip and one way to the disk. It is done only where
  * nothing is known of either; whoever finds that something is, looks in the usual order.
  */
-
 import type { Claim } from '../calls/idempotency-port.ts'
+import { KEPT_MS } from '../calls/idempotency-store.ts'
 import type { Row, SqlDialect } from '../engine/engine.ts'
 import { type Engine, statement, Violation } from '../engine/engine.ts'
 import { textsOnce } from '../engine/texts.ts'
 import type { Channel, NewVoucher } from './channel-port.ts'
 import { channels, FRESH_MS, type KeptVoucher, LIFE_MS, ROUND_MS } from './channel-row.ts'
-
-/** How long a claim is kept beyond its lock. */
-const KEPT_MS = 24 * 60 * 60 * 1000
 
 /** A row that is there already undoes all three, so each stands only with the others. */
 const textsFor = textsOnce(({ now }: SqlDialect) => ({

@@ -9,9 +9,9 @@ export type VendorBatches = {
   readonly cachedInput: (upstreamName: string) => CachedInput | undefined
   /**
    * What of the operator's they need, as turnpike.yaml gives it: a name for each model (`batches`), such as a deployment of its
-   * own or an account, or a bucket (`batch`).
+   * own or an account, or a bucket (`batch`) of Amazon's S3 or of Google's Cloud Storage.
    */
-  readonly needs?: 'names' | 'bucket'
+  readonly needs?: 'names' | 's3' | 'gs'
   /** Where they are asked for, if not below the vendor's base address; at an address of the operator's own, its path there. */
   readonly at?: string
 }
