@@ -156,3 +156,15 @@ test('a vendor that reports more than was held is charged as the hold', async ()
   expect(paid).toBeLessThan(USD / 1000n)
   expect(response.headers.get('x-cost-usd')).toBe(`0.${paid.toString().padStart(9, '0').replace(/0+$/, '')}`)
 })
+
+test('the parts of a cost add up to it, whatever the vendor reports', async () => {
+  for (const completion_tokens of [1, 7, 10, 11, 8_000]) {
+    server.answerWith(() =>
+      completion('x', { prompt_tokens: 10, completion_tokens, total_tokens: completion_tokens + 10 }),
+    )
+    const { usage } = await jsonOf(await server.post('/v1/chat/completions', chat({ max_tokens: 10 })))
+    const parts = Object.values<number>(usage.cost_details).reduce((sum, part) => sum + part, 0)
+    // The parts are exact; the cost is rounded up to the next nano-dollar.
+    expect(Math.ceil(Number((parts * 1e9).toFixed(3)))).toBe(Math.round(usage.cost * 1e9))
+  }
+})

@@ -83,8 +83,11 @@ export const billOf = (
   if (terms !== undefined && tellsNothing(terms))
     return outputBound === undefined ? { estimated } : { estimated, lowered: outputBound }
   // Who is told our price pays nothing for what tenants are told.
-  const cost = decimalFromNano(terms === undefined ? charged : told(charged, terms))
+  const shown = (amount: Nano): Nano => (terms === undefined ? amount : told(amount, terms))
+  const cost = decimalFromNano(shown(charged))
   const details = costDetails(metered.price, metered.usage, terms?.basisPoints)
+  // A vendor reported more than was held. The parts still add up to the cost.
+  if (charged < metered.cost) details.not_charged = decimalFromNano(shown(charged) - shown(metered.cost))
   return outputBound === undefined
     ? { cost, details, estimated }
     : { cost, details, estimated, lowered: outputBound }

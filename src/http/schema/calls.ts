@@ -21,7 +21,10 @@ export const readByDialect = (id: string, { schema }: { readonly schema?: object
 /** What Turnpike adds to an answer's usage. */
 export const bill = {
   cost: z.number().describe('USD').optional(),
-  cost_details: z.record(z.string(), z.number()).describe('USD by usage class').optional(),
+  cost_details: z
+    .record(z.string(), z.number())
+    .describe('USD by usage class; `not_charged`, negative, is what a vendor reported beyond the hold')
+    .optional(),
   estimated: z.boolean().describe('Turnpike counted, because the vendor did not').optional(),
   max_tokens_lowered: z.int().describe('The bound that was affordable, in place of a larger one').optional(),
 }

@@ -12,7 +12,10 @@ export const deletedAsset = z
 /** Units by class, and what Turnpike adds. */
 const usage = z.looseObject({
   cost: z.number().describe('USD').optional(),
-  cost_details: z.record(z.string(), z.number()).describe('USD by usage class').optional(),
+  cost_details: z
+    .record(z.string(), z.number())
+    .describe('USD by usage class; `not_charged`, negative, is what a vendor reported beyond the hold')
+    .optional(),
 })
 const balance = {
   _balance_warning: z.boolean().optional(),
