@@ -103,12 +103,3 @@ test.each(['qr-1', 'page-text-1', 'echo-1'])('local/%s: the programs of its page
   })
   expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('"cost"')])
 })
-
-test('a server that was asked for no tool has not loaded the library of tools', async () => {
-  const program = `
-    const { createApp } = await import(${JSON.stringify(join(import.meta.dir, '../../src/http/app.ts'))})
-    const loaded = Object.keys(require.cache).filter((path) => path.includes('@modelcontextprotocol'))
-    console.log(typeof createApp, loaded.length, Object.keys(require.cache).length > 100)`
-  await writeFile(join(folder, 'loads.ts'), program)
-  expect((await ran([process.execPath, 'loads.ts'])).trim()).toBe('function 0 true')
-})

@@ -1,4 +1,5 @@
 /** What a company's provider says of a person: its claims, and what the organisation's rule gives for the groups in them. */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { applyGroups } from '../../control/directory/rule.ts'
 import { whoIsCommand } from '../../control/who.ts'
 import { isObject, parseJson } from '../../core/json-body.ts'
@@ -6,7 +7,7 @@ import type { Gateway } from '../../gateway/parts/gateway.ts'
 import type { Company } from '../../settings/companies.ts'
 import { theHouse } from '../../store/people/event-port.ts'
 
-export type Claims = Readonly<Record<string, unknown>>
+type Claims = Readonly<Record<string, unknown>>
 
 /** What an ID token says, unchecked. */
 export const claimsOf = (token: string): Claims => {
@@ -33,3 +34,6 @@ export const regroup = async (
   const who = { ...whoIsCommand('groups'), actor: theHouse }
   await applyGroups({ control: gateway, who }, { orgId, personId }, groups)
 }
+
+/** What the provider says of the person while their sign-in is under way: the library keeps none of it. */
+export const told = new AsyncLocalStorage<{ claims?: Claims | undefined }>()

@@ -2,13 +2,12 @@
  * The company's identity provider, for the sign-in library: found by discovery, its tokens checked against its keys and none
  * stored but the sealed refresh token. The library leaves out some checks of OpenID Connect and has no time limit; both are here.
  */
-import { AsyncLocalStorage } from 'node:async_hooks'
 import type { BetterAuthOptions, BetterAuthPlugin } from 'better-auth'
 import { getSessionFromCtx } from 'better-auth/api'
 import { genericOAuth } from 'better-auth/plugins'
 import type { Company } from '../../settings/companies.ts'
 import type { PeopleRows } from '../../store/people/people-port.ts'
-import { type Claims, claimsOf } from './claims.ts'
+import { claimsOf, told } from './claims.ts'
 
 /** The answer of a provider, or nothing if it takes too long: nothing comes of a later one, and the runtime ends the request. */
 export type InTime = <T>(answer: Promise<T>) => Promise<T | undefined>
@@ -70,9 +69,6 @@ export const companyPlugins = ({ id, issuer, clientId, clientSecret, scopes }: C
   }),
   strictly(clientId, inTime),
 ]
-
-/** What the provider says of the person while their sign-in is under way: the library keeps none of it. */
-export const told = new AsyncLocalStorage<{ claims?: Claims | undefined }>()
 
 /** Why somebody is not let in. */
 export type NotAdmitted = 'email_not_verified' | 'foreign_address' | 'signup_disabled' | 'operator_by_address'
