@@ -325,8 +325,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'what others keep under a budget of a tag is not recalled',
     file: 'src/store/ledger/shortage.ts',
-    from: "ofTagBudget('$1')} and",
-    to: "'l.id = $1'} and",
+    from: "'id = o.lease_id', 'tag_budget'",
+    to: "'id = o.tag_budget', 'tag_budget'",
     kind: 'calm',
   },
   {

@@ -31,6 +31,8 @@ export type SqlDialect = {
    * each row: for a table in parts PostgreSQL would otherwise read all parts whole.
    */
   readonly leftOne: (table: string, alias: string, key: string, value: string) => string
+  /** Joins all rows of a table, under an alias, that a condition finds; they are looked up separately for each row. */
+  readonly joinEach: (table: string, alias: string, where: string) => string
   /** The database's clock in milliseconds. */
   readonly now: string
   /** The first millisecond of a UTC day written `2026-11-21`; null for null and for an empty text. */

@@ -28,6 +28,9 @@ const dialectFor = (now: (() => Instant) | undefined): SqlDialect => ({
   oneOf: (column, select) => `${column} = any(array(${select}))`,
   leftOne: (table, alias, key, value) =>
     `left join lateral (select * from ${table} o where o.${key} = ${value} limit 1) ${alias} on true`,
+  // PostgreSQL makes no other join of a subquery with an offset.
+  joinEach: (table, alias, where) =>
+    `cross join lateral (select * from ${table} ${alias} where ${where} offset 0) ${alias}`,
   now:
     now === undefined
       ? 'cast(extract(epoch from clock_timestamp()) * 1000 as bigint)'

@@ -132,6 +132,7 @@ const dialectFor = (now: (() => Instant) | undefined): SqlDialect => ({
   each: (param) => `json_each(${param})`,
   oneOf: (column, select) => `${column} in (${select})`,
   leftOne: (table, alias, key, value) => `left join ${table} ${alias} on ${alias}.${key} = ${value}`,
+  joinEach: (table, alias, where) => `cross join ${table} ${alias} on ${where}`,
   now: now === undefined ? `cast(unixepoch('subsec') * 1000 as integer)` : '(select ms from temp.clock)',
   dayStart: (day) => `unixepoch(${day}) * 1000`,
   lock: () => '',
@@ -139,10 +140,7 @@ const dialectFor = (now: (() => Instant) | undefined): SqlDialect => ({
   locksRows: false,
 })
 
-/**
- * Only the owner may read it, because the ledger shows who spends what. The log and its index inherit the file's
- * permissions.
- */
+/** Only the owner may read it: the ledger shows who spends what. The log and its index inherit the file's permissions. */
 export const OWN_FILE = 0o600
 const OWN_FOLDER = 0o700
 

@@ -21,7 +21,7 @@ export const shortOrLeased = async (
 ): Promise<'short' | 'leased'> => {
   const limit = { name: 'wallet', room: freeOf(wallet) } as const
   const { id } = wallet
-  const leases = under(limit, { payer: id, wallet: id, own: '' })
+  const leases = under(dialect, limit, { payer: id, wallet: id, own: '' })
   const { idle } = await shortageOf(run, limit, leases, { budgets: [], unwritten: 0n, astray: 0n })
   if (limit.room + idle < total) return 'short'
   await recall(run, dialect, leases, { amount: total - limit.room, beside: true })

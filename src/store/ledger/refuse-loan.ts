@@ -44,8 +44,8 @@ const disable = async (
 }
 
 /** Leases under a limit of a path, other than its own. */
-const underOf = ({ spender }: Demanding, limit: Limit, own: LeaseId | undefined) =>
-  under(limit, { payer: spender.payer, wallet: spender.key.walletId, own: own ?? '' })
+const underOf = (dialect: SqlDialect, { spender }: Demanding, limit: Limit, own: LeaseId | undefined) =>
+  under(dialect, limit, { payer: spender.payer, wallet: spender.key.walletId, own: own ?? '' })
 
 /** What processes keep under limits that are nearly used up goes back, so that calls need not wait for it. */
 export const recallKept = (
@@ -55,13 +55,13 @@ export const recallKept = (
   own: LeaseId | undefined,
 ): readonly Promise<unknown>[] =>
   nearlyUsed(it.limits, it.ask).map(({ limit, lack }) =>
-    recall(run, dialect, underOf(it, limit, own), { amount: lack, beside: false }),
+    recall(run, dialect, underOf(dialect, it, limit, own), { amount: lack, beside: false }),
   )
 
 /** Says which limit binds, recalls room that others do not use, and disables keys whose caps are exhausted. */
 export const refuse = async (run: Run, dialect: SqlDialect, it: Short): Promise<LoanRefused> => {
   const { request, ask, spender, locked, short } = it
-  const others = (limit: Limit) => underOf(it, limit, locked.lease?.id)
+  const others = (limit: Limit) => underOf(dialect, it, limit, locked.lease?.id)
   const shortage = (limit: Limit) => shortageOf(run, limit, others(limit), locked)
   const [firstLimit, ...restLimits] = short
   const first = await shortage(firstLimit)
