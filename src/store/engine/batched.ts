@@ -25,6 +25,8 @@ type AtOnce<Ask, Answer> = {
 
 type Batching<Ask, Answer> = (Work<Ask, Answer> | AtOnce<Ask, Answer>) & {
   readonly lane: Lane
+  /** False if it waits for no lock. */
+  readonly locks?: false
   /** Only asks of one group share a transaction. */
   readonly group: (ask: Ask) => string
   /** No two asks of one name do. */
@@ -45,7 +47,7 @@ export const batched = <Ask, Answer>(
   it: Batching<Ask, Answer>,
 ): ((ask: Ask) => Promise<Answer>) => {
   const together = (asks: readonly Ask[]): Promise<readonly Answer[]> => {
-    const waits = engine.dialect.locksRows && asks.length > 1
+    const waits = it.locks !== false && engine.dialect.locksRows && asks.length > 1
     const briefly = waits ? [statement(`set local lock_timeout = ${LOCK_MS}`)] : []
     if ('work' in it)
       return engine.transaction(it.lane, async (run) => {
