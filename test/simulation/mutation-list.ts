@@ -1000,6 +1000,13 @@ export const mutations: readonly Mutation[] = [
     test: 'src/book/kept-leases.test.ts',
   },
   {
+    name: 'who is refused for a loan of the same batch is asked again before that is written',
+    file: 'src/store/ledger/lend.ts',
+    from: 'short.length > 0 ? runAll',
+    to: 'short.length < 0 ? runAll',
+    test: 'test/store/together.test.ts',
+  },
+  {
     name: 'leases under a limit that is nearly used up stay',
     file: 'src/store/ledger/lend.ts',
     from: 'loan.tight ? recallKept(',

@@ -11,6 +11,7 @@ import {
   type Statement,
   untilEnded,
   Violation,
+  type Work,
 } from './engine.ts'
 import { readPostgresAddress } from './postgres-address.ts'
 import { openPool, type Pool, placesOf, stateOf } from './postgres-pool.ts'
@@ -108,15 +109,16 @@ const lasting = (first: readonly Statement[], ms: number | undefined): readonly 
 const interactive = async <T>(
   connection: ReservedSQL,
   first: readonly Statement[],
-  work: (run: Run) => Promise<T>,
+  work: Work<T>,
 ): Promise<T> => {
   const begun = pipelined(connection, first)
   // Its failure shows again in the statements after it; this keeps it from being reported as unhandled before that.
   begun.catch(() => undefined)
   try {
-    const result = await untilEnded(runOn(connection), work)
+    const { result, last } = await untilEnded(runOn(connection), work)
     await begun
-    await connection.unsafe('commit')
+    // After a statement that failed this commits nothing.
+    await pipelined(connection, [...last, plain('commit')])
     return result
   } catch (error) {
     // On a lost connection there is nothing to undo: the server rolls back.

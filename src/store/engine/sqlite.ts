@@ -17,6 +17,7 @@ import {
   untilEnded,
   type Value,
   Violation,
+  type Work,
 } from './engine.ts'
 import { type LogFile, LogSync, logFile } from './log-sync.ts'
 import { readingThread } from './reading-thread.ts'
@@ -95,9 +96,7 @@ const connect = (from: string | Uint8Array, now: (() => Instant) | undefined): C
 export const isLocked = (error: unknown): boolean =>
   error instanceof SQLiteError && (error.code ?? '').startsWith('SQLITE_BUSY')
 
-/**
- * Begins again while another process writes: a locked file is found at a transaction's beginning, before it did anything.
- */
+/** Begins again while another process writes: a locked file is found at a transaction's beginning, before it did anything. */
 const patiently = async <T>(begin: () => T | Promise<T>): Promise<T> => {
   for (let until: number | undefined; ; await Bun.sleep(LOOK_MS)) {
     try {
@@ -216,10 +215,12 @@ const transactionsOn = (
       if (first !== undefined && statements.length === 1) return [alone(lane, first)]
       return inline(lane, () => statements.map(({ text, params }) => connection.run(text, params)))
     },
-    interactive: async <T>(lane: Lane, work: (run: Run) => Promise<T>): Promise<T> => {
+    interactive: async <T>(lane: Lane, work: Work<T>): Promise<T> => {
       try {
         begin(lane)
-        const result = await untilEnded(async (text, params = []) => connection.run(text, params), work)
+        const run: Run = async (text, params = []) => connection.run(text, params)
+        const { result, last } = await untilEnded(run, work)
+        for (const { text, params } of last) connection.run(text, params)
         commit(lane)
         return result
       } catch (error) {
@@ -257,7 +258,7 @@ export const openSqlite = (path: string | Uint8Array, now?: () => Instant, file?
     if (lane !== 'relaxed') await (lane === 'writer' ? synced?.onDisk() : synced?.onDiskTogether())
     return result
   }
-  const transaction = <T>(lane: Lane, work: (run: Run) => Promise<T>): Promise<T> =>
+  const transaction = <T>(lane: Lane, work: Work<T>): Promise<T> =>
     afterSync(
       lane,
       turn(() => patiently(() => transactions.interactive(lane, work))),

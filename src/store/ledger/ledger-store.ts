@@ -48,7 +48,8 @@ const lendingOn = (engine: Engine): LedgerStore['lend'] => {
   const told = new ToldSums()
   return batched(engine, {
     lane: 'control',
-    work: (run, asks) => lendWithin(run, engine.dialect, asks, told),
+    work: (run, asks, atEnd) =>
+      lendWithin(run, engine.dialect, asks, { told, write: async (them) => atEnd(them) }),
     group: ({ instance }) => instance,
     name: ({ keyId, sub, payer, tags }) => JSON.stringify([keyId, sub, payer, tags]),
   })

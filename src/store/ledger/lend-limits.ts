@@ -33,6 +33,8 @@ class LentNow {
 
 export type LockedLimits = {
   readonly lease: LeaseRow | undefined
+  /** The id that was asked for is that of a lease which has ended, or is on another path. */
+  readonly idUsed: boolean
   /** The scopes of its counters, sorted. */
   readonly scopes: readonly string[]
   readonly budgets: readonly Budget[]
@@ -84,7 +86,7 @@ const textsFor = textsOnce((dialect) => {
   const isOpen = `${stateOf('l')} = 'open'`
   const own = `from ${each('$1')} e ${joinEach('lease', 'l', `l.key_id = e.value->>'s' and l.instance = $2 and l.state <> 'closed' and ${isOpen}`)}`
   return {
-    leases: `select l.* from lease l where ${oneOf('l.id', `select l.id ${own}`)} and ${isOpen} order by l.id${lock('l')}`,
+    leases: `select l.* from lease l where ${oneOf('l.id', `select l.id ${own} union all ${listed('$3')}`)} order by l.id${lock('l')}`,
     counters: `insert into budget (scope, owner_id, tag_budget, month, week, day, keep_until, wallet_id, lim)
        select e.value->>'s', e.value->>'o', e.value->>'t', e.value->>'month', e.value->>'week', e.value->>'day',
          cast(e.value->>'k' as bigint), e.value->>'w',
@@ -120,7 +122,7 @@ export const lockLimits = async (
   const stopped = spenders.filter((spender) => stopsOf(spender).length > 0)
   const unsettled = told.due(stopped.map(({ payer }) => payer))
   const [own, , counters, accounts, clock, held, settled, unapplied] = await Promise.all([
-    run(texts.leases, [keys, instance]),
+    run(texts.leases, [keys, instance, jsonOf(asks.map(({ request }) => request.leaseId))]),
     run(texts.counters, [JSON.stringify(spenders.flatMap(countersOf))]),
     run(texts.budgets, [jsonOf(scopes)]),
     run(texts.payers, [jsonOf(spenders.map(({ payer }) => payer))]),
@@ -142,9 +144,10 @@ export const lockLimits = async (
     const found = scopesOfIt.flatMap((scope) => counterOf.get(scope) ?? [])
     if (found.length !== scopesOfIt.length)
       throw new Violation(`sub-wallet ${sub} of key ${key.id} has no budget`, undefined)
-    const lease = ownLeases.find((one) => isOn(one, spender))
+    const lease = ownLeases.find((one) => one.state === 'open' && isOn(one, spender))
     return {
       lease,
+      idUsed: lease === undefined && ownLeases.some(({ id }) => id === request.leaseId),
       scopes: scopesOfIt,
       budgets: found,
       payer: payerOf.get(payer),

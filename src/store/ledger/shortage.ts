@@ -5,7 +5,7 @@ import type { Limit, Shortage } from '../../ledger/lend.ts'
 import { subOf } from '../../ledger/scopes.ts'
 import type { AccountId } from '../../ledger/types.ts'
 import type { WalletId } from '../../tenancy/key.ts'
-import type { Run, SqlDialect } from '../engine/engine.ts'
+import { type Run, type SqlDialect, type Statement, statement } from '../engine/engine.ts'
 import { nanoOf, onlyRow } from '../engine/row.ts'
 import type { Budget } from './ledger-rows.ts'
 import { heldOfLease, stateOf } from './sums.ts'
@@ -76,19 +76,19 @@ export const shortageOf = async (
  * count first.
  */
 export const recall = (
-  run: Run,
   dialect: SqlDialect,
   { from, params }: LeasesUnder,
   { amount, beside }: { readonly amount: Nano; readonly beside: boolean },
-): Promise<unknown> => {
+): Statement => {
   const given = `cast($${params.length + 1} as bigint)`
-  return run(
+  return statement(
     `update lease set recall = 1 where id in (select l.id from lease l where l.recall = 0 and l.id in (
        select y.id from (select x.id, sum(x.idle) over (order by x.recall desc, x.idle desc, x.id) - x.idle as before
          from (select l.id, l.recall, ${idleOf} as idle from ${from}
            and ${stateOf('l')} = 'open' ${beside ? 'and l.recall = 0' : ''} and l.id <> $2) x
          where x.idle > 0) y
        where y.before < ${given})${dialect.lockFree('l')})`,
-    [...params, amount],
+    ...params,
+    amount,
   )
 }
