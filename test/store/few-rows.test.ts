@@ -127,9 +127,9 @@ test('so does a call that a voucher pays for, and one whose answer is kept', asy
 })
 
 /** Keys that call for their first time: some make the plans, while no other key is in the ledger. */
-const [WARM, COLD] = [12, 300]
+const [WARM, COLD] = [12, 200]
 /** What the whole way of a key reads of all tables: two calls, under each kind of limit, with what is asked and given back beside them. */
-const WAY_ROWS = 430
+const WAY_ROWS = 420
 
 test('a key reads no more from its first call to its last however many called before it, by plans that were made for few', async () => {
   const database = await postgresForTests()
