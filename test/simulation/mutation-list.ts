@@ -325,8 +325,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'what others keep under a budget of a tag is not recalled',
     file: 'src/store/ledger/shortage.ts',
-    from: "ofTagBudget('$1')} and",
-    to: "'l.id = $1'} and",
+    from: "'id = o.lease_id', 'tag_budget'",
+    to: "'id = o.tag_budget', 'tag_budget'",
     kind: 'calm',
   },
   {
@@ -998,6 +998,13 @@ export const mutations: readonly Mutation[] = [
     from: 'nowMs - lease.askedMs >= BESIDE_KNOWN_MS',
     to: 'nowMs < lease.askedMs',
     test: 'src/book/kept-leases.test.ts',
+  },
+  {
+    name: 'who is refused for a loan of the same batch is asked again before that is written',
+    file: 'src/store/ledger/lend.ts',
+    from: 'short.length > 0 ? runAll',
+    to: 'short.length < 0 ? runAll',
+    test: 'test/store/together.test.ts',
   },
   {
     name: 'leases under a limit that is nearly used up stay',

@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import { openStore } from '../../src/store/open-store.ts'
+import { tagPathOf } from '../../src/tenancy/tags.ts'
 import { postgresForTests } from '../postgres.ts'
 import { rowsRead } from './rows-read.ts'
 import { batchOf, CENT, createOneKey, detailFor } from './world.ts'
@@ -122,5 +123,65 @@ test('so does a call that a voucher pays for, and one whose answer is kept', asy
   await store.close()
   const reads = await rowsRead(database.url, ['transfer', 'x402_payment', 'x402_channel', 'idempotency'])
   expect(reads / VOUCHERS).toBeLessThan(ROWS_EACH)
+  await database.stop()
+})
+
+/** Keys that call for their first time: some make the plans, while no other key is in the ledger. */
+const [WARM, COLD] = [12, 200]
+/** What the whole way of a key reads of all tables: two calls, under each kind of limit, with what is asked and given back beside them. */
+const WAY_ROWS = 420
+
+test('a key reads no more from its first call to its last however many called before it, by plans that were made for few', async () => {
+  const database = await postgresForTests()
+  await (await openStore({ url: database.url })).close()
+  const fill = new SQL({ url: database.url, max: 1 })
+  const keysFrom = async (from: number, to: number) => {
+    const each = `from generate_series(${from}, ${to}) n`
+    const key =
+      'id, hash, org_id, wallet_id, ancestors, label, prefix, created_at, changed_at, spend_cap, rpm'
+    const made = `'o', 'w' || n, %, '', '', 0, 0, ${100n * CENT}, 60 ${each}`
+    for (const one of [
+      `insert into account (id, bounded, org_id, name, created_at, balance) select 'w' || n, 1, 'o', '', 0, ${100n * CENT} ${each}`,
+      `insert into wallet_rules (wallet_id, rules, daily_limit, version, changed_at) select 'w' || n, '{}', ${50n * CENT}, 1, 0 ${each}`,
+      `insert into tag_budget (id, wallet_id, tag, value, spend_cap, values_max, beyond, created_at)
+         select 't' || n, 'w' || n, 'user', '', ${CENT}, 9, 'refuse', 0 ${each}`,
+      `insert into api_key (${key}, stop_at) select 'above' || n, 'above' || n, ${made.replace('%', "'[]'").replace('60', '60, 1')}`,
+      `insert into api_key (${key}, parent_id) select 'k' || n, 'h' || n, ${made.replace('%', `'["above' || n || '"]'`).replace('60', `60, 'above' || n`)}`,
+      `insert into key_line (key_id, owner_id, depth) select 'above' || n, 'above' || n, 0 ${each}`,
+      `insert into key_line (key_id, owner_id, depth) select 'k' || n, 'k' || n, 0 ${each}`,
+      `insert into key_line (key_id, owner_id, depth) select 'k' || n, 'above' || n, 1 ${each}`,
+    ])
+      await fill.unsafe(one)
+  }
+  const store = await openStore({ url: database.url })
+  const wayOf = async (n: number) => {
+    const [keyId, leaseId, instance] = [`k${n}`, `i:${n}`, 'i']
+    expect((await store.keys.callerByHash(`h${n}`))?.key.id).toBe(keyId)
+    const share = { name: `share${n}`, instance, size: 15 }
+    const [taken] = await store.rates.takeRates(keyId, [{ rate: 'rpm', limit: 60, count: 15, share }])
+    expect(taken?.share).toBe(15)
+    const tags = tagPathOf({ user: 'u' }, ['user'])
+    const path = { instance, keyId, leaseId, ...(tags === undefined ? {} : { tags }) }
+    const ask = { ...path, need: 100n, want: 1_000n, useful: 1n, ttlMs: 60_000 }
+    for (const call of ['first', 'later']) {
+      expect((await store.ledger.lend(ask)).outcome).toBe('lent')
+      const callId = `${call}${n}`
+      await store.ledger.commit(batchOf('i', { intents: [{ callId, leaseId, hold: 100n }] }))
+      const settle = { callId, leaseId, payer: `w${n}`, charge: 70n, excess: 0n, detail: detailFor(keyId) }
+      await store.ledger.commit(batchOf('i', { settles: [settle] }))
+    }
+    await store.ledger.renew('i', [leaseId], 60_000)
+    await store.ledger.giveBack(leaseId, 10n)
+    const back = { rate: 'rpm' as const, windowStart: taken?.windowStart ?? 0, count: 5 }
+    await store.rates.returnRate(keyId, back)
+    await store.rates.returnRate(keyId, { ...back, share: share.name })
+  }
+  await keysFrom(1, WARM)
+  for (let n = 1; n <= WARM; n++) await wayOf(n)
+  await keysFrom(WARM + 1, WARM + COLD)
+  for (let n = WARM + 1; n <= WARM + COLD; n++) await wayOf(n)
+  await Promise.all([store.close(), fill.close()])
+  const reads = await rowsRead(database.url)
+  expect(reads / (WARM + COLD)).toBeLessThan(WAY_ROWS)
   await database.stop()
 })

@@ -4,7 +4,7 @@
  * rest: what a statement sees, and which locks it waits for, is read committed as it is.
  */
 import { SQL } from 'bun'
-import type { Engine, Run } from '../../src/store/engine/engine.ts'
+import { type Engine, type Run, runAll, type Statement } from '../../src/store/engine/engine.ts'
 import { openEngine } from '../../src/store/engine/open-engine.ts'
 
 export type Conductor = {
@@ -69,7 +69,10 @@ export const openConductor = (url: string, below: (limit: number) => number): Co
     }
     const transaction: Engine['transaction'] = (lane, work) =>
       own.transaction(lane, async (run) => {
-        const result = await work(stepped(run, ownTurn))
+        const step = stepped(run, ownTurn)
+        const last: Statement[] = []
+        const result = await work(step, (statements) => void last.push(...statements))
+        await runAll(step, last)
         await ownTurn()
         return result
       })

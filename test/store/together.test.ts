@@ -36,6 +36,10 @@ const scene = fc.record({
 })
 type Scene = typeof scene extends fc.Arbitrary<infer S> ? S : never
 
+const stopping = { limits: { stopAt: 10n * CENT }, child: false, need: 15n * CENT, more: 0 }
+/** What must stay in the wallet is kept by no constraint of the schema: one of the two is refused for what the other gets. */
+const oneFits: Scene = { funds: 30n * CENT, daily: undefined, keys: [stopping, stopping] }
+
 const made = async (store: Store, { funds, daily, keys }: Scene, name: string) => {
   const wallet = async (id: string) => {
     await store.wallets.createWallet({ id, orgId: 'o', name: id }, byTest)
@@ -176,7 +180,7 @@ for (const engine of engines.filter(({ name }) => name !== 'SQLite in a file'))
           expect(await how(together, true)).toEqual(await how(apart, false))
           expect(await stateOf(together, name)).toEqual(await stateOf(apart, name))
         }),
-        { seed, numRuns: engine.name === 'PostgreSQL' ? drawn(4, 12) : drawn(15, 40) },
+        { seed, numRuns: engine.name === 'PostgreSQL' ? drawn(4, 12) : drawn(15, 40), examples: [[oneFits]] },
       )
       expect([await brokenLaws(together), await brokenLaws(apart)]).toEqual([[], []])
       await Promise.all([together.close(), apart.close()])

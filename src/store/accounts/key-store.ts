@@ -3,10 +3,12 @@
  */
 import { type Instant, monthOf } from '../../core/time.ts'
 import type { Key, KeyId } from '../../tenancy/key.ts'
+import { batched } from '../engine/batched.ts'
 import { clockOf } from '../engine/clock.ts'
 import {
   type Engine,
   once,
+  type Row,
   type Run,
   type SqlDialect,
   type Statement,
@@ -126,15 +128,15 @@ const REPLACE_MS = 60_000
 /** A list has a thousand tenants at most. */
 const MANY_MS = 60_000
 
-/** A key with all above it, itself first, and the rules of its wallet. */
-const callerText = (hashes: string): string =>
-  `select k.*, r.rules, r.version as rules_version from api_key h join key_line n on n.key_id = h.id
+/** Keys with all above them, each itself first, and the rules of their wallets. */
+const callersText = ({ each, oneOf }: SqlDialect): string =>
+  `select h.hash as of_hash, k.*, r.rules, r.version as rules_version from api_key h join key_line n on n.key_id = h.id
      join api_key k on k.id = n.owner_id left join wallet_rules r on r.wallet_id = k.wallet_id
-   where h.hash in (${hashes}) order by n.depth`
+   where ${oneOf('h.hash', `select e.value->>'h' from ${each('$1')} e`)} order by n.depth`
 
-const callerOn = async (engine: Engine, hashes: readonly string[]): ReturnType<KeyStore['callerByHash']> => {
-  const places = hashes.map((_hash, at) => `$${at + 1}`).join()
-  const [own, ...above] = await once(engine, 'control', statement(callerText(places), ...hashes))
+type Caller = Awaited<ReturnType<KeyStore['callerByHash']>>
+
+const callerOf = ([own, ...above]: readonly Row[]): Caller => {
   if (own === undefined) return undefined
   const key = keyOf(own)
   const rules =
@@ -142,6 +144,23 @@ const callerOn = async (engine: Engine, hashes: readonly string[]): ReturnType<K
       ? { walletId: key.walletId, rules: {}, version: 0 }
       : knownRulesOf({ ...own, version: own.rules_version })
   return { key, above: above.map(keyOf), rules }
+}
+
+/** Many keys that call for the first time at once are looked up together. */
+const findingCallers = (engine: Engine): KeyStore['callerByHash'] => {
+  const text = callersText(engine.dialect)
+  const find = batched<readonly string[], { readonly caller: Caller }>(engine, {
+    lane: 'control',
+    locks: false,
+    statements: (asks) => [statement(text, JSON.stringify(asks.flat().map((h) => ({ h }))))],
+    read: ([rows = []], asks) => {
+      const byHash = Map.groupBy(rows, (row) => textOf(row, 'of_hash'))
+      return asks.map((hashes) => ({ caller: callerOf(hashes.flatMap((hash) => byHash.get(hash) ?? [])) }))
+    },
+    group: () => '',
+    name: (hashes) => hashes.join(),
+  })
+  return async (...hashes) => (await find(hashes)).caller
 }
 
 const keysOn = async (engine: Engine, ids: readonly KeyId[]): Promise<readonly Key[]> => {
@@ -188,7 +207,7 @@ export const keyStore = (engine: Engine): KeyStore => {
     key: (id) => find('id', id),
     keysOf: (ids) => keysOn(engine, ids),
     keyByHash: (...hashes) => find('hash', ...hashes),
-    callerByHash: (...hashes) => callerOn(engine, hashes),
+    callerByHash: findingCallers(engine),
     ...rehashing(engine),
     list: async (query = {}) => (await once(engine, 'control', listed(query))).map(keyOf),
     countBelow: async (id) => {

@@ -3,7 +3,7 @@ import type { Instant } from '../../core/time.ts'
 import type { KeyId } from '../../tenancy/key.ts'
 import { type RateName, rateWindows } from '../../tenancy/rates.ts'
 import { batched } from '../engine/batched.ts'
-import { type Engine, type Row, type Statement, statement } from '../engine/engine.ts'
+import { type Engine, type Row, type SqlDialect, type Statement, statement } from '../engine/engine.ts'
 import type { Expired } from '../engine/expire.ts'
 import { countOf, onlyRow } from '../engine/row.ts'
 import type { RateAsk, RateStore, RateTaken } from './rate-port.ts'
@@ -36,9 +36,10 @@ const takeText = (now: string, rate: RateName): string => {
     returning used, taken, kept, given, window_start, ${now} as now`
 }
 
-/** The share that the last take was given, under its name. */
-const NAME_SHARE = `insert into rate_share (name, counter, instance, share)
-  select $2, w.key_id, $3, w.given from rate_window w where w.key_id = $1 and w.given > 0`
+/** The shares that the takes of a batch were given, under their names. */
+const nameShares = ({ each, joinEach }: SqlDialect): string =>
+  `insert into rate_share (name, counter, instance, share) select e.value->>'n', w.key_id, e.value->>'i', w.given
+   from ${each('$1')} e ${joinEach('rate_window', 'w', `w.key_id = e.value->>'c' and w.given > 0`)}`
 
 const RECALL = 'update rate_share set recall = 1 where counter = $1 and instance <> $2 and recall = 0'
 
@@ -85,22 +86,27 @@ const takingOn = (engine: Engine, lane: 'control' | 'relaxed') => {
         asks.map((ask, place): Counted => ({ at, place, ask, counter: counterOf(keyId, ask.rate) })),
       )
       .sort((a, b) => (a.counter < b.counter ? -1 : 1))
-  const statementsOf = ({ counter, ask: { rate, count, limit, share } }: Counted): readonly Statement[] => [
-    statement(text[rate], counter, count, limit, share?.size ?? 0),
-    ...(share !== undefined && share.size > 0
-      ? [statement(NAME_SHARE, counter, share.name, share.instance)]
-      : []),
-  ]
+  const named = nameShares(engine.dialect)
+  const statementsOf = (takes: readonly Take[]): readonly Statement[] => {
+    const counted = countedOf(takes)
+    const shares = counted.flatMap(({ counter, ask: { share } }) =>
+      share !== undefined && share.size > 0 ? [{ n: share.name, c: counter, i: share.instance }] : [],
+    )
+    return [
+      ...counted.map(({ counter, ask: { rate, count, limit, share } }) =>
+        statement(text[rate], counter, count, limit, share?.size ?? 0),
+      ),
+      ...(shares.length > 0 ? [statement(named, JSON.stringify(shares))] : []),
+    ]
+  }
   return batched<Take, readonly RateTaken[]>(engine, {
     lane,
-    statements: (takes) => countedOf(takes).flatMap(statementsOf),
+    statements: statementsOf,
     read: (rows, takes) => {
       const answers = takes.map((): RateTaken[] => [])
-      let next = 0
-      for (const counted of countedOf(takes)) {
+      for (const [at, counted] of countedOf(takes).entries()) {
         const answer = answers[counted.at]
-        if (answer !== undefined) answer[counted.place] = takenOf(onlyRow(rows[next] ?? []))
-        next += statementsOf(counted).length
+        if (answer !== undefined) answer[counted.place] = takenOf(onlyRow(rows[at] ?? []))
       }
       return answers
     },

@@ -3,6 +3,7 @@
  * waits; where many ask, they share the transaction, its locks and its way to the disk.
  */
 import {
+  type AtEnd,
   Busy,
   type Engine,
   type Lane,
@@ -15,7 +16,9 @@ import {
 } from './engine.ts'
 
 /** Does all of them in the transaction, and answers in their order. */
-type Work<Ask, Answer> = { readonly work: (run: Run, asks: readonly Ask[]) => Promise<readonly Answer[]> }
+type Work<Ask, Answer> = {
+  readonly work: (run: Run, asks: readonly Ask[], atEnd: AtEnd) => Promise<readonly Answer[]>
+}
 
 /** The same where no statement needs another's answer, so that all go in one round trip. */
 type AtOnce<Ask, Answer> = {
@@ -25,6 +28,8 @@ type AtOnce<Ask, Answer> = {
 
 type Batching<Ask, Answer> = (Work<Ask, Answer> | AtOnce<Ask, Answer>) & {
   readonly lane: Lane
+  /** False if it waits for no lock. */
+  readonly locks?: false
   /** Only asks of one group share a transaction. */
   readonly group: (ask: Ask) => string
   /** No two asks of one name do. */
@@ -45,11 +50,14 @@ export const batched = <Ask, Answer>(
   it: Batching<Ask, Answer>,
 ): ((ask: Ask) => Promise<Answer>) => {
   const together = (asks: readonly Ask[]): Promise<readonly Answer[]> => {
-    const waits = engine.dialect.locksRows && asks.length > 1
+    const waits = it.locks !== false && engine.dialect.locksRows && asks.length > 1
     const briefly = waits ? [statement(`set local lock_timeout = ${LOCK_MS}`)] : []
     if ('work' in it)
-      return engine.transaction(it.lane, async (run) => {
-        const [answers] = await Promise.all([it.work(run, asks), ...briefly.map((one) => runOne(run, one))])
+      return engine.transaction(it.lane, async (run, atEnd) => {
+        const [answers] = await Promise.all([
+          it.work(run, asks, atEnd),
+          ...briefly.map((one) => runOne(run, one)),
+        ])
         return answers
       })
     const { statements, read } = it

@@ -10,6 +10,12 @@ export type Statement = { readonly text: string; readonly params: readonly Value
 /** Runs one statement inside a transaction. Statements issued without waiting run in order, in one round trip. */
 export type Run = (text: string, params?: readonly Value[]) => Promise<readonly Row[]>
 
+/** Statements whose answers nobody needs: they go with the commit, in its round trip. */
+export type AtEnd = (statements: readonly Statement[]) => void
+
+/** What a transaction does. */
+export type Work<T> = (run: Run, atEnd: AtEnd) => Promise<T>
+
 /**
  * Which connection a transaction uses: `writer` for the group commits of calls; `control` for loans and everything that
  * people request; `relaxed` for what may be lost in a crash (heartbeats, rate windows) and therefore does not wait for
@@ -31,6 +37,8 @@ export type SqlDialect = {
    * each row: for a table in parts PostgreSQL would otherwise read all parts whole.
    */
   readonly leftOne: (table: string, alias: string, key: string, value: string) => string
+  /** Joins all rows of a table, under an alias, that a condition finds; they are looked up separately for each row. */
+  readonly joinEach: (table: string, alias: string, where: string) => string
   /** The database's clock in milliseconds. */
   readonly now: string
   /** The first millisecond of a UTC day written `2026-11-21`; null for null and for an empty text. */
@@ -64,7 +72,7 @@ export type Engine = {
    * A transaction whose later statements depend on earlier answers. It is repeated if a deadlock or the like undid it.
    * One that touches very many rows says how long it may take, where that is bounded.
    */
-  transaction<T>(lane: Lane, work: (run: Run) => Promise<T>, longestMs?: number): Promise<T>
+  transaction<T>(lane: Lane, work: Work<T>, longestMs?: number): Promise<T>
   /**
    * A transaction that no other process can run at the same time, and that may run scripts; for migrations. One that moves
    * a whole ledger says how long it may take.
@@ -85,6 +93,10 @@ export type Inline = <T>(lane: Lane, work: (now: Now) => T) => Promise<T>
 /** Runs one statement on its own. */
 export const once = async (engine: Engine, lane: Lane, statement: Statement): Promise<readonly Row[]> =>
   (await engine.batch(lane, [statement]))[0] ?? []
+
+/** Runs statements that need no other's answer inside a transaction. */
+export const runAll = (run: Run, statements: readonly Statement[]): Promise<readonly (readonly Row[])[]> =>
+  Promise.all(statements.map((one) => runOne(run, one)))
 
 /** Runs one statement inside a transaction. */
 export const runOne = (run: Run, { text, params }: Statement): Promise<readonly Row[]> => run(text, params)
@@ -114,14 +126,20 @@ export class Busy extends Error {
 
 /**
  * Runs the work of a transaction. What one branch of it sends after another has failed is refused: on either engine it would
- * come after the rollback, and stand by itself.
+ * come after the rollback, and stand by itself. With the result comes what is to go with the commit.
  */
-export const untilEnded = async <T>(run: Run, work: (run: Run) => Promise<T>): Promise<T> => {
+export const untilEnded = async <T>(
+  run: Run,
+  work: Work<T>,
+): Promise<{ readonly result: T; readonly last: readonly Statement[] }> => {
   let ended = false
+  const last: Statement[] = []
   try {
-    return await work((text, params) =>
-      ended ? Promise.reject(new Error('the transaction has ended')) : run(text, params),
+    const result = await work(
+      (text, params) => (ended ? Promise.reject(new Error('the transaction has ended')) : run(text, params)),
+      (statements) => void last.push(...statements),
     )
+    return { result, last }
   } finally {
     ended = true
   }

@@ -11,6 +11,7 @@ import {
   type Statement,
   untilEnded,
   Violation,
+  type Work,
 } from './engine.ts'
 import { readPostgresAddress } from './postgres-address.ts'
 import { openPool, type Pool, placesOf, stateOf } from './postgres-pool.ts'
@@ -28,6 +29,9 @@ const dialectFor = (now: (() => Instant) | undefined): SqlDialect => ({
   oneOf: (column, select) => `${column} = any(array(${select}))`,
   leftOne: (table, alias, key, value) =>
     `left join lateral (select * from ${table} o where o.${key} = ${value} limit 1) ${alias} on true`,
+  // PostgreSQL makes no other join of a subquery with an offset.
+  joinEach: (table, alias, where) =>
+    `cross join lateral (select * from ${table} ${alias} where ${where} offset 0) ${alias}`,
   now:
     now === undefined
       ? 'cast(extract(epoch from clock_timestamp()) * 1000 as bigint)'
@@ -105,15 +109,16 @@ const lasting = (first: readonly Statement[], ms: number | undefined): readonly 
 const interactive = async <T>(
   connection: ReservedSQL,
   first: readonly Statement[],
-  work: (run: Run) => Promise<T>,
+  work: Work<T>,
 ): Promise<T> => {
   const begun = pipelined(connection, first)
   // Its failure shows again in the statements after it; this keeps it from being reported as unhandled before that.
   begun.catch(() => undefined)
   try {
-    const result = await untilEnded(runOn(connection), work)
+    const { result, last } = await untilEnded(runOn(connection), work)
     await begun
-    await connection.unsafe('commit')
+    // After a statement that failed this commits nothing.
+    await pipelined(connection, [...last, plain('commit')])
     return result
   } catch (error) {
     // On a lost connection there is nothing to undo: the server rolls back.

@@ -17,6 +17,7 @@ import {
   untilEnded,
   type Value,
   Violation,
+  type Work,
 } from './engine.ts'
 import { type LogFile, LogSync, logFile } from './log-sync.ts'
 import { readingThread } from './reading-thread.ts'
@@ -95,9 +96,7 @@ const connect = (from: string | Uint8Array, now: (() => Instant) | undefined): C
 export const isLocked = (error: unknown): boolean =>
   error instanceof SQLiteError && (error.code ?? '').startsWith('SQLITE_BUSY')
 
-/**
- * Begins again while another process writes: a locked file is found at a transaction's beginning, before it did anything.
- */
+/** Begins again while another process writes: a locked file is found at a transaction's beginning, before it did anything. */
 const patiently = async <T>(begin: () => T | Promise<T>): Promise<T> => {
   for (let until: number | undefined; ; await Bun.sleep(LOOK_MS)) {
     try {
@@ -132,6 +131,7 @@ const dialectFor = (now: (() => Instant) | undefined): SqlDialect => ({
   each: (param) => `json_each(${param})`,
   oneOf: (column, select) => `${column} in (${select})`,
   leftOne: (table, alias, key, value) => `left join ${table} ${alias} on ${alias}.${key} = ${value}`,
+  joinEach: (table, alias, where) => `cross join ${table} ${alias} on ${where}`,
   now: now === undefined ? `cast(unixepoch('subsec') * 1000 as integer)` : '(select ms from temp.clock)',
   dayStart: (day) => `unixepoch(${day}) * 1000`,
   lock: () => '',
@@ -139,10 +139,7 @@ const dialectFor = (now: (() => Instant) | undefined): SqlDialect => ({
   locksRows: false,
 })
 
-/**
- * Only the owner may read it, because the ledger shows who spends what. The log and its index inherit the file's
- * permissions.
- */
+/** Only the owner may read it: the ledger shows who spends what. The log and its index inherit the file's permissions. */
 export const OWN_FILE = 0o600
 const OWN_FOLDER = 0o700
 
@@ -218,10 +215,12 @@ const transactionsOn = (
       if (first !== undefined && statements.length === 1) return [alone(lane, first)]
       return inline(lane, () => statements.map(({ text, params }) => connection.run(text, params)))
     },
-    interactive: async <T>(lane: Lane, work: (run: Run) => Promise<T>): Promise<T> => {
+    interactive: async <T>(lane: Lane, work: Work<T>): Promise<T> => {
       try {
         begin(lane)
-        const result = await untilEnded(async (text, params = []) => connection.run(text, params), work)
+        const run: Run = async (text, params = []) => connection.run(text, params)
+        const { result, last } = await untilEnded(run, work)
+        for (const { text, params } of last) connection.run(text, params)
         commit(lane)
         return result
       } catch (error) {
@@ -259,7 +258,7 @@ export const openSqlite = (path: string | Uint8Array, now?: () => Instant, file?
     if (lane !== 'relaxed') await (lane === 'writer' ? synced?.onDisk() : synced?.onDiskTogether())
     return result
   }
-  const transaction = <T>(lane: Lane, work: (run: Run) => Promise<T>): Promise<T> =>
+  const transaction = <T>(lane: Lane, work: Work<T>): Promise<T> =>
     afterSync(
       lane,
       turn(() => patiently(() => transactions.interactive(lane, work))),

@@ -3,7 +3,7 @@
  * hold.
  */
 import { decimalFromNano } from '../../core/money.ts'
-import type { Engine, Run, SqlDialect } from '../engine/engine.ts'
+import { type Engine, type Run, runOne, type SqlDialect } from '../engine/engine.ts'
 import { type PayerRow, payerRows } from '../ledger/ledger-rows.ts'
 import { freeOf, payers } from '../ledger/payer.ts'
 import { postIn, posting } from '../ledger/post.ts'
@@ -21,10 +21,10 @@ export const shortOrLeased = async (
 ): Promise<'short' | 'leased'> => {
   const limit = { name: 'wallet', room: freeOf(wallet) } as const
   const { id } = wallet
-  const leases = under(limit, { payer: id, wallet: id, own: '' })
+  const leases = under(dialect, limit, { payer: id, wallet: id, own: '' })
   const { idle } = await shortageOf(run, limit, leases, { budgets: [], unwritten: 0n, astray: 0n })
   if (limit.room + idle < total) return 'short'
-  await recall(run, dialect, leases, { amount: total - limit.room, beside: true })
+  await runOne(run, recall(dialect, leases, { amount: total - limit.room, beside: true }))
   return 'leased'
 }
 

@@ -56,7 +56,7 @@ export const keepsAnswer = (now: string, answers: string): string =>
         and (t.attempt is null or t.attempt = a.attempt) limit 1) is not null`
 
 /** The statements of a commit. */
-export const textsFor = textsOnce(({ each, now, lock, leftOne }) => ({
+export const textsFor = textsOnce(({ each, now, lock, joinEach, leftOne }) => ({
   lock: `select l.id from lease l where l.id in (select e.value->>'c' from ${each('$1')} e
       union select f.lease_id from ${each('$2')} e join inflight f on f.call_id = e.value->>'c')
     order by l.id${lock('l')}`,
@@ -86,9 +86,10 @@ export const textsFor = textsOnce(({ each, now, lock, leftOne }) => ({
   // From here to `close` each statement finds the open call by its intent: what is not open is not charged.
   charge: `${insertCharges({ call: 'f.call_id', amount: charged, settled: 'null', note: `e.value->>'n'`, attempt: `e.value->>'l'`, at: now })}
     from ${each('$1')} e join inflight f on f.call_id = e.value->>'c' and ${endsCall} join lease l on l.id = f.lease_id`,
+  // To group by leases PostgreSQL would walk all open calls by theirs.
   spend: `update lease set used = lease.used + q.charge, calls = lease.calls + q.calls
     from (select f.lease_id, cast(count(*) filter (where e.value->>'e' is null) as bigint) as calls, cast(sum(${charged}) as bigint) as charge
-          from ${each('$1')} e join inflight f on f.call_id = e.value->>'c' and ${endsCall} group by f.lease_id) q
+          from ${each('$1')} e ${joinEach('inflight', 'f', `f.call_id = e.value->>'c' and ${endsCall}`)} group by f.lease_id) q
     where lease.id = q.lease_id`,
   detail: `insert into usage_detail (call_id, model, input_tokens, output_tokens, detail)
     select f.call_id, e.value->>'m', cast(e.value->>'i' as bigint), cast(e.value->>'o' as bigint), e.value->>'d'

@@ -14,6 +14,7 @@ import { lendWithin } from './lend.ts'
 import { postOn } from './post.ts'
 import { balanceOf, chargedAmong, transfersOf } from './postings.ts'
 import { type Chores, reapingOn } from './reap.ts'
+import { stateOf } from './sums.ts'
 import { ToldSums } from './told-sums.ts'
 
 /** A lease that has not ended began today, so it may live to the end of today. */
@@ -26,13 +27,13 @@ const renewOn = async (
   const { now, each, lock, oneOf } = engine.dialect
   const dayEnd = `(${now} / ${DAY_MS} + 1) * ${DAY_MS}`
   const end = `${now} + cast($3 as bigint)`
-  const own = `instance = $2 and state = 'open' and ${oneOf('id', `select e.value->>'c' from ${each('$1')} e`)}`
+  const own = `l.instance = $2 and ${stateOf('l')} = 'open' and ${oneOf('l.id', `select e.value->>'c' from ${each('$1')} e`)}`
   const [, renewed = [], clock = []] = await engine.batch('control', [
     // In order: everybody locks leases in the same order.
     statement(`select l.id from lease l where ${own} order by l.id${lock('l')}`, ids(leases), instance),
     statement(
-      `update lease set expires_at = case when ${end} < ${dayEnd} then ${end} else ${dayEnd} end
-       where ${own} and expires_at > ${now} returning id, expires_at`,
+      `update lease as l set expires_at = case when ${end} < ${dayEnd} then ${end} else ${dayEnd} end
+       where ${own} and l.expires_at > ${now} returning id, expires_at`,
       ids(leases),
       instance,
       ttlMs,
@@ -47,7 +48,8 @@ const lendingOn = (engine: Engine): LedgerStore['lend'] => {
   const told = new ToldSums()
   return batched(engine, {
     lane: 'control',
-    work: (run, asks) => lendWithin(run, engine.dialect, asks, told),
+    work: (run, asks, atEnd) =>
+      lendWithin(run, engine.dialect, asks, { told, write: async (them) => atEnd(them) }),
     group: ({ instance }) => instance,
     name: ({ keyId, sub, payer, tags }) => JSON.stringify([keyId, sub, payer, tags]),
   })

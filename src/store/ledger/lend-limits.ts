@@ -11,8 +11,8 @@ import { textsOnce } from '../engine/texts.ts'
 import { type Budget, budgets, type LeaseRow, leases, type PayerRow, payerRows } from './ledger-rows.ts'
 import { freeOf, isPayment, payers } from './payer.ts'
 import { countersOf, type SpendingKey, type Stop, scopesUnder, stopsOf, tagBudgetsOf } from './spender.ts'
-import { heldOfLease, ofTagBudget, samePeriod, settledOfAccount, stateOf, usedOnLeases } from './sums.ts'
-import { manyLeases, type ToldSums } from './told-sums.ts'
+import { heldOfLease, samePeriod, settledOfAccount, stateOf, usedOnLeases } from './sums.ts'
+import { manyLeases, manyOfEach, type ToldSums } from './told-sums.ts'
 
 /** A request, and who spends. */
 export type SpenderRequest = { readonly request: LoanRequest; readonly spender: SpendingKey }
@@ -33,6 +33,8 @@ class LentNow {
 
 export type LockedLimits = {
   readonly lease: LeaseRow | undefined
+  /** The id that was asked for is that of a lease which has ended, or is on another path. */
+  readonly idUsed: boolean
   /** The scopes of its counters, sorted. */
   readonly scopes: readonly string[]
   readonly budgets: readonly Budget[]
@@ -54,28 +56,37 @@ export type LockedLimits = {
   readonly now: Instant
 }
 
+const ofOwner = 'select n.key_id as id from key_line n where n.owner_id = b.owner_id'
 const ofWallet = 'select k.id from api_key k where k.wallet_id = b.wallet_id'
-const ofOwner = 'select n.key_id from key_line n where n.owner_id = b.owner_id'
+const ofTag = 'select x.lease_id as id from lease_tag x where x.tag_budget = b.tag_budget'
 
-/** What leases used in each limited scope and the scope does not count yet. */
+/**
+ * What leases used in each limited scope and the scope does not count yet. Each key's leases are looked up by themselves: for a list
+ * of keys PostgreSQL walks all leases, by a plan that it made while there were few.
+ */
 const unappliedUnderText = ({ each, oneOf }: SqlDialect): string => {
-  const by = (read: (where: string) => string) => {
-    const those = (keys: string, which: string) => read(`${oneOf('l.key_id', keys)} and ${which}`)
-    return `case when b.tag_budget is not null then ${read(`${ofTagBudget('b.tag_budget')} and ${samePeriod}`)}
-      when b.owner_id is not null then ${those(ofOwner, samePeriod)}
-      when b.sub_id is not null then ${those(ofWallet, 'l.sub_id = b.sub_id')}
-      else ${those(ofWallet, 'l.day = b.day')} end`
+  const by = (read: (where: string) => string, of: (list: string, sum: string) => string) => {
+    const those = (list: string, which: string) => of(list, read(which))
+    return `case when b.tag_budget is not null then ${those(ofTag, `l.id = o.id and ${samePeriod}`)}
+      when b.owner_id is not null then ${those(ofOwner, `l.key_id = o.id and ${samePeriod}`)}
+      when b.sub_id is not null then ${read('l.sub_id = b.sub_id')}
+      else ${those(ofWallet, 'l.key_id = o.id and l.day = b.day')} end`
   }
-  return `select b.scope as name, ${by(usedOnLeases)} as sum, ${by(manyLeases)} as leases from budget b where b.lim is not null and ${oneOf('b.scope', `select e.value->>'s' from ${each('$1')} e`)}`
+  const sum = by(
+    usedOnLeases,
+    (list, of) => `coalesce((select cast(sum(${of}) as bigint) from (${list}) o), 0)`,
+  )
+  return `select b.scope as name, ${sum} as sum, ${by(manyLeases, manyOfEach)} as leases from budget b where b.lim is not null and ${oneOf('b.scope', `select e.value->>'s' from ${each('$1')} e`)}`
 }
 
 /** The statements that lock and read, in the order of the locks. */
 const textsFor = textsOnce((dialect) => {
-  const { each, lock, now, oneOf } = dialect
+  const { each, joinEach, lock, now, oneOf } = dialect
   const listed = (param: string) => `select e.value->>'s' from ${each(param)} e`
-  const own = `${oneOf('l.key_id', listed('$1'))} and l.instance = $2 and l.state <> 'closed' and ${stateOf('l')} = 'open'`
+  const isOpen = `${stateOf('l')} = 'open'`
+  const own = `from ${each('$1')} e ${joinEach('lease', 'l', `l.key_id = e.value->>'s' and l.instance = $2 and l.state <> 'closed' and ${isOpen}`)}`
   return {
-    leases: `select l.* from lease l where ${own} order by l.id${lock('l')}`,
+    leases: `select l.* from lease l where ${oneOf('l.id', `select l.id ${own} union all ${listed('$3')}`)} order by l.id${lock('l')}`,
     counters: `insert into budget (scope, owner_id, tag_budget, month, week, day, keep_until, wallet_id, lim)
        select e.value->>'s', e.value->>'o', e.value->>'t', e.value->>'month', e.value->>'week', e.value->>'day',
          cast(e.value->>'k' as bigint), e.value->>'w',
@@ -85,7 +96,7 @@ const textsFor = textsOnce((dialect) => {
     budgets: `select b.* from budget b where ${oneOf('b.scope', listed('$1'))} order by b.scope${lock('b')}`,
     payers: `${payers} where ${oneOf('a.id', listed('$1'))} order by a.id${lock('a')}`,
     now: `select ${now} as now`,
-    held: `select l.id, ${heldOfLease} as held from lease l where ${own}`,
+    held: `select l.id, ${heldOfLease} as held ${own}`,
     settled: `select a.id as name, ${settledOfAccount} as sum, ${manyLeases('l.wallet_id = a.id')} as leases from account a where ${oneOf('a.id', listed('$1'))}`,
     unapplied: unappliedUnderText(dialect),
   }
@@ -111,7 +122,7 @@ export const lockLimits = async (
   const stopped = spenders.filter((spender) => stopsOf(spender).length > 0)
   const unsettled = told.due(stopped.map(({ payer }) => payer))
   const [own, , counters, accounts, clock, held, settled, unapplied] = await Promise.all([
-    run(texts.leases, [keys, instance]),
+    run(texts.leases, [keys, instance, jsonOf(asks.map(({ request }) => request.leaseId))]),
     run(texts.counters, [JSON.stringify(spenders.flatMap(countersOf))]),
     run(texts.budgets, [jsonOf(scopes)]),
     run(texts.payers, [jsonOf(spenders.map(({ payer }) => payer))]),
@@ -133,9 +144,10 @@ export const lockLimits = async (
     const found = scopesOfIt.flatMap((scope) => counterOf.get(scope) ?? [])
     if (found.length !== scopesOfIt.length)
       throw new Violation(`sub-wallet ${sub} of key ${key.id} has no budget`, undefined)
-    const lease = ownLeases.find((one) => isOn(one, spender))
+    const lease = ownLeases.find((one) => one.state === 'open' && isOn(one, spender))
     return {
       lease,
+      idUsed: lease === undefined && ownLeases.some(({ id }) => id === request.leaseId),
       scopes: scopesOfIt,
       budgets: found,
       payer: payerOf.get(payer),

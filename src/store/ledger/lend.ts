@@ -5,11 +5,10 @@
 import type { Nano } from '../../core/money.ts'
 import { type Instant, nextDayStart, weekOf } from '../../core/time.ts'
 import { type Demand, growth, type Limit, shortLimits, WALLET_MINIMUM } from '../../ledger/lend.ts'
-import { isJob, type Loan, type LoanRefused, type LoanRequest } from '../../ledger/types.ts'
+import { isJob, type LeaseId, type Loan, type LoanRefused, type LoanRequest } from '../../ledger/types.ts'
 import { isEnabled } from '../../tenancy/key.ts'
 import { mayUseSub } from '../accounts/sub-wallet-store.ts'
-import { type Run, runOne, type SqlDialect } from '../engine/engine.ts'
-import { textOf } from '../engine/row.ts'
+import { type Run, runAll, type SqlDialect, type Statement, statement } from '../engine/engine.ts'
 import { applyMoves, type LeaseMove } from './apply-lease.ts'
 import { fenceAll } from './fence.ts'
 import { isUnderOthers, nameBudgets, tagBudgetsText } from './lease-tags.ts'
@@ -71,55 +70,41 @@ type Grown = ReturnType<typeof growth>
 type Lending = Open & Grown & { readonly limits: readonly Limit[] }
 type Refusing = Short & { readonly at: number }
 
-/**
- * Opens the leases that do not exist yet, with what is lent on them. If an id was used before and is closed, the lease
- * opens under another id.
- */
-const openLeases = async (
-  run: Run,
-  dialect: SqlDialect,
-  loans: readonly Lending[],
-): Promise<readonly string[]> => {
-  const ids = loans.map(({ request, locked }) => locked.lease?.id ?? request.leaseId)
-  const insert = async (which: readonly number[]): Promise<readonly number[]> => {
-    if (which.length === 0) return []
-    const rows = await run(
+/** The lease on which is lent. If the id that was asked for was used before, a new one opens under another. */
+const idOf = ({ request: { leaseId }, locked: { lease, idUsed, now } }: Lending): LeaseId =>
+  lease?.id ?? (idUsed ? `${leaseId.split('+')[0]}+${now.toString(36)}` : leaseId)
+
+/** Opens the leases that do not exist yet, with what is lent on them. */
+const openLeases = (dialect: SqlDialect, loans: readonly Lending[]): readonly Statement[] => {
+  const opened = loans.filter(({ locked }) => locked.lease === undefined)
+  if (opened.length === 0) return []
+  const rows = opened.map((loan) => ({
+    l: idOf(loan),
+    i: loan.request.instance,
+    k: loan.spender.key.id,
+    w: loan.spender.payer,
+    s: loan.spender.sub,
+    m: loan.spender.month,
+    o: weekOf(loan.spender.day),
+    d: loan.spender.day,
+    t: loan.spender.tagsDigest,
+    b: tagBudgetsText(loan.spender),
+    g: loan.grown.toString(),
+    x: endOf(loan),
+  }))
+  return [
+    statement(
       `insert into lease (id, instance, key_id, wallet_id, sub_id, month, week, day, tags, tag_budgets, granted, expires_at)
        select e.value->>'l', e.value->>'i', e.value->>'k', e.value->>'w', e.value->>'s', e.value->>'m', e.value->>'o', e.value->>'d',
          e.value->>'t', e.value->>'b', cast(e.value->>'g' as bigint), cast(e.value->>'x' as bigint)
-       from ${dialect.each('$1')} e where true order by 1 on conflict (id) do nothing returning id`,
-      [JSON.stringify(which.map((at) => rowOf(loans[at], ids[at])))],
-    )
-    const opened = new Set(rows.map((row) => textOf(row, 'id')))
-    return which.filter((at) => !opened.has(ids[at] ?? ''))
-  }
-  const rowOf = (loan: Lending | undefined, l: string | undefined) =>
-    loan && {
-      l,
-      i: loan.request.instance,
-      k: loan.spender.key.id,
-      w: loan.spender.payer,
-      s: loan.spender.sub,
-      m: loan.spender.month,
-      o: weekOf(loan.spender.day),
-      d: loan.spender.day,
-      t: loan.spender.tagsDigest,
-      b: tagBudgetsText(loan.spender),
-      g: loan.grown.toString(),
-      x: endOf(loan),
-    }
-  const used = await insert(loans.flatMap(({ locked }, at) => (locked.lease === undefined ? [at] : [])))
-  for (const at of used) ids[at] = `${ids[at]?.split('+')[0]}+${loans[at]?.locked.now.toString(36)}`
-  const again = await insert(used)
-  if (again.length > 0) throw new Error(`lease ${ids[again[0] ?? 0]} exists already`)
-  await nameBudgets(
-    run,
-    dialect,
-    loans.flatMap(({ locked, spender }, at) =>
-      locked.lease === undefined ? [{ id: ids[at] ?? '', spender }] : [],
+       from ${dialect.each('$1')} e order by 1`,
+      JSON.stringify(rows),
     ),
-  )
-  return ids
+    ...nameBudgets(
+      dialect,
+      opened.map((loan) => ({ id: idOf(loan), spender: loan.spender })),
+    ),
+  ]
 }
 
 /** Until when the lease may live. A job counts in the day in which it began, however long it runs. */
@@ -129,11 +114,7 @@ const endOf = ({ request, spender, locked }: SpenderRequest & { readonly locked:
 }
 
 /** Writes what was lent. */
-const lendAll = async (
-  run: Run,
-  dialect: SqlDialect,
-  loans: readonly Lending[],
-): Promise<readonly Loan[]> => {
+const writesOf = (dialect: SqlDialect, loans: readonly Lending[]): readonly Statement[] => {
   if (loans.length === 0) return []
   const moves = loans.map((loan): LeaseMove => {
     const { lease, scopes } = loan.locked
@@ -148,23 +129,24 @@ const lendAll = async (
       ends: endOf(loan),
     }
   })
-  const [ids] = await Promise.all([
-    openLeases(run, dialect, loans),
-    ...applyMoves(dialect, moves).map((one) => runOne(run, one)),
-  ])
-  await Promise.all(loans.flatMap((loan, at) => (loan.tight ? recallKept(run, dialect, loan, ids[at]) : [])))
-  return loans.map((loan, at) => {
-    const { locked, grown, tight } = loan
-    const beside = besideOf(locked)
-    return {
-      outcome: 'lent',
-      leaseId: ids[at] ?? '',
-      grown,
-      lifeMs: endOf(loan) - locked.now,
-      tight,
-      ...(beside === undefined ? {} : { beside: beside - grown }),
-    }
-  })
+  return [
+    ...openLeases(dialect, loans),
+    ...applyMoves(dialect, moves),
+    ...loans.flatMap((loan) => (loan.tight ? recallKept(dialect, loan, idOf(loan)) : [])),
+  ]
+}
+
+const loanOf = (loan: Lending): Loan => {
+  const { locked, grown, tight } = loan
+  const beside = besideOf(locked)
+  return {
+    outcome: 'lent',
+    leaseId: idOf(loan),
+    grown,
+    lifeMs: endOf(loan) - locked.now,
+    tight,
+    ...(beside === undefined ? {} : { beside: beside - grown }),
+  }
 }
 
 /** The answer that needs no look at the limits; undefined if the limits decide. */
@@ -209,6 +191,12 @@ const demandOf = (request: LoanRequest, { ownUnused }: LockedLimits): Demand => 
   minimum: request.admitted === true ? 0n : WALLET_MINIMUM,
 })
 
+type Lender = {
+  readonly told: ToldSums
+  /** Writes what was lent, perhaps only with the commit. */
+  readonly write: (statements: readonly Statement[]) => Promise<unknown>
+}
+
 /**
  * Grows the leases of spending paths by what the calls need and the limits allow, or says for each which limit binds,
  * inside a larger transaction. All requests are of one instance, and no two of one path.
@@ -217,7 +205,7 @@ export const lendWithin = async (
   run: Run,
   dialect: SqlDialect,
   requests: readonly LoanRequest[],
-  told: ToldSums,
+  { told, write }: Lender,
 ): Promise<readonly Answer[]> => {
   const answers: (Answer | undefined)[] = []
   await openEstimateAccounts(run, dialect, requests)
@@ -247,9 +235,11 @@ export const lendWithin = async (
     if (binds === undefined) lending.push({ ...open, ...grow(open, limits), limits })
     else short.push({ ...open, short: [binds, ...bind] })
   }
-  const loans = await lendAll(run, dialect, lending)
-  for (const [index, { at }] of lending.entries()) answers[at] = loans[index]
-  const refusals = await refuseAll(run, dialect, short, { lent: lending.length > 0, told })
+  for (const loan of lending) answers[loan.at] = loanOf(loan)
+  const writes = writesOf(dialect, lending)
+  // Whoever is refused for what was just lent is refused by what is written.
+  await (short.length > 0 ? runAll(run, writes) : write(writes))
+  const refusals = await refuseAll(run, dialect, short, { lent: lending.length > 0, lender: { told, write } })
   for (const [index, { at }] of short.entries()) answers[at] = refusals[index]
   return whole(answers)
 }
@@ -259,20 +249,24 @@ const refuseAll = async (
   run: Run,
   dialect: SqlDialect,
   short: readonly Refusing[],
-  { lent, told }: { readonly lent: boolean; readonly told: ToldSums },
+  { lent, lender }: { readonly lent: boolean; readonly lender: Lender },
 ): Promise<readonly Answer[]> => {
   if (lent && short.length > 0) {
     const requests = short.map(({ request }) => request)
-    return lendWithin(run, dialect, requests, told)
+    return lendWithin(run, dialect, requests, lender)
   }
   const answers: Answer[] = []
   for (const open of short) answers.push(await refuse(run, dialect, open))
   return answers
 }
 
+/** The same for work that goes on with what was lent. */
+export const lendNow = (run: Run, dialect: SqlDialect, requests: readonly LoanRequest[]) =>
+  lendWithin(run, dialect, requests, { told: new ToldSums(), write: (statements) => runAll(run, statements) })
+
 /** The same for one request. */
 export const lendOne = async (run: Run, dialect: SqlDialect, request: LoanRequest): Promise<Answer> => {
-  const [answer] = await lendWithin(run, dialect, [request], new ToldSums())
+  const [answer] = await lendNow(run, dialect, [request])
   return answer ?? unanswered()
 }
 

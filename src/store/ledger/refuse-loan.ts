@@ -5,7 +5,7 @@ import { type Demand, type Limit, lackOf, nearlyUsed, verdictOf } from '../../le
 import type { LeaseId, LoanRefused } from '../../ledger/types.ts'
 import { isEnabled } from '../../tenancy/key.ts'
 import { capNamed } from '../../tenancy/limits.ts'
-import type { Run, SqlDialect } from '../engine/engine.ts'
+import { type Run, runOne, type SqlDialect, type Statement } from '../engine/engine.ts'
 import { countOf, onlyRow } from '../engine/row.ts'
 import type { LockedLimits, SpenderRequest } from './lend-limits.ts'
 import { recall, shortageOf, under } from './shortage.ts'
@@ -44,24 +44,23 @@ const disable = async (
 }
 
 /** Leases under a limit of a path, other than its own. */
-const underOf = ({ spender }: Demanding, limit: Limit, own: LeaseId | undefined) =>
-  under(limit, { payer: spender.payer, wallet: spender.key.walletId, own: own ?? '' })
+const underOf = (dialect: SqlDialect, { spender }: Demanding, limit: Limit, own: LeaseId | undefined) =>
+  under(dialect, limit, { payer: spender.payer, wallet: spender.key.walletId, own: own ?? '' })
 
 /** What processes keep under limits that are nearly used up goes back, so that calls need not wait for it. */
 export const recallKept = (
-  run: Run,
   dialect: SqlDialect,
   it: Demanding & { readonly limits: readonly Limit[] },
   own: LeaseId | undefined,
-): readonly Promise<unknown>[] =>
+): readonly Statement[] =>
   nearlyUsed(it.limits, it.ask).map(({ limit, lack }) =>
-    recall(run, dialect, underOf(it, limit, own), { amount: lack, beside: false }),
+    recall(dialect, underOf(dialect, it, limit, own), { amount: lack, beside: false }),
   )
 
 /** Says which limit binds, recalls room that others do not use, and disables keys whose caps are exhausted. */
 export const refuse = async (run: Run, dialect: SqlDialect, it: Short): Promise<LoanRefused> => {
   const { request, ask, spender, locked, short } = it
-  const others = (limit: Limit) => underOf(it, limit, locked.lease?.id)
+  const others = (limit: Limit) => underOf(dialect, it, limit, locked.lease?.id)
   const shortage = (limit: Limit) => shortageOf(run, limit, others(limit), locked)
   const [firstLimit, ...restLimits] = short
   const first = await shortage(firstLimit)
@@ -69,7 +68,7 @@ export const refuse = async (run: Run, dialect: SqlDialect, it: Short): Promise<
   const verdict = verdictOf([first, ...rest], ask, request.useful)
   if (verdict.outcome === 'recall') {
     for (const limit of short)
-      await recall(run, dialect, others(limit), { amount: lackOf(limit, ask), beside: true })
+      await runOne(run, recall(dialect, others(limit), { amount: lackOf(limit, ask), beside: true }))
   }
   const version = await disable(run, dialect, spender, verdict.exhausted)
   const { limit, held, idle } = verdict.binding

@@ -23,8 +23,7 @@ import { insertCharges } from './charge-row.ts'
 import { textsFor } from './commit-at-once.ts'
 import { answerRows, detailRow, json, noteOf } from './commit-values.ts'
 import { leases } from './ledger-rows.ts'
-import { lendWithin } from './lend.ts'
-import { ToldSums } from './told-sums.ts'
+import { lendNow } from './lend.ts'
 
 /** How long a job's lease outlives its deadline, so that its last results can be fetched. */
 const AFTER_MS = 15 * 60_000
@@ -113,7 +112,7 @@ const lendFor = async (
   }))
   const loans = new Map<CallId, Loan>()
   let refused: Extract<RunBegun, LoanRefused> | undefined
-  for (const [at, loan] of (await lendWithin(run, engine.dialect, requests, new ToldSums())).entries()) {
+  for (const [at, loan] of (await lendNow(run, engine.dialect, requests)).entries()) {
     const callId = asked[at]?.callId ?? ''
     if (loan.outcome === 'lent') loans.set(callId, loan)
     else refused ??= callId === id ? loan : { ...loan, estimated: true }

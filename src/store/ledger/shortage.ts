@@ -5,35 +5,38 @@ import type { Limit, Shortage } from '../../ledger/lend.ts'
 import { subOf } from '../../ledger/scopes.ts'
 import type { AccountId } from '../../ledger/types.ts'
 import type { WalletId } from '../../tenancy/key.ts'
-import type { Run, SqlDialect } from '../engine/engine.ts'
+import { type Run, type SqlDialect, type Statement, statement } from '../engine/engine.ts'
 import { nanoOf, onlyRow } from '../engine/row.ts'
 import type { Budget } from './ledger-rows.ts'
-import { heldOfLease, ofTagBudget } from './sums.ts'
+import { heldOfLease, stateOf } from './sums.ts'
 
-type LeasesUnder = { readonly where: string; readonly params: readonly string[] }
+/** Leases `l` that are not closed, as a `from` with its `where`. */
+type LeasesUnder = { readonly from: string; readonly params: readonly string[] }
 
 /** Whose limit it is: the paying account, the wallet of the key, and the lease that asks. */
 type Whose = { readonly payer: AccountId; readonly wallet: WalletId; readonly own: string }
 
+const KEPT = `l.state <> 'closed'`
+const COUNTED = 'exists (select 1 from lease_scope s where s.lease_id = l.id and s.scope = $3)'
+
 /**
- * Leases under a limit: those of the account, or those that count against its scope, whichever account they draw on.
+ * Leases under a limit: those of the account, or those that count against its scope, whichever account they draw on. Those of a list
+ * are looked up one by one: PostgreSQL would walk all leases, by a plan that it made while there were few.
  */
-export const under = ({ name, scope, owner, budget }: Limit, { payer, wallet, own }: Whose): LeasesUnder => {
-  if (scope === undefined) return { where: 'l.wallet_id = $1', params: [payer, own] }
-  const counted = 'exists (select 1 from lease_scope s where s.lease_id = l.id and s.scope = $3)'
-  if (budget !== undefined)
-    return { where: `${ofTagBudget('$1')} and ${counted}`, params: [budget.id, own, scope] }
-  if (name === 'daily_limit_usd')
-    return {
-      where: `l.key_id in (select k.id from api_key k where k.wallet_id = $1) and ${counted}`,
-      params: [wallet, own, scope],
-    }
+export const under = (
+  { joinEach }: SqlDialect,
+  { name, scope, owner, budget }: Limit,
+  { payer, wallet, own }: Whose,
+): LeasesUnder => {
+  if (scope === undefined) return { from: `lease l where l.wallet_id = $1 and ${KEPT}`, params: [payer, own] }
+  const of = (table: string, id: string, column: string) =>
+    `${table} o ${joinEach('lease', 'l', `l.${id} and ${COUNTED} and ${KEPT}`)} where o.${column} = $1`
+  const those = (from: string, whose: string): LeasesUnder => ({ from, params: [whose, own, scope] })
+  if (budget !== undefined) return those(of('lease_tag', 'id = o.lease_id', 'tag_budget'), budget.id)
+  if (name === 'daily_limit_usd') return those(of('api_key', 'key_id = o.id', 'wallet_id'), wallet)
   return owner === undefined
-    ? { where: `l.sub_id = $1 and ${counted}`, params: [subOf(scope), own, scope] }
-    : {
-        where: `l.key_id in (select n.key_id from key_line n where n.owner_id = $1) and ${counted}`,
-        params: [owner, own, scope],
-      }
+    ? those(`lease l where l.sub_id = $1 and ${COUNTED} and ${KEPT}`, subOf(scope))
+    : those(of('key_line', 'key_id = o.key_id', 'owner_id'), owner)
 }
 
 /** What is known under locks: the counters, and how much of the own lease is held beyond its intents or unused. */
@@ -45,7 +48,7 @@ const idleOf = `l.granted - l.used - ${heldOfLease}`
 export const shortageOf = async (
   run: Run,
   limit: Limit,
-  { where, params }: LeasesUnder,
+  { from, params }: LeasesUnder,
   { budgets, unwritten, astray }: LockedLease,
 ): Promise<Shortage> => {
   const row = onlyRow(
@@ -54,7 +57,7 @@ export const shortageOf = async (
          coalesce(cast(sum(x.held) as bigint), 0) as held, coalesce(cast(sum(x.used) as bigint), 0) as used
        from (select l.id, l.state, l.used, ${idleOf} as idle,
                l.granted - l.used - case when l.state = 'open' then ${idleOf} else 0 end as held
-             from lease l where l.state <> 'closed' and ${where}) x`,
+             from ${from}) x`,
       params,
     ),
   )
@@ -73,19 +76,19 @@ export const shortageOf = async (
  * count first.
  */
 export const recall = (
-  run: Run,
   dialect: SqlDialect,
-  { where, params }: LeasesUnder,
+  { from, params }: LeasesUnder,
   { amount, beside }: { readonly amount: Nano; readonly beside: boolean },
-): Promise<unknown> => {
+): Statement => {
   const given = `cast($${params.length + 1} as bigint)`
-  return run(
+  return statement(
     `update lease set recall = 1 where id in (select l.id from lease l where l.recall = 0 and l.id in (
        select y.id from (select x.id, sum(x.idle) over (order by x.recall desc, x.idle desc, x.id) - x.idle as before
-         from (select l.id, l.recall, ${idleOf} as idle from lease l
-           where l.state = 'open' ${beside ? 'and l.recall = 0' : ''} and l.id <> $2 and ${where}) x
+         from (select l.id, l.recall, ${idleOf} as idle from ${from}
+           and ${stateOf('l')} = 'open' ${beside ? 'and l.recall = 0' : ''} and l.id <> $2) x
          where x.idle > 0) y
        where y.before < ${given})${dialect.lockFree('l')})`,
-    [...params, amount],
+    ...params,
+    amount,
   )
 }

@@ -14,6 +14,10 @@ const KNOWN_MS = 1_000
 export const manyLeases = (where: string): string =>
   `(select cast(count(*) as bigint) from (select 1 from lease l where l.state <> 'closed' and ${where} limit ${FEW_LEASES + 1}) x)`
 
+/** The same where leases are read for each of a list, whose own rows are read too. */
+export const manyOfEach = (list: string, leases: string): string =>
+  `(select cast(coalesce(sum(1 + ${leases}), 0) as bigint) from (${list} limit ${FEW_LEASES + 1}) o)`
+
 export class ToldSums {
   readonly #known = new Map<string, { readonly sum: Nano; readonly untilMs: number }>()
 
