@@ -134,7 +134,7 @@ const callerText = (hashes: string): string =>
 
 const callerOn = async (engine: Engine, hashes: readonly string[]): ReturnType<KeyStore['callerByHash']> => {
   const places = hashes.map((_hash, at) => `$${at + 1}`).join()
-  const [own, ...above] = await once(engine, 'control', statement(callerText(places), ...hashes))
+  const [own, ...above] = await once(engine, 'control', callerText(places), ...hashes)
   if (own === undefined) return undefined
   const key = keyOf(own)
   const rules =
@@ -147,9 +147,7 @@ const callerOn = async (engine: Engine, hashes: readonly string[]): ReturnType<K
 const keysOn = async (engine: Engine, ids: readonly KeyId[]): Promise<readonly Key[]> => {
   const named = engine.dialect.oneOf('k.id', `select e.value->>'k' from ${engine.dialect.each('$1')} e`)
   const asked = JSON.stringify(ids.map((k) => ({ k })))
-  return (await once(engine, 'control', statement(`select k.* from api_key k where ${named}`, asked))).map(
-    keyOf,
-  )
+  return (await once(engine, 'control', `select k.* from api_key k where ${named}`, asked)).map(keyOf)
 }
 
 export const keyStore = (engine: Engine): KeyStore => {
@@ -159,7 +157,8 @@ export const keyStore = (engine: Engine): KeyStore => {
     const [row] = await once(
       engine,
       'control',
-      statement(`select * from api_key where ${column} in (${places})`, ...values),
+      `select * from api_key where ${column} in (${places})`,
+      ...values,
     )
     return row === undefined ? undefined : keyOf(row)
   }
@@ -194,17 +193,15 @@ export const keyStore = (engine: Engine): KeyStore => {
     countBelow: async (id) => {
       const text = `select cast(count(*) as bigint) as keys from key_line n join api_key k on k.id = n.key_id
         where n.owner_id = $1 and n.depth > 0 and k.deleted = 0`
-      return countOf(onlyRow(await once(engine, 'control', statement(text, id))), 'keys')
+      return countOf(onlyRow(await once(engine, 'control', text, id)), 'keys')
     },
     leastRpm: async (ids) => {
       const rows = await once(
         engine,
         'control',
-        statement(
-          `select n.key_id, min(k.rpm) as rpm from key_line n join api_key k on k.id = n.owner_id
+        `select n.key_id, min(k.rpm) as rpm from key_line n join api_key k on k.id = n.owner_id
            where n.key_id in (select e.value->>'k' from ${dialect.each('$1')} e) and k.rpm is not null group by n.key_id`,
-          JSON.stringify(ids.map((k) => ({ k }))),
-        ),
+        JSON.stringify(ids.map((k) => ({ k }))),
       )
       return new Map(rows.map((row) => [textOf(row, 'key_id'), countOf(row, 'rpm')]))
     },

@@ -29,7 +29,7 @@ export const runStore = (engine: Engine): RunStore => {
     return row === undefined ? undefined : runOf(row)
   }
   const change = (text: string, ...params: Statement['params'][number][]) =>
-    once(engine, 'control', statement(text, ...params))
+    once(engine, 'control', text, ...params)
   return {
     begin: (it) => beginRun(engine, it),
     forget: (id) => forgetRun(engine, id),
@@ -64,7 +64,10 @@ export const runStore = (engine: Engine): RunStore => {
       const rows = await once(
         engine,
         'reading',
-        statement(wanted, keyId, JSON.stringify(states.map((s) => ({ s }))), most),
+        wanted,
+        keyId,
+        JSON.stringify(states.map((s) => ({ s }))),
+        most,
       )
       return rows.map(runOf)
     },

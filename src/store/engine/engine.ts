@@ -82,9 +82,14 @@ export type Engine = {
 
 export type Inline = <T>(lane: Lane, work: (now: Now) => T) => Promise<T>
 
-/** Runs one statement on its own. */
-export const once = async (engine: Engine, lane: Lane, statement: Statement): Promise<readonly Row[]> =>
-  (await engine.batch(lane, [statement]))[0] ?? []
+/** Runs one statement on its own: a text with its parameters, or one that was made before. */
+export const once = async (
+  engine: Engine,
+  lane: Lane,
+  asked: string | Statement,
+  ...params: Value[]
+): Promise<readonly Row[]> =>
+  (await engine.batch(lane, [typeof asked === 'string' ? { text: asked, params } : asked]))[0] ?? []
 
 /** Runs one statement inside a transaction. */
 export const runOne = (run: Run, { text, params }: Statement): Promise<readonly Row[]> => run(text, params)

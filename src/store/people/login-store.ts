@@ -85,7 +85,7 @@ export const loginStore = (engine: Engine): LoginStore => {
       return (await once(engine, 'control', made)).length > 0
     },
     askedLogin: async (userCode) => {
-      const [row] = await once(engine, 'control', statement(`select * from login where ${open}`, userCode))
+      const [row] = await once(engine, 'control', `select * from login where ${open}`, userCode)
       return row === undefined ? undefined : requests.read(row)
     },
     approveLogin: (userCode, { personId, orgId, keyId }, by) =>
@@ -109,7 +109,7 @@ export const loginStore = (engine: Engine): LoginStore => {
     pollLogin: (poll) => engine.transaction('control', (run) => pollOn(engine, run, poll)),
     loginOf: async (hashes) => {
       const text = `select * from login where state = 'used' and ends_at > ${now} and refresh_hash in (${places(hashes, 1)})`
-      const [row] = await once(engine, 'control', statement(text, ...hashes))
+      const [row] = await once(engine, 'control', text, ...hashes)
       return row === undefined ? undefined : signedIn(row)
     },
     logins: async ({ orgId, personId, id }) => {
@@ -119,11 +119,11 @@ export const loginStore = (engine: Engine): LoginStore => {
       return (await once(engine, 'control', asking)).map(signedIn)
     },
     endLogin: async (id) => {
-      await once(engine, 'control', statement('delete from login where id = $1', id))
+      await once(engine, 'control', 'delete from login where id = $1', id)
     },
     agentSettings: async (orgId) => {
       const text = 'select settings from agent_settings where org_id = $1'
-      const [row] = await once(engine, 'control', statement(text, orgId))
+      const [row] = await once(engine, 'control', text, orgId)
       const settings = row === undefined ? undefined : JSON.parse(textOf(row, 'settings'))
       return isObject(settings) ? settings : undefined
     },

@@ -68,23 +68,23 @@ export const peopleRows = (engine: Engine): PeopleRows => ({
     const places = Object.values(row).map(bind)
     const names = Object.keys(row).map(named)
     const text = `insert into ${table} (${names.join(', ')}) values (${places.join(', ')}) returning *`
-    return plain(onlyRow(await once(engine, 'control', statement(text, ...params))))
+    return plain(onlyRow(await once(engine, 'control', text, ...params)))
   },
   find: async (table, query) => (await once(engine, 'control', selectOf(table, query))).map(plain),
   update: async (table, where, set) => {
     const { params, bind } = binding()
     const sets = Object.entries(set).map(([name, value]) => `${named(name)} = ${bind(value)}`)
     const text = `update ${table} set ${sets.join(', ')}${whereOf(where, bind)} returning *`
-    return (await once(engine, 'control', statement(text, ...params))).map(plain)
+    return (await once(engine, 'control', text, ...params)).map(plain)
   },
   remove: async (table, where) => {
     const { params, bind } = binding()
     const text = `delete from ${table}${whereOf(where, bind)} returning *`
-    return (await once(engine, 'control', statement(text, ...params))).map(plain)
+    return (await once(engine, 'control', text, ...params)).map(plain)
   },
   count: async (table, where) => {
     const { params, bind } = binding()
     const text = `select cast(count(*) as bigint) as many from ${table}${whereOf(where, bind)}`
-    return countOf(onlyRow(await once(engine, 'control', statement(text, ...params))), 'many')
+    return countOf(onlyRow(await once(engine, 'control', text, ...params)), 'many')
   },
 })

@@ -6,7 +6,7 @@ import { capList, limitRows, type Spent } from '../../tenancy/limits.ts'
 import { keyOf } from '../accounts/key-row.ts'
 import { clockOf } from '../engine/clock.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
-import { type Engine, once, statement, type Value } from '../engine/engine.ts'
+import { type Engine, once, type Value } from '../engine/engine.ts'
 import { estimatedOf } from '../ledger/sums.ts'
 import { ownerTests } from './call-lines.ts'
 import { containing } from './name-search.ts'
@@ -90,15 +90,13 @@ export const keyLines = async (engine: Engine, query: KeyLineQuery): Promise<rea
   const rows = await once(
     engine,
     'control',
-    statement(
-      `select k.*, ${spent.join(', ')},
+    `select k.*, ${spent.join(', ')},
          ${usedOf("'key:' || k.id", 'calls')} as requests,
          (select max(t.at) from transfer t where t.key_id = k.id) as last_used,
          o.reference, o.tenant_id, p.email as made_by_name
        from (${page}) g join api_key k on k.id = g.id left join key_note o on o.key_id = k.id left join person p on p.id = o.made_by
        order by k.created_at desc, k.id desc`,
-      ...params,
-    ),
+    ...params,
   )
   return rows.map((row) => ({
     key: keyOf(row),
@@ -119,14 +117,12 @@ export const keysAround = async (
   const rows = await once(
     engine,
     'control',
-    statement(
-      `select k.id, k.prefix from (
+    `select k.id, k.prefix from (
          select cast($1 as text) as id union select n.key_id from key_note n where n.tenant_id = $1) g
        join api_key k on k.id = g.id left join key_note o on o.key_id = k.id
        where k.org_id = $2 ${tests}
        order by k.created_at, k.id`,
-      ...params,
-    ),
+    ...params,
   )
   const keys = rows.map(around.read)
   const at = keys.findIndex((key) => key.id === id)

@@ -4,7 +4,7 @@
  */
 import { DAY_MS } from '../../core/time.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
-import { type Engine, once, statement, type Value } from '../engine/engine.ts'
+import { type Engine, once, type Value } from '../engine/engine.ts'
 import { countsAt } from '../ledger/counts-at.ts'
 import { settledBalance } from '../ledger/sums.ts'
 import type { Movement, MovementPage, MovementQuery } from './report-port.ts'
@@ -62,14 +62,12 @@ export const movementsOf = async (engine: Engine, query: MovementQuery): Promise
     await once(
       engine,
       'reading',
-      statement(
-        `select z.*, ${settledBalance(wallet)} as settled from (
+      `select z.*, ${settledBalance(wallet)} as settled from (
            select y.* from (${days(engine, wallet)}) y where ${ofDay}
            union all ${side('debit', wallet, ofPosting, most)}
            union all ${side('credit', wallet, ofPosting, most)}) z
          order by z.place desc, z.kind desc, z.ref desc limit ${most}`,
-        ...params,
-      ),
+      ...params,
     )
   ).map(rows.read)
   let balance = query.before?.balance ?? found[0]?.settled ?? 0n

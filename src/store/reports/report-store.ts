@@ -2,7 +2,7 @@
 
 import { DAY_MS } from '../../core/time.ts'
 import { integer, rowsOf, text } from '../engine/columns.ts'
-import { type Engine, once, statement, type Value } from '../engine/engine.ts'
+import { type Engine, once, type Value } from '../engine/engine.ts'
 import { noReplica, type Replica } from '../engine/replica.ts'
 import { countOf, onlyRow, textOf } from '../engine/row.ts'
 import { accountLines, walletsOnly } from './account-lines.ts'
@@ -38,12 +38,10 @@ const failureLines = async (engine: Engine, query: FailureQuery): Promise<readon
   const rows = await once(
     engine,
     'reading',
-    statement(
-      `select f.key_id, k.label, f.code, cast(sum(f.calls) as bigint) as calls
+    `select f.key_id, k.label, f.code, cast(sum(f.calls) as bigint) as calls
        from failed_day f join api_key k on k.id = f.key_id left join key_note o on o.key_id = k.id
        where ${tests.join(' and ')} group by f.key_id, k.label, f.code order by calls desc, f.key_id, f.code limit ${bind(most)}`,
-      ...params,
-    ),
+    ...params,
   )
   return rows.map(lines.read)
 }
@@ -61,11 +59,9 @@ export const reportStore = (engine: Engine, replica: Replica = noReplica(engine)
       const rows = await once(
         engine,
         'reading',
-        statement(
-          `select count(*) as n from api_key k left join key_note o on o.key_id = k.id
+        `select count(*) as n from api_key k left join key_note o on o.key_id = k.id
          where ${['1 = 1', ...tests].join(' and ')}`,
-          ...params,
-        ),
+        ...params,
       )
       return countOf(onlyRow(rows), 'n')
     },
@@ -82,10 +78,8 @@ export const reportStore = (engine: Engine, replica: Replica = noReplica(engine)
       const rows = await once(
         engine,
         'control',
-        statement(
-          `select a.id from account a where a.org_id = $1 and ${walletsOnly} order by a.created_at, a.id`,
-          orgId,
-        ),
+        `select a.id from account a where a.org_id = $1 and ${walletsOnly} order by a.created_at, a.id`,
+        orgId,
       )
       return rows.map((row) => textOf(row, 'id'))
     },

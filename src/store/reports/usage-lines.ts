@@ -4,7 +4,7 @@
  */
 import { DAY_MS, HOUR_MS, monthOf, nextMonthStart } from '../../core/time.ts'
 import { integer, maybe, nano, rowsOf, text, truth } from '../engine/columns.ts'
-import { type Engine, once, type Row, statement, type Value } from '../engine/engine.ts'
+import { type Engine, once, type Row, type Value } from '../engine/engine.ts'
 import type { Bind } from './call-lines.ts'
 import {
   nothingCounted,
@@ -140,7 +140,7 @@ const rowsBy = (engine: Engine, query: ReportQuery, more: readonly string[]): Pr
   const plain = bare === true || order === ''
   const shown = `select ${['g.*', ...more].join(', ')} from (${rows}) g
      ${plain ? '' : `order by ${order}`} limit ${bind(most)}`
-  return once(engine, 'reading', statement(plain ? shown : named(groupBy, shown, order), ...params))
+  return once(engine, 'reading', plain ? shown : named(groupBy, shown, order), ...params)
 }
 
 export const lineIn =

@@ -1,5 +1,5 @@
 /** Use by time, of the most expensive keys and of all keys: one statement, so that both show the same moment. */
-import { type Engine, once, statement, type Value } from '../engine/engine.ts'
+import { type Engine, once, type Value } from '../engine/engine.ts'
 import type { Bind } from './call-lines.ts'
 import {
   type Counted,
@@ -43,12 +43,10 @@ export const usageTop = async (
   const rows = await once(
     engine,
     'reading',
-    statement(
-      `with tail as materialized (${tail}),
+    `with tail as materialized (${tail}),
          most as materialized (select g.g_key as id from (${keys}) g order by g.amount desc, g.g_key limit ${bind(rest.most)})
        ${named(['key'], slots, `y.amount desc, y.g_${slot}, y.g_key`)}`,
-      ...params,
-    ),
+    ...params,
   )
   const lines = rows.map(lineIn(ofBoth))
   const ofAllKeys = lines.filter(({ groups }) => groups.key === '')

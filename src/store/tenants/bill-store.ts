@@ -208,11 +208,7 @@ const profilesOn = (
   engine: Engine,
 ): Pick<BillStore, 'biller' | 'putBiller' | 'logo' | 'tenantBillings' | 'putTenantBilling'> => ({
   biller: async (orgId) => {
-    const [row] = await once(
-      engine,
-      'control',
-      statement('select profile from biller where org_id = $1', orgId),
-    )
+    const [row] = await once(engine, 'control', 'select profile from biller where org_id = $1', orgId)
     return row === undefined ? undefined : billers.read(row).profile
   },
   putBiller: (orgId, biller, logo, by) =>
@@ -225,15 +221,11 @@ const profilesOn = (
     }),
   logo: async (orgId, hash) => {
     const text = 'select image from biller_logo where org_id = $1 and hash = $2'
-    const [row] = await once(engine, 'control', statement(text, orgId, hash))
+    const [row] = await once(engine, 'control', text, orgId, hash)
     return row === undefined ? undefined : String(row.image)
   },
   tenantBillings: async (orgId) => {
-    const rows = await once(
-      engine,
-      'control',
-      statement('select * from tenant_billing where org_id = $1', orgId),
-    )
+    const rows = await once(engine, 'control', 'select * from tenant_billing where org_id = $1', orgId)
     return new Map(rows.map(details.read).map((row) => [row.tenantId, row.details]))
   },
   putTenantBilling: (orgId, tenantId, value, by) =>
@@ -246,7 +238,7 @@ export const billStore = (engine: Engine): BillStore => ({
   credit: creditOn(engine),
   bill: async ({ orgId, id }) => {
     const text = 'select * from bill where org_id = $1 and id = $2'
-    const [row] = await once(engine, 'control', statement(text, orgId, id))
+    const [row] = await once(engine, 'control', text, orgId, id)
     return row === undefined ? undefined : bills.read(row)
   },
   bills: async (query) => (await once(engine, 'control', listed(query))).map(bills.read),
