@@ -22,6 +22,28 @@ export const addressAt = (value: Json | undefined, name: string): string | undef
   return found?.startsWith('https://') === true ? found : undefined
 }
 
+/** The addresses of results in a list. */
+export const addressesIn = (list: readonly Json[] | undefined): readonly string[] =>
+  (list ?? []).filter((one): one is string => typeof one === 'string' && one.startsWith('https://'))
+
+/** The vendor's name for a job that it has taken; undefined if the answer names none. */
+export const begunAt = (value: Json | undefined, name = 'id') => {
+  const id = textAt(value, name)
+  return id === undefined ? undefined : { ref: { id } }
+}
+
+/** The job goes on; how far it is, from 0 to 1, if the vendor says so. */
+export const goesOn = (progress: number | undefined) => ({
+  pending: true as const,
+  ...(progress === undefined ? {} : { progress: Math.min(1, progress) }),
+})
+
+/** The job was cancelled; what the vendor bills all the same, if it says so. */
+export const cancelled = (measured: Usage | undefined) => ({
+  verdict: 'cancelled' as const,
+  ...(measured === undefined ? {} : { measured }),
+})
+
 /** A path segment from the vendor's name for a job; the name is not trusted. */
 export const segmentOf = (ref: JsonObject, name: string): string =>
   encodeURIComponent(textAt(ref, name) ?? '')

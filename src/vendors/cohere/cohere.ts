@@ -1,4 +1,5 @@
 /** Cohere's reranking. Source: npm cohere-ai 8.1.0. */
+import { postJson } from '../../media/post-json.ts'
 import type { VendorMedia } from '../../media/product.ts'
 import { countAt, jsonDone, listAt, member, objectOf } from '../../media/read-answer.ts'
 import { documentsOf, rerankExample, rerankInputs } from '../rerank-inputs.ts'
@@ -21,11 +22,8 @@ const cohereMedia: VendorMedia = {
       example: rerankExample,
       shape: {
         flow: 'once',
-        ask: (inputs, model) => ({
-          method: 'POST',
-          path: 'https://api.cohere.com/v2/rerank',
-          body: { json: { model, ...inputs, max_tokens_per_doc: 4_096 } },
-        }),
+        ask: (inputs, model) =>
+          postJson('https://api.cohere.com/v2/rerank', { model, ...inputs, max_tokens_per_doc: 4_096 }),
         read: (answer) => {
           const body = objectOf(answer)
           if (body === undefined || listAt(body, 'results') === undefined) return undefined

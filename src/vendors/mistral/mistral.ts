@@ -1,5 +1,6 @@
 /** Mistral's OCR. Source: npm @mistralai/mistralai 2.7.0; prices of genai-prices. */
 import { z } from 'zod'
+import { postJson } from '../../media/post-json.ts'
 import type { VendorMedia } from '../../media/product.ts'
 import { usd } from '../../media/rate-card.ts'
 import { countAt, listAt, member, objectOf, textAt } from '../../media/read-answer.ts'
@@ -51,20 +52,15 @@ const mistralMedia: VendorMedia = {
       example: { document: `data:application/pdf;base64,${btoa('%PDF-1.4\n%%EOF')}`, pages: [0] },
       shape: {
         flow: 'once',
-        ask: ({ document, pages }, model) => ({
-          method: 'POST',
-          path: '/ocr',
-          body: {
-            json: {
-              model,
-              document: isPdf(document)
-                ? { type: 'document_url', document_url: String(document) }
-                : { type: 'image_url', image_url: String(document) },
-              ...(pages === undefined ? {} : { pages }),
-              include_image_base64: false,
-            },
-          },
-        }),
+        ask: ({ document, pages }, model) =>
+          postJson('/ocr', {
+            model,
+            document: isPdf(document)
+              ? { type: 'document_url', document_url: String(document) }
+              : { type: 'image_url', image_url: String(document) },
+            ...(pages === undefined ? {} : { pages }),
+            include_image_base64: false,
+          }),
         read,
       },
       card: { rows: [{ rates: { page: usd('2', 1_000) } }], most: { page: pagesOf } },

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import { readPictureList } from '../../media/picture-list.ts'
+import { postJson } from '../../media/post-json.ts'
 import type { VendorMedia } from '../../media/product.ts'
 import type { Inputs, OnceShape } from '../../media/shape.ts'
 import { togetherBatches } from '../batches/openai-form.ts'
@@ -13,11 +14,7 @@ const pixels = ({ width, height }: Inputs): number => Number(width) * Number(hei
 
 const shape: OnceShape = {
   flow: 'once',
-  ask: (inputs, model) => ({
-    method: 'POST',
-    path: '/images/generations',
-    body: { json: { model, ...inputs, response_format: 'base64' } },
-  }),
+  ask: (inputs, model) => postJson('/images/generations', { model, ...inputs, response_format: 'base64' }),
   read: (answer, inputs) => {
     const verdict = readPictureList(answer, { requested: Number(inputs.n) })
     return verdict?.verdict === 'done'
