@@ -18,12 +18,19 @@ export type UsageQuirks = {
 /** More tokens than any call has: a larger count is a fault, not a bill. */
 const COUNT_MAX = 1_000_000_000
 
+const isCount = (value: unknown): value is number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= COUNT_MAX
+
+/** What a vendor counted, without zeros but with its input, which shows that it did report; undefined if a count is absurd. */
+export const soundUsage = (counts: Usage): Usage | undefined =>
+  Object.values(counts).every(isCount)
+    ? Object.fromEntries(Object.entries(counts).filter(([name, count]) => name === 'input' || count > 0))
+    : undefined
+
 /** A count that is present and plausible; undefined otherwise. */
 const count = (value: Json | undefined): number | undefined | 'absurd' => {
   if (value === undefined || value === null) return undefined
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= COUNT_MAX
-    ? value
-    : 'absurd'
+  return isCount(value) ? value : 'absurd'
 }
 
 /** Reads a usage object of this vendor. */
