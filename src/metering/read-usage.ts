@@ -5,7 +5,7 @@
  */
 import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
 import type { Mutable } from '../core/mutable.ts'
-import type { Usage } from '../core/usage.ts'
+import { COUNT_MAX, type Usage } from '../core/usage.ts'
 
 /** How a vendor reports usage, where it differs from the dialect's own way. */
 export type UsageQuirks = {
@@ -15,22 +15,12 @@ export type UsageQuirks = {
   readonly reasoningApart?: boolean
 }
 
-/** More tokens than any call has: a larger count is a fault, not a bill. */
-const COUNT_MAX = 1_000_000_000
-
-const isCount = (value: unknown): value is number =>
-  typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= COUNT_MAX
-
-/** What a vendor counted, without zeros but with its input, which shows that it did report; undefined if a count is absurd. */
-export const soundUsage = (counts: Usage): Usage | undefined =>
-  Object.values(counts).every(isCount)
-    ? Object.fromEntries(Object.entries(counts).filter(([name, count]) => name === 'input' || count > 0))
-    : undefined
-
 /** A count that is present and plausible; undefined otherwise. */
 const count = (value: Json | undefined): number | undefined | 'absurd' => {
   if (value === undefined || value === null) return undefined
-  return isCount(value) ? value : 'absurd'
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 && value <= COUNT_MAX
+    ? value
+    : 'absurd'
 }
 
 /** Reads a usage object of this vendor. */

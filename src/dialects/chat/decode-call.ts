@@ -12,12 +12,21 @@ import type {
   UnknownContent,
 } from '../neutral.ts'
 import { efforts } from '../neutral.ts'
-import { flagOf, listOf, madeKinds, numberOf, objectOf, objectsOf, textOf } from '../request/json-members.ts'
+import {
+  flagOf,
+  listOf,
+  madeKinds,
+  numberOf,
+  objectOf,
+  objectsOf,
+  partsIn,
+  textOf,
+} from '../request/json-members.ts'
 import { ignoredIn } from '../request/request.ts'
 import { unknownIn } from '../request/unknown-content.ts'
 import { mediaAt } from '../translate/media.ts'
 import { splitId } from '../translate/signatures.ts'
-import { partsIn, resultParts } from '../translate/turns.ts'
+import { resultParts } from '../translate/turns.ts'
 import { asksOlder } from './older-calls.ts'
 import { imagesOf, saidIn, thoughtsOf } from './reply.ts'
 import { type ChatRequest, chatRequest } from './request.ts'

@@ -1,11 +1,11 @@
 /** Chat completions, neutral form → request for a vendor. Source of the format: OpenAI API reference, "Create chat completion". */
 import { type Json, type JsonObject, present } from '../../core/json-body.ts'
-import { Refusal } from '../../core/refusal.ts'
+import { Refusal, writeEach } from '../../core/refusal.ts'
 import type { Conversation, Part, ToolCall, Turn } from '../neutral.ts'
 import { addressOf, mediaTypeOf } from '../translate/media.ts'
 import { within } from '../translate/short-names.ts'
 import { thoughtsIn } from '../translate/unsupported.ts'
-import { AS_JSON, type Encoded, refuseUnsupported, type Target, writeEach } from '../translate/vendor-call.ts'
+import { AS_JSON, type Encoded, refuseUnsupported, type Target } from '../translate/vendor-call.ts'
 import { reasoningMembers, withSampling } from './reasoning.ts'
 import { strictIfItFits } from './strict.ts'
 
@@ -20,10 +20,12 @@ export const writeChatCall = (conversation: Conversation, to: Target): Encoded |
     ...(plainDocuments(it) ? ['filename'] : []),
     ...thoughtsIn(it.turns, (part) => takesThoughts && part.type === 'thinking' && part.text !== ''),
   ]
-  const messages = writeEach(resultsTogether(it.turns), (turn) =>
-    turn.role === 'assistant' ? assistantMessages(turn, to) : otherMessages(turn),
-  )
-  if (messages instanceof Refusal) return messages
+  const messages: Json[] = []
+  for (const turn of resultsTogether(it.turns)) {
+    const written = turn.role === 'assistant' ? assistantMessages(turn, to) : otherMessages(turn)
+    if (written instanceof Refusal) return written
+    for (const message of written) messages.push(message)
+  }
   const bound = to.outputBound ?? it.maxOutput
   const body: JsonObject = present({
     model: to.model.upstreamName,

@@ -1,13 +1,13 @@
 /** Converse, neutral form → request for Amazon Bedrock. Source of the format: Amazon Bedrock API reference, "Converse". */
 
 import { type Json, type JsonObject, present } from '../../core/json-body.ts'
-import { Refusal } from '../../core/refusal.ts'
+import { Refusal, writeEach } from '../../core/refusal.ts'
 import { ADAPTIVE, thinkingOf, thinks } from '../messages/encode-call.ts'
 import type { Conversation, Media, Part, Tool, ToolResult, Turn } from '../neutral.ts'
 import { mediaTypeOf } from '../translate/media.ts'
 import { pastArguments } from '../translate/tool-arguments.ts'
 import { arrangeTexts, messagesOf, toolNames } from '../translate/turns.ts'
-import { AS_JSON, type Encoded, refuseUnsupported, type Target, writeEach } from '../translate/vendor-call.ts'
+import { AS_JSON, type Encoded, refuseUnsupported, type Target } from '../translate/vendor-call.ts'
 
 /** Writes the conversation for a vendor of this dialect. */
 export const writeConverseCall = (it: Conversation, to: Target): Encoded | Refusal => {

@@ -1,8 +1,7 @@
 /** Generate content, whole answers ⇄ neutral form, and their usage. Source of the format: Gemini API reference, "GenerateContentResponse". */
 
 import { isObject, type Json, type JsonObject, present } from '../../core/json-body.ts'
-import { inputTokens, outputTokens, type Usage } from '../../core/usage.ts'
-import { soundUsage } from '../../metering/read-usage.ts'
+import { inputTokens, outputTokens, soundUsage, type Usage } from '../../core/usage.ts'
 import type { Choice, Finish, Part, Reply, Thinking } from '../neutral.ts'
 import { numberOf, objectOf, objectsOf, textOf } from '../request/json-members.ts'
 import { textIn } from '../translate/citations.ts'

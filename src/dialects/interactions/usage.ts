@@ -1,7 +1,6 @@
 /** Interactions, usage in both directions. Source of the format: npm @google/genai 3.3.0, `Usage`. */
 import { isObject, type Json, type JsonObject, present } from '../../core/json-body.ts'
-import { inputTokens, outputTokens, type Usage } from '../../core/usage.ts'
-import { soundUsage } from '../../metering/read-usage.ts'
+import { inputTokens, outputTokens, soundUsage, type Usage } from '../../core/usage.ts'
 import { type Bill, withBill } from '../bill-members.ts'
 import { numberOf, objectOf, objectsOf, textsOf } from '../request/json-members.ts'
 

@@ -13,14 +13,14 @@ import {
   type Turn,
   type UnknownContent,
 } from '../neutral.ts'
-import { flagOf, numberOf, objectOf, objectsOf, textOf, textsOf } from '../request/json-members.ts'
+import { flagOf, numberOf, objectOf, objectsOf, partsIn, textOf, textsOf } from '../request/json-members.ts'
 import { ignoredIn } from '../request/request.ts'
 import { UNSET } from '../request/shape.ts'
 import { unknownIn, unknownParts } from '../request/unknown-content.ts'
 import { asTold } from '../translate/compaction.ts'
 import { typeNamed } from '../translate/media.ts'
 import { splitId } from '../translate/signatures.ts'
-import { partsIn, resultParts } from '../translate/turns.ts'
+import { resultParts } from '../translate/turns.ts'
 import { saidOf } from './reply.ts'
 import { countRequest, type MessagesRequest } from './request.ts'
 

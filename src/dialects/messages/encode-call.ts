@@ -1,14 +1,14 @@
 /** Messages, neutral form → request for a vendor. Source of the format: Anthropic API reference, "Create a Message". */
 
 import { isObject, type Json, type JsonObject, present } from '../../core/json-body.ts'
-import { Refusal } from '../../core/refusal.ts'
+import { Refusal, writeEach } from '../../core/refusal.ts'
 import type { Conversation, Media, Part, Tool, ToolCall, ToolChoice } from '../neutral.ts'
 import { mediaTypeOf } from '../translate/media.ts'
 import { budgetOf, effortOf } from '../translate/reasoning.ts'
 import { within } from '../translate/short-names.ts'
 import { pastArguments } from '../translate/tool-arguments.ts'
 import { arrangeTexts, messagesOf } from '../translate/turns.ts'
-import { AS_JSON, type Encoded, refuseUnsupported, type Target, writeEach } from '../translate/vendor-call.ts'
+import { AS_JSON, type Encoded, refuseUnsupported, type Target } from '../translate/vendor-call.ts'
 import { withCacheMarks } from './cache-marks.ts'
 import { closedSchema } from './schema.ts'
 

@@ -1,8 +1,7 @@
 /** Messages, whole answers ⇄ neutral form, and their usage. Source of the format: Anthropic API reference, "The Message object". */
 
 import { type Json, type JsonObject, present } from '../../core/json-body.ts'
-import { type Usage, usageClasses } from '../../core/usage.ts'
-import { soundUsage } from '../../metering/read-usage.ts'
+import { soundUsage, type Usage, usageClasses } from '../../core/usage.ts'
 import type { Citation, Finish, Image, Part, Reply } from '../neutral.ts'
 import { numberOf, objectOf, objectsOf, textOf } from '../request/json-members.ts'
 import { type Cited, citationsByText } from '../translate/citations.ts'

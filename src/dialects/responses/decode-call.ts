@@ -10,12 +10,12 @@ import {
   type Turn,
   type UnknownContent,
 } from '../neutral.ts'
-import { flagOf, numberOf, objectOf, objectsOf, textOf, textsOf } from '../request/json-members.ts'
+import { flagOf, numberOf, objectOf, objectsOf, partsIn, textOf, textsOf } from '../request/json-members.ts'
 import { ignoredIn } from '../request/request.ts'
 import { unknownIn, unknownParts } from '../request/unknown-content.ts'
 import { mediaAt } from '../translate/media.ts'
 import { splitId } from '../translate/signatures.ts'
-import { joinAnswers, partsIn, resultParts } from '../translate/turns.ts'
+import { joinAnswers, resultParts } from '../translate/turns.ts'
 import { FOREIGN_COMPACTION } from './compaction.ts'
 import { THOUGHTS } from './pass-call.ts'
 import { type ResponsesRequest, responsesRequest } from './request.ts'

@@ -1,13 +1,13 @@
 /** Responses, neutral form → request for a vendor. Source of the format: OpenAI API reference, "Create a model response". */
 import { type Json, type JsonObject, present } from '../../core/json-body.ts'
-import { invalid, Refusal } from '../../core/refusal.ts'
+import { invalid, Refusal, writeEach } from '../../core/refusal.ts'
 import { strictIfItFits } from '../chat/strict.ts'
 import type { Conversation, Effort, Part, Tool, ToolResult, Turn } from '../neutral.ts'
 import { addressOf } from '../translate/media.ts'
 import { effortOf } from '../translate/reasoning.ts'
 import { within } from '../translate/short-names.ts'
 import { thoughtsIn } from '../translate/unsupported.ts'
-import { type Encoded, refuseUnsupported, type Target, writeEach } from '../translate/vendor-call.ts'
+import { type Encoded, refuseUnsupported, type Target } from '../translate/vendor-call.ts'
 import { THOUGHTS } from './pass-call.ts'
 import { itemOfThought } from './thoughts.ts'
 

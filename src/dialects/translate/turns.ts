@@ -1,10 +1,9 @@
 /** Arranges turns for dialects that separate the system's words and want the speakers to alternate. */
-import type { Json, JsonObject } from '../../core/json-body.ts'
-import { Refusal } from '../../core/refusal.ts'
+import type { Json } from '../../core/json-body.ts'
+import { Refusal, writeEach } from '../../core/refusal.ts'
 import type { Conversation, Part, ToolResult, Turn } from '../neutral.ts'
-import { objectsOf } from '../request/json-members.ts'
 import { thoughtsIn } from './unsupported.ts'
-import { refuseUnsupported, writeEach } from './vendor-call.ts'
+import { refuseUnsupported } from './vendor-call.ts'
 
 type Arranged = {
   /** What the system says, in order. */
@@ -58,12 +57,6 @@ export const messagesOf = (
 /** What a tool may give back. */
 export const resultParts = (parts: readonly Part[]): ToolResult['parts'] =>
   parts.filter((part) => part.type === 'text' || part.type === 'image' || part.type === 'document')
-
-/** Content that is a text, or a list of parts. */
-export const partsIn = (content: Json | undefined, partOf: (part: JsonObject) => readonly Part[]): Part[] => {
-  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
-  return objectsOf(content).flatMap(partOf)
-}
 
 /** One answer of the model comes back as several items (thoughts, text, calls): those in a row become one turn. */
 export const joinAnswers = (items: readonly Turn[]): readonly Turn[] => {

@@ -1,7 +1,7 @@
 /** A call on its way to a vendor of another dialect: what the translation needs to know, and what it returns. */
 import type { JsonObject } from '../../core/json-body.ts'
 import type { Model } from '../../core/model.ts'
-import { invalid, Refusal } from '../../core/refusal.ts'
+import { invalid, type Refusal } from '../../core/refusal.ts'
 
 /** How one vendor wants its requests, where vendors of a dialect differ. */
 export type Quirks = {
@@ -55,20 +55,6 @@ export type Encoded = {
 
 /** Asks in words for JSON, where the dialect or the vendor has no member for it. */
 export const AS_JSON = 'Answer with one JSON object and nothing else.'
-
-/** All that is written of each item, or the first refusal. */
-export const writeEach = <Item, Written>(
-  items: readonly Item[],
-  write: (item: Item) => readonly Written[] | Refusal,
-): readonly Written[] | Refusal => {
-  const all: Written[] = []
-  for (const item of items) {
-    const written = write(item)
-    if (written instanceof Refusal) return written
-    for (const one of written) all.push(one)
-  }
-  return all
-}
 
 /** The 400 for what the vendor's dialect cannot express: without it the vendor would answer another question. */
 export const refuseUnsupported = (param: string, what: string): Refusal =>
