@@ -1,5 +1,5 @@
 /** The end of a job: its results are stored, then it is charged, written and answered in one step; or it ends without a charge. */
-import { messageOf } from '../../core/message-of.ts'
+import { warning } from '../../core/log.ts'
 import { decimalFromNano, least, type Nano } from '../../core/money.ts'
 import type { Refusal } from '../../core/refusal.ts'
 import type { Usage } from '../../core/usage.ts'
@@ -215,7 +215,5 @@ const payChange = async (
   if (keyId === GUESTS_KEY) return
   await x402
     ?.payChange(payment.id, walletId)
-    .catch((error: unknown) =>
-      log.warn('the change of a job could not be paid yet', { call: id, error: messageOf(error) }),
-    )
+    .catch(warning(log, 'the change of a job could not be paid yet', { call: id }))
 }

@@ -44,10 +44,8 @@ export const assetStore = (engine: Engine): AssetStore => {
       width, height, body, ready, created_at, expires_at)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 1, ${now}, ${now} + cast($13 as bigint))
     on conflict (run_id, place) where ready = 1 do nothing returning created_at, expires_at`
-  const first = async (it: Statement): Promise<Asset | undefined> => {
-    const [row] = await once(engine, 'control', it)
-    return row === undefined ? undefined : assets.read(row)
-  }
+  const first = async (it: Statement): Promise<Asset | undefined> =>
+    (await once(engine, 'control', it)).map(assets.read)[0]
   return {
     beginAsset: async (it, lifeMs) => {
       const insert = assets.insert(
@@ -65,8 +63,7 @@ export const assetStore = (engine: Engine): AssetStore => {
       const size = [it.width ?? null, it.height ?? null] as const
       const noted = [note?.purpose ?? null, note?.name ?? null] as const
       const params = [id, it.sha256, it.bytes, it.mediaType, it.extension, ...size, lifeMs, ...noted]
-      const [row] = await unlessTaken(once(engine, 'control', change, ...params))
-      return row === undefined ? undefined : assets.read(row)
+      return (await unlessTaken(once(engine, 'control', change, ...params))).map(assets.read)[0]
     },
     addWhole: async (list, lifeMs) => {
       const rows = list.map((it) => {
@@ -134,8 +131,7 @@ const uploadsOf = (engine: Engine): Pick<AssetStore, 'uploadFor' | 'uploads' | '
   return {
     uploadFor: async (id, keyId) => {
       const one = statement(`select ${UPLOAD} from asset where id = $1 and ${owns} and ${lives}`, id, keyId)
-      const [row] = await once(engine, 'control', one)
-      return row === undefined ? undefined : uploads.read(row)
+      return (await once(engine, 'control', one)).map(uploads.read)[0]
     },
     uploads: async ({ keyId, purpose, after, newestFirst, limit }) => {
       const [direction, side] = newestFirst ? ['desc', '<'] : ['asc', '>']

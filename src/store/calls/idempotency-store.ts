@@ -79,8 +79,7 @@ export const idempotencyStore = (engine: Engine): IdempotencyStore => {
     },
     kept: async ({ keyId, endpoint, key }, callId) => {
       const text = `select * from idempotency where ${where} and call_id = $4 and state = 'done'`
-      const [row] = await once(engine, 'control', text, keyId, endpoint, key, callId)
-      return row === undefined ? undefined : answerOf(row)
+      return (await once(engine, 'control', text, keyId, endpoint, key, callId)).map(answerOf)[0]
     },
     forget: async ({ keyId, endpoint, key }, callId, by) => {
       const text = `delete from idempotency where ${where} and state = 'running' and instance = $4 and call_id = $5`

@@ -93,10 +93,8 @@ export const checkoutStore = (engine: Engine): CheckoutStore => {
           after,
         })
       }),
-    checkout: async (id) => {
-      const [row] = await once(engine, 'control', 'select * from checkout where id = $1', id)
-      return row === undefined ? undefined : checkoutOf(row)
-    },
+    checkout: async (id) =>
+      (await once(engine, 'control', 'select * from checkout where id = $1', id)).map(checkoutOf)[0],
     creditPayment: ({ checkoutId, payment, amount }) =>
       posting(engine, async (run) => {
         const ref = refOf(payment)

@@ -131,10 +131,8 @@ const payIn = async (
 export const creditStore = (engine: Engine): CreditStore => {
   const { dialect } = engine
   const linesText = linesOf(dialect)
-  const creditLine = async (walletId: string): Promise<CreditLine | undefined> => {
-    const [row] = await once(engine, 'control', `${linesText} where c.wallet_id = $1`, walletId)
-    return row === undefined ? undefined : lineOf(row)
-  }
+  const creditLine = async (walletId: string): Promise<CreditLine | undefined> =>
+    (await once(engine, 'control', `${linesText} where c.wallet_id = $1`, walletId)).map(lineOf)[0]
   const invoicesWhere = async (where: string, value: string) => {
     const text = `select ${dialect.now} as now, ${invoiceColumns} where ${where} order by i.serial desc limit ${MOST_LISTED}`
     const rows = await once(engine, 'control', text, value)

@@ -173,10 +173,7 @@ const placeOf = async (engine: Engine, name: string, postedAt: Instant): Promise
 
 export const logStore = (engine: Engine): LogStore => {
   const secret = () => settingIn(engine, LOG_SALT, () => randomBytes(32).toString('hex'))
-  const mark = async (): Promise<Mark | undefined> => {
-    const [row] = await once(engine, 'control', END)
-    return row === undefined ? undefined : markOf(row)
-  }
+  const mark = async (): Promise<Mark | undefined> => (await once(engine, 'control', END)).map(markOf)[0]
   return {
     grow: async (sign) => {
       const before = await mark()

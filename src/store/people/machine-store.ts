@@ -75,8 +75,7 @@ export const machineStore = (engine: Engine): MachineStore => {
       }),
     byHash: async (hash, before = hash) => {
       const found = statement('select * from machine where hash in ($1, $2)', hash, before)
-      const [row] = await once(engine, 'control', found)
-      return row === undefined ? undefined : machines.read(row)
+      return (await once(engine, 'control', found)).map(machines.read)[0]
     },
     rehash: async (id, { before, hash, hashedBy }) => {
       const text = 'update machine set hash = $3, hashed_by = $4 where id = $1 and hash in ($2, $3)'

@@ -104,8 +104,7 @@ export const teamStore = (engine: Engine): TeamStore => ({
     engine.transaction('control', async (run) => {
       if ((await insertSub(engine, run, sub, by)) === undefined) return undefined
       await run('insert into team (id, org_id) values ($1, $2) on conflict (id) do nothing', [sub.id, orgId])
-      const [row] = await run(TEAMS, [orgId, sub.id])
-      return row === undefined ? undefined : teamOf(row)
+      return (await run(TEAMS, [orgId, sub.id])).map(teamOf)[0]
     }),
   teams: async ({ orgId, id }) => (await once(engine, 'control', TEAMS, orgId, id ?? null)).map(teamOf),
   teamMembers: async (orgId) => {

@@ -32,10 +32,8 @@ const details = rowsOf({ tenantId: text('tenant_id'), details: json('details', a
 
 const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
 
-const oneIn = async (run: Run, where: string, ...params: Value[]): Promise<Bill | undefined> => {
-  const [row] = await run(`select * from bill where ${where}`, params)
-  return row === undefined ? undefined : bills.read(row)
-}
+const oneIn = async (run: Run, where: string, ...params: Value[]): Promise<Bill | undefined> =>
+  (await run(`select * from bill where ${where}`, params)).map(bills.read)[0]
 
 /**
  * Takes the next number of the organisation and stores the bill under it. The caller has locked the biller and found that
@@ -238,8 +236,7 @@ export const billStore = (engine: Engine): BillStore => ({
   credit: creditOn(engine),
   bill: async ({ orgId, id }) => {
     const text = 'select * from bill where org_id = $1 and id = $2'
-    const [row] = await once(engine, 'control', text, orgId, id)
-    return row === undefined ? undefined : bills.read(row)
+    return (await once(engine, 'control', text, orgId, id)).map(bills.read)[0]
   },
   bills: async (query) => (await once(engine, 'control', listed(query))).map(bills.read),
   notePaid: notePaidOn(engine),

@@ -164,10 +164,8 @@ export const tenantStore = (engine: Engine): TenantStore => ({
     )
     return rows.map(links.read)
   },
-  linkByHash: async (hash) => {
-    const [row] = await once(engine, 'control', 'select * from tenant_link where hash = $1', hash)
-    return row === undefined ? undefined : links.read(row)
-  },
+  linkByHash: async (hash) =>
+    (await once(engine, 'control', 'select * from tenant_link where hash = $1', hash)).map(links.read)[0],
   makeLink: makeLinkOn(engine),
   endLink: endLinkOn(engine),
 })
