@@ -2,7 +2,7 @@
 import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
 import type { Usage } from '../core/usage.ts'
 import { textAt } from './read-answer.ts'
-import type { Output, Verdict } from './shape.ts'
+import type { Done, Output, Verdict } from './shape.ts'
 
 export const BLOCKED: Verdict = { verdict: 'blocked' }
 
@@ -69,11 +69,7 @@ const withoutPrompt = (value: Json): Json => {
 }
 
 /** The job succeeded; where outputs have `at`, the body's addresses are replaced. */
-export const jobDone = (
-  outputs: readonly Output[],
-  body: JsonObject,
-  measured?: Usage,
-): Extract<Verdict, { verdict: 'done' }> => ({
+export const jobDone = (outputs: readonly Output[], body: JsonObject, measured?: Usage): Done => ({
   verdict: 'done',
   outputs,
   body: withoutPrompt(body) as JsonObject,

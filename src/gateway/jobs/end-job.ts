@@ -4,7 +4,7 @@ import { decimalFromNano, least, type Nano } from '../../core/money.ts'
 import type { Refusal } from '../../core/refusal.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { IdempotencyRef } from '../../ledger/types.ts'
-import type { JobShape, Output, Verdict } from '../../media/shape.ts'
+import type { Done, JobShape, Output } from '../../media/shape.ts'
 import { GUESTS_KEY } from '../../payment/x402.ts'
 import { chargeFor, withCall } from '../../pricing/charge.ts'
 import type { Deployment } from '../../routing/deployments.ts'
@@ -25,8 +25,6 @@ import type { Billed, PaymentFacts } from '../parts/task.ts'
 import { cancelCost, unitsIfCancelled } from './cancel-cost.ts'
 import { moreOf, termsOfRun } from './shown-run.ts'
 import { credentialFor } from './vendor-step.ts'
-
-type Done = Extract<Verdict, { verdict: 'done' }>
 
 type Ending = { readonly run: Run; readonly facts: RunFacts; readonly tooDear?: boolean }
 
@@ -128,11 +126,9 @@ const billedOf = ({ clock }: Gateway, { run, facts }: Ending, terms: Told): Bill
 /** Ends the job without a charge, for a reason that its caller sees. */
 export const endFailed = async (
   gateway: Gateway,
-  run: Run,
-  facts: RunFacts | undefined,
-  error: Refusal,
+  { run, facts }: { readonly run: Run; readonly facts: RunFacts | undefined },
+  { code, message, members }: Refusal,
 ): Promise<void> => {
-  const { code, message, members } = error
   await end(gateway, run, facts, { state: 'failed', result: { error: { code, message, members } } })
 }
 

@@ -148,8 +148,7 @@ const takeUp = async (gateway: Gateway, run: Run): Promise<void> => {
     })
     return endFailed(
       gateway,
-      run,
-      undefined,
+      { run, facts: undefined },
       refuse('upstream_error', 'The job was lost while it was submitted. Nothing was charged.'),
     )
   }

@@ -3,6 +3,7 @@ import { postJson } from '../../media/post-json.ts'
 import type { VendorMedia } from '../../media/product.ts'
 import { countAt, jsonDone, listAt, member, objectOf } from '../../media/read-answer.ts'
 import { documentsOf, rerankExample, rerankInputs } from '../rerank-inputs.ts'
+import { usualChat } from '../usual-chat.ts'
 import type { Vendor } from '../vendor.ts'
 
 /** Documents are cut into pieces of 510 tokens, each with the query; no token is shorter than a byte. */
@@ -44,14 +45,12 @@ const cohereMedia: VendorMedia = {
 
 /** Cohere: speaks chat completions at its compatibility address. Source: Cohere docs, "Using Cohere models via the OpenAI SDK". */
 export const cohere = {
+  ...usualChat,
   id: 'cohere',
   name: 'Cohere',
   keyVariable: 'COHERE_API_KEY',
   baseUrl: 'https://api.cohere.ai/compatibility/v1',
   surfaces: ['chat', 'embeddings'],
-  outputBound: 'max_tokens',
-  takesStreamOptions: true,
-  cancel: 'stop',
   catalogue: { prices: 'cohere', limits: 'cohere' },
   shortIds: true,
   media: cohereMedia,

@@ -6,6 +6,7 @@ import { usd } from '../../media/rate-card.ts'
 import { countAt, listAt, member, objectOf, textAt } from '../../media/read-answer.ts'
 import type { Inputs, OnceShape } from '../../media/shape.ts'
 import { mistralBatches } from '../batches/openai-form.ts'
+import { usualChat } from '../usual-chat.ts'
 import type { Vendor } from '../vendor.ts'
 
 /** The vendor's own limit on a document. */
@@ -71,14 +72,13 @@ const mistralMedia: VendorMedia = {
 
 /** Mistral: speaks chat completions at its own address. Source: Mistral AI API docs, Chat Completion; usage comes with the last event unasked, and unknown members are refused, reasoning_content among them. */
 export const mistral = {
+  ...usualChat,
   id: 'mistral',
   name: 'Mistral',
   keyVariable: 'MISTRAL_API_KEY',
   baseUrl: 'https://api.mistral.ai/v1',
   surfaces: ['chat', 'embeddings'],
-  outputBound: 'max_tokens',
   takesStreamOptions: false,
-  cancel: 'stop',
   reasoningBack: 'refused',
   catalogue: { prices: 'mistral', limits: 'mistral' },
   shortIds: true,
