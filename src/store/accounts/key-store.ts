@@ -5,13 +5,13 @@ import { type Instant, monthOf } from '../../core/time.ts'
 import type { Key, KeyId } from '../../tenancy/key.ts'
 import { clockOf } from '../engine/clock.ts'
 import {
+  binding,
   type Engine,
   once,
   type Run,
   type SqlDialect,
   type Statement,
   statement,
-  type Value,
 } from '../engine/engine.ts'
 import { countOf, onlyRow, textOf } from '../engine/row.ts'
 import { ChangedSince, mustBeHere } from '../faults.ts'
@@ -34,8 +34,7 @@ const MOST_LISTED = 1000
 
 /** Selects the keys of a query, newest first. */
 const listed = ({ below, named, deleted, after, most }: KeyQuery): Statement => {
-  const params: Value[] = []
-  const bind = (value: Value): string => `$${params.push(value)}`
+  const { params, bind } = binding()
   const where = [deleted === true ? '1 = 1' : 'k.deleted = 0']
   if (below !== undefined)
     where.push(`k.id in (select n.key_id from key_line n where n.owner_id = ${bind(below)} and n.depth > 0)`)

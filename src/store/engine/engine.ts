@@ -96,6 +96,15 @@ export const runOne = (run: Run, { text, params }: Statement): Promise<readonly 
 
 export const statement = (text: string, ...params: Value[]): Statement => ({ text, params })
 
+/** Gives a value its place among the parameters of a statement. */
+export type Bind = (value: Value) => string
+
+/** The parameters of a statement that is put together: those given come first. */
+export const binding = (...given: Value[]): { readonly params: Value[]; readonly bind: Bind } => {
+  const params = [...given]
+  return { params, bind: (value) => `$${params.push(value)}` }
+}
+
 /**
  * A change that the database refuses for good: sending it again cannot help. Names the constraint if one was violated.
  */

@@ -1,6 +1,6 @@
 /** Members of organisations and their roles, operators, and how often somebody tried to sign in. */
 import { integer, oneOf, rowsOf, text, truth } from '../engine/columns.ts'
-import { type Engine, once, type Run, type SqlDialect, type Value } from '../engine/engine.ts'
+import { binding, type Engine, once, type Run, type SqlDialect } from '../engine/engine.ts'
 import { countOf, onlyRow } from '../engine/row.ts'
 import type { Actor } from './event-port.ts'
 import { recordIn } from './event-store.ts'
@@ -110,8 +110,7 @@ const broughtOn = async (engine: Engine, what: string): Promise<number> => {
 
 export const memberStore = (engine: Engine): MemberStore => ({
   list: async ({ orgId, personId }) => {
-    const params: Value[] = []
-    const bind = (value: Value): string => `$${params.push(value)}`
+    const { params, bind } = binding()
     const where = [
       '1 = 1',
       ...(orgId === undefined ? [] : [`m.org_id = ${bind(orgId)}`]),

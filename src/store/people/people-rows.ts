@@ -1,5 +1,5 @@
 /** Rows of the sign-in library on our engines: the few statements it needs, with every name checked and every value bound. */
-import { type Engine, once, type Row, statement, type Value } from '../engine/engine.ts'
+import { type Bind, binding, type Engine, once, type Row, statement } from '../engine/engine.ts'
 import { countOf, onlyRow } from '../engine/row.ts'
 import type { PeopleQuery, PeopleRow, PeopleRows, PeopleTest, PeopleValue } from './people-port.ts'
 
@@ -7,13 +7,6 @@ import type { PeopleQuery, PeopleRow, PeopleRows, PeopleTest, PeopleValue } from
 const named = (column: string): string => {
   if (!/^[a-z][a-z_]{0,40}$/.test(column)) throw new Error(`'${column}' is no column of people`)
   return column
-}
-
-type Bind = (value: Value) => string
-
-const binding = (): { readonly params: Value[]; readonly bind: Bind } => {
-  const params: Value[] = []
-  return { params, bind: (value) => `$${params.push(value)}` }
 }
 
 const one = (value: PeopleTest['value']): PeopleValue => {

@@ -5,7 +5,7 @@
 import { PAYMENTS_ORG } from '../../ledger/types.ts'
 import { rulesOf } from '../accounts/wallet-rules-row.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
-import { type Engine, once, type Value } from '../engine/engine.ts'
+import { binding, type Engine, once, type Value } from '../engine/engine.ts'
 import { countsAt } from '../ledger/counts-at.ts'
 import { heldOnLeases, isPaid, lessRefunds, settledOfAccount } from '../ledger/sums.ts'
 import { containing } from './name-search.ts'
@@ -51,8 +51,7 @@ const page = (
 }
 
 export const accountLines = async (engine: Engine, query: AccountQuery): Promise<readonly AccountLine[]> => {
-  const params: Value[] = []
-  const bind = (value: Value): string => `$${params.push(value)}`
+  const { params, bind } = binding()
   const from = bind(query.from)
   const spent = `coalesce((select cast(sum(r.amount) as bigint) from roll_up_hour r where r.org_id = a.org_id and r.hour >= ${from}), 0)
     + coalesce((select cast(sum(${lessRefunds}) as bigint) from api_key k cross join transfer t

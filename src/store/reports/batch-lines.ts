@@ -1,7 +1,7 @@
 /** Batches in reach, newest first: one query, over the batches of keys. */
 import type { Batch } from '../batches/batch-port.ts'
 import { batchOf } from '../batches/batch-row.ts'
-import { type Engine, once, type Value } from '../engine/engine.ts'
+import { binding, type Engine, once } from '../engine/engine.ts'
 import { textOf } from '../engine/row.ts'
 import { scopeTests } from './call-lines.ts'
 import type { Scope } from './call-port.ts'
@@ -19,8 +19,7 @@ export type BatchLine = Batch & { readonly label: string; readonly prefix: strin
 
 export const batchLines = async (engine: Engine, query: BatchQuery): Promise<readonly BatchLine[]> => {
   const { id, after, most } = query
-  const params: Value[] = []
-  const bind = (value: Value): string => `$${params.push(value)}`
+  const { params, bind } = binding()
   const tests = [
     `b.state <> 'validating'`,
     ...scopeTests(query, bind),

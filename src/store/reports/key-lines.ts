@@ -6,7 +6,7 @@ import { capList, limitRows, type Spent } from '../../tenancy/limits.ts'
 import { keyOf } from '../accounts/key-row.ts'
 import { clockOf } from '../engine/clock.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
-import { type Engine, once, type Value } from '../engine/engine.ts'
+import { binding, type Engine, once, type Value } from '../engine/engine.ts'
 import { estimatedOf } from '../ledger/sums.ts'
 import { ownerTests } from './call-lines.ts'
 import { containing } from './name-search.ts'
@@ -76,8 +76,7 @@ const nearCap = (periods: readonly CapPeriod[], bind: (value: Value) => string):
 
 export const keyLines = async (engine: Engine, query: KeyLineQuery): Promise<readonly KeyLine[]> => {
   const periods = capPeriods(dayOf(await clockOf(engine)))
-  const params: Value[] = []
-  const bind = (value: Value): string => `$${params.push(value)}`
+  const { params, bind } = binding()
   const spent = periods.flatMap((period) =>
     (['used', 'estimated'] as const).map(
       (sum) => `${usedOf(scopeOf(period, bind), sum)} as ${limitRows[period.cap].column}_${sum}`,
@@ -112,8 +111,8 @@ export const keysAround = async (
   engine: Engine,
   { orgId, id, first, ...owner }: Parameters<ReportStore['keysAround']>[0],
 ): ReturnType<ReportStore['keysAround']> => {
-  const params: Value[] = [first, orgId]
-  const tests = ['', ...ownerTests(owner, (value) => `$${params.push(value)}`)].join(' and ')
+  const { params, bind } = binding(first, orgId)
+  const tests = ['', ...ownerTests(owner, bind)].join(' and ')
   const rows = await once(
     engine,
     'control',

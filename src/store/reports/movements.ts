@@ -4,7 +4,7 @@
  */
 import { DAY_MS } from '../../core/time.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
-import { type Engine, once, type Value } from '../engine/engine.ts'
+import { type Bind, binding, type Engine, once } from '../engine/engine.ts'
 import { countsAt } from '../ledger/counts-at.ts'
 import { settledBalance } from '../ledger/sums.ts'
 import type { Movement, MovementPage, MovementQuery } from './report-port.ts'
@@ -19,8 +19,6 @@ const rows = rowsOf({
   amount: nano('amount'),
   settled: nano('settled'),
 })
-
-type Bind = (value: Value) => string
 
 /**
  * A day's calls come at its end: no later call moves them there, and no movement before them seems to lack their money.
@@ -54,8 +52,7 @@ const beforeOf = (
 }
 
 export const movementsOf = async (engine: Engine, query: MovementQuery): Promise<MovementPage> => {
-  const params: Value[] = []
-  const bind: Bind = (value) => `$${params.push(value)}`
+  const { params, bind } = binding()
   const [wallet, most] = [bind(query.walletId), bind(query.most + 1)]
   const { ofPosting, ofDay } = beforeOf(query, bind)
   const found = (

@@ -2,12 +2,12 @@
 
 import { DAY_MS } from '../../core/time.ts'
 import { integer, rowsOf, text } from '../engine/columns.ts'
-import { type Engine, once, type Value } from '../engine/engine.ts'
+import { binding, type Engine, once } from '../engine/engine.ts'
 import { noReplica, type Replica } from '../engine/replica.ts'
 import { countOf, onlyRow, textOf } from '../engine/row.ts'
 import { accountLines, walletsOnly } from './account-lines.ts'
 import { batchLines } from './batch-lines.ts'
-import { type Bind, orgsTest, scopeTests } from './call-lines.ts'
+import { orgsTest, scopeTests } from './call-lines.ts'
 import { callPage } from './call-page.ts'
 import type { FailureLine, FailureQuery, Scope } from './call-port.ts'
 import { keyLines, keysAround } from './key-lines.ts'
@@ -26,8 +26,7 @@ const lines = rowsOf({
 })
 
 const failureLines = async (engine: Engine, query: FailureQuery): Promise<readonly FailureLine[]> => {
-  const params: Value[] = []
-  const bind: Bind = (value) => `$${params.push(value)}`
+  const { params, bind } = binding()
   const { from, codes, most } = query
   const tests = [
     `f.day >= ${bind(Math.floor(from / DAY_MS) * DAY_MS)}`,
@@ -54,8 +53,8 @@ export const reportStore = (engine: Engine, replica: Replica = noReplica(engine)
     keysAround: (query) => keysAround(engine, query),
     calls: (query) => callPage(by(query), query),
     keysIn: async (scope) => {
-      const params: Value[] = []
-      const tests = scopeTests(scope, (value) => `$${params.push(value)}`)
+      const { params, bind } = binding()
+      const tests = scopeTests(scope, bind)
       const rows = await once(
         engine,
         'reading',

@@ -1,6 +1,5 @@
 /** Use by time, of the most expensive keys and of all keys: one statement, so that both show the same moment. */
-import { type Engine, once, type Value } from '../engine/engine.ts'
-import type { Bind } from './call-lines.ts'
+import { binding, type Engine, once } from '../engine/engine.ts'
 import {
   type Counted,
   nothingCounted,
@@ -28,8 +27,7 @@ export const usageTop = async (
   engine: Engine,
   { slot, ...rest }: Parameters<ReportStore['usageTop']>[0],
 ): ReturnType<ReportStore['usageTop']> => {
-  const params: Value[] = []
-  const bind: Bind = (value) => `$${params.push(value)}`
+  const { params, bind } = binding()
   const by = (...groupBy: readonly UsageGroup[]): ReportQuery => ({ ...rest, groupBy })
   const [ofKey, ofBoth, ofAll] = [by('key'), by(slot, 'key'), by(slot)]
   const most = 'select m.id from most m'

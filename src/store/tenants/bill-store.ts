@@ -2,7 +2,7 @@
 import type { Json } from '../../core/json-body.ts'
 import { DAY_MS } from '../../core/time.ts'
 import { integer, json, maybe, oneOf, rowsOf, text } from '../engine/columns.ts'
-import { type Engine, once, type Run, runOne, statement, type Value } from '../engine/engine.ts'
+import { binding, type Engine, once, type Run, runOne, statement, type Value } from '../engine/engine.ts'
 import { countOf, onlyRow } from '../engine/row.ts'
 import { recordIn } from '../people/event-store.ts'
 import type { Bill, BillDocument, Biller, BillQuery, BillStore, TenantBilling } from './bill-port.ts'
@@ -123,8 +123,7 @@ const statuses = {
 } as const
 
 const listed = ({ orgId, tenantId, month, status, beforeSerial, most }: BillQuery) => {
-  const params: Value[] = [orgId]
-  const bind = (value: Value): string => `$${params.push(value)}`
+  const { params, bind } = binding(orgId)
   const where = [
     'org_id = $1',
     ...(tenantId === undefined ? [] : [`tenant_id = ${bind(tenantId)}`]),
