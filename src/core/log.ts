@@ -2,6 +2,7 @@
  * The log: one JSON line per event, with known fields only. A field that is not on the list cannot be logged, so
  * neither keys nor content reach the log by accident.
  */
+import { messageOf } from './message-of.ts'
 import type { Nano } from './money.ts'
 
 /** Every field that a line may have; amounts are in nano-USD. */
@@ -46,6 +47,12 @@ export type Log = {
   warn(event: string, fields?: Fields): void
   error(event: string, fields?: Fields): void
 }
+
+/** Tells of a failure that nobody else hears of. */
+export const warning =
+  (log: Log, event: string, fields: Fields = {}) =>
+  (error: unknown): void =>
+    log.warn(event, { ...fields, error: messageOf(error) })
 
 type LogLevel = 'call' | 'info' | 'warn' | 'error' | 'off'
 

@@ -72,3 +72,17 @@ export const refusalBody = (refusal: Refusal, requestId: string) => ({
     request_id: requestId,
   },
 })
+
+/** All that is written of each item, or the first refusal. */
+export const writeEach = <Item, Written>(
+  items: readonly Item[],
+  write: (item: Item) => readonly Written[] | Refusal,
+): readonly Written[] | Refusal => {
+  const all: Written[] = []
+  for (const item of items) {
+    const written = write(item)
+    if (written instanceof Refusal) return written
+    for (const one of written) all.push(one)
+  }
+  return all
+}

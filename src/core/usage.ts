@@ -56,3 +56,12 @@ export const inputTokens = (usage: Usage): number =>
 
 export const outputTokens = (usage: Usage): number =>
   (usage.output ?? 0) + (usage.reasoning ?? 0) + (usage.output_audio ?? 0) + (usage.output_image ?? 0)
+
+/** More tokens than any call has: a larger count is a fault, not a bill. */
+export const COUNT_MAX = 1_000_000_000
+
+/** What a vendor counted, without zeros but with its input, which shows that it did report; undefined if a count is absurd. */
+export const soundUsage = (counts: Usage): Usage | undefined =>
+  Object.values(counts).every((count) => Number.isSafeInteger(count) && count >= 0 && count <= COUNT_MAX)
+    ? Object.fromEntries(Object.entries(counts).filter(([name, count]) => name === 'input' || count > 0))
+    : undefined

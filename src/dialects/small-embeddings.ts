@@ -5,13 +5,13 @@
  */
 import type { Call } from '../core/call.ts'
 import { bodyOf, type JsonBody, type JsonObject } from '../core/json-body.ts'
-import { Refusal } from '../core/refusal.ts'
+import type { Refusal } from '../core/refusal.ts'
 import { inputTokens } from '../core/usage.ts'
 import { type Billed, withBill } from './bill-members.ts'
 import { addOllamaBill } from './ollama/reply.ts'
-import { base64Of, input, type TextsToEmbed } from './request/embeddings.ts'
+import { base64Of, embeddingsCall, input, type TextsToEmbed } from './request/embeddings.ts'
 import { listOf, numberOf, textOf, textsOf } from './request/json-members.ts'
-import { ignored, ignoredIn, modelName, needed, notOffered, readRequest, request } from './request/request.ts'
+import { ignored, ignoredIn, modelName, needed, notOffered, request } from './request/request.ts'
 import { any, flag, integer, list, type Shape, text, word } from './request/shape.ts'
 import { refuseUnsupported } from './translate/vendor-call.ts'
 
@@ -102,20 +102,8 @@ const olderOllama = ollamaForm(ollamaEmbeddingsRequest, 'prompt')
 
 const decodesAs =
   (form: Form) =>
-  (body: JsonBody): Call | Refusal => {
-    const found = readRequest(form.request, body.value)
-    if (found instanceof Refusal) return found
-    return {
-      kind: 'embeddings',
-      dialect: form.dialect,
-      modelName: textOf(body.value.model) ?? '',
-      body,
-      stream: false,
-      showUsage: true,
-      choices: 1,
-      size: found.sizeOf(body),
-    }
-  }
+  (body: JsonBody): Call | Refusal =>
+    embeddingsCall(form.request, body, form.dialect)
 
 /** Read and check the bodies of `/v2/embed`, `/api/embed` and `/api/embeddings`. */
 export const decodeCohereEmbed = decodesAs(cohere)

@@ -1,6 +1,5 @@
 /** Deletes old rows other than postings, in small steps with long pauses, so that calls do not notice. */
-import type { Log } from '../core/log.ts'
-import { messageOf } from '../core/message-of.ts'
+import { type Log, warning } from '../core/log.ts'
 import { type Clock, inRounds } from '../core/time.ts'
 import type { PruneStore } from '../store/prune/prune-port.ts'
 
@@ -74,11 +73,7 @@ export const keepPruning = ({ store, clock, log, kept }: Parts): (() => void) =>
         await clock.sleep(Math.min(Math.max(restMs, SHORTEST_REST_MS), LONGEST_REST_MS))
         return made
       }
-      await store
-        .keepMonths()
-        .catch((error: unknown) =>
-          log.warn('the tables for coming months could not be made', { error: messageOf(error) }),
-        )
+      await store.keepMonths().catch(warning(log, 'the tables for coming months could not be made'))
       const done = await pruneAll(store, kept, turn)
       const ops = done.details + done.months + done.rest
       if (ops > 0) log.info('old rows were deleted', { ops })

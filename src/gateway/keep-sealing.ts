@@ -2,8 +2,7 @@
  * Seals events into their chain soon after they were committed, and signs its end every hour; and adds what was charged to the
  * log of receipts, whose end is signed each time.
  */
-import type { Log } from '../core/log.ts'
-import { messageOf } from '../core/message-of.ts'
+import { type Log, warning } from '../core/log.ts'
 import { about, type Clock, HOUR_MS, inRounds } from '../core/time.ts'
 import { signChainHead } from '../receipts/event-chain.ts'
 import { signLogHead } from '../receipts/log-head.ts'
@@ -59,9 +58,7 @@ export const keepSealing = (parts: Parts & LogParts, random: () => number): (() 
   let round = 0
   const failed = 'the log of receipts could not be continued'
   return inRounds({ clock, log, pauseMs: about(EVERY_MS, random), waits: true, failed }, async () => {
-    await sealAll(parts).catch((error: unknown) =>
-      log.warn('events could not be sealed', { error: messageOf(error) }),
-    )
+    await sealAll(parts).catch(warning(log, 'events could not be sealed'))
     if (++round % LOG_EVERY === 0) await growLog(parts)
   })
 }

@@ -7,7 +7,7 @@ import type { Cell } from '../cells/directory.ts'
 import type { OtherCells } from '../cells/wrong-cell.ts'
 import { isObject } from '../core/json-body.ts'
 import type { KeyedHash } from '../core/keyed-hash.ts'
-import type { Log } from '../core/log.ts'
+import { type Log, warning } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
 import { about, type Clock, inRounds } from '../core/time.ts'
 import type { Whereabouts } from '../store/move/cell-port.ts'
@@ -105,7 +105,7 @@ export const watchCells = async (parts: CellsParts): Promise<StandbyWatch> => {
     trouble = troubles[0]
   }
   const failed = 'what other cells say of organisations could not be compared'
-  await look().catch((error: unknown) => log.warn(failed, { error: messageOf(error) }))
+  await look().catch(warning(log, failed))
   const often = about(EVERY_MS, random)
   const pauseMs = () => (soon ? SOON_MS : often())
   return { trouble: () => trouble, stop: inRounds({ clock, log, pauseMs, waits: true, failed }, look) }

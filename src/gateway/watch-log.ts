@@ -3,8 +3,7 @@
  * a failover or from a backup, no end is signed until the log has grown to that one again; and if it became another log, none
  * at all: nobody gets two signed ends of one size that differ.
  */
-import type { Log } from '../core/log.ts'
-import { messageOf } from '../core/message-of.ts'
+import { type Log, warning } from '../core/log.ts'
 import { rootsOf, tilesOf } from '../receipts/merkle.ts'
 import type { LogEnd, LogStore } from '../store/log/log-port.ts'
 
@@ -59,11 +58,7 @@ export const newLogWatch = (kept: KeptEnd | undefined, log: Log): LogWatch => {
     if (!changed || end.token === '') return
     shown = seenOf(end)
     // A disk that takes nothing stops no log: this process remembers all the same.
-    await kept
-      ?.write(shown)
-      .catch((error: unknown) =>
-        log.warn('the end of the log of receipts could not be kept', { error: messageOf(error) }),
-      )
+    await kept?.write(shown).catch(warning(log, 'the end of the log of receipts could not be kept'))
   }
   return {
     look: async (receipts) => {

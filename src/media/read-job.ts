@@ -2,7 +2,7 @@
 import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
 import type { Usage } from '../core/usage.ts'
 import { textAt } from './read-answer.ts'
-import type { Output, Verdict } from './shape.ts'
+import type { Done, Output, Verdict } from './shape.ts'
 
 export const BLOCKED: Verdict = { verdict: 'blocked' }
 
@@ -21,6 +21,28 @@ export const addressAt = (value: Json | undefined, name: string): string | undef
   const found = textAt(value, name)
   return found?.startsWith('https://') === true ? found : undefined
 }
+
+/** The addresses of results in a list. */
+export const addressesIn = (list: readonly Json[] | undefined): readonly string[] =>
+  (list ?? []).filter((one): one is string => typeof one === 'string' && one.startsWith('https://'))
+
+/** The vendor's name for a job that it has taken; undefined if the answer names none. */
+export const begunAt = (value: Json | undefined, name = 'id') => {
+  const id = textAt(value, name)
+  return id === undefined ? undefined : { ref: { id } }
+}
+
+/** The job goes on; how far it is, from 0 to 1, if the vendor says so. */
+export const goesOn = (progress: number | undefined) => ({
+  pending: true as const,
+  ...(progress === undefined ? {} : { progress: Math.min(1, progress) }),
+})
+
+/** The job was cancelled; what the vendor bills all the same, if it says so. */
+export const cancelled = (measured: Usage | undefined) => ({
+  verdict: 'cancelled' as const,
+  ...(measured === undefined ? {} : { measured }),
+})
 
 /** A path segment from the vendor's name for a job; the name is not trusted. */
 export const segmentOf = (ref: JsonObject, name: string): string =>
@@ -47,11 +69,7 @@ const withoutPrompt = (value: Json): Json => {
 }
 
 /** The job succeeded; where outputs have `at`, the body's addresses are replaced. */
-export const jobDone = (
-  outputs: readonly Output[],
-  body: JsonObject,
-  measured?: Usage,
-): Extract<Verdict, { verdict: 'done' }> => ({
+export const jobDone = (outputs: readonly Output[], body: JsonObject, measured?: Usage): Done => ({
   verdict: 'done',
   outputs,
   body: withoutPrompt(body) as JsonObject,

@@ -66,7 +66,7 @@ export type Output =
   | { readonly type: 'json'; readonly value: Json }
 
 /** The vendor has delivered. */
-type Outcome = {
+export type Done = {
   readonly verdict: 'done'
   readonly outputs: readonly Output[]
   /** The vendor's own result body, as callers get it, without base64 media. */
@@ -91,7 +91,7 @@ type Failed = {
   readonly message: string
 }
 
-export type Verdict = Outcome | Blocked | Failed
+export type Verdict = Done | Blocked | Failed
 
 /** The inputs of one call, checked, with their defaults. */
 export type Inputs = JsonObject

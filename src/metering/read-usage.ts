@@ -5,7 +5,7 @@
  */
 import { isObject, type Json, type JsonObject } from '../core/json-body.ts'
 import type { Mutable } from '../core/mutable.ts'
-import type { Usage } from '../core/usage.ts'
+import { COUNT_MAX, type Usage } from '../core/usage.ts'
 
 /** How a vendor reports usage, where it differs from the dialect's own way. */
 export type UsageQuirks = {
@@ -14,9 +14,6 @@ export type UsageQuirks = {
   /** True when `completion_tokens` leaves out the reasoning tokens. */
   readonly reasoningApart?: boolean
 }
-
-/** More tokens than any call has: a larger count is a fault, not a bill. */
-const COUNT_MAX = 1_000_000_000
 
 /** A count that is present and plausible; undefined otherwise. */
 const count = (value: Json | undefined): number | undefined | 'absurd' => {

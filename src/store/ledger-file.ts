@@ -3,7 +3,7 @@ import { Database } from 'bun:sqlite'
 import type { Instant } from '../core/time.ts'
 import type { Asset } from './calls/asset-port.ts'
 import { integer, rowsOf, text } from './engine/columns.ts'
-import { once, statement } from './engine/engine.ts'
+import { once } from './engine/engine.ts'
 import { migrate, migrations, newestOf } from './engine/migrate.ts'
 import { openEngine } from './engine/open-engine.ts'
 import { countOf, onlyRow, textOf } from './engine/row.ts'
@@ -83,7 +83,7 @@ export const openLedgerFile = async (
 ): Promise<LedgerFile> => {
   // A clock of its own: everything is read on one connection, so that no file stays beside it.
   const engine = openEngine({ url: `sqlite:${path}`, now })
-  const ask = (text: string, ...params: string[]) => once(engine, 'control', statement(text, ...params))
+  const ask = (text: string, ...params: string[]) => once(engine, 'control', text, ...params)
   const facts = async (): Promise<LedgerFacts> => {
     const tables = await ask(
       `select name from sqlite_master where type = 'table' and name not like 'sqlite\\_%' escape '\\' order by name`,

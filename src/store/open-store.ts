@@ -151,7 +151,7 @@ const storeOn = (engine: Engine, replica?: Replica): Store => ({
     clock: () => clocksOf(engine),
     synchronous: () => isSynchronous(engine),
     ping: async () => {
-      await once(engine, 'control', statement('select 1 as one'))
+      await once(engine, 'control', 'select 1 as one')
     },
     close: () => (replica?.engine ?? engine).close(),
   }),

@@ -2,18 +2,12 @@
  * Vendors that speak chat completions at their own address and differ in a few members only, as a table. Of those without a
  * catalogue of prices the models come from the operator's settings.
  */
+import { usualChat } from './usual-chat.ts'
 import type { Vendor } from './vendor.ts'
-
-const usual = {
-  surfaces: ['chat'],
-  outputBound: 'max_tokens',
-  takesStreamOptions: true,
-  cancel: 'stop',
-} satisfies Partial<Vendor>
 
 export const chatVendors: readonly Vendor[] = [
   {
-    ...usual,
+    ...usualChat,
     // Source: DeepSeek API docs, Create Chat Completion; cache hits are in prompt_cache_hit_tokens;
     // "Thinking Mode": reasoning must come back with tool calls, else 400.
     id: 'deepseek',
@@ -26,7 +20,7 @@ export const chatVendors: readonly Vendor[] = [
     shortIds: true,
   },
   {
-    ...usual,
+    ...usualChat,
     // Source: OpenRouter API reference; cancelling stops billing only with some of its providers, so
     // the stream is read to its usage.
     id: 'openrouter',
@@ -38,7 +32,7 @@ export const chatVendors: readonly Vendor[] = [
     catalogue: { prices: 'openrouter', limits: 'openrouter' },
   },
   {
-    ...usual,
+    ...usualChat,
     // Source: Cerebras Inference API reference, Chat Completions; reasoning_content in a message is a
     // 400.
     id: 'cerebras',
@@ -50,7 +44,7 @@ export const chatVendors: readonly Vendor[] = [
     catalogue: { prices: 'cerebras', limits: 'cerebras' },
   },
   {
-    ...usual,
+    ...usualChat,
     // Source: Moonshot AI platform docs, Chat; streams report usage in the last choice; "Use the Kimi
     // K2 thinking model": reasoning must come back with tool calls.
     id: 'moonshot',
@@ -63,7 +57,7 @@ export const chatVendors: readonly Vendor[] = [
     usageAt: 'choice',
   },
   {
-    ...usual,
+    ...usualChat,
     // Source: Z.ai API docs, Chat Completion (GLM); "Thinking Mode": reasoning should come back with
     // the results of tools.
     id: 'zai',
@@ -75,7 +69,7 @@ export const chatVendors: readonly Vendor[] = [
     catalogue: { prices: 'zai', limits: 'zai' },
   },
   {
-    ...usual,
+    ...usualChat,
     // Source: Model Studio docs, OpenAI compatible mode (Qwen).
     id: 'alibaba',
     name: 'Alibaba Cloud',
@@ -85,7 +79,7 @@ export const chatVendors: readonly Vendor[] = [
     reasoningOff: 'enable_thinking',
   },
   {
-    ...usual,
+    ...usualChat,
     // Source: Perplexity API docs; each call also costs a search fee that no token price covers.
     id: 'perplexity',
     name: 'Perplexity',
@@ -95,7 +89,7 @@ export const chatVendors: readonly Vendor[] = [
     cancel: 'drain',
   },
   {
-    ...usual,
+    ...usualChat,
     // Source: NVIDIA NIM API reference; its hosted models have no public price.
     id: 'nvidia',
     name: 'NVIDIA',

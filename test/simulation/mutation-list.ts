@@ -201,8 +201,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: 'a beat claims to have seen what it did not read',
     file: 'src/store/calls/instance-store.ts',
-    from: 'statement(write, instance, seen ?? null, nudge ?? null)',
-    to: 'statement(write, instance, 9e15, nudge ?? null)',
+    from: 'write, instance, seen ?? null, nudge ?? null',
+    to: 'write, instance, 9e15, nudge ?? null',
     kind: 'clocks',
   },
   {

@@ -2,37 +2,45 @@
 import { isObject, type Json, type JsonObject, present } from '../../core/json-body.ts'
 import type {
   Conversation,
-  Document,
   Effort,
   Format,
-  Image,
   Part,
   Reasoning,
-  Text,
   Tool,
   ToolChoice,
   Turn,
   UnknownContent,
 } from '../neutral.ts'
 import { efforts } from '../neutral.ts'
-import { flagOf, listOf, madeKinds, numberOf, objectOf, objectsOf, textOf } from '../request/json-members.ts'
+import {
+  flagOf,
+  listOf,
+  madeKinds,
+  numberOf,
+  objectOf,
+  objectsOf,
+  partsIn,
+  textOf,
+} from '../request/json-members.ts'
 import { ignoredIn } from '../request/request.ts'
 import { unknownIn } from '../request/unknown-content.ts'
 import { mediaAt } from '../translate/media.ts'
 import { splitId } from '../translate/signatures.ts'
+import { resultParts } from '../translate/turns.ts'
 import { asksOlder } from './older-calls.ts'
 import { imagesOf, saidIn, thoughtsOf } from './reply.ts'
 import { type ChatRequest, chatRequest } from './request.ts'
 
 /** Reads a body that `decodeChatCall` has checked. */
 export const readChat = (body: ChatRequest): Conversation => {
+  const format = objectOf(body.response_format)
   const logprobs = body.logprobs === true ? (numberOf(body.top_logprobs) ?? 0) : undefined
   return present({
     turns: turnsOf(objectsOf(body.messages)),
     tools: toolsOf(body),
     toolChoice: choiceOf(body.tool_choice ?? body.function_call),
     parallelTools: asksOlder(body) ? false : flagOf(body.parallel_tool_calls),
-    format: formatOf(objectOf(body.response_format)),
+    format: formatIn(format, objectOf(format.json_schema)),
     reasoning: reasoningOf(body),
     makes: madeKinds(body.modalities),
     stop:
@@ -94,10 +102,10 @@ const reasoningOf = (body: ChatRequest): Reasoning | undefined => {
   return present({ effort, budget, show: object.exclude !== true })
 }
 
-const formatOf = (format: JsonObject): Format | undefined => {
+/** A format of OpenAI's dialects; `inner` is where its schema stands. */
+export const formatIn = (format: JsonObject, inner: JsonObject): Format | undefined => {
   if (format.type === 'json_object') return { type: 'json' }
   if (format.type !== 'json_schema') return undefined
-  const inner = objectOf(format.json_schema)
   return present({
     type: 'schema' as const,
     name: textOf(inner.name) ?? 'answer',
@@ -123,20 +131,29 @@ const toolsOf = (body: ChatRequest): readonly Tool[] =>
         : [],
   )
 
-const choiceOf = (choice: Json | undefined): ToolChoice | undefined => {
+/** A tool is named in its function or directly. */
+const choiceOf = (choice: Json | undefined): ToolChoice | undefined =>
+  choiceIn(choice, objectOf(choice).allowed_tools, (tool) =>
+    textOf(objectOf(tool.function).name ?? tool.name),
+  )
+
+/** A choice of OpenAI's dialects; `allowed` is where its tools and their mode stand. */
+export const choiceIn = (
+  choice: Json | undefined,
+  allowed: Json | undefined,
+  nameOf: (tool: JsonObject) => string | undefined,
+): ToolChoice | undefined => {
   const mode = isObject(choice) ? choice.type : choice
   if (mode === 'auto' || mode === 'none' || mode === 'required') return { type: mode }
   if (!isObject(choice)) return undefined
-  if (choice.type === 'allowed_tools') return allowedIn(objectOf(choice.allowed_tools))
-  const name = textOf(objectOf(choice.function).name ?? choice.name)
+  if (choice.type === 'allowed_tools') {
+    const { mode: asked, tools } = objectOf(allowed)
+    const only = objectsOf(tools).flatMap((tool) => nameOf(tool) ?? [])
+    return { type: asked === 'required' ? 'required' : 'auto', only }
+  }
+  const name = nameOf(choice)
   return name === undefined ? undefined : { type: 'named', name }
 }
-
-/** Allowed tools: `{mode, tools}`, each tool named in its function or directly. */
-const allowedIn = ({ mode, tools }: JsonObject): ToolChoice => ({
-  type: mode === 'required' ? 'required' : 'auto',
-  only: objectsOf(tools).flatMap((tool) => textOf(objectOf(tool.function).name ?? tool.name) ?? []),
-})
 
 const turnsOf = (messages: readonly JsonObject[]): readonly Turn[] => {
   const turns: Turn[] = []
@@ -173,10 +190,7 @@ const resultOf = (message: JsonObject, id: string): Part =>
     type: 'tool_result' as const,
     id: splitId(id).id,
     name: textOf(message.name),
-    parts: partsOf(message.content).filter(
-      (part): part is Text | Image | Document =>
-        part.type === 'text' || part.type === 'image' || part.type === 'document',
-    ),
+    parts: resultParts(partsOf(message.content)),
   })
 
 const spokenBy = (message: JsonObject, olderId: string): readonly Part[] => {
@@ -202,10 +216,7 @@ const spokenBy = (message: JsonObject, olderId: string): readonly Part[] => {
   return parts
 }
 
-const partsOf = (content: Json | undefined): readonly Part[] => {
-  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
-  return objectsOf(content).flatMap(partOf)
-}
+const partsOf = (content: Json | undefined): readonly Part[] => partsIn(content, partOf)
 
 const partOf = (part: JsonObject): Part[] => {
   const cache = part.cache_control

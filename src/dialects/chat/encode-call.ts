@@ -1,11 +1,11 @@
 /** Chat completions, neutral form → request for a vendor. Source of the format: OpenAI API reference, "Create chat completion". */
 import { type Json, type JsonObject, present } from '../../core/json-body.ts'
-import { Refusal } from '../../core/refusal.ts'
+import { Refusal, writeEach } from '../../core/refusal.ts'
 import type { Conversation, Part, ToolCall, Turn } from '../neutral.ts'
 import { addressOf, mediaTypeOf } from '../translate/media.ts'
 import { within } from '../translate/short-names.ts'
 import { thoughtsIn } from '../translate/unsupported.ts'
-import { type Encoded, refuseUnsupported, type Target } from '../translate/vendor-call.ts'
+import { AS_JSON, type Encoded, refuseUnsupported, type Target } from '../translate/vendor-call.ts'
 import { reasoningMembers, withSampling } from './reasoning.ts'
 import { strictIfItFits } from './strict.ts'
 
@@ -80,8 +80,7 @@ const USER_MAX = 64
 /** Vendors refuse JSON mode when no message mentions JSON. Source: OpenAI, "Structured model outputs", JSON mode. */
 const withJsonInstruction = (it: Conversation): Conversation => {
   if (it.format?.type !== 'json' || it.turns.some(({ parts }) => parts.some(mentionsJson))) return it
-  const text = 'Answer with one JSON object and nothing else.'
-  return { ...it, turns: [{ role: 'system', parts: [{ type: 'text', text }] }, ...it.turns] }
+  return { ...it, turns: [{ role: 'system', parts: [{ type: 'text', text: AS_JSON }] }, ...it.turns] }
 }
 const mentionsJson = (part: Part): boolean => part.type === 'text' && /json/i.test(part.text)
 
@@ -132,43 +131,34 @@ const otherMessages = (turn: Turn): Json[] | Refusal => {
 
 const contentOf = (parts: readonly Part[]): Json | Refusal => {
   const [only] = parts
-  if (parts.length === 1 && only?.type === 'text' && only.cache === undefined) return only.text
-  const written: Json[] = []
-  for (const part of parts) {
-    const one = partOf(part)
-    if (one instanceof Refusal) return one
-    if (one !== undefined) written.push(one)
-  }
-  return written
+  return parts.length === 1 && only?.type === 'text' && only.cache === undefined
+    ? only.text
+    : writeEach(parts, partOf)
 }
 
-const partOf = (part: Part): Json | undefined | Refusal => {
+const partOf = (part: Part): readonly Json[] | Refusal => {
   switch (part.type) {
     case 'text':
-      return { type: 'text', text: part.text }
+      return [{ type: 'text', text: part.text }]
     case 'image':
-      return { type: 'image_url', image_url: present({ url: addressOf(part.media), detail: part.detail }) }
+      return [{ type: 'image_url', image_url: present({ url: addressOf(part.media), detail: part.detail }) }]
     case 'audio': {
       if ('url' in part.media) return refuseUnsupported('audio', 'audio by its address')
       const format = mediaTypeOf(part.media, 'audio/wav').slice('audio/'.length)
-      return {
-        type: 'input_audio',
-        input_audio: { data: part.media.data, format: format === 'mpeg' ? 'mp3' : format },
-      }
+      const input_audio = { data: part.media.data, format: format === 'mpeg' ? 'mp3' : format }
+      return [{ type: 'input_audio', input_audio }]
     }
     case 'document': {
       if ('url' in part.media) return refuseUnsupported('document', 'documents by their address')
       if (/^(?:video|audio)\//.test(part.media.mediaType))
         return refuseUnsupported('document', part.media.mediaType)
       if (part.media.mediaType === 'text/plain')
-        return { type: 'text', text: Buffer.from(part.media.data, 'base64').toString('utf8') }
-      return {
-        type: 'file',
-        file: { filename: part.name ?? 'document.pdf', file_data: addressOf(part.media) },
-      }
+        return [{ type: 'text', text: Buffer.from(part.media.data, 'base64').toString('utf8') }]
+      const file = { filename: part.name ?? 'document.pdf', file_data: addressOf(part.media) }
+      return [{ type: 'file', file }]
     }
     default:
-      return undefined
+      return []
   }
 }
 

@@ -1,36 +1,27 @@
 /** Converse, neutral form → request for Amazon Bedrock. Source of the format: Amazon Bedrock API reference, "Converse". */
 
 import { type Json, type JsonObject, present } from '../../core/json-body.ts'
-import { Refusal } from '../../core/refusal.ts'
+import { Refusal, writeEach } from '../../core/refusal.ts'
 import { ADAPTIVE, thinkingOf, thinks } from '../messages/encode-call.ts'
 import type { Conversation, Media, Part, Tool, ToolResult, Turn } from '../neutral.ts'
 import { mediaTypeOf } from '../translate/media.ts'
 import { pastArguments } from '../translate/tool-arguments.ts'
-import { arrange, toolNames } from '../translate/turns.ts'
-import { thoughtsIn } from '../translate/unsupported.ts'
-import { type Encoded, refuseUnsupported, type Target } from '../translate/vendor-call.ts'
+import { arrangeTexts, messagesOf, toolNames } from '../translate/turns.ts'
+import { AS_JSON, type Encoded, refuseUnsupported, type Target } from '../translate/vendor-call.ts'
 
 /** Writes the conversation for a vendor of this dialect. */
 export const writeConverseCall = (it: Conversation, to: Target): Encoded | Refusal => {
   if (it.makes !== undefined) return refuseUnsupported('modalities', 'answers in anything but text')
   if (it.choices > 1) return refuseUnsupported('n', 'more than one answer to a call')
-  const { system, turns, moved } = arrange(it)
-  const notCarried = [
-    ...(moved ? ['system message position'] : []),
-    ...thoughtsIn(turns, (part) => part.type === 'thinking' && part.signature?.origin === 'messages'),
-  ]
-  const other = system.find(({ type }) => type !== 'text')
-  if (other !== undefined) return refuseUnsupported('messages', `a system message of type '${other.type}'`)
-  const messages: Json[] = []
-  for (const turn of turns.map(documentsNamed())) {
-    const said = turn.role === 'user' ? turn.parts : turn.parts.filter(({ type }) => type !== 'image')
-    const content = blocksOf(said)
-    if (content instanceof Refusal) return content
-    if (content.length > 0) messages.push({ role: turn.role, content })
-  }
+  const isOwn = (part: Part) => part.type === 'thinking' && part.signature?.origin === 'messages'
+  const arranged = arrangeTexts(it, isOwn)
+  if (arranged instanceof Refusal) return arranged
+  const { system, turns, notCarried } = arranged
+  const messages = messagesOf(turns.map(documentsNamed()), blocksOf)
+  if (messages instanceof Refusal) return messages
   const said = blocksOf(system)
   if (said instanceof Refusal) return said
-  const asJson = it.format?.type === 'json' ? [{ text: 'Answer with one JSON object and nothing else.' }] : []
+  const asJson = it.format?.type === 'json' ? [{ text: AS_JSON }] : []
   const bound = to.outputBound ?? it.maxOutput
   const thinking = fieldsOfReasoning(it, to, bound, notCarried)
   // The models here take neither temperature nor top_p beside reasoning.
@@ -119,16 +110,12 @@ const documentsNamed = (): ((turn: Turn) => Turn) => {
   return (turn) => ({ ...turn, parts: turn.parts.map((part) => named(part)) })
 }
 
-const blocksOf = (parts: readonly Part[]): Json[] | Refusal => {
-  const blocks: Json[] = []
-  for (const part of parts) {
-    const written = blockOf(part)
-    if (written instanceof Refusal) return written
-    for (const block of written) blocks.push(block)
-    if ('cache' in part && part.cache !== undefined) blocks.push(CACHE_POINT)
-  }
-  return blocks
-}
+const blocksOf = (parts: readonly Part[]): readonly Json[] | Refusal =>
+  writeEach(parts, (part) => {
+    const blocks = blockOf(part)
+    const isMarked = 'cache' in part && part.cache !== undefined
+    return blocks instanceof Refusal || !isMarked ? blocks : [...blocks, CACHE_POINT]
+  })
 
 const blockOf = (part: Part): Json[] | Refusal => {
   switch (part.type) {

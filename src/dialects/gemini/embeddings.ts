@@ -8,9 +8,9 @@ import { bodyOf, type Json, type JsonBody, type JsonObject, present } from '../.
 import { invalid, Refusal } from '../../core/refusal.ts'
 import { inputTokens } from '../../core/usage.ts'
 import type { Billed } from '../bill-members.ts'
-import { INPUTS_MAX, type TextsToEmbed } from '../request/embeddings.ts'
+import { embeddingsCall, INPUTS_MAX, type TextsToEmbed } from '../request/embeddings.ts'
 import { listOf, numberOf, objectOf, objectsOf, textOf } from '../request/json-members.ts'
-import { ignored, ignoredIn, needed, object, readRequest, request } from '../request/request.ts'
+import { ignored, ignoredIn, needed, object, request } from '../request/request.ts'
 import { integer, list, meant, such, text, Wrong } from '../request/shape.ts'
 import { member } from '../request/spelling.ts'
 import { refuseUnsupported } from '../translate/vendor-call.ts'
@@ -84,20 +84,8 @@ export const decodeEmbedContent = (
   body: JsonBody,
   { modelName, method }: { readonly modelName: string; readonly method: EmbedMethod },
 ): Call | Refusal => {
-  const found = readRequest(requestOf[method], body.value)
-  if (found instanceof Refusal) return found
-  const other = otherModel(body.value, modelName)
-  if (other !== undefined) return other
-  return {
-    kind: 'embeddings',
-    dialect: 'gemini',
-    modelName,
-    body,
-    stream: false,
-    showUsage: true,
-    choices: 1,
-    size: found.sizeOf(body),
-  }
+  const call = embeddingsCall(requestOf[method], body, 'gemini', modelName)
+  return call instanceof Refusal ? call : (otherModel(body.value, modelName) ?? call)
 }
 
 /** The address names the model; a request of a batch may repeat the name, but not name another model. */

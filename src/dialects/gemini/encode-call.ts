@@ -8,8 +8,7 @@ import { mediaTypeOf } from '../translate/media.ts'
 import { budgetOf, effortOf, nearestEffort } from '../translate/reasoning.ts'
 import { pastArguments } from '../translate/tool-arguments.ts'
 import { arrange, toolNames } from '../translate/turns.ts'
-import { thoughtsIn } from '../translate/unsupported.ts'
-import type { Encoded, Target } from '../translate/vendor-call.ts'
+import { AS_JSON, type Encoded, type Target } from '../translate/vendor-call.ts'
 import { thoughtPart } from './reply.ts'
 
 /** From this generation on, reasoning has levels instead of budgets, and calls without a signature are refused. */
@@ -19,11 +18,8 @@ const NO_SIGNATURE = 'skip_thought_signature_validator'
 
 /** Writes the conversation for a vendor of this dialect. */
 export const writeGeminiCall = (it: Conversation, to: Target): Encoded | Refusal => {
-  const { system, turns, moved } = arrange(it)
-  const notCarried = [
-    ...(moved ? ['system message position'] : []),
-    ...thoughtsIn(turns, (part) => 'signature' in part && part.signature?.origin === 'gemini'),
-  ]
+  const isOwn = (part: Part) => 'signature' in part && part.signature?.origin === 'gemini'
+  const { system, turns, notCarried } = arrange(it, isOwn)
   const names = toolNames(it)
   const signs = LEVELS.test(to.model.upstreamName)
   const instructions = [...system, ...jsonInstruction(it, to)]
@@ -93,9 +89,7 @@ export const levelsOf = (name: string): readonly Effort[] => {
 
 /** Asks in words for a format that the vendor does not take beside tools. */
 const jsonInstruction = (it: Conversation, to: Target): readonly Part[] =>
-  it.format?.type === 'json' && noSchemaBesideTools(to.model, it)
-    ? [{ type: 'text', text: 'Answer with one JSON object and nothing else.' }]
-    : []
+  it.format?.type === 'json' && noSchemaBesideTools(to.model, it) ? [{ type: 'text', text: AS_JSON }] : []
 
 /** Models before levels give no structured answers beside tools. Source: Gemini API, "Structured outputs". */
 export const noSchemaBesideTools = ({ upstreamName }: Model, { tools }: Conversation): boolean =>

@@ -1,7 +1,7 @@
 /** Generate content, whole answers ⇄ neutral form, and their usage. Source of the format: Gemini API reference, "GenerateContentResponse". */
 
 import { isObject, type Json, type JsonObject, present } from '../../core/json-body.ts'
-import { inputTokens, outputTokens, type Usage } from '../../core/usage.ts'
+import { inputTokens, outputTokens, soundUsage, type Usage } from '../../core/usage.ts'
 import type { Choice, Finish, Part, Reply, Thinking } from '../neutral.ts'
 import { numberOf, objectOf, objectsOf, textOf } from '../request/json-members.ts'
 import { textIn } from '../translate/citations.ts'
@@ -265,8 +265,6 @@ export const geminiUsage = (usage: Usage): JsonObject => {
   })
 }
 
-const COUNT_MAX = 1_000_000_000
-
 const ofKind = (details: Json | undefined, modality: string): number =>
   objectsOf(details)
     .filter((detail) => detail.modality === modality)
@@ -282,7 +280,7 @@ export const readGeminiUsage = (raw: JsonObject): Usage | undefined => {
   const candidates = numberOf(raw.candidatesTokenCount) ?? 0
   const outputImage = ofKind(raw.candidatesTokensDetails, 'IMAGE')
   const outputAudio = ofKind(raw.candidatesTokensDetails, 'AUDIO')
-  const usage = {
+  return soundUsage({
     input: prompt + (numberOf(raw.toolUsePromptTokenCount) ?? 0) - cached - audio,
     cache_read: cached - cachedAudio,
     cache_read_audio: cachedAudio,
@@ -291,8 +289,5 @@ export const readGeminiUsage = (raw: JsonObject): Usage | undefined => {
     reasoning: numberOf(raw.thoughtsTokenCount) ?? 0,
     output_image: outputImage,
     output_audio: outputAudio,
-  }
-  if (Object.values(usage).some((count) => !Number.isSafeInteger(count) || count < 0 || count > COUNT_MAX))
-    return undefined
-  return Object.fromEntries(Object.entries(usage).filter(([name, count]) => name === 'input' || count > 0))
+  })
 }

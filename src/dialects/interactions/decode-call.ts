@@ -2,17 +2,15 @@
 import { isObject, type Json, type JsonObject, present } from '../../core/json-body.ts'
 import {
   type Conversation,
-  type Document,
   type Effort,
   efforts,
   type Format,
-  type Image,
   type Media,
   type Part,
   type Reasoning,
-  type Text,
   type Tool,
   type ToolChoice,
+  type ToolResult,
   type Turn,
   type UnknownContent,
 } from '../neutral.ts'
@@ -30,7 +28,7 @@ import { ignoredIn } from '../request/request.ts'
 import { unknownParts } from '../request/unknown-content.ts'
 import { typeNamed } from '../translate/media.ts'
 import { splitId } from '../translate/signatures.ts'
-import { joinAnswers } from '../translate/turns.ts'
+import { joinAnswers, resultParts } from '../translate/turns.ts'
 import { itemsOf } from './kept.ts'
 import { thoughtOf } from './read-reply.ts'
 import { contentTypes, type InteractionsRequest, interactionsRequest, mediaTypeIn } from './request.ts'
@@ -149,14 +147,8 @@ const ran = (language: string, text: string): readonly Part[] => [
   { type: 'text', text: `\n\`\`\`${language}\n${text}\n\`\`\`\n` },
 ]
 
-const resultOf = (result: Json | undefined): readonly (Text | Image | Document)[] => {
-  if (Array.isArray(result))
-    return objectsOf(result)
-      .flatMap(contentOf)
-      .filter(
-        (part): part is Text | Image | Document =>
-          part.type === 'text' || part.type === 'image' || part.type === 'document',
-      )
+const resultOf = (result: Json | undefined): ToolResult['parts'] => {
+  if (Array.isArray(result)) return resultParts(objectsOf(result).flatMap(contentOf))
   return [{ type: 'text', text: typeof result === 'string' ? result : JSON.stringify(result ?? {}) }]
 }
 

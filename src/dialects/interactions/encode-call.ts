@@ -1,6 +1,6 @@
 /** Interactions, neutral form → request for a vendor. Source of the format: npm @google/genai 3.3.0, `CreateModelInteraction`. */
 import { type JsonObject, present } from '../../core/json-body.ts'
-import type { Refusal } from '../../core/refusal.ts'
+import { Refusal } from '../../core/refusal.ts'
 import { levelsOf } from '../gemini/encode-call.ts'
 import type {
   Conversation,
@@ -14,18 +14,16 @@ import type {
 } from '../neutral.ts'
 import { effortOf, nearestEffort } from '../translate/reasoning.ts'
 import { pastArguments } from '../translate/tool-arguments.ts'
-import { arrange, toolNames } from '../translate/turns.ts'
-import { thoughtsIn } from '../translate/unsupported.ts'
+import { arrangeTexts, toolNames } from '../translate/turns.ts'
 import { type Encoded, refuseUnsupported, type Target } from '../translate/vendor-call.ts'
 import { contentOf, stepsOf } from './reply.ts'
 
 /** Writes the conversation for a vendor of this dialect, which is to store nothing of it. */
 export const writeInteractionsCall = (it: Conversation, to: Target): Encoded | Refusal => {
   if (it.choices > 1) return refuseUnsupported('n', 'more than one answer to a call')
-  const { system, turns, moved } = arrange(it)
-  const other = system.find(({ type }) => type !== 'text')
-  if (other !== undefined) return refuseUnsupported('messages', `a system message of type '${other.type}'`)
-  const notCarried = [...(moved ? ['system message position'] : []), ...thoughtsIn(turns, isOwn)]
+  const arranged = arrangeTexts(it, isOwn)
+  if (arranged instanceof Refusal) return arranged
+  const { system, turns, notCarried } = arranged
   const names = toolNames(it)
   const instructions = system.flatMap((part) => (part.type === 'text' ? [part.text] : []))
   const body: JsonObject = present({

@@ -1,11 +1,8 @@
 /** Interactions, usage in both directions. Source of the format: npm @google/genai 3.3.0, `Usage`. */
 import { isObject, type Json, type JsonObject, present } from '../../core/json-body.ts'
-import { inputTokens, outputTokens, type Usage } from '../../core/usage.ts'
+import { inputTokens, outputTokens, soundUsage, type Usage } from '../../core/usage.ts'
 import { type Bill, withBill } from '../bill-members.ts'
 import { numberOf, objectOf, objectsOf, textsOf } from '../request/json-members.ts'
-
-/** More than any answer has: a larger count is a fault, not a bill. */
-const COUNT_MAX = 1_000_000_000
 
 const sumOf = (list: Json | undefined, name: string, kind: string, value: string): number =>
   objectsOf(list)
@@ -38,7 +35,7 @@ export const readInteractionsUsage = (raw: JsonObject, steps: readonly JsonObjec
   const audio = Math.max(0, ofKind(raw.input_tokens_by_modality, 'audio') - cachedAudio)
   const outputImage = ofKind(raw.output_tokens_by_modality, 'image')
   const outputAudio = ofKind(raw.output_tokens_by_modality, 'audio')
-  const usage = {
+  return soundUsage({
     input: total + (numberOf(raw.total_tool_use_tokens) ?? 0) - cached - audio,
     cache_read: cached - cachedAudio,
     cache_read_audio: cachedAudio,
@@ -48,10 +45,7 @@ export const readInteractionsUsage = (raw: JsonObject, steps: readonly JsonObjec
     output_image: outputImage,
     output_audio: outputAudio,
     web_search: searchesIn(raw, steps),
-  }
-  if (Object.values(usage).some((count) => !Number.isSafeInteger(count) || count < 0 || count > COUNT_MAX))
-    return undefined
-  return Object.fromEntries(Object.entries(usage).filter(([name, count]) => name === 'input' || count > 0))
+  })
 }
 
 /** Usage with this dialect's totals: the input includes what was cached, the output excludes thoughts. */

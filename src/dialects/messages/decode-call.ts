@@ -2,27 +2,25 @@
 import { isObject, type Json, type JsonObject, present } from '../../core/json-body.ts'
 import {
   type Conversation,
-  type Document,
   type Effort,
   efforts,
   type Format,
-  type Image,
   type Media,
   type Part,
   type Reasoning,
-  type Text,
   type ToolChoice,
   type ToolResult,
   type Turn,
   type UnknownContent,
 } from '../neutral.ts'
-import { flagOf, listOf, numberOf, objectOf, objectsOf, textOf, textsOf } from '../request/json-members.ts'
+import { flagOf, numberOf, objectOf, objectsOf, partsIn, textOf, textsOf } from '../request/json-members.ts'
 import { ignoredIn } from '../request/request.ts'
 import { UNSET } from '../request/shape.ts'
 import { unknownIn, unknownParts } from '../request/unknown-content.ts'
 import { asTold } from '../translate/compaction.ts'
 import { typeNamed } from '../translate/media.ts'
 import { splitId } from '../translate/signatures.ts'
+import { resultParts } from '../translate/turns.ts'
 import { saidOf } from './reply.ts'
 import { countRequest, type MessagesRequest } from './request.ts'
 
@@ -157,10 +155,7 @@ const reasoningOf = (body: MessagesRequest): Reasoning | undefined => {
   return present({ effort, budget: numberOf(thinking.budget_tokens), show })
 }
 
-const partsOf = (content: Json | undefined): readonly Part[] => {
-  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
-  return objectsOf(content).flatMap(partOf)
-}
+const partsOf = (content: Json | undefined): readonly Part[] => partsIn(content, partOf)
 
 const partOf = (block: JsonObject): Part[] => {
   const marked = isObject(block.cache_control) ? { cache: block.cache_control } : {}
@@ -201,13 +196,7 @@ const resultOf = (block: JsonObject, marked: { cache?: Json }): ToolResult =>
   present({
     type: 'tool_result' as const,
     id: splitId(textOf(block.tool_use_id) ?? '').id,
-    parts: (typeof block.content === 'string'
-      ? partsOf(block.content)
-      : listOf(block.content).filter(isObject).flatMap(partOf)
-    ).filter(
-      (part): part is Text | Image | Document =>
-        part.type === 'text' || part.type === 'image' || part.type === 'document',
-    ),
+    parts: resultParts(partsOf(block.content)),
     failed: flagOf(block.is_error),
     ...marked,
   })

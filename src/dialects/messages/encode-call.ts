@@ -1,15 +1,14 @@
 /** Messages, neutral form → request for a vendor. Source of the format: Anthropic API reference, "Create a Message". */
 
 import { isObject, type Json, type JsonObject, present } from '../../core/json-body.ts'
-import { Refusal } from '../../core/refusal.ts'
+import { Refusal, writeEach } from '../../core/refusal.ts'
 import type { Conversation, Media, Part, Tool, ToolCall, ToolChoice } from '../neutral.ts'
 import { mediaTypeOf } from '../translate/media.ts'
 import { budgetOf, effortOf } from '../translate/reasoning.ts'
 import { within } from '../translate/short-names.ts'
 import { pastArguments } from '../translate/tool-arguments.ts'
-import { arrange } from '../translate/turns.ts'
-import { thoughtsIn } from '../translate/unsupported.ts'
-import { type Encoded, refuseUnsupported, type Target } from '../translate/vendor-call.ts'
+import { arrangeTexts, messagesOf } from '../translate/turns.ts'
+import { AS_JSON, type Encoded, refuseUnsupported, type Target } from '../translate/vendor-call.ts'
 import { withCacheMarks } from './cache-marks.ts'
 import { closedSchema } from './schema.ts'
 
@@ -32,20 +31,11 @@ export const noSchemas = (upstreamName: string): boolean =>
 export const writeMessagesCall = (it: Conversation, to: Target): Encoded | Refusal => {
   if (it.makes !== undefined) return refuseUnsupported('modalities', 'answers in anything but text')
   if (it.choices > 1) return refuseUnsupported('n', 'more than one answer to a call')
-  const { system, turns, moved } = arrange(it)
-  const notCarried = [
-    ...(moved ? ['system message position'] : []),
-    ...thoughtsIn(turns, (part) => thoughtOf(part) !== undefined),
-  ]
-  const other = system.find(({ type }) => type !== 'text')
-  if (other !== undefined) return refuseUnsupported('messages', `a system message of type '${other.type}'`)
-  const messages: Json[] = []
-  for (const turn of turns) {
-    const said = turn.role === 'user' ? turn.parts : turn.parts.filter(({ type }) => type !== 'image')
-    const content = blocksOf(said, notCarried)
-    if (content instanceof Refusal) return content
-    if (content.length > 0) messages.push({ role: turn.role, content })
-  }
+  const arranged = arrangeTexts(it, (part) => thoughtOf(part).length > 0)
+  if (arranged instanceof Refusal) return arranged
+  const { system, turns, notCarried } = arranged
+  const messages = messagesOf(turns, blocksOf)
+  if (messages instanceof Refusal) return messages
   const bound = to.outputBound ?? it.maxOutput ?? to.model.maxOutputTokens
   const thinking = thinkingOf(it, to, bound, notCarried)
   const format = it.format
@@ -70,10 +60,7 @@ export const writeMessagesCall = (it: Conversation, to: Target): Encoded | Refus
 
 const systemOf = (parts: readonly Part[], it: Conversation): Json | undefined => {
   const texts = parts.filter((part) => part.type === 'text').filter(({ text }) => text.trim() !== '')
-  const asJson =
-    it.format?.type === 'json'
-      ? [{ type: 'text', text: 'Answer with one JSON object and nothing else.' }]
-      : []
+  const asJson = it.format?.type === 'json' ? [{ type: 'text', text: AS_JSON }] : []
   const blocks: Json[] = [...texts.map(({ text, cache }) => marked({ type: 'text', text }, cache)), ...asJson]
   return blocks.length === 0 ? undefined : blocks
 }
@@ -183,44 +170,36 @@ const choiceOf = (choice: ToolChoice | undefined, parallel: boolean | undefined)
   return choice === undefined && parallel !== false ? undefined : { type: 'auto', ...single }
 }
 
-const blocksOf = (parts: readonly Part[], notCarried: string[]): Json[] | Refusal => {
-  const blocks: Json[] = []
-  for (const part of parts) {
-    const block = blockOf(part, notCarried)
-    if (block instanceof Refusal) return block
-    if (block !== undefined) blocks.push(block)
-  }
-  return blocks
-}
+const blocksOf = (parts: readonly Part[]): readonly JsonObject[] | Refusal => writeEach(parts, blockOf)
 
-const blockOf = (part: Part, notCarried: string[]): JsonObject | undefined | Refusal => {
+const blockOf = (part: Part): readonly JsonObject[] | Refusal => {
   switch (part.type) {
     case 'text':
     case 'refusal':
     case 'summary':
       return part.text.trim() === ''
-        ? undefined
-        : marked({ type: 'text', text: part.text }, part.type === 'text' ? part.cache : undefined)
+        ? []
+        : [marked({ type: 'text', text: part.text }, part.type === 'text' ? part.cache : undefined)]
     case 'image':
-      return marked({ type: 'image', source: sourceOf(part.media, 'image/png') }, part.cache)
+      return [marked({ type: 'image', source: sourceOf(part.media, 'image/png') }, part.cache)]
     case 'document':
       if (!/^(?:application\/pdf|text\/.*)$/.test(mediaTypeOf(part.media, 'application/pdf')))
         return refuseUnsupported('document', `documents of type ${mediaTypeOf(part.media, '')}`)
-      return marked(
-        present({ type: 'document', source: sourceOf(part.media, 'application/pdf'), title: part.name }),
-        part.cache,
-      )
+      return [
+        marked(
+          present({ type: 'document', source: sourceOf(part.media, 'application/pdf'), title: part.name }),
+          part.cache,
+        ),
+      ]
     case 'audio':
       return refuseUnsupported('input_audio', 'audio')
     case 'tool_call':
-      return marked(toolUse(part), part.cache)
+      return [marked(toolUse(part), part.cache)]
     case 'tool_result': {
-      const content = blocksOf(part.parts, notCarried)
+      const content = blocksOf(part.parts)
       if (content instanceof Refusal) return content
-      return marked(
-        present({ type: 'tool_result', tool_use_id: safeId(part.id), content, is_error: part.failed }),
-        part.cache,
-      )
+      const result = { type: 'tool_result', tool_use_id: safeId(part.id), content, is_error: part.failed }
+      return [marked(present(result), part.cache)]
     }
     case 'thinking':
       return thoughtOf(part)
@@ -228,12 +207,12 @@ const blockOf = (part: Part, notCarried: string[]): JsonObject | undefined | Ref
 }
 
 /** Only this vendor's own signed thoughts may go back to it. */
-const thoughtOf = (part: Part): JsonObject | undefined => {
-  if (part.type !== 'thinking' || part.signature?.origin !== 'messages') return undefined
-  const { signature } = part
+const thoughtOf = (part: Part): readonly JsonObject[] => {
+  if (part.type !== 'thinking' || part.signature?.origin !== 'messages') return []
+  const { value } = part.signature
   return part.redacted === true
-    ? { type: 'redacted_thinking', data: signature.value }
-    : { type: 'thinking', thinking: part.text, signature: signature.value }
+    ? [{ type: 'redacted_thinking', data: value }]
+    : [{ type: 'thinking', thinking: part.text, signature: value }]
 }
 
 const toolUse = (call: ToolCall): JsonObject => ({

@@ -1,7 +1,7 @@
 /** Messages, whole answers ⇄ neutral form, and their usage. Source of the format: Anthropic API reference, "The Message object". */
 
 import { type Json, type JsonObject, present } from '../../core/json-body.ts'
-import { type Usage, usageClasses } from '../../core/usage.ts'
+import { soundUsage, type Usage, usageClasses } from '../../core/usage.ts'
 import type { Citation, Finish, Image, Part, Reply } from '../neutral.ts'
 import { numberOf, objectOf, objectsOf, textOf } from '../request/json-members.ts'
 import { type Cited, citationsByText } from '../translate/citations.ts'
@@ -170,8 +170,6 @@ export const messagesUsage = (usage: Usage): JsonObject => ({
     (usage.output ?? 0) + (usage.reasoning ?? 0) + (usage.output_audio ?? 0) + (usage.output_image ?? 0),
 })
 
-const COUNT_MAX = 1_000_000_000
-
 /**
  * Reads a vendor's usage; undefined when it is absent or absurd. Here the output includes the reasoning. What a summary
  * cost that the vendor wrote stands beside the rest, as an iteration of its own.
@@ -194,19 +192,14 @@ const readCounts = (raw: JsonObject): Usage | undefined => {
   const hour = numberOf(creation.ephemeral_1h_input_tokens) ?? 0
   const written =
     numberOf(raw.cache_creation_input_tokens) ?? hour + (numberOf(creation.ephemeral_5m_input_tokens) ?? 0)
-  const counts = {
-    input: numberOf(raw.input_tokens),
+  const input = numberOf(raw.input_tokens)
+  if (input === undefined) return undefined
+  return soundUsage({
+    input,
     cache_read: numberOf(raw.cache_read_input_tokens) ?? 0,
     cache_write: written - hour,
     cache_write_1h: hour,
     output: numberOf(raw.output_tokens) ?? 0,
     web_search: numberOf(objectOf(raw.server_tool_use).web_search_requests) ?? 0,
-  }
-  const { input } = counts
-  if (input === undefined) return undefined
-  const all = Object.values({ ...counts, input })
-  if (all.some((count) => !Number.isSafeInteger(count) || count < 0 || count > COUNT_MAX)) return undefined
-  return Object.fromEntries(
-    Object.entries(counts).filter(([name, count]) => name === 'input' || (count ?? 0) > 0),
-  )
+  })
 }

@@ -75,14 +75,19 @@ export const embeddingsRequest = request({
   input: needed(input, INPUT),
 })
 
-/** Reads and checks an embeddings body. */
-export const decodeEmbeddingsCall = (body: JsonBody): Call | Refusal => {
-  const found = readRequest(embeddingsRequest, body.value)
+/** Reads and checks a body by its description. */
+export const embeddingsCall = (
+  description: Shape,
+  body: JsonBody,
+  dialect: Call['dialect'],
+  modelName = textOf(body.value.model) ?? '',
+): Call | Refusal => {
+  const found = readRequest(description, body.value)
   if (found instanceof Refusal) return found
   return {
     kind: 'embeddings',
-    dialect: 'embeddings',
-    modelName: textOf(body.value.model) ?? '',
+    dialect,
+    modelName,
     body,
     stream: false,
     showUsage: true,
@@ -90,6 +95,9 @@ export const decodeEmbeddingsCall = (body: JsonBody): Call | Refusal => {
     size: found.sizeOf(body),
   }
 }
+
+export const decodeEmbeddingsCall = (body: JsonBody): Call | Refusal =>
+  embeddingsCall(embeddingsRequest, body, 'embeddings')
 
 /** The body to send. */
 export const encodeEmbeddingsCall = (call: Call, model: Model): Uint8Array =>

@@ -1,5 +1,6 @@
 /** Reads members of loosely typed JSON: undefined if a member is absent or of another type. */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
+import type { Part } from '../neutral.ts'
 
 export const textOf = (value: Json | undefined): string | undefined =>
   typeof value === 'string' ? value : undefined
@@ -32,4 +33,10 @@ export const madeKinds = (value: Json | undefined): readonly ('image' | 'audio')
   const kinds = new Set(oneOrMoreTexts(value).map((kind) => kind.toLowerCase()))
   const made = (['image', 'audio'] as const).filter((kind) => kinds.has(kind))
   return made.length === 0 ? undefined : made
+}
+
+/** Content that is a text, or a list of parts. */
+export const partsIn = (content: Json | undefined, partOf: (part: JsonObject) => readonly Part[]): Part[] => {
+  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
+  return objectsOf(content).flatMap(partOf)
 }

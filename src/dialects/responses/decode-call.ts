@@ -1,24 +1,21 @@
 /** Responses, request → neutral form. Source of the format: OpenAI API reference, "Create a model response". */
 import { isObject, type Json, type JsonObject, present } from '../../core/json-body.ts'
+import { choiceIn, formatIn } from '../chat/decode-call.ts'
 import {
   type Conversation,
-  type Document,
   type Effort,
   efforts,
-  type Format,
-  type Image,
   type Part,
-  type Text,
   type ToolChoice,
   type Turn,
   type UnknownContent,
 } from '../neutral.ts'
-import { flagOf, numberOf, objectOf, objectsOf, textOf, textsOf } from '../request/json-members.ts'
+import { flagOf, numberOf, objectOf, objectsOf, partsIn, textOf, textsOf } from '../request/json-members.ts'
 import { ignoredIn } from '../request/request.ts'
 import { unknownIn, unknownParts } from '../request/unknown-content.ts'
 import { mediaAt } from '../translate/media.ts'
 import { splitId } from '../translate/signatures.ts'
-import { joinAnswers } from '../translate/turns.ts'
+import { joinAnswers, resultParts } from '../translate/turns.ts'
 import { FOREIGN_COMPACTION } from './compaction.ts'
 import { THOUGHTS } from './pass-call.ts'
 import { type ResponsesRequest, responsesRequest } from './request.ts'
@@ -32,6 +29,7 @@ export const readResponses = (body: ResponsesRequest): Conversation => {
     instructions === undefined || instructions === ''
       ? []
       : [{ role: 'system', parts: [{ type: 'text', text: instructions }] }]
+  const format = objectOf(objectOf(body.text).format)
   const { tools, ignored: otherTools } = readTools(body)
   const noLogprobs = (numberOf(body.top_logprobs) ?? 0) > 0 ? ['top_logprobs'] : []
   const choice = body.tool_choice ?? undefined
@@ -42,7 +40,7 @@ export const readResponses = (body: ResponsesRequest): Conversation => {
     tools,
     toolChoice: choiceOf(body.tool_choice),
     parallelTools: flagOf(body.parallel_tool_calls),
-    format: formatOf(objectOf(objectOf(body.text).format)),
+    format: formatIn(format, format),
     reasoning: reasoningOf(body.reasoning),
     stop: [],
     choices: 1,
@@ -96,29 +94,7 @@ const unknownContentOf = (input: Json | undefined): readonly UnknownContent[] =>
   ),
 ]
 
-const choiceOf = (choice: Json | undefined): ToolChoice | undefined => {
-  const mode = isObject(choice) ? choice.type : choice
-  if (mode === 'auto' || mode === 'none' || mode === 'required') return { type: mode }
-  if (isObject(choice) && choice.type === 'allowed_tools')
-    return {
-      type: choice.mode === 'required' ? 'required' : 'auto',
-      only: objectsOf(choice.tools).flatMap((tool) => flatName(tool) ?? []),
-    }
-  const name = isObject(choice) ? flatName(choice) : undefined
-  return name === undefined ? undefined : { type: 'named', name }
-}
-
-const formatOf = (format: JsonObject): Format | undefined => {
-  if (format.type === 'json_object') return { type: 'json' }
-  if (format.type !== 'json_schema') return undefined
-  return present({
-    type: 'schema' as const,
-    name: textOf(format.name) ?? 'answer',
-    schema: format.schema ?? {},
-    strict: flagOf(format.strict),
-    description: textOf(format.description),
-  })
-}
+const choiceOf = (choice: Json | undefined): ToolChoice | undefined => choiceIn(choice, choice, flatName)
 
 const reasoningOf = (value: Json | undefined) => {
   if (!isObject(value)) return undefined
@@ -149,16 +125,7 @@ const turnOf = (item: JsonObject): Turn => {
     case 'custom_tool_call_output':
       return {
         role: 'user',
-        parts: [
-          {
-            type: 'tool_result',
-            id: callId.id,
-            parts: partsOf(item.output).filter(
-              (part): part is Text | Image | Document =>
-                part.type === 'text' || part.type === 'image' || part.type === 'document',
-            ),
-          },
-        ],
+        parts: [{ type: 'tool_result', id: callId.id, parts: resultParts(partsOf(item.output)) }],
       }
     case 'image_generation_call': {
       const result = textOf(item.result) ?? ''
@@ -187,10 +154,7 @@ const turnOf = (item: JsonObject): Turn => {
 
 const assistant = (part: Part): Turn => ({ role: 'assistant', parts: [part] })
 
-const partsOf = (content: Json | undefined): readonly Part[] => {
-  if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
-  return objectsOf(content).flatMap(partOf)
-}
+const partsOf = (content: Json | undefined): readonly Part[] => partsIn(content, partOf)
 
 const partOf = (part: JsonObject): Part[] => {
   switch (part.type) {

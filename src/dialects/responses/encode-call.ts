@@ -1,6 +1,6 @@
 /** Responses, neutral form → request for a vendor. Source of the format: OpenAI API reference, "Create a model response". */
 import { type Json, type JsonObject, present } from '../../core/json-body.ts'
-import { invalid, Refusal } from '../../core/refusal.ts'
+import { invalid, Refusal, writeEach } from '../../core/refusal.ts'
 import { strictIfItFits } from '../chat/strict.ts'
 import type { Conversation, Effort, Part, Tool, ToolResult, Turn } from '../neutral.ts'
 import { addressOf } from '../translate/media.ts'
@@ -22,12 +22,10 @@ export const writeResponsesCall = (it: Conversation, to: Target): Encoded | Refu
   const refusal = refusalFor(it, to)
   if (refusal !== undefined) return refusal
   const { instructions, rest } = instructionsOf(it.turns)
-  const input: JsonObject[] = []
-  for (const turn of rest) {
-    const items = turn.role === 'assistant' ? assistantItems(turn) : otherItems(turn)
-    if (items instanceof Refusal) return items
-    for (const item of items) input.push(item)
-  }
+  const input = writeEach(rest, (turn) =>
+    turn.role === 'assistant' ? assistantItems(turn) : otherItems(turn),
+  )
+  if (input instanceof Refusal) return input
   const reasons = to.model.capabilities.includes('reasoning')
   const body: JsonObject = present({
     model: to.model.upstreamName,
@@ -166,34 +164,26 @@ const resultOf = ({ parts }: ToolResult): Json | Refusal =>
     ? parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
     : contentOf(parts)
 
-const contentOf = (parts: readonly Part[]): readonly JsonObject[] | Refusal => {
-  const content: JsonObject[] = []
-  for (const part of parts) {
-    const one = partOf(part)
-    if (one instanceof Refusal) return one
-    if (one !== undefined) content.push(one)
-  }
-  return content
-}
+const contentOf = (parts: readonly Part[]): readonly JsonObject[] | Refusal => writeEach(parts, partOf)
 
-const partOf = (part: Part): JsonObject | undefined | Refusal => {
+const partOf = (part: Part): readonly JsonObject[] | Refusal => {
   switch (part.type) {
     case 'text':
-      return { type: 'input_text', text: part.text }
+      return [{ type: 'input_text', text: part.text }]
     case 'image':
-      return present({ type: 'input_image', image_url: addressOf(part.media), detail: part.detail })
+      return [present({ type: 'input_image', image_url: addressOf(part.media), detail: part.detail })]
     case 'audio':
       return refuseUnsupported('audio', 'audio')
     case 'document': {
       const { media, name } = part
-      if ('url' in media) return { type: 'input_file', file_url: media.url }
+      if ('url' in media) return [{ type: 'input_file', file_url: media.url }]
       if (/^(?:video|audio)\//.test(media.mediaType)) return refuseUnsupported('document', media.mediaType)
       if (media.mediaType === 'text/plain')
-        return { type: 'input_text', text: Buffer.from(media.data, 'base64').toString('utf8') }
-      return { type: 'input_file', filename: name ?? 'document.pdf', file_data: addressOf(media) }
+        return [{ type: 'input_text', text: Buffer.from(media.data, 'base64').toString('utf8') }]
+      return [{ type: 'input_file', filename: name ?? 'document.pdf', file_data: addressOf(media) }]
     }
     default:
-      return undefined
+      return []
   }
 }
 

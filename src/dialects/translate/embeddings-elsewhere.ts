@@ -9,7 +9,7 @@ import type { Call } from '../../core/call.ts'
 import { bodyOf, type Json, type JsonObject, present } from '../../core/json-body.ts'
 import type { Model } from '../../core/model.ts'
 import { invalid, Refusal } from '../../core/refusal.ts'
-import { inputTokens, type Usage } from '../../core/usage.ts'
+import { inputTokens, soundUsage, type Usage } from '../../core/usage.ts'
 import { readUsage, usageFinder } from '../../metering/read-usage.ts'
 import type { Billed } from '../bill-members.ts'
 import { addChatBill } from '../chat/pass.ts'
@@ -181,12 +181,8 @@ const textsToEmbed = (request: JsonObject): TextsToEmbed | Refusal => {
     : refuseUnsupported('input', 'lists of tokens')
 }
 
-const COUNT_MAX = 1_000_000_000
-
 const usageOf = (tokens: number | undefined): Usage | undefined =>
-  tokens !== undefined && Number.isSafeInteger(tokens) && tokens >= 0 && tokens <= COUNT_MAX
-    ? { input: tokens }
-    : undefined
+  tokens === undefined ? undefined : soundUsage({ input: tokens })
 
 const isVector = (value: Json): value is readonly number[] =>
   Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'number')

@@ -53,6 +53,9 @@ export type Encoded = {
   readonly notCarried: readonly string[]
 }
 
+/** Asks in words for JSON, where the dialect or the vendor has no member for it. */
+export const AS_JSON = 'Answer with one JSON object and nothing else.'
+
 /** The 400 for what the vendor's dialect cannot express: without it the vendor would answer another question. */
 export const refuseUnsupported = (param: string, what: string): Refusal =>
   invalid(param, `The model's vendor cannot take ${what}; leave it out or choose another model.`)

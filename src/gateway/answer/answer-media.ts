@@ -9,7 +9,7 @@ import type { Priced } from '../../core/model.ts'
 import { refuse, unavailable } from '../../core/refusal.ts'
 import type { Secret } from '../../core/secret.ts'
 import { encodeOutgoing } from '../../media/encode.ts'
-import type { OnceShape, Verdict } from '../../media/shape.ts'
+import type { Done, OnceShape } from '../../media/shape.ts'
 import { withoutSecrets } from '../../routing/vendor-errors.ts'
 import type { Exchange } from '../../transport/exchange.ts'
 import { VendorFault } from '../../transport/vendor-fault.ts'
@@ -25,8 +25,6 @@ import { settle } from './settle.ts'
 import { measuredOf, storageRefusal, storeOutputs } from './store-outputs.ts'
 import { type Preview, readEvents, streamed } from './stream-images.ts'
 import { watchVendorCost } from './vendor-cost.ts'
-
-type Done = Extract<Verdict, { verdict: 'done' }>
 
 type Whole = Answer & { readonly body: Uint8Array }
 

@@ -5,7 +5,7 @@ import type { Call, MediaAsk, ResultStyle } from '../../core/call.ts'
 import { concat, type Json, type JsonObject, present } from '../../core/json-body.ts'
 import { type Bill, withBalance, withBill } from '../../dialects/bill-members.ts'
 import { geminiUsage } from '../../dialects/gemini/reply.ts'
-import type { Output, Verdict } from '../../media/shape.ts'
+import type { Done, Output } from '../../media/shape.ts'
 import { type Transcript, verboseOf, writtenAs } from '../../media/transcript.ts'
 import { bodyHash } from '../../receipts/claims.ts'
 import type { Charge, LastBytes } from './settle.ts'
@@ -19,8 +19,6 @@ type CallRef = {
   readonly call: Pick<Call, 'modelName'> & { readonly media?: Pick<MediaAsk, 'results'> }
   readonly trace: { readonly callId: string }
 }
-
-type Done = Extract<Verdict, { verdict: 'done' }>
 
 export type Results = {
   readonly done: Pick<Done, 'outputs' | 'body' | 'transcript'>
@@ -76,6 +74,18 @@ const transcriptOf = ({ done }: Results): Transcript => {
   return done.transcript ?? { text: texts.join('\n'), segments: [] }
 }
 
+/** A whole answer of these bytes. */
+const whole = (
+  { bytes, mediaType }: { readonly bytes: Uint8Array; readonly mediaType: string },
+  bill: Bill,
+): LastBytes => ({
+  hash: () => bodyHash(bytes),
+  bytes: () => bytes,
+  text: (sent) => decoder.decode(sent),
+  remembered: () => undefined,
+  headers: (receipt) => headersFor(mediaType, bill, receipt),
+})
+
 const asJson = (task: CallRef, results: Results, { usage, bill }: Charge): LastBytes => {
   const text = JSON.stringify(bodyFor(task, results))
   const [name, counts] =
@@ -83,13 +93,8 @@ const asJson = (task: CallRef, results: Results, { usage, bill }: Charge): LastB
       ? ['usageMetadata', results.done.body.usageMetadata ?? geminiUsage(usage)]
       : ['usage', usageOf(results, usage)]
   const bytes = encoder.encode(`${text.slice(0, -1)},"${name}":${withBill(Object(counts), bill)}}`)
-  return {
-    hash: () => bodyHash(bytes),
-    bytes: (balance) => withBalance(bytes, balance),
-    text: (sent) => decoder.decode(sent),
-    remembered: () => undefined,
-    headers: (receipt) => headersFor('application/json', bill, receipt),
-  }
+  const mediaType = 'application/json'
+  return { ...whole({ bytes, mediaType }, bill), bytes: (balance) => withBalance(bytes, balance) }
 }
 
 const encoder = new TextEncoder()
@@ -198,15 +203,9 @@ const replaceAt = (root: object, path: readonly (string | number)[], value: Json
 
 /** The first result itself; its bill fits only into the headers. */
 const asBytes = ({ shown, bytes: all }: Results, { bill }: Charge): LastBytes => {
-  const first = shown.find(isAsset)
   const bytes = all[0] ?? new Uint8Array()
-  return {
-    hash: () => bodyHash(bytes),
-    bytes: () => bytes,
-    text: () => Buffer.from(bytes).toString('base64'),
-    remembered: () => undefined,
-    headers: (receipt) => headersFor(first?.media_type ?? 'application/octet-stream', bill, receipt),
-  }
+  const mediaType = shown.find(isAsset)?.media_type ?? 'application/octet-stream'
+  return { ...whole({ bytes, mediaType }, bill), text: () => Buffer.from(bytes).toString('base64') }
 }
 
 /** An event for each image, as OpenAI's API ends its streams; the last one contains the bill. */
@@ -241,13 +240,7 @@ const asEvents = (style: string, results: Results, { usage, bill }: Charge): Las
 }
 
 /** A text; its bill fits only into the headers. */
-const asText = (it: { readonly text: string; readonly mediaType: string }, { bill }: Charge): LastBytes => {
-  const bytes = encoder.encode(it.text)
-  return {
-    hash: () => bodyHash(bytes),
-    bytes: () => bytes,
-    text: (sent) => decoder.decode(sent),
-    remembered: () => undefined,
-    headers: (receipt) => headersFor(it.mediaType, bill, receipt),
-  }
-}
+const asText = (
+  { text, mediaType }: { readonly text: string; readonly mediaType: string },
+  { bill }: Charge,
+): LastBytes => whole({ bytes: encoder.encode(text), mediaType }, bill)

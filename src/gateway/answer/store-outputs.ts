@@ -4,7 +4,7 @@ import type { From } from '../../assets/take.ts'
 import type { Priced } from '../../core/model.ts'
 import { type Refusal, unavailable } from '../../core/refusal.ts'
 import type { Usage } from '../../core/usage.ts'
-import type { Output, Verdict } from '../../media/shape.ts'
+import type { Done, Output } from '../../media/shape.ts'
 import { STORELESS } from '../enter/conditions.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { Task } from '../parts/task.ts'
@@ -18,8 +18,6 @@ export const storageRefusal = async (
   if (STORELESS.includes(model.product?.category)) return undefined
   return assets === undefined ? unavailable('Results cannot be kept here.') : assets.full()
 }
-
-type Done = Extract<Verdict, { verdict: 'done' }>
 
 type Storing = {
   readonly keyId: string

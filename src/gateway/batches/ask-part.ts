@@ -5,7 +5,7 @@ import type { Batch } from '../../store/batches/batch-port.ts'
 import { NO_CONDITIONS } from '../../tenancy/conditions.ts'
 import type { BatchBucket, EndedPart, VendorBatchForm } from '../../vendors/batches/vendor-batch.ts'
 import { askStep } from '../jobs/vendor-step.ts'
-import { countedFor } from '../parts/capacity.ts'
+import { countedFor, type Taken } from '../parts/capacity.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { Part, Working } from './working.ts'
 
@@ -22,16 +22,22 @@ export type AskedPart = {
   readonly bucket: BatchBucket | undefined
 }
 
+/** An exchange with the vendor about a part. A line with conditions is in no part (`planLine`). */
+export const stepOf = ({ at, part }: Pick<AskedPart, 'at' | 'part'>, taken: Taken) => ({
+  ...{ deployment: at, shape: {}, id: part.id, taken, under: NO_CONDITIONS },
+})
+
 /** Whether lines that vendors have are to be given up. A batch whose money ran out has the money of those. */
 const givesUp = ({ stop }: Batch): boolean => stop !== undefined && stop !== 'insufficient_credit'
 
 /** `unknown`: the vendor does not know it now. `lost`: it cannot be found. Throws VendorFault. */
 export const askForPart = (
   gateway: Gateway,
-  { form, at, it, part, named = '' }: AskedPart,
+  asked: AskedPart,
 ): Promise<'running' | 'unknown' | 'lost' | EndedPart> =>
-  countedFor(gateway.capacity, it.batch.keyId, async (taken) => {
-    const step = { deployment: at, shape: {}, id: part.id, taken, under: NO_CONDITIONS }
+  countedFor(gateway.capacity, asked.it.batch.keyId, async (taken) => {
+    const { form, it, part, named = '' } = asked
+    const step = stepOf(asked, taken)
     if (part.ref === undefined) {
       if (form.newest === undefined) return 'lost'
       const ref = form.found?.(await askStep(gateway, step, form.newest({ id: part.id, named })), part.id)

@@ -1,5 +1,5 @@
 /** Webhooks of ended batches: sent until the receiver takes them, and signed like those of jobs. */
-import { messageOf } from '../../core/message-of.ts'
+import { warning } from '../../core/log.ts'
 import { systemPublicParts } from '../../transport/public-address.ts'
 import { sendSigned } from '../jobs/signed-webhook.ts'
 import type { Gateway } from '../parts/gateway.ts'
@@ -19,8 +19,6 @@ export const sendBatchWebhooks = async (gateway: Gateway): Promise<void> => {
     const signed = { walletId, id: `batch_${id}`, timestamp: String(Math.floor(at / 1000)), body }
     sendSigned(parts, { kind: 'batch', url, ...signed })
       .then(() => store.batches.webhookSent(id))
-      .catch((error: unknown) =>
-        log.warn('a webhook of a batch was not accepted', { call: id, error: messageOf(error) }),
-      )
+      .catch(warning(log, 'a webhook of a batch was not accepted', { call: id }))
   }
 }

@@ -5,6 +5,7 @@
  */
 
 import type { Assets } from '../../assets/assets.ts'
+import { warning } from '../../core/log.ts'
 import { messageOf } from '../../core/message-of.ts'
 import type { LineEnd, TendedBatch } from '../../store/batches/batch-port.ts'
 import type { Gateway, Present } from '../parts/gateway.ts'
@@ -35,9 +36,7 @@ export const keepBatches = (present: Present, assets: Assets): ((forMs: number) 
   }
   const run = async (): Promise<void> => {
     for (; !keeping.left; await clock.sleep(TICK_MS)) {
-      await tend(keeping).catch((error: unknown) =>
-        log.warn('batches could not be looked after', { error: messageOf(error) }),
-      )
+      await tend(keeping).catch(warning(log, 'batches could not be looked after'))
     }
   }
   void run()
@@ -46,9 +45,7 @@ export const keepBatches = (present: Present, assets: Assets): ((forMs: number) 
     const untilMs = clock.monotonicMs() + forMs
     while (keeping.working.size > 0 && clock.monotonicMs() < untilMs) await clock.sleep(IDLE_MS)
     keeping.left = true
-    await store.batches
-      .leave(instance)
-      .catch((error: unknown) => log.warn('batches could not be left to others', { error: messageOf(error) }))
+    await store.batches.leave(instance).catch(warning(log, 'batches could not be left to others'))
   }
 }
 

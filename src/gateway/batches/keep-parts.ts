@@ -2,6 +2,7 @@
  * Lines that their vendor runs in its own batches: they are submitted in parts, of one model each, and parts are asked for
  * until they have ended. A part and its lines are durable before the vendor hears of it.
  */
+import { warning } from '../../core/log.ts'
 import { messageOf } from '../../core/message-of.ts'
 import { Refusal } from '../../core/refusal.ts'
 import { type Deployment, orderOf } from '../../routing/deployments.ts'
@@ -72,8 +73,8 @@ const look = async (gateway: Gateway, it: Working): Promise<void> => {
   const { clock, log } = gateway
   for (const part of it.parts.values()) {
     if (part.dueMs > clock.monotonicMs() || it.batch.leaves) continue
-    await follow(gateway, it, part).catch((error: unknown) =>
-      log.warn('a part of a batch could not be asked for', { call: part.id, error: messageOf(error) }),
+    await follow(gateway, it, part).catch(
+      warning(log, 'a part of a batch could not be asked for', { call: part.id }),
     )
     const nowMs = clock.monotonicMs()
     const age = (nowMs - part.sinceMs) / AGE_SHARE

@@ -3,14 +3,13 @@
 import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
 import { messageOf } from '../../core/message-of.ts'
 import type { SentLine } from '../../store/batches/batch-port.ts'
-import { NO_CONDITIONS } from '../../tenancy/conditions.ts'
 import type { Key } from '../../tenancy/key.ts'
 import { VendorFault } from '../../transport/vendor-fault.ts'
 import type { EndedPart, PartResult } from '../../vendors/batches/vendor-batch.ts'
 import { beginStep } from '../jobs/vendor-step.ts'
 import { newTaken } from '../parts/capacity.ts'
 import type { Gateway } from '../parts/gateway.ts'
-import type { AskedPart } from './ask-part.ts'
+import { type AskedPart, stepOf } from './ask-part.ts'
 import { runLine } from './run-line.ts'
 import type { Working } from './working.ts'
 
@@ -88,12 +87,7 @@ async function* resultsIn(
 ): AsyncGenerator<JsonObject> {
   yield* lines
   for (const file of files) {
-    const taken = newTaken('')
-    const answer = await beginStep(
-      gateway,
-      { deployment: at, shape: {}, id: part.id, taken, under: NO_CONDITIONS },
-      file,
-    )
+    const answer = await beginStep(gateway, stepOf({ at, part }, newTaken('')), file)
     try {
       if (answer.status !== 200)
         throw new VendorFault('body', `the vendor answered ${answer.status} instead of results`)

@@ -4,7 +4,6 @@ import { must, type Refusal } from '../../core/refusal.ts'
 import { requestedRestOf } from '../../routing/failed-attempt.ts'
 import { comeBackIn, judgeVendorError, vendorDown } from '../../routing/vendor-errors.ts'
 import type { SentLine } from '../../store/batches/batch-port.ts'
-import { NO_CONDITIONS } from '../../tenancy/conditions.ts'
 import type { Key } from '../../tenancy/key.ts'
 import type { NewPart } from '../../vendors/batches/vendor-batch.ts'
 import { refusalFor } from '../answer/refusal-for.ts'
@@ -13,7 +12,7 @@ import { askStep } from '../jobs/vendor-step.ts'
 import { countedFor } from '../parts/capacity.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import { newTrace } from '../parts/trace.ts'
-import { type AskedPart, PART_AGAIN_MS } from './ask-part.ts'
+import { type AskedPart, PART_AGAIN_MS, stepOf } from './ask-part.ts'
 import { pathOn } from './part-place.ts'
 import { planLine } from './plan-line.ts'
 import { endOf } from './run-line.ts'
@@ -39,8 +38,7 @@ export const submitPart = async (gateway: Gateway, of: Submission): Promise<'sub
   const { named = '', bucket } = of
   const sent: NewPart = { id: part.id, path: pathOn(part.route), upstreamName, named, bucket, calls }
   const refusal = await countedFor(gateway.capacity, it.batch.keyId, async (taken) => {
-    // A line with conditions is not among them (`planLine`).
-    const step = { deployment: at, shape: {}, id: part.id, taken, under: NO_CONDITIONS }
+    const step = stepOf(of, taken)
     let outgoing = form.submit(sent)
     for (let n = 0; n < STEPS_MOST; n++) {
       const answer = await askStep(gateway, step, { ...outgoing, headers })
@@ -70,16 +68,12 @@ export const submitPart = async (gateway: Gateway, of: Submission): Promise<'sub
 
 /** The vendor has it under this name. If others gave it up meanwhile, it is cancelled there. */
 const begun = async (gateway: Gateway, of: Submission, ref: string): Promise<undefined> => {
-  const { form, at, it, part } = of
+  const { form, it, part } = of
   part.ref = ref
   if (await gateway.store.batches.namePart(part.id, ref)) return
   gateway.log.warn('a part of a batch was submitted too late', { call: part.id })
   await countedFor(gateway.capacity, it.batch.keyId, (taken) =>
-    askStep(
-      gateway,
-      { deployment: at, shape: {}, id: part.id, taken, under: NO_CONDITIONS },
-      form.cancel(ref),
-    ),
+    askStep(gateway, stepOf(of, taken), form.cancel(ref)),
   )
   await tidyPart(gateway, of)
 }

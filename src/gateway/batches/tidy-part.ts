@@ -1,20 +1,17 @@
 /** Removes what a part has in the operator's bucket, once nothing of it is needed any more. */
 import { messageOf } from '../../core/message-of.ts'
-import { NO_CONDITIONS } from '../../tenancy/conditions.ts'
 import { askStep } from '../jobs/vendor-step.ts'
 import { countedFor } from '../parts/capacity.ts'
 import type { Gateway } from '../parts/gateway.ts'
-import type { AskedPart } from './ask-part.ts'
+import { type AskedPart, stepOf } from './ask-part.ts'
 
 /** What cannot be removed is told in the log and left: its lines have ended, and nobody waits for it. */
-export const tidyPart = async (
-  gateway: Gateway,
-  { form, at, it, part, bucket }: AskedPart,
-): Promise<void> => {
+export const tidyPart = async (gateway: Gateway, asked: AskedPart): Promise<void> => {
+  const { form, it, part, bucket } = asked
   const { stored, removals } = form
   if (stored === undefined || bucket === undefined) return
   await countedFor(gateway.capacity, it.batch.keyId, async (taken) => {
-    const step = { deployment: at, shape: {}, id: part.id, taken, under: NO_CONDITIONS }
+    const step = stepOf(asked, taken)
     const answer = await askStep(gateway, step, stored({ id: part.id, bucket }))
     const all = removals?.(answer)
     if (all === undefined) throw new Error(`the bucket answered ${answer.status}`)

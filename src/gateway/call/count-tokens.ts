@@ -82,32 +82,21 @@ const ways = {
 
 const isCounted = (dialect: Call['dialect']): dialect is keyof typeof ways => Object.hasOwn(ways, dialect)
 
+const without = (body: JsonBody, name: string, members: readonly string[]): Uint8Array => {
+  const left = ['stream', ...members].map((member): [string, undefined] => [member, undefined])
+  return splice(body, { ...Object.fromEntries(left), model: JSON.stringify(name) })
+}
+
 /** What is sent to have an input counted: the request without what only an answer needs. */
 const bodies: Readonly<Record<keyof typeof ways, (body: JsonBody, name: string) => Uint8Array>> = {
   messages: (body, name) =>
-    splice(body, {
-      model: JSON.stringify(name),
-      max_tokens: undefined,
-      stream: undefined,
-      context_management: undefined,
-      compaction: undefined,
-      betas: undefined,
-      anthropic_beta: undefined,
-    }),
+    without(body, name, ['max_tokens', 'context_management', 'compaction', 'betas', 'anthropic_beta']),
   gemini: (body, name) =>
     new TextEncoder().encode(
       JSON.stringify({ generateContentRequest: { ...body.value, model: `models/${name}` } }),
     ),
   responses: (body, name) =>
-    splice(body, {
-      model: JSON.stringify(name),
-      max_output_tokens: undefined,
-      stream: undefined,
-      store: undefined,
-      include: undefined,
-      metadata: undefined,
-      prompt_cache_key: undefined,
-    }),
+    without(body, name, ['max_output_tokens', 'store', 'include', 'metadata', 'prompt_cache_key']),
 }
 
 const askCount = async (

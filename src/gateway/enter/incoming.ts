@@ -12,7 +12,7 @@ import type { Soon } from '../../book/contract.ts'
 import { checkCell } from '../../cells/wrong-cell.ts'
 import type { Call } from '../../core/call.ts'
 import type { JsonBody } from '../../core/json-body.ts'
-import { messageOf } from '../../core/message-of.ts'
+import { warning } from '../../core/log.ts'
 import type { Model } from '../../core/model.ts'
 import { invalid, must, type Refusal } from '../../core/refusal.ts'
 import { whenKnown } from '../../core/soon.ts'
@@ -262,8 +262,7 @@ const ownerBefore = async (gateway: Gateway, { hash, token, trace }: Credential)
   if (key === undefined) throw book.isEndedTrial(first) ? trialEnded(gateway.options.signUpUrl) : unknownKey()
   moveKey(gateway, token, key).then(
     () => book.lookAgain(hash),
-    (error: unknown) =>
-      log.warn('a key is still noted under an earlier hash', { key: key.id, error: messageOf(error) }),
+    warning(log, 'a key is still noted under an earlier hash', { key: key.id }),
   )
   return calls(gateway, key, trace)
 }

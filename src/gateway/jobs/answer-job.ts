@@ -5,7 +5,7 @@
  */
 
 import type { Call, Prefer } from '../../core/call.ts'
-import { messageOf } from '../../core/message-of.ts'
+import { warning } from '../../core/log.ts'
 import type { Priced } from '../../core/model.ts'
 import { must, type Refusal, refuse, retryIn, unavailable } from '../../core/refusal.ts'
 import type { IdempotencyRef } from '../../ledger/types.ts'
@@ -124,8 +124,8 @@ const goOn = async (
   const job = newJob(run, facts, { nowMs: clock.monotonicMs(), everyMs: shape.everyMs }, { shape, at })
   jobs.open.set(run.id, job)
   if ('verdict' in begun)
-    return deliver(gateway, job, { done: begun, shape, at }).catch((error: unknown) =>
-      log.warn('a step of a job failed', { call: run.id, error: messageOf(error) }),
+    return deliver(gateway, job, { done: begun, shape, at }).catch(
+      warning(log, 'a step of a job failed', { call: run.id }),
     )
   // The vendor bills more than the call may be charged.
   job.tooDear = at.own === undefined && begun.vendorCost !== undefined && begun.vendorCost > run.hold

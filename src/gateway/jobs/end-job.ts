@@ -1,10 +1,10 @@
 /** The end of a job: its results are stored, then it is charged, written and answered in one step; or it ends without a charge. */
-import { messageOf } from '../../core/message-of.ts'
+import { warning } from '../../core/log.ts'
 import { decimalFromNano, least, type Nano } from '../../core/money.ts'
 import type { Refusal } from '../../core/refusal.ts'
 import type { Usage } from '../../core/usage.ts'
 import type { IdempotencyRef } from '../../ledger/types.ts'
-import type { JobShape, Output, Verdict } from '../../media/shape.ts'
+import type { Done, JobShape, Output } from '../../media/shape.ts'
 import { GUESTS_KEY } from '../../payment/x402.ts'
 import { chargeFor, withCall } from '../../pricing/charge.ts'
 import type { Deployment } from '../../routing/deployments.ts'
@@ -25,8 +25,6 @@ import type { Billed, PaymentFacts } from '../parts/task.ts'
 import { cancelCost, unitsIfCancelled } from './cancel-cost.ts'
 import { moreOf, termsOfRun } from './shown-run.ts'
 import { credentialFor } from './vendor-step.ts'
-
-type Done = Extract<Verdict, { verdict: 'done' }>
 
 type Ending = { readonly run: Run; readonly facts: RunFacts; readonly tooDear?: boolean }
 
@@ -128,11 +126,9 @@ const billedOf = ({ clock }: Gateway, { run, facts }: Ending, terms: Told): Bill
 /** Ends the job without a charge, for a reason that its caller sees. */
 export const endFailed = async (
   gateway: Gateway,
-  run: Run,
-  facts: RunFacts | undefined,
-  error: Refusal,
+  { run, facts }: { readonly run: Run; readonly facts: RunFacts | undefined },
+  { code, message, members }: Refusal,
 ): Promise<void> => {
-  const { code, message, members } = error
   await end(gateway, run, facts, { state: 'failed', result: { error: { code, message, members } } })
 }
 
@@ -215,7 +211,5 @@ const payChange = async (
   if (keyId === GUESTS_KEY) return
   await x402
     ?.payChange(payment.id, walletId)
-    .catch((error: unknown) =>
-      log.warn('the change of a job could not be paid yet', { call: id, error: messageOf(error) }),
-    )
+    .catch(warning(log, 'the change of a job could not be paid yet', { call: id }))
 }

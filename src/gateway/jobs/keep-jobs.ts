@@ -2,6 +2,7 @@
  * Looks after jobs while a process runs: asks their vendors, ends them, and takes over those of silent processes. Jobs
  * are polled from memory; the ledger only learns that this process lives, and how a job ended.
  */
+import { warning } from '../../core/log.ts'
 import { messageOf } from '../../core/message-of.ts'
 import { refuse } from '../../core/refusal.ts'
 import type { Run } from '../../store/calls/run-port.ts'
@@ -35,7 +36,7 @@ type StopJobs = (forMs: number) => Promise<void>
 export const keepJobs = (present: Present): StopJobs => {
   const { clock, store, instance, log } = present.gateway
   const { jobs } = present.gateway.memory
-  const failed = (what: string) => (error: unknown) => log.warn(what, { error: messageOf(error) })
+  const failed = (what: string) => warning(log, what)
   type Work = (gateway: Gateway) => Promise<void> | void
   const loop = async (over: 'stopped' | 'left', everyMs: number, what: string, work: Work): Promise<void> => {
     while (!jobs[over]) {
@@ -147,8 +148,7 @@ const takeUp = async (gateway: Gateway, run: Run): Promise<void> => {
     })
     return endFailed(
       gateway,
-      run,
-      undefined,
+      { run, facts: undefined },
       refuse('upstream_error', 'The job was lost while it was submitted. Nothing was charged.'),
     )
   }

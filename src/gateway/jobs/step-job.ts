@@ -45,12 +45,7 @@ const stepFor = async (gateway: Gateway, job: Job, taken: Taken): Promise<void> 
     return undefined
   })
   if (found === 'gone')
-    return endFailed(
-      gateway,
-      job.run,
-      job.facts,
-      fault(job, "The organisation's own key that the job began with is gone or off. Nothing was charged."),
-    )
+    return fail(gateway, job, "The organisation's own key that the job began with is gone or off.")
   if (found === undefined) return overdue ? giveUp(gateway, job, undefined) : passOn(gateway, job)
   if ((job.cancel || overdue) && !job.cancelSent) await cancel(gateway, job, { ...found, taken })
   const read = await poll(gateway, job, { ...found, taken }).catch((fault: unknown) => {
@@ -66,12 +61,7 @@ const stepFor = async (gateway: Gateway, job: Job, taken: Taken): Promise<void> 
   if (overdue) return giveUp(gateway, job, found.shape)
   if (job.missing < MISSING_MAX) return
   if (job.cancelSent) return endCancelled(gateway, job, { shape: found.shape, measured: undefined })
-  return endFailed(
-    gateway,
-    job.run,
-    job.facts,
-    fault(job, 'The vendor no longer knows the job. Nothing was charged.'),
-  )
+  return fail(gateway, job, 'The vendor no longer knows the job.')
 }
 
 const pauseOf = ({ clock, random }: Gateway, { run }: Job, everyMs: number): number => {
@@ -158,29 +148,28 @@ const conclude = async (
   { shape, at }: JobPlace,
   read: Verdict | Extract<Polled, { verdict: 'cancelled' }>,
 ): Promise<void> => {
-  const { run, facts } = job
   switch (read.verdict) {
     case 'done':
       return deliver(gateway, job, { done: read, shape, at }).catch((thrown: unknown) =>
         notStored(gateway, job, thrown),
       )
     case 'blocked':
-      return endFailed(gateway, run, facts, promptBlocked())
+      return endFailed(gateway, job, promptBlocked())
     case 'cancelled':
       return endCancelled(gateway, job, { shape, measured: read.measured })
     case 'failed': {
+      if (read.fault !== 'inputs') return fail(gateway, job, 'The vendor could not do the job.')
       const text = withoutSecrets(read.message, at.secret?.reveal())
-      const error =
-        read.fault === 'inputs'
-          ? refuse('invalid_parameter', text, { members: { param: 'inputs' } })
-          : fault(job, 'The vendor could not do the job. Nothing was charged.')
-      return endFailed(gateway, run, facts, error)
+      return endFailed(gateway, job, refuse('invalid_parameter', text, { members: { param: 'inputs' } }))
     }
   }
 }
 
-const fault = ({ facts }: Job, message: string): Refusal =>
-  refuse('upstream_error', message, { members: { provider: facts.vendor } })
+/** Ends the job because of its vendor. */
+const fail = (gateway: Gateway, job: Job, why: string): Promise<void> => {
+  const members = { provider: job.facts.vendor }
+  return endFailed(gateway, job, refuse('upstream_error', `${why} Nothing was charged.`, { members }))
+}
 
 /** Its model is not sold here, but may be at a process with other settings. */
 const passOn = async ({ clock, memory, store, instance }: Gateway, { run }: Job): Promise<void> => {
@@ -191,20 +180,13 @@ const passOn = async ({ clock, memory, store, instance }: Gateway, { run }: Job)
 }
 
 /** The deadline has come: the job's money is freed. */
-const giveUp = (gateway: Gateway, { run, facts }: Job, shape: JobShape | undefined): Promise<void> => {
+const giveUp = (gateway: Gateway, job: Job, shape: JobShape | undefined): Promise<void> => {
   if (shape?.onCancel !== 'free')
     gateway.log.warn('a job did not end in time; what its vendor bills is a loss', {
-      call: run.id,
-      vendor: facts.vendor,
+      call: job.run.id,
+      vendor: job.facts.vendor,
     })
-  return endFailed(
-    gateway,
-    run,
-    facts,
-    refuse('upstream_error', 'The job did not end in time. Nothing was charged.', {
-      members: { provider: facts.vendor },
-    }),
-  )
+  return fail(gateway, job, 'The job did not end in time.')
 }
 
 /** A result that cannot be fetched is tried again a few times; while the ledger is away, we wait for it. */
@@ -225,9 +207,6 @@ const notStored = async (gateway: Gateway, job: Job, thrown: unknown): Promise<v
     vendor: facts.vendor,
     error,
   })
-  const refusal =
-    thrown instanceof Refusal
-      ? thrown
-      : fault(job, "The vendor's result could not be fetched. Nothing was charged.")
-  return endFailed(gateway, run, facts, refusal)
+  if (thrown instanceof Refusal) return endFailed(gateway, job, thrown)
+  return fail(gateway, job, "The vendor's result could not be fetched.")
 }

@@ -2,7 +2,7 @@
 import type { Priced } from '../../core/model.ts'
 import { refuse } from '../../core/refusal.ts'
 import { encodeOutgoing } from '../../media/encode.ts'
-import type { JobNames, JobShape, VendorAnswer, Verdict } from '../../media/shape.ts'
+import type { Done, JobNames, JobShape, VendorAnswer, Verdict } from '../../media/shape.ts'
 import type { Deployment } from '../../routing/deployments.ts'
 import { vendorDown, withoutSecrets } from '../../routing/vendor-errors.ts'
 import { VendorFault } from '../../transport/vendor-fault.ts'
@@ -18,7 +18,7 @@ export const STEPS_MAX = 4
 type Read = ReturnType<JobShape['readRef']>
 type Begun = Extract<NonNullable<Read>, { ref: object }>
 export type Submitted = {
-  readonly begun: Begun | Extract<Verdict, { verdict: 'done' }>
+  readonly begun: Begun | Done
   readonly at: Deployment
 }
 

@@ -6,6 +6,7 @@ import type { Key, KeyId } from '../../tenancy/key.ts'
 import { batched } from '../engine/batched.ts'
 import { clockOf } from '../engine/clock.ts'
 import {
+  binding,
   type Engine,
   once,
   type Row,
@@ -13,7 +14,6 @@ import {
   type SqlDialect,
   type Statement,
   statement,
-  type Value,
 } from '../engine/engine.ts'
 import { countOf, onlyRow, textOf } from '../engine/row.ts'
 import { ChangedSince, mustBeHere } from '../faults.ts'
@@ -36,8 +36,7 @@ const MOST_LISTED = 1000
 
 /** Selects the keys of a query, newest first. */
 const listed = ({ below, named, deleted, after, most }: KeyQuery): Statement => {
-  const params: Value[] = []
-  const bind = (value: Value): string => `$${params.push(value)}`
+  const { params, bind } = binding()
   const where = [deleted === true ? '1 = 1' : 'k.deleted = 0']
   if (below !== undefined)
     where.push(`k.id in (select n.key_id from key_line n where n.owner_id = ${bind(below)} and n.depth > 0)`)
@@ -166,9 +165,7 @@ const findingCallers = (engine: Engine): KeyStore['callerByHash'] => {
 const keysOn = async (engine: Engine, ids: readonly KeyId[]): Promise<readonly Key[]> => {
   const named = engine.dialect.oneOf('k.id', `select e.value->>'k' from ${engine.dialect.each('$1')} e`)
   const asked = JSON.stringify(ids.map((k) => ({ k })))
-  return (await once(engine, 'control', statement(`select k.* from api_key k where ${named}`, asked))).map(
-    keyOf,
-  )
+  return (await once(engine, 'control', `select k.* from api_key k where ${named}`, asked)).map(keyOf)
 }
 
 export const keyStore = (engine: Engine): KeyStore => {
@@ -178,7 +175,8 @@ export const keyStore = (engine: Engine): KeyStore => {
     const [row] = await once(
       engine,
       'control',
-      statement(`select * from api_key where ${column} in (${places})`, ...values),
+      `select * from api_key where ${column} in (${places})`,
+      ...values,
     )
     return row === undefined ? undefined : keyOf(row)
   }
@@ -213,17 +211,15 @@ export const keyStore = (engine: Engine): KeyStore => {
     countBelow: async (id) => {
       const text = `select cast(count(*) as bigint) as keys from key_line n join api_key k on k.id = n.key_id
         where n.owner_id = $1 and n.depth > 0 and k.deleted = 0`
-      return countOf(onlyRow(await once(engine, 'control', statement(text, id))), 'keys')
+      return countOf(onlyRow(await once(engine, 'control', text, id)), 'keys')
     },
     leastRpm: async (ids) => {
       const rows = await once(
         engine,
         'control',
-        statement(
-          `select n.key_id, min(k.rpm) as rpm from key_line n join api_key k on k.id = n.owner_id
+        `select n.key_id, min(k.rpm) as rpm from key_line n join api_key k on k.id = n.owner_id
            where n.key_id in (select e.value->>'k' from ${dialect.each('$1')} e) and k.rpm is not null group by n.key_id`,
-          JSON.stringify(ids.map((k) => ({ k }))),
-        ),
+        JSON.stringify(ids.map((k) => ({ k }))),
       )
       return new Map(rows.map((row) => [textOf(row, 'key_id'), countOf(row, 'rpm')]))
     },

@@ -85,7 +85,7 @@ const limits = `
 export const leftOf = async (engine: Engine, id: KeyId): Promise<LeftToSpend | undefined> => {
   const day = dayOf(await clockOf(engine))
   const text = `select x.* from (${limits}) x order by x.amount limit 1`
-  const [row] = await once(engine, 'control', statement(text, id, monthOfDay(day), day, weekOf(day)))
+  const [row] = await once(engine, 'control', text, id, monthOfDay(day), day, weekOf(day))
   if (row === undefined) return undefined
   const owner = maybeText(row, 'owner')
   return {

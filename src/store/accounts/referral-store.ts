@@ -51,11 +51,9 @@ export const referralStore = (engine: Engine): ReferralStore => ({
       await once(
         engine,
         'control',
-        statement(
-          `select cast(count(*) as bigint) as claims, coalesce(cast(sum(referrer_amount) as bigint), 0) as earned
+        `select cast(count(*) as bigint) as claims, coalesce(cast(sum(referrer_amount) as bigint), 0) as earned
            from referral_claim where referrer_id = $1`,
-          walletId,
-        ),
+        walletId,
       ),
     )
     return { claims: countOf(row, 'claims'), earned: nanoOf(row, 'earned') }

@@ -15,13 +15,11 @@ export const rehashing = (
     await once(
       engine,
       'control',
-      statement(
-        `update api_key set hash = $2, hashed_by = $3 where id = $1 and hash in (${before.map((_hash, at) => `$${at + 4}`).join()})`,
-        id,
-        hash,
-        hashedBy ?? null,
-        ...before,
-      ),
+      `update api_key set hash = $2, hashed_by = $3 where id = $1 and hash in (${before.map((_hash, at) => `$${at + 4}`).join()})`,
+      id,
+      hash,
+      hashedBy ?? null,
+      ...before,
     )
   },
   hashedOtherwise: async (by, most) => {
@@ -31,6 +29,5 @@ export const rehashing = (
     ])
     return { count: countOf(onlyRow(counted), 'n'), keys: rows.map(keyOf) }
   },
-  hashedByStrangers: async (known) =>
-    (await once(engine, 'control', statement(STRANGER, ...known))).length > 0,
+  hashedByStrangers: async (known) => (await once(engine, 'control', STRANGER, ...known)).length > 0,
 })

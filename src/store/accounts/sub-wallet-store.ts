@@ -5,7 +5,7 @@ import { subScope } from '../../ledger/scopes.ts'
 import type { Key } from '../../tenancy/key.ts'
 import { clockOf } from '../engine/clock.ts'
 import { integer, nano, rowsOf, text } from '../engine/columns.ts'
-import { type Engine, once, type Row, type Run, statement, type Value } from '../engine/engine.ts'
+import { type Engine, once, type Row, type Run, type Value } from '../engine/engine.ts'
 import { countOf, nanoOf, onlyRow, textOf } from '../engine/row.ts'
 import { heldOnLeases, usedOnLeases } from '../ledger/sums.ts'
 import { type Actor, type NewEvent, theHouse } from '../people/event-port.ts'
@@ -128,11 +128,7 @@ export const insertSub = async (
 export const subWalletStore = (engine: Engine): SubWalletStore => {
   const { now, lock } = engine.dialect
   const find = async (which: string, viewer: SubViewer, id: string): Promise<SubWallet | undefined> => {
-    const [row] = await once(
-      engine,
-      'control',
-      statement(subsWhere(`${which} and s.id = $4`), ...params(viewer), id),
-    )
+    const [row] = await once(engine, 'control', subsWhere(`${which} and s.id = $4`), ...params(viewer), id)
     return row === undefined ? undefined : subs.read(row)
   }
   /**
@@ -166,10 +162,8 @@ export const subWalletStore = (engine: Engine): SubWalletStore => {
       const rows = await once(
         engine,
         'control',
-        statement(
-          `${subsWhere(visible)} order by s.created_at desc, s.id desc limit ${SUB_WALLETS_MOST}`,
-          ...params(viewer),
-        ),
+        `${subsWhere(visible)} order by s.created_at desc, s.id desc limit ${SUB_WALLETS_MOST}`,
+        ...params(viewer),
       )
       return rows.map(subs.read)
     },

@@ -6,15 +6,7 @@ import { capPeriods } from '../../ledger/scopes.ts'
 import { capList, limitRows, type Spent } from '../../tenancy/limits.ts'
 import { SUB_TAG } from '../../tenancy/tags.ts'
 import { clockOf } from '../engine/clock.ts'
-import {
-  type Engine,
-  once,
-  type Row,
-  type Run,
-  type SqlDialect,
-  statement,
-  type Value,
-} from '../engine/engine.ts'
+import { type Engine, once, type Row, type Run, type SqlDialect, type Value } from '../engine/engine.ts'
 import { countOf, nanoOf, onlyRow, textOf } from '../engine/row.ts'
 import { heldOnLeases, ofTagBudget, usedOnLeases } from '../ledger/sums.ts'
 import { tagBudgets } from '../ledger/tag-budgets.ts'
@@ -62,10 +54,8 @@ const reading = async (
   const rows = await once(
     engine,
     'control',
-    statement(
-      `select t.*, ${spent.join(', ')}, ${heldOnLeases(its)} as held from tag_budget t where ${where}`,
-      ...bound,
-    ),
+    `select t.*, ${spent.join(', ')}, ${heldOnLeases(its)} as held from tag_budget t where ${where}`,
+    ...bound,
   )
   return rows.map(shownOf)
 }
@@ -227,7 +217,7 @@ export const tagBudgetStore = (engine: Engine): TagBudgetStore => ({
     (await reading(engine, 't.wallet_id = $1 and t.tag = $2 and t.value = $3', [walletId, tag, value]))[0],
   setIn: async ({ walletId, tag, value }) => {
     const text = 'select t.version from tag_budget t where t.wallet_id = $1 and t.tag = $2 and t.value = $3'
-    const [row] = await once(engine, 'control', statement(text, walletId, tag, value))
+    const [row] = await once(engine, 'control', text, walletId, tag, value)
     return row === undefined ? 0 : countOf(row, 'version')
   },
   putTagBudget: async (budget, by) => {

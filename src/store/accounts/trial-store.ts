@@ -124,10 +124,8 @@ export const endTrials = async (engine: Engine): Promise<void> => {
   const over = await once(
     engine,
     'control',
-    statement(
-      `select c.wallet_id, c.amount from trial_claim c join account a on a.id = c.wallet_id
+    `select c.wallet_id, c.amount from trial_claim c join account a on a.id = c.wallet_id
        where c.ended = 0 and c.expires_at < ${now} and a.held = 0 and a.cell is null order by c.expires_at limit ${ROUND}`,
-    ),
   )
   for (const row of over) {
     const wallet = textOf(row, 'wallet_id')

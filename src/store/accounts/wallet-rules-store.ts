@@ -12,7 +12,7 @@ import {
 } from '../../tenancy/wallet-rules.ts'
 import { setWalletAlert } from '../alerts/wallet-alert.ts'
 import { clockOf } from '../engine/clock.ts'
-import { type Engine, once, type Row, type Run, type SqlDialect, statement } from '../engine/engine.ts'
+import { type Engine, once, type Row, type Run, type SqlDialect } from '../engine/engine.ts'
 import { countOf, nanoOf, onlyRow } from '../engine/row.ts'
 import { setTopUpRule } from '../funding/stop-top-ups.ts'
 import { DAY_KEPT_MS } from '../ledger/spender.ts'
@@ -141,13 +141,11 @@ const spentTodayOn = async (engine: Engine, id: string) => {
     await once(
       engine,
       'control',
-      statement(
-        `select coalesce((select b.used from budget b where b.scope = $3), 0)
+      `select coalesce((select b.used from budget b where b.scope = $3), 0)
              + ${usedOnLeases(leases)} as spent, ${heldOnLeases(leases)} as held`,
-        id,
-        day,
-        dayScope(id, day),
-      ),
+      id,
+      day,
+      dayScope(id, day),
     ),
   )
   return { spent: nanoOf(row, 'spent'), held: nanoOf(row, 'held') }
@@ -156,17 +154,13 @@ const spentTodayOn = async (engine: Engine, id: string) => {
 export const walletRulesStore = (engine: Engine): WalletRulesStore => ({
   spentToday: (id) => spentTodayOn(engine, id),
   walletRules: async (id) => {
-    const [row] = await once(
-      engine,
-      'control',
-      statement('select * from wallet_rules where wallet_id = $1', id),
-    )
+    const [row] = await once(engine, 'control', 'select * from wallet_rules where wallet_id = $1', id)
     return row === undefined ? { walletId: id, rules: {}, version: 0 } : knownRulesOf(row)
   },
   changeWalletRules: async (id, wanted, by) => {
     const known = await change(engine, id, wanted, by)
     if (known instanceof Refusal) return known
-    const row = onlyRow(await once(engine, 'control', statement(`select ${engine.dialect.now} as now`)))
+    const row = onlyRow(await once(engine, 'control', `select ${engine.dialect.now} as now`))
     return { known, at: countOf(row, 'now') }
   },
   putRulesBack: (known) => putBack(engine, known),

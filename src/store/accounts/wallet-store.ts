@@ -22,10 +22,8 @@ const walletRows = rowsOf({
 
 export const walletStore = (engine: Engine): WalletStore => {
   const { now, lock } = engine.dialect
-  const wallet = async (id: string): Promise<Wallet | undefined> => {
-    const [row] = await once(engine, 'control', statement(`${wallets} and a.id = $1`, id))
-    return row === undefined ? undefined : walletRows.read(row)
-  }
+  const wallet = async (id: string): Promise<Wallet | undefined> =>
+    (await once(engine, 'control', `${wallets} and a.id = $1`, id)).map(walletRows.read)[0]
   return {
     createWallet: ({ id, orgId, name }, by) =>
       engine.transaction('control', async (run) => {
@@ -66,7 +64,7 @@ export const walletStore = (engine: Engine): WalletStore => {
     },
     cellOf: async (orgId) => {
       const text = `select a.cell from account a where a.org_id = $1 and a.cell is not null limit 1`
-      const [row] = await once(engine, 'control', statement(text, orgId))
+      const [row] = await once(engine, 'control', text, orgId)
       return row && textOf(row, 'cell')
     },
   }

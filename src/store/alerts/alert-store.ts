@@ -154,7 +154,7 @@ const ruleStatements = (
       const text = `update alert_rule set next_at = ${now} + ${RULE_MS} where id in (
           select r.id from alert_rule r where ${due} and not coalesce(${isUnchanged}, 1 = 0) and ${isOrgHere('r.org_id')} order by r.next_at limit $1${lockFree('r')})
         and ${isDue(now, 'next_at', RULE_MS)} returning *`
-      return (await once(engine, 'control', statement(text, most))).map(ruleRows.read)
+      return (await once(engine, 'control', text, most)).map(ruleRows.read)
     },
   }
 }
@@ -174,7 +174,7 @@ const channelStatements = (
   return {
     channels: async (orgId) => {
       const text = 'select * from alert_channel where org_id = $1 order by id'
-      return (await once(engine, 'control', statement(text, orgId))).map(channelRows.read)
+      return (await once(engine, 'control', text, orgId)).map(channelRows.read)
     },
     makeChannel: (channel, by) =>
       engine.transaction('control', async (run) => {
@@ -223,7 +223,7 @@ export const alertBook = (engine: Engine): AlertBook => {
     failedSince: async (orgs, from) => {
       const [of, params] = orgs === 'all' ? ['', []] : [`and org_id = $2`, [orgs[0] ?? '']]
       const text = `select count(*) as calls from failed_call where status >= 500 and at >= $1 ${of}`
-      return countOf(onlyRow(await once(engine, 'reading', statement(text, from, ...params))), 'calls')
+      return countOf(onlyRow(await once(engine, 'reading', text, from, ...params)), 'calls')
     },
   }
 }

@@ -63,7 +63,7 @@ export const deliveryStatements = (
   return {
     deliveries: async ({ orgId, before, most }) => {
       const text = `select * from alert_delivery where org_id = $1 and ($2 = '' or id < $2) order by id desc limit $3`
-      const found = await once(engine, 'control', statement(text, orgId, before ?? '', most))
+      const found = await once(engine, 'control', text, orgId, before ?? '', most)
       return found.map(deliveryRows.read)
     },
     takeDeliveries: async (most) => {
@@ -80,7 +80,7 @@ export const deliveryStatements = (
       if (taken.length === 0) return []
       const ids = JSON.stringify(taken.map((row) => ({ c: textOf(row, 'channel_id') })))
       const text = `select * from alert_channel where id in (select x.value->>'c' from ${engine.dialect.each('$1')} x)`
-      const channels = (await once(engine, 'control', statement(text, ids))).map(channelRows.read)
+      const channels = (await once(engine, 'control', text, ids)).map(channelRows.read)
       return taken.map(deliveryRows.read).flatMap((delivery) => {
         const channel = channels.find(({ id }) => id === delivery.channelId)
         return channel === undefined ? [] : [{ ...delivery, channel }]
@@ -90,7 +90,7 @@ export const deliveryStatements = (
       const set = error === undefined ? `state = 'sent', sent_at = ${now}, error = null` : 'error = $2'
       const text = `update alert_delivery set ${set} where id = $1 and state = 'due'`
       const params = error === undefined ? [id] : [id, error]
-      await once(engine, 'control', statement(text, ...params))
+      await once(engine, 'control', text, ...params)
     },
   }
 }

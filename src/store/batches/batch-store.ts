@@ -100,7 +100,7 @@ const running = (
   return {
     open: async (it, openMax) => {
       const many = `select cast(count(*) as bigint) as open from batch where key_id = $1 and state <> 'ended'`
-      const [row] = await once(engine, 'control', statement(many, it.keyId))
+      const [row] = await once(engine, 'control', many, it.keyId)
       if (row !== undefined && countOf(row, 'open') >= openMax) return 'too_many'
       try {
         await once(engine, 'control', insertBatch(engine, it))
@@ -119,7 +119,9 @@ const running = (
       await once(
         engine,
         'control',
-        statement(`delete from batch where id = $1 and owner = $2 and state = 'validating'`, id, owner),
+        `delete from batch where id = $1 and owner = $2 and state = 'validating'`,
+        id,
+        owner,
       )
     },
     tend: async (owner, ownerMs) => {
@@ -127,7 +129,7 @@ const running = (
       const change = `update batch set owner = $1, owner_until = ${now} + cast($2 as bigint)
         where state <> 'ended' and (owner = $1 or (owner_until < ${now} and ${leavesNow('batch')} = 0))
         returning *, ${now} as now, ${leavesNow('batch')} as leaves`
-      const rows = await once(engine, 'control', statement(change, owner, ownerMs))
+      const rows = await once(engine, 'control', change, owner, ownerMs)
       for (const row of rows) {
         const isOver =
           row.state === 'in_progress' &&
@@ -144,19 +146,20 @@ const running = (
     },
     letGo: async (id, owner) => {
       const free = `update batch set owner = '${NOBODY}', owner_until = 0 where id = $1 and owner = $2 and state <> 'ended'`
-      await once(engine, 'control', statement(free, id, owner))
+      await once(engine, 'control', free, id, owner)
     },
     leave: async (owner) => {
       await once(
         engine,
         'control',
-        statement(`update batch set owner_until = 0 where owner = $1 and state <> 'ended'`, owner),
+        `update batch set owner_until = 0 where owner = $1 and state <> 'ended'`,
+        owner,
       )
     },
     take: (id, it) => takeLines(engine, id, it),
     sentLines: async (id) => {
       const sent = `select n, call_id, tries from batch_line where batch_id = $1 and state = 'sent' and part is null order by n`
-      const rows = await once(engine, 'control', statement(sent, id))
+      const rows = await once(engine, 'control', sent, id)
       return rows.map((row) => ({
         n: countOf(row, 'n'),
         callId: textOf(row, 'call_id'),
@@ -171,12 +174,12 @@ const running = (
       const ended = `update batch set state = 'ended', output = $2, errors = $3, ended_at = ${now},
           keep_until = ${now} + cast($4 as bigint), webhook_at = case when webhook is null then null else ${now} end
         where id = $1 and state = 'finalizing'`
-      await once(engine, 'control', statement(ended, id, output ?? null, errors ?? null, keptMs))
+      await once(engine, 'control', ended, id, output ?? null, errors ?? null, keptMs)
     },
     forget: async (id, after, most) => {
       const next = `select l.n from batch_line l where l.batch_id = $1 and l.n > $2 order by l.n limit $3`
       const change = `update batch_line set result = null, receipt = null where batch_id = $1 and n in (${next}) returning n`
-      const rows = await once(engine, 'relaxed', statement(change, id, after, most))
+      const rows = await once(engine, 'relaxed', change, id, after, most)
       return rows.length < most ? undefined : Math.max(...rows.map((row) => countOf(row, 'n')))
     },
   }
@@ -185,7 +188,7 @@ const running = (
 export const batchStore = (engine: Engine): BatchStore => {
   const { now, lockFree } = engine.dialect
   const change = (text: string, ...params: Statement['params'][number][]) =>
-    once(engine, 'control', statement(text, ...params))
+    once(engine, 'control', text, ...params)
   return {
     ...running(engine),
     ...partStore(engine),
@@ -194,10 +197,8 @@ export const batchStore = (engine: Engine): BatchStore => {
       const rows = await once(
         engine,
         'control',
-        statement(
-          `select n, custom_id, state, call_id, result, receipt from batch_line where batch_id = $1 and n > $2 order by n limit $3`,
-          ...[id, after, most],
-        ),
+        `select n, custom_id, state, call_id, result, receipt from batch_line where batch_id = $1 and n > $2 order by n limit $3`,
+        ...[id, after, most],
       )
       return rows.map((row): LineResult => {
         const state = textOf(row, 'state')

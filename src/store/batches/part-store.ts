@@ -1,5 +1,5 @@
 /** Parts of batches that vendors have. A part and its lines become `sent` together, in BatchStore.take. */
-import { type Engine, once, type Row, statement } from '../engine/engine.ts'
+import { type Engine, once, type Row } from '../engine/engine.ts'
 import { countOf, maybeText, nanoOf, textOf } from '../engine/row.ts'
 import type { BatchPart, BatchStore, SentLine } from './batch-port.ts'
 import { LEFT_BEHIND } from './batch-row.ts'
@@ -29,7 +29,7 @@ export const sentLine = (row: Row, callId: string, tries: number): SentLine => (
 export const partStore = (
   engine: Engine,
 ): Pick<BatchStore, 'routes' | 'parts' | 'namePart' | 'partLines' | 'endPart'> => {
-  const ask = (text: string, ...params: string[]) => once(engine, 'control', statement(text, ...params))
+  const ask = (text: string, ...params: string[]) => once(engine, 'control', text, ...params)
   return {
     routes: async (id) => {
       const rows = await ask('select distinct route from batch_line where batch_id = $1', id)

@@ -44,10 +44,8 @@ export const assetStore = (engine: Engine): AssetStore => {
       width, height, body, ready, created_at, expires_at)
     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 1, ${now}, ${now} + cast($13 as bigint))
     on conflict (run_id, place) where ready = 1 do nothing returning created_at, expires_at`
-  const first = async (it: Statement): Promise<Asset | undefined> => {
-    const [row] = await once(engine, 'control', it)
-    return row === undefined ? undefined : assets.read(row)
-  }
+  const first = async (it: Statement): Promise<Asset | undefined> =>
+    (await once(engine, 'control', it)).map(assets.read)[0]
   return {
     beginAsset: async (it, lifeMs) => {
       const insert = assets.insert(
@@ -65,8 +63,7 @@ export const assetStore = (engine: Engine): AssetStore => {
       const size = [it.width ?? null, it.height ?? null] as const
       const noted = [note?.purpose ?? null, note?.name ?? null] as const
       const params = [id, it.sha256, it.bytes, it.mediaType, it.extension, ...size, lifeMs, ...noted]
-      const [row] = await unlessTaken(once(engine, 'control', statement(change, ...params)))
-      return row === undefined ? undefined : assets.read(row)
+      return (await unlessTaken(once(engine, 'control', change, ...params))).map(assets.read)[0]
     },
     addWhole: async (list, lifeMs) => {
       const rows = list.map((it) => {
@@ -84,11 +81,7 @@ export const assetStore = (engine: Engine): AssetStore => {
       })
     },
     bodyOf: async (id) => {
-      const [row] = await once(
-        engine,
-        'control',
-        statement(`select body from asset where id = $1 and ${lives}`, id),
-      )
+      const [row] = await once(engine, 'control', `select body from asset where id = $1 and ${lives}`, id)
       return row === undefined ? undefined : maybeBytes(row, 'body')
     },
     assetOfRun: (runId, place) =>
@@ -100,21 +93,21 @@ export const assetStore = (engine: Engine): AssetStore => {
       first(statement(`select ${SHOWN} from asset where id = $1 and ${owns} and ${lives}`, id, keyId)),
     endAsset: async (id, keyId) => {
       const end = `update asset set expires_at = 0 where id = $1 and ${owns} and ${lives} returning id`
-      return (await once(engine, 'control', statement(end, id, keyId))).length > 0
+      return (await once(engine, 'control', end, id, keyId)).length > 0
     },
     endedAssets: async (most) => {
       const ended = `select id from asset where expires_at <= ${now} order by expires_at limit $1`
-      return (await once(engine, 'control', statement(ended, most))).map((row) => textOf(row, 'id'))
+      return (await once(engine, 'control', ended, most)).map((row) => textOf(row, 'id'))
     },
     forgetAssets: async (ids) => {
       const forget = `delete from asset where id in (select e.value->>'id' from ${each('$1')} e)`
-      await once(engine, 'control', statement(forget, JSON.stringify(ids.map((id) => ({ id })))))
+      await once(engine, 'control', forget, JSON.stringify(ids.map((id) => ({ id }))))
     },
     assetBytes: async (small) => {
       const sumOf = (which: string) => `coalesce(cast(sum(${which}) as bigint), 0)`
       const sums = `select ${sumOf('bytes')} as all_bytes, ${sumOf('case when bytes <= $1 then bytes else 0 end')} as small_bytes
         from asset`
-      const row = onlyRow(await once(engine, 'reading', statement(sums, small)))
+      const row = onlyRow(await once(engine, 'reading', sums, small))
       return { all: countOf(row, 'all_bytes'), small: countOf(row, 'small_bytes') }
     },
     ...uploadsOf(engine),
@@ -138,8 +131,7 @@ const uploadsOf = (engine: Engine): Pick<AssetStore, 'uploadFor' | 'uploads' | '
   return {
     uploadFor: async (id, keyId) => {
       const one = statement(`select ${UPLOAD} from asset where id = $1 and ${owns} and ${lives}`, id, keyId)
-      const [row] = await once(engine, 'control', one)
-      return row === undefined ? undefined : uploads.read(row)
+      return (await once(engine, 'control', one)).map(uploads.read)[0]
     },
     uploads: async ({ keyId, purpose, after, newestFirst, limit }) => {
       const [direction, side] = newestFirst ? ['desc', '<'] : ['asc', '>']
@@ -148,14 +140,14 @@ const uploadsOf = (engine: Engine): Pick<AssetStore, 'uploadFor' | 'uploads' | '
           and (purpose = $2 or ($2 = '' and substr(purpose, 1, ${PART_PURPOSE.length}) <> '${PART_PURPOSE}'))
           and ($3 = '' or (created_at, id) ${side} (select a.created_at, a.id from asset a where a.id = $3))
         order by created_at ${direction}, id ${direction} limit $4`
-      const rows = await once(engine, 'control', statement(page, keyId, purpose ?? '', after ?? '', limit))
+      const rows = await once(engine, 'control', page, keyId, purpose ?? '', after ?? '', limit)
       return rows.map(uploads.read)
     },
     uploadBytes: async (keyId) => {
       const sum = (who: string) =>
         `coalesce((select cast(sum(bytes) as bigint) from asset where ${who} ${lives}), 0)`
       const both = `select ${sum('key_id = $1 and')} as own_bytes, ${sum('')} as all_bytes`
-      const row = onlyRow(await once(engine, 'control', statement(both, keyId)))
+      const row = onlyRow(await once(engine, 'control', both, keyId))
       return { own: countOf(row, 'own_bytes'), all: countOf(row, 'all_bytes') }
     },
   }

@@ -101,7 +101,8 @@ export const backgroundStore = (engine: Engine): BackgroundStore => {
       const rows = await once(
         engine,
         'control',
-        statement(`select key_id, id, cancel from kept_response where owner = $1 and state = 'open'`, owner),
+        `select key_id, id, cancel from kept_response where owner = $1 and state = 'open'`,
+        owner,
       )
       return rows.map((row) => ({
         keyId: textOf(row, 'key_id'),
@@ -111,7 +112,7 @@ export const backgroundStore = (engine: Engine): BackgroundStore => {
     },
     askCancel: async ({ keyId, id }) => {
       const text = `update kept_response set cancel = 1 where key_id = $1 and id = $2 and state = 'open'`
-      await once(engine, 'control', statement(text, keyId, id))
+      await once(engine, 'control', text, keyId, id)
     },
     lost: async (by, most) => {
       const next = `select coalesce(max(e.place + e.count), 0) from kept_event e
@@ -119,12 +120,10 @@ export const backgroundStore = (engine: Engine): BackgroundStore => {
       const rows = await once(
         engine,
         'control',
-        statement(
-          `select r.key_id, r.id, r.body, cast((${next}) as bigint) as next from kept_response r
+        `select r.key_id, r.id, r.body, cast((${next}) as bigint) as next from kept_response r
            where r.state = 'open' and r.owner <> $1 and ${isSilent(now, 'r.owner')} limit $2`,
-          by,
-          most,
-        ),
+        by,
+        most,
       )
       return rows.map((row) => ({
         keyId: textOf(row, 'key_id'),

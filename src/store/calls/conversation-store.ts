@@ -2,7 +2,7 @@
  * Conversations that callers make by name. Each is a row of kept responses that nobody can continue by
  * `previous_response_id`, with its items as output, so its time and its bytes are theirs.
  */
-import { type Engine, once, runOne, statement } from '../engine/engine.ts'
+import { type Engine, once, runOne } from '../engine/engine.ts'
 import { countOf, onlyRow, textOf } from '../engine/row.ts'
 import type { ConversationStore } from './response-port.ts'
 import { addToSize, insertItems } from './response-rows.ts'
@@ -13,7 +13,7 @@ export const conversationStore = (engine: Engine): ConversationStore => {
   const alive = `select body from kept_response where ${lives}`
   return {
     conversationHead: async ({ keyId, id }) => {
-      const [row] = await once(engine, 'control', statement(alive, keyId, id))
+      const [row] = await once(engine, 'control', alive, keyId, id)
       return row === undefined ? undefined : textOf(row, 'body')
     },
     addItems: ({ keyId, id, output }, { lifeMs, bytesMax }) =>
@@ -34,7 +34,7 @@ export const conversationStore = (engine: Engine): ConversationStore => {
       }),
     rewrite: async ({ keyId, id }, body) => {
       const text = `update kept_response set body = $3 where ${lives} returning id`
-      return (await once(engine, 'control', statement(text, keyId, id, body))).length > 0
+      return (await once(engine, 'control', text, keyId, id, body)).length > 0
     },
     removeItem: ({ keyId, id }, itemId) =>
       engine.transaction('control', async (run) => {

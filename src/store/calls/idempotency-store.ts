@@ -75,16 +75,15 @@ export const idempotencyStore = (engine: Engine): IdempotencyStore => {
     },
     release: async ({ keyId, endpoint, key }, by) => {
       const text = `update idempotency set state = 'released' where ${where} and state = 'running' and instance = $4`
-      await once(engine, 'control', statement(text, keyId, endpoint, key, by))
+      await once(engine, 'control', text, keyId, endpoint, key, by)
     },
     kept: async ({ keyId, endpoint, key }, callId) => {
       const text = `select * from idempotency where ${where} and call_id = $4 and state = 'done'`
-      const [row] = await once(engine, 'control', statement(text, keyId, endpoint, key, callId))
-      return row === undefined ? undefined : answerOf(row)
+      return (await once(engine, 'control', text, keyId, endpoint, key, callId)).map(answerOf)[0]
     },
     forget: async ({ keyId, endpoint, key }, callId, by) => {
       const text = `delete from idempotency where ${where} and state = 'running' and instance = $4 and call_id = $5`
-      await once(engine, 'control', statement(text, keyId, endpoint, key, by, callId))
+      await once(engine, 'control', text, keyId, endpoint, key, by, callId)
     },
   }
 }

@@ -1,6 +1,6 @@
 /** A silent process with open leases stays known: that it is silent is what ends them. */
 import { expect, test } from 'bun:test'
-import { once, statement } from '../engine/engine.ts'
+import { once } from '../engine/engine.ts'
 import { deleteExpired } from '../engine/expire.ts'
 import { openSqlite } from '../engine/sqlite.ts'
 import { expiredInstances } from './instance-store.ts'
@@ -13,9 +13,9 @@ test('a process that is silent for long is forgotten when none of its leases is 
     "insert into instance values ('lives', 99000000), ('ended', 0), ('holds', 0)",
     "insert into lease values ('a', 'ended', 'closed'), ('b', 'holds', 'open')",
   ])
-    await once(engine, 'control', statement(text))
+    await once(engine, 'control', text)
   await deleteExpired(engine, [expiredInstances('100000000')])
-  const left = await once(engine, 'control', statement('select id from instance order by id'))
+  const left = await once(engine, 'control', 'select id from instance order by id')
   expect(left).toEqual([{ id: 'holds' }, { id: 'lives' }])
   await engine.close()
 })

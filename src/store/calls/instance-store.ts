@@ -42,9 +42,7 @@ export const instanceStore = (engine: Engine): InstanceStore => {
   return {
     beat: async (instance, seen, nudge) => {
       // Two transactions: the reads must start after the heartbeat is committed, or they would prove nothing.
-      const row = onlyRow(
-        await once(engine, 'relaxed', statement(write, instance, seen ?? null, nudge ?? null)),
-      )
+      const row = onlyRow(await once(engine, 'relaxed', write, instance, seen ?? null, nudge ?? null))
       const at = countOf(row, 'beat_at')
       // A time that was seen under a clock that was ahead is later than now.
       const since = Math.min(seen ?? at, at) - COMMIT_SLACK_MS
@@ -85,12 +83,10 @@ export const instanceStore = (engine: Engine): InstanceStore => {
       const rows = await once(
         engine,
         'control',
-        statement(
-          `select id, nudge from instance where (seen is null or seen > ${now} or seen < ${seenUpTo})
+        `select id, nudge from instance where (seen is null or seen > ${now} or seen < ${seenUpTo})
              and beat_at > ${now} - cast($2 as bigint) order by id`,
-          since,
-          freshMs,
-        ),
+        since,
+        freshMs,
       )
       return rows.map((row) => {
         const nudge = maybeText(row, 'nudge')
@@ -102,7 +98,8 @@ export const instanceStore = (engine: Engine): InstanceStore => {
         engine,
         'control',
         // A loan that it asked for may still be lent: it counts as silent, which ends its leases.
-        statement(`update instance set beat_at = ${now} - ${SILENT_MS} where id = $1`, instance),
+        `update instance set beat_at = ${now} - ${SILENT_MS} where id = $1`,
+        instance,
       )
     },
   }

@@ -1,5 +1,5 @@
 /** The items of what is kept, by their names. */
-import { type Engine, once, type Row, statement } from '../engine/engine.ts'
+import { type Engine, once, type Row } from '../engine/engine.ts'
 import { countOf, textOf } from '../engine/row.ts'
 import type { ItemPlace, ItemStore } from './response-port.ts'
 
@@ -11,7 +11,7 @@ export const itemStore = (engine: Engine): ItemStore => {
     itemSizes: async (keyId, ids) => {
       const text = `select i.id, max(octet_length(i.body)) as bytes ${named} group by i.id`
       const wanted = JSON.stringify(ids.map((id) => ({ id })))
-      const rows = await once(engine, 'control', statement(text, keyId, wanted))
+      const rows = await once(engine, 'control', text, keyId, wanted)
       return new Map(rows.map((row) => [textOf(row, 'id'), countOf(row, 'bytes')]))
     },
     keptItems: async (keyId, sizes) => {
@@ -21,22 +21,22 @@ export const itemStore = (engine: Engine): ItemStore => {
           ${named} and octet_length(i.body) <= cast(e.value->>'bytes' as bigint)) found
         using (key_id, response_id, place) where nth = 1`
       const wanted = JSON.stringify([...sizes].map(([id, bytes]) => ({ id, bytes })))
-      const rows = await once(engine, 'control', statement(text, keyId, wanted))
+      const rows = await once(engine, 'control', text, keyId, wanted)
       return new Map(rows.map((row) => [textOf(row, 'id'), textOf(row, 'body')]))
     },
     itemPlace: async ({ keyId, id }, itemId, order) => {
       const text = `${placed} and id = $3 order by place ${order} limit 1`
-      return (await once(engine, 'control', statement(text, keyId, id, itemId))).map(placeIn)[0]
+      return (await once(engine, 'control', text, keyId, id, itemId)).map(placeIn)[0]
     },
     itemPlaces: async ({ keyId, id }, { after, limit, order }) => {
       const [beyond, start] = order === 'asc' ? ['>', -1] : ['<', Number.MAX_SAFE_INTEGER]
       const text = `${placed} and place ${beyond} cast($3 as bigint) order by place ${order} limit $4`
-      return (await once(engine, 'control', statement(text, keyId, id, after ?? start, limit))).map(placeIn)
+      return (await once(engine, 'control', text, keyId, id, after ?? start, limit)).map(placeIn)
     },
     itemsAt: async ({ keyId, id }, from, to) => {
       const text = `select body from kept_item where key_id = $1 and response_id = $2
         and place between cast($3 as bigint) and cast($4 as bigint) order by place`
-      const rows = await once(engine, 'control', statement(text, keyId, id, from, to))
+      const rows = await once(engine, 'control', text, keyId, id, from, to)
       return rows.map((row) => textOf(row, 'body'))
     },
   }

@@ -2,7 +2,7 @@
 import { readDetail } from '../../ledger/read-detail.ts'
 import type { ChargedCall } from '../../ledger/types.ts'
 import { followedBy, integer, json, maybe, nano, oneOf, rowsOf, text } from '../engine/columns.ts'
-import { type Engine, once, type Row, type Run, statement } from '../engine/engine.ts'
+import { type Engine, once, type Row, type Run } from '../engine/engine.ts'
 import { onlyRow } from '../engine/row.ts'
 import { isPaid } from '../ledger/sums.ts'
 import type { Actor } from '../people/event-port.ts'
@@ -50,9 +50,7 @@ export const receiptStore = (engine: Engine): ReceiptStore => {
     recordIn(run, engine.dialect, { actor, orgId: HOUSE, what: `receipt_key.${what}`, subject: kid })
   return {
     receiptKeys: async () =>
-      (await once(engine, 'control', statement('select * from receipt_key order by n'))).map(
-        receiptKeys.read,
-      ),
+      (await once(engine, 'control', 'select * from receipt_key order by n')).map(receiptKeys.read),
     addReceiptKey: ({ number, kid, publicKey, sealed }, waitMs, by) =>
       engine.transaction('control', async (run) => {
         const { text, params } = followedBy(
@@ -72,7 +70,7 @@ export const receiptStore = (engine: Engine): ReceiptStore => {
       }),
     sealReceiptKey: async (kid, { before, sealed }) => {
       const text = 'update receipt_key set sealed = $3 where kid = $1 and sealed = $2'
-      await once(engine, 'control', statement(text, kid, before, sealed))
+      await once(engine, 'control', text, kid, before, sealed)
     },
     removeReceiptKey: (kid, by) =>
       engine.transaction('control', async (run) => {
@@ -85,12 +83,10 @@ export const receiptStore = (engine: Engine): ReceiptStore => {
       const [row] = await once(
         engine,
         'control',
-        statement(
-          `select t.kind, t.debit, t.key_id, t.amount, t.settled, t.at, d.detail from transfer t
+        `select t.kind, t.debit, t.key_id, t.amount, t.settled, t.at, d.detail from transfer t
            left join usage_detail d on d.call_id = t.ref
            where t.ref = $1 and t.kind in ('usage', 'writeoff') and ${isPaid} order by t.kind limit 1`,
-          callId,
-        ),
+        callId,
       )
       return row === undefined ? undefined : chargedOf(callId, row)
     },

@@ -77,11 +77,11 @@ export const responseStore = (engine: Engine): Omit<ResponseStore, keyof ItemSto
     },
     chainBytes: async (keyId, id, bytesMax) => {
       const text = `${chain} select coalesce(max(size), 0) as bytes from chain`
-      return countOf(onlyRow(await once(engine, 'control', statement(text, keyId, id, bytesMax))), 'bytes')
+      return countOf(onlyRow(await once(engine, 'control', text, keyId, id, bytesMax)), 'bytes')
     },
     keptBytes: async (keyId, id) => {
       const text = `select coalesce(max(bytes), 0) as bytes from kept_response where ${lives}`
-      return countOf(onlyRow(await once(engine, 'control', statement(text, keyId, id))), 'bytes')
+      return countOf(onlyRow(await once(engine, 'control', text, keyId, id)), 'bytes')
     },
     keptResponse: async (keyId, id) => {
       const [responses = [], items = []] = await engine.batch('control', [
@@ -104,7 +104,7 @@ export const responseStore = (engine: Engine): Omit<ResponseStore, keyof ItemSto
     },
     forgetResponse: async (keyId, id) => {
       const text = `delete from kept_response where ${lives} returning id`
-      return (await once(engine, 'control', statement(text, keyId, id))).length > 0
+      return (await once(engine, 'control', text, keyId, id)).length > 0
     },
   }
 }

@@ -9,7 +9,7 @@ type OfOwners = 'keep' | 'news' | 'take' | 'leave' | 'askCancel' | 'wake'
 export const runOwners = (engine: Engine): Pick<RunStore, OfOwners> => {
   const { now, each, lockFree } = engine.dialect
   const change = (text: string, ...params: Statement['params'][number][]) =>
-    once(engine, 'control', statement(text, ...params))
+    once(engine, 'control', text, ...params)
   return {
     keep: async (owner, { ids, lifeMs, progress }) => {
       const writeProgress = `update run set progress = cast(e.value->>'p' as bigint) from ${each('$1')} e

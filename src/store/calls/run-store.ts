@@ -24,12 +24,10 @@ const owns = 'exists (select 1 from key_line n where n.owner_id = $2 and n.key_i
 
 export const runStore = (engine: Engine): RunStore => {
   const { now, each, lockFree } = engine.dialect
-  const first = async (it: Statement): Promise<Run | undefined> => {
-    const [row] = await once(engine, 'control', it)
-    return row === undefined ? undefined : runOf(row)
-  }
+  const first = async (it: Statement): Promise<Run | undefined> =>
+    (await once(engine, 'control', it)).map(runOf)[0]
   const change = (text: string, ...params: Statement['params'][number][]) =>
-    once(engine, 'control', statement(text, ...params))
+    once(engine, 'control', text, ...params)
   return {
     begin: (it) => beginRun(engine, it),
     forget: (id) => forgetRun(engine, id),
@@ -64,7 +62,10 @@ export const runStore = (engine: Engine): RunStore => {
       const rows = await once(
         engine,
         'reading',
-        statement(wanted, keyId, JSON.stringify(states.map((s) => ({ s }))), most),
+        wanted,
+        keyId,
+        JSON.stringify(states.map((s) => ({ s }))),
+        most,
       )
       return rows.map(runOf)
     },

@@ -5,7 +5,7 @@
  */
 import type { Json } from '../../core/json-body.ts'
 import type { Nano } from '../../core/money.ts'
-import { type Row, type Statement, statement, type Value } from './engine.ts'
+import { binding, type Row, type Statement, statement, type Value } from './engine.ts'
 import { countOf, nanoOf, textOf, truthOf } from './row.ts'
 
 type Column<T, Sometimes extends boolean = boolean> = {
@@ -120,8 +120,7 @@ export const rowsOf = <const C extends { readonly [Name in keyof C]: AnyColumn }
   const insert = (table: string, given: Given<C>, computed: Computed = {}): Statement => {
     const names: string[] = []
     const places: string[] = []
-    const params: Value[] = []
-    const bind = (value: Value): string => `$${params.push(value)}`
+    const { params, bind } = binding()
     const held: Readonly<Record<string, unknown>> = given
     for (const [member, { name, write }] of all) {
       if (!(member in held)) continue

@@ -90,9 +90,14 @@ export type Engine = {
 
 export type Inline = <T>(lane: Lane, work: (now: Now) => T) => Promise<T>
 
-/** Runs one statement on its own. */
-export const once = async (engine: Engine, lane: Lane, statement: Statement): Promise<readonly Row[]> =>
-  (await engine.batch(lane, [statement]))[0] ?? []
+/** Runs one statement on its own: a text with its parameters, or one that was made before. */
+export const once = async (
+  engine: Engine,
+  lane: Lane,
+  asked: string | Statement,
+  ...params: Value[]
+): Promise<readonly Row[]> =>
+  (await engine.batch(lane, [typeof asked === 'string' ? { text: asked, params } : asked]))[0] ?? []
 
 /** Runs statements that need no other's answer inside a transaction. */
 export const runAll = (run: Run, statements: readonly Statement[]): Promise<readonly (readonly Row[])[]> =>
@@ -102,6 +107,15 @@ export const runAll = (run: Run, statements: readonly Statement[]): Promise<read
 export const runOne = (run: Run, { text, params }: Statement): Promise<readonly Row[]> => run(text, params)
 
 export const statement = (text: string, ...params: Value[]): Statement => ({ text, params })
+
+/** Gives a value its place among the parameters of a statement. */
+export type Bind = (value: Value) => string
+
+/** The parameters of a statement that is put together: those given come first. */
+export const binding = (...given: Value[]): { readonly params: Value[]; readonly bind: Bind } => {
+  const params = [...given]
+  return { params, bind: (value) => `$${params.push(value)}` }
+}
 
 /**
  * A change that the database refuses for good: sending it again cannot help. Names the constraint if one was violated.

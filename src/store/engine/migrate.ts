@@ -30,7 +30,7 @@ import estimates from '../migrations/0061-estimates.sql' with { type: 'text' }
 import moveNumbers from '../migrations/0062-move-numbers.sql' with { type: 'text' }
 import heldAlong from '../migrations/0063-held-along.sql' with { type: 'text' }
 import sessionEnds from '../migrations/0064-session-ends.sql' with { type: 'text' }
-import { type Engine, once, type Row, type Run, statement } from './engine.ts'
+import { type Engine, once, type Row, type Run } from './engine.ts'
 import { countOf, textOf } from './row.ts'
 
 export type Migration = {
@@ -152,7 +152,7 @@ export const hasLedger = async (engine: Engine): Promise<boolean> => {
     engine.name === 'sqlite'
       ? `select name from sqlite_master where type = 'table' and name = 'schema_migration'`
       : `select c.relname as name from pg_class c where c.oid = to_regclass('schema_migration')`
-  return (await once(engine, 'control', statement(tables))).length > 0
+  return (await once(engine, 'control', tables)).length > 0
 }
 
 const APPLIED = 'select version, name, checksum from schema_migration order by version'
@@ -184,10 +184,10 @@ export const missingOf = async (
   engine: Engine,
   known: readonly Migration[],
 ): Promise<readonly Migration[]> => {
-  const rows = (await hasLedger(engine)) ? await once(engine, 'control', statement(APPLIED)) : []
+  const rows = (await hasLedger(engine)) ? await once(engine, 'control', APPLIED) : []
   const applied = rows.map(appliedOf)
   if (applied.length === 0) return known
-  const least = leastIn(await once(engine, 'control', statement(READ_LEAST)), applied)
+  const least = leastIn(await once(engine, 'control', READ_LEAST), applied)
   return lackOf(applied, engine.name, known, least)
 }
 

@@ -2,7 +2,7 @@
  * What migrations would do to an existing database: which are missing, what their statements lock, and for about how
  * long.
  */
-import { type Engine, once, statement } from './engine.ts'
+import { type Engine, once } from './engine.ts'
 import { type Migration, migrations, missingOf, textFor } from './migrate.ts'
 import { countOf } from './row.ts'
 
@@ -83,6 +83,6 @@ const rowsOf = async (engine: Engine, table: string): Promise<number> => {
       ? `select coalesce(cast(sum(greatest(c.reltuples, 0)) as bigint), 0) as n from pg_class c where c.relkind = 'r'
          and (c.oid = to_regclass('${table}') or c.oid in (select i.inhrelid from pg_inherits i where i.inhparent = to_regclass('${table}')))`
       : `select count(*) as n from ${table}`
-  const [row] = await once(engine, 'control', statement(text)).catch(() => [])
+  const [row] = await once(engine, 'control', text).catch(() => [])
   return row === undefined ? 0 : countOf(row, 'n')
 }

@@ -1,5 +1,5 @@
 /** A replica of the ledger, from which reports are read while it follows closely enough. */
-import { type Engine, once, statement } from './engine.ts'
+import { type Engine, once } from './engine.ts'
 import { openEngine } from './open-engine.ts'
 import { countOf, textOf } from './row.ts'
 
@@ -35,11 +35,11 @@ export const replicaOf = (ledger: Engine, { url, lagMs }: ReplicaAddress): Repli
   const look = async (): Promise<number | undefined> => {
     const asked = performance.now()
     const { now } = ledger.dialect
-    const processes = await once(ledger, 'relaxed', statement(`select id, ${now} as now from instance`))
+    const processes = await once(ledger, 'relaxed', `select id, ${now} as now from instance`)
     const ids = JSON.stringify(processes.map((row) => textOf(row, 'id')))
     const arrived = `select max(beat_at) as beat from instance
       where id in (select j.value #>> '{}' from ${ledger.dialect.each('$1')} j)`
-    const [there] = await once(replica, 'reading', statement(arrived, ids)).catch(() => [])
+    const [there] = await once(replica, 'reading', arrived, ids).catch(() => [])
     const [of] = processes
     if (of === undefined || there === undefined || there.beat === null) return undefined
     const behind = Math.max(0, countOf(of, 'now') - countOf(there, 'beat'))

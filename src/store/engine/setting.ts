@@ -1,10 +1,10 @@
 /** Values that are made once per database. */
-import { type Engine, once, statement } from './engine.ts'
+import { type Engine, once } from './engine.ts'
 import { textOf } from './row.ts'
 
 /** The value of that name, if there is one. */
 export const readSettingIn = async (engine: Engine, name: string): Promise<string | undefined> => {
-  const [found] = await once(engine, 'control', statement('select value from setting where name = $1', name))
+  const [found] = await once(engine, 'control', 'select value from setting where name = $1', name)
   return found === undefined ? undefined : textOf(found, 'value')
 }
 
@@ -13,11 +13,9 @@ export const writeSettingIn = async (engine: Engine, name: string, value: string
   await once(
     engine,
     'control',
-    statement(
-      'insert into setting (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value',
-      name,
-      value,
-    ),
+    'insert into setting (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value',
+    name,
+    value,
   )
 }
 
@@ -28,11 +26,9 @@ export const settingIn = async (engine: Engine, name: string, make: () => string
   await once(
     engine,
     'control',
-    statement(
-      'insert into setting (name, value) values ($1, $2) on conflict (name) do nothing',
-      name,
-      make(),
-    ),
+    'insert into setting (name, value) values ($1, $2) on conflict (name) do nothing',
+    name,
+    make(),
   )
   const made = await readSettingIn(engine, name)
   if (made === undefined) throw new Error(`the setting '${name}' vanished while it was made`)

@@ -1,5 +1,5 @@
 /** Whether what PostgreSQL acknowledges is on a second machine by then. */
-import { type Engine, once, statement } from './engine.ts'
+import { type Engine, once } from './engine.ts'
 import { onlyRow } from './row.ts'
 
 /**
@@ -13,5 +13,4 @@ const ASK = `select case when current_setting('synchronous_standby_names') <> ''
 
 /** Whether a commit of calls and people is acknowledged only when a standby has it. A file has none. */
 export const isSynchronous = async (engine: Engine): Promise<boolean> =>
-  engine.name === 'postgres' &&
-  Number(onlyRow(await once(engine, 'control', statement(ASK))).synchronous) === 1
+  engine.name === 'postgres' && Number(onlyRow(await once(engine, 'control', ASK)).synchronous) === 1

@@ -7,7 +7,7 @@ import { isObject, parseJson } from '../../core/json-body.ts'
 import { VENDORS } from '../../ledger/estimates.ts'
 import { readDetail } from '../../ledger/read-detail.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
-import { type Engine, once, type Row, statement } from '../engine/engine.ts'
+import { type Engine, once, type Row } from '../engine/engine.ts'
 import { textOf } from '../engine/row.ts'
 import type { CallRecord, ExportStore } from './export-port.ts'
 
@@ -68,41 +68,37 @@ export const exportStore = (engine: Engine): ExportStore => {
   return {
     noteExports: async (on) => {
       const look = on ? script.isOfNow : script.isOn
-      const isOn = (await once(engine, 'control', statement(look))).length > 0
+      const isOn = (await once(engine, 'control', look)).length > 0
       if (isOn !== on) await engine.exclusive((_run, change) => change(on ? script.on : script.off))
     },
     claimExports: async (most, forMs) => {
       const claimed = await once(
         engine,
         'control',
-        statement(
-          `update export_due set claimed_until = ${now} + cast($2 as bigint) where call_id in (
+        `update export_due set claimed_until = ${now} + cast($2 as bigint) where call_id in (
              select e.call_id from export_due e where e.claimed_until <= ${now}
              order by e.call_id limit $1${lockFree('e')}) returning call_id`,
-          most,
-          forMs,
-        ),
+        most,
+        forMs,
       )
       if (claimed.length === 0) return []
       const rows = await once(
         engine,
         'reading',
-        statement(
-          `select t.ref as id, t.at, t.key_id, k.org_id, t.debit as payer, t.amount, d.detail
+        `select t.ref as id, t.at, t.key_id, k.org_id, t.debit as payer, t.amount, d.detail
            from ${each('$1')} x join transfer t on t.kind = 'usage' and t.ref = x.value->>'c'
              join api_key k on k.id = t.key_id ${leftOne('usage_detail', 'd', 'call_id', 't.ref')}
            order by t.ref`,
-          idRows(claimed.map((row) => textOf(row, 'call_id'))),
-        ),
+        idRows(claimed.map((row) => textOf(row, 'call_id'))),
       )
       return rows.map(recordOf)
     },
     exported: async (ids) => {
-      await once(engine, 'control', statement(`delete from export_due where ${ofIds}`, idRows(ids)))
+      await once(engine, 'control', `delete from export_due where ${ofIds}`, idRows(ids))
     },
     releaseExports: async (ids) => {
       const release = `update export_due set claimed_until = 0 where ${ofIds}`
-      await once(engine, 'control', statement(release, idRows(ids)))
+      await once(engine, 'control', release, idRows(ids))
     },
   }
 }

@@ -1,14 +1,6 @@
 /** Payments by Stripe: credited once, and taken back at most once, when the payer got the money back. */
 import { decimalFromNano, least, type Nano } from '../../core/money.ts'
-import {
-  type Engine,
-  once,
-  type Row,
-  type Run,
-  runOne,
-  type SqlDialect,
-  statement,
-} from '../engine/engine.ts'
+import { type Engine, once, type Row, type Run, runOne, type SqlDialect } from '../engine/engine.ts'
 import { nanoOf, textOf } from '../engine/row.ts'
 import { postIn, posting } from '../ledger/post.ts'
 import { recordOfWallet } from '../people/event-store.ts'
@@ -101,10 +93,8 @@ export const checkoutStore = (engine: Engine): CheckoutStore => {
           after,
         })
       }),
-    checkout: async (id) => {
-      const [row] = await once(engine, 'control', statement('select * from checkout where id = $1', id))
-      return row === undefined ? undefined : checkoutOf(row)
-    },
+    checkout: async (id) =>
+      (await once(engine, 'control', 'select * from checkout where id = $1', id)).map(checkoutOf)[0],
     creditPayment: ({ checkoutId, payment, amount }) =>
       posting(engine, async (run) => {
         const ref = refOf(payment)

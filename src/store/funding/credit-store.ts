@@ -5,7 +5,7 @@ import { invoiceRef } from '../../ledger/invoice.ts'
 import { creditAccountOf } from '../../ledger/types.ts'
 import { clockIn } from '../engine/clock.ts'
 import { integer, nano, rowsOf, text } from '../engine/columns.ts'
-import { type Engine, once, type Row, type Run, type SqlDialect, statement } from '../engine/engine.ts'
+import { type Engine, once, type Row, type Run, type SqlDialect } from '../engine/engine.ts'
 import { countOf } from '../engine/row.ts'
 import { payerRows } from '../ledger/ledger-rows.ts'
 import { creditOf, freeOf, payerBlock, payers } from '../ledger/payer.ts'
@@ -131,13 +131,11 @@ const payIn = async (
 export const creditStore = (engine: Engine): CreditStore => {
   const { dialect } = engine
   const linesText = linesOf(dialect)
-  const creditLine = async (walletId: string): Promise<CreditLine | undefined> => {
-    const [row] = await once(engine, 'control', statement(`${linesText} where c.wallet_id = $1`, walletId))
-    return row === undefined ? undefined : lineOf(row)
-  }
+  const creditLine = async (walletId: string): Promise<CreditLine | undefined> =>
+    (await once(engine, 'control', `${linesText} where c.wallet_id = $1`, walletId)).map(lineOf)[0]
   const invoicesWhere = async (where: string, value: string) => {
     const text = `select ${dialect.now} as now, ${invoiceColumns} where ${where} order by i.serial desc limit ${MOST_LISTED}`
-    const rows = await once(engine, 'control', statement(text, value))
+    const rows = await once(engine, 'control', text, value)
     return rows.map((row) => invoiceOf(row, countOf(row, 'now')))
   }
   return {
@@ -148,8 +146,7 @@ export const creditStore = (engine: Engine): CreditStore => {
       return line
     },
     creditLine,
-    creditLines: async () =>
-      (await once(engine, 'control', statement(`${linesText} order by p.id`))).map(lineOf),
+    creditLines: async () => (await once(engine, 'control', `${linesText} order by p.id`)).map(lineOf),
     closeMonths: () => closeMonthsOn(engine),
     invoices: (walletId) => invoicesWhere('c.wallet_id = $1', walletId),
     invoice: async (id) => (await invoicesWhere('i.id = $1', id))[0],

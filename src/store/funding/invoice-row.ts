@@ -37,10 +37,8 @@ export const lockInvoice = async (
   run: Run,
   dialect: SqlDialect,
   id: string,
-): Promise<RowOf<typeof kept> | undefined> => {
-  const [row] = await run(`select ${invoiceColumns} where i.id = $1${dialect.lock('i')}`, [id])
-  return row === undefined ? undefined : invoices.read(row)
-}
+): Promise<RowOf<typeof kept> | undefined> =>
+  (await run(`select ${invoiceColumns} where i.id = $1${dialect.lock('i')}`, [id])).map(invoices.read)[0]
 
 export const markPaid = (run: Run, id: string, ref: string): Promise<unknown> =>
   run(

@@ -3,7 +3,7 @@ import type { Nano } from '../../core/money.ts'
 import { DAY_MS, type Instant, type Month, monthOf, monthStart, nextMonthStart } from '../../core/time.ts'
 import { invoiced } from '../../ledger/invoice.ts'
 import { integer, maybe, nano, type RowOf, rowsOf, text } from '../engine/columns.ts'
-import { type Engine, once, type Row, type SqlDialect, statement } from '../engine/engine.ts'
+import { type Engine, once, type Row, type SqlDialect } from '../engine/engine.ts'
 import { nanoOf } from '../engine/row.ts'
 import { BOOKS_OPEN_MS, countsAt } from '../ledger/counts-at.ts'
 import { isHere, lessRefunds } from '../ledger/sums.ts'
@@ -48,7 +48,7 @@ export const byDay = async (engine: Engine, text: string, span: UsedSpan): Promi
   const rows: Row[] = []
   for (let day = Math.max(from, postedFrom); day < postedTo; day += DAY_MS) {
     const dayEnd = Math.min(day + DAY_MS, postedTo)
-    rows.push(...(await once(engine, 'control', statement(text, account, day, dayEnd, walletId, from, to))))
+    rows.push(...(await once(engine, 'control', text, account, day, dayEnd, walletId, from, to)))
   }
   return rows
 }
@@ -90,21 +90,19 @@ const invoiceMonth = async (engine: Engine, line: InvoicedLine, month: Month): P
   const rows = await once(
     engine,
     'control',
-    statement(
-      `insert into invoice (id, account_id, serial, month, ends_at, brought, used, total, carried, issued_at, due_at)
+    `insert into invoice (id, account_id, serial, month, ends_at, brought, used, total, carried, issued_at, due_at)
        select $1, $2, $3, $4, $5, $6, $7, $8, $9, x.now, x.now + $10 from (select ${engine.dialect.now} as now) x
        where true on conflict do nothing returning id`,
-      `INV-${walletId}-${String(serial).padStart(6, '0')}`,
-      account,
-      serial,
-      month,
-      endsAt,
-      brought,
-      used,
-      total,
-      carried,
-      line.netDays * DAY_MS,
-    ),
+    `INV-${walletId}-${String(serial).padStart(6, '0')}`,
+    account,
+    serial,
+    month,
+    endsAt,
+    brought,
+    used,
+    total,
+    carried,
+    line.netDays * DAY_MS,
   )
   return rows.length > 0
 }
@@ -126,7 +124,7 @@ const dueMonth = ({ last, opened, now }: InvoicedLine): Month | undefined => {
 export const closeMonthsOn = async (engine: Engine): Promise<number> => {
   for (let issued = 0; ; ) {
     let found = 0
-    const rows = await once(engine, 'control', statement(lines(engine.dialect.now)))
+    const rows = await once(engine, 'control', lines(engine.dialect.now))
     for (const line of rows.map(invoicedLines.read)) {
       const month = dueMonth(line)
       if (month === undefined) continue

@@ -4,15 +4,7 @@ import { knownRulesOf } from '../accounts/wallet-rules-row.ts'
 import { clockIn, clockOf } from '../engine/clock.ts'
 import { oneOf, rowsOf } from '../engine/columns.ts'
 import { AHEAD_MS, isDue } from '../engine/due.ts'
-import {
-  type Engine,
-  once,
-  type Row,
-  type Run,
-  runOne,
-  type SqlDialect,
-  statement,
-} from '../engine/engine.ts'
+import { type Engine, once, type Row, type Run, runOne, type SqlDialect } from '../engine/engine.ts'
 import { maybeText, onlyRow, textOf, truthOf } from '../engine/row.ts'
 import { isHere, settledBalance } from '../ledger/sums.ts'
 import type { Actor } from '../people/event-port.ts'
@@ -165,9 +157,9 @@ const endLost = async (engine: Engine): Promise<void> => {
   const { dialect } = engine
   // A payment made under a clock that was ahead would be given up too late.
   const madeAhead = `state = 'due' and made_at > ${dialect.now} + ${AHEAD_MS}`
-  await once(engine, 'control', statement(`update top_up set made_at = ${dialect.now} where ${madeAhead}`))
+  await once(engine, 'control', `update top_up set made_at = ${dialect.now} where ${madeAhead}`)
   const lost = `select id from top_up where state = 'due' and tries > 0 and made_at <= ${dialect.now} - ${GIVE_UP_MS} limit ${ROUND}`
-  for (const row of await once(engine, 'control', statement(lost)))
+  for (const row of await once(engine, 'control', lost))
     await engine.transaction('control', (run) =>
       answeredIn(run, dialect, textOf(row, 'id'), 'outcome_unknown'),
     )
@@ -177,16 +169,14 @@ const dueOn = async (engine: Engine, query: DueQuery): Promise<readonly DueTopUp
   const { dialect } = engine
   await endLost(engine)
   const ready = readyWallets(dialect, await clockOf(engine))
-  for (const row of await once(engine, 'control', statement(`${ready} limit ${ROUND}`)))
+  for (const row of await once(engine, 'control', `${ready} limit ${ROUND}`))
     await engine.transaction('control', (run) => openIn(run, dialect, textOf(row, 'wallet_id'), query))
   const wait = `case when state = 'paid' or tries > 6 then ${AGAIN_LONGEST_MS} else ${AGAIN_MS} * (tries + 1) * (tries + 1) end`
   const rows = await once(
     engine,
     'control',
-    statement(
-      `update top_up set tries = tries + 1, next_at = ${dialect.now} + ${wait}
+    `update top_up set tries = tries + 1, next_at = ${dialect.now} + ${wait}
        where state in (${openStates}) and ${isDue(dialect.now, 'next_at', AGAIN_LONGEST_MS)} returning *`,
-    ),
   )
   return rows.map(dueOf)
 }

@@ -7,7 +7,7 @@ import { isObject, parseJson } from '../../core/json-body.ts'
 import { DAY_MS, type Instant } from '../../core/time.ts'
 import { NAME_BYTES } from '../../receipts/log-leaf.ts'
 import { edgeOf, grown, HASH_BYTES, type Hash, TILE, type Tiles, tileName } from '../../receipts/merkle.ts'
-import { type Engine, once, type Row, statement } from '../engine/engine.ts'
+import { type Engine, once, type Row } from '../engine/engine.ts'
 import { countOf, textOf } from '../engine/row.ts'
 import { readSettingIn } from '../engine/setting.ts'
 import { timeOf } from '../months/call-ids.ts'
@@ -156,9 +156,9 @@ const readBooks = async (
 
 /** What the log says otherwise than the books, if there is anything. */
 export const logThatDiffers = async (engine: Engine): Promise<string | undefined> => {
-  const [row] = await once(engine, 'reading', statement(END))
+  const [row] = await once(engine, 'reading', END)
   if (row === undefined)
-    return (await once(engine, 'reading', statement(LEAVES, 0))).length > 0 ? 'it has no end' : undefined
+    return (await once(engine, 'reading', LEAVES, 0)).length > 0 ? 'it has no end' : undefined
   const mark = markOf(row)
   if (!isSigned(row, mark)) return 'its end is not what was signed'
   if (mark.day % DAY_MS !== 0 || mark.until > mark.day + DAY_MS) return 'its end names no day'
@@ -166,7 +166,7 @@ export const logThatDiffers = async (engine: Engine): Promise<string | undefined
   if (secret === undefined) return mark.size === 0 ? undefined : 'the secret of its salts is gone'
   const [pairs, tree] = [new Pairs(), new Tree()]
   for (let [n, from, ended] = [0, mark.began, false]; !ended; n += PAGE) {
-    const rows = await once(engine, 'reading', statement(LEAVES, n))
+    const rows = await once(engine, 'reading', LEAVES, n)
     const entries = entriesOf(rows, n, mark.size)
     if (entries === undefined) return `a tile after entry ${n * TILE} is missing or cut`
     ended = n + PAGE >= mark.size / TILE

@@ -8,7 +8,7 @@ import { DAY_MS, HOUR_MS, type Instant } from '../../core/time.ts'
 import { NAME_BYTES, nameDigest, saltOf } from '../../receipts/log-leaf.ts'
 import { EMPTY_ROOT, edgeOf, grown, TILE, type TileId } from '../../receipts/merkle.ts'
 import { clockOf } from '../engine/clock.ts'
-import { type Engine, once, type Row, type Run, statement } from '../engine/engine.ts'
+import { type Engine, once, type Row, type Run } from '../engine/engine.ts'
 import { countOf } from '../engine/row.ts'
 import { settingIn } from '../engine/setting.ts'
 import { SETTLED_AFTER_MS, underWaySince } from '../reports/under-way.ts'
@@ -88,7 +88,7 @@ const begin = async (engine: Engine, sign: SignEnd): Promise<void> => {
     on conflict (id) do nothing`
   const day = began - (began % DAY_MS)
   const root = Buffer.from(EMPTY_ROOT).toString('hex')
-  await once(engine, 'control', statement(text, root, began, day, now, token))
+  await once(engine, 'control', text, root, began, day, now, token)
 }
 
 /** Tiles of leaves that may have what was posted in a span. */
@@ -111,7 +111,7 @@ const missedIn = async (
     const to = Math.min(hour + HOUR_MS, dayEnd)
     const posted = await callsIn(engine, secret, hour, to)
     if (posted.length === 0) continue
-    const rows = await once(engine, 'reading', statement(SPANNED, hour, to))
+    const rows = await once(engine, 'reading', SPANNED, hour, to)
     const known = new Set(rows.flatMap((row) => namesIn(bytesOf(row, 'names'))))
     const unknown = posted.filter(({ name }) => !known.has(Buffer.from(name).toString('latin1')))
     missed.push(...unknown.map((entry) => ({ ...entry, at: dayEnd, late: entry.at })))
@@ -161,22 +161,19 @@ const placeOf = async (engine: Engine, name: string, postedAt: Instant): Promise
   const wanted = nameDigest(name)
   let [at, n] = [postedAt, -1]
   for (;;) {
-    const rows = await once(engine, 'control', statement(FROM, at, n))
+    const rows = await once(engine, 'control', FROM, at, n)
     const found = among(rows, wanted)
     const [last] = rows
     if (found !== undefined) return found
     if (last === undefined || countOf(last, 'first_at') > postedAt) break
     ;[at, n] = [countOf(last, 'last_at'), countOf(last, 'n')]
   }
-  return among(await once(engine, 'control', statement(LATE, postedAt)), wanted)
+  return among(await once(engine, 'control', LATE, postedAt), wanted)
 }
 
 export const logStore = (engine: Engine): LogStore => {
   const secret = () => settingIn(engine, LOG_SALT, () => randomBytes(32).toString('hex'))
-  const mark = async (): Promise<Mark | undefined> => {
-    const [row] = await once(engine, 'control', statement(END))
-    return row === undefined ? undefined : markOf(row)
-  }
+  const mark = async (): Promise<Mark | undefined> => (await once(engine, 'control', END)).map(markOf)[0]
   return {
     grow: async (sign) => {
       const before = await mark()

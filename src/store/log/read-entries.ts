@@ -14,7 +14,7 @@ import {
 } from '../../receipts/log-leaf.ts'
 import type { Hash } from '../../receipts/merkle.ts'
 import { chargedOf } from '../calls/receipt-store.ts'
-import { type Engine, once, type Row, statement } from '../engine/engine.ts'
+import { type Engine, once, type Row } from '../engine/engine.ts'
 import { countOf, nanoOf, onlyRow, textOf } from '../engine/row.ts'
 import { isPaid, withDetail } from '../ledger/sums.ts'
 
@@ -53,7 +53,7 @@ export const callsIn = async (
 ): Promise<readonly CallEntry[]> => {
   const text = `select t.ref, t.kind, t.debit, t.key_id, t.amount, t.settled, t.at, d.detail ${OF_KEYS}
     ${withDetail(engine.dialect)} where ${IN_SPAN} and ${OF_CALLS}`
-  const rows = await once(engine, 'reading', statement(text, from, to))
+  const rows = await once(engine, 'reading', text, from, to)
   return [...rows].sort(inOrder).map((row) => callEntry(secret, row))
 }
 
@@ -61,7 +61,7 @@ export const callsIn = async (
 export const nextPosting = async (engine: Engine, from: Instant): Promise<Instant | undefined> => {
   const text = `select min(x.at) as at from (select (select min(t.at) from transfer t
     where t.key_id = k.id and t.cell is null and t.at >= $1) as at from api_key k) x`
-  const row = onlyRow(await once(engine, 'reading', statement(text, from)))
+  const row = onlyRow(await once(engine, 'reading', text, from))
   return row.at === null ? undefined : countOf(row, 'at')
 }
 
@@ -74,7 +74,7 @@ const sumsOf = async (engine: Engine, from: Instant, account?: string): Promise<
       union all select t.credit, 0, 0, t.amount ${OF_KEYS} where ${IN_SPAN} and t.kind = 'refund') x
     where x.account not like 'x402:%'${only} group by x.account`
   const params = account === undefined ? [from, from + DAY_MS] : [from, from + DAY_MS, account]
-  return (await once(engine, 'reading', statement(text, ...params))).map((row) => ({
+  return (await once(engine, 'reading', text, ...params)).map((row) => ({
     account: textOf(row, 'account'),
     calls: countOf(row, 'calls'),
     charged: nanoOf(row, 'charged'),

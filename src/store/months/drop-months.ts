@@ -27,7 +27,7 @@ type Ids = { readonly least: CallId; readonly last: CallId }
 
 const idsOf = async (engine: Engine, part: string): Promise<Ids | undefined> => {
   const text = `select min(call_id) as least, max(call_id) as last from ${part}`
-  const row = onlyRow(await once(engine, 'reading', statement(text)))
+  const row = onlyRow(await once(engine, 'reading', text))
   const [least, last] = [maybeText(row, 'least'), maybeText(row, 'last')]
   return least === undefined || last === undefined ? undefined : { least, last }
 }
@@ -53,7 +53,7 @@ const chargedSince = async (engine: Engine, { least, last }: Ids, before: Instan
 /** Calls with refunds that are still reported one by one, and calls that wait to be exported. */
 const refundedOrWaiting = async (engine: Engine, { least, last }: Ids, { before, most }: Look) => {
   const calls = async (text: string, ...more: number[]) =>
-    (await once(engine, 'reading', statement(text, least, last, ...more))).map((row) => textOf(row, 'c'))
+    (await once(engine, 'reading', text, least, last, ...more)).map((row) => textOf(row, 'c'))
   const exports = statement(`select 1 as one where to_regclass('export_due') is not null`)
   const waiting =
     (await once(engine, 'control', exports)).length === 0
@@ -103,7 +103,7 @@ const takeOff = (engine: Engine, part: string, needed: readonly CallId[]): Promi
  * The mark up to which details may be gone: a detached part may have been detached for a shorter span than this one.
  */
 const markOf = async (engine: Engine): Promise<Instant> =>
-  countOf(onlyRow(await once(engine, 'control', statement(`select ${prunedUntil} as at`))), 'at')
+  countOf(onlyRow(await once(engine, 'control', `select ${prunedUntil} as at`)), 'at')
 
 /** Drops a detached part, after moving rows that came in while it was being examined. */
 const dropOff = async (engine: Engine, part: string): Promise<boolean> => {

@@ -3,7 +3,7 @@
  * one that was killed is finished by whoever asks again, and two never carry out the same.
  */
 import { integer, json, oneOf, rowsOf, text } from '../engine/columns.ts'
-import { type Engine, once, type Run, statement, Violation } from '../engine/engine.ts'
+import { type Engine, once, type Run, Violation } from '../engine/engine.ts'
 import { countOf, onlyRow } from '../engine/row.ts'
 import { BeingMoved, NotMoved } from './not-moved.ts'
 
@@ -48,7 +48,7 @@ const untilFree = async (engine: Engine, orgId: string): Promise<void> => {
   const { now } = engine.dialect
   for (let first: number | undefined; ; await Bun.sleep(LOOK_MS)) {
     const text = `select m.runner_until, ${now} as now from cell_move m where ${UNDER_WAY}`
-    const [row] = await once(engine, 'control', statement(text, orgId))
+    const [row] = await once(engine, 'control', text, orgId)
     if (row === undefined || countOf(row, 'runner_until') <= countOf(row, 'now')) return
     first ??= countOf(row, 'runner_until')
     if (countOf(row, 'runner_until') > first) throw new BeingMoved()
@@ -111,7 +111,7 @@ export const holdClaim = (engine: Engine, { id, runner }: Claimed): (() => Promi
   const until = async (ms: number): Promise<void> => {
     const text = `update cell_move set runner_until = ${engine.dialect.now} + ${ms} where id = $1 and runner = $2`
     // It ends by itself, and each step looks whether it is still held.
-    await once(engine, 'control', statement(text, id, runner)).catch(() => undefined)
+    await once(engine, 'control', text, id, runner).catch(() => undefined)
   }
   const renewing = setInterval(() => void until(CLAIM_MS), RENEW_MS)
   return () => {

@@ -3,7 +3,7 @@
  * forgotten moves, and does its half of them again.
  */
 import { LEAVING } from '../../tenancy/key.ts'
-import { type Engine, once, statement } from '../engine/engine.ts'
+import { type Engine, once } from '../engine/engine.ts'
 import { countOf, textOf } from '../engine/row.ts'
 import { theHouse } from '../people/event-port.ts'
 import { claimMove, DONE, holdClaim } from './cell-moves.ts'
@@ -21,7 +21,7 @@ export const cellStore = (engine: Engine): CellStore => ({
   lastMoves: async () => {
     const text = `select m.org_id, m.way, m.cell, m.number, m.id from cell_move m where ${DONE('m')} and not exists (
       select 1 from cell_move n where n.org_id = m.org_id and n.number > m.number and ${DONE('n')})`
-    const rows = await once(engine, 'control', statement(text))
+    const rows = await once(engine, 'control', text)
     return rows.map(
       (row): LastMove => ({
         organisation: textOf(row, 'org_id'),
@@ -38,7 +38,7 @@ export const cellStore = (engine: Engine): CellStore => ({
           and (a.cell is null or a.cell like '${LEAVING}%')) then 1 else 0 end as here
       from ${engine.dialect.each('$1')} e where cast(e.value->>'number' as bigint) > coalesce(
         (select max(m.number) from cell_move m where m.org_id = e.value->>'organisation' and ${DONE('m')}), 0)`
-    const rows = told.length === 0 ? [] : await once(engine, 'control', statement(text, JSON.stringify(told)))
+    const rows = told.length === 0 ? [] : await once(engine, 'control', text, JSON.stringify(told))
     const here = new Map(rows.map((row) => [textOf(row, 'org_id'), countOf(row, 'here') === 1]))
     const unheard = told.filter(({ organisation }) => here.has(organisation))
     return {

@@ -2,7 +2,7 @@
 import type { Nano } from '../../core/money.ts'
 import { DAY_MS } from '../../core/time.ts'
 import { creditAccountOf, PAYMENTS_ORG } from '../../ledger/types.ts'
-import { type Engine, once, statement } from '../engine/engine.ts'
+import { type Engine, once } from '../engine/engine.ts'
 import { countOf, nanoOf } from '../engine/row.ts'
 import { lessRefunds, settledOfAccount } from '../ledger/sums.ts'
 import { type Balances, moveRows } from './cell-moves.ts'
@@ -36,7 +36,7 @@ export const cellSums = async (engine: Engine): Promise<CellSums> => {
   const text = `select h.*, i.*, d.*, b.*, m.id, m.cell, m.state, m.balances, m.number
     from (${HAS}) h cross join (${HELD}) i cross join (${today(midnight)}) d cross join (${BETWEEN}) b
     left join cell_move m on m.state in ('left', 'arrived')`
-  const rows = await once(engine, 'reading', statement(text))
+  const rows = await once(engine, 'reading', text)
   const [sums = {}] = rows
   const moves = rows.filter(({ id }) => id !== null).map(moveRows.read)
   return {

@@ -70,7 +70,7 @@ const openOf = async (engine: Engine, orgId: string): Promise<Open> => {
       coalesce(cast(sum(case when l.instance like '${JOB}%' then 0 else (select count(*) from inflight f where f.lease_id = l.id) end) as bigint), 0) as calls,
       (select cast(count(*) as bigint) from batch b where ${OPEN_BATCHES} and b.owner_until >= ${engine.dialect.now}) as batches
     from lease l where ${OF_ORG}`
-  const row = onlyRow(await once(engine, 'control', statement(text, orgId)))
+  const row = onlyRow(await once(engine, 'control', text, orgId))
   const [leases, jobs, calls, batches] = ['leases', 'jobs', 'calls', 'batches'].map((name) =>
     countOf(row, name),
   )
@@ -89,10 +89,10 @@ const waitedFor = async (engine: Engine, orgId: string, { calls, jobs, batches }
   const longest = `select r.id, r.model, ${now} - r.created_at as ms, r.deadline - ${now} as rest_ms from run r
     where r.ended_at is null and r.key_id in (select k.id from api_key k where k.org_id = $1)
     order by r.deadline desc, r.id limit ${NAMED_MOST}`
-  const [call] = calls === 0 ? [] : await once(engine, 'control', statement(oldest, orgId))
+  const [call] = calls === 0 ? [] : await once(engine, 'control', oldest, orgId)
   const since =
     call === undefined || call.ms === null ? '' : `, the oldest since ${seconds(countOf(call, 'ms'))}`
-  const named = (jobs === 0 ? [] : await once(engine, 'control', statement(longest, orgId))).map(
+  const named = (jobs === 0 ? [] : await once(engine, 'control', longest, orgId)).map(
     (row) =>
       `${textOf(row, 'id')} of ${textOf(row, 'model')}, since ${seconds(countOf(row, 'ms'))} and for at most ${seconds(countOf(row, 'rest_ms'))} more`,
   )

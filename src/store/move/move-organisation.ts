@@ -7,7 +7,7 @@
 
 import { instanceStore } from '../calls/instance-store.ts'
 import { clockOf } from '../engine/clock.ts'
-import { type Engine, once, statement, Violation } from '../engine/engine.ts'
+import { type Engine, once, Violation } from '../engine/engine.ts'
 import { migrate } from '../engine/migrate.ts'
 import { openEngine } from '../engine/open-engine.ts'
 import { countOf, onlyRow, textOf } from '../engine/row.ts'
@@ -81,8 +81,8 @@ const mustFit = async (
         : 'the servers of the two cells have different TURNPIKE_SECRETs: its keys would be unknown there',
     )
   const text = 'select id from account where org_id = $1 and bounded = 1 and cell is null limit 1'
-  const [there] = await once(target, 'control', statement(text, orgId))
-  const [here] = await once(source, 'control', statement(text, orgId))
+  const [there] = await once(target, 'control', text, orgId)
+  const [here] = await once(source, 'control', text, orgId)
   if (there !== undefined && here !== undefined)
     throw new NotMoved(
       `there is an organisation ${orgId} in the cell ${to.cell} too, with the account ${textOf(there, 'id')}`,
@@ -96,7 +96,8 @@ const beganAt = async (engine: Engine, { id }: Claimed): Promise<number> =>
       await once(
         engine,
         'control',
-        statement(`select ${engine.dialect.now} - began_at as ms from cell_move where id = $1`, id),
+        `select ${engine.dialect.now} - began_at as ms from cell_move where id = $1`,
+        id,
       ),
     ),
     'ms',

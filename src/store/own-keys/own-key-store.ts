@@ -180,7 +180,7 @@ const change = (
   })
 
 export const ownKeyStore = (engine: Engine): OwnKeyStore => ({
-  list: async (orgId) => (await once(engine, 'control', statement(IN_ORDER, orgId))).map(ownKeys.read),
+  list: async (orgId) => (await once(engine, 'control', IN_ORDER, orgId)).map(ownKeys.read),
   sealed: async (orgId, vendor) => {
     const its = statement('select * from own_key where org_id = $1 and vendor = $2', orgId, vendor)
     return (await once(engine, 'control', its)).map(sealedKeys.read)
@@ -203,11 +203,7 @@ export const ownKeyStore = (engine: Engine): OwnKeyStore => ({
     return new Set(told)
   },
   dataKey: async (orgId) => {
-    const [row] = await once(
-      engine,
-      'control',
-      statement('select * from own_data_key where org_id = $1', orgId),
-    )
+    const [row] = await once(engine, 'control', 'select * from own_data_key where org_id = $1', orgId)
     return row === undefined ? undefined : dataKeys.read(row)
   },
   firstDataKey: ({ orgId, master, wrapped }) =>

@@ -80,7 +80,7 @@ export const chainStore = (engine: Engine): ChainStore => {
   const { now, lock } = engine.dialect
   const links = async (after: number, most: number) => {
     const text = 'select * from event where seq > $1 order by seq limit $2'
-    return (await once(engine, 'reading', statement(text, after, most))).map(linkOf)
+    return (await once(engine, 'reading', text, after, most)).map(linkOf)
   }
   return {
     links,
@@ -114,7 +114,7 @@ export const chainStore = (engine: Engine): ChainStore => {
     end: async () => {
       const text = `select c.seq, c.hash, coalesce(max(h.seq), 0) as signed, coalesce(max(h.at), 0) as signed_at
         from event_chain c left join event_head h on h.seq > 0 where c.id = 1 group by c.seq, c.hash`
-      const [row] = await once(engine, 'control', statement(text))
+      const [row] = await once(engine, 'control', text)
       return row === undefined
         ? { seq: 0, hash: '', signed: 0, signedAt: 0 }
         : {
@@ -126,28 +126,26 @@ export const chainStore = (engine: Engine): ChainStore => {
     },
     addHead: async (seq, token) => {
       const text = `insert into event_head (seq, at, token) values ($1, ${now}, $2) on conflict (seq) do nothing`
-      await once(engine, 'control', statement(text, seq, token))
+      await once(engine, 'control', text, seq, token)
     },
     heads: async () =>
-      (await once(engine, 'reading', statement('select token from event_head order by seq'))).map((row) =>
+      (await once(engine, 'reading', 'select token from event_head order by seq')).map((row) =>
         textOf(row, 'token'),
       ),
     claimLinks: async (most, forMs) => {
       const [row] = await once(
         engine,
         'control',
-        statement(
-          `update event_chain set export_until = ${now} + cast($1 as bigint) where id = 1 and export_until <= ${now}
+        `update event_chain set export_until = ${now} + cast($1 as bigint) where id = 1 and export_until <= ${now}
              and (exported < seq or exported_head < (select max(h.seq) from event_head h))
            returning exported, exported_head`,
-          forMs,
-        ),
+        forMs,
       )
       if (row === undefined) return undefined
       const piece = await links(countOf(row, 'exported'), most)
       const seq = piece.at(-1)?.seq ?? countOf(row, 'exported')
       const text = 'select seq, token from event_head where seq > $1 and seq <= $2 order by seq'
-      const heads = await once(engine, 'reading', statement(text, countOf(row, 'exported_head'), seq))
+      const heads = await once(engine, 'reading', text, countOf(row, 'exported_head'), seq)
       const last = heads.at(-1)
       return {
         links: piece,
@@ -159,7 +157,7 @@ export const chainStore = (engine: Engine): ChainStore => {
     releaseLinks: async ({ seq, head }, exported) => {
       const mark = exported ? ', exported = $1, exported_head = $2' : ''
       const text = `update event_chain set export_until = 0${mark} where id = 1 and exported <= $1 and exported_head <= $2`
-      await once(engine, 'control', statement(text, seq, head))
+      await once(engine, 'control', text, seq, head)
     },
   }
 }

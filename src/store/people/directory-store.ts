@@ -130,19 +130,15 @@ export const directoryStore = (engine: Engine): DirectoryStore => ({
   groupMembers: async (orgId, of) => {
     const asked = `select m.* from scim_member m join scim_resource g on g.id = m.group_id
       where g.org_id = $1 and (cast($2 as text) is null or m.group_id = $2 or m.user_id = $2) order by m.group_id, m.user_id`
-    return (await once(engine, 'control', statement(asked, orgId, of ?? null))).map(memberRows.read)
+    return (await once(engine, 'control', asked, orgId, of ?? null)).map(memberRows.read)
   },
   notePerson: async ({ orgId, id }, personId) => {
     const asked = `update scim_resource set person_id = $3 where id = $2 and org_id = $1
       and not exists (select 1 from scim_resource o where o.org_id = $1 and o.person_id = $3 and o.id <> $2) returning id`
-    return (await once(engine, 'control', statement(asked, orgId, id, personId))).length > 0
+    return (await once(engine, 'control', asked, orgId, id, personId)).length > 0
   },
   groupRule: async (orgId) => {
-    const [row] = await once(
-      engine,
-      'control',
-      statement('select rule from group_rule where org_id = $1', orgId),
-    )
+    const [row] = await once(engine, 'control', 'select rule from group_rule where org_id = $1', orgId)
     return row === undefined ? undefined : (JSON.parse(textOf(row, 'rule')) as GroupRule)
   },
   setGroupRule: (orgId, rule, by) =>

@@ -2,13 +2,13 @@
 import type { Json } from '../../core/json-body.ts'
 import { integer, json, maybe, oneOf, rowsOf, text, truth } from '../engine/columns.ts'
 import {
+  binding,
   type Engine,
   once,
   type Row,
   type Run,
   type SqlDialect,
   statement,
-  type Value,
 } from '../engine/engine.ts'
 import { onlyRow, textOf } from '../engine/row.ts'
 import {
@@ -93,8 +93,7 @@ export const recordOfWallet = async (
 }
 
 const listed = ({ orgId, about, before, most }: EventQuery) => {
-  const params: Value[] = []
-  const bind = (value: Value): string => `$${params.push(value)}`
+  const { params, bind } = binding()
   const where = [
     ...(orgId === undefined ? [] : [`org_id = ${bind(orgId)}`]),
     ...(about === undefined ? [] : [`what = ${bind(about.what)} and subject = ${bind(about.subject)}`]),

@@ -2,7 +2,7 @@
  * Removing what is known of people and customers. Whoever asks may have it removed, while the books must stay: ids stand
  * for names from then on, and postings, counters and sums are never touched.
  */
-import { type Engine, once, type Run, type SqlDialect, statement, type Value } from '../engine/engine.ts'
+import { type Engine, once, type Run, type SqlDialect, type Value } from '../engine/engine.ts'
 import { textOf } from '../engine/row.ts'
 import { recordIn } from './event-store.ts'
 import type { ForgetStore, Forgotten } from './forget-port.ts'
@@ -161,7 +161,7 @@ export const forgetStore = (engine: Engine): ForgetStore => ({
   keysToEnd: async (walletId) => {
     const text = `select k.id from api_key k join account a on a.org_id = k.org_id
       where a.id = $1 and k.deleted = 0 order by k.id`
-    return (await once(engine, 'control', statement(text, walletId))).map((row) => textOf(row, 'id'))
+    return (await once(engine, 'control', text, walletId)).map((row) => textOf(row, 'id'))
   },
   forgetCustomer: (walletId, by) => forgetCustomerOn(engine, walletId, by),
 })

@@ -84,10 +84,8 @@ export const loginStore = (engine: Engine): LoginStore => {
       const made = statement(text, deviceHash, userCode, surface, address, lifeMs, id)
       return (await once(engine, 'control', made)).length > 0
     },
-    askedLogin: async (userCode) => {
-      const [row] = await once(engine, 'control', statement(`select * from login where ${open}`, userCode))
-      return row === undefined ? undefined : requests.read(row)
-    },
+    askedLogin: async (userCode) =>
+      (await once(engine, 'control', `select * from login where ${open}`, userCode)).map(requests.read)[0],
     approveLogin: (userCode, { personId, orgId, keyId }, by) =>
       engine.transaction('control', async (run) => {
         const text = `update login set state = 'approved', person_id = $2, key_id = $3, org_id = $4 where ${open} returning surface`
@@ -109,8 +107,7 @@ export const loginStore = (engine: Engine): LoginStore => {
     pollLogin: (poll) => engine.transaction('control', (run) => pollOn(engine, run, poll)),
     loginOf: async (hashes) => {
       const text = `select * from login where state = 'used' and ends_at > ${now} and refresh_hash in (${places(hashes, 1)})`
-      const [row] = await once(engine, 'control', statement(text, ...hashes))
-      return row === undefined ? undefined : signedIn(row)
+      return (await once(engine, 'control', text, ...hashes)).map(signedIn)[0]
     },
     logins: async ({ orgId, personId, id }) => {
       const text = `select * from login where org_id = $1 and state = 'used' and ends_at > ${now}
@@ -119,11 +116,11 @@ export const loginStore = (engine: Engine): LoginStore => {
       return (await once(engine, 'control', asking)).map(signedIn)
     },
     endLogin: async (id) => {
-      await once(engine, 'control', statement('delete from login where id = $1', id))
+      await once(engine, 'control', 'delete from login where id = $1', id)
     },
     agentSettings: async (orgId) => {
       const text = 'select settings from agent_settings where org_id = $1'
-      const [row] = await once(engine, 'control', statement(text, orgId))
+      const [row] = await once(engine, 'control', text, orgId)
       const settings = row === undefined ? undefined : JSON.parse(textOf(row, 'settings'))
       return isObject(settings) ? settings : undefined
     },

@@ -75,17 +75,16 @@ export const machineStore = (engine: Engine): MachineStore => {
       }),
     byHash: async (hash, before = hash) => {
       const found = statement('select * from machine where hash in ($1, $2)', hash, before)
-      const [row] = await once(engine, 'control', found)
-      return row === undefined ? undefined : machines.read(row)
+      return (await once(engine, 'control', found)).map(machines.read)[0]
     },
     rehash: async (id, { before, hash, hashedBy }) => {
       const text = 'update machine set hash = $3, hashed_by = $4 where id = $1 and hash in ($2, $3)'
-      await once(engine, 'control', statement(text, id, before, hash, hashedBy ?? null))
+      await once(engine, 'control', text, id, before, hash, hashedBy ?? null)
     },
     list: async () =>
-      (
-        await once(engine, 'control', statement('select * from machine order by created_at desc, id desc'))
-      ).map(machines.read),
+      (await once(engine, 'control', 'select * from machine order by created_at desc, id desc')).map(
+        machines.read,
+      ),
     rotate: (id, { hash, hashedBy, prefix }, by) =>
       change(id, 'hash = $2, prefix = $3, hashed_by = $4', 'rotated', by, hash, prefix, hashedBy ?? null),
     revoke: (id, by) => change(id, 'revoked = 1', 'revoked', by),

@@ -1,6 +1,6 @@
 /** Members of organisations and their roles, operators, and how often somebody tried to sign in. */
 import { integer, oneOf, rowsOf, text, truth } from '../engine/columns.ts'
-import { type Engine, once, type Run, type SqlDialect, statement, type Value } from '../engine/engine.ts'
+import { binding, type Engine, once, type Run, type SqlDialect } from '../engine/engine.ts'
 import { countOf, onlyRow } from '../engine/row.ts'
 import type { Actor } from './event-port.ts'
 import { recordIn } from './event-store.ts'
@@ -87,14 +87,12 @@ const attemptOn = async (engine: Engine, what: string, windowMs: number): Promis
   const [row] = await once(
     engine,
     'relaxed',
-    statement(
-      `insert into sign_in_attempt (what, window_start, attempts) values ($1, ${window}, 1)
+    `insert into sign_in_attempt (what, window_start, attempts) values ($1, ${window}, 1)
        on conflict (what) do update set
          attempts = case when sign_in_attempt.window_start = excluded.window_start then sign_in_attempt.attempts + 1 else 1 end,
          window_start = excluded.window_start
        returning attempts`,
-      what,
-    ),
+    what,
   )
   return countOf(onlyRow(row === undefined ? [] : [row]), 'attempts')
 }
@@ -103,19 +101,16 @@ const broughtOn = async (engine: Engine, what: string): Promise<number> => {
   const rows = await once(
     engine,
     'relaxed',
-    statement(
-      `insert into sign_in_attempt (what, window_start, attempts) values ($1, ${engine.dialect.now}, 1)
+    `insert into sign_in_attempt (what, window_start, attempts) values ($1, ${engine.dialect.now}, 1)
        on conflict (what) do update set attempts = sign_in_attempt.attempts + 1 returning attempts`,
-      what,
-    ),
+    what,
   )
   return countOf(onlyRow(rows), 'attempts')
 }
 
 export const memberStore = (engine: Engine): MemberStore => ({
   list: async ({ orgId, personId }) => {
-    const params: Value[] = []
-    const bind = (value: Value): string => `$${params.push(value)}`
+    const { params, bind } = binding()
     const where = [
       '1 = 1',
       ...(orgId === undefined ? [] : [`m.org_id = ${bind(orgId)}`]),
@@ -124,11 +119,9 @@ export const memberStore = (engine: Engine): MemberStore => ({
     const rows = await once(
       engine,
       'control',
-      statement(
-        `select m.org_id, m.person_id, m.role, m.created_at, p.name, p.email, p.operator
+      `select m.org_id, m.person_id, m.role, m.created_at, p.name, p.email, p.operator
          from member m join person p on p.id = m.person_id where ${where.join(' and ')} order by p.email, m.org_id`,
-        ...params,
-      ),
+      ...params,
     )
     return rows.map(members.read)
   },
@@ -145,15 +138,11 @@ export const memberStore = (engine: Engine): MemberStore => ({
       })
     }),
   chooseOrg: async (session, orgId) => {
-    await once(
-      engine,
-      'control',
-      statement('update person_session set org_id = $2 where token = $1', session, orgId),
-    )
+    await once(engine, 'control', 'update person_session set org_id = $2 where token = $1', session, orgId)
   },
   attempt: (what, windowMs) => attemptOn(engine, what, windowMs),
   brought: (what) => broughtOn(engine, what),
   forgetAttempts: async (what) => {
-    await once(engine, 'relaxed', statement('delete from sign_in_attempt where what = $1', what))
+    await once(engine, 'relaxed', 'delete from sign_in_attempt where what = $1', what)
   },
 })

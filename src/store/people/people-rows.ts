@@ -1,5 +1,5 @@
 /** Rows of the sign-in library on our engines: the few statements it needs, with every name checked and every value bound. */
-import { type Engine, once, type Row, statement, type Value } from '../engine/engine.ts'
+import { type Bind, binding, type Engine, once, type Row, statement } from '../engine/engine.ts'
 import { countOf, onlyRow } from '../engine/row.ts'
 import type { PeopleQuery, PeopleRow, PeopleRows, PeopleTest, PeopleValue } from './people-port.ts'
 
@@ -7,13 +7,6 @@ import type { PeopleQuery, PeopleRow, PeopleRows, PeopleTest, PeopleValue } from
 const named = (column: string): string => {
   if (!/^[a-z][a-z_]{0,40}$/.test(column)) throw new Error(`'${column}' is no column of people`)
   return column
-}
-
-type Bind = (value: Value) => string
-
-const binding = (): { readonly params: Value[]; readonly bind: Bind } => {
-  const params: Value[] = []
-  return { params, bind: (value) => `$${params.push(value)}` }
 }
 
 const one = (value: PeopleTest['value']): PeopleValue => {
@@ -68,23 +61,23 @@ export const peopleRows = (engine: Engine): PeopleRows => ({
     const places = Object.values(row).map(bind)
     const names = Object.keys(row).map(named)
     const text = `insert into ${table} (${names.join(', ')}) values (${places.join(', ')}) returning *`
-    return plain(onlyRow(await once(engine, 'control', statement(text, ...params))))
+    return plain(onlyRow(await once(engine, 'control', text, ...params)))
   },
   find: async (table, query) => (await once(engine, 'control', selectOf(table, query))).map(plain),
   update: async (table, where, set) => {
     const { params, bind } = binding()
     const sets = Object.entries(set).map(([name, value]) => `${named(name)} = ${bind(value)}`)
     const text = `update ${table} set ${sets.join(', ')}${whereOf(where, bind)} returning *`
-    return (await once(engine, 'control', statement(text, ...params))).map(plain)
+    return (await once(engine, 'control', text, ...params)).map(plain)
   },
   remove: async (table, where) => {
     const { params, bind } = binding()
     const text = `delete from ${table}${whereOf(where, bind)} returning *`
-    return (await once(engine, 'control', statement(text, ...params))).map(plain)
+    return (await once(engine, 'control', text, ...params)).map(plain)
   },
   count: async (table, where) => {
     const { params, bind } = binding()
     const text = `select cast(count(*) as bigint) as many from ${table}${whereOf(where, bind)}`
-    return countOf(onlyRow(await once(engine, 'control', statement(text, ...params))), 'many')
+    return countOf(onlyRow(await once(engine, 'control', text, ...params)), 'many')
   },
 })

@@ -2,7 +2,7 @@
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
 import { insertSub, subColumns, subRow } from '../accounts/sub-wallet-store.ts'
 import { integer, json, maybe, oneOf, rowsOf, text } from '../engine/columns.ts'
-import { type Engine, once, type Row, type Run, statement } from '../engine/engine.ts'
+import { type Engine, once, type Row, type Run } from '../engine/engine.ts'
 import type { Actor } from './event-port.ts'
 import { recordIn } from './event-store.ts'
 import { type Team, type TeamStore, teamRoles } from './team-port.ts'
@@ -104,21 +104,19 @@ export const teamStore = (engine: Engine): TeamStore => ({
     engine.transaction('control', async (run) => {
       if ((await insertSub(engine, run, sub, by)) === undefined) return undefined
       await run('insert into team (id, org_id) values ($1, $2) on conflict (id) do nothing', [sub.id, orgId])
-      const [row] = await run(TEAMS, [orgId, sub.id])
-      return row === undefined ? undefined : teamOf(row)
+      return (await run(TEAMS, [orgId, sub.id])).map(teamOf)[0]
     }),
-  teams: async ({ orgId, id }) =>
-    (await once(engine, 'control', statement(TEAMS, orgId, id ?? null))).map(teamOf),
+  teams: async ({ orgId, id }) => (await once(engine, 'control', TEAMS, orgId, id ?? null)).map(teamOf),
   teamMembers: async (orgId) => {
     const asked = `select m.*, p.name, p.email from team_member m join team t on t.id = m.team_id
       join person p on p.id = m.person_id where t.org_id = $1 order by p.email, m.team_id`
-    return (await once(engine, 'control', statement(asked, orgId))).map(members.read)
+    return (await once(engine, 'control', asked, orgId)).map(members.read)
   },
   teamsOf: async ({ orgId, personId }) => {
     const asked = `select t.id, s.wallet_id, m.role from team_member m join team t on t.id = m.team_id
       join sub_wallet s on s.id = t.id
       where m.person_id = $2 and t.org_id = $1 and s.deleted_at is null order by m.joined_at, t.id`
-    return (await once(engine, 'control', statement(asked, orgId, personId))).map(ownRows.read)
+    return (await once(engine, 'control', asked, orgId, personId)).map(ownRows.read)
   },
   putTeamMember: putMember(engine),
   removeTeamMember: removeMember(engine),

@@ -20,12 +20,10 @@ const endDetails = async (engine: Engine, months: number): Promise<Instant> => {
   await once(
     engine,
     'control',
-    statement(
-      `insert into setting (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value
+    `insert into setting (name, value) values ($1, $2) on conflict (name) do update set value = excluded.value
        where cast(setting.value as bigint) < cast(excluded.value as bigint)`,
-      PRUNED,
-      String(until),
-    ),
+    PRUNED,
+    String(until),
   )
   return until
 }
@@ -40,7 +38,7 @@ const hasExport = async ({ name }: Engine, run: (text: string) => Promise<readon
   ).length > 0
 
 const pruneDetails = async (engine: Engine, before: Instant, after: CallId, most: number) => {
-  const ask = (text: string, ...params: Value[]) => once(engine, 'reading', statement(text, ...params))
+  const ask = (text: string, ...params: Value[]) => once(engine, 'reading', text, ...params)
   const waits = (await hasExport(engine, ask))
     ? 'exists (select 1 from export_due e where e.call_id = d.call_id)'
     : '1 = 0'
@@ -61,13 +59,11 @@ const pruneDetails = async (engine: Engine, before: Instant, after: CallId, most
     await once(
       engine,
       'control',
-      statement(
-        `delete from usage_detail where call_id > $2 and call_id <= $3
+      `delete from usage_detail where call_id > $2 and call_id <= $3
          and ${engine.dialect.oneOf('call_id', `select x.value->>'c' from ${engine.dialect.each('$1')} x`)}`,
-        JSON.stringify(old),
-        after,
-        old.at(-1)?.c ?? after,
-      ),
+      JSON.stringify(old),
+      after,
+      old.at(-1)?.c ?? after,
     )
   return {
     deleted: old.length,

@@ -5,7 +5,7 @@
 import { PAYMENTS_ORG } from '../../ledger/types.ts'
 import { rulesOf } from '../accounts/wallet-rules-row.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
-import { type Engine, once, statement, type Value } from '../engine/engine.ts'
+import { binding, type Engine, once, type Value } from '../engine/engine.ts'
 import { countsAt } from '../ledger/counts-at.ts'
 import { heldOnLeases, isPaid, lessRefunds, settledOfAccount } from '../ledger/sums.ts'
 import { containing } from './name-search.ts'
@@ -51,8 +51,7 @@ const page = (
 }
 
 export const accountLines = async (engine: Engine, query: AccountQuery): Promise<readonly AccountLine[]> => {
-  const params: Value[] = []
-  const bind = (value: Value): string => `$${params.push(value)}`
+  const { params, bind } = binding()
   const from = bind(query.from)
   const spent = `coalesce((select cast(sum(r.amount) as bigint) from roll_up_hour r where r.org_id = a.org_id and r.hour >= ${from}), 0)
     + coalesce((select cast(sum(${lessRefunds}) as bigint) from api_key k cross join transfer t
@@ -61,16 +60,14 @@ export const accountLines = async (engine: Engine, query: AccountQuery): Promise
   const rows = await once(
     engine,
     'reading',
-    statement(
-      `select a.id, a.org_id, a.name, ${settledOfAccount} as balance, ${heldOnLeases('l.wallet_id = a.id')} as held,
+    `select a.id, a.org_id, a.name, ${settledOfAccount} as balance, ${heldOnLeases('l.wallet_id = a.id')} as held,
          ${spent} as spent, w.rules, c.lim, c.net_days,
          (select cast(count(*) as bigint) from member m where m.org_id = a.org_id) as members,
          (select cast(count(*) as bigint) from api_key k where k.org_id = a.org_id and k.wallet_id = a.id
             and k.deleted = 0 and k.trial_until is null) as keys
        from (${page(query, bind)}) a left join wallet_rules w on w.wallet_id = a.id left join credit_line c on c.wallet_id = a.id
        order by lower(a.name), a.id`,
-      ...params,
-    ),
+    ...params,
   )
   return rows.map((row) => {
     const written = rules.read(row).rules

@@ -1,7 +1,7 @@
 /** Batches in reach, newest first: one query, over the batches of keys. */
 import type { Batch } from '../batches/batch-port.ts'
 import { batchOf } from '../batches/batch-row.ts'
-import { type Engine, once, statement, type Value } from '../engine/engine.ts'
+import { binding, type Engine, once } from '../engine/engine.ts'
 import { textOf } from '../engine/row.ts'
 import { scopeTests } from './call-lines.ts'
 import type { Scope } from './call-port.ts'
@@ -19,8 +19,7 @@ export type BatchLine = Batch & { readonly label: string; readonly prefix: strin
 
 export const batchLines = async (engine: Engine, query: BatchQuery): Promise<readonly BatchLine[]> => {
   const { id, after, most } = query
-  const params: Value[] = []
-  const bind = (value: Value): string => `$${params.push(value)}`
+  const { params, bind } = binding()
   const tests = [
     `b.state <> 'validating'`,
     ...scopeTests(query, bind),
@@ -32,11 +31,9 @@ export const batchLines = async (engine: Engine, query: BatchQuery): Promise<rea
   const rows = await once(
     engine,
     'control',
-    statement(
-      `select b.*, k.label, k.prefix from batch b join api_key k on k.id = b.key_id left join key_note o on o.key_id = k.id
+    `select b.*, k.label, k.prefix from batch b join api_key k on k.id = b.key_id left join key_note o on o.key_id = k.id
        where ${tests.join(' and ')} order by b.created_at desc, b.id desc limit ${bind(most)}`,
-      ...params,
-    ),
+    ...params,
   )
   return rows.map((row) => ({ ...batchOf(row), label: textOf(row, 'label'), prefix: textOf(row, 'prefix') }))
 }

@@ -6,7 +6,7 @@ import { isObject, parseJson } from '../../core/json-body.ts'
 import { readDetail } from '../../ledger/read-detail.ts'
 import { failureRows } from '../calls/failure-store.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
-import { type Engine, type Row, type Statement, statement, type Value } from '../engine/engine.ts'
+import { type Bind, binding, type Engine, type Row, type Statement, statement } from '../engine/engine.ts'
 import { textOf } from '../engine/row.ts'
 import { isPaid } from '../ledger/sums.ts'
 import { leastId } from '../months/call-ids.ts'
@@ -67,8 +67,6 @@ export const failed: Source = {
   lineOf: failedOf,
   shows: () => ['n.model, n.vendor, n.code, n.status, n.detail, 0 as amount, 0 as refunded', ''],
 }
-
-export type Bind = (value: Value) => string
 
 /** The ids of a tenant's keys, and of the keys below them. */
 export const keysOfTenant = (tenant: string): string =>
@@ -145,8 +143,7 @@ type Busiest = {
  * and time per key, however many calls there are, of these keys or of others.
  */
 export const busiest = (source: Source, look: Look): Statement => {
-  const params: Value[] = []
-  const bind: Bind = (value) => `$${params.push(value)}`
+  const { params, bind } = binding()
   const { table, ref, test } = source
   const newest = `select cast(t.at as text) || ' ' || t.${ref} from ${table} t
     where t.key_id = k.id and ${test} and ${within(source, look, bind)} order by ${newestFirst('t', source)} limit 1`
@@ -190,8 +187,7 @@ export const ofEach = (
   look: Look,
   { by, ids, since }: Busiest,
 ): Statement => {
-  const params: Value[] = []
-  const bind: Bind = (value) => `$${params.push(value)}`
+  const { params, bind } = binding()
   const { table, test } = source
   const [tests, from, most] = [within(source, look, bind), bind(since), bind(look.most)]
   const each = ids.map(
@@ -211,8 +207,7 @@ const LATE_MS = 86_400_000
  * last. A cross join keeps SQLite from going by key, which would read all calls in order to sort them.
  */
 export const ofAll = (engine: Engine, source: Source, look: Look): Statement => {
-  const params: Value[] = []
-  const bind: Bind = (value) => `$${params.push(value)}`
+  const { params, bind } = binding()
   const { table, ref, test } = source
   const { place, from, id, batch, most, among } = look
   const tests = [

@@ -1,6 +1,6 @@
 /** The one query for calls, however they ended: a page of them, newest first, that a filter takes. */
 import type { TagFilter, Tags } from '../../tenancy/tags.ts'
-import { type Engine, once, statement } from '../engine/engine.ts'
+import { type Engine, once } from '../engine/engine.ts'
 import { countOf } from '../engine/row.ts'
 import { leastId } from '../months/call-ids.ts'
 import {
@@ -69,11 +69,9 @@ const placeOfCall = async (engine: Engine, id: string): Promise<CallPlace | unde
   const [row] = await once(
     engine,
     'reading',
-    statement(
-      `select t.at from transfer t where t.kind = 'usage' and t.ref = $1
+    `select t.at from transfer t where t.kind = 'usage' and t.ref = $1
        union all select f.at from failed_call f where f.call_id = $1 order by 1 limit 1`,
-      id,
-    ),
+    id,
   )
   return row === undefined ? undefined : { at: countOf(row, 'at'), id }
 }

@@ -6,7 +6,7 @@ import { capList, limitRows, type Spent } from '../../tenancy/limits.ts'
 import { keyOf } from '../accounts/key-row.ts'
 import { clockOf } from '../engine/clock.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
-import { type Engine, once, statement, type Value } from '../engine/engine.ts'
+import { binding, type Engine, once, type Value } from '../engine/engine.ts'
 import { estimatedOf } from '../ledger/sums.ts'
 import { ownerTests } from './call-lines.ts'
 import { containing } from './name-search.ts'
@@ -76,8 +76,7 @@ const nearCap = (periods: readonly CapPeriod[], bind: (value: Value) => string):
 
 export const keyLines = async (engine: Engine, query: KeyLineQuery): Promise<readonly KeyLine[]> => {
   const periods = capPeriods(dayOf(await clockOf(engine)))
-  const params: Value[] = []
-  const bind = (value: Value): string => `$${params.push(value)}`
+  const { params, bind } = binding()
   const spent = periods.flatMap((period) =>
     (['used', 'estimated'] as const).map(
       (sum) => `${usedOf(scopeOf(period, bind), sum)} as ${limitRows[period.cap].column}_${sum}`,
@@ -90,15 +89,13 @@ export const keyLines = async (engine: Engine, query: KeyLineQuery): Promise<rea
   const rows = await once(
     engine,
     'control',
-    statement(
-      `select k.*, ${spent.join(', ')},
+    `select k.*, ${spent.join(', ')},
          ${usedOf("'key:' || k.id", 'calls')} as requests,
          (select max(t.at) from transfer t where t.key_id = k.id) as last_used,
          o.reference, o.tenant_id, p.email as made_by_name
        from (${page}) g join api_key k on k.id = g.id left join key_note o on o.key_id = k.id left join person p on p.id = o.made_by
        order by k.created_at desc, k.id desc`,
-      ...params,
-    ),
+    ...params,
   )
   return rows.map((row) => ({
     key: keyOf(row),
@@ -114,19 +111,17 @@ export const keysAround = async (
   engine: Engine,
   { orgId, id, first, ...owner }: Parameters<ReportStore['keysAround']>[0],
 ): ReturnType<ReportStore['keysAround']> => {
-  const params: Value[] = [first, orgId]
-  const tests = ['', ...ownerTests(owner, (value) => `$${params.push(value)}`)].join(' and ')
+  const { params, bind } = binding(first, orgId)
+  const tests = ['', ...ownerTests(owner, bind)].join(' and ')
   const rows = await once(
     engine,
     'control',
-    statement(
-      `select k.id, k.prefix from (
+    `select k.id, k.prefix from (
          select cast($1 as text) as id union select n.key_id from key_note n where n.tenant_id = $1) g
        join api_key k on k.id = g.id left join key_note o on o.key_id = k.id
        where k.org_id = $2 ${tests}
        order by k.created_at, k.id`,
-      ...params,
-    ),
+    ...params,
   )
   const keys = rows.map(around.read)
   const at = keys.findIndex((key) => key.id === id)

@@ -4,7 +4,7 @@
  */
 import { DAY_MS } from '../../core/time.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
-import { type Engine, once, statement, type Value } from '../engine/engine.ts'
+import { type Bind, binding, type Engine, once } from '../engine/engine.ts'
 import { countsAt } from '../ledger/counts-at.ts'
 import { settledBalance } from '../ledger/sums.ts'
 import type { Movement, MovementPage, MovementQuery } from './report-port.ts'
@@ -19,8 +19,6 @@ const rows = rowsOf({
   amount: nano('amount'),
   settled: nano('settled'),
 })
-
-type Bind = (value: Value) => string
 
 /**
  * A day's calls come at its end: no later call moves them there, and no movement before them seems to lack their money.
@@ -54,22 +52,19 @@ const beforeOf = (
 }
 
 export const movementsOf = async (engine: Engine, query: MovementQuery): Promise<MovementPage> => {
-  const params: Value[] = []
-  const bind: Bind = (value) => `$${params.push(value)}`
+  const { params, bind } = binding()
   const [wallet, most] = [bind(query.walletId), bind(query.most + 1)]
   const { ofPosting, ofDay } = beforeOf(query, bind)
   const found = (
     await once(
       engine,
       'reading',
-      statement(
-        `select z.*, ${settledBalance(wallet)} as settled from (
+      `select z.*, ${settledBalance(wallet)} as settled from (
            select y.* from (${days(engine, wallet)}) y where ${ofDay}
            union all ${side('debit', wallet, ofPosting, most)}
            union all ${side('credit', wallet, ofPosting, most)}) z
          order by z.place desc, z.kind desc, z.ref desc limit ${most}`,
-        ...params,
-      ),
+      ...params,
     )
   ).map(rows.read)
   let balance = query.before?.balance ?? found[0]?.settled ?? 0n

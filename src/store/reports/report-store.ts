@@ -2,12 +2,12 @@
 
 import { DAY_MS } from '../../core/time.ts'
 import { integer, rowsOf, text } from '../engine/columns.ts'
-import { type Engine, once, statement, type Value } from '../engine/engine.ts'
+import { binding, type Engine, once } from '../engine/engine.ts'
 import { noReplica, type Replica } from '../engine/replica.ts'
 import { countOf, onlyRow, textOf } from '../engine/row.ts'
 import { accountLines, walletsOnly } from './account-lines.ts'
 import { batchLines } from './batch-lines.ts'
-import { type Bind, orgsTest, scopeTests } from './call-lines.ts'
+import { orgsTest, scopeTests } from './call-lines.ts'
 import { callPage } from './call-page.ts'
 import type { FailureLine, FailureQuery, Scope } from './call-port.ts'
 import { keyLines, keysAround } from './key-lines.ts'
@@ -26,8 +26,7 @@ const lines = rowsOf({
 })
 
 const failureLines = async (engine: Engine, query: FailureQuery): Promise<readonly FailureLine[]> => {
-  const params: Value[] = []
-  const bind: Bind = (value) => `$${params.push(value)}`
+  const { params, bind } = binding()
   const { from, codes, most } = query
   const tests = [
     `f.day >= ${bind(Math.floor(from / DAY_MS) * DAY_MS)}`,
@@ -38,12 +37,10 @@ const failureLines = async (engine: Engine, query: FailureQuery): Promise<readon
   const rows = await once(
     engine,
     'reading',
-    statement(
-      `select f.key_id, k.label, f.code, cast(sum(f.calls) as bigint) as calls
+    `select f.key_id, k.label, f.code, cast(sum(f.calls) as bigint) as calls
        from failed_day f join api_key k on k.id = f.key_id left join key_note o on o.key_id = k.id
        where ${tests.join(' and ')} group by f.key_id, k.label, f.code order by calls desc, f.key_id, f.code limit ${bind(most)}`,
-      ...params,
-    ),
+    ...params,
   )
   return rows.map(lines.read)
 }
@@ -56,16 +53,14 @@ export const reportStore = (engine: Engine, replica: Replica = noReplica(engine)
     keysAround: (query) => keysAround(engine, query),
     calls: (query) => callPage(by(query), query),
     keysIn: async (scope) => {
-      const params: Value[] = []
-      const tests = scopeTests(scope, (value) => `$${params.push(value)}`)
+      const { params, bind } = binding()
+      const tests = scopeTests(scope, bind)
       const rows = await once(
         engine,
         'reading',
-        statement(
-          `select count(*) as n from api_key k left join key_note o on o.key_id = k.id
+        `select count(*) as n from api_key k left join key_note o on o.key_id = k.id
          where ${['1 = 1', ...tests].join(' and ')}`,
-          ...params,
-        ),
+        ...params,
       )
       return countOf(onlyRow(rows), 'n')
     },
@@ -82,10 +77,8 @@ export const reportStore = (engine: Engine, replica: Replica = noReplica(engine)
       const rows = await once(
         engine,
         'control',
-        statement(
-          `select a.id from account a where a.org_id = $1 and ${walletsOnly} order by a.created_at, a.id`,
-          orgId,
-        ),
+        `select a.id from account a where a.org_id = $1 and ${walletsOnly} order by a.created_at, a.id`,
+        orgId,
       )
       return rows.map((row) => textOf(row, 'id'))
     },

@@ -165,7 +165,7 @@ export const unsummedFrom = (from: string): string =>
 
 /** The time up to which the roll-ups are complete; 0 if there are none yet. */
 const rolledUpUntil = async (engine: Engine): Promise<Instant> => {
-  const [row] = await once(engine, 'control', statement('select value from setting where name = $1', MARK))
+  const [row] = await once(engine, 'control', 'select value from setting where name = $1', MARK)
   return row === undefined ? 0 : Number(textOf(row, 'value'))
 }
 
@@ -173,9 +173,7 @@ const firstCharge = async (engine: Engine): Promise<Instant> => {
   const rows = await once(
     engine,
     'reading',
-    statement(
-      `select coalesce(min(x.at), 0) as at from (select (select min(t.at) from transfer t where t.key_id = k.id) as at from api_key k) x`,
-    ),
+    `select coalesce(min(x.at), 0) as at from (select (select min(t.at) from transfer t where t.key_id = k.id) as at from api_key k) x`,
   )
   return Number(onlyRow(rows).at)
 }
@@ -283,7 +281,7 @@ export const forgetEarlySums = async (engine: Engine): Promise<void> => {
   const { now } = engine.dialect
   const early = `select s.name from setting s
     where s.name = '${MARK}' and cast(s.value as bigint) > ${now} - ${SETTLED_AFTER_MS / 2}`
-  if ((await once(engine, 'control', statement(early))).length === 0) return
+  if ((await once(engine, 'control', early)).length === 0) return
   await engine.transaction('control', async (run) => {
     if ((await run(early)).length > 0) await forgetFrom(engine, run, `(${now} / ${DAY_MS} - 1) * ${DAY_MS}`)
   })

@@ -1,6 +1,6 @@
 /** Since when charges and refunds may be in progress that cannot be seen yet. */
 import type { Instant } from '../../core/time.ts'
-import { type Engine, once, statement } from '../engine/engine.ts'
+import { type Engine, once } from '../engine/engine.ts'
 import { countOf, onlyRow } from '../engine/row.ts'
 
 /** Longer than a transaction normally lives, and than a well-kept clock is ever set back. */
@@ -18,6 +18,6 @@ export const underWaySince = async (engine: Engine): Promise<Instant> => {
       ? '0'
       : `(select coalesce(max(cast(extract(epoch from clock_timestamp() - a.xact_start) * 1000 as bigint)), 0)
          from pg_stat_activity a where a.datname = current_database() and a.backend_xid is not null)`
-  const rows = await once(engine, 'control', statement(`select ${dialect.now} - ${age} as since`))
+  const rows = await once(engine, 'control', `select ${dialect.now} - ${age} as since`)
   return countOf(onlyRow(rows), 'since')
 }

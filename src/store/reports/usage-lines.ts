@@ -4,8 +4,7 @@
  */
 import { DAY_MS, HOUR_MS, monthOf, nextMonthStart } from '../../core/time.ts'
 import { integer, maybe, nano, rowsOf, text, truth } from '../engine/columns.ts'
-import { type Engine, once, type Row, statement, type Value } from '../engine/engine.ts'
-import type { Bind } from './call-lines.ts'
+import { type Bind, binding, type Engine, once, type Row } from '../engine/engine.ts'
 import {
   nothingCounted,
   type ReportLine,
@@ -130,8 +129,7 @@ export const named = (groupBy: readonly UsageGroup[], rows: string, order: strin
  */
 const rowsBy = (engine: Engine, query: ReportQuery, more: readonly string[]): Promise<readonly Row[]> => {
   const { groupBy, most, bare, byCost } = query
-  const params: Value[] = []
-  const bind: Bind = (value) => `$${params.push(value)}`
+  const { params, bind } = binding()
   const rows = grouped(query, usedIn(engine, query, bind), bind)
   // Equal costs are listed in the same order each time.
   const order = [...(byCost === true ? ['amount desc'] : []), ...groupBy.map((group) => `g_${group}`)].join(
@@ -140,7 +138,7 @@ const rowsBy = (engine: Engine, query: ReportQuery, more: readonly string[]): Pr
   const plain = bare === true || order === ''
   const shown = `select ${['g.*', ...more].join(', ')} from (${rows}) g
      ${plain ? '' : `order by ${order}`} limit ${bind(most)}`
-  return once(engine, 'reading', statement(plain ? shown : named(groupBy, shown, order), ...params))
+  return once(engine, 'reading', plain ? shown : named(groupBy, shown, order), ...params)
 }
 
 export const lineIn =

@@ -5,11 +5,11 @@
  * `model`, `vendor`, `ended` and the counts. The `at` of a sum may be before the span, but is in the same day and month.
  */
 import { DAY_MS, type Instant } from '../../core/time.ts'
-import type { Engine } from '../engine/engine.ts'
+import type { Bind, Engine } from '../engine/engine.ts'
 import { BOOKS_OPEN_MS, countsAt } from '../ledger/counts-at.ts'
 import { isPaid, paymentModeOf, subOf } from '../ledger/sums.ts'
 import { prunedUntil } from '../prune/pruned-until.ts'
-import { type Bind, orgsTest, scopeTests } from './call-lines.ts'
+import { orgsTest, scopeTests } from './call-lines.ts'
 import { coverOf, type Span } from './month-cover.ts'
 import type { ReportQuery, UsageGroup } from './report-port.ts'
 import { counted, countedColumns, countedFrom, tagIn, unsummedFrom } from './roll-up.ts'

@@ -1,6 +1,5 @@
 /** Use by time, of the most expensive keys and of all keys: one statement, so that both show the same moment. */
-import { type Engine, once, statement, type Value } from '../engine/engine.ts'
-import type { Bind } from './call-lines.ts'
+import { binding, type Engine, once } from '../engine/engine.ts'
 import {
   type Counted,
   nothingCounted,
@@ -28,8 +27,7 @@ export const usageTop = async (
   engine: Engine,
   { slot, ...rest }: Parameters<ReportStore['usageTop']>[0],
 ): ReturnType<ReportStore['usageTop']> => {
-  const params: Value[] = []
-  const bind: Bind = (value) => `$${params.push(value)}`
+  const { params, bind } = binding()
   const by = (...groupBy: readonly UsageGroup[]): ReportQuery => ({ ...rest, groupBy })
   const [ofKey, ofBoth, ofAll] = [by('key'), by(slot, 'key'), by(slot)]
   const most = 'select m.id from most m'
@@ -43,12 +41,10 @@ export const usageTop = async (
   const rows = await once(
     engine,
     'reading',
-    statement(
-      `with tail as materialized (${tail}),
+    `with tail as materialized (${tail}),
          most as materialized (select g.g_key as id from (${keys}) g order by g.amount desc, g.g_key limit ${bind(rest.most)})
        ${named(['key'], slots, `y.amount desc, y.g_${slot}, y.g_key`)}`,
-      ...params,
-    ),
+    ...params,
   )
   const lines = rows.map(lineIn(ofBoth))
   const ofAllKeys = lines.filter(({ groups }) => groups.key === '')

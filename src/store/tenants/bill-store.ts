@@ -2,7 +2,7 @@
 import type { Json } from '../../core/json-body.ts'
 import { DAY_MS } from '../../core/time.ts'
 import { integer, json, maybe, oneOf, rowsOf, text } from '../engine/columns.ts'
-import { type Engine, once, type Run, runOne, statement, type Value } from '../engine/engine.ts'
+import { binding, type Engine, once, type Run, runOne, statement, type Value } from '../engine/engine.ts'
 import { countOf, onlyRow } from '../engine/row.ts'
 import { recordIn } from '../people/event-store.ts'
 import type { Bill, BillDocument, Biller, BillQuery, BillStore, TenantBilling } from './bill-port.ts'
@@ -32,10 +32,8 @@ const details = rowsOf({ tenantId: text('tenant_id'), details: json('details', a
 
 const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
 
-const oneIn = async (run: Run, where: string, ...params: Value[]): Promise<Bill | undefined> => {
-  const [row] = await run(`select * from bill where ${where}`, params)
-  return row === undefined ? undefined : bills.read(row)
-}
+const oneIn = async (run: Run, where: string, ...params: Value[]): Promise<Bill | undefined> =>
+  (await run(`select * from bill where ${where}`, params)).map(bills.read)[0]
 
 /**
  * Takes the next number of the organisation and stores the bill under it. The caller has locked the biller and found that
@@ -125,8 +123,7 @@ const statuses = {
 } as const
 
 const listed = ({ orgId, tenantId, month, status, beforeSerial, most }: BillQuery) => {
-  const params: Value[] = [orgId]
-  const bind = (value: Value): string => `$${params.push(value)}`
+  const { params, bind } = binding(orgId)
   const where = [
     'org_id = $1',
     ...(tenantId === undefined ? [] : [`tenant_id = ${bind(tenantId)}`]),
@@ -208,11 +205,7 @@ const profilesOn = (
   engine: Engine,
 ): Pick<BillStore, 'biller' | 'putBiller' | 'logo' | 'tenantBillings' | 'putTenantBilling'> => ({
   biller: async (orgId) => {
-    const [row] = await once(
-      engine,
-      'control',
-      statement('select profile from biller where org_id = $1', orgId),
-    )
+    const [row] = await once(engine, 'control', 'select profile from biller where org_id = $1', orgId)
     return row === undefined ? undefined : billers.read(row).profile
   },
   putBiller: (orgId, biller, logo, by) =>
@@ -225,15 +218,11 @@ const profilesOn = (
     }),
   logo: async (orgId, hash) => {
     const text = 'select image from biller_logo where org_id = $1 and hash = $2'
-    const [row] = await once(engine, 'control', statement(text, orgId, hash))
+    const [row] = await once(engine, 'control', text, orgId, hash)
     return row === undefined ? undefined : String(row.image)
   },
   tenantBillings: async (orgId) => {
-    const rows = await once(
-      engine,
-      'control',
-      statement('select * from tenant_billing where org_id = $1', orgId),
-    )
+    const rows = await once(engine, 'control', 'select * from tenant_billing where org_id = $1', orgId)
     return new Map(rows.map(details.read).map((row) => [row.tenantId, row.details]))
   },
   putTenantBilling: (orgId, tenantId, value, by) =>
@@ -246,8 +235,7 @@ export const billStore = (engine: Engine): BillStore => ({
   credit: creditOn(engine),
   bill: async ({ orgId, id }) => {
     const text = 'select * from bill where org_id = $1 and id = $2'
-    const [row] = await once(engine, 'control', statement(text, orgId, id))
-    return row === undefined ? undefined : bills.read(row)
+    return (await once(engine, 'control', text, orgId, id)).map(bills.read)[0]
   },
   bills: async (query) => (await once(engine, 'control', listed(query))).map(bills.read),
   notePaid: notePaidOn(engine),

@@ -3,7 +3,7 @@ import type { Key, KeyId } from '../../tenancy/key.ts'
 import { keyOf } from '../accounts/key-row.ts'
 import { clockOf } from '../engine/clock.ts'
 import { integer, maybe, rowsOf, text } from '../engine/columns.ts'
-import { type Engine, once, statement, type Value } from '../engine/engine.ts'
+import { type Engine, once, type Value } from '../engine/engine.ts'
 import { textOf } from '../engine/row.ts'
 import { recordIn } from '../people/event-store.ts'
 import { walletsOnly } from '../reports/account-lines.ts'
@@ -39,12 +39,10 @@ const keysOf = async (
   const rows = await once(
     engine,
     'control',
-    statement(
-      `select k.*, o.reference, o.tenant_id from api_key k left join key_note o on o.key_id = k.id
+    `select k.*, o.reference, o.tenant_id from api_key k left join key_note o on o.key_id = k.id
        where k.org_id = $1 and k.parent_id is not null
          ${tenantId === undefined ? '' : `and k.id in (${keysOfTenant('$2')})`} order by k.created_at, k.id`,
-      ...params,
-    ),
+    ...params,
   )
   const keys = rows.map(keyOf)
   const noted = new Map(rows.map((row, at) => [keys[at]?.id, notes.read(row)]))
@@ -64,7 +62,8 @@ const marginsOf = async (engine: Engine, orgId: string): Promise<readonly Tenant
   const rows = await once(
     engine,
     'control',
-    statement('select * from tenant_margin where org_id = $1 order by from_month, tenant_id', orgId),
+    'select * from tenant_margin where org_id = $1 order by from_month, tenant_id',
+    orgId,
   )
   return rows.map(marginOf)
 }
@@ -73,10 +72,8 @@ const nameOf = async (engine: Engine, orgId: string): Promise<string> => {
   const [first] = await once(
     engine,
     'control',
-    statement(
-      `select a.name from account a where a.org_id = $1 and ${walletsOnly} order by a.created_at, a.id limit 1`,
-      orgId,
-    ),
+    `select a.name from account a where a.org_id = $1 and ${walletsOnly} order by a.created_at, a.id limit 1`,
+    orgId,
   )
   return first === undefined ? orgId : textOf(first, 'name')
 }
@@ -161,18 +158,14 @@ export const tenantStore = (engine: Engine): TenantStore => ({
     const rows = await once(
       engine,
       'control',
-      statement(
-        'select * from tenant_link where org_id = $1 and tenant_id = $2 order by created_at, id',
-        orgId,
-        tenantId,
-      ),
+      'select * from tenant_link where org_id = $1 and tenant_id = $2 order by created_at, id',
+      orgId,
+      tenantId,
     )
     return rows.map(links.read)
   },
-  linkByHash: async (hash) => {
-    const [row] = await once(engine, 'control', statement('select * from tenant_link where hash = $1', hash))
-    return row === undefined ? undefined : links.read(row)
-  },
+  linkByHash: async (hash) =>
+    (await once(engine, 'control', 'select * from tenant_link where hash = $1', hash)).map(links.read)[0],
   makeLink: makeLinkOn(engine),
   endLink: endLinkOn(engine),
 })

@@ -3,6 +3,7 @@
  * first, then its transcript is requested. Times of words are in milliseconds.
  */
 import { isObject, type JsonObject } from '../../core/json-body.ts'
+import { postJson } from '../../media/post-json.ts'
 import type { MediaModel, VendorMedia } from '../../media/product.ts'
 import { usd } from '../../media/rate-card.ts'
 import { heard, listAt, numberAt, objectOf, spokenIn, textAt } from '../../media/read-answer.ts'
@@ -68,7 +69,7 @@ const shape: JobShape = {
       ...(typeof language === 'string' ? { language_code: language } : { language_detection: true }),
       ...(job.wakeAt === undefined ? {} : { webhook_url: job.wakeAt }),
     }
-    return { next: { method: 'POST', path: '/v2/transcript', body: { json } } }
+    return { next: postJson('/v2/transcript', json) }
   },
   poll: (ref) => ({ method: 'GET', path: `/v2/transcript/${segmentOf(ref, 'id')}` }),
   readPoll: (answer, { ref }) => {

@@ -1,12 +1,11 @@
 /** Anthropic's batches: the requests are the body, and the results one file of lines. Source: Anthropic API reference, "Message Batches". */
 import { isObject } from '../../core/json-body.ts'
-import { joined, type VendorBatchForm } from './vendor-batch.ts'
+import { joined, usualPart, type VendorBatchForm } from './vendor-batch.ts'
 
 const BATCHES = '/messages/batches'
 
 export const anthropicBatches: VendorBatchForm = {
-  callsMost: 2_000,
-  bytesMost: 16 * 1024 * 1024,
+  ...usualPart,
   takes: (path) => path === '/messages',
   submit: ({ calls }) => {
     const requests = calls.flatMap(({ id, body }, at) => [

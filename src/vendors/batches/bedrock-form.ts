@@ -8,7 +8,7 @@
 import { isObject } from '../../core/json-body.ts'
 import { s3 } from './bucket.ts'
 import { bucketForm, within } from './bucket-form.ts'
-import { joined } from './vendor-batch.ts'
+import { jsonLines } from './vendor-batch.ts'
 
 const JOBS = '/model-invocation-job'
 /** The smallest job of every model. Source: Amazon Bedrock quotas, "Minimum number of records per batch inference job". */
@@ -30,13 +30,7 @@ export const bedrockBatches = bucketForm({
     const fillings = Array.from({ length: Math.max(0, CALLS_LEAST - calls.length) }, (_, n) => ({
       ...{ id: `filling-${n}`, body: FILLING },
     }))
-    return joined(
-      [...calls, ...fillings].flatMap(({ id, body }) => [
-        `{"recordId":${JSON.stringify(id)},"modelInput":`,
-        body,
-        '}\n',
-      ]),
-    )
+    return jsonLines([...calls, ...fillings], (id) => `{"recordId":${id},"modelInput":`)
   },
   jobs: JOBS,
   newest: (id) => ({ path: `${JOBS}s`, query: { nameContains: id } }),

@@ -1,9 +1,10 @@
 /** What batches that read and write a bucket have in common: a part has a folder there, with its lines and what comes of them. */
 import { isObject, type JsonObject } from '../../core/json-body.ts'
 import { must, refuse } from '../../core/refusal.ts'
-import type { VendorAnswer } from '../../media/shape.ts'
+import { postJson } from '../../media/post-json.ts'
+import { objectOf } from '../../media/read-answer.ts'
 import { type BucketProtocol, placeNamed } from './bucket.ts'
-import type { EndedPart, NewPart, VendorBatchForm } from './vendor-batch.ts'
+import { type EndedPart, type NewPart, usualPart, type VendorBatchForm } from './vendor-batch.ts'
 
 /** The names of one vendor. */
 type Names = Pick<VendorBatchForm, 'callsLeast' | 'takes' | 'readResult' | 'cancel'> & {
@@ -28,9 +29,6 @@ type Names = Pick<VendorBatchForm, 'callsLeast' | 'takes' | 'readResult' | 'canc
   readonly isResult: (name: string) => boolean
 }
 
-const jsonIn = ({ status, json }: VendorAnswer): JsonObject | undefined =>
-  status >= 200 && status < 300 && isObject(json) ? json : undefined
-
 /** A member of a member. */
 export const within = (value: unknown, ...names: readonly string[]): unknown =>
   names.reduce((one: unknown, name) => (isObject(one) ? one[name] : undefined), value)
@@ -46,26 +44,25 @@ export const bucketForm = (names: Names): VendorBatchForm => {
     must(placeNamed(storage, uri) ?? refuse('upstream_error', 'The batches of this model have no bucket.'))
   const inputOf = (part: NewPart): string => `${folderOf(part)}lines.jsonl`
   return {
-    callsMost: 2_000,
-    bytesMost: 16 * 1024 * 1024,
+    ...usualPart,
     ...(names.callsLeast === undefined ? {} : { callsLeast: names.callsLeast }),
     takes: names.takes,
     submit: (part) => storage.put(at(inputOf(part)), names.lines(part)),
     readSubmitted: (answer, part, step) => {
       if (answer.status < 200 || answer.status >= 300) return undefined
-      if (step > 0) return names.named(jsonIn(answer) ?? {})
+      if (step > 0) return names.named(objectOf(answer) ?? {})
       const place = { input: inputOf(part), output: `${folderOf(part)}out/` }
-      return { next: { method: 'POST', path: jobs, body: { json: names.create(part, place) } } }
+      return { next: postJson(jobs, names.create(part, place)) }
     },
     newest: ({ id }) => ({ method: 'GET', ...names.newest(id) }),
     found: (answer, id) => {
-      const all = names.listed(jsonIn(answer) ?? {})
+      const all = names.listed(objectOf(answer) ?? {})
       const one = (Array.isArray(all) ? all : []).find((job) => isObject(job) && names.isOurs(job, id))
       return one && names.named(one)
     },
     poll: (ref) => ({ method: 'GET', path: `${jobs}/${ref}` }),
     readPoll: (answer) => {
-      const job = jsonIn(answer) ?? {}
+      const job = objectOf(answer) ?? {}
       const state = names.state(job)
       if (typeof state !== 'string') return undefined
       if (!names.ended.includes(state)) return 'running'

@@ -5,11 +5,13 @@
  * open is as others recorded it in public on 2026-08-30: a count of lines is needed, an answer stands bare in its line. Not verified:
  * how a failed line is told, and what is left of a job that was deleted, which is the only way to cancel.
  */
-import { isObject, type JsonObject, readJsonBody, splice } from '../../core/json-body.ts'
+import { isObject, readJsonBody, splice } from '../../core/json-body.ts'
 import { must } from '../../core/refusal.ts'
-import type { Outgoing, VendorAnswer } from '../../media/shape.ts'
+import { postJson } from '../../media/post-json.ts'
+import { objectOf, textAt } from '../../media/read-answer.ts'
+import type { Outgoing } from '../../media/shape.ts'
 import { fireworksName } from '../fireworks/wire-name.ts'
-import { joined, type NewPart, type VendorBatchForm } from './vendor-batch.ts'
+import { jsonLines, type NewPart, usualPart, type VendorBatchForm } from './vendor-batch.ts'
 
 /** Where results are, by addresses that need no key. */
 const RESULTS_HOST = 'storage.googleapis.com'
@@ -22,13 +24,8 @@ const nameOf = (id: string): string => `turnpike-${id.toLowerCase().replace(/[^a
 const accountOf = (named: string): string => `/accounts/${encodeURIComponent(named)}`
 const dataSetOf = ({ id, named }: NewPart): string => `${accountOf(named)}/datasets/${nameOf(id)}`
 
-const bodyOf = ({ status, json }: VendorAnswer): JsonObject | undefined =>
-  status >= 200 && status < 300 && isObject(json) ? json : undefined
-
 const upload = (part: NewPart): Outgoing => {
-  const bytes = joined(
-    part.calls.flatMap(({ id, body }) => [`{"custom_id":${JSON.stringify(id)},"body":`, body, '}\n']),
-  )
+  const bytes = jsonLines(part.calls, (id) => `{"custom_id":${id},"body":`)
   const file = { bytes, mediaType: 'application/jsonl' }
   const form = [{ name: 'file', filename: `${nameOf(part.id)}.jsonl`, file }]
   return { method: 'POST', path: `${dataSetOf(part)}:upload`, body: { form } }
@@ -42,20 +39,17 @@ const job = (part: NewPart): Outgoing => ({
 })
 
 export const fireworksBatches: VendorBatchForm = {
-  callsMost: 2_000,
-  bytesMost: 16 * 1024 * 1024,
+  ...usualPart,
   takes: (path) => path === '/chat/completions',
   // The job names the model.
   inPart: (body) => splice(must(readJsonBody(body)), { model: undefined }),
-  submit: ({ id, named, calls }) => ({
-    method: 'POST',
-    path: `${accountOf(named)}/datasets`,
-    body: {
-      json: { datasetId: nameOf(id), dataset: { userUploaded: {}, exampleCount: String(calls.length) } },
-    },
-  }),
+  submit: ({ id, named, calls }) =>
+    postJson(`${accountOf(named)}/datasets`, {
+      datasetId: nameOf(id),
+      dataset: { userUploaded: {}, exampleCount: String(calls.length) },
+    }),
   readSubmitted: (answer, part, step) => {
-    const body = bodyOf(answer)
+    const body = objectOf(answer)
     if (body === undefined) return undefined
     if (step === 0) return { next: upload(part) }
     const look = { method: 'GET', path: dataSetOf(part) } as const
@@ -68,13 +62,10 @@ export const fireworksBatches: VendorBatchForm = {
     method: 'GET',
     path: `${accountOf(named)}/batchInferenceJobs/${nameOf(id)}`,
   }),
-  found: (answer) => {
-    const name = bodyOf(answer)?.name
-    return typeof name === 'string' ? name : undefined
-  },
+  found: (answer) => textAt(objectOf(answer), 'name'),
   poll: (ref) => ({ method: 'GET', path: `/${ref}` }),
   readPoll: (answer) => {
-    const { state, outputDatasetId } = bodyOf(answer) ?? {}
+    const { state, outputDatasetId } = objectOf(answer) ?? {}
     if (typeof state !== 'string') return undefined
     if (!ENDED.test(state)) return 'running'
     return typeof outputDatasetId === 'string' && outputDatasetId !== ''
@@ -84,7 +75,7 @@ export const fireworksBatches: VendorBatchForm = {
   readPlaces: (answer) => {
     // A job that failed has no results.
     if (answer.status === 404) return { files: [], lines: [] }
-    const urls = bodyOf(answer)?.filenameToSignedUrls
+    const urls = objectOf(answer)?.filenameToSignedUrls
     if (!isObject(urls)) return undefined
     const files = Object.values(urls).filter((url) => typeof url === 'string')
     return { files: files.map((path) => ({ method: 'GET', path, signedAt: RESULTS_HOST })), lines: [] }

@@ -4,8 +4,10 @@
  */
 import { isObject, type Json, type JsonObject, readJsonBody, splice } from '../../core/json-body.ts'
 import { must } from '../../core/refusal.ts'
+import { postJson } from '../../media/post-json.ts'
+import { listAt, member, objectOf, textAt } from '../../media/read-answer.ts'
 import type { FormPart, Outgoing, VendorAnswer } from '../../media/shape.ts'
-import { type EndedPart, joined, type NewPart, type VendorBatchForm } from './vendor-batch.ts'
+import { type EndedPart, jsonLines, type NewPart, usualPart, type VendorBatchForm } from './vendor-batch.ts'
 
 /** The names of one vendor. */
 type Names = {
@@ -31,8 +33,6 @@ type Names = {
   readonly inPart?: VendorBatchForm['inPart']
 }
 
-const CALLS_MOST = 2_000
-const BYTES_MOST = 16 * 1024 * 1024
 /** Where our id of a part is in the batch's `metadata`. */
 const PART = 'part'
 /** How long a file that cannot be used yet is left alone. */
@@ -40,21 +40,13 @@ const FILE_PAUSE_MS = 1_000
 /** Codes of lines that were never run. */
 const UNSENT: readonly (Json | undefined)[] = ['batch_expired', 'batch_cancelled']
 
-const member = (answer: VendorAnswer, name: string): Json | undefined =>
-  answer.status >= 200 && answer.status < 300 && isObject(answer.json) ? answer.json[name] : undefined
-
 const fileForm = (names: Names): VendorBatchForm => {
   const { batches, files, ended, create } = names
   const endpointOf = (path: string) => `/v1${path}`
   const upload = ({ id, path, calls }: NewPart): Outgoing => {
     const beside = JSON.stringify(names.line(endpointOf(path))).slice(1, -1)
-    const bytes = joined(
-      calls.flatMap(({ id: call, body }) => [
-        `{"custom_id":${JSON.stringify(call)},${beside === '' ? '' : `${beside},`}"body":`,
-        body,
-        '}\n',
-      ]),
-    )
+    const members = beside === '' ? '' : `${beside},`
+    const bytes = jsonLines(calls, (call) => `{"custom_id":${call},${members}"body":`)
     const filename = `${id}.jsonl`
     const fields = Object.entries(names.upload.fields(filename)).map(
       ([name, text]): FormPart => ({ name, text }),
@@ -63,41 +55,36 @@ const fileForm = (names: Names): VendorBatchForm => {
     return { method: 'POST', path: names.upload.path, body: { form: [...fields, file] } }
   }
   const readFile = (answer: VendorAnswer, id: string, part: NewPart) =>
-    names.usable !== undefined && member(answer, 'status') !== names.usable
+    names.usable !== undefined && member(objectOf(answer), 'status') !== names.usable
       ? { next: { method: 'GET', path: `/files/${id}` } as const, pauseMs: FILE_PAUSE_MS }
-      : {
-          next: {
-            method: 'POST',
-            path: batches,
-            body: { json: create(id, part, endpointOf(part.path)) },
-          } as const,
-        }
+      : { next: postJson(batches, create(id, part, endpointOf(part.path))) }
   return {
-    callsMost: CALLS_MOST,
-    bytesMost: BYTES_MOST,
+    ...usualPart,
     takes: (path) => names.endpoints.includes(path),
     ...(names.inPart === undefined ? {} : { inPart: names.inPart }),
     submit: upload,
     readSubmitted: (answer, part) => {
-      const inside = names.created === undefined ? undefined : member(answer, names.created)
-      const id = isObject(inside) ? inside.id : member(answer, 'id')
-      if (typeof id !== 'string') return undefined
-      return member(answer, 'object') === 'file' ? readFile(answer, id, part) : id
+      const body = objectOf(answer)
+      const inside = names.created === undefined ? undefined : member(body, names.created)
+      const id = textAt(isObject(inside) ? inside : body, 'id')
+      if (id === undefined) return undefined
+      return member(body, 'object') === 'file' ? readFile(answer, id, part) : id
     },
     ...(names.nameless ? {} : { newest: () => ({ method: 'GET', path: batches }) as const }),
     found: (answer, id) => {
-      const listed = member(answer, 'data')
-      const one = (Array.isArray(listed) ? listed : []).find(
-        (batch) => isObject(batch) && isObject(batch.metadata) && batch.metadata[PART] === id,
+      const listed = listAt(objectOf(answer), 'data') ?? []
+      return textAt(
+        listed.find((batch) => member(member(batch, 'metadata'), PART) === id),
+        'id',
       )
-      return isObject(one) && typeof one.id === 'string' ? one.id : undefined
     },
     poll: (ref) => ({ method: 'GET', path: `${batches}/${ref}` }),
     readPoll: (answer): 'running' | EndedPart | undefined => {
-      const status = member(answer, 'status')
-      if (typeof status !== 'string') return undefined
+      const body = objectOf(answer)
+      const status = textAt(body, 'status')
+      if (status === undefined) return undefined
       if (!ended.includes(status.toLowerCase())) return 'running'
-      const named = files.map((name) => member(answer, name)).filter((id) => typeof id === 'string')
+      const named = files.map((name) => textAt(body, name)).filter((id) => id !== undefined)
       return { files: named.map((id) => ({ method: 'GET', path: `/files/${id}/content` })), lines: [] }
     },
     readResult: ({ custom_id: id, response, error }) => {

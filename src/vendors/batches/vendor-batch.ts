@@ -93,6 +93,15 @@ export type VendorBatchForm = {
 
 const encoder = new TextEncoder()
 
+/** How much of a part vendors of files of lines are given. */
+export const usualPart = { callsMost: 2_000, bytesMost: 16 * 1024 * 1024 } as const
+
+/** Lines of JSON, each of a call: `head` of its id, a body that is not read again, and the end of the line. */
+export const jsonLines = (
+  calls: readonly { readonly id: string; readonly body: string | Uint8Array }[],
+  head: (id: string) => string,
+): Uint8Array => joined(calls.flatMap(({ id, body }) => [head(JSON.stringify(id)), body, '}\n']))
+
 /** Bodies between texts, without reading them again. */
 export const joined = (pieces: readonly (string | Uint8Array)[]): Uint8Array =>
   Buffer.concat(pieces.map((piece) => (typeof piece === 'string' ? encoder.encode(piece) : piece)))

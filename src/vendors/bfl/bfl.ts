@@ -6,10 +6,11 @@
 import { z } from 'zod'
 import { inlinePicture } from '../../media/inline-picture.ts'
 import { picturePixels } from '../../media/picture-pixels.ts'
+import { postJson } from '../../media/post-json.ts'
 import type { MediaModel, VendorMedia } from '../../media/product.ts'
 import { usd } from '../../media/rate-card.ts'
 import { member, numberAt, objectOf, textAt } from '../../media/read-answer.ts'
-import { addressAt, BLOCKED, failed, jobDone, outputAt } from '../../media/read-job.ts'
+import { addressAt, BLOCKED, failed, goesOn, jobDone, outputAt } from '../../media/read-job.ts'
 import type { Inputs, JobShape } from '../../media/shape.ts'
 import { noChat } from '../no-chat.ts'
 import type { Vendor } from '../vendor.ts'
@@ -33,17 +34,12 @@ const further = (count: number): number => (count - 1) * MILLION
 const shape: JobShape = {
   flow: 'job',
   hosts: ['bfl.ai'],
-  ask: ({ input_image: input, ...inputs }, model, { wakeAt }) => ({
-    method: 'POST',
-    path: `/${model}`,
-    body: {
-      json: {
-        ...inputs,
-        ...(typeof input === 'string' ? { input_image: input.slice(input.indexOf(',') + 1) } : {}),
-        ...(wakeAt === undefined ? {} : { webhook_url: wakeAt }),
-      },
-    },
-  }),
+  ask: ({ input_image: input, ...inputs }, model, { wakeAt }) =>
+    postJson(`/${model}`, {
+      ...inputs,
+      ...(typeof input === 'string' ? { input_image: input.slice(input.indexOf(',') + 1) } : {}),
+      ...(wakeAt === undefined ? {} : { webhook_url: wakeAt }),
+    }),
   readRef: (answer, { inputs }) => {
     const body = objectOf(answer)
     const [id, url] = [textAt(body, 'id'), addressAt(body, 'polling_url')]
@@ -61,10 +57,8 @@ const shape: JobShape = {
   readPoll: (answer, { ref }) => {
     const body = objectOf(answer)
     switch (textAt(body, 'status')) {
-      case 'Pending': {
-        const progress = numberAt(body, 'progress')
-        return { pending: true, ...(progress === undefined ? {} : { progress: Math.min(1, progress) }) }
-      }
+      case 'Pending':
+        return goesOn(numberAt(body, 'progress'))
       case 'Ready': {
         const url = addressAt(member(body, 'result'), 'sample')
         if (body === undefined || url === undefined) return failed('the result has no address')

@@ -5,10 +5,11 @@
  */
 import { z } from 'zod'
 import type { Json, JsonObject } from '../../core/json-body.ts'
+import { postJson } from '../../media/post-json.ts'
 import type { MediaModel, VendorMedia } from '../../media/product.ts'
 import { usd } from '../../media/rate-card.ts'
 import { countAt, member, objectOf, textAt } from '../../media/read-answer.ts'
-import { addressAt, BLOCKED, failed, jobDone, outputAt, segmentOf } from '../../media/read-job.ts'
+import { addressAt, BLOCKED, begunAt, failed, jobDone, outputAt, segmentOf } from '../../media/read-job.ts'
 import type { JobShape, VendorAnswer, Verdict } from '../../media/shape.ts'
 import { pictureInput } from '../../media/web-input.ts'
 import { noChat } from '../no-chat.ts'
@@ -44,27 +45,19 @@ const refusedOf = ({ status, json }: VendorAnswer): Verdict | undefined => {
 
 const shape: JobShape = {
   flow: 'job',
-  ask: ({ prompt, image, ...inputs }, model) => ({
-    method: 'POST',
-    path: '/contents/generations/tasks',
-    body: {
-      json: {
-        model,
-        content: [
-          { type: 'text', text: prompt ?? '' },
-          ...(typeof image === 'string'
-            ? [{ type: 'image_url', image_url: { url: image }, role: 'first_frame' }]
-            : []),
-        ],
-        ...inputs,
-        watermark: false,
-      },
-    },
-  }),
-  readRef: (answer) => {
-    const id = textAt(objectOf(answer), 'id')
-    return id === undefined ? refusedOf(answer) : { ref: { id } }
-  },
+  ask: ({ prompt, image, ...inputs }, model) =>
+    postJson('/contents/generations/tasks', {
+      model,
+      content: [
+        { type: 'text', text: prompt ?? '' },
+        ...(typeof image === 'string'
+          ? [{ type: 'image_url', image_url: { url: image }, role: 'first_frame' }]
+          : []),
+      ],
+      ...inputs,
+      watermark: false,
+    }),
+  readRef: (answer) => begunAt(objectOf(answer)) ?? refusedOf(answer),
   poll: (ref) => ({ method: 'GET', path: `/contents/generations/tasks/${segmentOf(ref, 'id')}` }),
   readPoll: (answer) => {
     const body = objectOf(answer)

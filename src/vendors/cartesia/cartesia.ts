@@ -1,5 +1,6 @@
 /** Cartesia's speech. Source: npm @cartesia/cartesia-js 4.2.0; docs.cartesia.ai/pricing: one credit a letter, no price of a credit. */
 import { z } from 'zod'
+import { postJson } from '../../media/post-json.ts'
 import type { VendorMedia } from '../../media/product.ts'
 import { soundOf } from '../../media/read-answer.ts'
 import type { Inputs } from '../../media/shape.ts'
@@ -28,19 +29,14 @@ const cartesiaMedia: VendorMedia = {
       example: { text: 'Hello from the gateway.', voice: 'a0e99841-438c-4a64-b679-ae501e7d6091' },
       shape: {
         flow: 'once',
-        ask: ({ text, voice, language }, model) => ({
-          method: 'POST',
-          path: '/tts/bytes',
-          body: {
-            json: {
-              model_id: model,
-              transcript: String(text),
-              voice: { mode: 'id', id: String(voice) },
-              language: String(language),
-              output_format: { container: 'mp3', sample_rate: 44_100, bit_rate: 128_000 },
-            },
-          },
-        }),
+        ask: ({ text, voice, language }, model) =>
+          postJson('/tts/bytes', {
+            model_id: model,
+            transcript: String(text),
+            voice: { mode: 'id', id: String(voice) },
+            language: String(language),
+            output_format: { container: 'mp3', sample_rate: 44_100, bit_rate: 128_000 },
+          }),
         read: (answer, inputs) => soundOf(answer, { character: lettersOf(inputs) }),
       },
       most: { character: lettersOf },

@@ -1,7 +1,9 @@
 /** Cohere's reranking. Source: npm cohere-ai 8.1.0. */
+import { postJson } from '../../media/post-json.ts'
 import type { VendorMedia } from '../../media/product.ts'
 import { countAt, jsonDone, listAt, member, objectOf } from '../../media/read-answer.ts'
 import { documentsOf, rerankExample, rerankInputs } from '../rerank-inputs.ts'
+import { usualChat } from '../usual-chat.ts'
 import type { Vendor } from '../vendor.ts'
 
 /** Documents are cut into pieces of 510 tokens, each with the query; no token is shorter than a byte. */
@@ -21,11 +23,8 @@ const cohereMedia: VendorMedia = {
       example: rerankExample,
       shape: {
         flow: 'once',
-        ask: (inputs, model) => ({
-          method: 'POST',
-          path: 'https://api.cohere.com/v2/rerank',
-          body: { json: { model, ...inputs, max_tokens_per_doc: 4_096 } },
-        }),
+        ask: (inputs, model) =>
+          postJson('https://api.cohere.com/v2/rerank', { model, ...inputs, max_tokens_per_doc: 4_096 }),
         read: (answer) => {
           const body = objectOf(answer)
           if (body === undefined || listAt(body, 'results') === undefined) return undefined
@@ -46,14 +45,12 @@ const cohereMedia: VendorMedia = {
 
 /** Cohere: speaks chat completions at its compatibility address. Source: Cohere docs, "Using Cohere models via the OpenAI SDK". */
 export const cohere = {
+  ...usualChat,
   id: 'cohere',
   name: 'Cohere',
   keyVariable: 'COHERE_API_KEY',
   baseUrl: 'https://api.cohere.ai/compatibility/v1',
   surfaces: ['chat', 'embeddings'],
-  outputBound: 'max_tokens',
-  takesStreamOptions: true,
-  cancel: 'stop',
   catalogue: { prices: 'cohere', limits: 'cohere' },
   shortIds: true,
   media: cohereMedia,

@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json-body.ts'
+import { postJson } from '../../media/post-json.ts'
 import type { VendorMedia } from '../../media/product.ts'
 import { listAt, numberAt, objectOf, textAt } from '../../media/read-answer.ts'
 import { addressAt, failed, jobDone, outputAt, segmentOf } from '../../media/read-job.ts'
@@ -30,16 +31,11 @@ const measuredOf = (body: JsonObject, ref: JsonObject): number | undefined => {
 
 const shape: JobShape = {
   flow: 'job',
-  ask: (inputs, _model, { wakeAt }) => ({
-    method: 'POST',
-    path: '/renders',
-    body: {
-      json: {
-        source: { output_format: 'mp4', ...inputs },
-        ...(wakeAt === undefined ? {} : { webhook_url: wakeAt }),
-      },
-    },
-  }),
+  ask: (inputs, _model, { wakeAt }) =>
+    postJson('/renders', {
+      source: { output_format: 'mp4', ...inputs },
+      ...(wakeAt === undefined ? {} : { webhook_url: wakeAt }),
+    }),
   readRef: (answer, { inputs }) => {
     const isOk = answer.status >= 200 && answer.status < 300
     const first = isOk ? (listAt({ list: answer.json }, 'list')?.[0] ?? answer.json ?? null) : null

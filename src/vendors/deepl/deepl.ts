@@ -1,5 +1,6 @@
 /** DeepL's translation. Source: npm deepl-node 1.28.0; DeepL help centre, "Character count and billing in DeepL API". */
 import { z } from 'zod'
+import { postJson } from '../../media/post-json.ts'
 import type { VendorMedia } from '../../media/product.ts'
 import { countAt, listAt, objectOf, textAt } from '../../media/read-answer.ts'
 import type { Inputs } from '../../media/shape.ts'
@@ -39,11 +40,8 @@ const deeplMedia: VendorMedia = {
       example: { text: 'The gate is open.', target_lang: 'DE' },
       shape: {
         flow: 'once',
-        ask: (inputs) => ({
-          method: 'POST',
-          path: '/v2/translate',
-          body: { json: { ...inputs, text: textsOf(inputs), show_billed_characters: true } },
-        }),
+        ask: (inputs) =>
+          postJson('/v2/translate', { ...inputs, text: textsOf(inputs), show_billed_characters: true }),
         read: (answer, inputs) => {
           const body = objectOf(answer)
           const translations = listAt(body, 'translations')

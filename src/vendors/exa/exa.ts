@@ -1,6 +1,7 @@
 /** Exa's search. Sources: npm exa-js 2.23.0; exa.ai/docs/reference/pricing. */
 import { z } from 'zod'
 import { nanoFromNumber } from '../../core/money.ts'
+import { postJson } from '../../media/post-json.ts'
 import type { VendorMedia } from '../../media/product.ts'
 import { usd } from '../../media/rate-card.ts'
 import { jsonDone, listAt, member, objectOf } from '../../media/read-answer.ts'
@@ -37,11 +38,8 @@ const exaMedia: VendorMedia = {
       example: { query: 'x402 protocol', numResults: 5 },
       shape: {
         flow: 'once',
-        ask: ({ text, ...rest }) => ({
-          method: 'POST',
-          path: '/search',
-          body: { json: { ...rest, ...(text === true ? { contents: { text: true } } : {}) } },
-        }),
+        ask: ({ text, ...rest }) =>
+          postJson('/search', { ...rest, ...(text === true ? { contents: { text: true } } : {}) }),
         read: (answer) => {
           const body = objectOf(answer)
           if (body === undefined || listAt(body, 'results') === undefined) return undefined

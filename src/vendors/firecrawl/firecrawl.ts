@@ -1,5 +1,6 @@
 /** Firecrawl's scraping. Sources: npm @mendable/firecrawl-js 1.21.1; docs.firecrawl.dev/billing. */
 import { z } from 'zod'
+import { postJson } from '../../media/post-json.ts'
 import type { VendorMedia } from '../../media/product.ts'
 import { countAt, jsonDone, member, objectOf } from '../../media/read-answer.ts'
 import { noChat } from '../no-chat.ts'
@@ -28,11 +29,7 @@ const firecrawlMedia: VendorMedia = {
       shape: {
         flow: 'once',
         // Each page of a PDF would cost another credit.
-        ask: (inputs) => ({
-          method: 'POST',
-          path: '/v1/scrape',
-          body: { json: { ...inputs, parsePDF: false } },
-        }),
+        ask: (inputs) => postJson('/v1/scrape', { ...inputs, parsePDF: false }),
         read: (answer) => {
           const body = objectOf(answer)
           if (body?.success === false)

@@ -7,6 +7,7 @@ import { readPictureBytes } from '../../media/picture-bytes.ts'
 import type { UnpricedModel, VendorMedia } from '../../media/product.ts'
 import type { OnceShape } from '../../media/shape.ts'
 import { fireworksBatches } from '../batches/dataset-form.ts'
+import { usualChat } from '../usual-chat.ts'
 import type { Vendor } from '../vendor.ts'
 import { fireworksName } from './wire-name.ts'
 
@@ -58,14 +59,12 @@ const fireworksMedia: VendorMedia = {
 
 /** Fireworks: speaks chat completions at its own address. Source: Fireworks AI API reference, Create Chat Completion. */
 export const fireworks = {
+  ...usualChat,
   id: 'fireworks',
   name: 'Fireworks',
   keyVariable: 'FIREWORKS_API_KEY',
   baseUrl: 'https://api.fireworks.ai/inference/v1',
   surfaces: ['chat', 'embeddings'],
-  outputBound: 'max_tokens',
-  takesStreamOptions: true,
-  cancel: 'stop',
   catalogue: { prices: 'fireworks', limits: 'fireworks' },
   wireName: fireworksName,
   // Fireworks docs, "Batch API" (2026-11): half, and half of that for cached input. Which models are taken each model's own

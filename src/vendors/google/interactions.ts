@@ -5,10 +5,11 @@
  */
 import { z } from 'zod'
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
+import { postJson } from '../../media/post-json.ts'
 import type { MediaModel } from '../../media/product.ts'
 import { usd } from '../../media/rate-card.ts'
 import { countAt, listAt, objectOf, textAt } from '../../media/read-answer.ts'
-import { addressAt, BLOCKED, failed, jobDone, segmentOf } from '../../media/read-job.ts'
+import { addressAt, BLOCKED, begunAt, cancelled, failed, jobDone, segmentOf } from '../../media/read-job.ts'
 import type { JobShape, OnceShape, Output, Verdict } from '../../media/shape.ts'
 
 /** Tokens per second of 720p, sound included. */
@@ -73,28 +74,20 @@ const failureOf = (body: JsonObject): Verdict => {
 
 const film: JobShape = {
   flow: 'job',
-  ask: ({ prompt, aspect_ratio, duration, resolution }, model) => ({
-    method: 'POST',
-    path: '/interactions',
-    body: {
-      json: {
-        model,
-        input: prompt ?? '',
-        background: true,
-        response_format: {
-          type: 'video',
-          aspect_ratio: aspect_ratio ?? null,
-          duration: `${duration}s`,
-          resolution: resolution ?? null,
-          delivery: 'uri',
-        },
+  ask: ({ prompt, aspect_ratio, duration, resolution }, model) =>
+    postJson('/interactions', {
+      model,
+      input: prompt ?? '',
+      background: true,
+      response_format: {
+        type: 'video',
+        aspect_ratio: aspect_ratio ?? null,
+        duration: `${duration}s`,
+        resolution: resolution ?? null,
+        delivery: 'uri',
       },
-    },
-  }),
-  readRef: (answer) => {
-    const id = textAt(objectOf(answer), 'id')
-    return id === undefined ? undefined : { ref: { id } }
-  },
+    }),
+  readRef: (answer) => begunAt(objectOf(answer)),
   poll: (ref) => ({ method: 'GET', path: `/interactions/${segmentOf(ref, 'id')}` }),
   readPoll: (answer) => {
     const body = objectOf(answer)
@@ -108,10 +101,8 @@ const film: JobShape = {
         if (body === undefined || found === undefined) return failureOf(body ?? {})
         return jobDone([found.output], found.body, usageOf(body))
       }
-      case 'cancelled': {
-        const measured = usageOf(body ?? {})
-        return { verdict: 'cancelled', ...(measured === undefined ? {} : { measured }) }
-      }
+      case 'cancelled':
+        return cancelled(usageOf(body ?? {}))
       case 'failed':
       case 'incomplete':
       case 'budget_exceeded':
@@ -128,11 +119,7 @@ const film: JobShape = {
 
 const song: OnceShape = {
   flow: 'once',
-  ask: ({ prompt }, model) => ({
-    method: 'POST',
-    path: '/interactions',
-    body: { json: { model, input: prompt ?? '', store: false } },
-  }),
+  ask: ({ prompt }, model) => postJson('/interactions', { model, input: prompt ?? '', store: false }),
   read: (answer) => {
     const body = objectOf(answer)
     if (body === undefined) return undefined

@@ -6,6 +6,7 @@ import { z } from 'zod'
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
 import type { Usage } from '../../core/usage.ts'
 import { NOT_READ } from '../../media/picture-list.ts'
+import { postJson } from '../../media/post-json.ts'
 import type { MediaModel, VendorMedia } from '../../media/product.ts'
 import { usd } from '../../media/rate-card.ts'
 import type { Inputs, OnceShape, Output, VendorAnswer } from '../../media/shape.ts'
@@ -81,20 +82,15 @@ const pictureTokens = (tokens: PictureTokens, { image_size: size }: Inputs): num
 
 const shapeWith = (tokens: PictureTokens): OnceShape => ({
   flow: 'once',
-  ask: (inputs, model) => ({
-    method: 'POST',
-    path: `/models/${model}:generateContent`,
-    body: {
-      json: {
-        contents: [{ role: 'user', parts: [{ text: inputs.prompt ?? '' }] }],
-        generationConfig: {
-          responseModalities: ['IMAGE'],
-          imageConfig: { aspectRatio: inputs.aspect_ratio ?? null, imageSize: inputs.image_size ?? null },
-          maxOutputTokens: pictureTokens(tokens, inputs) + TEXT_TOKENS,
-        },
+  ask: (inputs, model) =>
+    postJson(`/models/${model}:generateContent`, {
+      contents: [{ role: 'user', parts: [{ text: inputs.prompt ?? '' }] }],
+      generationConfig: {
+        responseModalities: ['IMAGE'],
+        imageConfig: { aspectRatio: inputs.aspect_ratio ?? null, imageSize: inputs.image_size ?? null },
+        maxOutputTokens: pictureTokens(tokens, inputs) + TEXT_TOKENS,
       },
-    },
-  }),
+    }),
   read,
 })
 

@@ -4,6 +4,7 @@ import { usd } from '../../media/rate-card.ts'
 import { mostMs } from '../../media/sound-length.ts'
 import { groqBatches } from '../batches/openai-form.ts'
 import { EXAMPLE_SOUND, transcription, whisperInputs } from '../openai/transcription.ts'
+import { usualChat } from '../usual-chat.ts'
 import type { Vendor } from '../vendor.ts'
 
 /** The least that a sound is billed as. */
@@ -31,14 +32,12 @@ const groqMedia: VendorMedia = {
 
 /** Groq: speaks chat completions at its own address. Source: GroqCloud API reference, Create chat completion; streams report usage in x_groq; reasoning_content in a message is a 400. */
 export const groq = {
+  ...usualChat,
   id: 'groq',
   name: 'Groq',
   keyVariable: 'GROQ_API_KEY',
   baseUrl: 'https://api.groq.com/openai/v1',
-  surfaces: ['chat'],
   outputBound: 'max_completion_tokens',
-  takesStreamOptions: true,
-  cancel: 'stop',
   reasoningBack: 'refused',
   catalogue: { prices: 'groq', limits: 'groq' },
   // GroqCloud, "Batch Processing": half. No document says that the discount of "Prompt Caching" comes on top.

@@ -8,6 +8,7 @@ import { readPictureList } from '../../media/picture-list.ts'
 import type { MediaModel, VendorMedia } from '../../media/product.ts'
 import { usd } from '../../media/rate-card.ts'
 import type { FormPart, Inputs, OnceShape, VendorAnswer } from '../../media/shape.ts'
+import { noChat } from '../no-chat.ts'
 import type { Vendor } from '../vendor.ts'
 
 const isBlocked = ({ status, json }: VendorAnswer): boolean =>
@@ -86,14 +87,11 @@ const ideogramMedia: VendorMedia = {
 }
 
 export const ideogram = {
+  ...noChat,
   id: 'ideogram',
   name: 'Ideogram',
   keyVariable: 'IDEOGRAM_API_KEY',
   baseUrl: 'https://api.ideogram.ai',
   auth: 'api-key',
-  surfaces: [],
-  outputBound: 'max_tokens',
-  takesStreamOptions: false,
-  cancel: 'drain',
   media: ideogramMedia,
 } satisfies Vendor

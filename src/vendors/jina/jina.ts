@@ -1,5 +1,6 @@
 /** Jina: reranking and reading of web pages. Source: api-evangelist/jina-ai, OpenAPI. */
 import { z } from 'zod'
+import { postJson } from '../../media/post-json.ts'
 import type { VendorMedia } from '../../media/product.ts'
 import { countAt, jsonDone, listAt, member, objectOf, textAt } from '../../media/read-answer.ts'
 import { noChat } from '../no-chat.ts'
@@ -22,11 +23,7 @@ const jinaMedia: VendorMedia = {
       example: rerankExample,
       shape: {
         flow: 'once',
-        ask: (inputs, model) => ({
-          method: 'POST',
-          path: '/rerank',
-          body: { json: { model, ...inputs, return_documents: false } },
-        }),
+        ask: (inputs, model) => postJson('/rerank', { model, ...inputs, return_documents: false }),
         read: (answer) => {
           const body = objectOf(answer)
           if (body === undefined || listAt(body, 'results') === undefined) return undefined

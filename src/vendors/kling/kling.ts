@@ -4,9 +4,10 @@
  */
 import { z } from 'zod'
 import type { Json } from '../../core/json-body.ts'
+import { postJson } from '../../media/post-json.ts'
 import type { VendorMedia } from '../../media/product.ts'
 import { countAt, listAt, member, msOf, numberAt, objectOf, textAt } from '../../media/read-answer.ts'
-import { addressAt, BLOCKED, failed, jobDone, outputAt, segmentOf } from '../../media/read-job.ts'
+import { addressAt, BLOCKED, begunAt, failed, jobDone, outputAt, segmentOf } from '../../media/read-job.ts'
 import type { JobShape, VendorAnswer, Verdict } from '../../media/shape.ts'
 import { noChat } from '../no-chat.ts'
 import type { Vendor } from '../vendor.ts'
@@ -30,22 +31,14 @@ const lengthMs = (video: Json): number | undefined => {
 
 const shape: JobShape = {
   flow: 'job',
-  ask: (inputs, model, { id, wakeAt }) => ({
-    method: 'POST',
-    path: '/v1/videos/text2video',
-    body: {
-      json: {
-        model_name: model,
-        ...inputs,
-        external_task_id: id,
-        ...(wakeAt === undefined ? {} : { callback_url: wakeAt }),
-      },
-    },
-  }),
-  readRef: (answer) => {
-    const id = textAt(member(objectOf(answer), 'data'), 'task_id')
-    return id === undefined ? refusedOf(answer) : { ref: { id } }
-  },
+  ask: (inputs, model, { id, wakeAt }) =>
+    postJson('/v1/videos/text2video', {
+      model_name: model,
+      ...inputs,
+      external_task_id: id,
+      ...(wakeAt === undefined ? {} : { callback_url: wakeAt }),
+    }),
+  readRef: (answer) => begunAt(member(objectOf(answer), 'data'), 'task_id') ?? refusedOf(answer),
   poll: (ref) => ({ method: 'GET', path: `/v1/videos/text2video/${segmentOf(ref, 'id')}` }),
   readPoll: (answer) => {
     const data = member(objectOf(answer), 'data')

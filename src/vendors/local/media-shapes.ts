@@ -4,12 +4,11 @@
  */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
 import type { Usage } from '../../core/usage.ts'
+import { NOT_READ } from '../../media/picture-list.ts'
+import { postJson } from '../../media/post-json.ts'
 import type { Inputs, JobShape, OnceShape, Output, VendorAnswer, Verdict } from '../../media/shape.ts'
 
-const ask = (inputs: Inputs, name: string) =>
-  ({ method: 'POST', path: `/media/${name}`, body: { json: inputs } }) as const
-
-const NOT_READ: Verdict = { verdict: 'failed', fault: 'vendor', message: 'the answer could not be read' }
+const ask = (inputs: Inputs, name: string) => postJson(`/media/${name}`, inputs)
 
 /** The text of the built-in vendor's error; undefined if it is not about the inputs. */
 const refused = ({ status, json }: VendorAnswer): Verdict | undefined => {

@@ -5,25 +5,19 @@
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json-body.ts'
+import { postJson } from '../../media/post-json.ts'
 import type { VendorMedia } from '../../media/product.ts'
 import { usd } from '../../media/rate-card.ts'
 import { listAt, objectOf, textAt } from '../../media/read-answer.ts'
-import { addressAt, BLOCKED, failed, jobDone, outputAt, segmentOf } from '../../media/read-job.ts'
+import { addressAt, BLOCKED, begunAt, failed, jobDone, outputAt, segmentOf } from '../../media/read-job.ts'
 import type { JobShape, Outgoing } from '../../media/shape.ts'
 import { noChat } from '../no-chat.ts'
 import type { Vendor } from '../vendor.ts'
 
 const shape = (type: 'video' | 'image', ask: (inputs: JsonObject) => JsonObject): JobShape => ({
   flow: 'job',
-  ask: (inputs, model): Outgoing => ({
-    method: 'POST',
-    path: '/generations',
-    body: { json: { model, type, ...ask(inputs) } },
-  }),
-  readRef: (answer) => {
-    const id = textAt(objectOf(answer), 'id')
-    return id === undefined ? undefined : { ref: { id } }
-  },
+  ask: (inputs, model): Outgoing => postJson('/generations', { model, type, ...ask(inputs) }),
+  readRef: (answer) => begunAt(objectOf(answer)),
   poll: (ref) => ({ method: 'GET', path: `/generations/${segmentOf(ref, 'id')}` }),
   readPoll: (answer) => {
     const body = objectOf(answer)

@@ -5,10 +5,11 @@
  */
 import { z } from 'zod'
 import { NOT_READ } from '../../media/picture-list.ts'
+import { postJson } from '../../media/post-json.ts'
 import type { MediaModel, VendorMedia } from '../../media/product.ts'
 import { usd } from '../../media/rate-card.ts'
 import { countAt, listAt, member, numberAt, objectOf, textAt } from '../../media/read-answer.ts'
-import { failed } from '../../media/read-job.ts'
+import { addressesIn, failed } from '../../media/read-job.ts'
 import type { Inputs, OnceShape, VendorAnswer, Verdict } from '../../media/shape.ts'
 
 const BLOCKED = [1026, 1027]
@@ -32,20 +33,15 @@ const lettersOf = ({ text }: Inputs): number => String(text).length
 
 const speech: OnceShape = {
   flow: 'once',
-  ask: ({ text, voice, speed, format }, model) => ({
-    method: 'POST',
-    path: '/t2a_v2',
-    body: {
-      json: {
-        model,
-        text: String(text),
-        stream: false,
-        voice_setting: { voice_id: String(voice), speed: Number(speed) },
-        audio_setting: { format: String(format), sample_rate: 32_000 },
-        output_format: 'hex',
-      },
-    },
-  }),
+  ask: ({ text, voice, speed, format }, model) =>
+    postJson('/t2a_v2', {
+      model,
+      text: String(text),
+      stream: false,
+      voice_setting: { voice_id: String(voice), speed: Number(speed) },
+      audio_setting: { format: String(format), sample_rate: 32_000 },
+      output_format: 'hex',
+    }),
   read: (answer, inputs) => {
     const refused = refusedBy(answer)
     if (refused !== undefined) return refused
@@ -64,11 +60,13 @@ const speech: OnceShape = {
 
 const music: OnceShape = {
   flow: 'once',
-  ask: ({ prompt, lyrics }, model) => ({
-    method: 'POST',
-    path: '/music_generation',
-    body: { json: { model, prompt: String(prompt), lyrics: String(lyrics), output_format: 'url' } },
-  }),
+  ask: ({ prompt, lyrics }, model) =>
+    postJson('/music_generation', {
+      model,
+      prompt: String(prompt),
+      lyrics: String(lyrics),
+      output_format: 'url',
+    }),
   read: (answer) => {
     const refused = refusedBy(answer)
     if (refused !== undefined) return refused
@@ -94,18 +92,12 @@ const music: OnceShape = {
 
 const picture: OnceShape = {
   flow: 'once',
-  ask: (inputs, model) => ({
-    method: 'POST',
-    path: '/image_generation',
-    body: { json: { model, ...inputs, response_format: 'url' } },
-  }),
+  ask: (inputs, model) => postJson('/image_generation', { model, ...inputs, response_format: 'url' }),
   read: (answer, { n }) => {
     const refused = refusedBy(answer)
     if (refused !== undefined) return refused
     const body = objectOf(answer)
-    const urls = (listAt(member(body, 'data'), 'image_urls') ?? []).filter(
-      (one): one is string => typeof one === 'string' && one.startsWith('https://'),
-    )
+    const urls = addressesIn(listAt(member(body, 'data'), 'image_urls'))
     if (body === undefined || urls.length === 0)
       return answer.status >= 200 && answer.status < 300 ? NOT_READ : undefined
     const kept = urls.slice(0, Number(n))

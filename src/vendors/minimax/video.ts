@@ -4,6 +4,7 @@
  * documented.
  */
 import { z } from 'zod'
+import { postJson } from '../../media/post-json.ts'
 import type { MediaModel } from '../../media/product.ts'
 import { usd } from '../../media/rate-card.ts'
 import { member, objectOf, textAt } from '../../media/read-answer.ts'
@@ -16,11 +17,7 @@ const UNDER_WAY = ['Preparing', 'Queueing', 'Processing']
 
 const shape: JobShape = {
   flow: 'job',
-  ask: (inputs, model) => ({
-    method: 'POST',
-    path: '/video_generation',
-    body: { json: { model, ...inputs } },
-  }),
+  ask: (inputs, model) => postJson('/video_generation', { model, ...inputs }),
   readRef: (answer) => {
     const refused = refusedBy(answer)
     if (refused !== undefined) return refused

@@ -1,10 +1,12 @@
 /** Mistral's OCR. Source: npm @mistralai/mistralai 2.7.0; prices of genai-prices. */
 import { z } from 'zod'
+import { postJson } from '../../media/post-json.ts'
 import type { VendorMedia } from '../../media/product.ts'
 import { usd } from '../../media/rate-card.ts'
 import { countAt, listAt, member, objectOf, textAt } from '../../media/read-answer.ts'
 import type { Inputs, OnceShape } from '../../media/shape.ts'
 import { mistralBatches } from '../batches/openai-form.ts'
+import { usualChat } from '../usual-chat.ts'
 import type { Vendor } from '../vendor.ts'
 
 /** The vendor's own limit on a document. */
@@ -51,20 +53,15 @@ const mistralMedia: VendorMedia = {
       example: { document: `data:application/pdf;base64,${btoa('%PDF-1.4\n%%EOF')}`, pages: [0] },
       shape: {
         flow: 'once',
-        ask: ({ document, pages }, model) => ({
-          method: 'POST',
-          path: '/ocr',
-          body: {
-            json: {
-              model,
-              document: isPdf(document)
-                ? { type: 'document_url', document_url: String(document) }
-                : { type: 'image_url', image_url: String(document) },
-              ...(pages === undefined ? {} : { pages }),
-              include_image_base64: false,
-            },
-          },
-        }),
+        ask: ({ document, pages }, model) =>
+          postJson('/ocr', {
+            model,
+            document: isPdf(document)
+              ? { type: 'document_url', document_url: String(document) }
+              : { type: 'image_url', image_url: String(document) },
+            ...(pages === undefined ? {} : { pages }),
+            include_image_base64: false,
+          }),
         read,
       },
       card: { rows: [{ rates: { page: usd('2', 1_000) } }], most: { page: pagesOf } },
@@ -75,14 +72,13 @@ const mistralMedia: VendorMedia = {
 
 /** Mistral: speaks chat completions at its own address. Source: Mistral AI API docs, Chat Completion; usage comes with the last event unasked, and unknown members are refused, reasoning_content among them. */
 export const mistral = {
+  ...usualChat,
   id: 'mistral',
   name: 'Mistral',
   keyVariable: 'MISTRAL_API_KEY',
   baseUrl: 'https://api.mistral.ai/v1',
   surfaces: ['chat', 'embeddings'],
-  outputBound: 'max_tokens',
   takesStreamOptions: false,
-  cancel: 'stop',
   reasoningBack: 'refused',
   catalogue: { prices: 'mistral', limits: 'mistral' },
   shortIds: true,

@@ -8,6 +8,7 @@ import { isObject, type Json, type JsonObject, parseJson } from '../../core/json
 import type { Usage } from '../../core/usage.ts'
 import { inlinePicture, pictureBytes } from '../../media/inline-picture.ts'
 import { readPictureList } from '../../media/picture-list.ts'
+import { postJson } from '../../media/post-json.ts'
 import type { MediaModel, VendorMedia } from '../../media/product.ts'
 import { usd } from '../../media/rate-card.ts'
 import type { FormPart, Inputs, OnceShape, Outgoing, VendorAnswer } from '../../media/shape.ts'
@@ -62,7 +63,7 @@ const askFor = (inputs: Inputs, model: string): Outgoing => {
   const { image, mask, partial_images: partial, ...rest } = inputs
   const streams = Number(partial ?? 0) > 0 ? { stream: true, partial_images: partial } : {}
   const said: JsonObject = { model, ...rest, ...streams }
-  if (!Array.isArray(image)) return { method: 'POST', path: '/images/generations', body: { json: said } }
+  if (!Array.isArray(image)) return postJson('/images/generations', said)
   const form: FormPart[] = Object.entries(said).map(([name, value]) => ({ name, text: String(value) }))
   for (const one of image) form.push(fileOf('image[]', String(one)))
   if (typeof mask === 'string') form.push(fileOf('mask', mask))

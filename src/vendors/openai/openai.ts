@@ -4,20 +4,20 @@
  */
 
 import { openaiBatches } from '../batches/openai-form.ts'
+import { usualChat } from '../usual-chat.ts'
 import type { Vendor } from '../vendor.ts'
 import { openaiMedia } from './media.ts'
 import { openaiBatchCached, openaiHostedRates, openaiRequestStyle } from './models.ts'
 import { openaiSound } from './sound.ts'
 
 export const openai = {
+  ...usualChat,
   id: 'openai',
   name: 'OpenAI',
   keyVariable: 'OPENAI_API_KEY',
   baseUrl: 'https://api.openai.com/v1',
   surfaces: ['chat', 'embeddings'],
   outputBound: 'max_completion_tokens',
-  takesStreamOptions: true,
-  cancel: 'stop',
   reasoningOff: 'openai',
   reasoningBack: 'refused',
   compacts: 'openai',

@@ -1,6 +1,7 @@
 /** OpenAI's speech, transcription and moderation. Sources: OpenAI API reference, "Create speech", "Create transcription", "Create moderation"; prices with each record. */
 import { z } from 'zod'
 import { parseJson } from '../../core/json-body.ts'
+import { postJson } from '../../media/post-json.ts'
 import type { MediaModel } from '../../media/product.ts'
 import { usd } from '../../media/rate-card.ts'
 import { countAt, jsonDone, listAt, member, objectOf, textAt } from '../../media/read-answer.ts'
@@ -31,11 +32,7 @@ const decoder = new TextDecoder()
 /** Only the last event contains the usage, so the sound is requested as events. */
 const speech: OnceShape = {
   flow: 'once',
-  ask: (inputs, model) => ({
-    method: 'POST',
-    path: '/audio/speech',
-    body: { json: { model, ...inputs, stream_format: 'sse' } },
-  }),
+  ask: (inputs, model) => postJson('/audio/speech', { model, ...inputs, stream_format: 'sse' }),
   read: ({ status, bytes }) => {
     if (status < 200 || status > 299) return undefined
     const events = decoder
@@ -109,7 +106,7 @@ const part = z.discriminatedUnion('type', [
 
 const moderation: OnceShape = {
   flow: 'once',
-  ask: (inputs, model) => ({ method: 'POST', path: '/moderations', body: { json: { model, ...inputs } } }),
+  ask: (inputs, model) => postJson('/moderations', { model, ...inputs }),
   read: (answer) => {
     const body = objectOf(answer)
     return body === undefined || listAt(body, 'results') === undefined ? undefined : jsonDone(body, {})

@@ -5,9 +5,11 @@
 import { z } from 'zod'
 import { isObject } from '../../core/json-body.ts'
 import { readPictureList } from '../../media/picture-list.ts'
+import { postJson } from '../../media/post-json.ts'
 import type { MediaModel, VendorMedia } from '../../media/product.ts'
 import { usd } from '../../media/rate-card.ts'
 import type { OnceShape, VendorAnswer } from '../../media/shape.ts'
+import { noChat } from '../no-chat.ts'
 import type { Vendor } from '../vendor.ts'
 
 const NANO_A_CREDIT = 1_000_000n
@@ -21,11 +23,7 @@ const billOf = ({ json }: VendorAnswer): { vendorCost?: bigint } => {
 
 const shapeOf = (type: 'image' | 'file'): OnceShape => ({
   flow: 'once',
-  ask: (inputs, model) => ({
-    method: 'POST',
-    path: '/v1/images/generations',
-    body: { json: { model, ...inputs, response_format: 'url' } },
-  }),
+  ask: (inputs, model) => postJson('/v1/images/generations', { model, ...inputs, response_format: 'url' }),
   read: (answer, inputs) => {
     const verdict = readPictureList(answer, { requested: Number(inputs.n), type })
     if (verdict?.verdict !== 'done') return verdict
@@ -111,13 +109,10 @@ const recraftMedia: VendorMedia = {
 }
 
 export const recraft = {
+  ...noChat,
   id: 'recraft',
   name: 'Recraft',
   keyVariable: 'RECRAFT_API_KEY',
   baseUrl: 'https://external.api.recraft.ai',
-  surfaces: [],
-  outputBound: 'max_tokens',
-  takesStreamOptions: false,
-  cancel: 'drain',
   media: recraftMedia,
 } satisfies Vendor

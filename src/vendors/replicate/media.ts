@@ -3,14 +3,13 @@
  * filter shows only in the text of a failure. Not verified: the bodies of errors.
  */
 import type { Json } from '../../core/json-body.ts'
+import { postJson } from '../../media/post-json.ts'
 import { listAt, member, objectOf, textAt } from '../../media/read-answer.ts'
-import { BLOCKED, failed, jobDone, outputAt, segmentOf } from '../../media/read-job.ts'
+import { addressesIn, BLOCKED, begunAt, failed, jobDone, outputAt, segmentOf } from '../../media/read-job.ts'
 import type { JobShape, VendorAnswer, Verdict } from '../../media/shape.ts'
 
 const urlsOf = (output: Json | undefined): readonly string[] =>
-  (Array.isArray(output) ? output : [output]).filter(
-    (one): one is string => typeof one === 'string' && one.startsWith('https://'),
-  )
+  addressesIn(Array.isArray(output) ? output : [output ?? null])
 
 const isBlocked = (error: string): boolean => /nsfw|sensitive|safety|moderat|content policy/i.test(error)
 
@@ -22,20 +21,12 @@ const refusedOf = ({ status, json }: VendorAnswer): Verdict | undefined =>
 
 export const replicateShape: JobShape = {
   flow: 'job',
-  ask: (inputs, model, { wakeAt }) => ({
-    method: 'POST',
-    path: `/models/${model}/predictions`,
-    body: {
-      json: {
-        input: inputs,
-        ...(wakeAt === undefined ? {} : { webhook: wakeAt, webhook_events_filter: ['completed'] }),
-      },
-    },
-  }),
-  readRef: (answer) => {
-    const id = textAt(objectOf(answer), 'id')
-    return id === undefined ? refusedOf(answer) : { ref: { id } }
-  },
+  ask: (inputs, model, { wakeAt }) =>
+    postJson(`/models/${model}/predictions`, {
+      input: inputs,
+      ...(wakeAt === undefined ? {} : { webhook: wakeAt, webhook_events_filter: ['completed'] }),
+    }),
+  readRef: (answer) => begunAt(objectOf(answer)) ?? refusedOf(answer),
   poll: (ref) => ({ method: 'GET', path: `/predictions/${segmentOf(ref, 'id')}` }),
   readPoll: (answer) => {
     const body = objectOf(answer)

@@ -4,10 +4,20 @@
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json-body.ts'
+import { postJson } from '../../media/post-json.ts'
 import type { VendorMedia } from '../../media/product.ts'
 import { usd } from '../../media/rate-card.ts'
 import { countAt, listAt, member, numberAt, objectOf, textAt } from '../../media/read-answer.ts'
-import { BLOCKED, failed, jobDone, outputAt, segmentOf } from '../../media/read-job.ts'
+import {
+  addressesIn,
+  BLOCKED,
+  cancelled,
+  failed,
+  goesOn,
+  jobDone,
+  outputAt,
+  segmentOf,
+} from '../../media/read-job.ts'
 import type { JobShape, Verdict } from '../../media/shape.ts'
 import { pictureInput } from '../../media/web-input.ts'
 import { noChat } from '../no-chat.ts'
@@ -32,7 +42,7 @@ const failureOf = (body: JsonObject): Verdict => {
 /** `path` is the service; `type` is what it makes. */
 const shape = (path: string, type: 'video' | 'image'): JobShape => ({
   flow: 'job',
-  ask: (inputs, model) => ({ method: 'POST', path, body: { json: { model, ...inputs } } }),
+  ask: (inputs, model) => postJson(path, { model, ...inputs }),
   readRef: (answer) => {
     const body = objectOf(answer)
     const id = textAt(body, 'id')
@@ -47,14 +57,10 @@ const shape = (path: string, type: 'video' | 'image'): JobShape => ({
       case 'PENDING':
       case 'THROTTLED':
         return { pending: true }
-      case 'RUNNING': {
-        const progress = numberAt(body, 'progress')
-        return { pending: true, ...(progress === undefined ? {} : { progress: Math.min(1, progress) }) }
-      }
+      case 'RUNNING':
+        return goesOn(numberAt(body, 'progress'))
       case 'SUCCEEDED': {
-        const urls = (listAt(body, 'output') ?? []).filter(
-          (one): one is string => typeof one === 'string' && one.startsWith('https://'),
-        )
+        const urls = addressesIn(listAt(body, 'output'))
         if (body === undefined || urls.length === 0) return failed('the result has no address')
         return jobDone(
           urls.map((url, index) => outputAt(type, url, ['output', index])),
@@ -62,10 +68,8 @@ const shape = (path: string, type: 'video' | 'image'): JobShape => ({
           spent(body),
         )
       }
-      case 'CANCELLED': {
-        const measured = spent(body)
-        return { verdict: 'cancelled', ...(measured === undefined ? {} : { measured }) }
-      }
+      case 'CANCELLED':
+        return cancelled(spent(body))
       case 'FAILED':
         return failureOf(body ?? {})
       default:

@@ -5,6 +5,7 @@
  * errors.
  */
 import { z } from 'zod'
+import { postJson } from '../../media/post-json.ts'
 import type { VendorMedia } from '../../media/product.ts'
 import { usd } from '../../media/rate-card.ts'
 import { listAt, member, msOf, numberAt, objectOf, textAt } from '../../media/read-answer.ts'
@@ -27,11 +28,8 @@ const isUnder = (status: string): boolean => ['queued', 'fetching', 'rendering',
 
 const shape: JobShape = {
   flow: 'job',
-  ask: (inputs, _model, { wakeAt }) => ({
-    method: 'POST',
-    path: '/render',
-    body: { json: { ...inputs, ...(wakeAt === undefined ? {} : { callback: wakeAt }) } },
-  }),
+  ask: (inputs, _model, { wakeAt }) =>
+    postJson('/render', { ...inputs, ...(wakeAt === undefined ? {} : { callback: wakeAt }) }),
   readRef: (answer, { inputs }) => {
     const id = textAt(member(objectOf(answer), 'response'), 'id')
     if (id !== undefined) return { ref: { id, ms: endMs(inputs) } }

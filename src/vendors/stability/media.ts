@@ -9,7 +9,7 @@ import { readPictureBytes } from '../../media/picture-bytes.ts'
 import type { MediaModel, VendorMedia } from '../../media/product.ts'
 import { usd } from '../../media/rate-card.ts'
 import { objectOf, soundOf, textAt } from '../../media/read-answer.ts'
-import { BLOCKED, segmentOf } from '../../media/read-job.ts'
+import { BLOCKED, begunAt, segmentOf } from '../../media/read-job.ts'
 import type { FormPart, Inputs, JobShape, OnceShape, VendorAnswer } from '../../media/shape.ts'
 
 /** A filter's answer. */
@@ -165,11 +165,7 @@ const job: JobShape = {
     headers: { accept: 'application/json' },
     body: { form: partsOf(inputs) },
   }),
-  readRef: (answer) => {
-    const id = textAt(objectOf(answer), 'id')
-    if (id !== undefined) return { ref: { id } }
-    return isBlocked(answer) ? BLOCKED : undefined
-  },
+  readRef: (answer) => begunAt(objectOf(answer)) ?? (isBlocked(answer) ? BLOCKED : undefined),
   poll: (ref) => ({
     method: 'GET',
     path: `/v2beta/results/${segmentOf(ref, 'id')}`,

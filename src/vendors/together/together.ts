@@ -4,20 +4,18 @@
  */
 import { z } from 'zod'
 import { readPictureList } from '../../media/picture-list.ts'
+import { postJson } from '../../media/post-json.ts'
 import type { VendorMedia } from '../../media/product.ts'
 import type { Inputs, OnceShape } from '../../media/shape.ts'
 import { togetherBatches } from '../batches/openai-form.ts'
+import { usualChat } from '../usual-chat.ts'
 import type { Vendor } from '../vendor.ts'
 
 const pixels = ({ width, height }: Inputs): number => Number(width) * Number(height)
 
 const shape: OnceShape = {
   flow: 'once',
-  ask: (inputs, model) => ({
-    method: 'POST',
-    path: '/images/generations',
-    body: { json: { model, ...inputs, response_format: 'base64' } },
-  }),
+  ask: (inputs, model) => postJson('/images/generations', { model, ...inputs, response_format: 'base64' }),
   read: (answer, inputs) => {
     const verdict = readPictureList(answer, { requested: Number(inputs.n) })
     return verdict?.verdict === 'done'
@@ -64,14 +62,12 @@ const halved: readonly string[] = ['meta-llama/Llama-3.3-70B-Instruct-Turbo']
 
 /** Together: speaks chat completions at its own address. Source: Together AI API reference, Create chat completion. */
 export const together = {
+  ...usualChat,
   id: 'together',
   name: 'Together',
   keyVariable: 'TOGETHER_API_KEY',
   baseUrl: 'https://api.together.xyz/v1',
   surfaces: ['chat', 'embeddings'],
-  outputBound: 'max_tokens',
-  takesStreamOptions: true,
-  cancel: 'stop',
   catalogue: { prices: 'together', limits: 'together' },
   // Nothing is said of cached input in batches.
   batches: { form: togetherBatches, cachedInput: (name) => (halved.includes(name) ? 'as input' : undefined) },

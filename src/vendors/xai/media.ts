@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { isObject } from '../../core/json-body.ts'
 import { readPictureList } from '../../media/picture-list.ts'
+import { postJson } from '../../media/post-json.ts'
 import type { VendorMedia } from '../../media/product.ts'
 import { usd } from '../../media/rate-card.ts'
 import type { OnceShape, VendorAnswer } from '../../media/shape.ts'
@@ -19,11 +20,7 @@ export const billOf = ({ json }: VendorAnswer): { vendorCost?: bigint } => {
 
 const shape: OnceShape = {
   flow: 'once',
-  ask: (inputs, model) => ({
-    method: 'POST',
-    path: '/images/generations',
-    body: { json: { model, ...inputs, response_format: 'b64_json' } },
-  }),
+  ask: (inputs, model) => postJson('/images/generations', { model, ...inputs, response_format: 'b64_json' }),
   read: (answer, inputs) => {
     const verdict = readPictureList(answer, {
       requested: Number(inputs.n),

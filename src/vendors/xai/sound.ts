@@ -1,5 +1,6 @@
 /** xAI's speech. Source: docs.x.ai, "Text to Speech". */
 import { z } from 'zod'
+import { postJson } from '../../media/post-json.ts'
 import type { MediaModel } from '../../media/product.ts'
 import { usd } from '../../media/rate-card.ts'
 import { soundOf } from '../../media/read-answer.ts'
@@ -24,11 +25,8 @@ export const xaiSound: readonly MediaModel[] = [
     example: { text: 'Hello from the gateway.' },
     shape: {
       flow: 'once',
-      ask: ({ text, voice, language }) => ({
-        method: 'POST',
-        path: '/tts',
-        body: { json: { text: String(text), voice_id: String(voice), language: String(language) } },
-      }),
+      ask: ({ text, voice, language }) =>
+        postJson('/tts', { text: String(text), voice_id: String(voice), language: String(language) }),
       read: (answer, inputs) => soundOf(answer, { character: lettersOf(inputs) }),
     },
     card: { rows: [{ rates: { character: usd('4.2', 1_000_000) } }], most: { character: lettersOf } },

@@ -5,6 +5,7 @@
  */
 import { z } from 'zod'
 import type { JsonObject } from '../../core/json-body.ts'
+import { postJson } from '../../media/post-json.ts'
 import type { MediaModel } from '../../media/product.ts'
 import { usd } from '../../media/rate-card.ts'
 import { countAt, member, msOf, numberAt, objectOf, textAt } from '../../media/read-answer.ts'
@@ -15,13 +16,12 @@ import { billOf } from './media.ts'
 
 const shape: JobShape = {
   flow: 'job',
-  ask: ({ image, ...inputs }, model) => ({
-    method: 'POST',
-    path: '/videos/generations',
-    body: {
-      json: { model, ...inputs, ...(typeof image === 'string' ? { image: { url: image } } : {}) },
-    },
-  }),
+  ask: ({ image, ...inputs }, model) =>
+    postJson('/videos/generations', {
+      model,
+      ...inputs,
+      ...(typeof image === 'string' ? { image: { url: image } } : {}),
+    }),
   readRef: (answer, { inputs }) => {
     const id = textAt(objectOf(answer), 'request_id')
     if (id === undefined) return undefined
