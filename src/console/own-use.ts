@@ -7,7 +7,7 @@ import { csvOf } from '../control/csv.ts'
 import { written } from '../control/face.ts'
 import { month } from '../control/read.ts'
 import { tenantUse, useOfTenant } from '../control/tenants/statements.ts'
-import { readAs } from '../core/body.ts'
+import { namedObject, readAs } from '../core/body.ts'
 import { must, refuse } from '../core/refusal.ts'
 import type { ConsoleRoute, Here } from './here.ts'
 import { csv } from './schema/shared.ts'
@@ -27,12 +27,10 @@ const ownUse = (here: Here) => {
 
 /** What the tenant sees of an invoice: not the reseller's note of the payment. */
 const ownBill = billShown.omit({ paid_ref: true, mailed_at: true })
-const ownBills = z
-  .object({
-    seller: z.object({ name: z.string(), logo: z.string().nullable() }).nullable(),
-    data: z.array(ownBill),
-  })
-  .meta({ id: 'OwnBills' })
+const ownBills = namedObject('OwnBills', {
+  seller: z.object({ name: z.string(), logo: z.string().nullable() }).nullable(),
+  data: z.array(ownBill),
+})
 
 /** More than a tenant is written in its life. */
 const MOST_BILLS = 1_000
