@@ -40,18 +40,11 @@ type Applying = {
   readonly tell: (change: Change) => void
 }
 
-const as = <Input extends Shape, Shown>(
-  { control }: Applying,
-  act: Act<Input, Shown>,
-  input: JsonObject,
-): Promise<Shown> => perform(control, whoIsCommand('apply'), act, () => input)
+const as = <Input extends Shape, Shown>({ control }: Applying, act: Act<Input, Shown>, input: JsonObject) =>
+  perform(control, whoIsCommand('apply'), act, () => input)
 
 /** What an act shows, or undefined if there is no such thing yet. */
-const found = <Input extends Shape, Shown>(
-  it: Applying,
-  act: Act<Input, Shown>,
-  input: JsonObject,
-): Promise<Shown | undefined> =>
+const found = <Input extends Shape, Shown>(it: Applying, act: Act<Input, Shown>, input: JsonObject) =>
   as(it, act, input).catch((thrown: unknown) => {
     if (thrown instanceof Refusal && thrown.code === 'not_found') return undefined
     throw thrown

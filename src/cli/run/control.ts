@@ -59,12 +59,12 @@ const noCatalogue: Control['offering']['catalogue'] = {
 /** Performs an act in the name of a command; a refusal fails the command with its message, in the command's words. */
 export const performAs = async <Members extends Shape, Shown>(
   command: string,
-  control: Control,
+  on: Database | Control,
   act: Act<Members, Shown>,
   input: JsonObject,
 ): Promise<Shown> => {
   try {
-    return await perform(control, whoIsCommand(command), act, () => input)
+    return await perform('config' in on ? await controlOf(on) : on, whoIsCommand(command), act, () => input)
   } catch (thrown) {
     if (!(thrown instanceof Refusal)) throw thrown
     throw new Failed(inOptions(thrown.message))
