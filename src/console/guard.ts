@@ -76,11 +76,7 @@ const hasEnded = async ({ store, clock }: Gateway, { session }: LibrarySession):
   return true
 }
 
-const checkAudience = (
-  { audience, fresh }: ConsoleRoute,
-  session: Session | undefined,
-  now: number,
-): void => {
+const checkAudience = ({ audience, fresh }: ConsoleRoute, session: Session | undefined, now: number) => {
   if (audience === 'anybody' || audience === 'tenant') return
   if (session === undefined) throw refuse('sign_in_required', 'Sign in first.')
   if (audience === 'operator' && !session.operator)

@@ -95,11 +95,7 @@ const styles: readonly (readonly [path: RegExp, style: Style])[] = [
 ]
 
 /** The style where no route answers: that of another method of the address, else of the addresses around it. */
-const styleAround = (
-  match: ReturnType<typeof createRouter>,
-  path: string,
-  { headers }: Refusal,
-): Style | undefined => {
+const styleAround = (match: ReturnType<typeof createRouter>, path: string, { headers }: Refusal) => {
   const [method] = headers.allow?.split(', ') ?? []
   const other = method === undefined ? undefined : match(method, path)
   return other === undefined || other instanceof Refusal
@@ -185,12 +181,7 @@ const endAnswered = (gateway: Gateway, { trace, connection }: RoutedCall, status
   if (trace.background !== true) connection.ended()
 }
 
-const respondRefusal = (
-  gateway: Gateway,
-  trace: Trace,
-  thrown: unknown,
-  style: Style | undefined,
-): Response => {
+const respondRefusal = (gateway: Gateway, trace: Trace, thrown: unknown, style: Style | undefined) => {
   if (thrown instanceof CallerGone) {
     trace.ended = 'client_gone'
     endCall(gateway, trace, 499)

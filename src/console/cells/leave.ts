@@ -25,10 +25,7 @@ const showElsewhere = async (here: Here): Promise<Reply> => {
   return { value: { proved: true, cells: await askOthers(here.gateway, proved.email) } }
 }
 
-const handOver = async (
-  here: Here,
-  { cell: name, organisation }: { cell: string; organisation: string },
-): Promise<Reply> => {
+const handOver = async (here: Here, { cell: name, organisation }: { cell: string; organisation: string }) => {
   const { gateway, request } = here
   const { personId, createdAt } = personOf(here)
   const cell = otherCells(gateway).find((one) => one.name === name)

@@ -66,12 +66,7 @@ const refuse = async (gateway: Gateway, company: Company, row: PeopleRow): Promi
 }
 
 /** Asks the provider, and stores the next refresh token, before which the present one may be worth nothing. */
-const ask = async (
-  gateway: Gateway,
-  company: Company,
-  row: PeopleRow,
-  { origin }: Asking,
-): Promise<Standing> => {
+const ask = async (gateway: Gateway, company: Company, row: PeopleRow, { origin }: Asking) => {
   const { people } = gateway.store
   const { seal, unseal } = sealingTokens(gateway.hash)
   const [stored, now] = [String(row.refresh_token), gateway.clock.now()]
@@ -97,12 +92,7 @@ const ask = async (
   }
 }
 
-const standingIn = async (
-  gateway: Gateway,
-  company: Company,
-  row: PeopleRow,
-  asking: Asking,
-): Promise<Standing> => {
+const standingIn = async (gateway: Gateway, company: Company, row: PeopleRow, asking: Asking) => {
   if (row.refresh_token === '') {
     // Again, in case the process that was told died before it had ended all.
     await end(gateway, asking.personId)

@@ -54,10 +54,7 @@ const begin = async (here: Here): Promise<Reply> => {
   return { value: { options: response }, cookies: cookiesOf(headers) }
 }
 
-const add = async (
-  here: Here,
-  { name, response }: { name: string; response: Record<string, unknown> },
-): Promise<Reply> => {
+const add = async (here: Here, { name, response }: { name: string; response: Record<string, unknown> }) => {
   const api = await apiOf(here)
   const label = storable(name)
   await api

@@ -45,22 +45,12 @@ const take = async (gateway: Gateway, socket: Socket, bytes: Uint8Array): Promis
 
 type Refused = { readonly trace: Trace; readonly refusal: Refusal }
 
-const tellRefused = async (
-  gateway: Gateway,
-  socket: Socket,
-  id: SocketId,
-  { trace, refusal }: Refused,
-): Promise<void> => {
+const tellRefused = async (gateway: Gateway, socket: Socket, id: SocketId, { trace, refusal }: Refused) => {
   endRefused(gateway, trace, refusal)
   await send(gateway, socket, { id, type: 'error', ...refusalBody(refusal, trace.callId) })
 }
 
-const answerFrame = async (
-  gateway: Gateway,
-  socket: Socket,
-  value: JsonObject,
-  trace: Trace,
-): Promise<void> => {
+const answerFrame = async (gateway: Gateway, socket: Socket, value: JsonObject, trace: Trace) => {
   const { running } = socket.data
   const given = value.id
   const id: SocketId = typeof given === 'string' || typeof given === 'number' ? given : null

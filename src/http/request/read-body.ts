@@ -39,12 +39,7 @@ export const readBody = (
 }
 
 /** Reads a body according to its headers. Throws the Refusal if these are wrong. */
-const readDeclared = (
-  gateway: Gateway,
-  { request, trace }: HttpCall,
-  bytesMax: number,
-  wanted: RegExp,
-): Promise<Uint8Array> => {
+const readDeclared = (gateway: Gateway, { request, trace }: HttpCall, bytesMax: number, wanted: RegExp) => {
   const { headers } = request
   const encoding = headers.get('content-encoding')
   if (encoding !== null && encoding !== 'identity')
@@ -66,11 +61,7 @@ const readDeclared = (
 }
 
 /** A body of unknown length, read piece by piece. */
-const readUpTo = async (
-  { body }: Request,
-  bytesMax: number,
-  take: (bytes: number) => void,
-): Promise<Uint8Array> => {
+const readUpTo = async ({ body }: Request, bytesMax: number, take: (bytes: number) => void) => {
   const pieces: Uint8Array[] = []
   let length = 0
   if (body === null) return new Uint8Array()
