@@ -1,4 +1,5 @@
 /** What a tenant sees by its read-only link: its own use, as the act `tenant.use` shows it. */
+
 import { z } from 'zod'
 import { billShown, shownBill } from '../control/bills/bills.ts'
 import { fileShown, pdfOf } from '../control/bills/files.ts'
@@ -10,6 +11,7 @@ import { tenantUse, useOfTenant } from '../control/tenants/statements.ts'
 import { namedObject, readAs } from '../core/body.ts'
 import { must, refuse } from '../core/refusal.ts'
 import type { ConsoleRoute, Here } from './here.ts'
+import { route } from './row.ts'
 import { csv } from './schema/shared.ts'
 import { useSheet } from './sheets.ts'
 
@@ -59,40 +61,34 @@ const ownPdf = async (here: Here) => {
   return pdfOf({ control: here.gateway }, bill)
 }
 
-const row = { method: 'GET', audience: 'tenant', query: ['month'] } as const
+const ofMonth = { audience: 'tenant', query: ['month'] } as const
 
 export const ownUseRoutes: readonly ConsoleRoute[] = [
-  {
-    ...row,
-    path: '/use',
+  route('GET /use', {
+    ...ofMonth,
     summary:
       'What a tenant used in a month, at the reseller’s price; by the secret of its link, as a bearer.',
     answer: tenantUse.shows,
     money: 'text',
     handler: async (here) => ({ value: written(await ownUse(here), 'text') }),
-  },
-  {
-    ...row,
-    path: '/use.csv',
+  }),
+  route('GET /use.csv', {
+    ...ofMonth,
     summary: 'The same as CSV.',
     answer: csv,
     csv: true,
     handler: async (here) => ({ csv: csvOf(useSheet(await ownUse(here))) }),
-  },
-  {
-    method: 'GET',
+  }),
+  route('GET /use/bills', {
     audience: 'tenant',
-    path: '/use/bills',
     summary: 'The tenant’s invoices and credit notes, newest first, and who writes them; by the same secret.',
     answer: ownBills,
     handler: async (here) => ({ value: await billsHere(here) }),
-  },
-  {
-    method: 'GET',
+  }),
+  route('GET /use/bills/:bill/pdf', {
     audience: 'tenant',
-    path: '/use/bills/:bill/pdf',
     summary: 'One of them as a PDF.',
     answer: fileShown,
     handler: async (here) => ({ value: await ownPdf(here) }),
-  },
+  }),
 ]

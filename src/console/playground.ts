@@ -1,9 +1,11 @@
 /** The key of the playground: the page alone has it, for the person who is signed in. */
+
 import { makeKey } from '../control/make-key.ts'
+import { decimalFromNano } from '../core/money.ts'
 import { limitRows } from '../tenancy/limits.ts'
 import { actingOf } from './acting.ts'
 import { actorOf, type ConsoleRoute, type Here, type Reply, type Within, within } from './here.ts'
-import { usdOf } from './read.ts'
+import { route } from './row.ts'
 import { playKey } from './schema/keys.ts'
 
 const PLAY_CAP = 500_000_000n
@@ -40,17 +42,18 @@ const makePlayKey = async (context: Here): Promise<Reply> => {
   end().catch((error: unknown) =>
     log.warn('a key of the playground was not deleted', { error: String(error) }),
   )
-  return { value: { id: made.id, key: token, [limitRows.spendCap.member]: usdOf(PLAY_CAP) }, status: 201 }
+  return {
+    value: { id: made.id, key: token, [limitRows.spendCap.member]: decimalFromNano(PLAY_CAP) },
+    status: 201,
+  }
 }
 
 export const playRoutes: readonly ConsoleRoute[] = [
-  {
-    method: 'POST',
-    path: '/playground/key',
+  route('POST /playground/key', {
     summary: 'A key for the playground: capped at 0.5 USD, and deleted after an hour.',
     audience: ['play'],
     answer: playKey,
     statuses: [201],
     handler: makePlayKey,
-  },
+  }),
 ]
