@@ -13,7 +13,6 @@ const PLAY_MS = 60 * 60_000
 
 const labelOf = ({ session }: Within): string => `Playground of ${session.email}`
 
-/** This person's existing keys of the playground. */
 const playKeys = async (here: Within) =>
   (
     await here.gateway.store.reports.keys({

@@ -47,7 +47,6 @@ const refusedFor = ({ gateway, request }: Here, location: string | null): string
   return to
 }
 
-/** That of the address. */
 const companyOf = ({ settings, request }: Here): Company => {
   const all = companiesOf(settings)
   const company = all.find(({ id }) => id === request.params.company)

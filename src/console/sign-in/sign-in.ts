@@ -44,7 +44,6 @@ const byPassword = async (
   return { value: { done: true }, cookies: cookiesOf(headers) }
 }
 
-/** What mails are sent with. */
 const mailing = ({ gateway, request: { origin } }: Here) => ({ ...gateway, origin })
 
 /** Sends a link by mail. The answer is the same whether or not such a person exists. */
