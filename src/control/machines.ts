@@ -48,7 +48,6 @@ const shown = (machine: Machine): z.output<typeof machineShown> => ({
   version: machine.version,
 })
 
-/** A credential, and what is stored of it. */
 const drawn = ({ control: { hash, options } }: Acting) => {
   const credential = newMachineToken(options.cell.own)
   return { credential, hash: hash(credential), hashedBy: hash.id, prefix: prefixOf(credential) }

@@ -26,7 +26,6 @@ export const time = z.string().meta({ format: 'date-time' })
 /** Of acts that show nothing else. */
 export const done = namedObject('Done', { done: z.literal(true) })
 
-/** The limits as members, each with its value or null. */
 type ShownLimits = {
   readonly [Name in LimitName as (typeof limitRows)[Name]['member']]:
     | (Name extends 'expiresAt' ? string : NonNullable<Limits[Name]>)

@@ -33,7 +33,6 @@ type Made = Common & {
   readonly to?: readonly string[]
 }
 
-/** The options that say what an alert is. */
 const ruleOf = (command: Command): Command =>
   commonOf(command)
     .requiredOption('--name <text>', 'what messages call it')

@@ -64,7 +64,6 @@ const limitsOf = (options: Options) => ({
   ...(options.beyond === undefined ? {} : { beyond: options.beyond }),
 })
 
-/** Does an act on the budget that the words name, and shows what came of it. */
 const doing =
   (act: typeof budgetGet | typeof budgetPut | typeof budgetDelete, more: (options: Options) => object) =>
   (tag: string, options: Options): Promise<void> =>

@@ -10,7 +10,6 @@ import { performAs } from '../run/control.ts'
 import { findKey } from '../run/find-key.ts'
 import { type Database, onLedger, print, tableOf } from '../run/run-command.ts'
 
-/** Filters of the list, each an option with the name of the member. */
 const filters = {
   organisation: 'of this organisation',
   tenant: 'of this tenant',

@@ -13,7 +13,6 @@ export const checkOrg = async ({ reports }: Database['store'], org: string): Pro
     throw new Failed(`there is no organisation '${org}'; 'turnpike wallet list' shows them`)
 }
 
-/** An event as it stands in the record. */
 const asRecorded = (event: z.output<typeof eventShown>) => {
   const { id, at, org: orgId, what, subject, before, after, operator, address } = event
   const actor = {

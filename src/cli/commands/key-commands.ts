@@ -122,7 +122,6 @@ const keyOptions = (command: Command): Command =>
 
 const labelOf = ({ label }: Options): JsonObject => (label === undefined ? {} : { label })
 
-/** The members of the act's input that the options give. */
 const bodyOf = (options: Options): JsonObject => ({
   ...limitsFromOptions(options),
   ...rightOf(options),
@@ -137,7 +136,6 @@ const needsCatalogue = (options: Options): boolean => options.alias !== undefine
 const bindingOf = ({ subWallet }: Options): JsonObject =>
   subWallet === undefined ? {} : { sub_wallet: subWallet === 'none' ? null : subWallet }
 
-/** Whether the key may manage others, if the option says so. */
 const rightOf = ({ canManage }: Options): JsonObject => {
   if (canManage === undefined) return {}
   if (canManage !== 'on' && canManage !== 'off')
@@ -194,7 +192,6 @@ const remove = async (database: Database, name: string, options: Options): Promi
 
 const PAGE = 500
 
-/** All keys with what they have spent. */
 const allKeys = async (database: Database, deleted: boolean): Promise<readonly KeyShown[]> => {
   return everyPage((last: KeyShown | undefined) =>
     performAs('key list', database, keyList, { deleted, limit: PAGE, ...(last && { after: last.id }) }),

@@ -17,7 +17,6 @@ import { findKey } from '../run/find-key.ts'
 import { type Database, Failed, harmless, onLedger, print, tableOf, under } from '../run/run-command.ts'
 import { addModelCommand } from './add-model.ts'
 
-/** Filters of the report, each an option with the name of the member. */
 const filters = ['organisation', 'tenant', 'model', 'vendor', 'status', 'tag'] as const
 
 type UsageOptions = { by: string; key?: string; own?: boolean; json?: boolean } & {

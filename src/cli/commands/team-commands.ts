@@ -105,7 +105,6 @@ const remove = async (database: Database, team: string, email: string, options: 
   )
 }
 
-/** The rule as a table, after what is to change. */
 const groups = async (database: Database, options: Rules): Promise<void> => {
   const { org: organisation, group, remove: gone, others, role, team, teamRole, json } = options
   const control = await controlFor(database, options)

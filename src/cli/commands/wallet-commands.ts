@@ -71,7 +71,6 @@ const create = async (database: Database, { name, json }: { name: string; json?:
 
 type FundOptions = { usd: string; wallet: string; ref?: string; json?: boolean }
 
-/** Moves money by an act, and tells what the wallet has then. */
 const move = async (
   database: Database,
   verb: 'fund' | 'withdraw',
@@ -118,7 +117,6 @@ const shown = (line: Line) => ({
   available_usd: usdNumber(line.available_usd),
 })
 
-/** All wallets, page by page. */
 const allOf = (database: Database) =>
   everyPage((last: z.output<typeof organisationList.shows>['data'][number] | undefined) =>
     performAs('wallet list', database, organisationList, {
@@ -127,7 +125,6 @@ const allOf = (database: Database) =>
     }),
   )
 
-/** The state of the wallet's top-up rule. */
 const topUpsOf = ({ rule, active, card_saved: saved, paused, charged_today_usd: today }: TopUps) => ({
   auto_top_up:
     rule === null

@@ -106,7 +106,6 @@ const credit = async (
     },
   })
 
-/** A limit as the shown key has it. */
 const shownAs = ({ form }: LimitRow, value: LimitValue | null | undefined): unknown =>
   form === 'time' && typeof value === 'number' ? isoOf(value) : value
 
@@ -185,11 +184,7 @@ const knowTenants = async (
 }
 
 /** Applies one organisation of the file, or only tells what would change. */
-export const applyOrganisation = async (
-  it: Applying,
-  organisation: string,
-  wanted: WantedOrganisation,
-): Promise<void> => {
+export const applyOrganisation = async (it: Applying, organisation: string, wanted: WantedOrganisation) => {
   await knowTenants(it, organisation, wanted)
   const before = await found(it, organisationGet, { organisation })
   await step(it, {

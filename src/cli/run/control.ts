@@ -124,14 +124,12 @@ type InNumbers<T> = T extends bigint
       ? { readonly [Name in keyof T]: InNumbers<T[Name]> }
       : T
 
-/** What stands for the value of an option. */
 const given = { usd: 'usd', count: 'n', time: 'time', list: 'a,b' } as const
 
 /** Whether one of the options names models, for which the catalogue is needed. */
 export const namesModels = (options: Readonly<Record<string, unknown>>): boolean =>
   limitList.some(([, { option, of }]) => of === 'models' && options[optionName(option)] !== undefined)
 
-/** An option's name among those that were read. */
 const optionName = (option: string): string =>
   option.slice(2).replaceAll(/-(\w)/g, (_dash, letter: string) => letter.toUpperCase())
 

@@ -123,11 +123,7 @@ export const letGo = async (acting: Acting, person: Person): Promise<void> => {
 }
 
 /** Gives the person the role and the teams of these groups. An owner stays one; in teams that the rule does not name nothing changes. */
-export const applyGroups = async (
-  acting: Acting,
-  person: Person,
-  names: readonly string[],
-): Promise<void> => {
+export const applyGroups = async (acting: Acting, person: Person, names: readonly string[]) => {
   const { control, who } = acting
   const { orgId, personId } = person
   const { members, teams, directory } = control.store

@@ -196,7 +196,6 @@ const nowPaid = async (acting: Acting, was: Invoice, outcome: 'paid' | 'paid_bef
   return { invoice: invoiceShown(await invoiceIn(acting, was.id)), outcome }
 }
 
-/** A checkout for an unpaid invoice. */
 const checkoutFor = async (acting: Acting, { id, status, total, walletId }: Invoice) => {
   stripeOf(acting.control)
   if (status === 'paid' || status === 'nothing_due') throw invalid('id', `The invoice ${id} is not open.`)

@@ -82,10 +82,7 @@ type TopUpChange = {
 }
 
 /** Changes members of the rule that charges a card, as `changeRules` does; changes that come together undo none of each other. */
-export const changeTopUp = async (
-  control: Changing,
-  { walletId, change, by }: TopUpChange,
-): Promise<void> => {
+export const changeTopUp = async (control: Changing, { walletId, change, by }: TopUpChange) => {
   const { wallets } = control.store
   const { rules } = await wallets.walletRules(walletId)
   const seen = must(change(rules.autoTopUp))
