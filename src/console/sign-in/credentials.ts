@@ -34,8 +34,7 @@ export const wrongSignIn = (error: unknown): never => {
 }
 
 /** Sets a person's password and ends all their other sessions. */
-export const setPassword = async (
-  here: Here, personId: string, password: string, keep: string) => {
+export const setPassword = async (here: Here, personId: string, password: string, keep: string) => {
   const { people } = here.gateway.store
   const hash = await hashOfPassword(password)
   const at = new Date(here.gateway.clock.now()).toISOString()

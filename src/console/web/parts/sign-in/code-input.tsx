@@ -5,10 +5,9 @@ import { useState } from 'react'
 import { ApiError } from '../api.ts'
 
 /** Whether a sign-in was right as far as it went, and needs a code. */
-export const needsCode = (error: unknown): boolean =>
-  error instanceof ApiError && error.code === 'code_required'
+const needsCode = (error: unknown): boolean => error instanceof ApiError && error.code === 'code_required'
 
-export const CodeInput = ({ value, onChange }: { value: string; onChange: (code: string) => void }) => (
+const CodeInput = ({ value, onChange }: { value: string; onChange: (code: string) => void }) => (
   <TextInput
     label="Code of your authenticator app"
     autoComplete="one-time-code"
