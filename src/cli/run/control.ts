@@ -56,7 +56,7 @@ const noCatalogue: Control['offering']['catalogue'] = {
   ended: () => undefined,
 }
 
-/** Performs an act in the name of a command; a refusal fails the command with its message, in the command's words. */
+/** Performs an act in the name of a command, on the ledger or with what else it needs; a refusal fails the command with its message, in the command's words. */
 export const performAs = async <Members extends Shape, Shown>(
   command: string,
   on: Database | Control,
@@ -64,7 +64,7 @@ export const performAs = async <Members extends Shape, Shown>(
   input: JsonObject,
 ): Promise<Shown> => {
   try {
-    return await perform('config' in on ? await controlOf(on) : on, whoIsCommand(command), act, () => input)
+    return await perform('book' in on ? on : await controlOf(on), whoIsCommand(command), act, () => input)
   } catch (thrown) {
     if (!(thrown instanceof Refusal)) throw thrown
     throw new Failed(inOptions(thrown.message))
