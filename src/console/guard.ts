@@ -76,7 +76,11 @@ const hasEnded = async ({ store, clock }: Gateway, { session }: LibrarySession):
   return true
 }
 
-const checkAudience = ({ audience, fresh }: ConsoleRoute, session: Session | undefined, now: number) => {
+const checkAudience = (
+  { audience, fresh }: ConsoleRoute,
+  session: Session | undefined,
+  now: number,
+): void => {
   if (audience === 'anybody' || audience === 'tenant') return
   if (session === undefined) throw refuse('sign_in_required', 'Sign in first.')
   if (audience === 'operator' && !session.operator)

@@ -20,7 +20,12 @@ const sumOf = (lines: readonly ReportLine[], of: (line: ReportLine) => boolean):
 
 type Attention = OverviewShown['attention'][number]
 
-const attentionOf = (keys: readonly KeyLine[], balance: Nano, daysLeft: number | null, mayPay: boolean) => [
+const attentionOf = (
+  keys: readonly KeyLine[],
+  balance: Nano,
+  daysLeft: number | null,
+  mayPay: boolean,
+): readonly Attention[] => [
   ...(balance <= 0n
     ? [{ kind: 'empty', text: 'The wallet is empty: calls are refused.', to: '/wallet' }]
     : daysLeft !== null && daysLeft < 7

@@ -46,7 +46,11 @@ const blockOf = (acting: Acting, key: Key, off: boolean): Pick<KeyChange, 'disab
 }
 
 /** What a key may change of itself, and of the keys below it; others change what they reach. */
-const checkKeyChange = ({ control, who: { reach } }: Acting, target: Key, body: LimitsBody) => {
+const checkKeyChange = (
+  { control, who: { reach } }: Acting,
+  target: Key,
+  body: LimitsBody,
+): Refusal | undefined => {
   if (reach.of !== 'key') return undefined
   const caller = reach.key
   const { planRpm } = control.options

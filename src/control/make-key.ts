@@ -68,7 +68,11 @@ const inTeam = async (acting: Acting, wanted: Wanted): Promise<Wanted> => {
 }
 
 /** The wallet that pays, and its organisation: that of the key above, the one that is named, or the only one in reach. */
-const payerOf = async (acting: Acting, { wallet, replaces }: Wanted, parent: Key | undefined) => {
+const payerOf = async (
+  acting: Acting,
+  { wallet, replaces }: Wanted,
+  parent: Key | undefined,
+): Promise<Payer> => {
   const { store } = acting.control
   const above = parent ?? replaces?.key
   if (above !== undefined) {

@@ -42,7 +42,11 @@ const keyShown = namedObject('OwnKey', {
   added_at: time,
 })
 
-const shown = (key: OwnKey, falls: ReadonlySet<string>, restingUntil: number | undefined) => ({
+const shown = (
+  key: OwnKey,
+  falls: ReadonlySet<string>,
+  restingUntil: number | undefined,
+): z.output<typeof keyShown> => ({
   ...{ id: key.id, vendor: key.vendor, key: `…${key.lastFour}`, place: key.place, enabled: key.enabled },
   ...{
     resting_until: restingUntil === undefined ? null : isoOf(restingUntil),

@@ -94,7 +94,11 @@ const styles: readonly (readonly [path: RegExp, style: Style])[] = [
 ]
 
 /** The style where no route answers: that of another method of the address, else of the addresses around it. */
-const styleAround = (match: ReturnType<typeof createRouter>, path: string, { headers }: Refusal) => {
+const styleAround = (
+  match: ReturnType<typeof createRouter>,
+  path: string,
+  { headers }: Refusal,
+): Style | undefined => {
   const [method] = headers.allow?.split(', ') ?? []
   const other = method === undefined ? undefined : match(method, path)
   return other === undefined || other instanceof Refusal
@@ -179,7 +183,12 @@ const endAnswered = (gateway: Gateway, { trace, connection }: RoutedCall, status
   if (trace.background !== true) connection.ended()
 }
 
-const respondRefusal = (gateway: Gateway, trace: Trace, thrown: unknown, style: Style | undefined) => {
+const respondRefusal = (
+  gateway: Gateway,
+  trace: Trace,
+  thrown: unknown,
+  style: Style | undefined,
+): Response => {
   if (thrown instanceof CallerGone) {
     trace.ended = 'client_gone'
     endCall(gateway, trace, 499)

@@ -27,7 +27,10 @@ const showElsewhere = async (here: Here): Promise<Reply> => {
   return { value: { proved: true, cells: await askOthers(here.gateway, proved.email) } }
 }
 
-const handOver = async (here: Here, { cell: name, organisation }: { cell: string; organisation: string }) => {
+const handOver = async (
+  here: Here,
+  { cell: name, organisation }: { cell: string; organisation: string },
+): Promise<Reply> => {
   const { gateway } = here
   const { personId, createdAt } = personOf(here)
   const cell = otherCells(gateway).find((one) => one.name === name)

@@ -66,7 +66,12 @@ const refuse = async (gateway: Gateway, company: Company, row: PeopleRow): Promi
 }
 
 /** Asks the provider, and stores the next refresh token, before which the present one may be worth nothing. */
-const ask = async (gateway: Gateway, company: Company, row: PeopleRow, { origin }: Asking) => {
+const ask = async (
+  gateway: Gateway,
+  company: Company,
+  row: PeopleRow,
+  { origin }: Asking,
+): Promise<Standing> => {
   const { people } = gateway.store
   const { seal, unseal } = sealingTokens(gateway.hash)
   const [stored, now] = [String(row.refresh_token), gateway.clock.now()]
@@ -92,7 +97,12 @@ const ask = async (gateway: Gateway, company: Company, row: PeopleRow, { origin 
   }
 }
 
-const standingIn = async (gateway: Gateway, company: Company, row: PeopleRow, asking: Asking) => {
+const standingIn = async (
+  gateway: Gateway,
+  company: Company,
+  row: PeopleRow,
+  asking: Asking,
+): Promise<Standing> => {
   if (row.refresh_token === '') {
     // Again, in case the process that was told died before it had ended all.
     await end(gateway, asking.personId)

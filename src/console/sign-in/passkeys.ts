@@ -51,7 +51,10 @@ const begin = async (here: Here): Promise<Reply> => {
   return { value: { options: response }, cookies: cookiesOf(headers) }
 }
 
-const add = async (here: Here, { name, response }: { name: string; response: Record<string, unknown> }) => {
+const add = async (
+  here: Here,
+  { name, response }: { name: string; response: Record<string, unknown> },
+): Promise<Reply> => {
   const api = await apiOf(here)
   const label = storable(name)
   await api

@@ -66,7 +66,10 @@ const askLink = async (here: Here, { email }: { email: string }): Promise<Reply>
 /**
  * A new organisation with its first owner, if the operator lets anybody sign up. The link proves the e-mail address.
  */
-const signUp = async (here: Here, form: { email: string; name: string; organisation: string }) => {
+const signUp = async (
+  here: Here,
+  form: { email: string; name: string; organisation: string },
+): Promise<Reply> => {
   const { settings, gateway } = here
   if (settings.signUp !== 'open' || settings.smtp === undefined)
     throw refuse('not_found', 'This server has no open sign-up; ask for an invitation.')

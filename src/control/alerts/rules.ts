@@ -89,7 +89,12 @@ const shown = ({ open, ...rule }: Rule & { readonly open: readonly OpenAlert[] }
 type Wanted = z.output<z.ZodObject<typeof ruleMembers>>
 
 /** Throws unless there is such a subject in the organisation. */
-const checkSubject = async (acting: Acting, orgId: string, kind: Wanted['kind'], id: string) => {
+const checkSubject = async (
+  acting: Acting,
+  orgId: string,
+  kind: Wanted['kind'],
+  id: string,
+): Promise<void> => {
   const { store } = acting.control
   const lacks = (what: string) => invalid('subject', `'subject' must be the id of ${what}.`)
   const { subject } = alertKinds[kind]

@@ -39,7 +39,11 @@ const nameOf = (attributes: JsonObject, address: string): string => {
 }
 
 /** The account of the user, made if nobody has the address. One that is there is taken if its owner has proved it, or is in already. */
-const personOf = async (acting: Acting, orgId: string, { personId, attributes }: Resource) => {
+const personOf = async (
+  acting: Acting,
+  orgId: string,
+  { personId, attributes }: Resource,
+): Promise<string> => {
   const { people, members } = acting.control.store
   if (personId !== undefined) return personId
   const email = addressOf(attributes)

@@ -140,7 +140,10 @@ const topUpsShown = ({ saved, active, paused, waitsUntil, pending, today, month 
 const hasWebhook = ({ alertWebhookUrl, guardrails = [] }: WalletRules): boolean =>
   alertWebhookUrl !== undefined || guardrails.some((rule) => 'hook' in rule)
 
-const shown = async ({ control, who }: Acting, { walletId, rules, version }: KnownRules) => {
+const shown = async (
+  { control, who }: Acting,
+  { walletId, rules, version }: KnownRules,
+): Promise<z.output<typeof rulesShown>> => {
   const all = rulesAs(rules, (nano) => nano)
   const { allowed_models: allowed, blocked_models: blocked, guardrails, requires, ...others } = all
   return {

@@ -28,7 +28,11 @@ const personOf = (row: PeopleRow): Person => ({
   provedHow: typeof row.proved_how === 'string' ? row.proved_how : undefined,
 })
 
-const personWhere = async (people: PeopleRows, column: 'id' | 'email', value: string) => {
+const personWhere = async (
+  people: PeopleRows,
+  column: 'id' | 'email',
+  value: string,
+): Promise<Person | undefined> => {
   const [row] = await people.find('person', { where: [{ column, is: '=', value }], most: 1 })
   return row === undefined ? undefined : personOf(row)
 }

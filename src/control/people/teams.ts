@@ -67,7 +67,11 @@ const teamShown = namedObject('Team', {
 const monthOf = ({ walletId, id }: Pick<Team, 'walletId' | 'id'>) => ({ walletId, tag: SUB_TAG, value: id })
 
 /** Sets it, or with null takes it away; resolves once that applies on every process. */
-const setMonth = async ({ control, who }: Acting, team: Pick<Team, 'walletId' | 'id'>, cap: Nano | null) => {
+const setMonth = async (
+  { control, who }: Acting,
+  team: Pick<Team, 'walletId' | 'id'>,
+  cap: Nano | null,
+): Promise<void> => {
   const { tagBudgets } = control.store
   const id = `bud_${control.newCallId().replaceAll('-', '')}`
   const set =
@@ -85,7 +89,11 @@ const checkBounds = (total: Nano | null, month: Nano | null): void => {
     throw invalid('budget_usd', "A team has a bound: 'budget_usd' in all, 'monthly_cap_usd', or both.")
 }
 
-const shown = (team: Team, members: readonly TeamMember[], month: ShownTagBudget | undefined) => ({
+const shown = (
+  team: Team,
+  members: readonly TeamMember[],
+  month: ShownTagBudget | undefined,
+): z.output<typeof teamShown> => ({
   id: team.id,
   name: team.label,
   wallet: team.walletId,

@@ -6,7 +6,7 @@ import { namedObject, text } from '../../core/body.ts'
 import { invalid, must, refuse } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
 import { monthOf } from '../../core/time.ts'
-import type { ReferenceTaken } from '../../store/accounts/tenancy-port.ts'
+import type { KeyChange, ReferenceTaken } from '../../store/accounts/tenancy-port.ts'
 import type { Key } from '../../tenancy/key.ts'
 import { keyLabel, limitMembers } from '../../tenancy/limits-body.ts'
 import { marginIn } from '../../tenancy/margin.ts'
@@ -174,7 +174,11 @@ const isSuspended = async ({ control }: Acting, id: string, keys: readonly Key[]
 }
 
 /** How each of the keys changes; undefined if they stay as they are. */
-const suspending = async (acting: Acting, { id, keys }: Tenant, suspended: boolean) => {
+const suspending = async (
+  acting: Acting,
+  { id, keys }: Tenant,
+  suspended: boolean,
+): Promise<KeyChange | undefined> => {
   const change = {
     disabledReason: suspended ? 'reseller' : null,
     withChildren: true,

@@ -88,7 +88,10 @@ export const deleteConversation = handling(anyCallerOf, async (_kept, { gateway,
 const shown = (item: JsonObject): JsonObject => shownItem(item, String(item.id))
 
 /** The items at these places. Their bytes are counted before they are loaded, and reading them takes a small turn. */
-const itemsAt = async ({ gateway, call, ref, key }: Named, places: readonly ItemPlace[]) => {
+const itemsAt = async (
+  { gateway, call, ref, key }: Named,
+  places: readonly ItemPlace[],
+): Promise<readonly JsonObject[]> => {
   await takeSmallTurn(gateway, key, call.trace)
   if (places.length === 0) return []
   const loading = { keyId: ref.keyId, taken: call.trace.taken }

@@ -189,7 +189,11 @@ const listOf = (value: Json | undefined): readonly Json[] =>
   Array.isArray(value) ? value : value === undefined ? [] : [value]
 
 /** The media that must be read for these inputs; none for most calls. */
-const unreadMedia = (inputs: Json | undefined, media: readonly MediaInput[], prefix: string) => {
+const unreadMedia = (
+  inputs: Json | undefined,
+  media: readonly MediaInput[],
+  prefix: string,
+): readonly UnreadMedia[] => {
   if (!isObject(inputs)) return []
   return media.flatMap(({ name, takes }) =>
     listOf(inputs[name]).flatMap((address): UnreadMedia[] =>
@@ -204,7 +208,11 @@ const mustBeRead = (address: string, takes: MediaInput['takes']): boolean =>
   isFileId(address) || (/^https:\/\//i.test(address.slice(0, 10)) && !takes(address))
 
 /** The inputs, with each address replaced by what was read there. */
-const withRead = (inputs: JsonObject, media: readonly MediaInput[], read: ReadonlyMap<string, string>) => {
+const withRead = (
+  inputs: JsonObject,
+  media: readonly MediaInput[],
+  read: ReadonlyMap<string, string>,
+): JsonObject => {
   const put = (value: Json): Json => (typeof value === 'string' ? (read.get(value) ?? value) : value)
   const changed = media.flatMap(({ name }): [string, Json][] => {
     const value = inputs[name]

@@ -55,7 +55,7 @@ const withShortName = <One extends { readonly id: string }>(
   { offering }: Gateway,
   { id, vendor }: Model,
   listing: One | undefined,
-) => {
+): readonly One[] => {
   if (listing === undefined) return []
   const name = id.slice(vendor.length + 1)
   const isKnown = name.startsWith('claude') && offering.catalogue.find(name)?.id === id

@@ -16,7 +16,11 @@ type Passed = { readonly directory: Directory; readonly places: Places; readonly
 export const newGathering = () => {
   /** The keys that each cell last told, so that receipts stay verifiable while it is away. */
   const known = new Map<string, readonly unknown[]>()
-  const keysOf = async (request: Request, cell: Cell, { places, peer }: Passed) => {
+  const keysOf = async (
+    request: Request,
+    cell: Cell,
+    { places, peer }: Passed,
+  ): Promise<readonly unknown[]> => {
     try {
       const asked = new Request(request, { signal: AbortSignal.timeout(KEYS_MS) })
       const answer = await pass(asked, { cell, places, peer })
@@ -39,7 +43,11 @@ export const newGathering = () => {
 }
 
 /** The answer is the worst of all. Each cell gets it, and ignores what is another's. Stripe repeats it until all have taken it, which changes nothing twice. */
-const toAll = async (request: Request, cells: readonly Cell[], { places, peer }: Passed) => {
+const toAll = async (
+  request: Request,
+  cells: readonly Cell[],
+  { places, peer }: Passed,
+): Promise<Response> => {
   if (Number(request.headers.get('content-length') ?? EVENT_BYTES_MAX + 1) > EVENT_BYTES_MAX)
     throw refuse('request_too_large', `An event has at most ${EVENT_BYTES_MAX} bytes and says how many.`)
   const body = await request.bytes()

@@ -117,7 +117,11 @@ const inLane = async (turn: Turn): Promise<void> => {
 }
 
 /** Answers a request that steering makes, as a call of its own. */
-const answerNext = async (turn: Turn, message: JsonObject, controller: AbortController) => {
+const answerNext = async (
+  turn: Turn,
+  message: JsonObject,
+  controller: AbortController,
+): Promise<JsonObject | undefined> => {
   const trace = newMessageTrace(turn.gateway, turn.socket)
   try {
     return await answerTurn({ ...turn, message, trace }, controller)

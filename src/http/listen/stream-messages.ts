@@ -45,12 +45,22 @@ const take = async (gateway: Gateway, socket: Socket, bytes: Uint8Array): Promis
 
 type Refused = { readonly trace: Trace; readonly refusal: Refusal }
 
-const tellRefused = async (gateway: Gateway, socket: Socket, id: SocketId, { trace, refusal }: Refused) => {
+const tellRefused = async (
+  gateway: Gateway,
+  socket: Socket,
+  id: SocketId,
+  { trace, refusal }: Refused,
+): Promise<void> => {
   endRefused(gateway, trace, refusal)
   await send(gateway, socket, { id, type: 'error', ...refusalBody(refusal, trace.callId) })
 }
 
-const answerFrame = async (gateway: Gateway, socket: Socket, value: JsonObject, trace: Trace) => {
+const answerFrame = async (
+  gateway: Gateway,
+  socket: Socket,
+  value: JsonObject,
+  trace: Trace,
+): Promise<void> => {
   const { running } = socket.data
   const given = value.id
   const id: SocketId = typeof given === 'string' || typeof given === 'number' ? given : null

@@ -38,7 +38,11 @@ const checkNames = (tool: string, args: JsonObject): void => {
 }
 
 /** Returns the tool's answer, or throws the Refusal. */
-const answered = async (it: McpCall, { name, arguments: given, _meta }: Params, req: CallRequest) => {
+const answered = async (
+  it: McpCall,
+  { name, arguments: given, _meta }: Params,
+  req: CallRequest,
+): Promise<ToolResult> => {
   const args = (given ?? {}) as JsonObject
   const meta = (_meta ?? {}) as JsonObject
   checkNames(name, args)

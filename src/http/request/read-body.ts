@@ -39,7 +39,12 @@ export const readBody = (
 }
 
 /** Reads a body according to its headers. Throws the Refusal if these are wrong. */
-const readDeclared = (gateway: Gateway, { request, trace }: HttpCall, bytesMax: number, wanted: RegExp) => {
+const readDeclared = (
+  gateway: Gateway,
+  { request, trace }: HttpCall,
+  bytesMax: number,
+  wanted: RegExp,
+): Promise<Uint8Array> => {
   const { headers } = request
   const encoding = headers.get('content-encoding')
   if (encoding !== null && encoding !== 'identity')
@@ -61,7 +66,11 @@ const readDeclared = (gateway: Gateway, { request, trace }: HttpCall, bytesMax: 
 }
 
 /** A body of unknown length, read piece by piece. */
-const readUpTo = async ({ body }: Request, bytesMax: number, take: (bytes: number) => void) => {
+const readUpTo = async (
+  { body }: Request,
+  bytesMax: number,
+  take: (bytes: number) => void,
+): Promise<Uint8Array> => {
   const pieces: Uint8Array[] = []
   let length = 0
   if (body === null) return new Uint8Array()

@@ -41,7 +41,14 @@ const notPaidHere = (): Refusal =>
   )
 
 /** What is wrong with the terms of an upgrade or a message. A missing sub-wallet is only noticed when it is used. */
-const checkTerms = ({ maxCostUsd, subWallet, tags, requires, paymentProtocol, idempotencyKey }: Terms) => {
+const checkTerms = ({
+  maxCostUsd,
+  subWallet,
+  tags,
+  requires,
+  paymentProtocol,
+  idempotencyKey,
+}: Terms): Refusal | undefined => {
   const mode = paymentMode(paymentProtocol, undefined)
   const key = idempotencyKey === undefined ? undefined : readIdempotencyKey(idempotencyKey)
   const said = tags === undefined ? undefined : tagsOfHeader(tags)

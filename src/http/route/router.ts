@@ -77,7 +77,10 @@ const chosen = (
   return refuse('method_not_allowed', `This address takes ${allow}, not ${method}.`, { headers: { allow } })
 }
 
-const matchSegments = (pattern: readonly string[], segments: readonly string[]) => {
+const matchSegments = (
+  pattern: readonly string[],
+  segments: readonly string[],
+): Record<string, string> | undefined => {
   const params: Record<string, string> = {}
   for (const [index, part] of pattern.entries()) {
     if (part.startsWith('*')) {

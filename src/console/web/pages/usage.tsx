@@ -115,8 +115,12 @@ const Name = ({ view, row, show }: { view: View; row: Row; show: Show }) => {
 
 /** Columns whose cells in rows and in the total are made alike. */
 const summed = (total: Use['total']): readonly Column<Row>[] => {
-  const column = (head: string, cell: (of: Row | Use['total']) => ReactNode, title?: string) => ({
-    ...{ head, cell, figure: true as const, foot: cell(total) },
+  const column = (
+    head: string,
+    cell: (of: Row | Use['total']) => ReactNode,
+    title?: string,
+  ): Column<Row> => ({
+    ...{ head, cell, figure: true, foot: cell(total) },
     ...(title === undefined ? {} : { title }),
   })
   return [
