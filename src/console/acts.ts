@@ -31,7 +31,6 @@ type Row = Pick<Sources, 'query' | 'without'> &
 /** The session says these: nobody names an organisation in a request. */
 const bySession = ['organisation', 'wallet', 'idempotency_key', 'if_version']
 
-/** A row that answers with a file. */
 const asSheet = <Members extends Shape, Shown>(
   act: Act<Members, Shown>,
   sheet: (shown: Shown) => Sheet,
@@ -163,7 +162,6 @@ export const actRows = {
   'POST /operator/audit': { act: acts.auditRun, house, without: ['all'] },
 } as const satisfies Readonly<Record<string, Row>>
 
-/** Turns a row into a row of the console. */
 const routeOf = ([at, { act, made, house, fresh, fixed = {}, sheet, without = [], ...sources }]: [
   string,
   Row,

@@ -90,21 +90,6 @@ export type ConsoleRoute = {
   readonly handler: (here: Here, body: () => Promise<JsonObject>) => Promise<Reply>
 }
 
-/** A row with a body, which the handler gets as the schema reads it. */
-type BodyRow<Body> = Omit<ConsoleRoute, 'body' | 'handler'> & {
-  readonly body: z.ZodType<Body>
-  readonly handler: (here: Here, body: Body) => Promise<Reply>
-}
-
-/** Gives the row a reader of its body; `read` throws the refusal of what is wrong. */
-export const withBody = <Body>(
-  row: BodyRow<Body>,
-  read: (schema: z.ZodType<Body>, body: JsonObject) => Body,
-): ConsoleRoute => ({
-  ...row,
-  handler: async (here, body) => row.handler(here, read(row.body, await body())),
-})
-
 /** The person who is signed in. */
 export const personOf = ({ session }: Here): Session => {
   if (session === undefined) throw refuse('sign_in_required', 'Sign in first.')

@@ -3,7 +3,7 @@
 import { failingOf } from '../control/house/vendors.ts'
 import { keyScope } from '../control/key-named.ts'
 import { scopeOf } from '../control/reports/scope.ts'
-import { greatest, type Nano } from '../core/money.ts'
+import { decimalFromNano, greatest, type Nano } from '../core/money.ts'
 import { refusalTable } from '../core/refusal-table.ts'
 import { DAY_MS, monthsBefore } from '../core/time.ts'
 import type { FailureLine } from '../store/reports/call-port.ts'
@@ -12,7 +12,7 @@ import { capList } from '../tenancy/limits.ts'
 import { actingOf, walletHere } from './acting.ts'
 import { alertAttention } from './alert-attention.ts'
 import { type ConsoleRoute, type Here, may, type Reply, type Within, within } from './here.ts'
-import { usdOf } from './read.ts'
+import { route } from './row.ts'
 import { type OverviewShown, overview } from './schema/reports.ts'
 
 const sumOf = (lines: readonly ReportLine[], of: (line: ReportLine) => boolean): Nano =>
@@ -120,23 +120,23 @@ const getOverview = async (context: Here): Promise<Reply> => {
   const todays = ofDays.filter(since(today))
   return {
     value: {
-      balance_usd: seesWallet ? usdOf(balance) : null,
-      held_usd: seesWallet ? usdOf(found?.held ?? 0n) : null,
-      spent_today_usd: usdOf(sumOf(todays, () => true)),
-      spent_this_month_usd: usdOf(sumOf(ofDays, since(month))),
-      spent_week_usd: usdOf(week),
+      balance_usd: seesWallet ? decimalFromNano(balance) : null,
+      held_usd: seesWallet ? decimalFromNano(found?.held ?? 0n) : null,
+      spent_today_usd: decimalFromNano(sumOf(todays, () => true)),
+      spent_this_month_usd: decimalFromNano(sumOf(ofDays, since(month))),
+      spent_week_usd: decimalFromNano(week),
       days_left: daysLeft,
       requests_today: todays.reduce((sum, { requests }) => sum + requests, 0),
       by_day: byDay.map(({ groups, amount, requests }) => ({
         day: (groups.day ?? '').slice(0, 10),
         model: groups.model ?? '',
-        cost_usd: usdOf(amount),
+        cost_usd: decimalFromNano(amount),
         requests,
       })),
       keys: busiest.map(({ groups, label, amount, requests }) => ({
         id: groups.key ?? '',
         label: label ?? '',
-        cost_usd: usdOf(amount),
+        cost_usd: decimalFromNano(amount),
         requests,
       })),
       attention: [
@@ -151,12 +151,10 @@ const getOverview = async (context: Here): Promise<Reply> => {
 }
 
 export const overviewRoutes: readonly ConsoleRoute[] = [
-  {
-    method: 'GET',
-    path: '/overview',
+  route('GET /overview', {
     summary: 'Balance, spending by day and model, the busiest keys, what needs attention.',
     audience: ['read', 'read_own'],
     answer: overview,
     handler: getOverview,
-  },
+  }),
 ]

@@ -1,4 +1,5 @@
 /** What a tenant sees by its read-only link: its own use, as the act `tenant.use` shows it. */
+
 import { z } from 'zod'
 import { billShown, shownBill } from '../control/bills/bills.ts'
 import { fileShown, pdfOf } from '../control/bills/files.ts'
@@ -7,9 +8,10 @@ import { csvOf } from '../control/csv.ts'
 import { written } from '../control/face.ts'
 import { month } from '../control/read.ts'
 import { tenantUse, useOfTenant } from '../control/tenants/statements.ts'
-import { readAs } from '../core/body.ts'
+import { namedObject, readAs } from '../core/body.ts'
 import { must, refuse } from '../core/refusal.ts'
 import type { ConsoleRoute, Here } from './here.ts'
+import { route } from './row.ts'
 import { csv } from './schema/shared.ts'
 import { useSheet } from './sheets.ts'
 
@@ -27,12 +29,10 @@ const ownUse = (here: Here) => {
 
 /** What the tenant sees of an invoice: not the reseller's note of the payment. */
 const ownBill = billShown.omit({ paid_ref: true, mailed_at: true })
-const ownBills = z
-  .object({
-    seller: z.object({ name: z.string(), logo: z.string().nullable() }).nullable(),
-    data: z.array(ownBill),
-  })
-  .meta({ id: 'OwnBills' })
+const ownBills = namedObject('OwnBills', {
+  seller: z.object({ name: z.string(), logo: z.string().nullable() }).nullable(),
+  data: z.array(ownBill),
+})
 
 /** More than a tenant is written in its life. */
 const MOST_BILLS = 1_000
@@ -61,40 +61,34 @@ const ownPdf = async (here: Here) => {
   return pdfOf({ control: here.gateway }, bill)
 }
 
-const row = { method: 'GET', audience: 'tenant', query: ['month'] } as const
+const ofMonth = { audience: 'tenant', query: ['month'] } as const
 
 export const ownUseRoutes: readonly ConsoleRoute[] = [
-  {
-    ...row,
-    path: '/use',
+  route('GET /use', {
+    ...ofMonth,
     summary:
       'What a tenant used in a month, at the reseller’s price; by the secret of its link, as a bearer.',
     answer: tenantUse.shows,
     money: 'text',
     handler: async (here) => ({ value: written(await ownUse(here), 'text') }),
-  },
-  {
-    ...row,
-    path: '/use.csv',
+  }),
+  route('GET /use.csv', {
+    ...ofMonth,
     summary: 'The same as CSV.',
     answer: csv,
     csv: true,
     handler: async (here) => ({ csv: csvOf(useSheet(await ownUse(here))) }),
-  },
-  {
-    method: 'GET',
+  }),
+  route('GET /use/bills', {
     audience: 'tenant',
-    path: '/use/bills',
     summary: 'The tenant’s invoices and credit notes, newest first, and who writes them; by the same secret.',
     answer: ownBills,
     handler: async (here) => ({ value: await billsHere(here) }),
-  },
-  {
-    method: 'GET',
+  }),
+  route('GET /use/bills/:bill/pdf', {
     audience: 'tenant',
-    path: '/use/bills/:bill/pdf',
     summary: 'One of them as a PDF.',
     answer: fileShown,
     handler: async (here) => ({ value: await ownPdf(here) }),
-  },
+  }),
 ]

@@ -1,9 +1,11 @@
 /** The key of the playground: the page alone has it, for the person who is signed in. */
+
 import { makeKey } from '../control/make-key.ts'
+import { decimalFromNano } from '../core/money.ts'
 import { limitRows } from '../tenancy/limits.ts'
 import { actingOf } from './acting.ts'
 import { actorOf, type ConsoleRoute, type Here, type Reply, type Within, within } from './here.ts'
-import { usdOf } from './read.ts'
+import { route } from './row.ts'
 import { playKey } from './schema/keys.ts'
 
 const PLAY_CAP = 500_000_000n
@@ -11,7 +13,6 @@ const PLAY_MS = 60 * 60_000
 
 const labelOf = ({ session }: Within): string => `Playground of ${session.email}`
 
-/** This person's existing keys of the playground. */
 const playKeys = async (here: Within) =>
   (
     await here.gateway.store.reports.keys({
@@ -40,17 +41,18 @@ const makePlayKey = async (context: Here): Promise<Reply> => {
   end().catch((error: unknown) =>
     log.warn('a key of the playground was not deleted', { error: String(error) }),
   )
-  return { value: { id: made.id, key: token, [limitRows.spendCap.member]: usdOf(PLAY_CAP) }, status: 201 }
+  return {
+    value: { id: made.id, key: token, [limitRows.spendCap.member]: decimalFromNano(PLAY_CAP) },
+    status: 201,
+  }
 }
 
 export const playRoutes: readonly ConsoleRoute[] = [
-  {
-    method: 'POST',
-    path: '/playground/key',
+  route('POST /playground/key', {
     summary: 'A key for the playground: capped at 0.5 USD, and deleted after an hour.',
     audience: ['play'],
     answer: playKey,
     statuses: [201],
     handler: makePlayKey,
-  },
+  }),
 ]

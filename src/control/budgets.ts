@@ -1,6 +1,6 @@
 /** Acts on budgets of tags: what calls for a team, a feature or an end user may cost, in all and in a period. */
 import { z } from 'zod'
-import { amount, text, whole } from '../core/body.ts'
+import { amount, namedObject, text, whole } from '../core/body.ts'
 import { greatest, least, type Nano } from '../core/money.ts'
 import { invalid, must, refuse } from '../core/refusal.ts'
 import type { ShownTagBudget } from '../store/accounts/tag-budget-port.ts'
@@ -37,24 +37,22 @@ const caps = Object.fromEntries(
 )
 const capsShown = Object.fromEntries(capList.map(({ member }) => [member, usd.nullable()]))
 
-const budgetShown = z
-  .object({
-    id: z.string(),
-    tag: z.string(),
-    value: z.string().nullable().describe('null for the default of its tag'),
-    ...capsShown,
-    ...spentShapes,
-    held_usd: usd.describe('By open calls'),
-    remaining_usd: usd.nullable().describe('The least that its caps leave now'),
-    from_default: z.boolean().describe('It was made from the default, and changes with it'),
-    values_max: z.int().nullable().describe('Of a default: for how many values it makes budgets'),
-    values: z.int().nullable().describe('Of a default: for how many it has made one'),
-    beyond: z
-      .enum(['refuse', 'other'])
-      .nullable()
-      .describe('Of a default: what becomes of calls for more values'),
-  })
-  .meta({ id: 'Budget' })
+const budgetShown = namedObject('Budget', {
+  id: z.string(),
+  tag: z.string(),
+  value: z.string().nullable().describe('null for the default of its tag'),
+  ...capsShown,
+  ...spentShapes,
+  held_usd: usd.describe('By open calls'),
+  remaining_usd: usd.nullable().describe('The least that its caps leave now'),
+  from_default: z.boolean().describe('It was made from the default, and changes with it'),
+  values_max: z.int().nullable().describe('Of a default: for how many values it makes budgets'),
+  values: z.int().nullable().describe('Of a default: for how many it has made one'),
+  beyond: z
+    .enum(['refuse', 'other'])
+    .nullable()
+    .describe('Of a default: what becomes of calls for more values'),
+})
 
 const shown = (budget: ShownTagBudget): z.output<typeof budgetShown> => {
   const { id, tag: name, value: its, caps: own, spent, held, made, valuesMax, valuesMade, beyond } = budget
@@ -104,9 +102,11 @@ export const budgetList = act({
     after: z.string().optional().describe('Those after the budget with this id'),
     limit: count(1, LIST_MOST).describe(`${LIST_USUAL} if absent`),
   },
-  shows: z
-    .object({ object: z.literal('list'), data: z.array(budgetShown), has_more: z.boolean() })
-    .meta({ id: 'BudgetList' }),
+  shows: namedObject('BudgetList', {
+    object: z.literal('list'),
+    data: z.array(budgetShown),
+    has_more: z.boolean(),
+  }),
   does: async (acting, { tag: name, after, limit = LIST_USUAL, ...named }) => {
     const walletId = await walletOfBudgets(acting, named)
     const lines = await acting.control.store.tagBudgets.tagBudgets(walletId, {
@@ -199,9 +199,11 @@ export const budgetDelete = act({
     'Takes a budget away: its value then has the default of its tag, if there is one. With a default go the budgets that it made.',
   changes: ['rules'],
   input: which,
-  shows: z
-    .object({ tag: z.string(), value: z.string().nullable(), deleted: z.literal(true) })
-    .meta({ id: 'BudgetDeleted' }),
+  shows: namedObject('BudgetDeleted', {
+    tag: z.string(),
+    value: z.string().nullable(),
+    deleted: z.literal(true),
+  }),
   does: async (acting, { tag: name, value: its = '', ...named }) => {
     const { control, who } = acting
     const walletId = await walletOfBudgets(acting, named)

@@ -2,6 +2,7 @@
 
 import { z } from 'zod'
 import { checkEnabled } from '../admission/caller.ts'
+import { namedObject } from '../core/body.ts'
 import { type Refusal, refuse } from '../core/refusal.ts'
 import { storable } from '../core/storable.ts'
 import { monthOf } from '../core/time.ts'
@@ -77,7 +78,7 @@ export const keyChange = act({
   input: { key: name, label: keyLabel.optional(), ...changeMembers, if_version: etag },
   check: saysWhat,
   strangers: toLimits,
-  shows: z.object({ ...keyShape, below }).meta({ id: 'KeyChanged' }),
+  shows: namedObject('KeyChanged', { ...keyShape, below }),
   does: async (acting, { key: named, label, if_version: ifVersion, ...rest }) => {
     const { control, who } = acting
     const { key } = await usable(acting, named)
@@ -123,9 +124,12 @@ export const keyDelete = act({
     'Deletes a key, and with `with_children=true` all below it; answers once no process admits a call of theirs. What they used stays in the reports.',
   changes: ['keys', 'keys_own'],
   input: { key: name, with_children: flag() },
-  shows: z
-    .object({ id: z.string(), deleted: z.literal(true), with_children: z.boolean(), below })
-    .meta({ id: 'KeyDeleted' }),
+  shows: namedObject('KeyDeleted', {
+    id: z.string(),
+    deleted: z.literal(true),
+    with_children: z.boolean(),
+    below,
+  }),
   does: async (acting, { key: named, with_children: withChildren = false }) => {
     const { control, who } = acting
     if (who.reach.of === 'key') {

@@ -1,6 +1,7 @@
 /** Acts on keys: list, show, make; and what a key has spent. */
 
 import { z } from 'zod'
+import { namedObject } from '../core/body.ts'
 import { present } from '../core/json-body.ts'
 import { greatest } from '../core/money.ts'
 import { invalid, must, Refusal } from '../core/refusal.ts'
@@ -45,9 +46,11 @@ export const keyList = act({
     limit: count(1, 1_000),
     after: z.string().optional(),
   },
-  shows: z
-    .object({ object: z.literal('list'), data: z.array(keyShown), has_more: z.boolean() })
-    .meta({ id: 'KeyList' }),
+  shows: namedObject('KeyList', {
+    object: z.literal('list'),
+    data: z.array(keyShown),
+    has_more: z.boolean(),
+  }),
   does: async (acting, asked) => {
     const { which = 'all', search, organisation, team, deleted = false, limit = 100, after } = asked
     if (after !== undefined && !(await isListed(acting, after)))
@@ -72,14 +75,12 @@ export const keyGet = act({
   summary: 'One key, with those before and after it by rotation; deleted keys too.',
   reads: ['read', 'read_own'],
   input: { key: name },
-  shows: z
-    .object({
-      ...keyShape,
-      replaces: around.describe('The key that this one replaced by rotation'),
-      replaced_by: around.describe('The key that replaced this one'),
-      keys_below: z.int().describe('Keys below it that are not deleted'),
-    })
-    .meta({ id: 'KeyDetail' }),
+  shows: namedObject('KeyDetail', {
+    ...keyShape,
+    replaces: around.describe('The key that this one replaced by rotation'),
+    replaced_by: around.describe('The key that replaced this one'),
+    keys_below: z.int().describe('Keys below it that are not deleted'),
+  }),
   does: async (acting, { key: named }) => {
     const { store } = acting.control
     const line = await keyNamed(acting, named, 'read')
@@ -117,9 +118,7 @@ export const keyCreate = act({
   },
   check: saysWhat,
   strangers: toLimits,
-  shows: z
-    .object({ ...keyShape, key: z.string().describe('The key; shown only now') })
-    .meta({ id: 'NewKeyShown' }),
+  shows: namedObject('NewKeyShown', { ...keyShape, key: z.string().describe('The key; shown only now') }),
   does: async (acting, { label, sub_wallet: sub, wallet, parent, idempotency_key: attempt, ...rest }) => {
     const limits = readLimits(acting.control, rest)
     // Somebody limited to their own keys cannot make one that manages the wallet.
@@ -138,19 +137,17 @@ export const keyUsage = act({
   summary: 'Limits and spending of a key; deleted keys too.',
   reads: ['read', 'read_own'],
   input: { key: name },
-  shows: z
-    .object({
-      ...keyShape,
-      held_usd: usd,
-      remaining_usd: usd.describe('The smallest remainder of all limits, with charges and holds counted'),
-      limited_by: z
-        .object({
-          limit: z.string().describe('The limit that leaves the least, named as in a 402'),
-          of: z.enum(['key', 'parent', 'account']),
-        })
-        .nullable(),
-    })
-    .meta({ id: 'KeyUsage' }),
+  shows: namedObject('KeyUsage', {
+    ...keyShape,
+    held_usd: usd,
+    remaining_usd: usd.describe('The smallest remainder of all limits, with charges and holds counted'),
+    limited_by: z
+      .object({
+        limit: z.string().describe('The limit that leaves the least, named as in a 402'),
+        of: z.enum(['key', 'parent', 'account']),
+      })
+      .nullable(),
+  }),
   does: async (acting, { key: named }) => {
     const { store } = acting.control
     const line = await keyNamed(acting, named, 'read')

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { checkCell } from '../cells/wrong-cell.ts'
 import { isBlockWithin, readBlock } from '../core/address.ts'
-import { text } from '../core/body.ts'
+import { namedObject, text } from '../core/body.ts'
 import { invalid, must, type Refusal, refuse } from '../core/refusal.ts'
 import { storable } from '../core/storable.ts'
 import type { Instant } from '../core/time.ts'
@@ -28,10 +28,11 @@ const shape = {
   created_at: time,
   version: z.int(),
 }
-const machineShown = z.object(shape).meta({ id: 'Machine' })
-const machineMade = z
-  .object({ ...shape, credential: z.string().describe('Sent as a bearer token; shown only now') })
-  .meta({ id: 'MachineMade' })
+const machineShown = namedObject('Machine', shape)
+const machineMade = namedObject('MachineMade', {
+  ...shape,
+  credential: z.string().describe('Sent as a bearer token; shown only now'),
+})
 
 const shown = (machine: Machine): z.output<typeof machineShown> => ({
   id: machine.id,
@@ -47,7 +48,6 @@ const shown = (machine: Machine): z.output<typeof machineShown> => ({
   version: machine.version,
 })
 
-/** A credential, and what is stored of it. */
 const drawn = ({ control: { hash, options } }: Acting) => {
   const credential = newMachineToken(options.cell.own)
   return { credential, hash: hash(credential), hashedBy: hash.id, prefix: prefixOf(credential) }
@@ -111,7 +111,7 @@ export const machineList = act({
   summary: 'The credentials of machines, newest first, without their values; revoked ones too.',
   reads: ['machines'],
   input: {},
-  shows: z.object({ data: z.array(machineShown) }).meta({ id: 'MachineList' }),
+  shows: namedObject('MachineList', { data: z.array(machineShown) }),
   does: async (acting) => ({ data: (await within(acting)).map(shown) }),
 })
 

@@ -1,7 +1,7 @@
 /** Acts on organisations: made with an owner or under the caller's id, listed and shown with their money, suspended. */
 
 import { z } from 'zod'
-import { text } from '../core/body.ts'
+import { namedObject, text } from '../core/body.ts'
 import { invalid, must, refuse } from '../core/refusal.ts'
 import { storable } from '../core/storable.ts'
 import { DAY_MS } from '../core/time.ts'
@@ -34,16 +34,14 @@ const shape = {
   keys: z.int(),
   suspended: z.string().nullable().describe('Why it is'),
 }
-const organisationShown = z
-  .object({
-    ...shape,
-    credit_limit_usd: usd.nullable(),
-    credit_net_days: z.int().nullable().describe('To pay an invoice of the credit line'),
-  })
-  .meta({ id: 'Organisation' })
+const organisationShown = namedObject('Organisation', {
+  ...shape,
+  credit_limit_usd: usd.nullable(),
+  credit_net_days: z.int().nullable().describe('To pay an invoice of the credit line'),
+})
 
 export const withCredit = { ...shape, credit: creditLine.nullable().describe('null without a credit line') }
-const organisationDetail = z.object(withCredit).meta({ id: 'OrganisationDetail' })
+const organisationDetail = namedObject('OrganisationDetail', withCredit)
 
 const shown = (line: AccountLine) => ({
   id: line.orgId,
@@ -111,7 +109,7 @@ export const organisationCreate = act({
   summary: 'Makes an organisation with an empty wallet and invites its owner.',
   changes: ['accounts'],
   input: { name: text(1, 100, 'must be a name'), owner_email: email },
-  shows: z.object({ id: z.string(), wallet: z.string(), ...linkGiven }).meta({ id: 'OrganisationMade' }),
+  shows: namedObject('OrganisationMade', { id: z.string(), wallet: z.string(), ...linkGiven }),
   does: async (acting, { name: called, owner_email: address }) => {
     const { control, who } = acting
     checkAdds(acting, 'owner')
@@ -133,9 +131,11 @@ export const organisationList = act({
     limit: count(1, 1_000),
     after: name.optional().describe('The `wallet` of the last one before'),
   },
-  shows: z
-    .object({ object: z.literal('list'), data: z.array(organisationShown), has_more: z.boolean() })
-    .meta({ id: 'OrganisationList' }),
+  shows: namedObject('OrganisationList', {
+    object: z.literal('list'),
+    data: z.array(organisationShown),
+    has_more: z.boolean(),
+  }),
   does: async (acting, { search, limit = 100, after }) => {
     const found = await acting.control.store.reports.accounts({
       orgs: orgsOf(acting.who),

@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { type GuestRates, newGuestRates } from '../admission/guest-rates.ts'
 import { triesLimited } from '../admission/rate.ts'
+import { namedObject } from '../core/body.ts'
 import { invalid, must, refuse } from '../core/refusal.ts'
 import { Secret } from '../core/secret.ts'
 import { ownRests } from '../gateway/ask/own-places.ts'
@@ -23,25 +24,23 @@ const value = z
   .string("must be the vendor's key")
   .regex(/^[\x21-\x2b\x2d-\x7e]{8,4096}$/, 'must be a key of 8 to 4,096 letters without blanks and commas')
 
-const keyShown = z
-  .object({
-    id: z.string(),
-    vendor: z.string(),
-    key: z.string().describe('Its last four letters'),
-    place: z.int().describe('Lower ones are asked first'),
-    enabled: z.boolean(),
-    resting_until: time
-      .nullable()
-      .describe(
-        'Until when this process asks it last, with one model or all, after its vendor refused or failed',
-      ),
-    fall_back: z
-      .boolean()
-      .describe("Whether the house's keys are asked, at the list price, where the organisation's own fail"),
-    added_by: z.string(),
-    added_at: time,
-  })
-  .meta({ id: 'OwnKey' })
+const keyShown = namedObject('OwnKey', {
+  id: z.string(),
+  vendor: z.string(),
+  key: z.string().describe('Its last four letters'),
+  place: z.int().describe('Lower ones are asked first'),
+  enabled: z.boolean(),
+  resting_until: time
+    .nullable()
+    .describe(
+      'Until when this process asks it last, with one model or all, after its vendor refused or failed',
+    ),
+  fall_back: z
+    .boolean()
+    .describe("Whether the house's keys are asked, at the list price, where the organisation's own fail"),
+  added_by: z.string(),
+  added_at: time,
+})
 
 const shown = (
   key: OwnKey,
@@ -106,7 +105,7 @@ export const ownKeyList = act({
     'The keys that the organisation has at vendors itself, in the order in which they are asked; never a whole one.',
   reads: ['rules'],
   input: { organisation },
-  shows: z.object({ data: z.array(keyShown) }).meta({ id: 'OwnKeyList' }),
+  shows: namedObject('OwnKeyList', { data: z.array(keyShown) }),
   does: async (acting, { organisation: named }) => ({ data: await listIn(acting, orgOf(acting, named)) }),
 })
 
@@ -179,13 +178,11 @@ export const ownKeyRemove = act({
     "Removes a key, on all processes. After the last one of a vendor its calls use the house's key again, at the list price.",
   changes: ['rules'],
   input: which,
-  shows: z
-    .object({
-      id: z.string(),
-      removed: z.literal(true),
-      left: z.int().describe('Keys of that vendor that are left'),
-    })
-    .meta({ id: 'OwnKeyRemoved' }),
+  shows: namedObject('OwnKeyRemoved', {
+    id: z.string(),
+    removed: z.literal(true),
+    left: z.int().describe('Keys of that vendor that are left'),
+  }),
   does: async (acting, { organisation: named, own_key: id }) => {
     const orgId = orgOf(acting, named)
     const { control, who } = acting
@@ -202,9 +199,7 @@ export const ownKeyTry = act({
   summary: 'Asks the vendor whether it takes a key that was kept.',
   reads: ['rules'],
   input: which,
-  shows: z
-    .object({ id: z.string(), outcome: z.enum(['taken', 'refused', 'unknown']) })
-    .meta({ id: 'OwnKeyTried' }),
+  shows: namedObject('OwnKeyTried', { id: z.string(), outcome: z.enum(['taken', 'refused', 'unknown']) }),
   does: async (acting, { organisation: named, own_key: id }) => {
     const orgId = orgOf(acting, named)
     const key = await found(acting, orgId, id)

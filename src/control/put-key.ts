@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { amount, text } from '../core/body.ts'
+import { amount, namedObject, text } from '../core/body.ts'
 import { invalid } from '../core/refusal.ts'
 import { storable } from '../core/storable.ts'
 import { importedHash } from '../gateway/enter/key-by-token.ts'
@@ -91,9 +91,10 @@ export const keyPut = act({
   },
   check: saysWhat,
   strangers: toLimits,
-  shows: z
-    .object({ ...keyShape, key: z.string().nullable().describe('Its value if it was made now, else null') })
-    .meta({ id: 'KeyPut' }),
+  shows: namedObject('KeyPut', {
+    ...keyShape,
+    key: z.string().nullable().describe('Its value if it was made now, else null'),
+  }),
   does: async (acting, { key: id, ...wanted }) => {
     const { label, wallet, parent, sub_wallet: sub, if_version: version, ...more } = wanted
     const { value_sha256: sha256, value_prefix: prefix = 'sk-…', spent_before: brought, ...rest } = more

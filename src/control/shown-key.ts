@@ -1,5 +1,6 @@
 /** A key as every face shows it. Amounts are nano-USD here; each face writes them in its form. */
 import { z } from 'zod'
+import { namedObject } from '../core/body.ts'
 import { monthOf } from '../core/time.ts'
 import { guardrailsHelp } from '../guardrails/rules.ts'
 import type { KeyLine } from '../store/reports/report-port.ts'
@@ -23,9 +24,8 @@ export const usd = z.bigint()
 export const time = z.string().meta({ format: 'date-time' })
 
 /** Of acts that show nothing else. */
-export const done = z.object({ done: z.literal(true) }).meta({ id: 'Done' })
+export const done = namedObject('Done', { done: z.literal(true) })
 
-/** The limits as members, each with its value or null. */
 type ShownLimits = {
   readonly [Name in LimitName as (typeof limitRows)[Name]['member']]:
     | (Name extends 'expiresAt' ? string : NonNullable<Limits[Name]>)
@@ -118,7 +118,7 @@ export const keyShape = {
   made_by: z.string().nullable().describe('The person who made it'),
   version: z.int().describe('Grows with each change'),
 }
-export const keyShown = z.object(keyShape).meta({ id: 'Key' })
+export const keyShown = namedObject('Key', keyShape)
 export type KeyShown = z.output<typeof keyShown>
 
 /** Whether it takes calls, and why not. */

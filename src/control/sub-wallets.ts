@@ -1,7 +1,7 @@
 /** Acts on sub-wallets: named ceilings on a wallet's money, which calls name and keys are bound to. */
 
 import { z } from 'zod'
-import { amount, text } from '../core/body.ts'
+import { amount, namedObject, text } from '../core/body.ts'
 import { greatest, NANO_PER_USD } from '../core/money.ts'
 import { must, refuse } from '../core/refusal.ts'
 import { storable } from '../core/storable.ts'
@@ -20,17 +20,15 @@ const budget = amount('must be a number of USD')
 const label = text(0, LABEL_MAX, `must be a string of at most ${LABEL_MAX} characters`).optional()
 const strangers = 'is not of a sub-wallet; those are label, budget_usd'
 
-const subWalletShown = z
-  .object({
-    id: z.string(),
-    label: z.string(),
-    budget_usd: usd,
-    spent_usd: usd,
-    held_usd: usd.describe('By open calls'),
-    remaining_usd: usd,
-    created_at: time,
-  })
-  .meta({ id: 'SubWallet' })
+const subWalletShown = namedObject('SubWallet', {
+  id: z.string(),
+  label: z.string(),
+  budget_usd: usd,
+  spent_usd: usd,
+  held_usd: usd.describe('By open calls'),
+  remaining_usd: usd,
+  created_at: time,
+})
 
 const shown = ({ id, label: called, budget: most, spent, held, createdAt }: SubWallet) => ({
   id,
@@ -63,7 +61,7 @@ export const subWalletList = act({
   summary: 'The sub-wallets of the wallet, newest first; a key sees its own and those that serve it.',
   reads: ['sub_wallets_read'],
   input: payer,
-  shows: z.object({ object: z.literal('list'), data: z.array(subWalletShown) }).meta({ id: 'SubWalletList' }),
+  shows: namedObject('SubWalletList', { object: z.literal('list'), data: z.array(subWalletShown) }),
   does: async (acting, named) => {
     const found = await acting.control.store.subWallets.list(await viewerOf(acting, named))
     return { object: 'list' as const, data: found.map(shown) }
@@ -137,7 +135,7 @@ export const subWalletDelete = act({
     'Deletes a sub-wallet: nothing can be spent under it any more, not even by a key that is bound to it.',
   changes: ['sub_wallets'],
   input: { ...payer, sub_wallet: name },
-  shows: z.object({ id: z.string(), deleted: z.literal(true) }).meta({ id: 'Deleted' }),
+  shows: namedObject('Deleted', { id: z.string(), deleted: z.literal(true) }),
   does: async (acting, { sub_wallet: id, ...named }) => {
     const { store, book } = acting.control
     const viewer = await viewerOf(acting, named)

@@ -77,6 +77,18 @@ export const whole = (least: number, most: number, what: string) =>
 export const text = (least: number, most: number, what: string) =>
   z.string(what).min(least, what).max(most, what)
 
+/** The schema of an object, under its name in the reference; other members are dropped. */
+export const namedObject = <Shape extends z.ZodRawShape>(id: string, shape: Shape) =>
+  z.object(shape).meta({ id })
+
+/** The same, where other members are kept. */
+export const namedLoose = <Shape extends z.ZodRawShape>(id: string, shape: Shape) =>
+  z.looseObject(shape).meta({ id })
+
+/** The same, where other members are refused. */
+export const namedStrict = <Shape extends z.ZodRawShape>(id: string, shape: Shape) =>
+  z.strictObject(shape).meta({ id })
+
 /** A value read by a function that has its own refusals; `shown` is its schema in the reference. */
 export const readBy = <T>(read: (value: Json) => T | Refusal, shown: object) =>
   z

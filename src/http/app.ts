@@ -82,7 +82,6 @@ export const createApp = (present: Present): App => {
   }
 }
 
-/** How the refusals of an address are written. */
 type Style = Pick<Route, 'dialect' | 'helper'>
 
 /** Addresses whose clients read no other style, also where nothing answers. */
@@ -138,7 +137,6 @@ class RoutedCall implements HttpCall {
   }
 }
 
-/** A model call begins; its metrics and trace name its address. */
 const begin = ({ traces }: Watch, trace: Trace, path: string, headers: Headers): void => {
   trace.endpoint = path
   const span = traces === undefined ? undefined : newSpan(traces, headers.get('traceparent'))

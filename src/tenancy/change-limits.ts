@@ -39,7 +39,6 @@ export const checkSelfChange = (key: Key, change: LimitsBody, planRpm: number): 
 const creatorOf = ({ ancestors }: Key): string =>
   ancestors.length > 0 ? 'the key that made it' : 'the operator'
 
-/** The refusal of a change beyond what the creator set. */
 const bound = (key: Key, row: Row, granted: LimitValue): Refusal =>
   refuse(
     'forbidden',

@@ -60,7 +60,6 @@ const instantOr = (what: string) =>
     .transform((text) => instantFrom(text) ?? 0)
     .meta({ format: 'date-time' })
 
-/** The limits by their members. */
 const caps = Object.fromEntries(limitList.map(([, row]) => [row.member, bodyOf(row)]))
 
 /** What a body says about limits and about the keys below. */

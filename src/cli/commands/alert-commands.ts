@@ -12,8 +12,8 @@ import { alertChange, alertCreate, alertDelete, alertList } from '../../control/
 import { HOUSE } from '../../store/alerts/alert-port.ts'
 import { channelKinds, ruleKinds } from '../../tenancy/alert-kinds.ts'
 import { alsoOf } from '../run/alias-option.ts'
-import { controlOf, forPrograms, performAs } from '../run/control.ts'
-import { print, tableOf, under, withDatabase } from '../run/run-command.ts'
+import { forPrograms, performAs } from '../run/control.ts'
+import { onLedger, print, tableOf, under } from '../run/run-command.ts'
 
 type Common = { readonly org: string; readonly json?: boolean }
 
@@ -33,7 +33,6 @@ type Made = Common & {
   readonly to?: readonly string[]
 }
 
-/** The options that say what an alert is. */
 const ruleOf = (command: Command): Command =>
   commonOf(command)
     .requiredOption('--name <text>', 'what messages call it')
@@ -59,42 +58,39 @@ const inputOf = ({ org, name, kind, of, usd, steps, forecast, minutes, to = [] }
 
 const ruleCommands = (alert: Command): void => {
   commonOf(alert.command('list').description('all alerts, with the steps that are reached now')).action(
-    ({ org: organisation, json }: Common) =>
-      withDatabase(async (database) => {
-        const { data } = await performAs('alert list', await controlOf(database), alertList, { organisation })
-        const rows = forPrograms(data).map(({ open, steps, channels, ...rule }) => ({
-          ...rule,
-          steps: steps.join(','),
-          channels: channels.length,
-          reached: open.map(({ step }) => step).join(','),
-        }))
-        print(json, forPrograms(data), tableOf(rows))
-      }),
+    onLedger(async (database, { org: organisation, json }: Common) => {
+      const { data } = await performAs('alert list', database, alertList, { organisation })
+      const rows = forPrograms(data).map(({ open, steps, channels, ...rule }) => ({
+        ...rule,
+        steps: steps.join(','),
+        channels: channels.length,
+        reached: open.map(({ step }) => step).join(','),
+      }))
+      print(json, forPrograms(data), tableOf(rows))
+    }),
   )
   ruleOf(alert.command('create').description('be told when something reaches a step')).action(
-    (options: Made) =>
-      withDatabase(async (database) => {
-        const made = await performAs('alert create', await controlOf(database), alertCreate, inputOf(options))
-        print(options.json, forPrograms(made), `${made.id}\n`)
-      }),
+    onLedger(async (database, options: Made) => {
+      const made = await performAs('alert create', database, alertCreate, inputOf(options))
+      print(options.json, forPrograms(made), `${made.id}\n`)
+    }),
   )
   ruleOf(
     alert
       .command('change <alert>')
       .description('replace an alert; open steps that are not reached are resolved'),
-  ).action((id: string, options: Made) =>
-    withDatabase(async (database) => {
+  ).action(
+    onLedger(async (database, id: string, options: Made) => {
       const input = { ...inputOf(options), alert: id }
-      const made = await performAs('alert change', await controlOf(database), alertChange, input)
+      const made = await performAs('alert change', database, alertChange, input)
       print(options.json, forPrograms(made), `${made.id} is changed\n`)
     }),
   )
   commonOf(alert.command('delete <alert>').description('end an alert; what is open is resolved')).action(
-    (id: string, { org: organisation, json }: Common) =>
-      withDatabase(async (database) => {
-        await performAs('alert delete', await controlOf(database), alertDelete, { organisation, alert: id })
-        print(json, { id, deleted: true }, `${id} is deleted\n`)
-      }),
+    onLedger(async (database, id: string, { org: organisation, json }: Common) => {
+      await performAs('alert delete', database, alertDelete, { organisation, alert: id })
+      print(json, { id, deleted: true }, `${id} is deleted\n`)
+    }),
   )
 }
 
@@ -103,22 +99,20 @@ type NewChannel = Common & { readonly name: string; readonly kind: string; reado
 
 const channelCommands = (alert: Command): void => {
   commonOf(alert.command('channels').description('where alerts can be told')).action(
-    ({ org: organisation, json }: Common) =>
-      withDatabase(async (database) => {
-        const control = await controlOf(database)
-        const { data } = await performAs('alert channels', control, channelList, { organisation })
-        print(json, data, tableOf(data.map(({ secret: _hidden, ...channel }: Channel) => channel)))
-      }),
+    onLedger(async (database, { org: organisation, json }: Common) => {
+      const { data } = await performAs('alert channels', database, channelList, { organisation })
+      print(json, data, tableOf(data.map(({ secret: _hidden, ...channel }: Channel) => channel)))
+    }),
   )
   commonOf(
     under(alert, 'channel', 'make a channel')
       .requiredOption('--name <text>', 'what people call it')
       .requiredOption('--kind <kind>', channelKinds.join(', '))
       .requiredOption('--target <address>', 'mail address, https address, or integration key of PagerDuty'),
-  ).action(({ org: organisation, json, name, kind, target }: NewChannel) =>
-    withDatabase(async (database) => {
+  ).action(
+    onLedger(async (database, { org: organisation, json, name, kind, target }: NewChannel) => {
       const input = { organisation, name, kind, target }
-      const made = await performAs('alert channel', await controlOf(database), channelCreate, input)
+      const made = await performAs('alert channel', database, channelCreate, input)
       print(json, made, `${made.id}${made.secret === null ? '' : `\nIts secret is ${made.secret}`}\n`)
     }),
   )
@@ -127,12 +121,11 @@ const channelCommands = (alert: Command): void => {
     ['test', channelTest, 'send a test to a channel; a running server sends it'],
   ] as const)
     commonOf(alert.command(`${verb} <channel>`).description(what)).action(
-      (channel: string, { org: organisation, json }: Common) =>
-        withDatabase(async (database) => {
-          const input = { organisation, channel }
-          const done = await performAs(`alert ${verb}`, await controlOf(database), act, input)
-          print(json, done, `${channel}: done\n`)
-        }),
+      onLedger(async (database, channel: string, { org: organisation, json }: Common) => {
+        const input = { organisation, channel }
+        const done = await performAs(`alert ${verb}`, database, act, input)
+        print(json, done, `${channel}: done\n`)
+      }),
     )
 }
 
@@ -141,12 +134,9 @@ export const alertCommands = (program: Command): void => {
   ruleCommands(alert)
   channelCommands(alert)
   commonOf(alert.command('log').description('what was told to channels, newest first')).action(
-    ({ org: organisation, json }: Common) =>
-      withDatabase(async (database) => {
-        const { data } = await performAs('alert log', await controlOf(database), deliveryList, {
-          organisation,
-        })
-        print(json, data, tableOf(data.map(({ text: _long, id: _id, ...row }) => row)))
-      }),
+    onLedger(async (database, { org: organisation, json }: Common) => {
+      const { data } = await performAs('alert log', database, deliveryList, { organisation })
+      print(json, data, tableOf(data.map(({ text: _long, id: _id, ...row }) => row)))
+    }),
   )
 }

@@ -1,9 +1,9 @@
 /** `turnpike batch …`: batches of all keys, in whichever form of API they were made. */
 import type { Command } from 'commander'
 import { batchCancel, batchGet, batchList } from '../../control/reports/batches.ts'
-import { controlOf, forPrograms, performAs } from '../run/control.ts'
+import { forPrograms, performAs } from '../run/control.ts'
 import { findKey } from '../run/find-key.ts'
-import { type Database, print, tableOf, under, withDatabase } from '../run/run-command.ts'
+import { type Database, onLedger, print, tableOf, under } from '../run/run-command.ts'
 
 type Batch = Awaited<ReturnType<typeof batchGet.does>>
 type Options = Readonly<Record<'key' | 'organisation' | 'tenant' | 'after' | 'limit', string | undefined>> & {
@@ -28,7 +28,7 @@ const list = async (database: Database, { key, json, ...rest }: Options): Promis
     ...Object.fromEntries(given),
     ...(key === undefined ? {} : { key: (await findKey(database, key, true)).id }),
   }
-  const found = await performAs('batch list', await controlOf(database), batchList, input)
+  const found = await performAs('batch list', database, batchList, input)
   const end = found.has_more ? `older ones: --after ${found.data.at(-1)?.id}\n` : ''
   print(json, forPrograms(found), `${tableOf(found.data.map(rowOf))}${end}`)
 }
@@ -43,7 +43,7 @@ export const batchCommands = (program: Command): void => {
     .option('--after <batch>', 'only those made before this one')
     .option('--limit <n>', 'the most rows', '50')
     .option('--json', 'for programs')
-    .action((options: Options) => withDatabase((database) => list(database, options)))
+    .action(onLedger(list))
   for (const [verb, act, what] of [
     ['show', batchGet, 'one batch'],
     ['cancel', batchCancel, 'cancel a batch: lines that were sent end, others never are and cost nothing'],
@@ -52,9 +52,9 @@ export const batchCommands = (program: Command): void => {
       .command(`${verb} <batch>`)
       .description(what)
       .option('--json', 'for programs')
-      .action((id: string, { json }: { json?: boolean }) =>
-        withDatabase(async (database) => {
-          const one = await performAs(`batch ${verb}`, await controlOf(database), act, { batch: id })
+      .action(
+        onLedger(async (database, id: string, { json }: { json?: boolean }) => {
+          const one = await performAs(`batch ${verb}`, database, act, { batch: id })
           print(json, forPrograms(one), tableOf([rowOf(one)]))
         }),
       )

@@ -72,9 +72,9 @@ const doing =
   }
 
 const list: Doing = async (database, _none, options) => {
-  const [control, input] = [await controlOf(database), await inputOf(options)]
+  const input = await inputOf(options)
   const data = await everyPage<Bill>((last) =>
-    performAs('bill list', control, billList, { ...input, limit: 500, ...(last && { after: last.id }) }),
+    performAs('bill list', database, billList, { ...input, limit: 500, ...(last && { after: last.id }) }),
   )
   print(options.json, data.map(forPrograms), tableOf(data.map(rowOf)))
 }

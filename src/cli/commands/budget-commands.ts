@@ -4,8 +4,8 @@ import type { z } from 'zod'
 import { budgetDelete, budgetGet, budgetList, budgetPut } from '../../control/budgets.ts'
 import { capList } from '../../tenancy/limits.ts'
 import { OPERATOR_WALLET } from '../config/first-start.ts'
-import { controlOf, everyPage, forPrograms, performAs } from '../run/control.ts'
-import { type Database, print, tableOf, withDatabase } from '../run/run-command.ts'
+import { everyPage, forPrograms, performAs } from '../run/control.ts'
+import { type Database, onLedger, print, tableOf, withDatabase } from '../run/run-command.ts'
 import { walletOf } from './wallet-commands.ts'
 
 type Options = {
@@ -32,11 +32,7 @@ export const budgetCommands = (program: Command): void => {
       .option('--json', 'for programs')
   const valued = (command: Command) =>
     command.option('--value <value>', 'of the tag; without it the default for values without a budget')
-  sub('list', 'all budgets of a wallet')
-    .argument('[tag]', 'only those of this tag')
-    .action((tag: string | undefined, options: Options) =>
-      withDatabase((database) => list(database, tag, options)),
-    )
+  sub('list', 'all budgets of a wallet').argument('[tag]', 'only those of this tag').action(onLedger(list))
   valued(sub('show', 'one budget'))
     .argument('<tag>', 'such as user')
     .action(doing(budgetGet, () => ({})))
@@ -68,7 +64,6 @@ const limitsOf = (options: Options) => ({
   ...(options.beyond === undefined ? {} : { beyond: options.beyond }),
 })
 
-/** Does an act on the budget that the words name, and shows what came of it. */
 const doing =
   (act: typeof budgetGet | typeof budgetPut | typeof budgetDelete, more: (options: Options) => object) =>
   (tag: string, options: Options): Promise<void> =>
@@ -77,25 +72,15 @@ const doing =
       const value = options.value === undefined ? {} : { value: options.value }
       const input = { wallet, tag, ...value, ...more(options) }
       const shown = forPrograms(
-        await performAs(
-          act.name.replace('.', ' '),
-          await controlOf(database),
-          act as typeof budgetGet,
-          input,
-        ),
+        await performAs(act.name.replace('.', ' '), database, act as typeof budgetGet, input),
       )
       print(options.json, shown, tableOf([shown]))
     })
 
-const list = async (
-  database: Database,
-  tag: string | undefined,
-  { wallet: name, json }: Options,
-): Promise<void> => {
+const list = async (database: Database, tag: string | undefined, { wallet: name, json }: Options) => {
   const { id: wallet } = await walletOf(database, name)
-  const control = await controlOf(database)
   const found = await everyPage((last: Shown | undefined) =>
-    performAs('budget list', control, budgetList, {
+    performAs('budget list', database, budgetList, {
       wallet,
       limit: 1_000,
       ...(tag === undefined ? {} : { tag }),

@@ -6,11 +6,10 @@ import { csvOf } from '../../control/csv.ts'
 import { callList } from '../../control/reports/calls.ts'
 import { present } from '../../core/json-body.ts'
 import { usdNumber } from '../../core/money.ts'
-import { controlOf, performAs } from '../run/control.ts'
+import { performAs } from '../run/control.ts'
 import { findKey } from '../run/find-key.ts'
-import { type Database, print, tableOf, withDatabase } from '../run/run-command.ts'
+import { type Database, onLedger, print, tableOf } from '../run/run-command.ts'
 
-/** Filters of the list, each an option with the name of the member. */
 const filters = {
   organisation: 'of this organisation',
   tenant: 'of this tenant',
@@ -41,7 +40,7 @@ export const callsCommand = (program: Command): void => {
     .option('--limit <n>', 'the most rows', '50')
     .option('--json', 'for programs')
     .option('--csv', 'for spreadsheets')
-    .action((options: Options) => withDatabase((database) => calls(database, options)))
+    .action(onLedger(calls))
   for (const [name, what] of Object.entries(filters))
     command.option(`--${name} <${name}>`, `only calls ${what}`)
 }
@@ -54,7 +53,7 @@ const calls = async (database: Database, { key, own = false, json, csv, ...rest 
     ...(own ? { own } : {}),
     ...(key === undefined ? {} : { key: (await findKey(database, key, true)).id }),
   }
-  const list = await performAs('calls', await controlOf(database), callList, input)
+  const list = await performAs('calls', database, callList, input)
   if (csv === true) return void process.stdout.write(csvOf(callsSheet(list)).text)
   const shown = list.data.map(({ cost_usd: cost, refunded_usd: refunded, ...call }) => ({
     ...call,

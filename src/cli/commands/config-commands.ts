@@ -125,11 +125,7 @@ const setHere = ({ config, hash }: Database, { settings, hashed_by }: ConfigShow
 }
 
 /** Throws Failed if no server answers, or it does not accept the command of this ledger. */
-const askServer = async <Answer>(
-  { hash }: Database,
-  { address = ownAddress() }: Options,
-  body?: object,
-): Promise<Answer> => {
+const askServer = async <Answer>({ hash }: Database, { address = ownAddress() }: Options, body?: object) => {
   const base = address.replace(/\/$/, '')
   const answer = await fetch(`${base}/api/config`, {
     method: body === undefined ? 'GET' : 'POST',

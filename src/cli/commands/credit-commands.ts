@@ -14,7 +14,7 @@ import { monthOf } from '../../core/time.ts'
 import { OPERATOR_WALLET } from '../config/first-start.ts'
 import { stripeFor } from '../config/parts.ts'
 import { controlOf, forPrograms, performAs } from '../run/control.ts'
-import { type Database, Failed, print, tableOf, under, withDatabase } from '../run/run-command.ts'
+import { type Database, Failed, onLedger, print, tableOf, under } from '../run/run-command.ts'
 import { walletOf } from './wallet-commands.ts'
 
 type GrantOptions = { usd: string; wallet: string; netDays?: string; json?: boolean }
@@ -28,12 +28,12 @@ export const creditCommands = (program: Command): void => {
     .option('--wallet <wallet>', 'which wallet: id or name', OPERATOR_WALLET)
     .option('--net-days <n>', 'days from an invoice until it is past due (default: as before, at first 14)')
     .option('--json', 'for programs')
-    .action((options: GrantOptions) => withDatabase((database) => grant(database, options)))
+    .action(onLedger(grant))
   under(credit, 'show', 'all credit lines, or one with its invoices')
     .argument('[wallet]', 'which: id or name')
     .option('--json', 'for programs')
-    .action((wallet: string | undefined, options: { json?: boolean }) =>
-      withDatabase((database) =>
+    .action(
+      onLedger((database, wallet: string | undefined, options: { json?: boolean }) =>
         wallet === undefined ? showAll(database, options.json) : showOne(database, wallet, options.json),
       ),
     )
@@ -41,7 +41,7 @@ export const creditCommands = (program: Command): void => {
     .option('--wallet <wallet>', 'which wallet: id or name', OPERATOR_WALLET)
     .option('--month <month>', 'such as 2026-11 (default: this month)')
     .option('--json', 'for programs')
-    .action((options: StatementOptions) => withDatabase((database) => state(database, options)))
+    .action(onLedger(state))
   credit
     .command('pay <invoice>')
     .description('pay an invoice from its wallet, or note that it was paid to you in another way')
@@ -52,7 +52,7 @@ export const creditCommands = (program: Command): void => {
     )
     .option('--ref <text>', 'your reference of the money received')
     .option('--json', 'for programs')
-    .action((id: string, options: PayOptions) => withDatabase((database) => pay(database, id, options)))
+    .action(onLedger(pay))
 }
 
 const grant = async (database: Database, options: GrantOptions): Promise<void> => {
@@ -62,14 +62,14 @@ const grant = async (database: Database, options: GrantOptions): Promise<void> =
     limit_usd: options.usd,
     ...(options.netDays === undefined ? {} : { net_days: options.netDays }),
   }
-  const line = await performAs('credit grant', await controlOf(database), creditGrant, input)
+  const line = await performAs('credit grant', database, creditGrant, input)
   const shown = forPrograms(line)
   print(options.json, shown, tableOf([shown]))
 }
 
 const showAll = async (database: Database, json: boolean | undefined): Promise<void> => {
   await database.store.credit.closeMonths()
-  const { data } = await performAs('credit show', await controlOf(database), creditList, {})
+  const { data } = await performAs('credit show', database, creditList, {})
   const lines = data.map(forPrograms)
   print(json, lines, tableOf(lines))
 }
@@ -78,7 +78,7 @@ const showAll = async (database: Database, json: boolean | undefined): Promise<v
 const billOf = async (database: Database, command: string, name: string) => {
   await database.store.credit.closeMonths()
   const { id: wallet } = await walletOf(database, name)
-  const bill = await performAs(command, await controlOf(database), billingGet, { wallet })
+  const bill = await performAs(command, database, billingGet, { wallet })
   if (bill.status === 'none')
     throw new Failed(`'${name}' has no credit line; 'turnpike credit grant --wallet ${name}' opens one`)
   return bill
@@ -93,7 +93,7 @@ const showOne = async (database: Database, wallet: string, json: boolean | undef
 const state = async (database: Database, options: StatementOptions): Promise<void> => {
   const { wallet } = await billOf(database, 'credit statement', options.wallet)
   const input = { wallet, month: options.month ?? monthOf(Date.now()) }
-  const statement = await performAs('credit statement', await controlOf(database), billingStatement, input)
+  const statement = await performAs('credit statement', database, billingStatement, input)
   const { lines, invoice, ...sums } = statement
   const text = `${tableOf(lines.map(forPrograms))}\n${tableOf([{ ...forPrograms(sums), invoice: invoice?.id ?? '' }])}`
   print(options.json, forPrograms(statement), text)
@@ -113,11 +113,10 @@ const pay = async (database: Database, id: string, options: PayOptions): Promise
   if (from === 'stripe') return link(database, id, json)
   if (from !== 'wallet' && from !== 'cash')
     throw new Failed(`--from must be wallet, cash or stripe, not '${from}'`)
-  const control = await controlOf(database)
   const { invoice, outcome } =
     from === 'wallet'
-      ? await performAs('credit pay', control, invoicePay, { invoice: id, method: 'wallet' })
-      : await performAs('credit pay', control, invoiceSettle, {
+      ? await performAs('credit pay', database, invoicePay, { invoice: id, method: 'wallet' })
+      : await performAs('credit pay', database, invoiceSettle, {
           invoice: id,
           ...(ref === undefined ? {} : { ref }),
         })

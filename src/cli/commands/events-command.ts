@@ -4,8 +4,8 @@ import type { z } from 'zod'
 import { eventChain } from '../../control/house/event-chain.ts'
 import { eventList, type eventShown } from '../../control/house/events.ts'
 import { OF_PEOPLE } from '../../control/people/persons.ts'
-import { controlOf, performAs } from '../run/control.ts'
-import { type Database, Failed, print, tableOf, under, withDatabase } from '../run/run-command.ts'
+import { performAs } from '../run/control.ts'
+import { type Database, Failed, onLedger, print, tableOf, under } from '../run/run-command.ts'
 
 /** Fails if there is no such organisation. */
 export const checkOrg = async ({ reports }: Database['store'], org: string): Promise<void> => {
@@ -13,7 +13,6 @@ export const checkOrg = async ({ reports }: Database['store'], org: string): Pro
     throw new Failed(`there is no organisation '${org}'; 'turnpike wallet list' shows them`)
 }
 
-/** An event as it stands in the record. */
 const asRecorded = (event: z.output<typeof eventShown>) => {
   const { id, at, org: orgId, what, subject, before, after, operator, address } = event
   const actor = {
@@ -31,10 +30,9 @@ type Options = { readonly org?: string; readonly chain?: boolean; readonly json?
 
 /** Links first, then the signed heads. */
 const printChain = async (database: Database): Promise<void> => {
-  const control = await controlOf(database)
   let heads: readonly string[] = []
   for (let after = 0, more = true; more; ) {
-    const page = await performAs('events', control, eventChain, { after })
+    const page = await performAs('events', database, eventChain, { after })
     for (const link of page.data) process.stdout.write(`${JSON.stringify(link)}\n`)
     ;[after, more, heads] = [page.data.at(-1)?.seq ?? after, page.has_more, page.heads]
   }
@@ -46,12 +44,12 @@ export const eventsCommand = (program: Command): void => {
     .option('--org <id>', "of one organisation; 'people' for what they did to their own sign-in")
     .option('--chain', 'the whole chain, one JSON document a line, for who checks it elsewhere')
     .option('--json', 'for programs')
-    .action(({ org, chain, json }: Options) =>
-      withDatabase(async (database) => {
+    .action(
+      onLedger(async (database, { org, chain, json }: Options) => {
         if (chain === true) return printChain(database)
         if (org !== undefined && org !== OF_PEOPLE) await checkOrg(database.store, org)
         const input = { limit: 1_000, ...(org === undefined ? {} : { organisation: org }) }
-        const { data } = await performAs('events', await controlOf(database), eventList, input)
+        const { data } = await performAs('events', database, eventList, input)
         const rows = data.map(({ at, org: organisation, actor: by, what, subject }) => ({
           at,
           organisation,

@@ -2,8 +2,8 @@
 import type { Command } from 'commander'
 import { organisationForget } from '../../control/people/forget.ts'
 import type { Forgotten } from '../../store/people/forget-port.ts'
-import { controlOf, performAs } from '../run/control.ts'
-import { type Database, Failed, print, withDatabase } from '../run/run-command.ts'
+import { performAs } from '../run/control.ts'
+import { type Database, Failed, onLedger, print } from '../run/run-command.ts'
 
 type Json = { readonly json?: boolean }
 
@@ -30,8 +30,7 @@ Kept:\n${kept.map((one) => `  ${one}\n`).join('')}`,
 const forgetWallet = async (database: Database, id: string, { json }: Json): Promise<void> => {
   if ((await database.store.wallets.wallet(id)) === undefined)
     throw new Failed(`there is no wallet with the id '${id}'; 'turnpike wallet list' shows them`)
-  const control = await controlOf(database)
-  const { removed } = await performAs('wallet forget', control, organisationForget, { wallet: id })
+  const { removed } = await performAs('wallet forget', database, organisationForget, { wallet: id })
   tellForgotten(
     json,
     `The customer of ${id} is forgotten; its keys are deleted, and its money is where it was.`,
@@ -46,5 +45,5 @@ export const walletForgetCommand = (wallet: Command): void => {
       'delete the keys of a customer and remove all that is known of it, for good; the books stay, by ids',
     )
     .option('--json', 'for programs')
-    .action((id: string, options: Json) => withDatabase((database) => forgetWallet(database, id, options)))
+    .action(onLedger(forgetWallet))
 }

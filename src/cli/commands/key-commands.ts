@@ -18,7 +18,7 @@ import {
   performAs,
 } from '../run/control.ts'
 import { findKey } from '../run/find-key.ts'
-import { type Database, Failed, harmless, print, tableOf, under, withDatabase } from '../run/run-command.ts'
+import { type Database, Failed, harmless, onLedger, print, tableOf, under } from '../run/run-command.ts'
 import { checkSecret } from './secret-commands.ts'
 import { walletOf } from './wallet-commands.ts'
 
@@ -41,14 +41,12 @@ export const keyCommands = (program: Command): void => {
   under(key, 'list', 'all keys, newest first')
     .option('--deleted', 'include deleted keys')
     .option('--json', 'for programs')
-    .action((options: { deleted?: boolean; json?: boolean }) =>
-      withDatabase((database) => listKeys(database, options)),
-    )
+    .action(onLedger(listKeys))
   keyOptions(key.command('limits <key>').description('change limits; "none" removes one'))
     .option('--label <text>', 'who uses it')
     .option('--sub-wallet <id>', 'bind the key, and all keys below it, to a sub-wallet of its wallet')
-    .action((name: string, options: Options) =>
-      withDatabase((database) =>
+    .action(
+      onLedger((database, name: string, options: Options) =>
         change(
           database,
           name,
@@ -66,22 +64,21 @@ const makingCommands = (key: Command): void => {
     .requiredOption('--label <text>', 'who uses it')
     .option('--wallet <wallet>', 'the wallet that pays: id or name', OPERATOR_WALLET)
     .option('--sub-wallet <id>', 'bind the key to a sub-wallet of that wallet')
-    .action((options: Options) => withDatabase((database) => create(database, 'create', options)))
+    .action(onLedger((database, options: Options) => create(database, 'create', options)))
   keyOptions(key.command('child').description('make a key under a reseller’s key, billed to its wallet'))
     .requiredOption('--label <text>', 'who uses it')
     .requiredOption('--parent <key>', 'the reseller’s key: id, prefix or token')
     .option('--sub-wallet <id>', 'bind the key to a sub-wallet of the reseller’s wallet')
-    .action((options: Options) => withDatabase((database) => create(database, 'child', options)))
+    .action(onLedger((database, options: Options) => create(database, 'child', options)))
   key
     .command('rotate <key>')
     .description('make a key with the same limits in its place; the old one stays valid until it is deleted')
     .option('--json', 'for programs')
-    .action((name: string, options: Options) =>
-      withDatabase(async (database) => {
+    .action(
+      onLedger(async (database, name: string, options: Options) => {
         await checkSecret(database)
         const { id } = await findKey(database, name)
-        const control = await controlOf(database)
-        tellMade(await performAs('key rotate', control, keyRotate, { key: id }), options)
+        tellMade(await performAs('key rotate', database, keyRotate, { key: id }), options)
       }),
     )
 }
@@ -96,15 +93,15 @@ const endingCommands = (key: Command): void => {
       .description(`${verb} a key; in force on every process when the command returns`)
       .option('--with-children', along)
       .option('--json', 'for programs')
-      .action((name: string, options: Options) =>
-        withDatabase((database) =>
+      .action(
+        onLedger((database, name: string, options: Options) =>
           change(database, name, verb, { disabled, with_children: options.withChildren ?? false }, options),
         ),
       )
   under(key, 'delete <key>', 'delete a key for good; what it used stays in the reports')
     .option('--with-children', 'also all keys below it')
     .option('--json', 'for programs')
-    .action((name: string, options: Options) => withDatabase((database) => remove(database, name, options)))
+    .action(onLedger(remove))
 }
 
 const keyOptions = (command: Command): Command =>
@@ -125,7 +122,6 @@ const keyOptions = (command: Command): Command =>
 
 const labelOf = ({ label }: Options): JsonObject => (label === undefined ? {} : { label })
 
-/** The members of the act's input that the options give. */
 const bodyOf = (options: Options): JsonObject => ({
   ...limitsFromOptions(options),
   ...rightOf(options),
@@ -140,7 +136,6 @@ const needsCatalogue = (options: Options): boolean => options.alias !== undefine
 const bindingOf = ({ subWallet }: Options): JsonObject =>
   subWallet === undefined ? {} : { sub_wallet: subWallet === 'none' ? null : subWallet }
 
-/** Whether the key may manage others, if the option says so. */
 const rightOf = ({ canManage }: Options): JsonObject => {
   if (canManage === undefined) return {}
   if (canManage !== 'on' && canManage !== 'off')
@@ -190,18 +185,16 @@ const remove = async (database: Database, name: string, options: Options): Promi
   const { withChildren = false, json } = options
   const { id, label } = await findKey(database, name)
   const input = { key: id, with_children: withChildren }
-  const deleted = await performAs('key delete', await controlOf(database), keyDelete, input)
+  const deleted = await performAs('key delete', database, keyDelete, input)
   const also = withChildren ? `, and ${deleted.below.length} below it` : ''
   print(json, forPrograms(deleted), `${id} (${harmless(label)}) is deleted${also}\n`)
 }
 
 const PAGE = 500
 
-/** All keys with what they have spent. */
 const allKeys = async (database: Database, deleted: boolean): Promise<readonly KeyShown[]> => {
-  const control = await controlOf(database)
   return everyPage((last: KeyShown | undefined) =>
-    performAs('key list', control, keyList, { deleted, limit: PAGE, ...(last && { after: last.id }) }),
+    performAs('key list', database, keyList, { deleted, limit: PAGE, ...(last && { after: last.id }) }),
   )
 }
 

@@ -1,9 +1,9 @@
 /** `turnpike latency`: how fast calls were answered, and how many were refused or failed. */
 import type { Command } from 'commander'
 import { callLatency } from '../../control/reports/latency.ts'
-import { controlOf, performAs } from '../run/control.ts'
+import { performAs } from '../run/control.ts'
 import { findKey } from '../run/find-key.ts'
-import { print, tableOf, withDatabase } from '../run/run-command.ts'
+import { onLedger, print, tableOf } from '../run/run-command.ts'
 
 const filters = {
   organisation: 'of this organisation',
@@ -25,13 +25,13 @@ export const latencyCommand = (program: Command): void => {
     .option('--by <by>', 'model, vendor or key', 'model')
     .option('--key <key>', 'only this key and all below it: id, prefix or token; deleted keys too')
     .option('--json', 'for programs')
-    .action(({ key, json, ...rest }: Options) =>
-      withDatabase(async (database) => {
+    .action(
+      onLedger(async (database, { key, json, ...rest }: Options) => {
         const input = {
           ...rest,
           ...(key === undefined ? {} : { key: (await findKey(database, key, true)).id }),
         }
-        const shown = await performAs('latency', await controlOf(database), callLatency, input)
+        const shown = await performAs('latency', database, callLatency, input)
         const { rows, total, newest, parts } = shown
         const lines = [...rows, { id: 'total', label: 'total', ...total }].map(({ id: _id, ...line }) => line)
         const some = parts.some(({ whole }) => !whole)

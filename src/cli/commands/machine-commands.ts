@@ -5,8 +5,8 @@ import { machineCreate, machineList, machineRevoke, machineRotate } from '../../
 import { everyRight } from '../../control/rights.ts'
 import { present } from '../../core/json-body.ts'
 import { alsoOf } from '../run/alias-option.ts'
-import { controlOf, forPrograms, performAs } from '../run/control.ts'
-import { print, tableOf, under, withDatabase } from '../run/run-command.ts'
+import { forPrograms, performAs } from '../run/control.ts'
+import { onLedger, print, tableOf, under } from '../run/run-command.ts'
 import { checkSecret } from './secret-commands.ts'
 
 type Options = {
@@ -38,22 +38,22 @@ export const machineCommands = (program: Command): void => {
     .option('--rpm <n>', 'requests per minute, 600 unless given')
     .option('--expires <when>', 'a day or a moment, such as 2027-01-31')
     .option('--json', 'for programs')
-    .action(({ label, may, org, from, rpm, expires, json }: Options) =>
-      withDatabase(async (database) => {
+    .action(
+      onLedger(async (database, { label, may, org, from, rpm, expires, json }: Options) => {
         await checkSecret(database)
         const input = {
           label,
           rights: may.split(',').map((right) => right.trim()),
           ...present({ organisations: org, addresses: from, rpm_limit: rpm, expires_at: expires }),
         }
-        tell(await performAs('machine create', await controlOf(database), machineCreate, input), json)
+        tell(await performAs('machine create', database, machineCreate, input), json)
       }),
     )
   under(machine, 'list', 'all credentials, without their values')
     .option('--json', 'for programs')
-    .action(({ json }: { json?: boolean }) =>
-      withDatabase(async (database) => {
-        const { data } = await performAs('machine list', await controlOf(database), machineList, {})
+    .action(
+      onLedger(async (database, { json }: { json?: boolean }) => {
+        const { data } = await performAs('machine list', database, machineList, {})
         const rows = data.map(
           ({ id, label, prefix, rights, organisations, revoked, expires_at: expires }) => ({
             id,
@@ -74,20 +74,17 @@ export const machineCommands = (program: Command): void => {
 const endingCommands = (machine: Command): void => {
   under(machine, 'rotate <machine>', 'give it another credential; the one before is invalid at once')
     .option('--json', 'for programs')
-    .action((id: string, { json }: { json?: boolean }) =>
-      withDatabase(async (database) => {
+    .action(
+      onLedger(async (database, id: string, { json }: { json?: boolean }) => {
         await checkSecret(database)
-        tell(
-          await performAs('machine rotate', await controlOf(database), machineRotate, { machine: id }),
-          json,
-        )
+        tell(await performAs('machine rotate', database, machineRotate, { machine: id }), json)
       }),
     )
   under(machine, 'revoke <machine>', 'end it for good; its next request is refused')
     .option('--json', 'for programs')
-    .action((id: string, { json }: { json?: boolean }) =>
-      withDatabase(async (database) => {
-        await performAs('machine revoke', await controlOf(database), machineRevoke, { machine: id })
+    .action(
+      onLedger(async (database, id: string, { json }: { json?: boolean }) => {
+        await performAs('machine revoke', database, machineRevoke, { machine: id })
         print(json, { id, revoked: true }, `${id} is revoked\n`)
       }),
     )

@@ -8,8 +8,8 @@ import { normalEmail, personBy } from '../../control/people/new-person.ts'
 import { personLink, personList, personOperator, personRemove } from '../../control/people/persons.ts'
 import { email as emailForm } from '../../control/read.ts'
 import { roles } from '../../store/people/people-port.ts'
-import { controlOf, everyPage, performAs } from '../run/control.ts'
-import { type Database, Failed, print, tableOf, under, withDatabase } from '../run/run-command.ts'
+import { everyPage, performAs } from '../run/control.ts'
+import { type Database, Failed, onLedger, print, tableOf, under } from '../run/run-command.ts'
 import { checkOrg } from './events-command.ts'
 import { tellForgotten } from './forget-commands.ts'
 
@@ -25,7 +25,8 @@ type Invitation = Json & {
   readonly operator?: boolean
 }
 
-const known = async ({ store }: Pick<Control, 'store'>, email: string) => {
+/** The person of that address. Throws Failed where there is none. */
+export const personNamed = async ({ store }: Pick<Control, 'store'>, email: string) => {
   const person = await personBy(store.people, email)
   if (person === undefined)
     throw new Failed(`there is no person '${email}'; 'turnpike person list' shows them`)
@@ -37,22 +38,21 @@ const invite = async (database: Database, email: string, options: Invitation): P
   const { org, role, name, operator } = options
   if (!emailForm.safeParse(email).success) throw new Failed(`'${email}' is not an e-mail address`)
   await checkOrg(database.store, org)
-  const control = await controlOf(database)
   const as = 'person invite'
-  const { data: members } = await performAs(as, control, memberList, { organisation: org })
+  const { data: members } = await performAs(as, database, memberList, { organisation: org })
   const member = members.find((one) => one.email === normalEmail(email))
   const who = { organisation: org, role }
   let link: string | null = null
   if (member === undefined) {
     const more = { ...(name === undefined ? {} : { name }), ...(operator === true ? { operator } : {}) }
-    link = (await performAs(as, control, memberInvite, { ...who, email, ...more })).link
+    link = (await performAs(as, database, memberInvite, { ...who, email, ...more })).link
   } else {
-    await performAs(as, control, memberChange, { ...who, person: member.id })
-    if (operator === true) await performAs(as, control, personOperator, { person: member.id, operator })
+    await performAs(as, database, memberChange, { ...who, person: member.id })
+    if (operator === true) await performAs(as, database, personOperator, { person: member.id, operator })
   }
-  const person = await known(database, email)
+  const person = await personNamed(database, email)
   const lasts = link === null ? 'a quarter of an hour' : 'seven days'
-  link ??= (await performAs(as, control, personLink, { person: person.id })).link
+  link ??= (await performAs(as, database, personLink, { person: person.id })).link
   print(
     options.json,
     { id: person.id, email: person.email, org, role, link },
@@ -61,9 +61,8 @@ const invite = async (database: Database, email: string, options: Invitation): P
 }
 
 const list = async (database: Database, { json }: Json): Promise<void> => {
-  const control = await controlOf(database)
   const people = await everyPage((last: PersonShown | undefined) =>
-    performAs('person list', control, personList, { limit: PAGE, ...(last && { after: last.email }) }),
+    performAs('person list', database, personList, { limit: PAGE, ...(last && { after: last.email }) }),
   )
   const rows = people.map((person) => ({
     ...person,
@@ -77,9 +76,9 @@ const setOperator = async (
   email: string,
   { off = false, json }: Json & { off?: boolean },
 ): Promise<void> => {
-  const person = await known(database, email)
+  const person = await personNamed(database, email)
   const input = { person: person.id, operator: !off }
-  await performAs('person operator', await controlOf(database), personOperator, input)
+  await performAs('person operator', database, personOperator, input)
   print(
     json,
     { id: person.id, email: person.email, operator: !off },
@@ -90,9 +89,9 @@ const setOperator = async (
 type Reset = Json & { readonly lostDevice?: boolean }
 
 const resetLink = async (database: Database, email: string, { json, lostDevice }: Reset): Promise<void> => {
-  const { id } = await known(database, email)
+  const { id } = await personNamed(database, email)
   const input = { person: id, lost_device: lostDevice === true }
-  const made = await performAs('person reset-link', await controlOf(database), personLink, input)
+  const made = await performAs('person reset-link', database, personLink, input)
   const rest = made.asks_code
     ? 'It asks for a code of their authenticator app; with --lost-device it does not.\n'
     : ''
@@ -104,8 +103,8 @@ const resetLink = async (database: Database, email: string, { json, lostDevice }
 }
 
 const remove = async (database: Database, email: string, { json }: Json): Promise<void> => {
-  const { id } = await known(database, email)
-  const { removed } = await performAs('person remove', await controlOf(database), personRemove, {
+  const { id } = await personNamed(database, email)
+  const { removed } = await performAs('person remove', database, personRemove, {
     person: id,
   })
   tellForgotten(json, `The person ${id} is removed; the keys that they made are disabled.`, removed)
@@ -121,31 +120,25 @@ export const personCommands = (program: Command): void => {
     .option('--name <text>', 'their name')
     .option('--operator', 'make them an operator, who runs the server and sees all organisations')
     .option('--json', 'for programs')
-    .action((email: string, options: Invitation) =>
-      withDatabase((database) => invite(database, email, options)),
-    )
+    .action(onLedger(invite))
   under(person, 'list', 'everybody, with their organisations')
     .option('--json', 'for programs')
-    .action((options: Json) => withDatabase((database) => list(database, options)))
+    .action(onLedger(list))
   under(person, 'operator <email>', 'make somebody an operator')
     .option('--off', 'take that right away again')
     .option('--json', 'for programs')
-    .action((email: string, options: Json & { off?: boolean }) =>
-      withDatabase((database) => setOperator(database, email, options)),
-    )
+    .action(onLedger(setOperator))
   person
     .command('reset-link <email>')
     .description('print a link that signs somebody in once, where they can set a new password')
     .option('--lost-device', 'end their password, passkeys, codes and sessions first')
     .option('--json', 'for programs')
-    .action((email: string, options: Reset) =>
-      withDatabase((database) => resetLink(database, email, options)),
-    )
+    .action(onLedger(resetLink))
   person
     .command('remove <email>')
     .description('remove a person and all that is known of them; the books and what they did stay, by ids')
     .option('--json', 'for programs')
-    .action((email: string, options: Json) => withDatabase((database) => remove(database, email, options)))
+    .action(onLedger(remove))
 }
 
 /** The sums of the reports. */
@@ -153,9 +146,9 @@ export const rollUpCommand = (program: Command): void => {
   under(program, 'roll-up', 'bring the sums of the console’s reports up to date')
     .option('--rebuild', 'discard them and sum the ledger again')
     .option('--json', 'for programs')
-    .action(({ rebuild = false, json }: Json & { rebuild?: boolean }) =>
-      withDatabase(async (database) => {
-        const { until } = await performAs('roll-up', await controlOf(database), rollUp, { rebuild })
+    .action(
+      onLedger(async (database, { rebuild = false, json }: Json & { rebuild?: boolean }) => {
+        const { until } = await performAs('roll-up', database, rollUp, { rebuild })
         print(
           json,
           { until },

@@ -10,8 +10,8 @@ import { readJwks } from '../../receipts/keys.ts'
 import { recomputes } from '../../receipts/recompute.ts'
 import { verifyReceipt } from '../../receipts/token.ts'
 import { checkLog } from '../run/check-log.ts'
-import { controlOf, performAs } from '../run/control.ts'
-import { Failed, print, tableOf, under, withDatabase } from '../run/run-command.ts'
+import { performAs } from '../run/control.ts'
+import { Failed, onLedger, print, tableOf, under } from '../run/run-command.ts'
 
 const FETCH_MS = 10_000
 
@@ -28,9 +28,9 @@ export const receiptCommands = (program: Command): void => {
     .action(verify)
   under(receipt, 'keys', 'the keys, oldest first; the last one whose time has come signs')
     .option('--json', 'for programs')
-    .action((options: { json?: boolean }) =>
-      withDatabase(async (database) => {
-        const { data } = await performAs('receipt keys', await controlOf(database), receiptKeyList, {})
+    .action(
+      onLedger(async (database, options: { json?: boolean }) => {
+        const { data } = await performAs('receipt keys', database, receiptKeyList, {})
         print(options.json, data, tableOf(data))
       }),
     )
@@ -39,19 +39,19 @@ export const receiptCommands = (program: Command): void => {
     .description('add a key; it is published now and signs in ten minutes; older ones stay published')
     .option('--now', 'sign with it at once')
     .option('--json', 'for programs')
-    .action((options: { now?: boolean; json?: boolean }) =>
-      withDatabase(async (database) => {
+    .action(
+      onLedger(async (database, options: { now?: boolean; json?: boolean }) => {
         const { now = false } = options
-        const key = await performAs('receipt rotate', await controlOf(database), receiptKeyRotate, { now })
+        const key = await performAs('receipt rotate', database, receiptKeyRotate, { now })
         print(options.json, key, `${key.kid} signs from ${key.signs_from}\n`)
       }),
     )
   under(receipt, 'revoke <kid>', 'remove a key that may have leaked; what it signed is no longer valid')
     // One name in 64 begins with a dash without being an option.
     .allowUnknownOption()
-    .action((kid: string) =>
-      withDatabase(async (database) => {
-        await performAs('receipt revoke', await controlOf(database), receiptKeyRevoke, { kid })
+    .action(
+      onLedger(async (database, kid: string) => {
+        await performAs('receipt revoke', database, receiptKeyRevoke, { kid })
         print(false, {}, `${kid} is removed; every process stops using it within a minute\n`)
       }),
     )

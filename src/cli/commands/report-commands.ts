@@ -12,12 +12,11 @@ import { modelListing } from '../../products/model-listing.ts'
 import { usageGroups } from '../../store/reports/report-port.ts'
 import { readConfig } from '../config/config.ts'
 import { openCatalogue } from '../config/open-catalogue.ts'
-import { controlOf, performAs } from '../run/control.ts'
+import { performAs } from '../run/control.ts'
 import { findKey } from '../run/find-key.ts'
-import { type Database, Failed, harmless, print, tableOf, under, withDatabase } from '../run/run-command.ts'
+import { type Database, Failed, harmless, onLedger, print, tableOf, under } from '../run/run-command.ts'
 import { addModelCommand } from './add-model.ts'
 
-/** Filters of the report, each an option with the name of the member. */
 const filters = ['organisation', 'tenant', 'model', 'vendor', 'status', 'tag'] as const
 
 type UsageOptions = { by: string; key?: string; own?: boolean; json?: boolean } & {
@@ -34,7 +33,7 @@ export const usageCommand = (program: Command): void => {
     .option('--key <key>', 'only this key and all below it: id, prefix or token; deleted keys too')
     .option('--own', 'with --key: without the keys below it')
     .option('--json', 'for programs')
-    .action((options: UsageOptions) => withDatabase((database) => usage(database, options)))
+    .action(onLedger(usage))
   for (const one of filters) command.option(`--${one} <${one}>`, 'only what is of this one')
 }
 
@@ -46,7 +45,7 @@ const usage = async (database: Database, { by, key, own = false, json, ...rest }
     ...(key === undefined ? {} : { key: (await findKey(database, key, true)).id }),
     limit: ROWS_MOST,
   }
-  const { rows } = await performAs('usage', await controlOf(database), usageReport, input)
+  const { rows } = await performAs('usage', database, usageReport, input)
   const shown = rows.map(({ cost_usd: cost, cache_saved_usd: saved, ...row }) => ({
     ...row,
     cache_saved_usd: usdNumber(saved),
@@ -56,7 +55,7 @@ const usage = async (database: Database, { by, key, own = false, json, ...rest }
 }
 
 const auditEvents = async (database: Database, json: boolean | undefined) => {
-  const found = await performAs('audit', await controlOf(database), eventAudit, {})
+  const found = await performAs('audit', database, eventAudit, {})
   print(json, found, tableOf([{ ...found, wrong: found.wrong ?? 'nothing' }]))
   if (found.wrong !== null) throw new Failed(`the record of events is not what it was: ${found.wrong}`)
 }
@@ -65,10 +64,10 @@ export const auditCommand = (program: Command): void => {
   under(program, 'audit', 'check every invariant of the ledger; fails when one does not hold')
     .option('--events', 'check the chain of events instead')
     .option('--json', 'for programs')
-    .action((options: { json?: boolean; events?: boolean }) =>
-      withDatabase(async (database) => {
+    .action(
+      onLedger(async (database, options: { json?: boolean; events?: boolean }) => {
         if (options.events === true) return auditEvents(database, options.json)
-        const { data } = await performAs('audit', await controlOf(database), auditRun, { all: true })
+        const { data } = await performAs('audit', database, auditRun, { all: true })
         const rows = data.map(({ detail, ...law }) => ({ ...law, ...(detail === null ? {} : { detail }) }))
         print(
           options.json,
@@ -138,10 +137,7 @@ export const modelsCommand = (program: Command): void => {
 }
 
 /** The price of a million tokens on one side; null if the model bills something else. */
-const perMillion = (
-  pricing: ReturnType<typeof modelListing>['pricing'],
-  side: 'input' | 'output',
-): string | null => {
+const perMillion = (pricing: ReturnType<typeof modelListing>['pricing'], side: 'input' | 'output') => {
   const prices: Readonly<Record<string, unknown>> = pricing
   const price = pricing.unit === 'token' ? prices[`per_1m_${side}_usd`] : undefined
   return typeof price === 'string' ? price : null
@@ -150,13 +146,11 @@ const perMillion = (
 export const chargeCommand = (program: Command): void => {
   under(program, 'charge <request>', 'a call and what was posted for it, by its X-Request-Id')
     .option('--json', 'for programs')
-    .action((request: string, options: { json?: boolean }) =>
-      withDatabase((database) => charge(database, request, options)),
-    )
+    .action(onLedger(charge))
 }
 
 const charge = async (database: Database, request: string, { json }: { json?: boolean }) => {
-  const { call, prices, posted } = await performAs('charge', await controlOf(database), callCharge, {
+  const { call, prices, posted } = await performAs('charge', database, callCharge, {
     call: request,
   })
   const rows = posted.map(({ amount_usd: amount, kind, from, to, note }) => ({
@@ -180,10 +174,7 @@ const FACT_WIDTH = 8
 type Prices = Readonly<Record<string, string>> | null
 
 /** What a call was: when, whose, which model of whom, what it used, and the unit prices of its receipt. */
-const factsOf = (
-  { at, key, model, vendor, tokens, status, estimated }: CallShown,
-  prices: Prices,
-): readonly (readonly [string, string])[] => {
+const factsOf = ({ at, key, model, vendor, tokens, status, estimated }: CallShown, prices: Prices) => {
   const facts: [string, string][] = [
     ['time', at],
     ['key', `${key.id} (${key.prefix}, ${key.label})`],

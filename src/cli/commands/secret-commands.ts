@@ -6,7 +6,7 @@ import { messageOf } from '../../core/message-of.ts'
 import { DAY_MS } from '../../core/time.ts'
 import { sealAnew } from '../../gateway/parts/receipt-keys.ts'
 import { ownKeyRing } from '../run/control.ts'
-import { type Database, Failed, print, tableOf, under, withDatabase } from '../run/run-command.ts'
+import { type Database, Failed, onLedger, print, tableOf, under } from '../run/run-command.ts'
 
 const MOST_SHOWN = 20
 /** Answers under an Idempotency-Key, and sessions of the console. */
@@ -73,10 +73,10 @@ export const secretCommands = (program: Command): void => {
       "wrap organisations' data keys by the master of the settings, which another one wrapped; servers may run",
     )
     .option('--json', 'for programs')
-    .action((options: { json?: boolean }) => withDatabase((database) => rotate(database, options.json)))
+    .action(onLedger((database, options: { json?: boolean }) => rotate(database, options.json)))
   under(secret, 'status', 'what still depends on TURNPIKE_SECRET_OLD; the exit code is 0 when nothing does')
     .option('--json', 'for programs')
-    .action((options: { json?: boolean }) => withDatabase((database) => status(database, options.json)))
+    .action(onLedger((database, options: { json?: boolean }) => status(database, options.json)))
 }
 
 const rotate = async (database: Database, json: boolean | undefined): Promise<void> => {

@@ -1,7 +1,6 @@
 /** `turnpike team …`: the teams of an organisation, their budgets and their people. */
 import type { Command } from 'commander'
 import { groupRuleGet, groupRulePut } from '../../control/directory/rule.ts'
-import { personBy } from '../../control/people/new-person.ts'
 import {
   teamChange,
   teamCreate,
@@ -12,8 +11,9 @@ import {
 } from '../../control/people/teams.ts'
 import { decimalFromNano } from '../../core/money.ts'
 import { controlOf, forPrograms, performAs } from '../run/control.ts'
-import { type Database, Failed, print, tableOf, withDatabase } from '../run/run-command.ts'
+import { type Database, onLedger, print, tableOf } from '../run/run-command.ts'
 import { checkOrg } from './events-command.ts'
+import { personNamed } from './person-commands.ts'
 
 type Options = { readonly org: string; readonly json?: boolean }
 type Change = Options & { readonly name?: string; readonly budget?: string; readonly monthlyCap?: string }
@@ -84,10 +84,8 @@ type Rules = Options & {
 type Adding = Options & { readonly role: string }
 
 const memberOf = async (database: Database, team: string, email: string, { org }: Options) => {
-  const person = await personBy(database.store.people, email)
-  if (person === undefined)
-    throw new Failed(`there is no person '${email}'; 'turnpike person list' shows them`)
-  return { organisation: org, team, person: person.id }
+  const { id } = await personNamed(database, email)
+  return { organisation: org, team, person: id }
 }
 
 const add = async (database: Database, team: string, email: string, options: Adding): Promise<void> => {
@@ -107,7 +105,6 @@ const remove = async (database: Database, team: string, email: string, options: 
   )
 }
 
-/** The rule as a table, after what is to change. */
 const groups = async (database: Database, options: Rules): Promise<void> => {
   const { org: organisation, group, remove: gone, others, role, team, teamRole, json } = options
   const control = await controlFor(database, options)
@@ -138,29 +135,22 @@ export const teamCommands = (program: Command): void => {
       .description(about)
       .option('--org <id>', 'the organisation', 'operator')
       .option('--json', 'for programs')
-  command('list', 'the teams of an organisation, with their people').action((options: Options) =>
-    withDatabase((database) => list(database, options)),
-  )
+  command('list', 'the teams of an organisation, with their people').action(onLedger(list))
   command('create <name>', 'make a team; its keys and agents may spend its budget together')
     .option('--budget <usd>', 'the most that its calls may cost in all')
     .option('--monthly-cap <usd>', 'the most that they may cost in a calendar month')
-    .action((name: string, options: Change) => withDatabase((database) => create(database, name, options)))
+    .action(onLedger(create))
   command('change <team>', 'another name or budget')
     .option('--name <text>', 'its name')
     .option('--budget <usd>', 'the most that its calls may cost in all, or none')
     .option('--monthly-cap <usd>', 'the most that they may cost in a calendar month, or none')
-    .action((id: string, options: Change) => withDatabase((database) => change(database, id, options)))
-  command('delete <team>', 'end a team; its keys spend nothing any more').action(
-    (id: string, options: Options) => withDatabase((database) => end(database, id, options)),
-  )
+    .action(onLedger(change))
+  command('delete <team>', 'end a team; its keys spend nothing any more').action(onLedger(end))
   command('add <team> <email>', 'add somebody of the organisation, or change their role in the team')
     .option('--role <role>', 'member, or admin: makes and limits its keys, and sees their use', 'member')
-    .action((id: string, email: string, options: Adding) =>
-      withDatabase((database) => add(database, id, email, options)),
-    )
+    .action(onLedger(add))
   command('remove <team> <email>', 'remove somebody, and disable the keys that they made in the team').action(
-    (id: string, email: string, options: Options) =>
-      withDatabase((database) => remove(database, id, email, options)),
+    onLedger(remove),
   )
   command('groups', 'what groups of the company’s directory give, and to change it')
     .option('--group <name>', 'a group to set, with what it gives')
@@ -169,5 +159,5 @@ export const teamCommands = (program: Command): void => {
     .option('--team-role <role>', 'its role in the team: member or admin')
     .option('--remove <name>', 'a group that gives nothing any more')
     .option('--others <role>', 'the role of people in no group with one; none keeps them out')
-    .action((options: Rules) => withDatabase((database) => groups(database, options)))
+    .action(onLedger(groups))
 }

@@ -1,7 +1,6 @@
 /** `turnpike wallet …`: creates, funds and shows wallets. */
 import type { Command } from 'commander'
 import type { z } from 'zod'
-import type { Control } from '../../control/act.ts'
 import { walletFund, walletWithdraw } from '../../control/money/money.ts'
 import { walletGet } from '../../control/money/wallet.ts'
 import { organisationList, organisationPut } from '../../control/organisations.ts'
@@ -9,8 +8,8 @@ import { decimalFromNano, usdNumber } from '../../core/money.ts'
 import { newId } from '../../gateway/parts/new-token.ts'
 import type { Wallet } from '../../store/accounts/tenancy-port.ts'
 import { OPERATOR_WALLET } from '../config/first-start.ts'
-import { controlOf, everyPage, performAs } from '../run/control.ts'
-import { type Database, Failed, print, tableOf, under, withDatabase } from '../run/run-command.ts'
+import { everyPage, performAs } from '../run/control.ts'
+import { type Database, Failed, onLedger, print, tableOf, under } from '../run/run-command.ts'
 import { walletForgetCommand } from './forget-commands.ts'
 
 export const walletCommands = (program: Command): void => {
@@ -18,15 +17,13 @@ export const walletCommands = (program: Command): void => {
   under(wallet, 'create', 'make an organisation with an empty wallet')
     .requiredOption('--name <text>', 'whose it is')
     .option('--json', 'for programs')
-    .action((options: { name: string; json?: boolean }) =>
-      withDatabase((database) => create(database, options)),
-    )
+    .action(onLedger(create))
   under(wallet, 'fund', 'add money to a wallet')
     .requiredOption('--usd <amount>', 'how much')
     .option('--wallet <wallet>', 'which wallet: id or name', OPERATOR_WALLET)
     .option('--ref <text>', 'your reference of the payment; the same one is never credited twice')
     .option('--json', 'for programs')
-    .action((options: FundOptions) => withDatabase((database) => move(database, 'fund', options)))
+    .action(onLedger((database, options: FundOptions) => move(database, 'fund', options)))
   wallet
     .command('withdraw')
     .description('take money out of a wallet, for a payment back to its owner; never what open calls hold')
@@ -34,7 +31,7 @@ export const walletCommands = (program: Command): void => {
     .requiredOption('--wallet <wallet>', 'which wallet: id or name')
     .option('--ref <text>', 'your reference of the payment; the same one is never taken twice')
     .option('--json', 'for programs')
-    .action((options: FundOptions) => withDatabase((database) => move(database, 'withdraw', options)))
+    .action(onLedger((database, options: FundOptions) => move(database, 'withdraw', options)))
   showCommands(wallet)
   walletForgetCommand(wallet)
 }
@@ -43,10 +40,10 @@ const showCommands = (wallet: Command): void => {
   under(wallet, 'show', 'one wallet')
     .argument('[wallet]', 'which: id or name', OPERATOR_WALLET)
     .option('--json', 'for programs')
-    .action((id: string, options: { json?: boolean }) =>
-      withDatabase(async (database) => {
+    .action(
+      onLedger(async (database, id: string, options: { json?: boolean }) => {
         const { id: wallet } = await walletOf(database, id)
-        const found = await performAs('wallet show', await controlOf(database), walletGet, { wallet })
+        const found = await performAs('wallet show', database, walletGet, { wallet })
         const { organisation, ...of } = found
         const available_usd = of.balance_usd - of.held_usd
         const rows = {
@@ -58,27 +55,22 @@ const showCommands = (wallet: Command): void => {
     )
   under(wallet, 'list', 'all wallets')
     .option('--json', 'for programs')
-    .action((options: { json?: boolean }) =>
-      withDatabase(async (database) => {
-        const rows = (await allOf(await controlOf(database))).map(shown)
+    .action(
+      onLedger(async (database, options: { json?: boolean }) => {
+        const rows = (await allOf(database)).map(shown)
         print(options.json, rows, tableOf(rows))
       }),
     )
 }
 
-const create = async (
-  database: Database,
-  { name, json }: { name: string; json?: boolean },
-): Promise<void> => {
+const create = async (database: Database, { name, json }: { name: string; json?: boolean }) => {
   const organisation = newId('org')
-  const control = await controlOf(database)
-  const made = await performAs('wallet create', control, organisationPut, { organisation, name })
+  const made = await performAs('wallet create', database, organisationPut, { organisation, name })
   print(json, shown(made), `${made.wallet}\n`)
 }
 
 type FundOptions = { usd: string; wallet: string; ref?: string; json?: boolean }
 
-/** Moves money by an act, and tells what the wallet has then. */
 const move = async (
   database: Database,
   verb: 'fund' | 'withdraw',
@@ -90,7 +82,7 @@ const move = async (
       ? ([walletFund, 'credited', 'was credited before'] as const)
       : ([walletWithdraw, 'withdrew', 'was withdrawn before'] as const)
   const input = { wallet: id, amount_usd: usd, ref }
-  const { outcome, ...after } = await performAs(`wallet ${verb}`, await controlOf(database), act, input)
+  const { outcome, ...after } = await performAs(`wallet ${verb}`, database, act, input)
   const text = outcome === 'posted' ? `${done} ${usd} USD` : `the reference ${ref} ${before}; nothing changed`
   print(
     json,
@@ -125,16 +117,14 @@ const shown = (line: Line) => ({
   available_usd: usdNumber(line.available_usd),
 })
 
-/** All wallets, page by page. */
-const allOf = (control: Control) =>
+const allOf = (database: Database) =>
   everyPage((last: z.output<typeof organisationList.shows>['data'][number] | undefined) =>
-    performAs('wallet list', control, organisationList, {
+    performAs('wallet list', database, organisationList, {
       limit: 1_000,
       ...(last === undefined ? {} : { after: last.wallet }),
     }),
   )
 
-/** The state of the wallet's top-up rule. */
 const topUpsOf = ({ rule, active, card_saved: saved, paused, charged_today_usd: today }: TopUps) => ({
   auto_top_up:
     rule === null

@@ -218,7 +218,6 @@ const known = [
   ...Object.keys(companyShape.shape),
 ]
 
-/** The known name that is nearest to an unknown one. */
 const hint = (issue: z.core.$ZodIssue): string => {
   if (issue.code !== 'unrecognized_keys') return ''
   const stranger = issue.keys[0] ?? ''

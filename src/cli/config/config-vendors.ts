@@ -90,13 +90,8 @@ export const offSetup = (id: string, file: ConfigFile, environment: Environment)
   return baseUrl === '' ? undefined : { vendor, baseUrl, secrets: [] }
 }
 
-type Keys = Pick<VendorSetup, 'secrets' | 'weights' | 'priorities'>
-
 /** The keys of a vendor from the file and the variable, each once. */
-const keysOf = (
-  listed: NonNullable<ConfigFile['vendors']>[string]['keys'],
-  variable: string | undefined,
-): Keys => {
+const keysOf = (listed: NonNullable<ConfigFile['vendors']>[string]['keys'], variable: string | undefined) => {
   const entries = [...(listed === undefined ? [] : [listed].flat()), ...(variable ?? '').split(',')].map(
     (entry) => (typeof entry === 'string' ? { key: entry.trim() } : { ...entry, key: entry.key.trim() }),
   )

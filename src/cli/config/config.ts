@@ -156,10 +156,7 @@ const smallerBounds = (environment: Environment): Config['smaller'] => {
 }
 
 /** The journal of a SQLite ledger is beside it unless the setting says where. */
-const journalOf = (
-  { databaseUrl, journal }: ValuesOf<typeof serverSettings>,
-  environment: Environment,
-): string | undefined => {
+const journalOf = ({ databaseUrl, journal }: ValuesOf<typeof serverSettings>, environment: Environment) => {
   if (!databaseUrl.startsWith('sqlite:')) return journal
   const file = fileOf(databaseUrl)
   if (file === undefined || journal === undefined) return undefined

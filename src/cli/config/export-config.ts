@@ -36,11 +36,7 @@ export const exportConfigOf = (it: z.infer<typeof exportShape>): ExportConfig =>
   return { calls: placeOf('to', to, it), events: placeOf('events', events, it) }
 }
 
-const placeOf = (
-  name: string,
-  to: string | undefined,
-  it: z.infer<typeof exportShape>,
-): Exported | undefined => {
+const placeOf = (name: string, to: string | undefined, it: z.infer<typeof exportShape>) => {
   if (to === undefined) return undefined
   const sink = sinkSettingsOf(name, to, it)
   const seconds = it.every_seconds ?? ('bucket' in sink ? BUCKET_EVERY_S : EVERY_S)

@@ -12,10 +12,7 @@ export const OPERATOR_WALLET = 'wal_operator'
 const FIRST_KEY = 'key_first'
 
 /** Creates the operator's account if it does not exist. Several processes may do so at once. */
-export const openAccount = async (
-  store: Pick<Store, 'keys' | 'ledger' | 'wallets'>,
-  config: Config,
-): Promise<void> => {
+export const openAccount = async (store: Pick<Store, 'keys' | 'ledger' | 'wallets'>, config: Config) => {
   if ((await store.keys.key(FIRST_KEY)) !== undefined) return
   await store.wallets.createWallet({ id: OPERATOR_WALLET, orgId: OPERATOR_ORG, name: 'operator' }, theHouse)
   if (config.firstFund === 0n) return

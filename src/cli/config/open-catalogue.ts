@@ -166,10 +166,7 @@ export const endingModels = (
  * The operator's lists of equals. Throws an Error that names the setting if one is not a model of the same kind. Models
  * that have ended are left out, because a start must not fail just because a day has come.
  */
-const failoverOf = (
-  config: Config,
-  catalogue: Catalogue,
-): Pick<OpenCatalogue, 'failover' | 'unusedEquals'> => {
+const failoverOf = (config: Config, catalogue: Catalogue) => {
   const unusedEquals: string[] = []
   const lists = Object.entries(config.failover).flatMap(([id, equals]): [string, readonly string[]][] => {
     if (catalogue.ended(id) !== undefined) return []

@@ -40,18 +40,11 @@ type Applying = {
   readonly tell: (change: Change) => void
 }
 
-const as = <Input extends Shape, Shown>(
-  { control }: Applying,
-  act: Act<Input, Shown>,
-  input: JsonObject,
-): Promise<Shown> => perform(control, whoIsCommand('apply'), act, () => input)
+const as = <Input extends Shape, Shown>({ control }: Applying, act: Act<Input, Shown>, input: JsonObject) =>
+  perform(control, whoIsCommand('apply'), act, () => input)
 
 /** What an act shows, or undefined if there is no such thing yet. */
-const found = <Input extends Shape, Shown>(
-  it: Applying,
-  act: Act<Input, Shown>,
-  input: JsonObject,
-): Promise<Shown | undefined> =>
+const found = <Input extends Shape, Shown>(it: Applying, act: Act<Input, Shown>, input: JsonObject) =>
   as(it, act, input).catch((thrown: unknown) => {
     if (thrown instanceof Refusal && thrown.code === 'not_found') return undefined
     throw thrown
@@ -113,7 +106,6 @@ const credit = async (
     },
   })
 
-/** A limit as the shown key has it. */
 const shownAs = ({ form }: LimitRow, value: LimitValue | null | undefined): unknown =>
   form === 'time' && typeof value === 'number' ? isoOf(value) : value
 
@@ -192,11 +184,7 @@ const knowTenants = async (
 }
 
 /** Applies one organisation of the file, or only tells what would change. */
-export const applyOrganisation = async (
-  it: Applying,
-  organisation: string,
-  wanted: WantedOrganisation,
-): Promise<void> => {
+export const applyOrganisation = async (it: Applying, organisation: string, wanted: WantedOrganisation) => {
   await knowTenants(it, organisation, wanted)
   const before = await found(it, organisationGet, { organisation })
   await step(it, {

@@ -29,10 +29,7 @@ const TRIES = 3
 const AGAIN_MS = 1_000
 
 /** Ledgers are read one after another: a move that ends meanwhile is seen whole at another look. */
-const readAll = async (
-  ledgers: readonly { place: string; store: Store }[],
-  audit: boolean,
-): Promise<readonly Named[]> => {
+const readAll = async (ledgers: readonly { place: string; store: Store }[], audit: boolean) => {
   for (let tries = 1; ; tries++) {
     const all = await Promise.all(
       ledgers.map(async ({ place, store }) => ({ place, sums: await store.cells.sums(), broken: [] })),

@@ -88,11 +88,7 @@ const move = async (to: string, { json }: Options): Promise<void> => {
   }
 }
 
-const movedText = (
-  { databaseUrl, journal }: Config,
-  to: string,
-  { rows, balance, laws, again }: Moved,
-): string => {
+const movedText = ({ databaseUrl, journal }: Config, to: string, { rows, balance, laws, again }: Moved) => {
   const all = Object.values(rows).reduce((sum, count) => sum + count, 0)
   // What a killed process left there is charged by the next start that reads it.
   const beside = journal === undefined ? '' : ` and JOURNAL to ${journal}`

@@ -23,7 +23,7 @@ const perform = <Members extends Shape, Shown extends Row | { readonly data: rea
   act: Act<Members, Shown>,
   input: JsonObject,
   { org, json }: Options,
-): Promise<void> =>
+) =>
   withDatabase(async (database) => {
     const control = await controlOf(database)
     const vendors = new Map(database.config.vendors.map((setup) => [setup.vendor.id, setup]))

@@ -1,7 +1,7 @@
 /** `turnpike prune`: deletes old rows other than postings now, as a server does by itself every hour. */
 import type { Command } from 'commander'
 import { pruneAll } from '../../gateway/keep-pruning.ts'
-import { Failed, print, under, withDatabase } from '../run/run-command.ts'
+import { Failed, onLedger, print, under } from '../run/run-command.ts'
 
 /** Lets calls of a server on the same file in between. */
 const REST_MS = 5
@@ -10,8 +10,8 @@ export const pruneCommand = (program: Command): void => {
   under(program, 'prune', 'delete the details of old calls and other old records; postings stay')
     .option('--months <n>', 'whole months that details are kept (default: KEEP_DETAILS)')
     .option('--json', 'for programs')
-    .action((options: { months?: string; json?: boolean }) =>
-      withDatabase(async ({ store, config }) => {
+    .action(
+      onLedger(async ({ store, config }, options: { months?: string; json?: boolean }) => {
         const months = monthsOf(options.months) ?? config.gateway.keepDetails
         const done = await pruneAll(
           store.prune,

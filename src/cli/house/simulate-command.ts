@@ -41,7 +41,6 @@ export const simulateCommand = (program: Command): void => {
 
 const percent = (share: number): string => `${(share * 100).toFixed(1)} %`
 
-/** What the day shows, for people. */
 const textOf = (it: DayOf, { placements, largest, largestMoved, tooLarge, givenInADay }: Day): string => {
   const rows = placements.map(({ placed, ofMean, ofCapacity, toMove, moves }) => ({
     placed,

@@ -29,7 +29,6 @@ const LOCAL = /^(localhost|127\.\d+\.\d+\.\d+|::1|\[::1\])$/
 const isPublic = ({ host }: Settings): boolean => !LOCAL.test(host)
 const isPostgres = ({ databaseUrl }: Settings): boolean => databaseUrl.startsWith('postgres')
 
-/** The hosts in the address of PostgreSQL, of which there may be several. */
 const databaseHosts = ({ databaseUrl }: Settings): readonly string[] =>
   (/^\w+:\/\/(?:[^/?#]*@)?([^/?#]*)/.exec(databaseUrl)?.[1] ?? '')
     .split(',')

@@ -56,15 +56,15 @@ const noCatalogue: Control['offering']['catalogue'] = {
   ended: () => undefined,
 }
 
-/** Performs an act in the name of a command; a refusal fails the command with its message, in the command's words. */
+/** Performs an act in the name of a command, on the ledger or with what else it needs; a refusal fails the command with its message, in the command's words. */
 export const performAs = async <Members extends Shape, Shown>(
   command: string,
-  control: Control,
+  on: Database | Control,
   act: Act<Members, Shown>,
   input: JsonObject,
 ): Promise<Shown> => {
   try {
-    return await perform(control, whoIsCommand(command), act, () => input)
+    return await perform('book' in on ? on : await controlOf(on), whoIsCommand(command), act, () => input)
   } catch (thrown) {
     if (!(thrown instanceof Refusal)) throw thrown
     throw new Failed(inOptions(thrown.message))
@@ -124,14 +124,12 @@ type InNumbers<T> = T extends bigint
       ? { readonly [Name in keyof T]: InNumbers<T[Name]> }
       : T
 
-/** What stands for the value of an option. */
 const given = { usd: 'usd', count: 'n', time: 'time', list: 'a,b' } as const
 
 /** Whether one of the options names models, for which the catalogue is needed. */
 export const namesModels = (options: Readonly<Record<string, unknown>>): boolean =>
   limitList.some(([, { option, of }]) => of === 'models' && options[optionName(option)] !== undefined)
 
-/** An option's name among those that were read. */
 const optionName = (option: string): string =>
   option.slice(2).replaceAll(/-(\w)/g, (_dash, letter: string) => letter.toUpperCase())
 

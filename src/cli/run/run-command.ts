@@ -30,6 +30,12 @@ export const withDatabase = async <T>(
   }
 }
 
+/** The action of a command that works on the ledger: commander gives it the arguments and options that it has. */
+export const onLedger =
+  <Given extends readonly unknown[]>(work: (database: Database, ...given: Given) => Promise<void>) =>
+  (...given: Given): Promise<void> =>
+    withDatabase((database) => work(database, ...given))
+
 /** The message when no server has created a ledger yet. */
 export const noLedger = (url: string): Failed => {
   const where = url.startsWith('sqlite:')

@@ -179,7 +179,6 @@ const statusOf = (
   needsRestart: it.needsRestart,
 })
 
-/** The names whose values differ. */
 const otherwise = (before: Config['fixed'], after: Config['fixed']): readonly string[] =>
   Object.keys(before).filter((name) => before[name]?.reveal() !== after[name]?.reveal())
 

@@ -53,11 +53,7 @@ type ProcessRole = { readonly shared: boolean; readonly greets: boolean }
 /**
  * Serves until a signal. `shared` lets several processes listen on one port; the one that greets shows the first key.
  */
-export const serve = async (
-  environment: Environment,
-  config: Config,
-  { shared, greets }: ProcessRole,
-): Promise<void> => {
+export const serve = async (environment: Environment, config: Config, { shared, greets }: ProcessRole) => {
   const log = logTo(config.logLevel)
   const ending = listenForEnd(shared, log)
   const lock = lockFor(config.databaseUrl)
@@ -189,7 +185,6 @@ const lockFor = (url: string): ReturnType<typeof lockForServing> => {
   }
 }
 
-/** What the console shows of the configuration. */
 const setupOf = ({ markup, discount, overrides, models, off, journal, smaller }: Config): Setup => ({
   settings: shownSettings(settings, process.env, smaller),
   markup,
@@ -233,7 +228,6 @@ const greet = async (
   await shown(greeting(config, opened, { address, token, link, file: kept ? file : undefined }))
 }
 
-/** Warns of equals that cost more than their calls earn, of models that end, and of what is not sold. */
 const warnOf = (config: Config, opened: OpenCatalogue, log: Log): void => {
   for (const { what, models } of modelWarnings(config, opened, systemClock.now()))
     log.warn(what, { model: models })

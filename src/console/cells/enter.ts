@@ -2,6 +2,7 @@
  * Coming from the console of another cell. The hand-over is taken once, for a cookie of this browser; with that, and with
  * what else the account here asks for, the person is signed in.
  */
+
 import { takeAttempt } from '../../control/people/attempts.ts'
 import { mintLink } from '../../control/people/links.ts'
 import { type Person, personBy } from '../../control/people/new-person.ts'
@@ -9,9 +10,8 @@ import { PROOF_MS, prove } from '../../control/people/proof.ts'
 import { refuse } from '../../core/refusal.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
 import type { ConsoleRoute, Here, Reply } from '../here.ts'
-import { bodied } from '../read.ts'
+import { bodied } from '../row.ts'
 import { enterBody } from '../schema/cells.ts'
-import { done } from '../schema/shared.ts'
 import { checkCode, codeRequired } from '../sign-in/codes.ts'
 import { signInFailed, wrongSignIn } from '../sign-in/credentials.ts'
 import { cookiesOf, headersOf, recordSignIn, sentBack } from '../sign-in/session-parts.ts'
@@ -171,14 +171,11 @@ const enter = async (here: Here, { code }: { code?: string | undefined }): Promi
 }
 
 export const enterRoutes: readonly ConsoleRoute[] = [
-  bodied({
-    method: 'POST',
-    path: '/session/enter',
+  bodied('POST /session/enter', {
     summary:
       'Signs in who comes from the console of another cell, with a code where the account here has TOTP.',
     audience: 'anybody',
     body: enterBody,
-    answer: done,
     handler: enter,
   }),
 ]

@@ -1,10 +1,12 @@
 /** Leaving for the console of another cell: which organisations there are elsewhere, and the hand-over to one. */
+
 import { personById } from '../../control/people/new-person.ts'
 import { hows, isProved } from '../../control/people/proof.ts'
 import { refuse } from '../../core/refusal.ts'
 import { type ConsoleRoute, type Here, personOf, type Reply } from '../here.ts'
-import { bodied } from '../read.ts'
+import { bodied, route } from '../row.ts'
 import { elsewhere, handedOver, handOverBody } from '../schema/cells.ts'
+import { recordOwn } from '../sign-in/session-parts.ts'
 import { newHandOver, signed } from './hand-over.ts'
 import { askOthers, otherCells } from './others.ts'
 
@@ -29,7 +31,7 @@ const handOver = async (
   here: Here,
   { cell: name, organisation }: { cell: string; organisation: string },
 ): Promise<Reply> => {
-  const { gateway, request } = here
+  const { gateway } = here
   const { personId, createdAt } = personOf(here)
   const cell = otherCells(gateway).find((one) => one.name === name)
   if (cell === undefined || gateway.cells === undefined)
@@ -49,13 +51,7 @@ const handOver = async (
     signedAt: createdAt,
     madeAt: gateway.clock.now(),
   })
-  await gateway.store.events.record({
-    actor: { kind: 'person', id: personId, name: email, address: request.address },
-    orgId: 'people',
-    what: 'person.handed_over',
-    subject: personId,
-    after: { cell: name, organisation },
-  })
+  await recordOwn(here, { id: personId, email }, 'person.handed_over', { cell: name, organisation })
   return {
     value: {
       to: `${cell.console}/console/enter`,
@@ -65,17 +61,13 @@ const handOver = async (
 }
 
 export const leaveRoutes: readonly ConsoleRoute[] = [
-  {
-    method: 'GET',
-    path: '/session/elsewhere',
+  route('GET /session/elsewhere', {
     summary: 'The organisations of the person in other cells; a cell that does not answer is away.',
     audience: 'person',
     answer: elsewhere,
     handler: showElsewhere,
-  },
-  bodied({
-    method: 'POST',
-    path: '/session/hand-over',
+  }),
+  bodied('POST /session/hand-over', {
     summary: 'What signs the person in at the console of another cell, once, within a minute.',
     audience: 'person',
     body: handOverBody,

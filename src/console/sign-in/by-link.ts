@@ -10,7 +10,7 @@ import type { PeopleRow } from '../../store/people/people-port.ts'
 import type { Here, Reply } from '../here.ts'
 import { checkCode, codeRequired } from './codes.ts'
 import { setPassword, signInFailed, wrongSignIn } from './credentials.ts'
-import { cookiesOf, headersOf, recordSignIn, sentBack } from './session-parts.ts'
+import { apiOf, cookiesOf, headersOf, recordSignIn, sentBack } from './session-parts.ts'
 
 type ByLink = {
   token: string
@@ -46,7 +46,7 @@ const enter = async (here: Here, entering: Entering): Promise<Reply> => {
     if (code === undefined) throw codeRequired()
     await takeAttempt(here, person.email)
   }
-  const { api } = await here.console.auth(here.request.origin)
+  const api = await apiOf(here)
   const { headers, response } = await api
     .magicLinkVerify({
       query: { token: answer.token },

@@ -4,7 +4,7 @@ import { takeCode } from '../../control/people/attempts.ts'
 import { refuse } from '../../core/refusal.ts'
 import type { Here } from '../here.ts'
 import { signInFailed, wrongSignIn } from './credentials.ts'
-import { headersOf } from './session-parts.ts'
+import { apiOf, headersOf } from './session-parts.ts'
 
 export const codeRequired = () => refuse('code_required', 'Enter the code of your authenticator app.')
 
@@ -16,7 +16,7 @@ type Brought = { readonly personId: string; readonly code: string; readonly cook
  */
 export const checkCode = async (here: Here, { personId, code, cookie }: Brought): Promise<Headers> => {
   if (!(await takeCode(here, personId, code))) throw signInFailed()
-  const { api } = await here.console.auth(here.request.origin)
+  const api = await apiOf(here)
   const asked = { body: { code }, headers: headersOf(here.request, cookie), returnHeaders: true } as const
   const checked = code.length === 6 ? api.verifyTOTP(asked) : api.verifyBackupCode(asked)
   return (await checked.catch(wrongSignIn)).headers

@@ -1,4 +1,5 @@
 /** Signing in by a company's own identity provider (OpenID Connect): the way there and the way back. */
+
 import { takeAttempt } from '../../control/people/attempts.ts'
 import { personById } from '../../control/people/new-person.ts'
 import { prove } from '../../control/people/proof.ts'
@@ -6,8 +7,8 @@ import { refuse } from '../../core/refusal.ts'
 import { type Company, companiesOf } from '../../settings/companies.ts'
 import { theHouse } from '../../store/people/event-port.ts'
 import type { ConsoleRoute, Here, Reply } from '../here.ts'
+import { route } from '../row.ts'
 import { companyBegun } from '../schema/session.ts'
-import { done } from '../schema/shared.ts'
 import { regroup, told } from './claims.ts'
 import type { NotAdmitted } from './company-auth.ts'
 import { wrongSignIn } from './credentials.ts'
@@ -46,7 +47,6 @@ const refusedFor = ({ gateway, request }: Here, location: string | null): string
   return to
 }
 
-/** That of the address. */
 const companyOf = ({ settings, request }: Here): Company => {
   const all = companiesOf(settings)
   const company = all.find(({ id }) => id === request.params.company)
@@ -150,23 +150,18 @@ const back = async (here: Here): Promise<Reply> => {
 }
 
 export const companyRoutes: readonly ConsoleRoute[] = [
-  {
-    method: 'POST',
-    path: '/session/companies/:company',
+  route('POST /session/companies/:company', {
     summary: 'Begins a sign-in by a company’s identity provider; returns the address to go to.',
     audience: 'anybody',
     answer: companyBegun,
     handler: begin,
-  },
-  {
-    method: 'GET',
-    path: '/session/callback/:company',
+  }),
+  route('GET /session/callback/:company', {
     summary: 'Where the identity provider sends people back to; redirects to the console.',
     audience: 'anybody',
     fromElsewhere: true,
     query: ['code', 'state', 'error', 'error_description', 'iss', 'session_state', 'scope'],
-    answer: done,
     statuses: [302],
     handler: back,
-  },
+  }),
 ]

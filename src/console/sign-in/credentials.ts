@@ -1,9 +1,11 @@
 /** Passwords, and the one answer to anything that is wrong with a sign-in. */
+
 import { messageOf } from '../../core/message-of.ts'
 import { refuse } from '../../core/refusal.ts'
 import { StoreFault } from '../../store/faults.ts'
 import { type Here, personOf } from '../here.ts'
 import { hashOfPassword } from './password-hash.ts'
+import { recordOwn } from './session-parts.ts'
 
 const statusOf = (error: unknown): number | undefined =>
   typeof error === 'object' && error !== null && 'statusCode' in error && typeof error.statusCode === 'number'
@@ -32,13 +34,8 @@ export const wrongSignIn = (error: unknown): never => {
 }
 
 /** Sets a person's password and ends all their other sessions. */
-export const setPassword = async (
-  here: Here,
-  personId: string,
-  password: string,
-  keep: string,
-): Promise<void> => {
-  const { people, events } = here.gateway.store
+export const setPassword = async (here: Here, personId: string, password: string, keep: string) => {
+  const { people } = here.gateway.store
   const hash = await hashOfPassword(password)
   const at = new Date(here.gateway.clock.now()).toISOString()
   const own = [
@@ -60,11 +57,6 @@ export const setPassword = async (
     { column: 'user_id', is: '=', value: personId },
     { column: 'token', is: '<>', value: keep },
   ])
-  const name = here.session === undefined ? personId : personOf(here).email
-  await events.record({
-    actor: { kind: 'person', id: personId, name, address: here.request.address },
-    orgId: 'people',
-    what: 'person.password_set',
-    subject: personId,
-  })
+  const email = here.session === undefined ? personId : personOf(here).email
+  await recordOwn(here, { id: personId, email }, 'person.password_set')
 }

@@ -7,15 +7,12 @@ import { takeAttempt } from '../../control/people/attempts.ts'
 import { refuse } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
 import { actorOf, type ConsoleRoute, type Here, personOf, type Reply } from '../here.ts'
-import { bodied } from '../read.ts'
+import { bodied, route } from '../row.ts'
 import { passkeyBegun, passkeyBody, passkeySignInBody, passkeys } from '../schema/passkeys.ts'
-import { done } from '../schema/shared.ts'
 import { wrongSignIn } from './credentials.ts'
-import { cookiesOf, headersOf, recordSignIn } from './session-parts.ts'
+import { apiOf, cookiesOf, headersOf, recordSignIn } from './session-parts.ts'
 
 const MOST_PASSKEYS = 20
-
-const apiOf = async (here: Here) => (await here.console.auth(here.request.origin)).api
 
 const rowsOf = (here: Here) =>
   here.gateway.store.people.find('person_passkey', {
@@ -105,57 +102,42 @@ const signIn = async (here: Here, { response }: { response: Record<string, unkno
 }
 
 export const passkeyRoutes: readonly ConsoleRoute[] = [
-  {
-    method: 'GET',
-    path: '/session/passkeys',
+  route('GET /session/passkeys', {
     summary: 'The passkeys of the person.',
     audience: 'person',
     answer: passkeys,
     handler: list,
-  },
-  {
-    method: 'POST',
-    path: '/session/passkeys/begin',
+  }),
+  route('POST /session/passkeys/begin', {
     summary: 'What the browser needs to make a passkey.',
     audience: 'person',
     fresh: true,
     answer: passkeyBegun,
     handler: begin,
-  },
-  bodied({
-    method: 'POST',
-    path: '/session/passkeys',
+  }),
+  bodied('POST /session/passkeys', {
     summary: 'Stores the public key of a new passkey.',
     audience: 'person',
     fresh: true,
     body: passkeyBody,
-    answer: done,
     handler: add,
   }),
-  {
-    method: 'DELETE',
-    path: '/session/passkeys/:id',
+  route('DELETE /session/passkeys/:id', {
     summary: 'Removes a passkey.',
     audience: 'person',
     fresh: true,
-    answer: done,
     handler: remove,
-  },
-  {
-    method: 'POST',
-    path: '/session/passkey/begin',
+  }),
+  route('POST /session/passkey/begin', {
     summary: 'What the browser needs to sign in by a passkey.',
     audience: 'anybody',
     answer: passkeyBegun,
     handler: beginSignIn,
-  },
-  bodied({
-    method: 'POST',
-    path: '/session/passkey',
+  }),
+  bodied('POST /session/passkey', {
     summary: 'Signs in by a passkey.',
     audience: 'anybody',
     body: passkeySignInBody,
-    answer: done,
     handler: signIn,
   }),
 ]

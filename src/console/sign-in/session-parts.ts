@@ -1,6 +1,7 @@
 /**
  * What all ways of signing in share: the headers passed on to the library, its cookies, and the record of the sign-in.
  */
+import type { JsonObject } from '../../core/json-body.ts'
 import type { ConsoleRequest, Here } from '../here.ts'
 
 export const cookiesOf = (headers: Headers): readonly string[] => headers.getSetCookie()
@@ -23,15 +24,20 @@ export const headersOf = (
     'x-forwarded-for': address,
   })
 
-export const recordSignIn = (
-  here: Here,
-  person: { readonly id: string; readonly email: string },
-  how: string,
-): Promise<void> =>
+type Somebody = { readonly id: string; readonly email: string }
+
+/** Records what somebody did to their own sign-in. */
+export const recordOwn = (here: Here, { id, email }: Somebody, what: string, after?: JsonObject) =>
   here.gateway.store.events.record({
-    actor: { kind: 'person', id: person.id, name: person.email, address: here.request.address },
+    actor: { kind: 'person', id, name: email, address: here.request.address },
     orgId: 'people',
-    what: 'person.signed_in',
-    subject: person.id,
-    after: { how },
+    what,
+    subject: id,
+    ...(after === undefined ? {} : { after }),
   })
+
+export const recordSignIn = (here: Here, person: Somebody, how: string) =>
+  recordOwn(here, person, 'person.signed_in', { how })
+
+/** What the sign-in library offers at the address that the browser uses. */
+export const apiOf = async (here: Here) => (await here.console.auth(here.request.origin)).api

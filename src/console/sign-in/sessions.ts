@@ -1,9 +1,9 @@
 /** A person's sessions: listed, ended, and pointed at an organisation. */
+import { isoOf } from '../../control/read.ts'
 import { refuse } from '../../core/refusal.ts'
 import { type ConsoleRoute, type Here, personOf, type Reply } from '../here.ts'
-import { bodied, isoOf } from '../read.ts'
+import { bodied, route } from '../row.ts'
 import { chooseOrgBody, sessions } from '../schema/session.ts'
-import { done } from '../schema/shared.ts'
 
 const listSessions = async (here: Here): Promise<Reply> => {
   const { personId, token } = personOf(here)
@@ -53,29 +53,21 @@ const chooseOrg = async (here: Here, { org_id: orgId }: { org_id: string }): Pro
 }
 
 export const sessionRoutes: readonly ConsoleRoute[] = [
-  bodied({
-    method: 'PUT',
-    path: '/session/organisation',
+  bodied('PUT /session/organisation', {
     summary: 'Which organisation to look at; operators may act for any.',
     audience: 'person',
     body: chooseOrgBody,
-    answer: done,
     handler: chooseOrg,
   }),
-  {
-    method: 'GET',
-    path: '/session/all',
+  route('GET /session/all', {
     summary: 'The sessions of the person.',
     audience: 'person',
     answer: sessions,
     handler: listSessions,
-  },
-  {
-    method: 'DELETE',
-    path: '/session/all',
+  }),
+  route('DELETE /session/all', {
     summary: 'Ends all other sessions of the person.',
     audience: 'person',
-    answer: done,
     handler: endOthers,
-  },
+  }),
 ]

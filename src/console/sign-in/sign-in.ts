@@ -1,4 +1,5 @@
 /** Signing in by password (and a code), asking for a link, signing up, signing out; a person's password. */
+
 import { forgetAttempts, takeAttempt } from '../../control/people/attempts.ts'
 import { LINK_MS } from '../../control/people/links.ts'
 import { sendLink } from '../../control/people/mail.ts'
@@ -10,20 +11,19 @@ import { newId } from '../../gateway/parts/new-token.ts'
 import { companiesOf } from '../../settings/companies.ts'
 import { otherCells } from '../cells/others.ts'
 import { type ConsoleRoute, type Here, personOf, type Reply } from '../here.ts'
-import { bodied } from '../read.ts'
+import { bodied, route } from '../row.ts'
 import { askLinkBody, linkBody, passwordBody, session, signInBody, signUpBody } from '../schema/session.ts'
-import { done } from '../schema/shared.ts'
 import { byLink } from './by-link.ts'
 import { checkCode, codeRequired } from './codes.ts'
 import { setPassword, signInFailed, wrongSignIn } from './credentials.ts'
-import { cookiesOf, headersOf, recordSignIn, sentBack } from './session-parts.ts'
+import { apiOf, cookiesOf, headersOf, recordSignIn, sentBack } from './session-parts.ts'
 
 const byPassword = async (
   here: Here,
   { email, password, code }: { email: string; password: string; code?: string | undefined },
 ): Promise<Reply> => {
   await takeAttempt(here, email)
-  const { api } = await here.console.auth(here.request.origin)
+  const api = await apiOf(here)
   const signed = await api
     .signInEmail({
       body: { email: normalEmail(email), password },
@@ -44,7 +44,6 @@ const byPassword = async (
   return { value: { done: true }, cookies: cookiesOf(headers) }
 }
 
-/** What mails are sent with. */
 const mailing = ({ gateway, request: { origin } }: Here) => ({ ...gateway, origin })
 
 /** Sends a link by mail. The answer is the same whether or not such a person exists. */
@@ -98,7 +97,7 @@ const signUp = async (
 }
 
 const signOut = async (here: Here): Promise<Reply> => {
-  const { api } = await here.console.auth(here.request.origin)
+  const api = await apiOf(here)
   const { headers } = await api.signOut({ headers: headersOf(here.request), returnHeaders: true })
   return { value: { done: true }, cookies: cookiesOf(headers) }
 }
@@ -109,7 +108,7 @@ const changePassword = async (
 ): Promise<Reply> => {
   const { personId, email, token } = personOf(here)
   await takeAttempt(here, email)
-  const { api } = await here.console.auth(here.request.origin)
+  const api = await apiOf(here)
   await api
     .verifyPassword({ body: { password: current ?? '' }, headers: headersOf(here.request) })
     .catch(wrongSignIn)
@@ -157,66 +156,46 @@ const shownSession = async (here: Here): Promise<Reply> => {
 }
 
 export const signInRoutes: readonly ConsoleRoute[] = [
-  {
-    method: 'GET',
-    path: '/session',
+  route('GET /session', {
     summary: 'Who is signed in, where, and what they may do.',
     audience: 'anybody',
     answer: session,
     handler: shownSession,
-  },
-  bodied({
-    method: 'POST',
-    path: '/session/password',
+  }),
+  bodied('POST /session/password', {
     summary: 'Signs in by password, and by a code where the person has TOTP.',
     audience: 'anybody',
     body: signInBody,
-    answer: done,
     handler: byPassword,
   }),
-  bodied({
-    method: 'POST',
-    path: '/session/link',
+  bodied('POST /session/link', {
     summary:
       'Signs in by a one-time link, with a code where the person has TOTP; sets a password if one is given.',
     audience: 'anybody',
     body: linkBody,
-    answer: done,
     handler: byLink,
   }),
-  bodied({
-    method: 'POST',
-    path: '/session/ask-link',
+  bodied('POST /session/ask-link', {
     summary: 'Mails a one-time link; the answer is the same for unknown addresses.',
     audience: 'anybody',
     body: askLinkBody,
-    answer: done,
     handler: askLink,
   }),
-  bodied({
-    method: 'POST',
-    path: '/session/sign-up',
+  bodied('POST /session/sign-up', {
     summary: 'Makes an organisation with its owner, where SIGN_UP is open and mail is set up.',
     audience: 'anybody',
     body: signUpBody,
-    answer: done,
     handler: signUp,
   }),
-  {
-    method: 'DELETE',
-    path: '/session',
+  route('DELETE /session', {
     summary: 'Signs out.',
     audience: 'person',
-    answer: done,
     handler: signOut,
-  },
-  bodied({
-    method: 'PUT',
-    path: '/session/new-password',
+  }),
+  bodied('PUT /session/new-password', {
     summary: 'Changes the password; all other sessions end.',
     audience: 'person',
     body: passwordBody,
-    answer: done,
     handler: changePassword,
   }),
 ]

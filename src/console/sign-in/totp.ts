@@ -1,13 +1,12 @@
 /** A second factor: codes of an authenticator app, by the sign-in library. */
+
 import { forgetAttempts, takeAttempt, takeCode } from '../../control/people/attempts.ts'
 import { type ConsoleRoute, type Here, personOf, type Reply } from '../here.ts'
-import { bodied } from '../read.ts'
+import { bodied } from '../row.ts'
 import { totpCodeBody, totpEndBody, totpStartBody, totpStarted } from '../schema/session.ts'
-import { done } from '../schema/shared.ts'
 import { checkCode } from './codes.ts'
 import { signInFailed, wrongSignIn } from './credentials.ts'
-
-const apiOf = async (here: Here) => (await here.console.auth(here.request.origin)).api
+import { apiOf, recordOwn } from './session-parts.ts'
 
 const start = async (here: Here, { password }: { password: string }): Promise<Reply> => {
   await takeAttempt(here, personOf(here).email)
@@ -19,16 +18,6 @@ const start = async (here: Here, { password }: { password: string }): Promise<Re
   return { value: { uri: made.totpURI, backup_codes: made.backupCodes ?? [] } }
 }
 
-const record = (here: Here, what: string): Promise<void> => {
-  const { personId, email } = personOf(here)
-  return here.gateway.store.events.record({
-    actor: { kind: 'person', id: personId, name: email, address: here.request.address },
-    orgId: 'people',
-    what,
-    subject: personId,
-  })
-}
-
 const confirm = async (here: Here, { code }: { code: string }): Promise<Reply> => {
   const { personId, email } = personOf(here)
   await takeAttempt(here, email)
@@ -38,7 +27,7 @@ const confirm = async (here: Here, { code }: { code: string }): Promise<Reply> =
     .verifyTOTP({ body: { code }, headers: here.request.headers, returnHeaders: true })
     .catch(wrongSignIn)
   await forgetAttempts(here, email)
-  await record(here, 'person.totp_on')
+  await recordOwn(here, { id: personId, email }, 'person.totp_on')
   return { value: { done: true }, cookies: headers.getSetCookie() }
 }
 
@@ -52,14 +41,12 @@ const end = async (here: Here, { password, code }: { password: string; code: str
     .disableTwoFactor({ body: { password }, headers: here.request.headers, returnHeaders: true })
     .catch(wrongSignIn)
   await forgetAttempts(here, email)
-  await record(here, 'person.totp_off')
+  await recordOwn(here, { id: personId, email }, 'person.totp_off')
   return { value: { done: true }, cookies: headers.getSetCookie() }
 }
 
 export const totpRoutes: readonly ConsoleRoute[] = [
-  bodied({
-    method: 'POST',
-    path: '/session/totp',
+  bodied('POST /session/totp', {
     summary: 'Begins TOTP: the secret for the app, and backup codes, shown once.',
     audience: 'person',
     fresh: true,
@@ -67,24 +54,18 @@ export const totpRoutes: readonly ConsoleRoute[] = [
     answer: totpStarted,
     handler: start,
   }),
-  bodied({
-    method: 'PUT',
-    path: '/session/totp',
+  bodied('PUT /session/totp', {
     summary: 'Turns TOTP on, by a first code.',
     audience: 'person',
     fresh: true,
     body: totpCodeBody,
-    answer: done,
     handler: confirm,
   }),
-  bodied({
-    method: 'POST',
-    path: '/session/totp/off',
+  bodied('POST /session/totp/off', {
     summary: 'Turns TOTP off, by the password and a code.',
     audience: 'person',
     fresh: true,
     body: totpEndBody,
-    answer: done,
     handler: end,
   }),
 ]

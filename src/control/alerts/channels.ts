@@ -1,7 +1,7 @@
 /** Acts on the channels of alerts: where an organisation, or the house, is told of them. */
 import { z } from 'zod'
 import { publicHttpsUrl } from '../../core/address.ts'
-import { text } from '../../core/body.ts'
+import { namedObject, text } from '../../core/body.ts'
 import type { JsonObject } from '../../core/json-body.ts'
 import { invalid, Refusal, refuse } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
@@ -22,18 +22,16 @@ const TESTS_MAX = 10
 export const ofOrg = { organisation: name.optional().describe('`house` for the rules of the house itself') }
 export const called = text(1, 100, 'must be a name of 1 to 100 characters')
 
-const channelShown = z
-  .object({
-    id: z.string(),
-    name: z.string(),
-    kind: z.enum(channelKinds),
-    target: z.string().describe('Where it goes; of addresses and keys that are secret only the end'),
-    secret: z
-      .string()
-      .nullable()
-      .describe('What signs a webhook (standardwebhooks.com), for those who may change channels'),
-  })
-  .meta({ id: 'AlertChannel' })
+const channelShown = namedObject('AlertChannel', {
+  id: z.string(),
+  name: z.string(),
+  kind: z.enum(channelKinds),
+  target: z.string().describe('Where it goes; of addresses and keys that are secret only the end'),
+  secret: z
+    .string()
+    .nullable()
+    .describe('What signs a webhook (standardwebhooks.com), for those who may change channels'),
+})
 
 const ENDS = 4
 const hidden: Readonly<Record<ChannelKind, (target: string) => string>> = {
@@ -98,7 +96,7 @@ export const channelList = act({
   summary: 'The channels that alerts can be told to.',
   reads: ['wallet_read'],
   input: ofOrg,
-  shows: z.object({ data: z.array(channelShown) }).meta({ id: 'AlertChannelList' }),
+  shows: namedObject('AlertChannelList', { data: z.array(channelShown) }),
   does: async (acting, { organisation }) => {
     const found = await acting.control.store.alerts.channels(orgOf(acting, organisation))
     return { data: found.map((channel) => shown(acting, channel)) }
@@ -169,20 +167,18 @@ export const channelTest = act({
   },
 })
 
-const deliveryShown = z
-  .object({
-    id: z.string(),
-    channel: z.string().describe('The id of the channel'),
-    what: z.enum(['reached', 'resolved', 'test']),
-    title: z.string(),
-    text: z.string(),
-    state: z.enum(deliveryStates),
-    tries: z.int(),
-    at: time,
-    sent_at: time.nullable(),
-    error: z.string().nullable().describe('Of the last try, if it failed'),
-  })
-  .meta({ id: 'AlertDelivery' })
+const deliveryShown = namedObject('AlertDelivery', {
+  id: z.string(),
+  channel: z.string().describe('The id of the channel'),
+  what: z.enum(['reached', 'resolved', 'test']),
+  title: z.string(),
+  text: z.string(),
+  state: z.enum(deliveryStates),
+  tries: z.int(),
+  at: time,
+  sent_at: time.nullable(),
+  error: z.string().nullable().describe('Of the last try, if it failed'),
+})
 
 const deliveryOf = ({ message, channelId, sentAt, error, at, id, what, state, tries }: Delivery) => ({
   id,
@@ -206,7 +202,7 @@ export const deliveryList = act({
     before: name.optional().describe('The `id` of the last one before'),
     limit: count(1, 1_000),
   },
-  shows: z.object({ data: z.array(deliveryShown), has_more: z.boolean() }).meta({ id: 'AlertDeliveryList' }),
+  shows: namedObject('AlertDeliveryList', { data: z.array(deliveryShown), has_more: z.boolean() }),
   does: async (acting, { organisation, before, limit = 100 }) => {
     const orgId = orgOf(acting, organisation)
     const page = { orgId, most: limit + 1, ...(before === undefined ? {} : { before }) }

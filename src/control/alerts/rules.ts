@@ -1,6 +1,6 @@
 /** Acts on the rules of alerts: what an organisation, or the house, wants to be told of, and where. */
 import { z } from 'zod'
-import { amount, text } from '../../core/body.ts'
+import { amount, namedObject, text } from '../../core/body.ts'
 import { NANO_PER_USD } from '../../core/money.ts'
 import { invalid, refuse } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
@@ -54,26 +54,24 @@ const ruleMembers = {
     .describe('The channels that it is told to; without one it is only shown'),
 }
 
-const alertShown = z
-  .object({
-    id: z.string(),
-    name: z.string(),
-    kind: z.enum(ruleKinds),
-    subject: z.string().nullable(),
-    amount_usd: usd.nullable(),
-    steps: z.array(z.int()),
-    forecast: z.boolean(),
-    minutes: z.int().nullable(),
-    channels: z.array(z.string()),
-    open: z.array(
-      z.object({
-        step: z.int().describe('0 for the forecast, -1 for top-ups that are paused'),
-        period: z.string(),
-        at: time,
-      }),
-    ),
-  })
-  .meta({ id: 'Alert' })
+const alertShown = namedObject('Alert', {
+  id: z.string(),
+  name: z.string(),
+  kind: z.enum(ruleKinds),
+  subject: z.string().nullable(),
+  amount_usd: usd.nullable(),
+  steps: z.array(z.int()),
+  forecast: z.boolean(),
+  minutes: z.int().nullable(),
+  channels: z.array(z.string()),
+  open: z.array(
+    z.object({
+      step: z.int().describe('0 for the forecast, -1 for top-ups that are paused'),
+      period: z.string(),
+      at: time,
+    }),
+  ),
+})
 
 const shown = ({ open, ...rule }: Rule & { readonly open: readonly OpenAlert[] }) => ({
   id: rule.id,
@@ -166,7 +164,7 @@ export const alertList = act({
   summary: 'The alerts of the organisation, with the steps that are reached now.',
   reads: ['wallet_read'],
   input: ofOrg,
-  shows: z.object({ data: z.array(alertShown) }).meta({ id: 'AlertList' }),
+  shows: namedObject('AlertList', { data: z.array(alertShown) }),
   does: async (acting, { organisation }) => {
     const found = await acting.control.store.alerts.rules(orgOf(acting, organisation))
     return { data: found.map(shown) }

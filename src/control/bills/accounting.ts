@@ -41,7 +41,6 @@ export const plainCsv = (bills: readonly Bill[]): Buffer => {
   return Buffer.from(csvOf({ name: '', head: head.split(','), rows }).text)
 }
 
-/** Days as they are written in the United States. */
 const usDay = (at: number) => dayOf(at).replace(/^(\d+)-(\d+)-(\d+)$/, '$2/$3/$1')
 
 /**

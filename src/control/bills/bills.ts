@@ -1,6 +1,6 @@
 /** Acts on invoices that are closed: listed, shown, taken back by a credit note, noted as paid. */
 import { z } from 'zod'
-import { text } from '../../core/body.ts'
+import { namedObject, text } from '../../core/body.ts'
 import { invalid, must, refuse } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
 import { dayOf } from '../../core/time.ts'
@@ -13,29 +13,27 @@ import { tenantOf } from '../tenants/tenant-of.ts'
 
 const money = z.string().describe('In the currency of the invoice, with all its decimals')
 
-export const billShown = z
-  .object({
-    id: z.string(),
-    number: z.string(),
-    kind: z.enum(['invoice', 'credit_note']),
-    status: z.enum(['open', 'paid', 'credited']).nullable().describe('null of a credit note'),
-    overdue: z.boolean(),
-    month: z.string(),
-    tenant: z.string(),
-    label: z.string(),
-    reference: z.string().nullable(),
-    currency: z.string(),
-    net: money,
-    total: money.describe('To be paid; of a credit note: given back'),
-    issued_at: time,
-    due_at: time,
-    paid_at: time.nullable(),
-    paid_ref: z.string().nullable(),
-    mailed_at: time.nullable(),
-    credits: z.string().nullable().describe('Of a credit note: the invoice that it takes back'),
-    credited_by: z.string().nullable(),
-  })
-  .meta({ id: 'Bill' })
+export const billShown = namedObject('Bill', {
+  id: z.string(),
+  number: z.string(),
+  kind: z.enum(['invoice', 'credit_note']),
+  status: z.enum(['open', 'paid', 'credited']).nullable().describe('null of a credit note'),
+  overdue: z.boolean(),
+  month: z.string(),
+  tenant: z.string(),
+  label: z.string(),
+  reference: z.string().nullable(),
+  currency: z.string(),
+  net: money,
+  total: money.describe('To be paid; of a credit note: given back'),
+  issued_at: time,
+  due_at: time,
+  paid_at: time.nullable(),
+  paid_ref: z.string().nullable(),
+  mailed_at: time.nullable(),
+  credits: z.string().nullable().describe('Of a credit note: the invoice that it takes back'),
+  credited_by: z.string().nullable(),
+})
 
 /** Where an invoice stands; a credit note stands nowhere. */
 export const statusOf = ({ kind, creditedBy, paidAt }: Bill) => {
@@ -109,9 +107,11 @@ export const billList = act({
     limit: count(1, 500),
     after: name.optional().describe('The `id` of the last one before'),
   },
-  shows: z
-    .object({ object: z.literal('list'), data: z.array(billShown), has_more: z.boolean() })
-    .meta({ id: 'BillList' }),
+  shows: namedObject('BillList', {
+    object: z.literal('list'),
+    data: z.array(billShown),
+    has_more: z.boolean(),
+  }),
   does: async (acting, { limit = 100, after, ...filters }) => {
     const last = after === undefined ? undefined : await billIn(acting, filters.organisation, after)
     const found = await billsOf(acting, { ...filters, beforeSerial: last?.bill.serial, most: limit + 1 })

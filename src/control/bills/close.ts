@@ -1,5 +1,6 @@
 /** Closing a month: what tenants used in it, at the reseller's price, becomes numbered invoices that change no more. */
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 import { nanoFromDecimal } from '../../core/money.ts'
 import { refuse } from '../../core/refusal.ts'
 import { nextMonthStart } from '../../core/time.ts'
@@ -71,12 +72,10 @@ export const billClose = act({
     'Writes the invoices of a month that is over: of all tenants with use, or of one. A repeat changes nothing.',
   changes: ['invoices'],
   input: { organisation: name.optional(), month: statedMonth, tenant: name.optional() },
-  shows: z
-    .object({
-      month: z.string(),
-      data: z.array(z.object({ tenant: z.string(), label: z.string(), outcome, bill: billShown.nullable() })),
-    })
-    .meta({ id: 'BillsClosed' }),
+  shows: namedObject('BillsClosed', {
+    month: z.string(),
+    data: z.array(z.object({ tenant: z.string(), label: z.string(), outcome, bill: billShown.nullable() })),
+  }),
   does: async (acting: Acting, asked) => {
     const { bills } = acting.control.store
     const { orgId, tenants, shown } = await statementOf(acting, asked)

@@ -70,7 +70,6 @@ const write = (doc: Doc, text: string, x: number, y: number, width: number, styl
 const rule = (doc: Doc, y: number, colour = RULE) =>
   doc.moveTo(LEFT, y).lineTo(RIGHT, y).lineWidth(0.7).strokeColor(colour).stroke()
 
-/** The seller beside its logo, the buyer, and what the bill is. */
 const head = (doc: Doc, bill: Bill, logo: Buffer | undefined): number => {
   const { seller, buyer, reference, credits } = bill.document
   const half = WIDTH / 2 - 12

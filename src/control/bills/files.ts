@@ -1,5 +1,6 @@
 /** Acts that make files of invoices: the PDF, files for accounting, and the mail that brings the PDF to the tenant. */
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 import { refuse } from '../../core/refusal.ts'
 import type { Bill } from '../../store/tenants/bill-port.ts'
 import { type Acting, act } from '../act.ts'
@@ -11,9 +12,11 @@ import { billFilters, billIn, billShown, billsOf, namedBill, reading, shownBill 
 import { drawing } from './drawing.ts'
 import { billerOf } from './parties.ts'
 
-export const fileShown = z
-  .object({ name: z.string(), type: z.string(), base64: z.string().describe('Its bytes') })
-  .meta({ id: 'FileShown' })
+export const fileShown = namedObject('FileShown', {
+  name: z.string(),
+  type: z.string(),
+  base64: z.string().describe('Its bytes'),
+})
 
 const fileOf = (name: string, type: string, bytes: Buffer) => ({
   name,

@@ -1,7 +1,7 @@
 /** Acts on who bills and who is billed: the organisation's profile, and the billing details of its tenants. */
 import { z } from 'zod'
 import { kindOf } from '../../assets/kind.ts'
-import { text } from '../../core/body.ts'
+import { namedObject, text } from '../../core/body.ts'
 import { nanoFromDecimal } from '../../core/money.ts'
 import { invalid, refuse } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
@@ -71,7 +71,7 @@ const profileShape = {
     .describe('Numbers of invoices begin with it'),
   datev: datev.optional(),
 }
-const billerShown = z.object({ ...profileShape, logo: z.string().nullable() }).meta({ id: 'Biller' })
+const billerShown = namedObject('Biller', { ...profileShape, logo: z.string().nullable() })
 
 /** The profile with its logo as an image, not a hash. */
 export const shownBiller = async (
@@ -99,9 +99,7 @@ export const billerGet = act({
   summary: 'Who bills the tenants: name, address, tax, currency, terms, logo.',
   reads: ['tenants', 'statements', 'invoices'],
   input: { organisation: name.optional() },
-  shows: z
-    .object({ profile: billerShown.nullable().describe('null before it was set') })
-    .meta({ id: 'BillerGot' }),
+  shows: namedObject('BillerGot', { profile: billerShown.nullable().describe('null before it was set') }),
   does: async (acting, { organisation }) => {
     const orgId = orgOf(acting, organisation)
     const biller = await acting.control.store.bills.biller(orgId)
@@ -160,14 +158,14 @@ const billingShape = {
   ...partyMembers,
   debtor_account: account.optional().describe('In the books of the reseller, for DATEV'),
 }
-const billingShown = z.object(billingShape).meta({ id: 'TenantBilling' })
+const billingShown = namedObject('TenantBilling', billingShape)
 
 export const tenantBillingGet = act({
   name: 'tenant.billing_get',
   summary: 'To whom a tenant’s invoices are written.',
   reads: ['tenants', 'statements', 'invoices'],
   input: named,
-  shows: z.object({ billing: billingShown.nullable() }).meta({ id: 'TenantBillingGot' }),
+  shows: namedObject('TenantBillingGot', { billing: billingShown.nullable() }),
   does: async (acting, { organisation, tenant: id }) => {
     const { orgId, tenant } = await target(acting, organisation, id)
     return { billing: (await acting.control.store.bills.tenantBillings(orgId)).get(tenant.id) ?? null }

@@ -1,6 +1,6 @@
 /** What groups of a directory give: an organisation's rule, set by who may give it, and a person's role and teams by it. */
 import { z } from 'zod'
-import { text } from '../../core/body.ts'
+import { namedObject, text } from '../../core/body.ts'
 import { invalid, refuse } from '../../core/refusal.ts'
 import type { GroupRule } from '../../store/people/directory-port.ts'
 import { type Role, roles } from '../../store/people/people-port.ts'
@@ -20,19 +20,17 @@ const given = z.enum(
   'must be admin, billing, developer or viewer: only an owner makes an owner',
 )
 
-const ruleShown = z
-  .object({
-    default_role: given.nullable().describe('Of people in no group with a role; null keeps those out'),
-    groups: z.array(
-      z.object({
-        group: z.string().describe('Its displayName in SCIM, or its name in the claim of OIDC_GROUPS_CLAIM'),
-        role: given.nullable(),
-        team: z.string().nullable().describe('The team that its people are in'),
-        team_role: teamRole.nullable(),
-      }),
-    ),
-  })
-  .meta({ id: 'GroupRule' })
+const ruleShown = namedObject('GroupRule', {
+  default_role: given.nullable().describe('Of people in no group with a role; null keeps those out'),
+  groups: z.array(
+    z.object({
+      group: z.string().describe('Its displayName in SCIM, or its name in the claim of OIDC_GROUPS_CLAIM'),
+      role: given.nullable(),
+      team: z.string().nullable().describe('The team that its people are in'),
+      team_role: teamRole.nullable(),
+    }),
+  ),
+})
 
 const shown = ({ defaultRole, groups }: GroupRule): z.output<typeof ruleShown> => ({
   default_role: defaultRole === 'owner' ? null : defaultRole,
@@ -125,11 +123,7 @@ export const letGo = async (acting: Acting, person: Person): Promise<void> => {
 }
 
 /** Gives the person the role and the teams of these groups. An owner stays one; in teams that the rule does not name nothing changes. */
-export const applyGroups = async (
-  acting: Acting,
-  person: Person,
-  names: readonly string[],
-): Promise<void> => {
+export const applyGroups = async (acting: Acting, person: Person, names: readonly string[]) => {
   const { control, who } = acting
   const { orgId, personId } = person
   const { members, teams, directory } = control.store

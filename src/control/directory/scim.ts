@@ -1,5 +1,6 @@
 /** Acts of a company's directory (SCIM 2.0, RFC 7644): users and groups made, read, found, changed and deleted. */
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 import { isObject, type JsonObject } from '../../core/json-body.ts'
 import { must, type Refusal, refuse } from '../../core/refusal.ts'
 import { newId } from '../../gateway/parts/new-token.ts'
@@ -86,15 +87,13 @@ export const scimList = act({
   summary: 'Users or groups of the directory, all or those of a filter, in pages.',
   reads: ['directory'],
   input: { ...some, ...asked, filter: z.string().optional(), startIndex: number, count: number },
-  shows: z
-    .object({
-      schemas: z.array(z.string()),
-      totalResults: z.int(),
-      startIndex: z.int(),
-      itemsPerPage: z.int(),
-      Resources: z.array(resource),
-    })
-    .meta({ id: 'ScimList' }),
+  shows: namedObject('ScimList', {
+    schemas: z.array(z.string()),
+    totalResults: z.int(),
+    startIndex: z.int(),
+    itemsPerPage: z.int(),
+    Resources: z.array(resource),
+  }),
   does: async (acting, { organisation, filter: text, startIndex = 1, count = PAGE_USUAL, ...place }) => {
     const orgId = orgOf(acting, organisation)
     const filter = text === undefined ? undefined : readFilter(text)

@@ -60,12 +60,7 @@ const personOf = async (
 }
 
 /** Makes it so, whoever changes the user meanwhile: what is done last is what the user is then. Throws the refusal of what cannot be. */
-export const settleUser = async (
-  acting: Acting,
-  orgId: string,
-  id: string,
-  before?: Resource,
-): Promise<void> => {
+export const settleUser = async (acting: Acting, orgId: string, id: string, before?: Resource) => {
   const { directory } = acting.control.store
   const [user] = await directory.resources({ orgId, kind: 'User', id })
   if (user?.active === true) {

@@ -1,5 +1,6 @@
 /** Acts on the configuration of a running server: its state in each process, and reading it again. */
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 import { refuse, unavailable } from '../../core/refusal.ts'
 import type { ConfigAction, ConfigReport } from '../../gateway/parts/gateway.ts'
 import { HOUSE } from '../../store/people/machine-port.ts'
@@ -10,38 +11,34 @@ import { serverOf } from './system.ts'
 
 const lines = z.array(z.string())
 
-const configShown = z
-  .object({
-    settings: z
-      .record(z.string(), z.string())
-      .describe('Settings that are only read at a start: a fingerprint of each value'),
-    hashed_by: z
-      .string()
-      .nullable()
-      .describe('Which TURNPIKE_SECRET fingerprints are made with, without revealing it'),
-    processes: z.array(
-      z.object({
-        process: z.string(),
-        version: z.string().describe('Processes with the same fingerprint sell the same'),
-        applied_at: time,
-        reloads: z.int(),
-        refused: z.object({ at: time, errors: lines }).nullable().describe('Why the newest cannot be used'),
-        needs_restart: lines.describe('Changed settings that are only read at a start'),
-      }),
-    ),
-  })
-  .meta({ id: 'Configuration' })
+const configShown = namedObject('Configuration', {
+  settings: z
+    .record(z.string(), z.string())
+    .describe('Settings that are only read at a start: a fingerprint of each value'),
+  hashed_by: z
+    .string()
+    .nullable()
+    .describe('Which TURNPIKE_SECRET fingerprints are made with, without revealing it'),
+  processes: z.array(
+    z.object({
+      process: z.string(),
+      version: z.string().describe('Processes with the same fingerprint sell the same'),
+      applied_at: time,
+      reloads: z.int(),
+      refused: z.object({ at: time, errors: lines }).nullable().describe('Why the newest cannot be used'),
+      needs_restart: lines.describe('Changed settings that are only read at a start'),
+    }),
+  ),
+})
 export type ConfigShown = z.output<typeof configShown>
 
-const configReloaded = z
-  .object({
-    outcome: z.enum(['applied', 'checked', 'refused']),
-    processes: z.int().describe('How many answered'),
-    errors: lines,
-    changes: lines,
-    needs_restart: lines,
-  })
-  .meta({ id: 'ConfigurationReloaded' })
+const configReloaded = namedObject('ConfigurationReloaded', {
+  outcome: z.enum(['applied', 'checked', 'refused']),
+  processes: z.int().describe('How many answered'),
+  errors: lines,
+  changes: lines,
+  needs_restart: lines,
+})
 export type ConfigReloaded = z.output<typeof configReloaded>
 
 const reportsOf = async (acting: Acting, action: ConfigAction) => {

@@ -1,5 +1,6 @@
 /** The record of events as a chain: shown to whoever checks it elsewhere, and checked here. */
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 import { checkChain } from '../../receipts/event-chain.ts'
 import { publicKeyOf } from '../../receipts/keys.ts'
 import { act } from '../act.ts'
@@ -26,9 +27,11 @@ export const eventChain = act({
     after: count(0, 999_999_999).describe('The `seq` of the last one before'),
     limit: count(1, PAGE),
   },
-  shows: z
-    .object({ data: z.array(link), heads: z.array(z.string()), has_more: z.boolean() })
-    .meta({ id: 'EventChain' }),
+  shows: namedObject('EventChain', {
+    data: z.array(link),
+    heads: z.array(z.string()),
+    has_more: z.boolean(),
+  }),
   does: async ({ control, who }, { after = 0, limit = PAGE }) => {
     checkWholeHouse(who)
     const { chain } = control.store
@@ -48,14 +51,12 @@ export const eventAudit = act({
   summary: 'Checks the chain of all events: whether one was changed, is missing, or was inserted later.',
   reads: ['events'],
   input: {},
-  shows: z
-    .object({
-      events: z.int(),
-      heads: z.int().describe('Signed ends of the chain'),
-      forgotten: z.int().describe('Events that name somebody who was forgotten'),
-      wrong: z.string().nullable().describe('What is wrong first; null if nothing is'),
-    })
-    .meta({ id: 'EventAudit' }),
+  shows: namedObject('EventAudit', {
+    events: z.int(),
+    heads: z.int().describe('Signed ends of the chain'),
+    forgotten: z.int().describe('Events that name somebody who was forgotten'),
+    wrong: z.string().nullable().describe('What is wrong first; null if nothing is'),
+  }),
   does: async ({ control, who }) => {
     checkWholeHouse(who)
     const { chain, receipts } = control.store

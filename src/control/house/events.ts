@@ -1,5 +1,6 @@
 /** The record of what people, keys, machines and commands did. */
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 import { isObject, present } from '../../core/json-body.ts'
 import { actorKinds, type Event } from '../../store/people/event-port.ts'
 import { type Acting, act } from '../act.ts'
@@ -54,7 +55,7 @@ export const eventList = act({
     before: name.optional().describe('The `id` of the last one before'),
     limit: count(1, 1_000),
   },
-  shows: z.object({ data: z.array(eventShown), has_more: z.boolean() }).meta({ id: 'EventList' }),
+  shows: namedObject('EventList', { data: z.array(eventShown), has_more: z.boolean() }),
   does: async (acting, { organisation, before, limit = 100 }) => {
     const orgId = orgIn(acting, organisation)
     const found = await acting.control.store.events.list({

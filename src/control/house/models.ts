@@ -1,5 +1,6 @@
 /** Acts that show what is sold: models with their prices, and what a run of each takes. */
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 import { refuse } from '../../core/refusal.ts'
 import { modelListing } from '../../products/model-listing.ts'
 import { inputSchemaOf } from '../../products/schema.ts'
@@ -21,30 +22,28 @@ export const modelList = act({
   summary: 'The models that are sold, with their prices.',
   reads: ['read_own', 'system'],
   input: {},
-  shows: z
-    .object({
-      data: z.array(
-        z.object({
-          id: z.string(),
-          vendor: z.string(),
-          category: z.string(),
-          context_length: z.int(),
-          max_output_tokens: z.int(),
-          capabilities: z.array(z.string()),
-          prices: z.record(z.string(), z.string()).describe('USD per million units, by class'),
-          unit: z.string(),
-          coming: z
-            .object({ from: time, prices: z.record(z.string(), z.string()) })
-            .nullable()
-            .describe('Its next price'),
-          aliases: z.array(z.string()),
-          handling: z
-            .object({ zdr: standing, no_training: standing, region: z.string().nullable() })
-            .describe('How its vendor handles calls, as conditions see it'),
-        }),
-      ),
-    })
-    .meta({ id: 'ModelsSold' }),
+  shows: namedObject('ModelsSold', {
+    data: z.array(
+      z.object({
+        id: z.string(),
+        vendor: z.string(),
+        category: z.string(),
+        context_length: z.int(),
+        max_output_tokens: z.int(),
+        capabilities: z.array(z.string()),
+        prices: z.record(z.string(), z.string()).describe('USD per million units, by class'),
+        unit: z.string(),
+        coming: z
+          .object({ from: time, prices: z.record(z.string(), z.string()) })
+          .nullable()
+          .describe('Its next price'),
+        aliases: z.array(z.string()),
+        handling: z
+          .object({ zdr: standing, no_training: standing, region: z.string().nullable() })
+          .describe('How its vendor handles calls, as conditions see it'),
+      }),
+    ),
+  }),
   does: async ({ control: { offering, options } }) => ({
     data: offering.catalogue.list().map((model) => {
       const listing = modelListing(model, options.creditNano, offering.vendors?.get(model.vendor))
@@ -73,9 +72,10 @@ export const modelInputs = act({
   summary: 'What a run of the model `model` takes, as JSON schema.',
   reads: ['read_own', 'system'],
   input: { model: name },
-  shows: z
-    .object({ model: z.string(), input_schema: z.record(z.string(), z.unknown()).describe('JSON schema') })
-    .meta({ id: 'ModelInputs' }),
+  shows: namedObject('ModelInputs', {
+    model: z.string(),
+    input_schema: z.record(z.string(), z.unknown()).describe('JSON schema'),
+  }),
   does: async ({ control: { offering } }, { model: named }) => {
     const model = offering.catalogue.find(named)
     if (model === undefined) throw refuse('not_found', 'There is no such model.')

@@ -1,5 +1,6 @@
 /** Acts on the running server: its processes, vendors, settings, books and sums. The ledger stays as it is. */
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 import { refuse } from '../../core/refusal.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
 import { type Acting, act, type Control } from '../act.ts'
@@ -22,42 +23,40 @@ export const serverOf = (acting: Acting): Server => {
   return acting.control
 }
 
-const system = z
-  .object({
-    engine: z.string(),
-    instance: z.string(),
-    fresh: z.boolean(),
-    open_calls: z.int(),
-    queued: z.int(),
-    oldest_queued_ms: z.int(),
-    journal: z.string().nullable().describe('Its folder'),
-    rolled_up_until: time,
-    memory_mb: z.int(),
-    books: z.object({
-      trouble: z.string().nullable().describe('What is wrong with the books; null while all laws hold'),
-      looked_at: time.nullable(),
+const system = namedObject('System', {
+  engine: z.string(),
+  instance: z.string(),
+  fresh: z.boolean(),
+  open_calls: z.int(),
+  queued: z.int(),
+  oldest_queued_ms: z.int(),
+  journal: z.string().nullable().describe('Its folder'),
+  rolled_up_until: time,
+  memory_mb: z.int(),
+  books: z.object({
+    trouble: z.string().nullable().describe('What is wrong with the books; null while all laws hold'),
+    looked_at: time.nullable(),
+  }),
+  config: z
+    .object({
+      version: z.string(),
+      applied_at: time,
+      trouble: z.string().nullable().describe('Why the newest is not valid; null while it is in use'),
+      needs_restart: z.array(z.string()),
+    })
+    .nullable()
+    .describe('The configuration of this process; null where it cannot change'),
+  processes: z.array(
+    z.object({
+      id: z.string(),
+      beat_at: time.nullable().describe('null for one that has left'),
+      leases: z.int(),
+      lent_usd: usd,
+      open_calls: z.int(),
+      held_usd: usd,
     }),
-    config: z
-      .object({
-        version: z.string(),
-        applied_at: time,
-        trouble: z.string().nullable().describe('Why the newest is not valid; null while it is in use'),
-        needs_restart: z.array(z.string()),
-      })
-      .nullable()
-      .describe('The configuration of this process; null where it cannot change'),
-    processes: z.array(
-      z.object({
-        id: z.string(),
-        beat_at: time.nullable().describe('null for one that has left'),
-        leases: z.int(),
-        lent_usd: usd,
-        open_calls: z.int(),
-        held_usd: usd,
-      }),
-    ),
-  })
-  .meta({ id: 'System' })
+  ),
+})
 
 const configOf = ({ config }: Server) => {
   if (config === undefined) return null
@@ -110,32 +109,30 @@ export const systemGet = act({
   },
 })
 
-const setup = z
-  .object({
-    settings: z.array(
-      z.object({
-        group: z.string(),
-        name: z.string(),
-        value: z.string().nullable(),
-        from: z.enum(['environment', 'default', 'unset']),
-        secret: z.boolean(),
-        allowed: z.string(),
-        meaning: z.string(),
-      }),
-    ),
-    markup: z.string(),
-    discount: z.string(),
-    overridden: z.array(z.string()),
-    trials: z.object({
-      amount_usd: usd,
-      daily_usd: usd,
-      given_today_usd: usd,
-      claimed: z.int(),
-      active: z.int(),
+const setup = namedObject('Setup', {
+  settings: z.array(
+    z.object({
+      group: z.string(),
+      name: z.string(),
+      value: z.string().nullable(),
+      from: z.enum(['environment', 'default', 'unset']),
+      secret: z.boolean(),
+      allowed: z.string(),
+      meaning: z.string(),
     }),
-    referrals: z.object({ codes: z.int(), claimed: z.int(), given_usd: usd }),
-  })
-  .meta({ id: 'Setup' })
+  ),
+  markup: z.string(),
+  discount: z.string(),
+  overridden: z.array(z.string()),
+  trials: z.object({
+    amount_usd: usd,
+    daily_usd: usd,
+    given_today_usd: usd,
+    claimed: z.int(),
+    active: z.int(),
+  }),
+  referrals: z.object({ codes: z.int(), claimed: z.int(), given_usd: usd }),
+})
 
 export const setupGet = act({
   name: 'setup.get',
@@ -171,11 +168,9 @@ export const auditRun = act({
   summary: 'Checks the sums of the books now, or with `all` every law.',
   reads: ['system'],
   input: { all: flag().describe('Also what reads the detail of each call') },
-  shows: z
-    .object({
-      data: z.array(z.object({ check: z.string(), ok: z.boolean(), detail: z.string().nullable() })),
-    })
-    .meta({ id: 'Audit' }),
+  shows: namedObject('Audit', {
+    data: z.array(z.object({ check: z.string(), ok: z.boolean(), detail: z.string().nullable() })),
+  }),
   does: async (acting, { all = false }) => {
     checkWholeHouse(acting.who)
     const rows = await acting.control.store.ledger.audit(all ? 'all' : 'sums')
@@ -188,7 +183,7 @@ export const rollUp = act({
   summary: 'Brings the sums of the reports up to date; with `rebuild` it sums the ledger again.',
   reads: ['system'],
   input: { rebuild: flag().describe('Discards the sums first') },
-  shows: z.object({ until: time.describe('Later calls are summed from the ledger') }).meta({ id: 'RollUp' }),
+  shows: namedObject('RollUp', { until: time.describe('Later calls are summed from the ledger') }),
   does: async (acting, { rebuild = false }) => {
     checkWholeHouse(acting.who)
     const { reports } = acting.control.store

@@ -1,5 +1,6 @@
 /** Acts on the keys that the house has at vendors: a key is tried before it is kept, and in use on all processes when they answer. */
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 import { invalid, refuse } from '../../core/refusal.ts'
 import { Secret } from '../../core/secret.ts'
 import { tryKey } from '../../gateway/ask/try-key.ts'
@@ -16,14 +17,12 @@ const KNOWN_BY = 4
 
 const shownAs = (key: string): string => `…${key.slice(-KNOWN_BY)}`
 
-const keyShown = z
-  .object({
-    vendor: z.string(),
-    key: z.string().describe('Its last four letters'),
-    tested: z.boolean().describe('Whether the vendor was seen to take it'),
-    changes: z.array(z.string()).describe('What is sold since then'),
-  })
-  .meta({ id: 'VendorKey' })
+const keyShown = namedObject('VendorKey', {
+  vendor: z.string(),
+  key: z.string().describe('Its last four letters'),
+  tested: z.boolean().describe('Whether the vendor was seen to take it'),
+  changes: z.array(z.string()).describe('What is sold since then'),
+})
 
 const vendorName = z.string('must be the id of a vendor').min(1).max(40)
 

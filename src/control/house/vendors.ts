@@ -1,32 +1,31 @@
 /** The act that tells how vendors are: what rests after failures, and how the newest attempts at each ended. */
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 import type { CallLine } from '../../store/reports/call-port.ts'
 import type { VendorSetup } from '../../vendors/setup.ts'
 import { act } from '../act.ts'
 import { attemptsIn, figures, figuresOf } from '../reports/latency.ts'
 import { type Server, serverOf } from './system.ts'
 
-const vendors = z
-  .object({
-    data: z.array(
-      z.object({
-        id: z.string(),
-        name: z.string(),
-        keys: z.array(z.string()).describe('By their last four letters'),
-        added: z
-          .array(z.string())
-          .describe('Those of the keys that were added here, which can be removed here'),
-        ...figures,
-        calls: z.int().describe('Attempts at it, of the newest calls for which vendors were asked'),
-        failing: z.array(
-          z.object({ key: z.string(), model: z.string().nullable(), failures: z.int(), seconds: z.int() }),
-        ),
-      }),
-    ),
-    of_calls: z.int(),
-    off: z.array(z.object({ id: z.string(), variable: z.string() })),
-  })
-  .meta({ id: 'VendorList' })
+const vendors = namedObject('VendorList', {
+  data: z.array(
+    z.object({
+      id: z.string(),
+      name: z.string(),
+      keys: z.array(z.string()).describe('By their last four letters'),
+      added: z
+        .array(z.string())
+        .describe('Those of the keys that were added here, which can be removed here'),
+      ...figures,
+      calls: z.int().describe('Attempts at it, of the newest calls for which vendors were asked'),
+      failing: z.array(
+        z.object({ key: z.string(), model: z.string().nullable(), failures: z.int(), seconds: z.int() }),
+      ),
+    }),
+  ),
+  of_calls: z.int(),
+  off: z.array(z.object({ id: z.string(), variable: z.string() })),
+})
 
 /** How many calls a vendor is judged by. */
 const NEWEST = 500

@@ -1,5 +1,6 @@
 /** Acts on payments by Stripe: checkouts that fund a wallet, the card that one saved, and the rule that charges it. */
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 import { must, refuse } from '../../core/refusal.ts'
 import { checkoutAmount } from '../../payment/checkout-amount.ts'
 import type { StripePayments } from '../../payment/stripe.ts'
@@ -49,14 +50,12 @@ export const checkoutOpen = act({
     save_payment_method: flag().describe('Saves the card for the auto_top_up rule of the wallet'),
     amount_usd: checkoutAmount,
   },
-  shows: z
-    .object({
-      id: z.string(),
-      url: z.string(),
-      amount_usd: usd,
-      consent: z.string().describe('What the payer of a checkout that saves the card agrees to').optional(),
-    })
-    .meta({ id: 'Checkout' }),
+  shows: namedObject('Checkout', {
+    id: z.string(),
+    url: z.string(),
+    amount_usd: usd,
+    consent: z.string().describe('What the payer of a checkout that saves the card agrees to').optional(),
+  }),
   does: async (acting, { amount_usd: amount, save_payment_method: save = false, ...of }) => {
     const { control, who } = acting
     stripeOf(control)
@@ -74,14 +73,12 @@ export const checkoutOpen = act({
   },
 })
 
-export const checkoutState = z
-  .object({
-    id: z.string(),
-    status: z.enum(['open', 'paid']),
-    amount_usd: usd,
-    invoice: z.string().nullable(),
-  })
-  .meta({ id: 'CheckoutState' })
+export const checkoutState = namedObject('CheckoutState', {
+  id: z.string(),
+  status: z.enum(['open', 'paid']),
+  amount_usd: usd,
+  invoice: z.string().nullable(),
+})
 
 export const stateOf = ({ id, paid, amount, invoiceId }: Checkout): z.output<typeof checkoutState> => ({
   id,
@@ -109,7 +106,7 @@ export const cardForget = act({
   summary: 'Forgets the card that a checkout saved; it is not charged any more.',
   changes: ['wallet'],
   input: payer,
-  shows: z.object({ deleted: z.literal(true) }).meta({ id: 'MethodDeleted' }),
+  shows: namedObject('MethodDeleted', { deleted: z.literal(true) }),
   does: async (acting, of) => {
     const { control, who } = acting
     const stripe = stripeOf(control)

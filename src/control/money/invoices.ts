@@ -1,6 +1,7 @@
 /** Acts on post-paid billing: the credit line with its invoices, statements of a month, and paying. */
 
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 import { greatest, type Nano } from '../../core/money.ts'
 import { invalid, must, type Refusal, refuse } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
@@ -24,7 +25,7 @@ const lineShape = {
   available_usd: usd,
   net_days: z.int(),
 }
-export const creditLine = z.object(lineShape).meta({ id: 'CreditLine' })
+export const creditLine = namedObject('CreditLine', lineShape)
 
 export const lineShown = (line: CreditLine) => ({
   wallet: line.walletId,
@@ -37,20 +38,18 @@ export const lineShown = (line: CreditLine) => ({
   net_days: line.netDays,
 })
 
-export const invoice = z
-  .object({
-    id: z.string(),
-    month: z.string(),
-    status: z.enum(['open', 'past_due', 'paid', 'nothing_due']),
-    brought_usd: usd,
-    used_usd: usd,
-    total_usd: usd.describe('In whole cents'),
-    carried_usd: usd,
-    issued_at: time,
-    due_at: time,
-    paid_at: time.nullable(),
-  })
-  .meta({ id: 'Invoice' })
+export const invoice = namedObject('Invoice', {
+  id: z.string(),
+  month: z.string(),
+  status: z.enum(['open', 'past_due', 'paid', 'nothing_due']),
+  brought_usd: usd,
+  used_usd: usd,
+  total_usd: usd.describe('In whole cents'),
+  carried_usd: usd,
+  issued_at: time,
+  due_at: time,
+  paid_at: time.nullable(),
+})
 
 export const invoiceShown = (it: Invoice): z.output<typeof invoice> => ({
   id: it.id,
@@ -70,14 +69,12 @@ export const billingGet = act({
   summary: 'Post-paid billing (mpp): the credit line beside the wallet, the amount owed, and the invoices.',
   reads: ['wallet_read', 'bill'],
   input: payer,
-  shows: z
-    .object({
-      ...z.object(lineShape).partial().shape,
-      wallet: z.string(),
-      status: z.enum(['none', 'active', 'past_due', 'withdrawn']),
-      invoices: z.array(invoice),
-    })
-    .meta({ id: 'BillingShown' }),
+  shows: namedObject('BillingShown', {
+    ...z.object(lineShape).partial().shape,
+    wallet: z.string(),
+    status: z.enum(['none', 'active', 'past_due', 'withdrawn']),
+    invoices: z.array(invoice),
+  }),
   does: async (acting, of) => {
     const { credit } = acting.control.store
     const wallet = await walletIn(acting, of)
@@ -95,7 +92,7 @@ export const creditList = act({
   summary: 'The credit lines of all wallets.',
   reads: ['credit'],
   input: {},
-  shows: z.object({ data: z.array(creditLine) }).meta({ id: 'CreditList' }),
+  shows: namedObject('CreditList', { data: z.array(creditLine) }),
   does: async ({ control: { store }, who }) => {
     const lines = await store.credit.creditLines()
     const orgs = orgsOf(who)
@@ -110,28 +107,26 @@ export const billingStatement = act({
   summary: 'The statement of one UTC month, such as 2026-11.',
   reads: ['wallet_read', 'bill'],
   input: { ...payer, month: z.string() },
-  shows: z
-    .object({
-      wallet: z.string(),
-      month: z.string(),
-      opening_usd: usd,
-      used_usd: usd,
-      paid_usd: usd,
-      closing_usd: usd,
-      lines: z.array(
-        z.object({
-          key: z.string(),
-          label: z.string(),
-          model: z.string(),
-          requests: z.int(),
-          input_tokens: z.int(),
-          output_tokens: z.int(),
-          amount_usd: usd,
-        }),
-      ),
-      invoice: invoice.nullable(),
-    })
-    .meta({ id: 'StatementShown' }),
+  shows: namedObject('StatementShown', {
+    wallet: z.string(),
+    month: z.string(),
+    opening_usd: usd,
+    used_usd: usd,
+    paid_usd: usd,
+    closing_usd: usd,
+    lines: z.array(
+      z.object({
+        key: z.string(),
+        label: z.string(),
+        model: z.string(),
+        requests: z.int(),
+        input_tokens: z.int(),
+        output_tokens: z.int(),
+        amount_usd: usd,
+      }),
+    ),
+    invoice: invoice.nullable(),
+  }),
   does: async (acting, { month, ...of }) => {
     const found = await acting.control.store.credit.statement(await walletIn(acting, of), month)
     if (found === undefined)
@@ -201,7 +196,6 @@ const nowPaid = async (acting: Acting, was: Invoice, outcome: 'paid' | 'paid_bef
   return { invoice: invoiceShown(await invoiceIn(acting, was.id)), outcome }
 }
 
-/** A checkout for an unpaid invoice. */
 const checkoutFor = async (acting: Acting, { id, status, total, walletId }: Invoice) => {
   stripeOf(acting.control)
   if (status === 'paid' || status === 'nothing_due') throw invalid('id', `The invoice ${id} is not open.`)
@@ -216,12 +210,10 @@ export const invoicePay = act({
   summary: 'Pays an invoice from the wallet, or opens a checkout of Stripe for it.',
   changes: ['wallet', 'bill'],
   input: { invoice: name, method: z.enum(['wallet', 'stripe'], 'must be wallet or stripe') },
-  shows: z
-    .object({
-      ...paid,
-      checkout: z.object({ id: z.string(), url: z.string(), amount_usd: usd }).nullable(),
-    })
-    .meta({ id: 'InvoicePaid' }),
+  shows: namedObject('InvoicePaid', {
+    ...paid,
+    checkout: z.object({ id: z.string(), url: z.string(), amount_usd: usd }).nullable(),
+  }),
   does: async (acting, { invoice: id, method }) => {
     const { control, who } = acting
     const found = await invoiceIn(acting, id)
@@ -240,7 +232,7 @@ export const invoiceSettle = act({
   summary: 'Notes that an invoice was paid to the operator in another way.',
   changes: ['credit'],
   input: { invoice: name, ref: name.optional().describe('Your reference of the money received') },
-  shows: z.object(paid).meta({ id: 'InvoiceSettled' }),
+  shows: namedObject('InvoiceSettled', paid),
   does: async (acting, { invoice: id, ref }) => {
     const { control, who } = acting
     const found = await invoiceIn(acting, id)

@@ -1,7 +1,7 @@
 /** Acts that move an organisation's money: paid in, given, paid back, and let be owed. */
 
 import { z } from 'zod'
-import { amount, text } from '../../core/body.ts'
+import { amount, namedObject, text } from '../../core/body.ts'
 import { AMOUNT_FORM, decimalFromNano } from '../../core/money.ts'
 import { invalid, refuse } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
@@ -23,13 +23,11 @@ const moves = {
   ),
 }
 
-const moved = z
-  .object({
-    ...withCredit,
-    ref: z.string(),
-    outcome: z.enum(['posted', 'replayed']).describe('`replayed`: it was done before, and nothing changed'),
-  })
-  .meta({ id: 'MoneyMoved' })
+const moved = namedObject('MoneyMoved', {
+  ...withCredit,
+  ref: z.string(),
+  outcome: z.enum(['posted', 'replayed']).describe('`replayed`: it was done before, and nothing changed'),
+})
 
 /** The refusal for what the ledger throws. */
 const inWords = (fault: unknown, ref: string, what: string): unknown => {

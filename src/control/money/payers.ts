@@ -1,6 +1,6 @@
 /** Acts on payers by voucher: what their channels hold, were charged and can be claimed. */
 import { z } from 'zod'
-import { text } from '../../core/body.ts'
+import { namedObject, text } from '../../core/body.ts'
 import { greatest, type Nano } from '../../core/money.ts'
 import type { Channel, ChannelStore } from '../../store/payments/channel-port.ts'
 import { act } from '../act.ts'
@@ -18,25 +18,23 @@ const sums = {
 
 const CALLS_MOST = 100
 
-export const payerAccount = z
-  .object({
-    payer: address,
-    ...sums,
-    channels: z.array(
-      z.object({
-        channel: z.string(),
-        token: z.string(),
-        ...sums,
-        lost_usd: usd.describe('Charged, and not there when it was claimed'),
-        leaves_at: time.nullable().describe('When the payer announced that it takes the rest back'),
-        created_at: time,
-      }),
-    ),
-    calls: z
-      .array(z.object({ request_id: z.string(), channel: z.string(), charged_usd: usd, at: time }))
-      .describe(`The newest ${CALLS_MOST}, as the channel was charged: rounded up to a unit of the token`),
-  })
-  .meta({ id: 'PayerAccount' })
+export const payerAccount = namedObject('PayerAccount', {
+  payer: address,
+  ...sums,
+  channels: z.array(
+    z.object({
+      channel: z.string(),
+      token: z.string(),
+      ...sums,
+      lost_usd: usd.describe('Charged, and not there when it was claimed'),
+      leaves_at: time.nullable().describe('When the payer announced that it takes the rest back'),
+      created_at: time,
+    }),
+  ),
+  calls: z
+    .array(z.object({ request_id: z.string(), channel: z.string(), charged_usd: usd, at: time }))
+    .describe(`The newest ${CALLS_MOST}, as the channel was charged: rounded up to a unit of the token`),
+})
 
 const sumsOf = ({ balance, charged, claimed, lost }: Channel) => ({
   deposited_usd: balance,
@@ -104,9 +102,9 @@ export const payerList = act({
     payer: addressText().optional(),
     limit: count(1, 1_000),
   },
-  shows: z
-    .object({ data: z.array(z.object({ payer: address, ...sums, channels: z.int() })) })
-    .meta({ id: 'PayerList' }),
+  shows: namedObject('PayerList', {
+    data: z.array(z.object({ payer: address, ...sums, channels: z.int() })),
+  }),
   does: async ({ control }, { payer, limit = 100 }) => {
     const found = await control.store.channels.payers({ payer: payer?.toLowerCase(), most: limit })
     return {

@@ -1,5 +1,6 @@
 /** Acts on the rules of a wallet: what its calls may cost, which models they may use, and when its owner is warned. */
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 import { decimalFromNano } from '../../core/money.ts'
 import { invalid, must, Refusal, refuse } from '../../core/refusal.ts'
 import { webhookSecret } from '../../gateway/jobs/signed-webhook.ts'
@@ -81,10 +82,7 @@ type TopUpChange = {
 }
 
 /** Changes members of the rule that charges a card, as `changeRules` does; changes that come together undo none of each other. */
-export const changeTopUp = async (
-  control: Changing,
-  { walletId, change, by }: TopUpChange,
-): Promise<void> => {
+export const changeTopUp = async (control: Changing, { walletId, change, by }: TopUpChange) => {
   const { wallets } = control.store
   const { rules } = await wallets.walletRules(walletId)
   const seen = must(change(rules.autoTopUp))
@@ -101,34 +99,32 @@ export const changeTopUp = async (
 const models = z.array(z.string()).nullable()
 const maybeUsd = usd.nullable()
 
-const rulesShown = z
-  .object({
-    wallet_id: z.string(),
-    per_call_max_usd: maybeUsd,
-    daily_limit_usd: maybeUsd.describe('For a UTC day'),
-    allowed_models: models.describe('Model ids; * stands for any letters, ? for one'),
-    blocked_models: models,
-    requires: models.describe('Conditions on where calls go'),
-    alert_below_usd: maybeUsd,
-    alert_webhook_url: z.string().nullable(),
-    auto_top_up: z.object({ below_usd: usd, amount_usd: usd, monthly_max_usd: maybeUsd }).nullable(),
-    tenants_see: z
-      .enum(tenantsSee)
-      .describe('What tenants are told of money: what the account is charged, its price, or nothing'),
-    guardrails: z.array(z.record(z.string(), z.unknown())).nullable().describe(guardrailsHelp),
-    alert_webhook_secret: z.string().nullable().describe('For those who may set the address'),
-    auto_top_up_status: z.object({
-      payment_method_saved: z.boolean(),
-      active: z.boolean(),
-      paused: z.enum(topUpPauses).nullable(),
-      waits_until: time.nullable(),
-      pending_usd: usd,
-      charged_today_usd: usd,
-      charged_this_month_usd: usd,
-    }),
-    version: z.int().describe('Grows with each change'),
-  })
-  .meta({ id: 'WalletRules' })
+const rulesShown = namedObject('WalletRules', {
+  wallet_id: z.string(),
+  per_call_max_usd: maybeUsd,
+  daily_limit_usd: maybeUsd.describe('For a UTC day'),
+  allowed_models: models.describe('Model ids; * stands for any letters, ? for one'),
+  blocked_models: models,
+  requires: models.describe('Conditions on where calls go'),
+  alert_below_usd: maybeUsd,
+  alert_webhook_url: z.string().nullable(),
+  auto_top_up: z.object({ below_usd: usd, amount_usd: usd, monthly_max_usd: maybeUsd }).nullable(),
+  tenants_see: z
+    .enum(tenantsSee)
+    .describe('What tenants are told of money: what the account is charged, its price, or nothing'),
+  guardrails: z.array(z.record(z.string(), z.unknown())).nullable().describe(guardrailsHelp),
+  alert_webhook_secret: z.string().nullable().describe('For those who may set the address'),
+  auto_top_up_status: z.object({
+    payment_method_saved: z.boolean(),
+    active: z.boolean(),
+    paused: z.enum(topUpPauses).nullable(),
+    waits_until: time.nullable(),
+    pending_usd: usd,
+    charged_today_usd: usd,
+    charged_this_month_usd: usd,
+  }),
+  version: z.int().describe('Grows with each change'),
+})
 
 const topUpsShown = ({ saved, active, paused, waitsUntil, pending, today, month }: TopUpStatus) => ({
   payment_method_saved: saved,

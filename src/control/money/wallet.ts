@@ -1,5 +1,6 @@
 /** Acts that show a wallet: what it has, how it is topped up, what it owes, and what moved. */
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 import { isObject, parseJson } from '../../core/json-body.ts'
 import { invalid, must, refuse } from '../../core/refusal.ts'
 import { topUpPauses } from '../../store/funding/top-up-port.ts'
@@ -16,31 +17,29 @@ export const walletGet = act({
   summary: 'The wallet, its top-ups, credit line and invoices.',
   reads: ['wallet_read'],
   input: payer,
-  shows: z
-    .object({
-      id: z.string(),
-      name: z.string(),
-      organisation: z.string(),
-      balance_usd: usd,
-      held_usd: usd.describe('By open calls'),
-      suspended: z.string().nullable().describe('Why the operator has suspended the account'),
-      card: z.boolean().describe('Whether it can be topped up by card'),
-      auto_top_up_daily_usd: usd.nullable().describe('The most that a saved card is charged in a UTC day'),
-      x402: z.boolean(),
-      top_ups: z.object({
-        card_saved: z.boolean(),
-        active: z.boolean(),
-        paused: z.enum(topUpPauses).nullable().describe('Why the rule waits for its owner'),
-        waits_until: time.nullable(),
-        pending_usd: usd,
-        charged_today_usd: usd,
-        charged_this_month_usd: usd,
-        rule: z.object({ below_usd: usd, amount_usd: usd, monthly_max_usd: usd.nullable() }).nullable(),
-      }),
-      credit: creditLine.nullable(),
-      invoices: z.array(invoice),
-    })
-    .meta({ id: 'WalletShown' }),
+  shows: namedObject('WalletShown', {
+    id: z.string(),
+    name: z.string(),
+    organisation: z.string(),
+    balance_usd: usd,
+    held_usd: usd.describe('By open calls'),
+    suspended: z.string().nullable().describe('Why the operator has suspended the account'),
+    card: z.boolean().describe('Whether it can be topped up by card'),
+    auto_top_up_daily_usd: usd.nullable().describe('The most that a saved card is charged in a UTC day'),
+    x402: z.boolean(),
+    top_ups: z.object({
+      card_saved: z.boolean(),
+      active: z.boolean(),
+      paused: z.enum(topUpPauses).nullable().describe('Why the rule waits for its owner'),
+      waits_until: time.nullable(),
+      pending_usd: usd,
+      charged_today_usd: usd,
+      charged_this_month_usd: usd,
+      rule: z.object({ below_usd: usd, amount_usd: usd, monthly_max_usd: usd.nullable() }).nullable(),
+    }),
+    credit: creditLine.nullable(),
+    invoices: z.array(invoice),
+  }),
   does: async (acting, of) => {
     const { store, payments } = acting.control
     const id = await walletIn(acting, of)
@@ -106,21 +105,19 @@ export const walletMovements = act({
   summary: 'What came in and went out, newest first, with the balance after it; calls by UTC day.',
   reads: ['wallet_read'],
   input: { ...payer, before: z.string().optional(), limit: count(1, 500) },
-  shows: z
-    .object({
-      data: z.array(
-        z.object({
-          at: time,
-          kind: z.string(),
-          ref: z.string(),
-          note: z.string().nullable(),
-          amount_usd: usd,
-          balance_usd: usd,
-        }),
-      ),
-      next: z.string().nullable().describe('`before` of the next page'),
-    })
-    .meta({ id: 'Movements' }),
+  shows: namedObject('Movements', {
+    data: z.array(
+      z.object({
+        at: time,
+        kind: z.string(),
+        ref: z.string(),
+        note: z.string().nullable(),
+        amount_usd: usd,
+        balance_usd: usd,
+      }),
+    ),
+    next: z.string().nullable().describe('`before` of the next page'),
+  }),
   does: async (acting, { before, limit = 50, ...of }) => {
     const { data, hasMore } = await acting.control.store.reports.movements({
       walletId: await walletIn(acting, of),

@@ -1,5 +1,6 @@
 /** Forgetting a customer: the keys end, and what is known of the organisation is removed; the books stay, by ids. */
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 import { must, refuse } from '../../core/refusal.ts'
 import { OPERATOR_ORG } from '../../store/people/machine-port.ts'
 import { act } from '../act.ts'
@@ -14,7 +15,7 @@ export const organisationForget = act({
     'Deletes the keys of a customer and removes all that is known of it, for good; the books stay, by ids.',
   changes: ['people'],
   input: payer,
-  shows: z.object({ id: z.string(), removed }).meta({ id: 'OrganisationForgotten' }),
+  shows: namedObject('OrganisationForgotten', { id: z.string(), removed }),
   does: async (acting, of) => {
     const { control, who } = acting
     must(who.lacks(['accounts']))

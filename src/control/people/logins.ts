@@ -3,6 +3,7 @@
  * tells its agents. Source: RFC 8628, section 3.3.
  */
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 import { isObject, type JsonObject } from '../../core/json-body.ts'
 import { invalid, must, refuse } from '../../core/refusal.ts'
 import type { Access } from '../../gateway/enter/access-token.ts'
@@ -46,14 +47,12 @@ export const loginGet = act({
   summary: 'Which agent asks to be signed in under a code.',
   reads: ['keys', 'keys_own'],
   input: { user_code: userCode },
-  shows: z
-    .object({
-      surface: z.string().describe('Which client it says it is'),
-      address: z.string().describe('Where it asks from'),
-      asked_at: time,
-      ends_at: time,
-    })
-    .meta({ id: 'LoginAsked' }),
+  shows: namedObject('LoginAsked', {
+    surface: z.string().describe('Which client it says it is'),
+    address: z.string().describe('Where it asks from'),
+    asked_at: time,
+    ends_at: time,
+  }),
   does: async (acting, { user_code: code }) => {
     personOf(acting)
     await checkTries(acting)
@@ -68,7 +67,7 @@ export const loginApprove = act({
   summary: 'Signs the agent in as the person, with the key that all their agents share.',
   changes: ['keys', 'keys_own'],
   input: { user_code: userCode },
-  shows: z.object({ key: z.string().describe('The id of that key') }).meta({ id: 'LoginApproved' }),
+  shows: namedObject('LoginApproved', { key: z.string().describe('The id of that key') }),
   does: async (acting, { user_code: code }) => {
     const { control, who } = acting
     const personId = personOf(acting)
@@ -117,7 +116,7 @@ export const loginList = act({
   summary: 'Agents that are signed in, newest first: those of the person, or of the organisation.',
   reads: ['keys', 'keys_own'],
   input: { organisation: name.optional() },
-  shows: z.object({ data: z.array(loginShown) }).meta({ id: 'LoginList' }),
+  shows: namedObject('LoginList', { data: z.array(loginShown) }),
   does: async (acting, { organisation }) => {
     const query = { orgId: orgOf(acting, organisation), personId: whose(acting) }
     const logins = await acting.control.store.logins.logins(query)
@@ -164,14 +163,12 @@ export const loginEnd = act({
   },
 })
 
-const settingsShown = z
-  .object({
-    settings: z
-      .record(z.string(), z.unknown())
-      .nullable()
-      .describe('What managed-settings.json of the agents would hold; null for none'),
-  })
-  .meta({ id: 'AgentSettings' })
+const settingsShown = namedObject('AgentSettings', {
+  settings: z
+    .record(z.string(), z.unknown())
+    .nullable()
+    .describe('What managed-settings.json of the agents would hold; null for none'),
+})
 
 const org = {
   organisation: name.optional(),

@@ -1,5 +1,6 @@
 /** Acts on the people of an organisation: listed, invited, given another role, removed. */
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 import { refuse } from '../../core/refusal.ts'
 import { type Role, roles } from '../../store/people/people-port.ts'
 import { type Acting, act } from '../act.ts'
@@ -39,20 +40,18 @@ export const memberList = act({
   summary: 'The people of the organisation.',
   reads: ['team_read'],
   input: org,
-  shows: z
-    .object({
-      data: z.array(
-        z.object({
-          id: z.string(),
-          name: z.string(),
-          email: z.string(),
-          role: z.enum(roles),
-          since: time,
-        }),
-      ),
-      may_invite: z.boolean(),
-    })
-    .meta({ id: 'MemberList' }),
+  shows: namedObject('MemberList', {
+    data: z.array(
+      z.object({
+        id: z.string(),
+        name: z.string(),
+        email: z.string(),
+        role: z.enum(roles),
+        since: time,
+      }),
+    ),
+    may_invite: z.boolean(),
+  }),
   does: async (acting, { organisation }) => {
     const orgId = orgOf(acting, organisation)
     const members = await acting.control.store.members.list({ orgId })
@@ -80,7 +79,7 @@ export const memberInvite = act({
     name: name.optional(),
     operator: flag().describe('Makes them an operator too, who runs the server and sees all organisations'),
   },
-  shows: z.object({ id: z.string(), ...linkGiven }).meta({ id: 'MemberInvited' }),
+  shows: namedObject('MemberInvited', { id: z.string(), ...linkGiven }),
   does: async (acting, { organisation, email: address, role: given, name: called, operator }) => {
     const { control, who } = acting
     const { members } = control.store

@@ -1,5 +1,6 @@
 /** Acts on all people of the house: listed, made operators, given links, removed. */
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 import { refuse } from '../../core/refusal.ts'
 import { roles } from '../../store/people/people-port.ts'
 import { type Acting, act } from '../act.ts'
@@ -45,20 +46,18 @@ export const personList = act({
     limit: count(1, 1_000),
     after: name.optional().describe('The `email` of the last one before'),
   },
-  shows: z
-    .object({
-      data: z.array(
-        z.object({
-          id: z.string(),
-          email: z.string(),
-          name: z.string(),
-          operator: z.boolean(),
-          organisations: z.array(z.object({ id: z.string(), role: z.enum(roles) })),
-        }),
-      ),
-      has_more: z.boolean(),
-    })
-    .meta({ id: 'PersonList' }),
+  shows: namedObject('PersonList', {
+    data: z.array(
+      z.object({
+        id: z.string(),
+        email: z.string(),
+        name: z.string(),
+        operator: z.boolean(),
+        organisations: z.array(z.object({ id: z.string(), role: z.enum(roles) })),
+      }),
+    ),
+    has_more: z.boolean(),
+  }),
   does: async ({ control: { store }, who }, { limit = 100, after }) => {
     const members = (await store.members.list({})).filter(({ orgId }) => reaches(who, orgId))
     const ids = [...new Set(members.map(({ personId }) => personId))]
@@ -115,14 +114,12 @@ export const personLink = act({
     ...one,
     lost_device: flag().describe('Ends their password, passkeys, codes and sessions first'),
   },
-  shows: z
-    .object({
-      id: z.string(),
-      email: z.string(),
-      link: z.string().describe('Shown only now'),
-      asks_code: z.boolean().describe('Whether it asks for a code of their authenticator app'),
-    })
-    .meta({ id: 'PersonLink' }),
+  shows: namedObject('PersonLink', {
+    id: z.string(),
+    email: z.string(),
+    link: z.string().describe('Shown only now'),
+    asks_code: z.boolean().describe('Whether it asks for a code of their authenticator app'),
+  }),
   does: async (acting, { person: named, lost_device: lost = false }) => {
     const { control, who } = acting
     const { people, events } = control.store
@@ -155,7 +152,7 @@ export const personRemove = act({
   summary: 'Removes a person and all that is known of them; the books and what they did stay, by ids.',
   changes: ['people'],
   input: one,
-  shows: z.object({ id: z.string(), removed }).meta({ id: 'PersonRemoved' }),
+  shows: namedObject('PersonRemoved', { id: z.string(), removed }),
   does: async (acting, { person: named }) => {
     const { store } = acting.control
     const { id, orgs } = await personIn(acting, named)

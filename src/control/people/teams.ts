@@ -4,7 +4,7 @@
  * as any limit in money.
  */
 import { z } from 'zod'
-import { amount, text } from '../../core/body.ts'
+import { amount, namedObject, text } from '../../core/body.ts'
 import { greatest, least, NANO_PER_USD, type Nano } from '../../core/money.ts'
 import { invalid, must, refuse } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
@@ -41,29 +41,27 @@ const called = text(1, 200, 'must have 1 to 200 characters')
 export const teamRole = z.enum(teamRoles, `must be one of ${teamRoles.join(', ')}`)
 const one = { organisation: name.optional(), team: name }
 
-const teamShown = z
-  .object({
-    id: z.string().describe('Also the `sub_wallet` of its keys'),
-    name: z.string(),
-    wallet: z.string(),
-    budget_usd: usd.nullable().describe('In all; null where only its month is bounded'),
-    spent_usd: usd,
-    held_usd: usd.describe('By open calls'),
-    monthly_cap_usd: usd.nullable().describe('For a calendar month (UTC)'),
-    spent_month_usd: usd.nullable().describe('In this month; null where no cap is set for it'),
-    remaining_usd: usd.describe('The least that its budget and its month leave'),
-    created_at: time,
-    people: z.array(
-      z.object({
-        id: z.string(),
-        name: z.string(),
-        email: z.string(),
-        role: z.enum(teamRoles).describe('Its admin makes and limits its keys, and sees their use'),
-        since: time,
-      }),
-    ),
-  })
-  .meta({ id: 'Team' })
+const teamShown = namedObject('Team', {
+  id: z.string().describe('Also the `sub_wallet` of its keys'),
+  name: z.string(),
+  wallet: z.string(),
+  budget_usd: usd.nullable().describe('In all; null where only its month is bounded'),
+  spent_usd: usd,
+  held_usd: usd.describe('By open calls'),
+  monthly_cap_usd: usd.nullable().describe('For a calendar month (UTC)'),
+  spent_month_usd: usd.nullable().describe('In this month; null where no cap is set for it'),
+  remaining_usd: usd.describe('The least that its budget and its month leave'),
+  created_at: time,
+  people: z.array(
+    z.object({
+      id: z.string(),
+      name: z.string(),
+      email: z.string(),
+      role: z.enum(teamRoles).describe('Its admin makes and limits its keys, and sees their use'),
+      since: time,
+    }),
+  ),
+})
 
 /** What a month of a team may cost, as a budget of its calls. */
 const monthOf = ({ walletId, id }: Pick<Team, 'walletId' | 'id'>) => ({ walletId, tag: SUB_TAG, value: id })
@@ -140,7 +138,7 @@ export const teamList = act({
   summary: 'The teams of the organisation, with their budgets and people.',
   reads: ['team_read'],
   input: { organisation: name.optional() },
-  shows: z.object({ data: z.array(teamShown) }).meta({ id: 'TeamList' }),
+  shows: namedObject('TeamList', { data: z.array(teamShown) }),
   does: async (acting, { organisation }) => {
     const { teams, tagBudgets } = acting.control.store
     const orgId = orgOf(acting, organisation)

@@ -1,5 +1,6 @@
 /** Acts on batches, in whichever form of API they were made: what became of their lines, what they cost, and their cancelling. */
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 import { must, refuse } from '../../core/refusal.ts'
 import { shownBatchId, summaryOf } from '../../gateway/batches/batch-summary.ts'
 import { batchForms, onCaps } from '../../store/batches/batch-port.ts'
@@ -19,30 +20,28 @@ const lines = z.object({
   stopped: z.int().describe('Never sent'),
 })
 
-const batchShown = z
-  .object({
-    id: z.string(),
-    object: z.literal('batch_summary'),
-    key: z.object({ id: z.string(), label: z.string(), prefix: z.string() }),
-    form: z.enum(batchForms).describe('The form of API in which it was made'),
-    status: z
-      .string()
-      .describe('`in_progress`, `cancelling`, `finalizing`, `completed`, `cancelled` or `expired`'),
-    endpoint: z.string().describe('Where each line would be sent as a call of its own'),
-    on_cap: z.enum(onCaps),
-    stopped_by: z
-      .string()
-      .nullable()
-      .describe('Why lines were not sent: `cancelled`, `expired` or an error code'),
-    lines,
-    cost_usd: usd.describe('What its lines were charged so far'),
-    input_tokens: z.int(),
-    output_tokens: z.int(),
-    created_at: time,
-    expires_at: time.describe('Lines that wait longer are never sent'),
-    ended_at: time.nullable(),
-  })
-  .meta({ id: 'BatchSummary' })
+const batchShown = namedObject('BatchSummary', {
+  id: z.string(),
+  object: z.literal('batch_summary'),
+  key: z.object({ id: z.string(), label: z.string(), prefix: z.string() }),
+  form: z.enum(batchForms).describe('The form of API in which it was made'),
+  status: z
+    .string()
+    .describe('`in_progress`, `cancelling`, `finalizing`, `completed`, `cancelled` or `expired`'),
+  endpoint: z.string().describe('Where each line would be sent as a call of its own'),
+  on_cap: z.enum(onCaps),
+  stopped_by: z
+    .string()
+    .nullable()
+    .describe('Why lines were not sent: `cancelled`, `expired` or an error code'),
+  lines,
+  cost_usd: usd.describe('What its lines were charged so far'),
+  input_tokens: z.int(),
+  output_tokens: z.int(),
+  created_at: time,
+  expires_at: time.describe('Lines that wait longer are never sent'),
+  ended_at: time.nullable(),
+})
 
 const shown = (batch: BatchLine): z.output<typeof batchShown> => ({
   ...summaryOf(batch, undefined),
@@ -84,7 +83,7 @@ export const batchList = act({
     after: name.optional().describe('The `id` of the last one before'),
     limit: count(1, 500),
   },
-  shows: z.object({ data: z.array(batchShown), has_more: z.boolean() }).meta({ id: 'BatchSummaryList' }),
+  shows: namedObject('BatchSummaryList', { data: z.array(batchShown), has_more: z.boolean() }),
   does: async (acting, { after, limit = 50, ...scope }) => {
     const found = await acting.control.store.reports.batches({
       ...(await scopeOf(acting, scope)),

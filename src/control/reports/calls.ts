@@ -1,7 +1,7 @@
 /** Acts that show calls, however they ended: listed, one by one, and with what was posted for them. Never any content. */
 
 import { z } from 'zod'
-import { amount } from '../../core/body.ts'
+import { amount, namedObject } from '../../core/body.ts'
 import { perMillionFromPico } from '../../core/money.ts'
 import { invalid, must, type RefusalCode, refuse } from '../../core/refusal.ts'
 import { refusalTable } from '../../core/refusal-table.ts'
@@ -65,7 +65,7 @@ const shape = {
   took_ms: z.int().nullable(),
   first_byte_ms: z.int().nullable(),
 }
-const callShown = z.object(shape).meta({ id: 'Call' })
+const callShown = namedObject('Call', shape)
 export type CallShown = z.output<typeof callShown>
 
 const GONE = 'The caller left before the answer.'
@@ -176,14 +176,12 @@ export const callList = act({
       .describe('Only calls before this place: `next` of a page, or the id of a call'),
     limit: count(1, CALLS_MOST).describe(`The most rows; ${USUAL} if absent`),
   },
-  shows: z
-    .object({
-      object: z.literal('list'),
-      data: z.array(callShown),
-      has_more: z.boolean().describe('Whether older calls were not looked at yet; a page may have few rows'),
-      next: z.string().nullable().describe('The `before` of the page after this one'),
-    })
-    .meta({ id: 'CallList' }),
+  shows: namedObject('CallList', {
+    object: z.literal('list'),
+    data: z.array(callShown),
+    has_more: z.boolean().describe('Whether older calls were not looked at yet; a page may have few rows'),
+    next: z.string().nullable().describe('The `before` of the page after this one'),
+  }),
   does: async (acting, asked) => {
     const { before, limit = USUAL, from, to, id, batch, model, vendor, status, code, tag, ...more } = asked
     const { cost_from_usd: costFrom, cost_to_usd: costTo, ...scope } = more
@@ -229,21 +227,19 @@ export const callCharge = act({
   summary: 'A call and what was posted for it, by its request id.',
   reads: ['accounts'],
   input: { call: name },
-  shows: z
-    .object({
-      call: callShown.nullable().describe('null for what no key pays'),
-      prices: z.record(z.string(), z.string()).nullable().describe('USD per million units, by class'),
-      posted: z.array(
-        z.object({
-          kind: z.string(),
-          from: z.string(),
-          to: z.string(),
-          amount_usd: usd,
-          note: z.string().nullable(),
-        }),
-      ),
-    })
-    .meta({ id: 'CallCharge' }),
+  shows: namedObject('CallCharge', {
+    call: callShown.nullable().describe('null for what no key pays'),
+    prices: z.record(z.string(), z.string()).nullable().describe('USD per million units, by class'),
+    posted: z.array(
+      z.object({
+        kind: z.string(),
+        from: z.string(),
+        to: z.string(),
+        amount_usd: usd,
+        note: z.string().nullable(),
+      }),
+    ),
+  }),
   does: async (acting, { call }) => {
     const [line, posted] = await Promise.all([
       lineOf(acting, { orgs: orgsOf(acting.who) }, call),

@@ -3,6 +3,7 @@
  * newest calls of each part of the span, so that it costs the same however many there are; it says where older ones were left.
  */
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 import { invalid } from '../../core/refusal.ts'
 import { DAY_MS, HOUR_MS, type Instant } from '../../core/time.ts'
 import { outcomeOf } from '../../store/reports/call-page.ts'
@@ -173,24 +174,22 @@ export const callLatency = act({
       .default('model')
       .describe('`vendor` counts each attempt at one'),
   },
-  shows: z
-    .object({
-      object: z.literal('latency'),
-      by: z.enum(bys),
-      from: time,
-      to: time,
-      newest: z.int().describe('How many of the newest calls of each part were read at most'),
-      parts: z.array(
-        z.object({
-          from: time,
-          whole: z.boolean().describe('Whether all calls of this part were read, and not only the newest'),
-          ...figures,
-        }),
-      ),
-      rows: z.array(z.object({ id: z.string(), label: z.string(), ...figures })),
-      total: z.object(figures),
-    })
-    .meta({ id: 'Latency' }),
+  shows: namedObject('Latency', {
+    object: z.literal('latency'),
+    by: z.enum(bys),
+    from: time,
+    to: time,
+    newest: z.int().describe('How many of the newest calls of each part were read at most'),
+    parts: z.array(
+      z.object({
+        from: time,
+        whole: z.boolean().describe('Whether all calls of this part were read, and not only the newest'),
+        ...figures,
+      }),
+    ),
+    rows: z.array(z.object({ id: z.string(), label: z.string(), ...figures })),
+    total: z.object(figures),
+  }),
   does: async (acting, { by, from, to, model, vendor, ...scope }) => {
     // Of calls that were refused before any vendor was asked, a hundred would hide how vendors are.
     const asked = by === 'vendor' ? { asked: true as const } : {}

@@ -1,5 +1,6 @@
 /** What the log of receipts says of a wallet's day, with the proof: whoever keeps receipts can add them up. */
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 import { DAY_MS } from '../../core/time.ts'
 import { inclusionOf } from '../../gateway/log-proof.ts'
 import { creditAccountOf } from '../../ledger/types.ts'
@@ -13,19 +14,17 @@ export const logDay = act({
     'The entries of a wallet and its credit in the log of receipts for a day that is over, with their proofs.',
   reads: ['read'],
   input: { ...payer, day: z.iso.date('must be a day such as 2026-11-21') },
-  shows: z
-    .object({
-      data: z.array(
-        z.object({
-          text: z.string().describe('The entry after its salt and a line feed'),
-          salt: z.string(),
-          index: z.int(),
-          size: z.int(),
-          proof: z.array(z.string()),
-        }),
-      ),
-    })
-    .meta({ id: 'LogDay' }),
+  shows: namedObject('LogDay', {
+    data: z.array(
+      z.object({
+        text: z.string().describe('The entry after its salt and a line feed'),
+        salt: z.string(),
+        index: z.int(),
+        size: z.int(),
+        proof: z.array(z.string()),
+      }),
+    ),
+  }),
   does: async (acting, { day, ...named }) => {
     const { log } = acting.control.store
     const wallet = await walletIn(acting, named)

@@ -1,5 +1,6 @@
 /** Acts on receipts: a call's receipt again, the check of one that somebody brings, and the keys that sign them. */
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 import { isObject, parseJson } from '../../core/json-body.ts'
 import { must, Refusal, refuse } from '../../core/refusal.ts'
 import { issueReceipt, receiptKeysOf } from '../../gateway/parts/receipt.ts'
@@ -31,9 +32,7 @@ export const callReceipt = act({
   summary: 'The receipt of a call by its request id; kept 90 days.',
   reads: ['read', 'read_own'],
   input: { call: name },
-  shows: z
-    .object({ receipt: z.string().describe('A JWT of type receipt+jwt'), claims })
-    .meta({ id: 'Receipt' }),
+  shows: namedObject('Receipt', { receipt: z.string().describe('A JWT of type receipt+jwt'), claims }),
   does: async (acting, { call }) => {
     const { receipts, store, clock } = acting.control
     const charged = receipts === undefined ? undefined : await store.receipts.chargedCall(call)
@@ -56,15 +55,13 @@ export const receiptCheck = act({
   summary: 'Whether this server signed a receipt and it is still valid.',
   reads: ['read', 'read_own'],
   input: { receipt: z.string().min(1) },
-  shows: z
-    .object({
-      valid: z.boolean(),
-      error: z.enum(['malformed_jwt', 'signature_mismatch', 'expired']).optional(),
-      claims: claims.optional(),
-      kid: z.string().optional(),
-      usable_for_disputes: z.literal(false).optional(),
-    })
-    .meta({ id: 'ReceiptVerdict' }),
+  shows: namedObject('ReceiptVerdict', {
+    valid: z.boolean(),
+    error: z.enum(['malformed_jwt', 'signature_mismatch', 'expired']).optional(),
+    claims: claims.optional(),
+    kid: z.string().optional(),
+    usable_for_disputes: z.literal(false).optional(),
+  }),
   does: async ({ control }, { receipt }) => {
     const keys = await receiptKeysOf(control)
     if (keys.size === 0) throw refuse('not_found', 'This server issues no receipts (RECEIPTS=off).')
@@ -76,7 +73,7 @@ export const receiptCheck = act({
   },
 })
 
-const keyShown = z.object({ kid: z.string(), signs_from: time, made_at: time }).meta({ id: 'ReceiptKey' })
+const keyShown = namedObject('ReceiptKey', { kid: z.string(), signs_from: time, made_at: time })
 
 const shown = ({ kid, signsFrom, createdAt }: StoredReceiptKey) => ({
   kid,
@@ -89,7 +86,7 @@ export const receiptKeyList = act({
   summary: 'The keys of receipts, oldest first; the last one whose time has come signs.',
   reads: ['system'],
   input: {},
-  shows: z.object({ data: z.array(keyShown) }).meta({ id: 'ReceiptKeyList' }),
+  shows: namedObject('ReceiptKeyList', { data: z.array(keyShown) }),
   does: async ({ control }) => ({ data: (await control.store.receipts.receiptKeys()).map(shown) }),
 })
 

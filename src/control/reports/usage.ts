@@ -1,6 +1,7 @@
 /** The act that reports use: calls, tokens and costs of a span, summed by groups; equal to the ledger. */
 
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 import { present } from '../../core/json-body.ts'
 import { invalid } from '../../core/refusal.ts'
 import { DAY_MS, type Instant, monthOf, nextMonthStart } from '../../core/time.ts'
@@ -185,21 +186,19 @@ export const usageReport = act({
     top: count(1, 20).describe('So many keys by themselves, the most expensive, and all others as one'),
     limit: count(1, ROWS_MOST).describe(`The most rows; ${ROWS_USUAL} if absent`),
   },
-  shows: z
-    .object({
-      from: z.string(),
-      to: z.string(),
-      group_by: z.array(z.enum(usageGroups)),
-      own: z.boolean(),
-      total: z.object(counted),
-      rows: z
-        .array(row)
-        .describe(
-          'By key also `label`, `parent` and whether it is `deleted`; by sub-wallet null for calls in none. By sub-wallet, payment mode or tag, and by hours of keys, tokens of calls whose details were deleted are left out; costs and requests are all there',
-        ),
-      has_more: z.boolean().describe('Whether there are rows beyond the limit; the total counts them'),
-    })
-    .meta({ id: 'UsageReport' }),
+  shows: namedObject('UsageReport', {
+    from: z.string(),
+    to: z.string(),
+    group_by: z.array(z.enum(usageGroups)),
+    own: z.boolean(),
+    total: z.object(counted),
+    rows: z
+      .array(row)
+      .describe(
+        'By key also `label`, `parent` and whether it is `deleted`; by sub-wallet null for calls in none. By sub-wallet, payment mode or tag, and by hours of keys, tokens of calls whose details were deleted are left out; costs and requests are all there',
+      ),
+    has_more: z.boolean().describe('Whether there are rows beyond the limit; the total counts them'),
+  }),
   does: async (acting, { from, to, group_by: groupBy, sort, top, limit = ROWS_USUAL, ...asked }) => {
     const { control, who } = acting
     const { store, clock } = control

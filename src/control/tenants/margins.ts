@@ -1,5 +1,6 @@
 /** Acts on a reseller's prices: the margin on ours, for all tenants or for one. */
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 import { invalid } from '../../core/refusal.ts'
 import { type Month, monthOf, monthStart, nextMonthStart } from '../../core/time.ts'
 import { marginIn } from '../../tenancy/margin.ts'
@@ -50,7 +51,7 @@ export const tenantMarginsGet = act({
   summary: 'The margin on our price, this month, for all tenants without a price of their own.',
   reads: ['tenants', 'statements'],
   input: { organisation: name.optional() },
-  shows: z.object({ margin_percent: z.number() }).meta({ id: 'TenantMargins' }),
+  shows: namedObject('TenantMargins', { margin_percent: z.number() }),
   does: async (acting, { organisation }) => {
     const { store, clock } = acting.control
     const margins = await store.tenants.margins(orgOf(acting, organisation))

@@ -1,5 +1,6 @@
 /** Acts that state what tenants used in a month, and what their reseller bills for it. */
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 import { HOUR_MS, type Instant, type Month, monthOf, monthStart, nextMonthStart } from '../../core/time.ts'
 import type { ReportQuery } from '../../store/reports/report-port.ts'
 import { marginIn } from '../../tenancy/margin.ts'
@@ -110,23 +111,21 @@ export const statementGet = act({
   summary: 'What each tenant used in a month, by model: our price and what the reseller bills.',
   reads: ['tenants', 'statements'],
   input: { organisation: name.optional(), month: monthMember, tenant: name.optional() },
-  shows: z
-    .object({
-      ...ofMonth,
-      organisation: z.string(),
-      tenants: z.array(
-        z.object({
-          id: z.string(),
-          label: z.string(),
-          reference: z.string().nullable(),
-          margin_percent: marginPercent,
-          lines: z.array(z.object({ model: z.string(), ...sums })),
-          total: z.object(sums),
-        }),
-      ),
-      total,
-    })
-    .meta({ id: 'TenantStatement' }),
+  shows: namedObject('TenantStatement', {
+    ...ofMonth,
+    organisation: z.string(),
+    tenants: z.array(
+      z.object({
+        id: z.string(),
+        label: z.string(),
+        reference: z.string().nullable(),
+        margin_percent: marginPercent,
+        lines: z.array(z.object({ model: z.string(), ...sums })),
+        total: z.object(sums),
+      }),
+    ),
+    total,
+  }),
   does: async (acting, asked) => {
     const { orgId, tenants, shown } = await statementOf(acting, asked)
     return {
@@ -149,9 +148,11 @@ export const statementTotal = act({
   summary: 'What all tenants used in a month together, without what each of them did.',
   reads: ['tenants', 'statements'],
   input: { organisation: name.optional(), month: monthMember },
-  shows: z
-    .object({ ...ofMonth, tenants: z.int().describe('How many used something'), total })
-    .meta({ id: 'TenantStatementTotal' }),
+  shows: namedObject('TenantStatementTotal', {
+    ...ofMonth,
+    tenants: z.int().describe('How many used something'),
+    total,
+  }),
   does: async (acting, asked) => {
     const { tenants, shown } = await statementOf(acting, asked)
     return { ...shown, tenants: tenants.length }
@@ -192,21 +193,19 @@ const monthsUntil = (now: Instant): Month[] => {
 const billed = { ...counts, billed_usd: usd.describe('What the reseller bills for it') }
 const billedOf = (sum: Billed) => ({ ...countsOf(sum), billed_usd: sum.billed })
 
-const tenantUseShown = z
-  .object({
-    month: z.string(),
-    months: z.array(z.string()).describe('Months that can be requested, newest first'),
-    complete,
-    organisation: z.string().describe('The reseller'),
-    label: z.string(),
-    reference: z.string().nullable(),
-    access: keyStatus.describe('Of the key that may do most'),
-    cap_used_percent: z.int().nullable().describe('Of the cap of the present month; null without one'),
-    lines: z.array(z.object({ model: z.string(), ...billed })),
-    days: z.array(z.object({ day: z.string(), requests: z.int(), billed_usd: usd })),
-    total: z.object(billed),
-  })
-  .meta({ id: 'TenantUse' })
+const tenantUseShown = namedObject('TenantUse', {
+  month: z.string(),
+  months: z.array(z.string()).describe('Months that can be requested, newest first'),
+  complete,
+  organisation: z.string().describe('The reseller'),
+  label: z.string(),
+  reference: z.string().nullable(),
+  access: keyStatus.describe('Of the key that may do most'),
+  cap_used_percent: z.int().nullable().describe('Of the cap of the present month; null without one'),
+  lines: z.array(z.object({ model: z.string(), ...billed })),
+  days: z.array(z.object({ day: z.string(), requests: z.int(), billed_usd: usd })),
+  total: z.object(billed),
+})
 
 /** A tenant's use in a month at the reseller's price, never with our price or the margin: also what its link shows. */
 export const useOfTenant = async (

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
-import { text } from '../../core/body.ts'
+import { namedObject, text } from '../../core/body.ts'
 import { invalid, must, refuse } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
 import { monthOf } from '../../core/time.ts'
@@ -83,9 +83,9 @@ export const tenantCreate = act({
       .max(200, 'may name 200 tenants at most')
       .check(referencesOnce),
   },
-  shows: z
-    .object({ data: z.array(z.object({ ...keyShape, key: z.string().describe('The key; shown only now') })) })
-    .meta({ id: 'TenantsMade' }),
+  shows: namedObject('TenantsMade', {
+    data: z.array(z.object({ ...keyShape, key: z.string().describe('The key; shown only now') })),
+  }),
   does: async (acting, { organisation, tenants }) => {
     const { store } = acting.control
     const orgId = orgOf(acting, organisation)
@@ -119,17 +119,15 @@ export const target = async (acting: Acting, organisation: string | undefined, t
 
 const link = z.object({ id: z.string(), made_by: z.string(), created_at: time })
 
-export const tenantShown = z
-  .object({
-    id: z.string(),
-    label: z.string(),
-    reference: z.string().nullable(),
-    margin_percent: z.number().describe('The reseller’s margin on our price'),
-    own_margin: z.boolean().describe('Whether it is for this tenant, and not for all'),
-    keys: z.array(keyShown).describe('Its keys that are not deleted, oldest first'),
-    links: z.array(link),
-  })
-  .meta({ id: 'Tenant' })
+export const tenantShown = namedObject('Tenant', {
+  id: z.string(),
+  label: z.string(),
+  reference: z.string().nullable(),
+  margin_percent: z.number().describe('The reseller’s margin on our price'),
+  own_margin: z.boolean().describe('Whether it is for this tenant, and not for all'),
+  keys: z.array(keyShown).describe('Its keys that are not deleted, oldest first'),
+  links: z.array(link),
+})
 
 export const showTenant = async (acting: Acting, orgId: string, { id, label, reference, keys }: Tenant) => {
   const { control } = acting
@@ -232,9 +230,7 @@ export const tenantLink = act({
   summary: 'Makes a link that shows the tenant its own use and nothing else; its secret is shown once.',
   changes: ['tenants'],
   input: named,
-  shows: z
-    .object({ id: z.string(), link: z.string().describe('Shown only now') })
-    .meta({ id: 'TenantLinkMade' }),
+  shows: namedObject('TenantLinkMade', { id: z.string(), link: z.string().describe('Shown only now') }),
   does: async (acting, { organisation, tenant: id }) => {
     const { orgId, tenant } = await target(acting, organisation, id)
     const { store, origin = '' } = acting.control

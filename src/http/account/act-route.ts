@@ -40,7 +40,6 @@ export type ActRow = Sources &
 
 type Counts = 'request' | 'report'
 
-/** Who asks, from the request's credential. */
 type Asking = {
   readonly who: Who
   /** Takes a request from their rates, where those count by act. */

@@ -12,7 +12,6 @@ import type { HttpCall, Route } from '../route/route.ts'
 
 const PATH = '/v1/payers/me'
 
-/** The payer who signed this request. */
 const payerOf = async (gateway: Gateway, call: HttpCall): Promise<string> => {
   const { x402 } = gateway.payments
   // A request's own Host would let another site use what was signed for it.

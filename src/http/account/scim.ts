@@ -13,6 +13,7 @@ import {
   scimPatch,
   scimReplace,
 } from '../../control/directory/scim.ts'
+import { namedObject } from '../../core/body.ts'
 import { isObject, type JsonObject } from '../../core/json-body.ts'
 import { must, Refusal, refuse } from '../../core/refusal.ts'
 import type { Answer } from '../../gateway/parts/answer.ts'
@@ -37,14 +38,12 @@ const scim = (value: unknown, status: number, more: Readonly<Record<string, stri
   body: status === 204 ? new Uint8Array() : encoder.encode(JSON.stringify(value)),
 })
 
-const scimError = z
-  .object({
-    schemas: z.array(z.string()),
-    status: z.string(),
-    scimType: z.string().optional(),
-    detail: z.string(),
-  })
-  .meta({ id: 'ScimError' })
+const scimError = namedObject('ScimError', {
+  schemas: z.array(z.string()),
+  status: z.string(),
+  scimType: z.string().optional(),
+  detail: z.string(),
+})
 
 /** The word of RFC 7644, section 3.12, for a refusal that has one. */
 const wordOf = ({ code, members }: Refusal): string | undefined => {

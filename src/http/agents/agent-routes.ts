@@ -1,51 +1,46 @@
 /** Addresses for agents that people signed in: at those paths which clients of the gateway protocol know. */
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 import { at, byKey, type Route } from '../route/route.ts'
 import { nothing } from '../schema/calls.ts'
 import { askSignIn, endSignIn, getSignInMetadata, giveToken } from './sign-in.ts'
 import { getManagedSettings, takeTelemetry } from './told-agents.ts'
 
-const metadata = z
-  .object({
-    issuer: z.string(),
-    device_authorization_endpoint: z.string(),
-    token_endpoint: z.string(),
-    revocation_endpoint: z.string(),
-    grant_types_supported: z.array(z.string()),
-    response_types_supported: z.array(z.string()),
-    token_endpoint_auth_methods_supported: z.array(z.string()),
-  })
-  .meta({ id: 'SignInMetadata' })
+const metadata = namedObject('SignInMetadata', {
+  issuer: z.string(),
+  device_authorization_endpoint: z.string(),
+  token_endpoint: z.string(),
+  revocation_endpoint: z.string(),
+  grant_types_supported: z.array(z.string()),
+  response_types_supported: z.array(z.string()),
+  token_endpoint_auth_methods_supported: z.array(z.string()),
+})
 
-const deviceAnswer = z
-  .object({
-    device_code: z.string(),
-    user_code: z.string().describe('What the person compares, or types in the console'),
-    verification_uri: z.string(),
-    verification_uri_complete: z.string(),
-    expires_in: z.int().describe('Seconds'),
-    interval: z.int().describe('Seconds between polls, at least'),
-  })
-  .meta({ id: 'DeviceAuthorization' })
+const deviceAnswer = namedObject('DeviceAuthorization', {
+  device_code: z.string(),
+  user_code: z.string().describe('What the person compares, or types in the console'),
+  verification_uri: z.string(),
+  verification_uri_complete: z.string(),
+  expires_in: z.int().describe('Seconds'),
+  interval: z.int().describe('Seconds between polls, at least'),
+})
 
-const tokens = z
-  .object({
-    access_token: z.string().describe('Sent as a bearer token, like a key'),
-    token_type: z.literal('Bearer'),
-    expires_in: z.int().describe('Seconds'),
-    refresh_token: z.string(),
-    email: z.string().optional().describe('Whose sign-in it is'),
-  })
-  .meta({ id: 'SignInTokens' })
+const tokens = namedObject('SignInTokens', {
+  access_token: z.string().describe('Sent as a bearer token, like a key'),
+  token_type: z.literal('Bearer'),
+  expires_in: z.int().describe('Seconds'),
+  refresh_token: z.string(),
+  email: z.string().optional().describe('Whose sign-in it is'),
+})
 
 /** Source: RFC 6749, section 5.2. */
-const oauthError = z
-  .object({ error: z.string(), error_description: z.string().optional() })
-  .meta({ id: 'SignInError' })
+const oauthError = namedObject('SignInError', { error: z.string(), error_description: z.string().optional() })
 
-const managed = z
-  .object({ uuid: z.string(), checksum: z.string(), settings: z.record(z.string(), z.unknown()) })
-  .meta({ id: 'ManagedSettings' })
+const managed = namedObject('ManagedSettings', {
+  uuid: z.string(),
+  checksum: z.string(),
+  settings: z.record(z.string(), z.unknown()),
+})
 
 const signals = ['metrics', 'logs', 'traces'] as const
 

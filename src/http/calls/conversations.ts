@@ -69,7 +69,6 @@ type Named = {
   readonly key: Key
 }
 
-/** A handler of a conversation that is there. */
 const handling =
   (caller: typeof anyCallerOf, work: (kept: JsonObject, named: Named) => Answer | Promise<Answer>): Handler =>
   async (gateway, call) => {

@@ -46,7 +46,6 @@ const targetOf = (rest: string): { readonly modelName: string; readonly method: 
   return { modelName: nameIn(rest.slice(0, at)), method }
 }
 
-/** A call of the method, read by the kind of its model. */
 const decoded = (
   body: JsonBody,
   it: Parameters<typeof decodeGeminiCall>[1] & { readonly method: Method },

@@ -10,7 +10,6 @@ import { invalid, Refusal, refuse } from '../../core/refusal.ts'
 import { member } from '../../dialects/request/spelling.ts'
 import { mediaCall, TAKES_NO_IMAGES } from './media-calls.ts'
 
-/** The model of the catalogue that a call names. */
 type Target = { readonly modelName: string; readonly product: Product }
 
 /** Names in these APIs, and the products' names for the same inputs. */
@@ -113,7 +112,6 @@ export const decodeContentPicture = (
   return mediaCall(modelName, body, { product, inputs, results: 'gemini_content', flat: true })
 }
 
-/** The single instance of a prediction, as inputs. */
 const instanceOf = ({ instances }: JsonObject, product: Product): JsonObject | Refusal => {
   const [instance, ...more] = Array.isArray(instances) ? instances : []
   if (!isObject(instance) || more.length > 0)

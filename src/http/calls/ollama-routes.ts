@@ -50,7 +50,6 @@ const listTags: Handler = async (gateway, call) => {
   })
 }
 
-/** What a model can do, in the words of this dialect. */
 const WORDS = [
   ['function_calling', 'tools'],
   ['vision', 'vision'],

@@ -103,7 +103,6 @@ const listVideos: Handler = async (gateway, call) => {
   })
 }
 
-/** The stored film of a run. */
 const assetOf = async ({ assets, store }: Gateway, { id, result }: Run) => {
   const outputs = result !== undefined && 'outputs' in result ? result.outputs : []
   const index = outputs.findIndex(({ type }) => type === 'video')

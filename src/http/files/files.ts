@@ -52,11 +52,7 @@ export const createFile = async (gateway: Gateway, call: HttpCall): Promise<Answ
 }
 
 /** The answer of what stores a file. Throws the Refusal of a file that cannot be stored. */
-export const stored = async (
-  gateway: Gateway,
-  { trace }: HttpCall,
-  work: () => Promise<Answer>,
-): Promise<Answer> => {
+export const stored = async (gateway: Gateway, { trace }: HttpCall, work: () => Promise<Answer>) => {
   try {
     return await work()
   } catch (thrown) {
@@ -91,7 +87,6 @@ const formFile = async (bytes: AsyncGenerator<Uint8Array>, boundary: string): Pr
   return { pieces: file.pieces, note }
 }
 
-/** The file is the body itself. */
 const rawFile = ({ query, request }: HttpCall, pieces: AsyncGenerator<Uint8Array>): Sent => {
   const type = request.headers.get('content-type') ?? ''
   if (/^multipart\//i.test(type)) throw refuse('unsupported_media_type', NO_BOUNDARY)

@@ -30,7 +30,6 @@ const SESSION = /^([0-9a-f]{32})-([\w-]{0,400})$/
 const baseOf = (gateway: Gateway, { request }: HttpCall): string =>
   gateway.assets?.base() || new URL(addressOf(request)).origin
 
-/** A file as Google's clients read it. */
 const shown = (gateway: Gateway, call: HttpCall, it: Upload) => {
   const id = shownFileId(it.id)
   const createTime = new Date(it.createdAt).toISOString()

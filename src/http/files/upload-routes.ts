@@ -20,7 +20,6 @@ import { upload, uploadComplete, uploadCreate, uploadPart } from '../schema/uplo
 import { bytesOfParts, endParts, keepPart, PART_LIFE_MS, partsOf } from './file-parts.ts'
 import { counted, FORM_BYTES, noteOf, openaiFile, stored, uploadsOf } from './files.ts'
 
-/** What an upload is to become. */
 type Plan = {
   readonly session: string
   readonly filename: string
@@ -45,7 +44,6 @@ const planOf = ({ params }: HttpCall): Plan => {
   }
 }
 
-/** An upload as the client reads it. */
 const shown = (
   { clock }: Gateway,
   plan: Plan,

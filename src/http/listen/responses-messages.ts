@@ -43,7 +43,6 @@ import {
 const AGE_MAX_MS = 3_600_000
 const LANE = /^[\x20-\x7e]{1,64}$/
 
-/** A request on a socket: its lane, if it names one, and how it runs. */
 type Turn = {
   readonly gateway: Gateway
   readonly socket: Socket

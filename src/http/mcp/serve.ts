@@ -13,7 +13,6 @@ const calls = new WeakMap<Request, McpCall>()
 const INSTRUCTIONS =
   'Models and tools of many vendors, charged call by call. search_products finds products with their prices and inputs; run_product runs one by its id. Results tell their cost and a signed receipt in _meta.'
 
-/** How tools can be paid for call by call. */
 const paymentOf = ({ gateway, place }: McpCall) => {
   const { x402 } = gateway.payments
   if (x402 === undefined || !place.x402) return {}

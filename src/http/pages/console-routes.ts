@@ -41,7 +41,6 @@ const answerOf = ({ value, status = 200, cookies, csv, redirect }: Reply): Answe
   return { ...json(value, status), ...set }
 }
 
-/** Turns a row of the console into a row of the route table. */
 const routeOf = (route: ConsoleRoute): Route => ({
   method: route.method,
   path: `/console/api${route.path}`,

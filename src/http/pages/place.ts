@@ -23,7 +23,6 @@ const HOURS_A_DAY = 24
 
 type FormAnswer = readonly [form: string, answer: z.ZodType]
 
-/** The answers of a run, by the form that its caller states. */
 const answerForms: Readonly<Record<Exclude<ModelKind, 'media'>, readonly FormAnswer[]>> = {
   chat: [
     ['chat_completions', chatCompletion],
@@ -38,7 +37,6 @@ const answerForms: Readonly<Record<Exclude<ModelKind, 'media'>, readonly FormAns
 }
 const made = new Map<ModelKind, JsonObject>()
 
-/** The schemas of the API reference, each as a document of its own. */
 const answersOf = (kind: ModelKind): JsonObject => {
   const known = made.get(kind)
   if (known !== undefined) return known

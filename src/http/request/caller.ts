@@ -45,7 +45,6 @@ export const anyCallerOf = async (
 export const accountOf = async (gateway: Gateway, call: HttpCall): Promise<Key> =>
   wholeAccount(await callerOf(gateway, call))
 
-/** The key, if it speaks for the whole account. */
 const wholeAccount = (key: Key): Key => {
   const refusal = checkAccount(key)
   if (refusal) throw refusal

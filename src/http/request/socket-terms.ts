@@ -19,7 +19,6 @@ export type Terms = Pick<
   'maxCostUsd' | 'subWallet' | 'tags' | 'requires' | 'paymentProtocol' | 'idempotencyKey'
 >
 
-/** Each term by its header and its member. */
 const names = {
   maxCostUsd: ['X-Max-Cost-Usd', 'max_cost_usd'],
   subWallet: ['X-Sub-Wallet', 'sub_wallet'],

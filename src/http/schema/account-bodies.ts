@@ -1,11 +1,11 @@
 /** Bodies about referrals and reviews, with the specification's texts for what is wrong with them. */
 import { z } from 'zod'
-import { text, whole } from '../../core/body.ts'
+import { namedObject, text, whole } from '../../core/body.ts'
 import { HelperRefusal } from '../answer/helper-refusal.ts'
 
 const COMMENT_MAX = 2_000
 
-export const referralCode = z.object({ code: z.string() }).meta({ id: 'ReferralCode' })
+export const referralCode = namedObject('ReferralCode', { code: z.string() })
 
 export type ReferralCode = z.output<typeof referralCode>
 
@@ -15,13 +15,11 @@ export const invalidCode = (): HelperRefusal =>
 /** The name of a model, a tool or a skill, in words of any language. */
 export const SKILL = /^[\p{L}\p{N}][\p{L}\p{N} ._:/@-]{0,199}$/u
 
-export const newReview = z
-  .object({
-    skill: z.string().regex(SKILL).describe('The id of a model or the name of a tool'),
-    rating: whole(1, 5, 'must be a whole number from 1 to 5'),
-    comment: text(0, COMMENT_MAX, `must be a string of at most ${COMMENT_MAX} characters`).optional(),
-  })
-  .meta({ id: 'NewReview' })
+export const newReview = namedObject('NewReview', {
+  skill: z.string().regex(SKILL).describe('The id of a model or the name of a tool'),
+  rating: whole(1, 5, 'must be a whole number from 1 to 5'),
+  comment: text(0, COMMENT_MAX, `must be a string of at most ${COMMENT_MAX} characters`).optional(),
+})
 
 export type NewReview = z.output<typeof newReview>
 

@@ -1,7 +1,7 @@
 /** Bodies and answers of batches, in the shapes of their forms. Sources: as in forms.ts of the gateway. */
 import { z } from 'zod'
 import { publicHttpsUrl } from '../../core/address.ts'
-import { readBy, text } from '../../core/body.ts'
+import { namedObject, namedStrict, readBy, text } from '../../core/body.ts'
 import { isObject } from '../../core/json-body.ts'
 import { invalid } from '../../core/refusal.ts'
 import { openaiEndpoints } from '../../gateway/batches/forms.ts'
@@ -28,18 +28,16 @@ export const ownMembers = {
 
 const endpoint = `must be one of ${openaiEndpoints.join(', ')}`
 
-export const newBatch = z
-  .strictObject({
-    input_file_id: z.string().describe('A file of POST /v1/files with the purpose batch'),
-    endpoint: z.string().refine((one) => openaiEndpoints.includes(one), endpoint),
-    completion_window: z.literal('24h', 'must be 24h'),
-    metadata: z
-      .record(z.string(), text(0, METADATA_MAX * 32, 'must be a text of at most 512 characters'))
-      .refine((of) => Object.keys(of).length <= METADATA_MAX, `may have at most ${METADATA_MAX} members`)
-      .nullish(),
-    ...ownMembers,
-  })
-  .meta({ id: 'NewBatch' })
+export const newBatch = namedStrict('NewBatch', {
+  input_file_id: z.string().describe('A file of POST /v1/files with the purpose batch'),
+  endpoint: z.string().refine((one) => openaiEndpoints.includes(one), endpoint),
+  completion_window: z.literal('24h', 'must be 24h'),
+  metadata: z
+    .record(z.string(), text(0, METADATA_MAX * 32, 'must be a text of at most 512 characters'))
+    .refine((of) => Object.keys(of).length <= METADATA_MAX, `may have at most ${METADATA_MAX} members`)
+    .nullish(),
+  ...ownMembers,
+})
 export type NewBatchBody = z.output<typeof newBatch>
 
 const seconds = z.int().nullable().describe('Seconds since 1970')
@@ -67,25 +65,21 @@ const batch = z.looseObject({
   on_cap: z.enum(onCaps),
 })
 export const batchAnswer = batch.meta({ id: 'Batch' })
-export const batchList = z
-  .object({
-    object: z.literal('list'),
-    data: z.array(batch),
-    first_id: z.string().nullable(),
-    last_id: z.string().nullable(),
-    has_more: z.boolean(),
-  })
-  .meta({ id: 'BatchList' })
+export const batchList = namedObject('BatchList', {
+  object: z.literal('list'),
+  data: z.array(batch),
+  first_id: z.string().nullable(),
+  last_id: z.string().nullable(),
+  has_more: z.boolean(),
+})
 
-export const newMessageBatch = z
-  .strictObject({
-    requests: z
-      .array(z.record(z.string(), z.json()), 'must be a list of requests')
-      .min(1, 'must have at least one request')
-      .describe('Each with its `custom_id` and, in `params`, the body of POST /v1/messages'),
-    ...ownMembers,
-  })
-  .meta({ id: 'NewMessageBatch' })
+export const newMessageBatch = namedStrict('NewMessageBatch', {
+  requests: z
+    .array(z.record(z.string(), z.json()), 'must be a list of requests')
+    .min(1, 'must have at least one request')
+    .describe('Each with its `custom_id` and, in `params`, the body of POST /v1/messages'),
+  ...ownMembers,
+})
 export type NewMessageBatchBody = z.output<typeof newMessageBatch>
 
 const time = z.string().nullable().describe('ISO 8601')
@@ -110,17 +104,16 @@ const messageBatch = z.object({
   on_cap: z.enum(onCaps),
 })
 export const messageBatchAnswer = messageBatch.meta({ id: 'MessageBatch' })
-export const messageBatchList = z
-  .object({
-    data: z.array(messageBatch),
-    has_more: z.boolean(),
-    first_id: z.string().nullable(),
-    last_id: z.string().nullable(),
-  })
-  .meta({ id: 'MessageBatchList' })
-export const messageBatchDeleted = z
-  .object({ id: z.string(), type: z.literal('message_batch_deleted') })
-  .meta({ id: 'MessageBatchDeleted' })
+export const messageBatchList = namedObject('MessageBatchList', {
+  data: z.array(messageBatch),
+  has_more: z.boolean(),
+  first_id: z.string().nullable(),
+  last_id: z.string().nullable(),
+})
+export const messageBatchDeleted = namedObject('MessageBatchDeleted', {
+  id: z.string(),
+  type: z.literal('message_batch_deleted'),
+})
 export const messageBatchLines = z.string().meta({
   id: 'MessageBatchResults',
   description: 'JSON lines, each with the `custom_id` and the `result` of a request.',

@@ -3,6 +3,7 @@
  * the reference.
  */
 import { z } from 'zod'
+import { namedLoose, namedObject } from '../../core/body.ts'
 import { chatRequest as chatForm } from '../../dialects/chat/request.ts'
 import { geminiRequest as geminiForm } from '../../dialects/gemini/request.ts'
 import { interactionsRequest as interactionsForm } from '../../dialects/interactions/request.ts'
@@ -45,160 +46,146 @@ export const chatRequest = readByDialect('ChatRequest', chatForm)
 const finish = z.string().nullable()
 
 /** Members that only the vendor knows are passed on unchanged. */
-export const chatCompletion = z
-  .looseObject({
-    id: z.string(),
-    object: z.literal('chat.completion'),
-    created: z.int().describe('Seconds since 1970'),
-    model: z.string(),
-    choices: z.array(
-      z.looseObject({
-        index: z.int(),
-        message: z.looseObject({ role: z.literal('assistant'), content: z.string().nullable().optional() }),
-        finish_reason: finish,
-      }),
-    ),
-    usage,
-    ...balance,
-  })
-  .meta({ id: 'ChatCompletion' })
+export const chatCompletion = namedLoose('ChatCompletion', {
+  id: z.string(),
+  object: z.literal('chat.completion'),
+  created: z.int().describe('Seconds since 1970'),
+  model: z.string(),
+  choices: z.array(
+    z.looseObject({
+      index: z.int(),
+      message: z.looseObject({ role: z.literal('assistant'), content: z.string().nullable().optional() }),
+      finish_reason: finish,
+    }),
+  ),
+  usage,
+  ...balance,
+})
 
-export const chatChunk = z
-  .looseObject({
-    id: z.string(),
-    object: z.literal('chat.completion.chunk'),
-    created: z.int(),
-    model: z.string(),
-    choices: z.array(z.looseObject({ index: z.int(), delta: some, finish_reason: finish.optional() })),
-    usage: usage.nullable().optional(),
-    ...balance,
-    receipt: z.string().optional(),
-  })
-  .meta({ id: 'ChatCompletionChunk' })
+export const chatChunk = namedLoose('ChatCompletionChunk', {
+  id: z.string(),
+  object: z.literal('chat.completion.chunk'),
+  created: z.int(),
+  model: z.string(),
+  choices: z.array(z.looseObject({ index: z.int(), delta: some, finish_reason: finish.optional() })),
+  usage: usage.nullable().optional(),
+  ...balance,
+  receipt: z.string().optional(),
+})
 
 export const messagesRequest = readByDialect('MessagesRequest', messagesForm)
 
-export const message = z
-  .looseObject({
-    id: z.string(),
-    type: z.literal('message'),
-    role: z.literal('assistant'),
-    model: z.string(),
-    content: z.array(z.looseObject({ type: z.string() })),
-    stop_reason: z.string().nullable(),
-    stop_sequence: z.string().nullable().optional(),
-    usage: z.looseObject({ input_tokens: z.int(), output_tokens: z.int(), ...bill }),
-    ...balance,
-  })
-  .meta({ id: 'Message' })
+export const message = namedLoose('Message', {
+  id: z.string(),
+  type: z.literal('message'),
+  role: z.literal('assistant'),
+  model: z.string(),
+  content: z.array(z.looseObject({ type: z.string() })),
+  stop_reason: z.string().nullable(),
+  stop_sequence: z.string().nullable().optional(),
+  usage: z.looseObject({ input_tokens: z.int(), output_tokens: z.int(), ...bill }),
+  ...balance,
+})
 
 /** Events of a stream: `message_start`, `content_block_delta`, … */
-export const messageEvent = z.looseObject({ type: z.string() }).meta({ id: 'MessageEvent' })
+export const messageEvent = namedLoose('MessageEvent', { type: z.string() })
 
-export const tokenCount = z.object({ input_tokens: z.int() }).meta({ id: 'TokenCount' })
+export const tokenCount = namedObject('TokenCount', { input_tokens: z.int() })
 
-export const inputTokens = z
-  .object({ object: z.literal('response.input_tokens'), input_tokens: z.int() })
-  .meta({ id: 'InputTokens' })
+export const inputTokens = namedObject('InputTokens', {
+  object: z.literal('response.input_tokens'),
+  input_tokens: z.int(),
+})
 
 export const responsesRequest = readByDialect('ResponsesRequest', responsesForm)
 
-export const response = z
-  .looseObject({
-    id: z.string(),
-    object: z.literal('response'),
-    created_at: z.number(),
-    model: z.string(),
-    status: z.string(),
-    output: z.array(z.looseObject({ type: z.string() })),
-    usage: z.looseObject({ input_tokens: z.int(), output_tokens: z.int(), ...bill }).nullable(),
-    ...balance,
-  })
-  .meta({ id: 'Response' })
+export const response = namedLoose('Response', {
+  id: z.string(),
+  object: z.literal('response'),
+  created_at: z.number(),
+  model: z.string(),
+  status: z.string(),
+  output: z.array(z.looseObject({ type: z.string() })),
+  usage: z.looseObject({ input_tokens: z.int(), output_tokens: z.int(), ...bill }).nullable(),
+  ...balance,
+})
 
-export const compactedResponse = z
-  .object({
-    id: z.string(),
-    object: z.literal('response.compaction'),
-    created_at: z.number(),
-    output: z
-      .array(z.looseObject({ type: z.string() }))
-      .describe("The user's messages, then one `compaction`"),
-    usage: z.looseObject({ input_tokens: z.int(), output_tokens: z.int(), ...bill }),
-    ...balance,
-  })
-  .meta({ id: 'CompactedResponse' })
+export const compactedResponse = namedObject('CompactedResponse', {
+  id: z.string(),
+  object: z.literal('response.compaction'),
+  created_at: z.number(),
+  output: z.array(z.looseObject({ type: z.string() })).describe("The user's messages, then one `compaction`"),
+  usage: z.looseObject({ input_tokens: z.int(), output_tokens: z.int(), ...bill }),
+  ...balance,
+})
 
 /** Events of a stream: `response.created`, `response.output_text.delta`, … */
-export const responseEvent = z
-  .looseObject({ type: z.string(), sequence_number: z.int().optional() })
-  .meta({ id: 'ResponseEvent' })
+export const responseEvent = namedLoose('ResponseEvent', {
+  type: z.string(),
+  sequence_number: z.int().optional(),
+})
 
-export const deletedResponse = z
-  .object({ id: z.string(), object: z.literal('response'), deleted: z.literal(true) })
-  .meta({ id: 'DeletedResponse' })
+export const deletedResponse = namedObject('DeletedResponse', {
+  id: z.string(),
+  object: z.literal('response'),
+  deleted: z.literal(true),
+})
 
-export const item = z.looseObject({ id: z.string(), type: z.string() }).meta({ id: 'Item' })
+export const item = namedLoose('Item', { id: z.string(), type: z.string() })
 
-export const itemList = z
-  .object({
-    object: z.literal('list'),
-    data: z.array(item),
-    first_id: z.string().nullable(),
-    last_id: z.string().nullable(),
-    has_more: z.boolean(),
-  })
-  .meta({ id: 'ItemList' })
+export const itemList = namedObject('ItemList', {
+  object: z.literal('list'),
+  data: z.array(item),
+  first_id: z.string().nullable(),
+  last_id: z.string().nullable(),
+  has_more: z.boolean(),
+})
 
 export const generateContentRequest = readByDialect('GenerateContentRequest', geminiForm)
 
-export const generateContentResponse = z
-  .looseObject({
-    candidates: z.array(some).optional(),
-    usageMetadata: z.looseObject(bill).optional(),
-    modelVersion: z.string().optional(),
-    responseId: z.string().optional(),
-    ...balance,
-  })
-  .meta({ id: 'GenerateContentResponse' })
+export const generateContentResponse = namedLoose('GenerateContentResponse', {
+  candidates: z.array(some).optional(),
+  usageMetadata: z.looseObject(bill).optional(),
+  modelVersion: z.string().optional(),
+  responseId: z.string().optional(),
+  ...balance,
+})
 
-const generateContentCount = z
-  .object({
-    totalTokens: z.int(),
-    promptTokensDetails: z.array(z.object({ modality: z.string(), tokenCount: z.int() })),
-  })
-  .meta({ id: 'GenerateContentCount' })
+const generateContentCount = namedObject('GenerateContentCount', {
+  totalTokens: z.int(),
+  promptTokensDetails: z.array(z.object({ modality: z.string(), tokenCount: z.int() })),
+})
 
-const predictions = z
-  .object({
-    predictions: z.array(z.object({ mimeType: z.string(), bytesBase64Encoded: z.string() })),
-    usage: z.looseObject(bill),
-    ...balance,
-  })
-  .meta({ id: 'Predictions' })
+const predictions = namedObject('Predictions', {
+  predictions: z.array(z.object({ mimeType: z.string(), bytesBase64Encoded: z.string() })),
+  usage: z.looseObject(bill),
+  ...balance,
+})
 
-const operation = z
-  .looseObject({
-    name: z.string(),
-    done: z.boolean(),
-    error: z.object({ code: z.int(), message: z.string() }).optional(),
-    response: z
-      .object({ videos: z.array(z.object({ gcsUri: z.string(), mimeType: z.string() })) })
-      .describe('Addresses of films, which are signed and need no key')
-      .optional(),
-  })
-  .meta({ id: 'PredictOperation' })
+const operation = namedLoose('PredictOperation', {
+  name: z.string(),
+  done: z.boolean(),
+  error: z.object({ code: z.int(), message: z.string() }).optional(),
+  response: z
+    .object({ videos: z.array(z.object({ gcsUri: z.string(), mimeType: z.string() })) })
+    .describe('Addresses of films, which are signed and need no key')
+    .optional(),
+})
 
 const embedded = z.object({ values: z.array(z.number()) })
 const embeddedUsage = z.looseObject({ promptTokenCount: z.int(), totalTokenCount: z.int(), ...bill })
 
-export const contentEmbedding = z
-  .object({ embedding: embedded, usageMetadata: embeddedUsage, ...balance })
-  .meta({ id: 'ContentEmbedding' })
+export const contentEmbedding = namedObject('ContentEmbedding', {
+  embedding: embedded,
+  usageMetadata: embeddedUsage,
+  ...balance,
+})
 
-export const contentEmbeddings = z
-  .object({ embeddings: z.array(embedded), usageMetadata: embeddedUsage, ...balance })
-  .meta({ id: 'ContentEmbeddings' })
+export const contentEmbeddings = namedObject('ContentEmbeddings', {
+  embeddings: z.array(embedded),
+  usageMetadata: embeddedUsage,
+  ...balance,
+})
 
 /** By the method in the path; a stream without `alt=sse` is one list. */
 export const generateContentAnswer = z
@@ -215,70 +202,60 @@ export const generateContentAnswer = z
 
 export const interactionsRequest = readByDialect('InteractionsRequest', interactionsForm)
 
-export const interaction = z
-  .looseObject({
-    id: z.string(),
-    object: z.literal('interaction').optional(),
-    status: z.string(),
-    model: z.string().optional(),
-    steps: z.array(z.looseObject({ type: z.string() })),
-    usage: z
-      .looseObject({ total_input_tokens: z.int(), total_output_tokens: z.int().optional(), ...bill })
-      .optional(),
-    ...balance,
-  })
-  .meta({ id: 'Interaction' })
+export const interaction = namedLoose('Interaction', {
+  id: z.string(),
+  object: z.literal('interaction').optional(),
+  status: z.string(),
+  model: z.string().optional(),
+  steps: z.array(z.looseObject({ type: z.string() })),
+  usage: z
+    .looseObject({ total_input_tokens: z.int(), total_output_tokens: z.int().optional(), ...bill })
+    .optional(),
+  ...balance,
+})
 
-export const interactionEvent = z
-  .looseObject({ event_type: z.string(), ...balance })
-  .meta({ id: 'InteractionEvent' })
+export const interactionEvent = namedLoose('InteractionEvent', { event_type: z.string(), ...balance })
 
-export const nothing = z.object({}).meta({ id: 'Nothing' })
+export const nothing = namedObject('Nothing', {})
 
 export const embeddingsRequest = readByDialect('EmbeddingsRequest', embeddingsForm)
 
-export const embeddingsAnswer = z
-  .looseObject({
-    object: z.literal('list'),
-    data: z.array(
-      z.looseObject({
-        object: z.literal('embedding'),
-        index: z.int(),
-        embedding: z.union([z.array(z.number()), z.string()]),
-      }),
-    ),
-    model: z.string(),
-    usage,
-    ...balance,
-  })
-  .meta({ id: 'Embeddings' })
+export const embeddingsAnswer = namedLoose('Embeddings', {
+  object: z.literal('list'),
+  data: z.array(
+    z.looseObject({
+      object: z.literal('embedding'),
+      index: z.int(),
+      embedding: z.union([z.array(z.number()), z.string()]),
+    }),
+  ),
+  model: z.string(),
+  usage,
+  ...balance,
+})
 
-export const streamFrame = z
-  .object({
-    id: z.union([z.string(), z.number()]).nullable().describe('Of the message it answers'),
-    type: z.enum(['chunk', 'done', 'error', 'goaway']),
-    chunk: some.describe('An event of a streamed chat completion').optional(),
-    error: some.optional(),
-    canceled: z.boolean().optional(),
-  })
-  .meta({ id: 'StreamFrame' })
+export const streamFrame = namedObject('StreamFrame', {
+  id: z.union([z.string(), z.number()]).nullable().describe('Of the message it answers'),
+  type: z.enum(['chunk', 'done', 'error', 'goaway']),
+  chunk: some.describe('An event of a streamed chat completion').optional(),
+  error: some.optional(),
+  canceled: z.boolean().optional(),
+})
 
-export const runRequest = z
-  .object({
-    model: z.string(),
-    inputs: some.describe('What the model takes: the body of an endpoint of its kind without the model.'),
-    form: z
-      .enum([...new Set([...runForms.chat, ...runForms.embeddings])])
-      .describe(
-        'For chat and embeddings models: the form of the inputs and of the answer. Without it `contents`, `content` or `requests` state generate_content, and all other inputs chat_completions or embeddings',
-      )
-      .optional(),
-    webhook: z
-      .object({ url: z.string().describe('https') })
-      .describe('For a job: where its end is reported, signed like alerts of wallets')
-      .optional(),
-  })
-  .meta({ id: 'RunRequest' })
+export const runRequest = namedObject('RunRequest', {
+  model: z.string(),
+  inputs: some.describe('What the model takes: the body of an endpoint of its kind without the model.'),
+  form: z
+    .enum([...new Set([...runForms.chat, ...runForms.embeddings])])
+    .describe(
+      'For chat and embeddings models: the form of the inputs and of the answer. Without it `contents`, `content` or `requests` state generate_content, and all other inputs chat_completions or embeddings',
+    )
+    .optional(),
+  webhook: z
+    .object({ url: z.string().describe('https') })
+    .describe('For a job: where its end is reported, signed like alerts of wallets')
+    .optional(),
+})
 
 export const runAnswer = z
   .union([

@@ -1,6 +1,6 @@
 /** Bodies and answers of conversations. Source of the format: OpenAI API reference, "Conversations". */
 import { z } from 'zod'
-import { text } from '../../core/body.ts'
+import { namedObject, text } from '../../core/body.ts'
 
 const ITEMS_MOST = 20
 const PAIRS_MOST = 16
@@ -23,23 +23,24 @@ const newItem = z
 
 const newItems = z.array(newItem).max(ITEMS_MOST, `must have at most ${ITEMS_MOST} items`)
 
-export const newConversation = z
-  .object({ items: newItems.nullish(), metadata: metadata.nullish() })
-  .meta({ id: 'NewConversation' })
+export const newConversation = namedObject('NewConversation', {
+  items: newItems.nullish(),
+  metadata: metadata.nullish(),
+})
 
-export const conversationChange = z.object({ metadata }).meta({ id: 'ConversationChange' })
+export const conversationChange = namedObject('ConversationChange', { metadata })
 
-export const itemsToAdd = z.object({ items: newItems.min(1, 'must have an item') }).meta({ id: 'ItemsToAdd' })
+export const itemsToAdd = namedObject('ItemsToAdd', { items: newItems.min(1, 'must have an item') })
 
-export const conversation = z
-  .object({
-    id: z.string(),
-    object: z.literal('conversation'),
-    created_at: z.int(),
-    metadata: z.record(z.string(), z.string()),
-  })
-  .meta({ id: 'Conversation' })
+export const conversation = namedObject('Conversation', {
+  id: z.string(),
+  object: z.literal('conversation'),
+  created_at: z.int(),
+  metadata: z.record(z.string(), z.string()),
+})
 
-export const deletedConversation = z
-  .object({ id: z.string(), object: z.literal('conversation.deleted'), deleted: z.literal(true) })
-  .meta({ id: 'DeletedConversation' })
+export const deletedConversation = namedObject('DeletedConversation', {
+  id: z.string(),
+  object: z.literal('conversation.deleted'),
+  deleted: z.literal(true),
+})

@@ -1,5 +1,6 @@
 /** Files that callers upload, in the shape of OpenAI or Anthropic. Sources: both API references, "Files". */
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 
 export const openaiFile = z.object({
   id: z.string().describe('What inputs of products name: file-…'),
@@ -42,16 +43,14 @@ export const fileUpload = z
       'Sent as multipart/form-data; or the bytes themselves with their own Content-Type, and ?filename= and ?purpose= in the address.',
   })
 
-export const fileList = z
-  .object({
-    object: z.literal('list'),
-    data: z.array(anyFile),
-    next_page: z.string().nullable().optional(),
-    has_more: z.boolean(),
-    first_id: z.string().nullable(),
-    last_id: z.string().nullable(),
-  })
-  .meta({ id: 'FileList' })
+export const fileList = namedObject('FileList', {
+  object: z.literal('list'),
+  data: z.array(anyFile),
+  next_page: z.string().nullable().optional(),
+  has_more: z.boolean(),
+  first_id: z.string().nullable(),
+  last_id: z.string().nullable(),
+})
 
 export const fileBytes = z.string().meta({ id: 'FileBytes', format: 'binary', description: 'The bytes.' })
 

@@ -1,10 +1,11 @@
 /** Bodies about money: claims of change, payments of invoices. */
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 import { HelperRefusal } from '../answer/helper-refusal.ts'
 
-export const paymentRequest = z
-  .object({ method: z.enum(['wallet', 'stripe', 'x402'], 'must be wallet, stripe or x402').optional() })
-  .meta({ id: 'PaymentRequest' })
+export const paymentRequest = namedObject('PaymentRequest', {
+  method: z.enum(['wallet', 'stripe', 'x402'], 'must be wallet, stripe or x402').optional(),
+})
 
 export type PaymentRequest = z.output<typeof paymentRequest>
 

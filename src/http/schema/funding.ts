@@ -2,14 +2,14 @@
 import { z } from 'zod'
 import { checkoutOpen } from '../../control/money/checkouts.ts'
 import { invoice } from '../../control/money/invoices.ts'
+import { namedObject } from '../../core/body.ts'
 
-export const received = z
-  .object({ received: z.literal(true), outcome: z.enum(['done', 'replayed', 'ignored']) })
-  .meta({ id: 'Received' })
+export const received = namedObject('Received', {
+  received: z.literal(true),
+  outcome: z.enum(['done', 'replayed', 'ignored']),
+})
 
-export const claimAnswer = z
-  .object({ data: z.object({ credited_usd: z.number() }) })
-  .meta({ id: 'ClaimAnswer' })
+export const claimAnswer = namedObject('ClaimAnswer', { data: z.object({ credited_usd: z.number() }) })
 
 export const paymentAnswer = z
   .union([

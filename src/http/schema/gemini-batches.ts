@@ -1,6 +1,6 @@
 /** Bodies and answers of batches in Gemini's form. Source: Gemini API reference, "Batch API". */
 import { z } from 'zod'
-import { readBy, text } from '../../core/body.ts'
+import { namedObject, namedStrict, readBy, text } from '../../core/body.ts'
 import { isObject } from '../../core/json-body.ts'
 import { refuse } from '../../core/refusal.ts'
 import { camelCase } from '../../dialects/request/spelling.ts'
@@ -25,27 +25,25 @@ const fileName = readBy(
   { type: 'string', description: 'Not offered' },
 )
 
-export const newGeminiBatch = z
-  .strictObject({
-    batch: spelled(
-      z.strictObject({
-        displayName: text(0, 512, 'must be a text of at most 512 characters').optional(),
-        inputConfig: spelled(
-          z.strictObject({
-            fileName: fileName.optional(),
-            requests: z.strictObject({
-              requests: z
-                .array(z.record(z.string(), z.json()), 'must be a list of requests')
-                .min(1, 'must have at least one request')
-                .describe('Each with the body of a generateContent in `request`, and its `metadata`'),
-            }),
+export const newGeminiBatch = namedStrict('NewGenerateContentBatch', {
+  batch: spelled(
+    z.strictObject({
+      displayName: text(0, 512, 'must be a text of at most 512 characters').optional(),
+      inputConfig: spelled(
+        z.strictObject({
+          fileName: fileName.optional(),
+          requests: z.strictObject({
+            requests: z
+              .array(z.record(z.string(), z.json()), 'must be a list of requests')
+              .min(1, 'must have at least one request')
+              .describe('Each with the body of a generateContent in `request`, and its `metadata`'),
           }),
-        ),
-      }),
-    ),
-    ...ownMembers,
-  })
-  .meta({ id: 'NewGenerateContentBatch' })
+        }),
+      ),
+    }),
+  ),
+  ...ownMembers,
+})
 
 const inlined = z.object({
   inlinedResponses: z.object({
@@ -75,7 +73,8 @@ const operation = z.object({
   response: inlined.loose().optional(),
 })
 export const geminiBatchAnswer = operation.meta({ id: 'GenerateContentBatch' })
-export const geminiBatchList = z
-  .object({ operations: z.array(operation), nextPageToken: z.string().optional() })
-  .meta({ id: 'GenerateContentBatchList' })
-export const geminiBatchDone = z.object({}).meta({ id: 'GenerateContentBatchDone' })
+export const geminiBatchList = namedObject('GenerateContentBatchList', {
+  operations: z.array(operation),
+  nextPageToken: z.string().optional(),
+})
+export const geminiBatchDone = namedObject('GenerateContentBatchDone', {})

@@ -1,13 +1,16 @@
 /** Bodies and answers of the addresses of products that are not chat. Bodies are read by `media-calls.ts`. */
 import { z } from 'zod'
+import { namedLoose, namedObject } from '../../core/body.ts'
 
 export const assetBytes = z
   .string()
   .meta({ id: 'AssetBytes', format: 'binary', description: 'The bytes, of the type that they are.' })
 
-export const deletedAsset = z
-  .object({ id: z.string(), object: z.literal('asset'), deleted: z.literal(true) })
-  .meta({ id: 'DeletedAsset' })
+export const deletedAsset = namedObject('DeletedAsset', {
+  id: z.string(),
+  object: z.literal('asset'),
+  deleted: z.literal(true),
+})
 
 /** Units by class, and what Turnpike adds. */
 const usage = z.looseObject({
@@ -36,55 +39,49 @@ const asset = z.object({
 })
 
 /** Members of the vendor's own body come beside these. */
-export const mediaRun = z
-  .looseObject({
-    id: z.string(),
-    object: z.literal('run'),
-    model: z.string(),
-    outputs: z.array(
-      z.union([
-        asset,
-        z.object({ type: z.literal('text'), text: z.string() }),
-        z.object({ type: z.literal('json'), value: z.unknown() }),
-      ]),
-    ),
-    usage,
-    ...balance,
-  })
-  .meta({ id: 'Run' })
+export const mediaRun = namedLoose('Run', {
+  id: z.string(),
+  object: z.literal('run'),
+  model: z.string(),
+  outputs: z.array(
+    z.union([
+      asset,
+      z.object({ type: z.literal('text'), text: z.string() }),
+      z.object({ type: z.literal('json'), value: z.unknown() }),
+    ]),
+  ),
+  usage,
+  ...balance,
+})
 
 /** A job's state; once it has delivered, with its results as in `Run`. */
-export const runShown = z
-  .looseObject({
-    id: z.string(),
-    object: z.literal('run'),
-    model: z.string(),
-    status: z.enum(['queued', 'running', 'succeeded', 'failed', 'cancelled']),
-    created_at: z.string(),
-    ended_at: z.string().optional(),
-    progress: z.number().describe('From 0 to 1, if its vendor reports it').optional(),
-    max_cost_usd: z.number().describe('The amount held until it ends; it is never charged more'),
-    poll_url: z.string(),
-    cancel_url: z.string().describe('Only where its vendor can stop a job').optional(),
-    cancel_cost_usd: z
-      .number()
-      .describe('The most that cancelling costs; 0 where its vendor does not bill a cancelled job')
-      .optional(),
-    cancel_requested: z.literal(true).optional(),
-    error: z
-      .looseObject({ code: z.string(), message: z.string() })
-      .describe(
-        'Why it delivered nothing; nothing was charged, unless it was cancelled where its vendor bills that: then `cost_usd` says what',
-      )
-      .optional(),
-    outputs: z.array(z.looseObject({ type: z.string() })).optional(),
-    usage: usage.optional(),
-  })
-  .meta({ id: 'RunShown' })
+export const runShown = namedLoose('RunShown', {
+  id: z.string(),
+  object: z.literal('run'),
+  model: z.string(),
+  status: z.enum(['queued', 'running', 'succeeded', 'failed', 'cancelled']),
+  created_at: z.string(),
+  ended_at: z.string().optional(),
+  progress: z.number().describe('From 0 to 1, if its vendor reports it').optional(),
+  max_cost_usd: z.number().describe('The amount held until it ends; it is never charged more'),
+  poll_url: z.string(),
+  cancel_url: z.string().describe('Only where its vendor can stop a job').optional(),
+  cancel_cost_usd: z
+    .number()
+    .describe('The most that cancelling costs; 0 where its vendor does not bill a cancelled job')
+    .optional(),
+  cancel_requested: z.literal(true).optional(),
+  error: z
+    .looseObject({ code: z.string(), message: z.string() })
+    .describe(
+      'Why it delivered nothing; nothing was charged, unless it was cancelled where its vendor bills that: then `cost_usd` says what',
+    )
+    .optional(),
+  outputs: z.array(z.looseObject({ type: z.string() })).optional(),
+  usage: usage.optional(),
+})
 
-export const runList = z
-  .object({ object: z.literal('list'), data: z.array(runShown) })
-  .meta({ id: 'RunList' })
+export const runList = namedObject('RunList', { object: z.literal('list'), data: z.array(runShown) })
 
 export const noContent = z.null().meta({ id: 'NoContent' })
 
@@ -96,16 +93,14 @@ export const imageRequest = z
   })
   .meta({ id: 'ImageRequest', description: "Further members are the model's own inputs." })
 
-export const imageAnswer = z
-  .object({
-    image_url: z.string().nullable().describe('Signed; good for ASSET_URL_HOURS'),
-    images: z.array(z.string()),
-    model: z.string(),
-    id: z.string(),
-    usage,
-    ...balance,
-  })
-  .meta({ id: 'ImageAnswer' })
+export const imageAnswer = namedObject('ImageAnswer', {
+  image_url: z.string().nullable().describe('Signed; good for ASSET_URL_HOURS'),
+  images: z.array(z.string()),
+  model: z.string(),
+  id: z.string(),
+  usage,
+  ...balance,
+})
 
 const pictureOptions = {
   response_format: z.enum(['url', 'b64_json']).optional(),
@@ -137,39 +132,33 @@ export const editsRequest = z
   })
   .meta({ id: 'ImageEditsRequest', description: 'Sent as multipart/form-data or as JSON.' })
 
-export const imageEvent = z
-  .looseObject({
-    type: z.enum([
-      'image_generation.partial_image',
-      'image_generation.completed',
-      'image_edit.partial_image',
-      'image_edit.completed',
-      'error',
-    ]),
-    b64_json: z.string().optional(),
-    partial_image_index: z.int().optional(),
-    usage: usage.optional(),
-  })
-  .meta({ id: 'ImageEvent' })
+export const imageEvent = namedLoose('ImageEvent', {
+  type: z.enum([
+    'image_generation.partial_image',
+    'image_generation.completed',
+    'image_edit.partial_image',
+    'image_edit.completed',
+    'error',
+  ]),
+  b64_json: z.string().optional(),
+  partial_image_index: z.int().optional(),
+  usage: usage.optional(),
+})
 
-export const imagesAnswer = z
-  .object({
-    created: z.int().describe('Seconds since 1970'),
-    data: z.array(z.object({ url: z.string().optional(), b64_json: z.string().optional() })),
-    usage,
-    ...balance,
-  })
-  .meta({ id: 'ImagesAnswer' })
+export const imagesAnswer = namedObject('ImagesAnswer', {
+  created: z.int().describe('Seconds since 1970'),
+  data: z.array(z.object({ url: z.string().optional(), b64_json: z.string().optional() })),
+  usage,
+  ...balance,
+})
 
-export const speechRequest = z
-  .looseObject({
-    model: z.string(),
-    input: z.string(),
-    voice: z.string().optional(),
-    response_format: z.string().optional(),
-    speed: z.number().optional(),
-  })
-  .meta({ id: 'SpeechRequest' })
+export const speechRequest = namedLoose('SpeechRequest', {
+  model: z.string(),
+  input: z.string(),
+  voice: z.string().optional(),
+  response_format: z.string().optional(),
+  speed: z.number().optional(),
+})
 
 export const speechAnswer = z
   .string()
@@ -204,37 +193,29 @@ export const transcriptionAnswer = z
     description: 'The formats text, srt and vtt are answered as text; their cost is told in X-Cost-Usd.',
   })
 
-export const rerankRequest = z
-  .looseObject({
-    model: z.string(),
-    query: z.string(),
-    documents: z.array(z.union([z.string(), z.object({ text: z.string() })])),
-    top_n: z.int().optional(),
-  })
-  .meta({ id: 'RerankRequest' })
+export const rerankRequest = namedLoose('RerankRequest', {
+  model: z.string(),
+  query: z.string(),
+  documents: z.array(z.union([z.string(), z.object({ text: z.string() })])),
+  top_n: z.int().optional(),
+})
 
-export const rerankAnswer = z
-  .looseObject({
-    model: z.string(),
-    results: z.array(z.looseObject({ index: z.int(), relevance_score: z.number() })),
-    usage,
-    ...balance,
-  })
-  .meta({ id: 'RerankAnswer' })
+export const rerankAnswer = namedLoose('RerankAnswer', {
+  model: z.string(),
+  results: z.array(z.looseObject({ index: z.int(), relevance_score: z.number() })),
+  usage,
+  ...balance,
+})
 
-export const moderationRequest = z
-  .looseObject({
-    model: z.string().optional(),
-    input: z.union([z.string(), z.array(z.string()), z.array(z.looseObject({ type: z.string() }))]),
-  })
-  .meta({ id: 'ModerationRequest' })
+export const moderationRequest = namedLoose('ModerationRequest', {
+  model: z.string().optional(),
+  input: z.union([z.string(), z.array(z.string()), z.array(z.looseObject({ type: z.string() }))]),
+})
 
-export const moderationAnswer = z
-  .looseObject({
-    id: z.string().optional(),
-    model: z.string(),
-    results: z.array(z.looseObject({ flagged: z.boolean() })),
-    usage,
-    ...balance,
-  })
-  .meta({ id: 'ModerationAnswer' })
+export const moderationAnswer = namedLoose('ModerationAnswer', {
+  id: z.string().optional(),
+  model: z.string(),
+  results: z.array(z.looseObject({ flagged: z.boolean() })),
+  usage,
+  ...balance,
+})

@@ -1,5 +1,6 @@
 /** The parts of the lists of models in the API reference. */
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 
 const some = z.looseObject({})
 
@@ -11,85 +12,80 @@ const pricing = z
   })
   .describe('USD for a million tokens of each class, as exact decimal texts')
 
-const model = z
-  .object({
-    id: z.string(),
-    object: z.literal('model'),
-    type: z.literal('model'),
-    created: z.int(),
-    created_at: z.string().describe('The epoch: vendors do not say when'),
-    display_name: z.string(),
-    owned_by: z.string(),
-    kind: z.enum(['chat', 'embeddings', 'media']),
-    category: z.string().describe('What it makes: chat, embeddings, image, speech, utility, …'),
-    cost: z
-      .number()
-      .describe(
-        'Credits for the unit in cost_unit; this, the unit and the pricing are missing where a reseller tells no money',
-      )
-      .optional(),
-    cost_unit: z.string().describe('Such as `credits / image`').optional(),
-    pricing: pricing.optional(),
-    coming: z
-      .object({ from: z.string(), pricing })
-      .describe('Its next price, for calls that begin from then on')
-      .optional(),
-    context_length: z.int(),
-    max_output_tokens: z.int(),
-    max_input_tokens: z.int().nullable(),
-    max_tokens: z.int().nullable(),
-    capabilities: z
-      .array(z.string())
-      .nullable()
-      .describe('As in the descriptor; null for clients of messages, whose member means something else'),
-    lifecycle: z.string().describe('This and the next three: for clients of messages').optional(),
-    line: z.null().optional(),
-    deprecated_at: z.null().optional(),
-    retires_at: z.string().nullable().optional(),
-    handling: z
-      .object({
-        zdr: z
-          .enum(['yes', 'on_request', 'no', 'unknown'])
-          .describe('Whether its vendor keeps nothing of calls'),
-        no_training: z
-          .enum(['yes', 'on_request', 'no', 'unknown'])
-          .describe('Whether its vendor trains on no calls'),
-        region: z.string().nullable().describe('Where its vendor processes calls; null if that is not known'),
-      })
-      .describe('How calls of it are handled, as conditions (X-Turnpike-Require) see it'),
-    discounted: z.boolean(),
-    aliases: z.array(z.string()).optional(),
-    ends: z
-      .string()
-      .describe('The day on which the vendor ends the model; it is sold until that begins.')
-      .optional(),
-  })
-  .meta({ id: 'Model' })
+const model = namedObject('Model', {
+  id: z.string(),
+  object: z.literal('model'),
+  type: z.literal('model'),
+  created: z.int(),
+  created_at: z.string().describe('The epoch: vendors do not say when'),
+  display_name: z.string(),
+  owned_by: z.string(),
+  kind: z.enum(['chat', 'embeddings', 'media']),
+  category: z.string().describe('What it makes: chat, embeddings, image, speech, utility, …'),
+  cost: z
+    .number()
+    .describe(
+      'Credits for the unit in cost_unit; this, the unit and the pricing are missing where a reseller tells no money',
+    )
+    .optional(),
+  cost_unit: z.string().describe('Such as `credits / image`').optional(),
+  pricing: pricing.optional(),
+  coming: z
+    .object({ from: z.string(), pricing })
+    .describe('Its next price, for calls that begin from then on')
+    .optional(),
+  context_length: z.int(),
+  max_output_tokens: z.int(),
+  max_input_tokens: z.int().nullable(),
+  max_tokens: z.int().nullable(),
+  capabilities: z
+    .array(z.string())
+    .nullable()
+    .describe('As in the descriptor; null for clients of messages, whose member means something else'),
+  lifecycle: z.string().describe('This and the next three: for clients of messages').optional(),
+  line: z.null().optional(),
+  deprecated_at: z.null().optional(),
+  retires_at: z.string().nullable().optional(),
+  handling: z
+    .object({
+      zdr: z
+        .enum(['yes', 'on_request', 'no', 'unknown'])
+        .describe('Whether its vendor keeps nothing of calls'),
+      no_training: z
+        .enum(['yes', 'on_request', 'no', 'unknown'])
+        .describe('Whether its vendor trains on no calls'),
+      region: z.string().nullable().describe('Where its vendor processes calls; null if that is not known'),
+    })
+    .describe('How calls of it are handled, as conditions (X-Turnpike-Require) see it'),
+  discounted: z.boolean(),
+  aliases: z.array(z.string()).optional(),
+  ends: z
+    .string()
+    .describe('The day on which the vendor ends the model; it is sold until that begins.')
+    .optional(),
+})
 
-export const generateContentModel = z
-  .object({
-    name: z.string(),
-    version: z.string(),
-    displayName: z.string(),
-    inputTokenLimit: z.int(),
-    outputTokenLimit: z.int(),
-    supportedGenerationMethods: z.array(z.string()),
-  })
-  .meta({ id: 'GenerateContentModel' })
+export const generateContentModel = namedObject('GenerateContentModel', {
+  name: z.string(),
+  version: z.string(),
+  displayName: z.string(),
+  inputTokenLimit: z.int(),
+  outputTokenLimit: z.int(),
+  supportedGenerationMethods: z.array(z.string()),
+})
 
-export const generateContentModels = z
-  .object({ models: z.array(generateContentModel), nextPageToken: z.string().optional() })
-  .meta({ id: 'GenerateContentModels' })
+export const generateContentModels = namedObject('GenerateContentModels', {
+  models: z.array(generateContentModel),
+  nextPageToken: z.string().optional(),
+})
 
-const list = z
-  .object({
-    object: z.literal('list'),
-    data: z.array(model),
-    has_more: z.boolean(),
-    first_id: z.string().nullable(),
-    last_id: z.string().nullable(),
-  })
-  .meta({ id: 'ModelList' })
+const list = namedObject('ModelList', {
+  object: z.literal('list'),
+  data: z.array(model),
+  has_more: z.boolean(),
+  first_id: z.string().nullable(),
+  last_id: z.string().nullable(),
+})
 
 /** Clients of the generate-content style, recognised by x-goog-api-key, are answered in that style. */
 export const anyModelList = z.union([list, generateContentModels]).meta({ id: 'AnyModelList' })

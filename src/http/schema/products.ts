@@ -1,5 +1,6 @@
 /** What the products' addresses answer, for the API reference and the tests. */
 import { z } from 'zod'
+import { namedLoose, namedObject } from '../../core/body.ts'
 
 const some = z.looseObject({})
 
@@ -42,51 +43,47 @@ const summary = {
 const protocol = { supported: z.boolean(), reason: z.string() }
 const other = { ...protocol, preferred: z.boolean(), header: z.string(), example_curl: z.string() }
 
-export const productDescriptor = z
-  .object({
-    '@context': z.string(),
-    '@type': z.literal('Product'),
-    spec_version: z.string(),
-    ...summary,
-    endpoint: z.string(),
-    auth: z.object({ type: z.literal('bearer'), header: z.literal('Authorization') }),
-    retry_policy: z.object({
-      idempotent: z.boolean(),
-      safe_to_retry: z.boolean(),
-      max_attempts: z.int(),
-      header: z.string(),
-      reason: z.string(),
-    }),
-    payment_protocols: z.object({
-      service_wallet: z.object({ ...protocol, default: z.boolean(), min_balance_usd: z.number() }),
-      x402: z.object({ ...other, quote_response_code: z.literal(402) }),
-      mpp: z.object(other),
-    }),
-    example_curl: z.string().describe('For a POSIX shell, with the key in TURNPIKE_KEY'),
-    input_schema: some.describe('JSON Schema of `inputs`'),
-    output_schema: some.describe('JSON Schema of the answer'),
-    funding_url: z.string(),
-    generated_at: z.string().describe('ISO 8601'),
-  })
-  .meta({ id: 'ProductDescriptor' })
+export const productDescriptor = namedObject('ProductDescriptor', {
+  '@context': z.string(),
+  '@type': z.literal('Product'),
+  spec_version: z.string(),
+  ...summary,
+  endpoint: z.string(),
+  auth: z.object({ type: z.literal('bearer'), header: z.literal('Authorization') }),
+  retry_policy: z.object({
+    idempotent: z.boolean(),
+    safe_to_retry: z.boolean(),
+    max_attempts: z.int(),
+    header: z.string(),
+    reason: z.string(),
+  }),
+  payment_protocols: z.object({
+    service_wallet: z.object({ ...protocol, default: z.boolean(), min_balance_usd: z.number() }),
+    x402: z.object({ ...other, quote_response_code: z.literal(402) }),
+    mpp: z.object(other),
+  }),
+  example_curl: z.string().describe('For a POSIX shell, with the key in TURNPIKE_KEY'),
+  input_schema: some.describe('JSON Schema of `inputs`'),
+  output_schema: some.describe('JSON Schema of the answer'),
+  funding_url: z.string(),
+  generated_at: z.string().describe('ISO 8601'),
+})
 
-export const productList = z
-  .object({
-    '@context': z.string(),
-    object: z.literal('list'),
-    data: z.array(z.object(summary)),
-    total: z.int(),
-    next: z.string().nullable(),
-    previous: z.string().nullable(),
-    categories: z.record(z.string(), z.int()),
-    vendors: z.record(z.string(), z.int()),
-  })
-  .meta({ id: 'ProductList' })
+export const productList = namedObject('ProductList', {
+  '@context': z.string(),
+  object: z.literal('list'),
+  data: z.array(z.object(summary)),
+  total: z.int(),
+  next: z.string().nullable(),
+  previous: z.string().nullable(),
+  categories: z.record(z.string(), z.int()),
+  vendors: z.record(z.string(), z.int()),
+})
 
-export const productContext = z.looseObject({ '@context': some }).meta({ id: 'ProductContext' })
+export const productContext = namedLoose('ProductContext', { '@context': some })
 
 export const page = z.string().meta({ id: 'Page', description: 'HTML without script.' })
 
 export const plainText = z.string().meta({ id: 'PlainText' })
 
-export const openApiDocument = z.looseObject({ openapi: z.string(), paths: some }).meta({ id: 'OpenApi' })
+export const openApiDocument = namedLoose('OpenApi', { openapi: z.string(), paths: some })

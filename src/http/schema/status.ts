@@ -2,10 +2,12 @@
 import { z } from 'zod'
 import { organisationsOf } from '../../console/schema/cells.ts'
 import { email } from '../../control/read.ts'
+import { namedObject, namedStrict } from '../../core/body.ts'
 
-export const health = z
-  .object({ status: z.enum(['ok', 'draining', 'out_of_touch']), error: z.string().optional() })
-  .meta({ id: 'Health' })
+export const health = namedObject('Health', {
+  status: z.enum(['ok', 'draining', 'out_of_touch']),
+  error: z.string().optional(),
+})
 
 export const metricsText = z
   .string()
@@ -17,25 +19,21 @@ const check = z.object({
   error: z.string().optional(),
 })
 
-export const cellMoves = z
-  .object({
-    moves: z.array(
-      z.object({
-        organisation: z.string(),
-        cell: z.string().optional().describe('Absent for the cell that answers'),
-        number: z.int().describe('Which move of the organisation it was, counted over all cells'),
-        move: z.string(),
-      }),
-    ),
-  })
-  .meta({ id: 'CellMoves' })
+export const cellMoves = namedObject('CellMoves', {
+  moves: z.array(
+    z.object({
+      organisation: z.string(),
+      cell: z.string().optional().describe('Absent for the cell that answers'),
+      number: z.int().describe('Which move of the organisation it was, counted over all cells'),
+      move: z.string(),
+    }),
+  ),
+})
 
-export const cellPeopleBody = z.strictObject({ email }).meta({ id: 'CellPeopleAsked' })
+export const cellPeopleBody = namedStrict('CellPeopleAsked', { email })
 export const cellPeople = organisationsOf.meta({ id: 'CellPeople' })
 
-export const status = z
-  .object({
-    status: z.enum(['ok', 'degraded']),
-    services: z.record(z.string(), check).describe('By part: api, database, ledger, vendors.<id>, …'),
-  })
-  .meta({ id: 'Status' })
+export const status = namedObject('Status', {
+  status: z.enum(['ok', 'degraded']),
+  services: z.record(z.string(), check).describe('By part: api, database, ledger, vendors.<id>, …'),
+})

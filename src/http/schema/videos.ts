@@ -1,5 +1,6 @@
 /** Films in the shape of OpenAI. Source: OpenAI API reference, "Videos". */
 import { z } from 'zod'
+import { namedObject } from '../../core/body.ts'
 
 export const videoRequest = z
   .looseObject({
@@ -32,18 +33,18 @@ export const video = z
   })
   .meta({ id: 'Video', description: 'With the members of a run: cost, poll_url, outputs.' })
 
-export const videoList = z
-  .object({
-    object: z.literal('list'),
-    data: z.array(video),
-    first_id: z.string().nullable(),
-    last_id: z.string().nullable(),
-    has_more: z.boolean(),
-  })
-  .meta({ id: 'VideoList' })
+export const videoList = namedObject('VideoList', {
+  object: z.literal('list'),
+  data: z.array(video),
+  first_id: z.string().nullable(),
+  last_id: z.string().nullable(),
+  has_more: z.boolean(),
+})
 
-export const videoDeleted = z
-  .object({ id: z.string(), object: z.literal('video.deleted'), deleted: z.literal(true) })
-  .meta({ id: 'VideoDeleted' })
+export const videoDeleted = namedObject('VideoDeleted', {
+  id: z.string(),
+  object: z.literal('video.deleted'),
+  deleted: z.literal(true),
+})
 
 export const videoBytes = z.string().meta({ id: 'VideoBytes', format: 'binary', description: 'The bytes.' })

@@ -1,12 +1,11 @@
 /** What people and commands did in the organisation, newest first. */
 import { Text } from '@mantine/core'
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { limitList } from '../../../tenancy/limits.ts'
-import { type Shown, showing } from '../parts/api.ts'
+import { type Shown, usePage } from '../parts/api.ts'
 import { DataTable } from '../parts/data-table.tsx'
 import { shortId } from '../parts/format.ts'
-import { PagesOf } from '../parts/pages-of.tsx'
+import { nextOf, PagesOf } from '../parts/pages-of.tsx'
 import { Aside, Copy, Empty, PageHead, Panel, When } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 
@@ -146,10 +145,7 @@ const EventTable = ({ rows }: { rows: Shown<'GET /events'>['data'] }) => (
 
 export const Activity = () => {
   const [before, setBefore] = useState<string>()
-  const { data, error } = useQuery({
-    ...showing('GET /events', { before }),
-    placeholderData: keepPreviousData,
-  })
+  const { data, error } = usePage('GET /events', { before })
   if (data === undefined) return <Unread error={error} rows={8} />
   return (
     <>
@@ -163,11 +159,7 @@ export const Activity = () => {
         ) : (
           <EventTable rows={data.data} />
         )}
-        <PagesOf
-          back={before === undefined ? undefined : null}
-          on={data.has_more ? data.data.at(-1)?.id : undefined}
-          go={setBefore}
-        />
+        <PagesOf from={before} on={nextOf(data)} go={setBefore} />
       </Panel>
     </>
   )

@@ -1,8 +1,8 @@
 /** Invoices to tenants: who bills, months to close, and all that were written, as files too. The address describes the view. */
 import { Alert, Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
-import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
-import { act, type Shown, showing } from '../parts/api.ts'
+import { act, type Shown, usePage, useShown } from '../parts/api.ts'
 import { downloadFile } from '../parts/csv.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { Form } from '../parts/forms/form.tsx'
@@ -10,8 +10,8 @@ import { useChange } from '../parts/forms/use-change.ts'
 import { BillTable } from '../parts/money/bill-table.tsx'
 import { BillerForm } from '../parts/money/biller-form.tsx'
 import { monthChoice, monthText, recentMonths } from '../parts/months.ts'
-import { PagesOf } from '../parts/pages-of.tsx'
-import { Empty, Failed, PageHead, Panel, SmallButton, Told } from '../parts/ui.tsx'
+import { nextOf, PagesOf } from '../parts/pages-of.tsx'
+import { Empty, Failed, Note, PageHead, Panel, SmallButton, Told } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 import { useMay } from '../parts/use-may.ts'
 import { type Query, useView } from '../parts/use-view.ts'
@@ -57,9 +57,7 @@ const Files = ({ filters }: { filters: Filters }) => {
   })
   return (
     <>
-      <Text size="sm" c="dimmed">
-        For accounting:
-      </Text>
+      <Note>For accounting:</Note>
       {FORMS.map(([form, name]) => (
         <SmallButton
           key={form}
@@ -94,26 +92,18 @@ const List = ({
   after: string | undefined
   onPage: (after: string | undefined) => void
 }) => {
-  const { data, error } = useQuery({
-    ...showing('GET /bills', { ...filters, after, limit: 100 }),
-    placeholderData: keepPreviousData,
-  })
+  const { data, error } = usePage('GET /bills', { ...filters, after, limit: 100 })
   if (data === undefined) return <Unread error={error} />
   if (data.data.length === 0)
     return <Empty title="No invoices">Close a month that is over, and each tenant with use gets one.</Empty>
   return (
     <>
       <BillTable rows={data.data} open={bill} onOpen={onOpen} />
-      <PagesOf
-        back={after === undefined ? undefined : null}
-        on={data.has_more ? data.data.at(-1)?.id : undefined}
-        go={onPage}
-      />
+      <PagesOf from={after} on={nextOf(data)} go={onPage} />
     </>
   )
 }
 
-/** Which bills are shown, and those as files. */
 const Choices = ({ filters, show }: { filters: Filters; show: (change: Query) => void }) => {
   const { month, status, tenant } = filters
   return (
@@ -144,7 +134,7 @@ export const Bills = () => {
   const { query, show } = useView('/bills')
   const mayChange = useMay('invoices')
   const [closed, setClosed] = useState<Closed>()
-  const { data: biller, error } = useQuery(showing('GET /biller'))
+  const { data: biller, error } = useShown('GET /biller')
   const { month, status, tenant, after, open } = query
   const filters = { month, status, tenant }
   const done = () => show({ open: undefined })

@@ -1,9 +1,8 @@
 /** One key: what it spent against its caps, its limits, and disable, enable, rotate, delete. */
 import { Alert, Anchor, Button, Checkbox, Group, SimpleGrid, Stack, Text } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
-import { act, type Shown, showing } from '../parts/api.ts'
+import { act, type Shown, useShown } from '../parts/api.ts'
 import { Confirm } from '../parts/confirm.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { countText } from '../parts/format.ts'
@@ -14,7 +13,8 @@ import { differing, useEdits } from '../parts/forms/use-edits.ts'
 import { bodyOf, KeyFields, textsOf } from '../parts/keys/key-fields.tsx'
 import { type NewKeyShown, ShownOnce } from '../parts/keys/new-key.tsx'
 import { AllCalls, CallTable } from '../parts/money/call-table.tsx'
-import { CapBar, Copy, Failed, Figure, PageHead, Panel, State, Told, When } from '../parts/ui.tsx'
+import { CapBar } from '../parts/money/cap-bar.tsx'
+import { Aside, Copy, Failed, Figure, PageHead, Panel, State, Told, When } from '../parts/ui.tsx'
 import { UnreadPage } from '../parts/unread.tsx'
 import { useMay } from '../parts/use-may.ts'
 
@@ -173,9 +173,7 @@ const Around = ({ row: { replaces, replaced_by: next } }: { row: KeyRow }) => (
 /** How much of what was spent is what vendors bill for own keys; nothing without such calls. */
 const Estimated = ({ usd }: { usd: string }) =>
   Number(usd) === 0 ? null : (
-    <Text size="xs" c="dimmed">
-      {usd} USD of it is estimated: your vendors bill it for your own keys
-    </Text>
+    <Aside>{usd} USD of it is estimated: your vendors bill it for your own keys</Aside>
   )
 
 /** In all and this month; this week and today where that has a cap. */
@@ -205,7 +203,7 @@ const Spent = ({ row }: { row: KeyRow }) => (
 export const KeyPage = () => {
   const { id = '' } = useParams({ strict: false })
   const mayChange = useMay('keys', 'keys_own')
-  const { data: row, error } = useQuery(showing('GET /keys/:key', { key: id }, 3_000))
+  const { data: row, error } = useShown('GET /keys/:key', { key: id }, 3_000)
   if (row === undefined) return <UnreadPage error={error} />
   return (
     <>

@@ -1,5 +1,7 @@
 /** The organisation's keys: searched by the query of the page, made in a dialog. */
-import { Button, Stack, TextInput } from '@mantine/core'
+
+import { Button, Stack } from '@mantine/core'
+import { Search } from '../parts/forms/field.tsx'
 import { KeyList } from '../parts/keys/key-list.tsx'
 import { NewKey } from '../parts/keys/new-key.tsx'
 import { Aside, Empty, PageHead, Panel } from '../parts/ui.tsx'
@@ -19,12 +21,11 @@ export const Keys = () => {
         {mayCreate && <Button onClick={() => show({ new: 'key' })}>Create key</Button>}
       </PageHead>
       <Stack>
-        <TextInput
-          aria-label="Search keys"
-          placeholder="Search by label, prefix or id"
-          maw={360}
+        <Search
+          of="keys"
+          by="label, prefix or id"
           value={search}
-          onChange={(event) => show({ search: event.currentTarget.value, after: undefined })}
+          onSearch={(search) => show({ search, after: undefined })}
         />
         <Panel>
           <KeyList

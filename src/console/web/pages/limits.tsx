@@ -1,7 +1,6 @@
 /** The rules for all calls of the organisation, its budgets, its sub-wallets and its own keys of vendors. */
 import { SimpleGrid, Stack, Textarea, TextInput } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
-import { act, type Shown, showing } from '../parts/api.ts'
+import { act, type Shown, useShown } from '../parts/api.ts'
 import { typedUsd } from '../parts/format.ts'
 import { Form } from '../parts/forms/form.tsx'
 import { labelled } from '../parts/forms/labelled.ts'
@@ -72,7 +71,6 @@ const aboutOf = (name: keyof Texts, about: string, { allowed_models: allowed }: 
 
 const WARNINGS = 'Where warnings go'
 
-/** The members of the body by the labels of their fields. */
 const labels = {
   per_call_max_usd: fields[0][1],
   daily_limit_usd: fields[1][1],
@@ -138,7 +136,7 @@ const RulesForm = ({ rules, mayChange }: { rules: RulesShown; mayChange: boolean
 }
 
 export const Limits = () => {
-  const { data, error } = useQuery(showing('GET /rules'))
+  const { data, error } = useShown('GET /rules')
   const mayChange = useMay('rules')
   return (
     <>

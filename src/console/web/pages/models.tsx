@@ -1,12 +1,11 @@
 /** What is sold: models with their prices, searched and filtered. */
-import { Group, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+import { Group, NativeSelect, Stack, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { type Shown, showing } from '../parts/api.ts'
+import { type Shown, useShown } from '../parts/api.ts'
 import { DataTable } from '../parts/data-table.tsx'
 import { shortCount } from '../parts/format.ts'
 import { PriceLines } from '../parts/money/price-lines.tsx'
-import { Aside, Copy, Empty, PageHead, Panel, When } from '../parts/ui.tsx'
+import { Aside, Copy, Empty, Note, PageHead, Panel, When } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 
 type Model = Shown<'GET /models'>['data'][number]
@@ -72,7 +71,7 @@ const ModelTable = ({ rows }: { rows: readonly Model[] }) => (
 )
 
 export const Models = () => {
-  const { data, error } = useQuery(showing('GET /models'))
+  const { data, error } = useShown('GET /models')
   const [search, setSearch] = useState('')
   const [category, setCategory] = useState('')
   if (data === undefined) return <Unread error={error} rows={8} />
@@ -108,11 +107,7 @@ export const Models = () => {
             <ModelTable rows={found.slice(0, MOST)} />
           )}
         </Panel>
-        {found.length > MOST && (
-          <Text size="sm" c="dimmed">
-            {found.length - MOST} more; narrow the search.
-          </Text>
-        )}
+        {found.length > MOST && <Note>{found.length - MOST} more; narrow the search.</Note>}
       </Stack>
     </>
   )

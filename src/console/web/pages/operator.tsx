@@ -1,11 +1,12 @@
 /** For operators: all accounts, searched by name or member, and what can be done to each. */
+
 import { Button, Group, Stack, Text, TextInput } from '@mantine/core'
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { act, showing } from '../parts/api.ts'
+import { act, usePage } from '../parts/api.ts'
 import { DataTable } from '../parts/data-table.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { countText, shortId } from '../parts/format.ts'
+import { Search } from '../parts/forms/field.tsx'
 import { Form } from '../parts/forms/form.tsx'
 import { useChange } from '../parts/forms/use-change.ts'
 import { useTexts } from '../parts/forms/use-texts.ts'
@@ -123,10 +124,7 @@ const Found = ({
   onAct: Acts['onAct']
   onMore: (after: string | undefined) => void
 }) => {
-  const { data, error } = useQuery({
-    ...showing('GET /operator/accounts', { search, after }),
-    placeholderData: keepPreviousData,
-  })
+  const { data, error } = usePage('GET /operator/accounts', { search, after })
   const choose = useChoose()
   if (error !== null || data === undefined) return <Unread error={error} />
   if (data.data.length === 0)
@@ -136,7 +134,7 @@ const Found = ({
       <Failed error={choose.error} />
       <AccountTable rows={data.data} onAct={onAct} onActFor={({ id }) => choose.mutate(id)} />
       <PagesOf
-        back={after === undefined ? undefined : null}
+        from={after}
         on={data.has_more ? data.data.at(-1)?.wallet : undefined}
         go={onMore}
         names={['First', 'More accounts']}
@@ -154,12 +152,11 @@ export const Operator = () => {
         <NewAccount />
       </PageHead>
       <Stack>
-        <TextInput
-          aria-label="Search accounts"
-          placeholder="Search by name, id or member"
-          maw={360}
+        <Search
+          of="accounts"
+          by="name, id or member"
           value={query.search ?? ''}
-          onChange={(event) => show({ search: event.currentTarget.value, after: undefined })}
+          onSearch={(search) => show({ search, after: undefined })}
         />
         <Panel>
           <Found

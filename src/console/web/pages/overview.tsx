@@ -1,5 +1,5 @@
 /** The overview: what is left, what is spent, on what, and what needs attention. */
-import { Anchor, Button, Group, List, SimpleGrid, Stack, Text } from '@mantine/core'
+import { Anchor, Button, Group, List, SimpleGrid, Stack } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { Link, useNavigate } from '@tanstack/react-router'
 import type { OverviewShown } from '../../schema/reports.ts'
@@ -7,7 +7,7 @@ import { reading } from '../parts/api.ts'
 import { StackedBars } from '../parts/chart.tsx'
 import { DataTable } from '../parts/data-table.tsx'
 import { countText } from '../parts/format.ts'
-import { Empty, Failed, Figure, Loading, Money, PageHead, Panel } from '../parts/ui.tsx'
+import { Empty, Failed, Figure, Loading, Money, Note, PageHead, Panel } from '../parts/ui.tsx'
 import { useMay } from '../parts/use-may.ts'
 
 /** The last thirty days in UTC, oldest first. */
@@ -64,9 +64,7 @@ const Figures = ({ data }: { data: OverviewShown }) => (
 const Busiest = ({ keys }: { keys: OverviewShown['keys'] }) => (
   <Panel title="Busiest keys, seven days">
     {keys.length === 0 ? (
-      <Text c="dimmed" size="sm">
-        No calls in the last seven days.
-      </Text>
+      <Note>No calls in the last seven days.</Note>
     ) : (
       <DataTable
         label="Busiest keys"
@@ -93,9 +91,7 @@ const Busiest = ({ keys }: { keys: OverviewShown['keys'] }) => (
 const Attention = ({ list }: { list: OverviewShown['attention'] }) => (
   <Panel title="Needs attention">
     {list.length === 0 ? (
-      <Text c="dimmed" size="sm">
-        Nothing. Keys are within their caps, the wallet is funded, and calls are answered.
-      </Text>
+      <Note>Nothing. Keys are within their caps, the wallet is funded, and calls are answered.</Note>
     ) : (
       <List spacing="xs" size="sm">
         {list.map(({ text, to, search = {} }) => (

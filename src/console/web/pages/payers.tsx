@@ -1,11 +1,12 @@
 /** For operators: who pays by x402 vouchers, what their channels hold, and the calls that those were charged for. */
-import { Stack, Text, TextInput, Title } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+
+import { Stack, Text, Title } from '@mantine/core'
 import { useState } from 'react'
-import { type Shown, showing } from '../parts/api.ts'
+import { type Shown, useShown } from '../parts/api.ts'
 import { type Column, DataTable } from '../parts/data-table.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { shortId } from '../parts/format.ts'
+import { Search } from '../parts/forms/field.tsx'
 import { Copy, Empty, Money, PageHead, Panel, RowButton, When } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 import { useView } from '../parts/use-view.ts'
@@ -44,7 +45,7 @@ const Named = ({ id, name }: { id: string; name: string }) => (
 )
 
 const Account = ({ payer }: { payer: string }) => {
-  const { data, error } = useQuery(showing('GET /operator/payers/:payer', { payer }))
+  const { data, error } = useShown('GET /operator/payers/:payer', { payer })
   if (data === undefined) return <Unread error={error} />
   return (
     <Stack>
@@ -80,7 +81,7 @@ const Account = ({ payer }: { payer: string }) => {
 }
 
 const List = ({ search, onOpen }: { search: string; onOpen: (payer: string) => void }) => {
-  const { data, error } = useQuery(showing('GET /operator/payers', { limit: 1_000 }))
+  const { data, error } = useShown('GET /operator/payers', { limit: 1_000 })
   if (data === undefined) return <Unread error={error} />
   const found = data.data.filter(({ payer }) => payer.includes(search.trim().toLowerCase()))
   if (data.data.length === 0)
@@ -117,13 +118,7 @@ export const Payers = () => {
         about="Who pays call by call out of a deposit, by x402 vouchers; those with the most charged first."
       />
       <Stack>
-        <TextInput
-          aria-label="Search payers"
-          placeholder="Search by address"
-          maw={360}
-          value={search}
-          onChange={(event) => setSearch(event.currentTarget.value)}
-        />
+        <Search of="payers" by="address" value={search} onSearch={setSearch} />
         <Panel>
           <List search={search} onOpen={(payer) => show({ payer })} />
         </Panel>

@@ -3,16 +3,14 @@
  * short-lived capped key; each answer shows its cost.
  */
 import { Button, Group, NativeSelect, Stack } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { type Shown, showing } from '../parts/api.ts'
+import { type Shown, useShown } from '../parts/api.ts'
 import { ChatBench } from '../parts/play/chat-bench.tsx'
 import { RunPanel } from '../parts/play/run-panel.tsx'
 import { Empty, Failed, Loading, PageHead, Panel } from '../parts/ui.tsx'
 
 type Models = Shown<'GET /models'>['data']
 
-/** By category, as the options of a select. */
 const choicesOf = (models: Models) =>
   [...new Set(models.map(({ category }) => category))].map((category) => ({
     group: category.replaceAll('_', ' '),
@@ -98,7 +96,7 @@ const Bench = ({ models }: { models: Models }) => {
 }
 
 export const Playground = () => {
-  const { data, error } = useQuery(showing('GET /models'))
+  const { data, error } = useShown('GET /models')
   return (
     <>
       <PageHead

@@ -1,9 +1,10 @@
 /** For operators: what is sold, at which price, and how that price came about. */
-import { Stack, TextInput } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+
+import { Stack } from '@mantine/core'
 import { useState } from 'react'
-import { type Shown, showing } from '../parts/api.ts'
+import { type Shown, useShown } from '../parts/api.ts'
 import { DataTable } from '../parts/data-table.tsx'
+import { Search } from '../parts/forms/field.tsx'
 import { PriceLines } from '../parts/money/price-lines.tsx'
 import { Aside, Empty, PageHead, Panel } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
@@ -50,8 +51,8 @@ const Found = ({ found, setup }: { found: readonly ListedModel[]; setup: Shown<'
 )
 
 export const Prices = () => {
-  const models = useQuery(showing('GET /models'))
-  const setup = useQuery(showing('GET /operator/setup'))
+  const models = useShown('GET /models')
+  const setup = useShown('GET /operator/setup')
   const [search, setSearch] = useState('')
   const error = models.error ?? setup.error
   if (models.data === undefined || setup.data === undefined) return <Unread error={error} rows={8} />
@@ -65,13 +66,7 @@ export const Prices = () => {
         about={`${models.data.data.length} models are sold ${marginOf(setup.data.markup)}${setup.data.discount === '1' ? '' : `; discounted ones at ${setup.data.discount} of that`}.`}
       />
       <Stack>
-        <TextInput
-          aria-label="Search models"
-          placeholder="Search by model or alias"
-          maw={360}
-          value={search}
-          onChange={(event) => setSearch(event.currentTarget.value)}
-        />
+        <Search of="models" by="model or alias" value={search} onSearch={setSearch} />
         <Panel>
           {found.length === 0 ? (
             <Empty title="No model matches">Nothing is called “{search}”.</Empty>

@@ -10,7 +10,7 @@ import { useTexts } from '../parts/forms/use-texts.ts'
 import { ByLink } from '../parts/sign-in/other-ways.tsx'
 import { Passkeys } from '../parts/sign-in/passkey-panel.tsx'
 import { QrCode } from '../parts/sign-in/qr-code.tsx'
-import { Aside, Code, Failed, Loading, PageHead, Panel, SmallButton, When } from '../parts/ui.tsx'
+import { Aside, Code, Failed, Loading, Note, PageHead, Panel, SmallButton, When } from '../parts/ui.tsx'
 
 const Password = () => {
   const { texts, edit, field } = useTexts({ current: '', password: '' })
@@ -34,7 +34,6 @@ const Password = () => {
   )
 }
 
-/** What the field of the person's password has beside its text. */
 const OWN = { required: true, autoComplete: 'current-password' } as const
 const CODE = { required: true, autoComplete: 'one-time-code' } as const
 
@@ -49,9 +48,7 @@ const TotpStart = () => {
     return (
       <Box maw={380}>
         <Form save={start} verb="Set up a second factor" place="page">
-          <Text size="sm" c="dimmed">
-            A code of an authenticator app, asked for beside the password.
-          </Text>
+          <Note>A code of an authenticator app, asked for beside the password.</Note>
           <PasswordInput {...field('password', 'Your password')} {...OWN} />
         </Form>
       </Box>
@@ -101,9 +98,7 @@ const Company = ({ id, name }: { id: string; name: string }) => {
   return (
     <Panel title={`Sign in with ${name}`}>
       <Stack maw={480}>
-        <Text size="sm" c="dimmed">
-          The first time, your password, passkeys and codes end, and so do all your sessions.
-        </Text>
+        <Note>The first time, your password, passkeys and codes end, and so do all your sessions.</Note>
         <Failed error={begin.error} />
         <Group>
           <Button variant="default" loading={begin.isPending} onClick={() => begin.mutate()}>

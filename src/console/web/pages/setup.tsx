@@ -1,11 +1,12 @@
 /** For operators: what the server was started with, and where each value came from. Read-only. */
-import { SimpleGrid, Stack, Text, TextInput } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+
+import { SimpleGrid, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
-import { type Shown, showing } from '../parts/api.ts'
+import { type Shown, useShown } from '../parts/api.ts'
 import { DataTable } from '../parts/data-table.tsx'
 import { countText } from '../parts/format.ts'
-import { Empty, Figure, Money, PageHead, Panel } from '../parts/ui.tsx'
+import { Search } from '../parts/forms/field.tsx'
+import { Empty, Figure, Money, Note, PageHead, Panel } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 
 type Setting = Shown<'GET /operator/setup'>['settings'][number]
@@ -36,9 +37,9 @@ const SettingTable = ({ rows }: { rows: readonly Setting[] }) => (
       {
         head: 'Meaning',
         cell: ({ allowed, meaning }) => (
-          <Text size="sm" c="dimmed" title={allowed}>
+          <Note title={allowed}>
             {meaning.split('`').map((part, at) => (at % 2 === 1 ? <code key={part}>{part}</code> : part))}
-          </Text>
+          </Note>
         ),
       },
     ]}
@@ -70,7 +71,7 @@ const Gifts = ({ data: { trials, referrals } }: { data: Shown<'GET /operator/set
 )
 
 export const SetupPage = () => {
-  const { data, error } = useQuery(showing('GET /operator/setup'))
+  const { data, error } = useShown('GET /operator/setup')
   const [search, setSearch] = useState('')
   if (data === undefined) return <Unread error={error} />
   const found = data.settings.filter(({ name, meaning }) =>
@@ -86,13 +87,7 @@ export const SetupPage = () => {
         <Gifts data={data} />
         <Panel title="Settings">
           <Stack>
-            <TextInput
-              aria-label="Search settings"
-              placeholder="Search by name or meaning"
-              maw={360}
-              value={search}
-              onChange={(event) => setSearch(event.currentTarget.value)}
-            />
+            <Search of="settings" by="name or meaning" value={search} onSearch={setSearch} />
             {found.length === 0 ? (
               <Empty title="No setting matches">Nothing is called “{search}”.</Empty>
             ) : (

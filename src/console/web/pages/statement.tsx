@@ -1,30 +1,15 @@
 /**
  * Statements of a month, one sheet per tenant: to look through, to print, or as CSV. The address describes the view.
  */
-import { Alert, Button, Card, Group, NativeSelect, SimpleGrid, Stack } from '@mantine/core'
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
+import { Alert, Box, Button, Card, Group, NativeSelect, Stack } from '@mantine/core'
 import { useNavigate, useSearch } from '@tanstack/react-router'
-import { queryOf, type Shown, showing } from '../parts/api.ts'
+import { queryOf, type Shown, usePage } from '../parts/api.ts'
+import { Earned } from '../parts/money/earned.tsx'
 import { StatementSheet } from '../parts/money/statement-sheet.tsx'
 import { monthChoice, recentMonths } from '../parts/months.ts'
-import { Aside, Empty, Failed, Figure, Loading, Money, PageHead, Panel } from '../parts/ui.tsx'
+import { Aside, Empty, Failed, Loading, Money, PageHead, Panel } from '../parts/ui.tsx'
 
 type StatementShown = Shown<'GET /statement'>
-
-/** Figures that only the reseller sees, and that are never printed. */
-const Earned = ({ data }: { data: StatementShown }) => (
-  <SimpleGrid cols={{ base: 1, xs: 3 }} className="no-print" mb="lg">
-    <Figure name="You bill" below={`${data.tenants.length} tenants with use`}>
-      <Money usd={data.total.billed_usd} />
-    </Figure>
-    <Figure name="You pay us" below="from your wallet, as it was used">
-      <Money usd={data.total.cost_usd} />
-    </Figure>
-    <Figure name="Your margin" below={`${data.default_margin_percent} % unless a tenant has its own price`}>
-      <Money usd={data.total.margin_usd} />
-    </Figure>
-  </SimpleGrid>
-)
 
 const Sheets = ({ data }: { data: StatementShown }) => (
   <Stack gap="md">
@@ -55,10 +40,7 @@ export const Statement = () => {
   const months = recentMonths()
   const month = search.month ?? months[0] ?? ''
   const asked = { month, tenant: search.tenant }
-  const { data, error } = useQuery({
-    ...showing('GET /statement', asked),
-    placeholderData: keepPreviousData,
-  })
+  const { data, error } = usePage('GET /statement', asked)
   const show = (next: string) =>
     void navigate({
       to: '/statement',
@@ -96,7 +78,9 @@ export const Statement = () => {
       {data !== undefined && (
         <>
           {!data.complete && <NotOver />}
-          <Earned data={data} />
+          <Box className="no-print" mb="lg">
+            <Earned bill="You bill" tenants={data.tenants.length} of={data} />
+          </Box>
           {data.tenants.length === 0 ? (
             <Panel>
               <Empty title="No tenant used anything">Choose another month.</Empty>

@@ -1,7 +1,7 @@
 /** For operators: the processes, what they have borrowed, and the books. */
 import { SimpleGrid, Stack, Table, Text } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
-import { act, type Shown, showing } from '../parts/api.ts'
+import { useMutation } from '@tanstack/react-query'
+import { act, type Shown, useShown } from '../parts/api.ts'
 import { DataTable } from '../parts/data-table.tsx'
 import { countText } from '../parts/format.ts'
 import { TableBox } from '../parts/table-box.tsx'
@@ -96,7 +96,7 @@ const Configuration = ({ config }: { config: NonNullable<Shown<'GET /operator/sy
 )
 
 export const System = () => {
-  const { data, error } = useQuery(showing('GET /operator/system', {}, 5_000))
+  const { data, error } = useShown('GET /operator/system', {}, 5_000)
   if (data === undefined) return <Unread error={error} />
   return (
     <>

@@ -2,7 +2,7 @@
 import { Alert, Button, NativeSelect, Stack, Text, TextInput } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { act, type Shown, sessionQuery, showing } from '../parts/api.ts'
+import { act, type Shown, sessionQuery, useShown } from '../parts/api.ts'
 import { Asked } from '../parts/confirm.tsx'
 import { DataTable } from '../parts/data-table.tsx'
 import { Dialog } from '../parts/dialog.tsx'
@@ -80,7 +80,7 @@ const Removal = ({ member: { id, email } }: { member: Member }) => (
 )
 
 export const Team = () => {
-  const { data, error } = useQuery(showing('GET /team'))
+  const { data, error } = useShown('GET /team')
   const { data: session } = useQuery(sessionQuery)
   const me = session?.person?.id
   const mayChange = useMay('team')

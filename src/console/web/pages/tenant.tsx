@@ -1,9 +1,8 @@
 /** One tenant: its keys, its use and bill, its price, its read-only links, and its suspension. */
 import { Alert, Anchor, Box, Button, Group, SimpleGrid, Stack, Text } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { useState } from 'react'
-import { act, type Shown, showing } from '../parts/api.ts'
+import { act, type Shown, useShown } from '../parts/api.ts'
 import { Confirm } from '../parts/confirm.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { countText } from '../parts/format.ts'
@@ -73,7 +72,7 @@ const Suspension = ({ tenant }: { tenant: TenantShown }) => {
 }
 
 const ThisMonth = ({ tenant }: { tenant: TenantShown }) => {
-  const { data, error } = useQuery(showing('GET /statement', { tenant: tenant.id }, 10_000))
+  const { data, error } = useShown('GET /statement', { tenant: tenant.id }, 10_000)
   const total = data?.tenants[0]?.total
   if (total === undefined) return <Unread error={error} rows={2} />
   return (
@@ -153,8 +152,8 @@ const Links = ({ tenant }: { tenant: TenantShown }) => {
 export const TenantPage = () => {
   const { id = '' } = useParams({ strict: false })
   const mayChange = useMay('tenants')
-  const { data: tenant, error } = useQuery(showing('GET /tenants/:tenant', { tenant: id }, 5_000))
-  const { data: billed } = useQuery(showing('GET /tenants/:tenant/billing', { tenant: id }))
+  const { data: tenant, error } = useShown('GET /tenants/:tenant', { tenant: id }, 5_000)
+  const { data: billed } = useShown('GET /tenants/:tenant/billing', { tenant: id })
   const mayBill = useMay('invoices')
   if (tenant === undefined) return <UnreadPage error={error} />
   return (

@@ -1,29 +1,21 @@
 /** A reseller's tenants: created from a pasted list, their use, statements, suspension. */
-import {
-  Alert,
-  Button,
-  FileButton,
-  Group,
-  SimpleGrid,
-  Stack,
-  Table,
-  Textarea,
-  TextInput,
-} from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+
+import { Alert, Button, FileButton, Group, Stack, Table, Textarea } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { act, type Shown, showing } from '../parts/api.ts'
+import { act, type Shown, useShown } from '../parts/api.ts'
 import { csvCell, download } from '../parts/csv.ts'
 import { Dialog } from '../parts/dialog.tsx'
+import { Search } from '../parts/forms/field.tsx'
 import { useOneAtATime } from '../parts/forms/one-at-a-time.ts'
 import { useChange } from '../parts/forms/use-change.ts'
 import { KeyList } from '../parts/keys/key-list.tsx'
 import { readTenants } from '../parts/keys/tenant-list.ts'
+import { Earned } from '../parts/money/earned.tsx'
 import { PriceForm } from '../parts/money/price-form.tsx'
 import { SeesForm } from '../parts/money/sees-form.tsx'
 import { TableBox } from '../parts/table-box.tsx'
-import { Aside, Empty, Failed, Figure, Money, PageHead, Panel, Told } from '../parts/ui.tsx'
+import { Aside, Empty, Failed, PageHead, Panel, Told } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 import { useMay } from '../parts/use-may.ts'
 import { useView } from '../parts/use-view.ts'
@@ -164,25 +156,13 @@ const NewTenants = ({ opened, onClose }: { opened: boolean; onClose: () => void 
 }
 
 const Month = () => {
-  const { data, error } = useQuery(showing('GET /statement/total', {}, 10_000))
+  const { data, error } = useShown('GET /statement/total', {}, 10_000)
   if (data === undefined) return <Unread error={error} rows={2} />
-  return (
-    <SimpleGrid cols={{ base: 1, xs: 3 }}>
-      <Figure name="You bill this month" below={`${data.tenants} tenants with use`}>
-        <Money usd={data.total.billed_usd} />
-      </Figure>
-      <Figure name="You pay us" below="from your wallet, as it was used">
-        <Money usd={data.total.cost_usd} />
-      </Figure>
-      <Figure name="Your margin" below={`${data.default_margin_percent} % unless a tenant has its own price`}>
-        <Money usd={data.total.margin_usd} />
-      </Figure>
-    </SimpleGrid>
-  )
+  return <Earned bill="You bill this month" tenants={data.tenants} of={data} />
 }
 
 const Prices = ({ opened, onClose }: { opened: boolean; onClose: () => void }) => {
-  const { data } = useQuery(showing('GET /statement/total', {}, 10_000))
+  const { data } = useShown('GET /statement/total', {}, 10_000)
   return (
     <Dialog opened={opened && data !== undefined} onClose={onClose} title="Your prices">
       <Stack>
@@ -217,12 +197,11 @@ export const Tenants = () => {
       </PageHead>
       <Stack>
         <Month />
-        <TextInput
-          aria-label="Search tenants"
-          placeholder="Search by label, reference or prefix"
-          maw={360}
+        <Search
+          of="tenants"
+          by="label, reference or prefix"
           value={search}
-          onChange={(event) => show({ search: event.currentTarget.value, after: undefined })}
+          onSearch={(search) => show({ search, after: undefined })}
         />
         <Panel>
           <KeyList

@@ -197,7 +197,6 @@ const Report = ({ view, show }: { view: View; show: Show }) => {
   )
 }
 
-/** The filters of the view beside its days, each with a button that removes it. */
 const Only = ({ view, show }: { view: View; show: Show }) => {
   const set = (['key', 'vendor', 'status'] as const).filter((name) => view[name] !== '')
   return set.map((name) => (

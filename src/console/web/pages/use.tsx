@@ -2,7 +2,7 @@
  * What a tenant sees through its own link: its use, at the reseller's prices, and nothing else. The secret is after the
  * #.
  */
-import { Box, Button, Card, Group, Image, NativeSelect, SimpleGrid, Stack, Text, Title } from '@mantine/core'
+import { Box, Button, Card, Group, Image, NativeSelect, SimpleGrid, Stack, Title } from '@mantine/core'
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { Written } from '../../../control/face.ts'
@@ -14,7 +14,7 @@ import { countText } from '../parts/format.ts'
 import { type BillCells, BillRows } from '../parts/money/bill-table.tsx'
 import { StatementSheet } from '../parts/money/statement-sheet.tsx'
 import { daysOf, monthChoice, monthText } from '../parts/months.ts'
-import { Failed, Figure, Loading, Money, Panel, RowButton, State } from '../parts/ui.tsx'
+import { Failed, Figure, Loading, Money, Note, Panel, RowButton, State } from '../parts/ui.tsx'
 
 type TenantUseShown = Written<Awaited<ReturnType<typeof useOfTenant>>>
 
@@ -106,9 +106,9 @@ const Head = ({ use, seller }: { use: TenantUseShown | undefined; seller: OwnBil
       {use === undefined ? 'Your use' : `Use of ${use.label}`}
     </Title>
     {use !== undefined && (
-      <Text size="sm" c="dimmed">
+      <Note>
         Billed by {seller?.name ?? use.organisation}. You can look at your own use here, and change nothing.
-      </Text>
+      </Note>
     )}
   </Box>
 )

@@ -1,8 +1,7 @@
 /** For operators: the vendors, their keys, what fails, and how the newest calls went. */
 import { Button, Checkbox, Group, NativeSelect, PasswordInput, Stack, Text } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { act, type Shown, showing } from '../parts/api.ts'
+import { act, type Shown, useShown } from '../parts/api.ts'
 import { Asked } from '../parts/confirm.tsx'
 import { DataTable } from '../parts/data-table.tsx'
 import { Dialog } from '../parts/dialog.tsx'
@@ -149,15 +148,14 @@ const Off = ({ off }: { off: VendorList['off'] }) => (
   </Panel>
 )
 
-/** The last day of all organisations, by vendor. */
 const LastDay = () => {
-  const { data, error } = useQuery(showing('GET /operator/latency', { by: 'vendor' }, 30_000))
+  const { data, error } = useShown('GET /operator/latency', { by: 'vendor' }, 30_000)
   if (error !== null || data === undefined) return <Unread error={error} />
   return <LatencyReport data={data} nameOf={({ label }) => label} />
 }
 
 export const Vendors = () => {
-  const { data, error } = useQuery(showing('GET /operator/vendors', {}, 5_000))
+  const { data, error } = useShown('GET /operator/vendors', {}, 5_000)
   const [adds, setAdds] = useState(false)
   if (data === undefined) return <Unread error={error} />
   return (

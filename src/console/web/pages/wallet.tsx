@@ -1,22 +1,21 @@
 /** The wallet: its balance, how to add to it, what is owed, every movement, and receipts. */
-import { Alert, SimpleGrid, Stack, Text } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
-import { type Shown, showing } from '../parts/api.ts'
+import { Alert, SimpleGrid, Stack } from '@mantine/core'
+import { type Shown, useShown } from '../parts/api.ts'
 import { Credit } from '../parts/money/invoices.tsx'
 import { Movements } from '../parts/money/movements.tsx'
 import { ReceiptCheck } from '../parts/money/receipt-check.tsx'
 import { AutoTopUp, Returned, TopUp } from '../parts/money/top-up.tsx'
-import { Copy, Figure, Money, PageHead, Panel } from '../parts/ui.tsx'
+import { Copy, Figure, Money, Note, PageHead, Panel } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 import { useMay } from '../parts/use-may.ts'
 
 type WalletShown = Shown<'GET /wallet'>
 
 const NoCards = ({ data }: { data: WalletShown }) => (
-  <Text size="sm" c="dimmed">
+  <Note>
     This server takes no cards; its operator funds wallets
     {data.x402 ? ', and calls may be paid one by one with x402' : ''}.
-  </Text>
+  </Note>
 )
 
 const Pay = ({ data }: { data: WalletShown }) => {
@@ -31,7 +30,7 @@ const Pay = ({ data }: { data: WalletShown }) => {
 }
 
 export const Wallet = () => {
-  const { data, error } = useQuery(showing('GET /wallet', {}, 5_000))
+  const { data, error } = useShown('GET /wallet', {}, 5_000)
   const mayPay = useMay('wallet')
   if (data === undefined) return <Unread error={error} />
   return (

@@ -1,5 +1,5 @@
 /** The console's API from the page: one function, errors in the server's own words, and what is asked again and when. */
-import { QueryClient, queryOptions } from '@tanstack/react-query'
+import { keepPreviousData, QueryClient, queryOptions, useQuery } from '@tanstack/react-query'
 import type { z } from 'zod'
 import type { Written } from '../../../control/face.ts'
 import type { actRows } from '../../acts.ts'
@@ -174,3 +174,11 @@ export const showing = <Row extends keyof Rows>(row: Row, input: Input = {}, eve
     queryFn: () => act(row, input),
     ...(everyMs === undefined ? {} : { refetchInterval: everyMs }),
   })
+
+/** The same, in a part of the page. */
+export const useShown = <Row extends keyof Rows>(row: Row, input: Input = {}, everyMs?: number) =>
+  useQuery(showing(row, input, everyMs))
+
+/** The same of a list in pages, or with filters: what was shown stays until the next has its answer. */
+export const usePage = <Row extends keyof Rows>(row: Row, input: Input = {}, everyMs?: number) =>
+  useQuery({ ...showing(row, input, everyMs), placeholderData: keepPreviousData })

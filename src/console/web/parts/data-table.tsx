@@ -24,7 +24,6 @@ const visible = <Row,>({ on }: Column<Row>) =>
 const classOf = <Row,>({ figure, className = '' }: Column<Row>): string =>
   figure === true ? `right number ${className}` : className
 
-/** A row of heads, of the names or the sums of the columns. */
 const Heads = <Row,>({
   columns,
   children,

@@ -30,7 +30,6 @@ export const failedColumn: Column<Pick<Figures, 'calls' | 'failed'>> = {
   cell: (of) => <Rate of={of} />,
 }
 
-/** Columns of times with their total. */
 const timeColumns = (total: Figures): readonly Column<Figures>[] => {
   const column = (head: string, cell: (of: Figures) => ReactNode, title: string): Column<Figures> => ({
     ...{ head, cell, title, figure: true, foot: cell(total) },
@@ -60,11 +59,8 @@ const lineNames = {
   'First byte, p50': 'first_byte_p50_ms',
 } as const
 
-/** Whole days have the name of their day; the others are told by the hour. */
-const slotOf = ({ from }: Latency['parts'][number]): string => from
-
 const LatencyCharts = ({ parts }: Pick<Latency, 'parts'>) => {
-  const slots = parts.map(slotOf)
+  const slots = parts.map(({ from }) => from)
   return (
     <>
       <Panel title="Outcomes">
@@ -73,7 +69,7 @@ const LatencyCharts = ({ parts }: Pick<Latency, 'parts'>) => {
           groups={Object.keys(ends)}
           bars={parts.flatMap((part) =>
             Object.entries(ends).map(([group, end]) => ({
-              slot: slotOf(part),
+              slot: part.from,
               group,
               value: String(countOf(part, end)),
             })),

@@ -20,7 +20,6 @@ const lettersOf = (places: readonly Place[]): ReadonlyMap<string, Place> => {
   return taken
 }
 
-/** Whether a key press is meant for a field. */
 const isTyping = ({ target }: Event): boolean =>
   target instanceof HTMLElement &&
   (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName))

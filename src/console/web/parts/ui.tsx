@@ -6,9 +6,9 @@ import {
   Button,
   type ButtonProps,
   Card,
+  Center,
   CopyButton,
   Group,
-  Progress,
   Skeleton,
   Stack,
   Text,
@@ -17,11 +17,16 @@ import {
 } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { ApiError } from './api.ts'
-import { agoText, shareOf, shortUsd, timeText } from './format.ts'
+import { agoText, shortUsd, timeText } from './format.ts'
 
 /** What is said beside or below something, small and dimmed. */
 export const Aside = (props: TextProps & { readonly title?: string; readonly children: ReactNode }) => (
   <Text size="xs" c="dimmed" {...props} />
+)
+
+/** The same in the size of other text. */
+export const Note = (props: TextProps & { readonly title?: string; readonly children: ReactNode }) => (
+  <Text size="sm" c="dimmed" {...props} />
 )
 
 /** What has happened, or with `alert` what is wrong: read out by screen readers. */
@@ -109,37 +114,6 @@ export const State = ({ of }: { of: string }) => {
   )
 }
 
-/** How much of a cap is used, as a bar with its words. */
-export const CapBar = ({ used, cap, label }: { used: string; cap: string | null; label: string }) => {
-  if (cap === null)
-    return (
-      <Box miw={110}>
-        <Money usd={used} />
-        <Text size="xs" c="dimmed">
-          no cap
-        </Text>
-      </Box>
-    )
-  const share = shareOf(used, cap)
-  return (
-    <Box miw={130}>
-      <Text size="sm" className="number">
-        {shortUsd(used)}{' '}
-        <Text span c="dimmed" inherit>
-          of {shortUsd(cap)}
-        </Text>
-      </Text>
-      <Progress
-        value={share * 100}
-        color={share >= 1 ? 'red.8' : share >= 0.9 ? 'orange.8' : 'pine.6'}
-        size={5}
-        mt={4}
-        aria-label={`${label}: ${Math.round(share * 100)} % used`}
-      />
-    </Box>
-  )
-}
-
 export const PageHead = ({
   title,
   about,
@@ -162,6 +136,27 @@ export const PageHead = ({
     </Box>
     <Group gap="xs">{children}</Group>
   </Group>
+)
+
+/** The card of a page for who is not signed in. */
+export const Front = ({
+  title = 'Turnpike',
+  about,
+  children,
+}: {
+  title?: string
+  about?: string
+  children: ReactNode
+}) => (
+  <Center mih="100vh" p="md" component="main">
+    <Card withBorder w={420} maw="100%" padding="xl" radius="lg">
+      <Title order={1} size="h2" mb={about === undefined ? 'lg' : 0}>
+        {title}
+      </Title>
+      {about !== undefined && <Note mb="lg">{about}</Note>}
+      {children}
+    </Card>
+  </Center>
 )
 
 export const Panel = ({
@@ -203,11 +198,7 @@ export const Figure = ({
     <Text size="xl" fw={650} mt={4} className="number">
       {children}
     </Text>
-    {below !== undefined && (
-      <Text size="xs" c="dimmed" mt={4}>
-        {below}
-      </Text>
-    )}
+    {below !== undefined && <Aside mt={4}>{below}</Aside>}
   </Card>
 )
 

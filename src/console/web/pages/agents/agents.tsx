@@ -1,8 +1,7 @@
 /** Agents that people signed in, how to sign one in, and what the organisation tells them. */
 import { Stack, Text, Textarea } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { act, type Shown, showing } from '../../parts/api.ts'
+import { act, type Shown, useShown } from '../../parts/api.ts'
 import { Asked } from '../../parts/confirm.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
 import { Form } from '../../parts/forms/form.tsx'
@@ -25,8 +24,8 @@ const SignOut = ({ login: { id, surface } }: { login: Login }) => (
 )
 
 const Logins = () => {
-  const { data, error } = useQuery(showing('GET /logins'))
-  const { data: team } = useQuery(showing('GET /team'))
+  const { data, error } = useShown('GET /logins')
+  const { data: team } = useShown('GET /team')
   if (data === undefined) return <Unread error={error} rows={3} />
   if (data.data.length === 0) return <Empty title="No agent is signed in">Sign one in as below.</Empty>
   const emailOf = (id: string) => team?.data.find((member) => member.id === id)?.email ?? 'somebody who left'
@@ -91,7 +90,7 @@ const SettingsForm = ({ settings }: Shown<'GET /agent-settings'>) => {
 }
 
 const Settings = () => {
-  const { data, error } = useQuery(showing('GET /agent-settings'))
+  const { data, error } = useShown('GET /agent-settings')
   return data === undefined ? <Unread error={error} rows={3} /> : <SettingsForm settings={data.settings} />
 }
 

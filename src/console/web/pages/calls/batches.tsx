@@ -41,7 +41,6 @@ const Lines = ({ batch: { id, lines } }: { batch: Batch }) => {
   )
 }
 
-/** Leads to what it was charged for. */
 const Cost = ({ batch: { id, cost_usd } }: { batch: Batch }) => (
   <Anchor component={Link} to="/calls" search={{ batch: id } as never} size="sm" title={`Calls of ${id}`}>
     <Money usd={cost_usd} />

@@ -1,7 +1,6 @@
 /** How fast calls were answered, and how many failed: over the time and by the group that the page's address says. */
 import { Anchor, Group, Stack } from '@mantine/core'
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
-import { showing } from '../../parts/api.ts'
+import { usePage } from '../../parts/api.ts'
 import { Choice, Field, known } from '../../parts/forms/field.tsx'
 import { LatencyReport } from '../../parts/latency.tsx'
 import { PageHead } from '../../parts/ui.tsx'
@@ -53,10 +52,7 @@ const Report = ({ query, show }: Props) => {
   // Up to the end of this hour, or these minutes, so that the parts begin at whole ones and the same view is asked for once.
   const step = hours === '1' ? HOUR / 12 : HOUR
   const from = new Date(Math.ceil(Date.now() / step) * step - Number(hours) * HOUR).toISOString()
-  const { data, error } = useQuery({
-    ...showing('GET /latency', { by, from, model, vendor, key }, LIVE_MS),
-    placeholderData: keepPreviousData,
-  })
+  const { data, error } = usePage('GET /latency', { by, from, model, vendor, key }, LIVE_MS)
   if (error !== null || data === undefined) return <Unread error={error} />
   const name = ({ id, label }: (typeof data.rows)[number]) =>
     id === '' ? (

@@ -1,46 +1,18 @@
 /** Where somebody comes from the console of another cell: it signs them in, and asks for what their account here wants. */
-import { Anchor, Button, Card, Center, Stack, Text, Title } from '@mantine/core'
+import { Anchor, Button, Stack, Text } from '@mantine/core'
 import { useMutation } from '@tanstack/react-query'
-import { type FormEvent, useEffect, useState } from 'react'
+import { useEffect } from 'react'
 import { ApiError, ask, queries } from '../../parts/api.ts'
-import { CodeInput, needsCode } from '../../parts/sign-in/code-input.tsx'
+import { Form } from '../../parts/forms/form.tsx'
+import { useWithCode } from '../../parts/sign-in/code-input.tsx'
 import { signInByPasskey } from '../../parts/sign-in/passkey.ts'
-import { Failed, Loading } from '../../parts/ui.tsx'
+import { Failed, Front, Loading } from '../../parts/ui.tsx'
 
-const useEnter = () =>
-  useMutation({
-    mutationFn: (code: string) => ask('POST', '/session/enter', code === '' ? {} : { code }),
-    onSuccess: () => {
-      queries.clear()
-      location.replace('/console')
-    },
-  })
-
-const ByCode = ({ enter }: { enter: ReturnType<typeof useEnter> }) => {
-  const [code, setCode] = useState('')
-  const submit = (event: FormEvent) => {
-    event.preventDefault()
-    enter.mutate(code)
-  }
-  return (
-    <form onSubmit={submit}>
-      <Stack>
-        <Text size="sm">Your account in this cell has a second factor of its own.</Text>
-        <CodeInput value={code} onChange={setCode} />
-        {!needsCode(enter.error) && <Failed error={enter.error} />}
-        <Button type="submit" loading={enter.isPending}>
-          Go on
-        </Button>
-      </Stack>
-    </form>
-  )
-}
-
-const ByPasskey = ({ enter }: { enter: ReturnType<typeof useEnter> }) => {
-  const signIn = useMutation({ mutationFn: signInByPasskey, onSuccess: () => enter.mutate('') })
+const ByPasskey = ({ entering, enter }: { entering: boolean; enter: () => void }) => {
+  const signIn = useMutation({ mutationFn: signInByPasskey, onSuccess: enter })
   return (
     <>
-      <Button loading={signIn.isPending || enter.isPending} onClick={() => signIn.mutate()}>
+      <Button loading={signIn.isPending || entering} onClick={() => signIn.mutate()}>
         Use your passkey of this cell
       </Button>
       <Failed error={signIn.error} />
@@ -48,31 +20,37 @@ const ByPasskey = ({ enter }: { enter: ReturnType<typeof useEnter> }) => {
   )
 }
 
+const entered = async () => {
+  queries.clear()
+  location.replace('/console')
+}
+
 export const Enter = () => {
-  const enter = useEnter()
-  const { mutate, error } = enter
-  const [asksCode, setAsksCode] = useState(false)
-  useEffect(() => mutate(''), [mutate])
-  if (!asksCode && needsCode(error)) setAsksCode(true)
-  const wantsPasskey = error instanceof ApiError && error.reason === 'passkey'
+  const { save, field } = useWithCode((code) => ask('POST', '/session/enter', code), entered)
+  const { mutate, error, isPending } = save
+  useEffect(() => mutate(), [mutate])
   return (
-    <Center mih="100vh" p="md" component="main">
-      <Card withBorder w={420} maw="100%" padding="xl" radius="lg">
-        <Title order={1} size="h2" mb="lg">
-          Turnpike
-        </Title>
-        <Stack>
-          {asksCode && <ByCode enter={enter} />}
-          {!asksCode && error === null && <Loading />}
-          {!asksCode && <Failed error={error} />}
-          {wantsPasskey && <ByPasskey enter={enter} />}
-          {error !== null && (
-            <Anchor href="/console" size="sm">
-              To this console
-            </Anchor>
-          )}
-        </Stack>
-      </Card>
-    </Center>
+    <Front>
+      <Stack>
+        {field !== false ? (
+          <Form save={save} verb="Go on" place="front">
+            <Text size="sm">Your account in this cell has a second factor of its own.</Text>
+            {field}
+          </Form>
+        ) : error === null ? (
+          <Loading />
+        ) : (
+          <Failed error={error} />
+        )}
+        {error instanceof ApiError && error.reason === 'passkey' && (
+          <ByPasskey entering={isPending} enter={() => mutate()} />
+        )}
+        {(field !== false || error !== null) && (
+          <Anchor href="/console" size="sm">
+            To this console
+          </Anchor>
+        )}
+      </Stack>
+    </Front>
   )
 }

@@ -75,3 +75,24 @@ export const DayField = ({
     onChange={(event) => onChange(event.currentTarget.value)}
   />
 )
+
+/** The field that searches a list of a page. */
+export const Search = ({
+  of,
+  by,
+  value,
+  onSearch,
+}: {
+  of: string
+  by: string
+  value: string
+  onSearch: (text: string) => void
+}) => (
+  <TextInput
+    aria-label={`Search ${of}`}
+    placeholder={`Search by ${by}`}
+    maw={360}
+    value={value}
+    onChange={(event) => onSearch(event.currentTarget.value)}
+  />
+)

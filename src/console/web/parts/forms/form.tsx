@@ -17,8 +17,8 @@ type Props = {
   /** What to do until they can: a grey button would not say it. */
   readonly hint?: string
   readonly danger?: boolean
-  /** In a dialog the buttons stand at its right. */
-  readonly place?: 'dialog' | 'page'
+  /** In a dialog the buttons stand at its right; at the front the one button is as wide as the fields. */
+  readonly place?: 'dialog' | 'page' | 'front'
   readonly variant?: 'default'
   /** Said once it was sent. */
   readonly done?: ReactNode
@@ -60,6 +60,7 @@ export const Form = ({
           {...(hidden ? { display: 'none' } : {})}
           justify={place === 'dialog' ? 'flex-end' : 'flex-start'}
           gap="xs"
+          grow={place === 'front'}
         >
           <Button
             type="submit"

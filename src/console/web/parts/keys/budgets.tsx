@@ -1,9 +1,8 @@
 /** Budgets of tags and end users: what calls for them may cost, set, changed and taken away. */
-import { Group, NativeSelect, SimpleGrid, Text, TextInput } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
+import { Group, NativeSelect, SimpleGrid, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { act, type Shown, showing } from '../api.ts'
-import { Confirm } from '../confirm.tsx'
+import { act, type Shown, useShown } from '../api.ts'
+import { Asked } from '../confirm.tsx'
 import { DataTable } from '../data-table.tsx'
 import { Dialog } from '../dialog.tsx'
 import { typedUsd } from '../format.ts'
@@ -11,7 +10,8 @@ import { Form } from '../forms/form.tsx'
 import { useChange } from '../forms/use-change.ts'
 import { amountIn, useTexts } from '../forms/use-texts.ts'
 import { ListPanel } from '../list-panel.tsx'
-import { Aside, CapBar, RowButton } from '../ui.tsx'
+import { CapBar } from '../money/cap-bar.tsx'
+import { Aside, Note, RowButton } from '../ui.tsx'
 
 type BudgetShown = Shown<'PUT /budgets/:tag'>
 
@@ -22,7 +22,6 @@ const caps = [
   ['daily_cap_usd', 'Per day, in USD', 'spent_today_usd'],
 ] as const
 
-/** Each cap of a budget with what was spent under it. */
 const capsOf = (budget: BudgetShown) => {
   const members: Readonly<Record<string, unknown>> = budget
   return caps.map(([member, label, spent]) => {
@@ -88,16 +87,26 @@ const BudgetForm = ({ budget, onDone }: { budget: BudgetShown | undefined; onDon
   )
 }
 
+const Removal = ({ budget }: { budget: BudgetShown }) => (
+  <Asked
+    verb="Remove"
+    title={`Remove the budget of ${nameOf(budget)}?`}
+    yes="Remove budget"
+    send={() => act('DELETE /budgets/:tag', { tag: budget.tag, value: budget.value ?? undefined })}
+  >
+    Calls for it are then bound by the default of the tag, if there is one. With a default go the budgets that
+    it made.
+  </Asked>
+)
+
 const Found = ({
   rows,
   mayChange,
   onEdit,
-  onDelete,
 }: {
   rows: readonly BudgetShown[]
   mayChange: boolean
   onEdit: (budget: BudgetShown) => void
-  onDelete: (budget: BudgetShown) => void
 }) => (
   <DataTable
     label="Budgets"
@@ -135,7 +144,7 @@ const Found = ({
         cell: (budget) => (
           <Group gap="xs" wrap="nowrap" justify="flex-end">
             <RowButton onClick={() => onEdit(budget)}>Change</RowButton>
-            <RowButton onClick={() => onDelete(budget)}>Remove</RowButton>
+            <Removal budget={budget} />
           </Group>
         ),
       },
@@ -143,36 +152,15 @@ const Found = ({
   />
 )
 
-const Removal = ({ budget, onDone }: { budget: BudgetShown | undefined; onDone: () => void }) => {
-  const remove = useChange(
-    ({ tag, value }: BudgetShown) => act('DELETE /budgets/:tag', { tag, value: value ?? undefined }),
-    { told: onDone },
-  )
-  return (
-    <Confirm
-      opened={budget !== undefined}
-      title={`Remove the budget of ${budget === undefined ? '' : nameOf(budget)}?`}
-      verb="Remove budget"
-      does={remove}
-      onYes={() => budget !== undefined && remove.mutate(budget)}
-      onClose={onDone}
-    >
-      Calls for it are then bound by the default of the tag, if there is one. With a default go the budgets
-      that it made.
-    </Confirm>
-  )
-}
-
 export const Budgets = ({ mayChange }: { mayChange: boolean }) => {
   const [form, setForm] = useState<{ budget: BudgetShown | undefined }>()
-  const [removing, setRemoving] = useState<BudgetShown>()
   return (
     <>
       <ListPanel
         title="Budgets of tags and end users"
         make="Set budget"
         onMake={mayChange && (() => setForm({ budget: undefined }))}
-        list={useQuery(showing('GET /budgets', {}, 10_000))}
+        list={useShown('GET /budgets', {}, 10_000)}
         none={[
           'No budgets',
           'A budget bounds what calls for a team, a feature or an end user may cost. Calls say what they are for in the header X-Turnpike-Tags, or in their bodies.',
@@ -180,17 +168,8 @@ export const Budgets = ({ mayChange }: { mayChange: boolean }) => {
       >
         {(list) => (
           <>
-            <Found
-              rows={list.data}
-              mayChange={mayChange}
-              onEdit={(budget) => setForm({ budget })}
-              onDelete={setRemoving}
-            />
-            {list.has_more && (
-              <Text size="sm" c="dimmed">
-                There are more: GET /v1/budgets lists all.
-              </Text>
-            )}
+            <Found rows={list.data} mayChange={mayChange} onEdit={(budget) => setForm({ budget })} />
+            {list.has_more && <Note>There are more: GET /v1/budgets lists all.</Note>}
           </>
         )}
       </ListPanel>
@@ -201,7 +180,6 @@ export const Budgets = ({ mayChange }: { mayChange: boolean }) => {
       >
         {form !== undefined && <BudgetForm budget={form.budget} onDone={() => setForm(undefined)} />}
       </Dialog>
-      <Removal budget={removing} onDone={() => setRemoving(undefined)} />
     </>
   )
 }

@@ -1,8 +1,7 @@
 /** Keys, or tenants, that a search finds, page by page. */
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
-import { showing } from '../api.ts'
-import { PagesOf } from '../pages-of.tsx'
+import { usePage } from '../api.ts'
+import { nextOf, PagesOf } from '../pages-of.tsx'
 import { Unread } from '../unread.tsx'
 import { KeyTable, type Sorting } from './key-table.tsx'
 import { TenantActs } from './tenant-acts.tsx'
@@ -30,10 +29,7 @@ export const KeyList = ({
   acts?: boolean
 }) => {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
-  const { data, error } = useQuery({
-    ...showing('GET /keys', { which, search, after, limit: PAGE[which] }, 5_000),
-    placeholderData: keepPreviousData,
-  })
+  const { data, error } = usePage('GET /keys', { which, search, after, limit: PAGE[which] }, 5_000)
   if (error !== null || data === undefined) return <Unread error={error} />
   if (data.data.length === 0) return empty
   const choose = (ids: readonly string[], on: boolean) =>
@@ -50,11 +46,7 @@ export const KeyList = ({
         sorting={sorting}
         choice={acts ? { chosen, choose } : undefined}
       />
-      <PagesOf
-        back={after === undefined ? undefined : null}
-        on={data.has_more ? data.data.at(-1)?.id : undefined}
-        go={onPage}
-      />
+      <PagesOf from={after} on={nextOf(data)} go={onPage} />
     </>
   )
 }

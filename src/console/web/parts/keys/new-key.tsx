@@ -1,8 +1,7 @@
 /** A new key: its form, and then its value, shown once, with ready programs. */
 import { Alert, Button, Group, Stack } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { act, type Shown, showing } from '../api.ts'
+import { act, type Shown, useShown } from '../api.ts'
 import { Dialog } from '../dialog.tsx'
 import { Form } from '../forms/form.tsx'
 import { useChange } from '../forms/use-change.ts'
@@ -16,7 +15,7 @@ export type NewKeyShown = Shown<'POST /keys'>
 
 /** A chat model that is sold here, for the snippets. */
 const useModel = (): string => {
-  const { data } = useQuery(showing('GET /models'))
+  const { data } = useShown('GET /models')
   const chat = data?.data.filter(({ category }) => category === 'chat') ?? []
   return (chat.find(({ id }) => id === 'local/echo-1') ?? chat[0])?.id ?? 'local/echo-1'
 }

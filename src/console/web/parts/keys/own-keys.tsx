@@ -1,8 +1,7 @@
 /** The keys that the organisation has at vendors itself: tried and added, turned on and off, removed. */
 import { Checkbox, Group, PasswordInput, TextInput } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { act, type Shown, showing } from '../api.ts'
+import { act, type Shown, useShown } from '../api.ts'
 import { Asked } from '../confirm.tsx'
 import { DataTable } from '../data-table.tsx'
 import { Dialog } from '../dialog.tsx'
@@ -99,7 +98,7 @@ export const OwnKeys = () => {
         title="Own keys of vendors"
         make="Add own key"
         onMake={() => setForm({ instead: undefined })}
-        list={useQuery(showing('GET /own-keys', {}, 10_000))}
+        list={useShown('GET /own-keys', {}, 10_000)}
         loading={2}
         none={[
           'No own keys',

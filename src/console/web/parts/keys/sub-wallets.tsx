@@ -1,14 +1,13 @@
 /** Sub-wallets: named ceilings on the wallet's money, created, changed and deleted. */
 import { Group } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { act, type Shown, showing } from '../api.ts'
-import { Confirm } from '../confirm.tsx'
+import { act, type Shown, useShown } from '../api.ts'
+import { Asked } from '../confirm.tsx'
 import { DataTable } from '../data-table.tsx'
 import { Dialog } from '../dialog.tsx'
-import { useChange } from '../forms/use-change.ts'
 import { ListPanel } from '../list-panel.tsx'
-import { CapBar, Copy, Money, RowButton } from '../ui.tsx'
+import { CapBar } from '../money/cap-bar.tsx'
+import { Copy, Money, RowButton } from '../ui.tsx'
 import { CeilingForm } from './ceiling-form.tsx'
 
 type SubWalletShown = Shown<'PUT /sub-wallets/:sub_wallet'>
@@ -29,16 +28,25 @@ const SubForm = ({ sub, onDone }: { sub: SubWalletShown | undefined; onDone: () 
   />
 )
 
+const Deletion = ({ sub: { id, label } }: { sub: SubWalletShown }) => (
+  <Asked
+    verb="Delete"
+    title={`Delete ${label}?`}
+    yes="Delete sub-wallet"
+    send={() => act('DELETE /sub-wallets/:sub_wallet', { sub_wallet: id })}
+  >
+    Nothing can be spent under it any more, not even by a key that is bound to it. This cannot be undone.
+  </Asked>
+)
+
 const Found = ({
   rows,
   mayChange,
   onEdit,
-  onDelete,
 }: {
   rows: readonly SubWalletShown[]
   mayChange: boolean
   onEdit: (sub: SubWalletShown) => void
-  onDelete: (sub: SubWalletShown) => void
 }) => (
   <DataTable
     label="Sub-wallets"
@@ -68,7 +76,7 @@ const Found = ({
         cell: (sub) => (
           <Group gap="xs" wrap="nowrap" justify="flex-end">
             <RowButton onClick={() => onEdit(sub)}>Change</RowButton>
-            <RowButton onClick={() => onDelete(sub)}>Delete</RowButton>
+            <Deletion sub={sub} />
           </Group>
         ),
       },
@@ -78,30 +86,19 @@ const Found = ({
 
 export const SubWallets = ({ mayChange }: { mayChange: boolean }) => {
   const [form, setForm] = useState<{ sub: SubWalletShown | undefined }>()
-  const [deleting, setDeleting] = useState<SubWalletShown>()
-  const remove = useChange((id: string) => act('DELETE /sub-wallets/:sub_wallet', { sub_wallet: id }), {
-    told: () => setDeleting(undefined),
-  })
   return (
     <>
       <ListPanel
         title="Sub-wallets"
         make="Create sub-wallet"
         onMake={mayChange && (() => setForm({ sub: undefined }))}
-        list={useQuery(showing('GET /sub-wallets', {}, 10_000))}
+        list={useShown('GET /sub-wallets', {}, 10_000)}
         none={[
           'No sub-wallets',
           'A sub-wallet is a ceiling that several keys share: name it in the header X-Sub-Wallet of a call, or bind a key to it.',
         ]}
       >
-        {({ data }) => (
-          <Found
-            rows={data}
-            mayChange={mayChange}
-            onEdit={(sub) => setForm({ sub })}
-            onDelete={setDeleting}
-          />
-        )}
+        {({ data }) => <Found rows={data} mayChange={mayChange} onEdit={(sub) => setForm({ sub })} />}
       </ListPanel>
       <Dialog
         opened={form !== undefined}
@@ -110,16 +107,6 @@ export const SubWallets = ({ mayChange }: { mayChange: boolean }) => {
       >
         {form !== undefined && <SubForm sub={form.sub} onDone={() => setForm(undefined)} />}
       </Dialog>
-      <Confirm
-        opened={deleting !== undefined}
-        title={`Delete ${deleting?.label ?? ''}?`}
-        verb="Delete sub-wallet"
-        does={remove}
-        onYes={() => deleting !== undefined && remove.mutate(deleting.id)}
-        onClose={() => setDeleting(undefined)}
-      >
-        Nothing can be spent under it any more, not even by a key that is bound to it. This cannot be undone.
-      </Confirm>
     </>
   )
 }

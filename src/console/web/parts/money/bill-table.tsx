@@ -1,9 +1,9 @@
 /** Invoices and credit notes as a table, and what may be done with each. */
 import { Anchor, Button, Group, Stack, Table, Text, TextInput } from '@mantine/core'
-import { useMutation, useQuery } from '@tanstack/react-query'
+import { useMutation } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import { act, type Shown, showing } from '../api.ts'
+import { act, type Shown, useShown } from '../api.ts'
 import { downloadFile } from '../csv.ts'
 import { DataTable } from '../data-table.tsx'
 import { Dialog } from '../dialog.tsx'
@@ -61,7 +61,6 @@ export const BillRows = <Row extends BillCells>({
   />
 )
 
-/** The lines of a bill with its taxes and its total. */
 const Sums = ({ bill }: { bill: Shown<'GET /bills/:bill'> }) => (
   <Table verticalSpacing={4} aria-label={`Lines of ${bill.number}`}>
     <Table.Tbody>
@@ -134,7 +133,7 @@ const Acts = ({ bill, onCredit }: { bill: Shown<'GET /bills/:bill'>; onCredit: (
 const OneBill = ({ id, onDone }: { id: string; onDone: () => void }) => {
   const mayChange = useMay('invoices')
   const [credits, setCredits] = useState(false)
-  const { data: bill, error } = useQuery(showing('GET /bills/:bill', { bill: id }))
+  const { data: bill, error } = useShown('GET /bills/:bill', { bill: id })
   if (bill === undefined) return <Unread error={error} />
   if (credits) return <Credit bill={id} onDone={onDone} />
   return (

@@ -2,7 +2,7 @@
 import { Button, Group } from '@mantine/core'
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { showing } from '../api.ts'
+import { showing, useShown } from '../api.ts'
 import { Dialog } from '../dialog.tsx'
 import { Aside, Code, Money } from '../ui.tsx'
 import { Unread } from '../unread.tsx'
@@ -10,7 +10,7 @@ import { Claims } from './receipt-check.tsx'
 
 /** The receipt of a call, with what it states. */
 export const Receipt = ({ id }: { id: string }) => {
-  const { data, error } = useQuery(showing('GET /calls/:call/receipt', { call: id }))
+  const { data, error } = useShown('GET /calls/:call/receipt', { call: id })
   if (data === undefined) return <Unread error={error} rows={4} />
   return (
     <>

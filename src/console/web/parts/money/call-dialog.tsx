@@ -7,7 +7,7 @@ import { type Shown, showing } from '../api.ts'
 import { Dialog } from '../dialog.tsx'
 import { countText } from '../format.ts'
 import { TableBox } from '../table-box.tsx'
-import { Code, Copy, Money, SmallButton, State, When } from '../ui.tsx'
+import { Code, Copy, Money, Note, SmallButton, State, When } from '../ui.tsx'
 import { Unread } from '../unread.tsx'
 import { Receipt } from './call-cost.tsx'
 import { askAgain, reasonOf, seconds, wordsOf } from './call-words.ts'
@@ -23,7 +23,6 @@ const outcomes: Readonly<Record<string, string>> = {
   key_refused: 'refused the house’s key',
 }
 
-/** Names and values, one line each. */
 const Facts = ({ label, facts }: { label: string; facts: readonly (readonly [string, ReactNode])[] }) => (
   <Table verticalSpacing={4} aria-label={label} className="facts">
     <Table.Tbody>
@@ -155,9 +154,9 @@ const Details = ({ call, onClose }: { call: CallShown; onClose: () => void }) =>
     <Stack gap="lg">
       <Group gap="sm">
         <State of={call.status ?? 'recovered'} />
-        <Text size="sm" c="dimmed">
+        <Note>
           <When at={call.at} />
-        </Text>
+        </Note>
       </Group>
       <Why call={call} />
       <Facts

@@ -1,9 +1,8 @@
 /** Calls as they happen, however they ended, newest first; older ones page by page. Never any content. */
 import { Anchor, Group, Text } from '@mantine/core'
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { type ReactNode, useState } from 'react'
-import { type Shown, showing } from '../api.ts'
+import { type Shown, usePage } from '../api.ts'
 import { DataTable } from '../data-table.tsx'
 import { clockText, countText, timeText } from '../format.ts'
 import { PagesOf } from '../pages-of.tsx'
@@ -181,14 +180,11 @@ type Props = {
 export const CallList = ({ asked, withKey = false, live, before, go, opened, open }: Props) => {
   const filtered = Object.values(asked).some((value) => (value ?? '') !== '')
   const everyMs = filtered ? LIVE_FILTERED_MS : LIVE_MS
-  const { data, error } = useQuery({
-    ...showing(
-      'GET /calls',
-      { ...asked, before, limit: 50 },
-      live && before === undefined ? everyMs : undefined,
-    ),
-    placeholderData: keepPreviousData,
-  })
+  const { data, error } = usePage(
+    'GET /calls',
+    { ...asked, before, limit: 50 },
+    live && before === undefined ? everyMs : undefined,
+  )
   if (error !== null) return <Failed error={error} />
   if (data === undefined) return <Loading rows={8} />
   const last = data.data.at(-1)
@@ -204,7 +200,7 @@ export const CallList = ({ asked, withKey = false, live, before, go, opened, ope
       )}
       {!isEmpty && <Rows calls={data.data} withKey={withKey} open={open} />}
       <PagesOf
-        back={before === undefined ? undefined : null}
+        from={before}
         on={data.has_more ? (data.next ?? undefined) : undefined}
         go={go}
         names={[

@@ -1,11 +1,12 @@
 /** The credit line, its invoices, and paying them. */
-import { Group, Stack, Text } from '@mantine/core'
+import { Group, Stack } from '@mantine/core'
 import { useState } from 'react'
 import { act, type Shown } from '../api.ts'
 import { Confirm } from '../confirm.tsx'
 import { DataTable } from '../data-table.tsx'
 import { useChange } from '../forms/use-change.ts'
-import { CapBar, Copy, Failed, Money, Panel, RowButton, State, When } from '../ui.tsx'
+import { Copy, Failed, Money, Note, Panel, RowButton, State, When } from '../ui.tsx'
+import { CapBar } from './cap-bar.tsx'
 
 type WalletShown = Shown<'GET /wallet'>
 type Invoice = WalletShown['invoices'][number]
@@ -62,13 +63,13 @@ export const Credit = ({ data, mayPay }: { data: WalletShown; mayPay: boolean })
         {credit !== null && (
           <Group gap="xl">
             <CapBar used={credit.owed_usd} cap={credit.limit_usd} label="Credit line" />
-            <Text size="sm" c="dimmed">
+            <Note>
               {credit.status === 'past_due'
                 ? 'An invoice is past due: calls on credit are refused until it is paid.'
                 : credit.status === 'withdrawn'
                   ? 'Withdrawn: what is owed stays owed.'
                   : `Calls with X-Payment-Protocol: mpp are billed at the end of the month, due in ${credit.net_days} days.`}
-            </Text>
+            </Note>
           </Group>
         )}
         {paying === undefined && <Failed error={pay.error} />}

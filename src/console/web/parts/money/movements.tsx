@@ -1,8 +1,7 @@
 /** The movements of the wallet, newest first, each with the balance after it; page by page. */
 import { Group } from '@mantine/core'
-import { keepPreviousData, useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { type Shown, showing } from '../api.ts'
+import { type Shown, usePage } from '../api.ts'
 import { type Column, DataTable } from '../data-table.tsx'
 import { dayText } from '../format.ts'
 import { Aside, Copy, Empty, Failed, Loading, Money, SmallButton, When } from '../ui.tsx'
@@ -46,10 +45,11 @@ const columns: readonly Column<Movement>[] = [
 export const Movements = () => {
   const [pages, setPages] = useState<readonly string[]>([])
   const before = pages.at(-1)
-  const { data, error } = useQuery({
-    ...showing('GET /wallet/movements', { before }, before === undefined ? 10_000 : undefined),
-    placeholderData: keepPreviousData,
-  })
+  const { data, error } = usePage(
+    'GET /wallet/movements',
+    { before },
+    before === undefined ? 10_000 : undefined,
+  )
   if (error !== null) return <Failed error={error} />
   if (data === undefined) return <Loading rows={5} />
   if (data.data.length === 0)

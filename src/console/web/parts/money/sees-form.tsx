@@ -1,7 +1,6 @@
 /** What a reseller's tenants are told of money in answers to their calls and in their reports. */
 import { NativeSelect, Stack } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
-import { act, type Shown, showing } from '../api.ts'
+import { act, type Shown, useShown } from '../api.ts'
 import { useChange } from '../forms/use-change.ts'
 import { Failed, Told } from '../ui.tsx'
 import { Unread } from '../unread.tsx'
@@ -15,7 +14,7 @@ const choices: readonly { readonly value: See; readonly label: string }[] = [
 ]
 
 export const SeesForm = () => {
-  const { data, error } = useQuery(showing('GET /rules'))
+  const { data, error } = useShown('GET /rules')
   const save = useChange((see: See) => act('PUT /rules', { tenants_see: see }))
   if (data === undefined) return <Unread error={error} rows={1} />
   return (

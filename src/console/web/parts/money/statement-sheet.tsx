@@ -1,8 +1,10 @@
 /** One tenant's month as a sheet of paper: the use, and its price. The amounts are rounded to cents so that they add up as shown. */
+
 import { Box, Group, Table, Text, Title } from '@mantine/core'
 import { countText, payableUsd } from '../format.ts'
 import { monthText } from '../months.ts'
 import { TableBox } from '../table-box.tsx'
+import { Note } from '../ui.tsx'
 
 type Counted = { readonly requests: number; readonly input_tokens: number; readonly output_tokens: number }
 
@@ -65,23 +67,15 @@ export const StatementSheet = ({ sheet }: { sheet: Sheet }) => (
   <Box className="sheet" component="section" aria-label={`Statement of ${sheet.label}`}>
     <Group justify="space-between" align="flex-start" mb="lg" gap="sm">
       <Box>
-        <Text size="sm" c="dimmed">
-          {sheet.from}
-        </Text>
+        <Note>{sheet.from}</Note>
         <Title order={2} size="h4">
           {sheet.label}
         </Title>
-        {sheet.reference !== null && (
-          <Text size="sm" c="dimmed">
-            {sheet.reference}
-          </Text>
-        )}
+        {sheet.reference !== null && <Note>{sheet.reference}</Note>}
       </Box>
       <Box>
         <Text fw={600}>{monthText(sheet.month)}</Text>
-        <Text size="sm" c="dimmed">
-          {sheet.complete ? 'Whole month, UTC' : 'So far: calls of the month may go on'}
-        </Text>
+        <Note>{sheet.complete ? 'Whole month, UTC' : 'So far: calls of the month may go on'}</Note>
       </Box>
     </Group>
     {sheet.lines.length === 0 ? (

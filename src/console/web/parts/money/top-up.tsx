@@ -139,7 +139,6 @@ const State = ({ of }: { of: WalletShown['top_ups'] }) => (
   </Text>
 )
 
-/** The members of the rule by the labels of their fields. */
 const labels = {
   'auto_top_up.below_usd': 'When it falls below, in USD',
   'auto_top_up.amount_usd': 'Charge, in USD',

@@ -3,7 +3,7 @@ import { Card, Group, SimpleGrid, Stack, Text } from '@mantine/core'
 import { useRef, useState } from 'react'
 import { Dialog } from '../dialog.tsx'
 import { CallCost } from '../money/call-cost.tsx'
-import { Aside, Code, SmallButton, Told } from '../ui.tsx'
+import { Aside, Code, Note, SmallButton, Told } from '../ui.tsx'
 import { type Attached, bodyFor, noSettings, type Round, troubles } from './asked.ts'
 import { CodeTabs } from './code-tabs.tsx'
 import { Composer } from './composer.tsx'
@@ -117,9 +117,9 @@ export const ChatBench = ({ models }: { models: readonly string[] }) => {
       <SettingsFields settings={settings} change={change} />
       <Stack gap="sm" aria-live="polite">
         {rounds.length === 0 && (
-          <Text c="dimmed" size="sm" py="lg" ta="center">
+          <Note py="lg" ta="center">
             Your conversation exists only in this page. Each answer shows what it cost.
-          </Text>
+          </Note>
         )}
         {rounds.map((round) => (
           <RoundShown key={round.id} round={round} models={models} />

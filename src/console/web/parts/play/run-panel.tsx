@@ -2,7 +2,7 @@
 import { Anchor, Button, Group, Progress, Stack, Text } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { showing } from '../api.ts'
+import { useShown } from '../api.ts'
 import { CallCost } from '../money/call-cost.tsx'
 import { Aside, Code, Failed, Panel, SmallButton, State, Told } from '../ui.tsx'
 import { Unread } from '../unread.tsx'
@@ -124,7 +124,7 @@ const Form = ({ model, schema }: { model: string; schema: InputSchema }) => {
 }
 
 export const RunPanel = ({ model }: { model: string }) => {
-  const { data, error } = useQuery(showing('GET /model-inputs', { model }))
+  const { data, error } = useShown('GET /model-inputs', { model })
   if (data === undefined) return <Unread error={error} rows={4} />
   return <Form model={model} schema={data.input_schema} />
 }

@@ -43,7 +43,6 @@ const typeOf = ({ type, anyOf, oneOf }: Node): string => {
   return parts.length > 0 && parts.every((one) => one === parts[0]) ? (parts[0] ?? 'json') : 'json'
 }
 
-/** The values that a node allows, if it lists them. */
 const choicesOf = (node: Node): readonly string[] => {
   if (node.enum !== undefined) return node.enum.map(String)
   const parts = (node.anyOf ?? node.oneOf ?? []).filter(({ type }) => type !== 'null')

@@ -4,19 +4,14 @@ import { useMutation, useQuery } from '@tanstack/react-query'
 import { Link, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { ask, sessionQuery } from '../api.ts'
-import { Failed, Told } from '../ui.tsx'
+import { Failed, Note, Told } from '../ui.tsx'
 import { useEntered } from './entered.ts'
 import { isGivenUp, noPasskeysHere, signInByPasskey } from './passkey.ts'
 
 const ByPasskey = () => {
   const signIn = useMutation({ mutationFn: signInByPasskey, onSuccess: useEntered() })
   const why = noPasskeysHere()
-  if (why !== undefined)
-    return (
-      <Text size="sm" c="dimmed">
-        {why}
-      </Text>
-    )
+  if (why !== undefined) return <Note>{why}</Note>
   return (
     <>
       <Button variant="default" loading={signIn.isPending} onClick={() => signIn.mutate()}>
@@ -31,9 +26,20 @@ const ByPasskey = () => {
   )
 }
 
+/** Why a company's provider brought somebody back who is not let in, by the word in the address. */
+const whys: Readonly<Record<string, (name: string) => string>> = {
+  failed: (name) =>
+    `${name} did not let you in, or nobody has added you here yet. Ask the operator of this server.`,
+  unverified: (name) =>
+    `${name} does not say that your e-mail address is verified, so it opens no account here. Verify it at ${name} and sign in again, or sign in another way. If nobody can verify addresses there, ask the operator of this server.`,
+  foreign: (name) => `${name} does not sign in people of your e-mail address here. Sign in another way.`,
+  operator: (name) =>
+    `You operate this server, so an e-mail address alone does not open your account. Sign in another way first; then sign in with ${name} from Settings, once.`,
+}
+
 const ByCompany = ({ id, name }: { id: string; name: string }) => {
   const query: Record<string, unknown> = useSearch({ strict: false })
-  const why = query.by === id ? query.company : undefined
+  const told = query.by === id ? whys[String(query.company)] : undefined
   const begin = useMutation({
     mutationFn: () => ask<{ url: string }>('POST', `/session/companies/${id}`),
     onSuccess: ({ url }) => location.assign(url),
@@ -43,27 +49,7 @@ const ByCompany = ({ id, name }: { id: string; name: string }) => {
       <Button variant="default" loading={begin.isPending} onClick={() => begin.mutate()}>
         Sign in with {name}
       </Button>
-      {why === 'failed' && (
-        <Told alert>
-          {name} did not let you in, or nobody has added you here yet. Ask the operator of this server.
-        </Told>
-      )}
-      {why === 'unverified' && (
-        <Told alert>
-          {name} does not say that your e-mail address is verified, so it opens no account here. Verify it at{' '}
-          {name} and sign in again, or sign in another way. If nobody can verify addresses there, ask the
-          operator of this server.
-        </Told>
-      )}
-      {why === 'foreign' && (
-        <Told alert>{name} does not sign in people of your e-mail address here. Sign in another way.</Told>
-      )}
-      {why === 'operator' && (
-        <Told alert>
-          You operate this server, so an e-mail address alone does not open your account. Sign in another way
-          first; then sign in with {name} from Settings, once.
-        </Told>
-      )}
+      {told !== undefined && <Told alert>{told(name)}</Told>}
       <Failed error={begin.error} />
     </>
   )
@@ -83,10 +69,10 @@ export const ByLink = ({
   const [asks, setAsks] = useState(false)
   if (!mail)
     return (
-      <Text size="sm" c="dimmed">
+      <Note>
         No password yet, or forgotten? The operator of this server prints a link with{' '}
         <span className="mono">turnpike person reset-link</span>.
-      </Text>
+      </Note>
     )
   return (
     <>

@@ -6,7 +6,7 @@ import { ask, reading } from '../api.ts'
 import { Form } from '../forms/form.tsx'
 import { useChange } from '../forms/use-change.ts'
 import { useTexts } from '../forms/use-texts.ts'
-import { Aside, Failed, Panel, RowButton, Told, When } from '../ui.tsx'
+import { Aside, Failed, Note, Panel, RowButton, Told, When } from '../ui.tsx'
 import { addPasskey, isGivenUp, noPasskeysHere } from './passkey.ts'
 
 const Listed = ({ data }: { data: PasskeysShown['data'] }) => {
@@ -67,9 +67,9 @@ export const Passkeys = () => {
   return (
     <Panel title="Passkeys">
       <Stack>
-        <Text size="sm" c="dimmed">
+        <Note>
           Sign in by finger, face or PIN, without a password or code. Only a public key is kept here.
-        </Text>
+        </Note>
         <Failed error={error} />
         {data !== undefined && data.data.length > 0 && <Listed data={data.data} />}
         {why === undefined ? <Add /> : <Text size="sm">{why}</Text>}

@@ -1,8 +1,7 @@
 /** What the groups of the company's directory give: a role and a team for each, set row by row. */
 import { NativeSelect, Stack, TextInput } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { act, type Shown, showing } from '../api.ts'
+import { act, type Shown, useShown } from '../api.ts'
 import { DataTable } from '../data-table.tsx'
 import { Dialog } from '../dialog.tsx'
 import { Form } from '../forms/form.tsx'
@@ -121,8 +120,8 @@ const Rows = ({ rule, teams }: { rule: Rule; teams: Teams }) => {
 }
 
 export const GroupRule = () => {
-  const { data: rule, error } = useQuery(showing('GET /group-rule'))
-  const { data: teams } = useQuery(showing('GET /teams'))
+  const { data: rule, error } = useShown('GET /group-rule')
+  const { data: teams } = useShown('GET /teams')
   const [opened, setOpened] = useState(false)
   if (rule === undefined || teams === undefined) return <Unread error={error} rows={2} />
   return (

@@ -1,15 +1,15 @@
 /** Teams of the organisation: their budgets and their people, made, changed and ended. */
 import { Button, Group, NativeSelect, Stack, Text } from '@mantine/core'
-import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { act, type Shown, showing } from '../api.ts'
+import { act, type Shown, useShown } from '../api.ts'
 import { Confirm } from '../confirm.tsx'
 import { DataTable } from '../data-table.tsx'
 import { Dialog } from '../dialog.tsx'
 import { useChange } from '../forms/use-change.ts'
 import { CeilingForm } from '../keys/ceiling-form.tsx'
 import { ListPanel } from '../list-panel.tsx'
-import { Aside, CapBar, Failed, Money, RowButton } from '../ui.tsx'
+import { CapBar } from '../money/cap-bar.tsx'
+import { Aside, Failed, Money, RowButton } from '../ui.tsx'
 
 type TeamShown = Shown<'GET /teams'>['data'][number]
 type Person = Shown<'GET /team'>['data'][number]
@@ -132,7 +132,7 @@ const Found = ({
 )
 
 export const Teams = ({ people, mayChange }: { people: readonly Person[]; mayChange: boolean }) => {
-  const list = useQuery(showing('GET /teams', {}, 10_000))
+  const list = useShown('GET /teams', {}, 10_000)
   const [open, setOpen] = useState<Open>()
   const close = () => setOpen(undefined)
   const end = useChange((team: string) => act('DELETE /teams/:team', { team }), { told: close })
