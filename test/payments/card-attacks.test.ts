@@ -1,6 +1,7 @@
 /** Attacks on the method `stripe`, and a Stripe that says no, or nothing: a challenge is one charge, whatever happens. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { Challenge } from 'mppx'
+import { systemClock } from '../../src/core/time.ts'
 import { StoreFault } from '../../src/store/faults.ts'
 import { chat, jsonOf, startTestServer, type TestServer } from '../server/harness.ts'
 import { serverEngines } from '../store/engines.ts'
@@ -229,7 +230,7 @@ for (const engine of serverEngines)
       expect((await server.fetch(again(good))).status).toBe(503)
       stripe.forget()
       const asked = stripe.asked()
-      const rail = server.gateway.payments.stripe?.cardRail(1_000)
+      const rail = server.gateway.payments.stripe?.cardRail({ clock: systemClock, settleMs: 1_000 })
       const { sent = '' } = (await paymentOf(good)) ?? {}
       const { payload, requirements } = JSON.parse(sent)
       const settle = (more: object) =>
@@ -243,6 +244,14 @@ for (const engine of serverEngines)
         reason: 'payment_expired',
       })
       expect(stripe.asked()).toBe(asked)
+      // One that still waits for its holder could be paid after its payer heard no.
+      stripe.loseAnswers(1)
+      const waiting = await signed('spt_requires_action')
+      expect((await server.fetch(again(waiting))).status).toBe(503)
+      const { key = '' } = JSON.parse((await paymentOf(waiting))?.sent ?? '{}').payload
+      expect(await settle({ key })).toMatchObject({ outcome: 'refused', reason: 'authentication_required' })
+      const { id: canceled } = stripe.charges.pop() ?? { id: '' }
+      expect(stripe.stateOf(canceled)).toBe('canceled')
       // The rounds of that day would have written it down.
       const { id = '' } = (await paymentOf(good)) ?? {}
       await server.store.payments.settlePayment(id, stripe.charges.at(-1)?.id ?? '')

@@ -82,6 +82,8 @@ const SEEDS: Readonly<Record<Kind, number>> = {
   batches: 60,
   shares: 60,
   vouchers: 60,
+  cards: 60,
+  'jobs by card': 60,
   failover: 200,
 }
 
