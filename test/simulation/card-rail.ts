@@ -4,10 +4,13 @@
  */
 import type Stripe from 'stripe'
 import { silentLog } from '../../src/core/log.ts'
+import type { Nano } from '../../src/core/money.ts'
 import { DAY_MS, HOUR_MS } from '../../src/core/time.ts'
+import { CENT } from '../../src/ledger/invoice.ts'
 import { challengesIn } from '../../src/payment/mpp/challenge.ts'
 import { type CardRail, openCardRail } from '../../src/payment/stripe-tokens.ts'
-import { x402Options } from './process.ts'
+import { UNIT, x402Options } from './process.ts'
+import type { SimulatedChain } from './rail.ts'
 import { EPOCH, type World } from './world.ts'
 
 type Status = 'succeeded' | 'processing' | 'requires_action' | 'requires_payment_method' | 'canceled'
@@ -207,5 +210,35 @@ export const createCards = (
       const id = `stripe:${PROFILE}:usd:${nonce}`
       return { id, nonce, units: BigInt(amount), header: answer(), other: answer }
     },
+  }
+}
+
+/** Where payers' money comes in: at Stripe if they pay by card, else on the chain. */
+export const tillOf = (chain: SimulatedChain, cards: Cards | undefined) => {
+  /** Of a dollar, or of the token. */
+  const unit: Nano = cards === undefined ? UNIT : CENT
+  const landed = (nonce: string): { readonly state?: string; readonly taken?: bigint } => {
+    if (cards === undefined) return chain.authorizations.get(nonce) ?? {}
+    const paid = cards.charged(nonce)
+    return paid === undefined ? {} : { state: 'paid', taken: paid.cents }
+  }
+  return {
+    unit,
+    landed,
+    /** The house's account of it. */
+    account: cards === undefined ? 'x402' : 'cash',
+    received: (): Nano => (cards ?? chain).received() * unit,
+    calm: (): void => {
+      chain.calm()
+      cards?.calm()
+    },
+    railOf: (alive: () => boolean) => ({
+      ...chain.railOf(alive),
+      // No node shows what is paid at Stripe.
+      ...(cards && {
+        card: cards.railOf(alive),
+        chain: { look: async () => ({ state: 'unknown' as const }) },
+      }),
+    }),
   }
 }

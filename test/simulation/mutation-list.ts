@@ -15,7 +15,6 @@ export type Mutation = {
     | 'failover'
     | 'vouchers'
     | 'cards'
-    | 'jobs by card'
   /** A test of the real engine that must fail, for what virtual time cannot show. */
   readonly test?: string
 }
@@ -842,8 +841,15 @@ export const mutations: readonly Mutation[] = [
     name: 'a job is begun a second time',
     kind: 'jobs',
     file: 'src/store/ledger/run-money.ts',
-    from: "return { outcome: same ? 'begun' : 'exists' }",
-    to: "return { outcome: same ? 'begun' : 'begun' }",
+    from: "=== 'submitting' ? 'begun' : 'exists' }",
+    to: "=== 'submitting' ? 'begun' : 'begun' }",
+  },
+  {
+    name: 'a job is begun again by who took it up',
+    file: 'src/store/ledger/run-money.ts',
+    from: " && countOf(known, 'kept') < 2 * it.ownerMs",
+    to: '',
+    test: 'test/store/job-leases.test.ts',
   },
   {
     name: 'a job counts as a process that died',

@@ -83,7 +83,6 @@ const SEEDS: Readonly<Record<Kind, number>> = {
   shares: 60,
   vouchers: 60,
   cards: 60,
-  'jobs by card': 60,
   failover: 200,
 }
 

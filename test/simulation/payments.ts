@@ -5,12 +5,11 @@
 
 import { silentLog } from '../../src/core/log.ts'
 import type { Nano } from '../../src/core/money.ts'
-import { CENT } from '../../src/ledger/invoice.ts'
 import { challengesIn } from '../../src/payment/mpp/challenge.ts'
 import { GUESTS_KEY, openX402 } from '../../src/payment/x402.ts'
 import type { Store } from '../../src/store/port.ts'
 import { byTest } from '../by-test.ts'
-import { type CardPledge, createCards } from './card-rail.ts'
+import { type CardPledge, createCards, tillOf } from './card-rail.ts'
 import { offersIn, sign } from './payloads.ts'
 import { hash, type Running, UNIT, x402Options } from './process.ts'
 import { createChain } from './rail.ts'
@@ -75,13 +74,7 @@ export const createPayments = (parts: PaymentParts): Payments => {
   const { random, pick } = world.draws('payers')
   const chain = createChain(world, parts.hit)
   const cards = byCard ? createCards(world, parts) : undefined
-  /** Of a token, or of a dollar. */
-  const unit = byCard ? CENT : UNIT
-  const railOf = (alive: () => boolean) => ({
-    ...chain.railOf(alive),
-    // No node shows what is paid at Stripe.
-    ...(cards && { card: cards.railOf(alive), chain: { look: async () => ({ state: 'unknown' as const }) } }),
-  })
+  const till = tillOf(chain, cards)
   const bought = new Map<string, Bought>()
   let serial = 0
 
@@ -146,7 +139,7 @@ export const createPayments = (parts: PaymentParts): Payments => {
       if (one.order !== request.order.id) fail('one payment paid for two requests')
       if (one.callId !== callId) fail('one payment was answered as two calls')
     }
-    if (cost !== undefined && cost > it.units * unit) fail('a call told a higher cost than its payment')
+    if (cost !== undefined && cost > it.units * till.unit) fail('a call told a higher cost than its payment')
     if (cost !== undefined && cost !== costOf(request.order))
       fail(`told ${cost} for ${costOf(request.order)}`)
     if (reply.headers['idempotent-replayed'] === 'true') hit('replayed')
@@ -241,7 +234,7 @@ export const createPayments = (parts: PaymentParts): Payments => {
     if (only.kind === 'writeoff') return lone ? fail('a lone paid call was written off') : hit('written off')
     if (only.kind !== 'usage' || only.debit !== payment.account)
       return fail(`a paid call is billed to ${only.debit}`)
-    if (only.amount > units * unit) return fail('a payment spends more than itself')
+    if (only.amount > units * till.unit) return fail('a payment spends more than itself')
     const exact = answers.some(({ cost }) => cost === only.amount)
     if (!exact && (only.note == null || lone)) return fail(`billed ${only.amount}, told ${answer.cost}`)
     hit(exact ? 'bill exact' : `bill ${only.note}`)
@@ -258,13 +251,11 @@ export const createPayments = (parts: PaymentParts): Payments => {
     hit('answered at the cost of the house')
   }
 
-  /** What became of a payment on the chain, or at Stripe. */
-  const landed = ({ nonce, answers }: Bought): { state?: string; taken?: bigint } => {
-    if (cards === undefined) return chain.authorizations.get(nonce) ?? {}
-    const paid = cards.charged(nonce)
-    if (answers.some(({ header }) => header !== paid?.header))
+  const landed = ({ nonce, answers }: Bought) => {
+    const paid = cards?.charged(nonce)?.header
+    if (cards !== undefined && answers.some(({ header }) => header !== paid))
       fail('an answer went to another token than the one that paid')
-    return paid === undefined ? {} : { state: 'paid', taken: paid.cents }
+    return till.landed(nonce)
   }
 
   /** What a payment brought is its call's charge and its change; the change has one receiver. */
@@ -287,17 +278,18 @@ export const createPayments = (parts: PaymentParts): Payments => {
     if (spent === 0n) hit('paid back whole')
     const to = payment.changeTo
     if (to === undefined) return fail('change was never given')
-    if (payment.amount !== taken * unit) fail(`taken ${taken * unit}, in the ledger ${payment.amount}`)
+    if (payment.amount !== taken * till.unit)
+      fail(`taken ${taken * till.unit}, in the ledger ${payment.amount}`)
     if (it.scheme === 'upto' && (taken * UNIT < spent || taken * UNIT >= spent + UNIT))
       fail(`charged ${spent}, taken ${taken * UNIT}`)
-    change.set(to, (change.get(to) ?? 0n) + taken * unit - spent)
+    change.set(to, (change.get(to) ?? 0n) + taken * till.unit - spent)
     await checkBill(it)
   }
 
   const checkAll = async (): Promise<void> => {
     const store = parts.store()
-    const received = (cards ?? chain).received() * unit
-    const booked = await store.ledger.balance(byCard ? 'cash' : 'x402')
+    const received = till.received()
+    const booked = await store.ledger.balance(till.account)
     if (booked !== -received) fail(`settled ${received}, in the ledger ${booked}`)
     const change = new Map<string, Nano>()
     for (const it of bought.values()) await checkPayment(it, change)
@@ -326,17 +318,16 @@ export const createPayments = (parts: PaymentParts): Payments => {
         byTest,
       )
     },
-    open: (process) => openShop(world, process, railOf(process.alive)),
+    open: (process) => openShop(world, process, till.railOf(process.alive)),
     buy,
-    accounts: () => ['x402', BEARER_WALLET, ...CHANGE_WALLETS, ...[...bought.keys()].map(accountOf)],
+    accounts: () => [till.account, BEARER_WALLET, ...CHANGE_WALLETS, ...[...bought.keys()].map(accountOf)],
     finish: async () => {
-      chain.calm()
-      cards?.calm()
+      till.calm()
       const store = parts.store()
       const clock = world.clock(() => false)
       const mode = await openX402(
         { store, clock, log: silentLog, hash, options: x402Options },
-        railOf(() => true),
+        till.railOf(() => true),
       )
       if ((await store.keys.key(GUESTS_KEY)) === undefined) fail('there is no key for guests')
       for (let hour = 0; hour < 27; hour++) {

@@ -5,7 +5,7 @@ import { runCards } from './cards.ts'
 import { runClocks } from './clocks.ts'
 import { runFailover } from './failover.ts'
 import { runHistory } from './history.ts'
-import { runJobs } from './jobs.ts'
+import { runJobs, runJobsByCard } from './jobs.ts'
 import type { Reached } from './law.ts'
 import { runCalm } from './liveness.ts'
 import { runPaidAgain } from './paid-again.ts'
@@ -102,6 +102,12 @@ const mustReach = [
   'cards: payment_already_used',
   'cards: payment_unconfirmed',
   'cards: replayed',
+  'jobs by card: killed',
+  'jobs by card: paid back whole',
+  'jobs by card: paid for and charged',
+  'jobs by card: paid for, 200',
+  'jobs by card: paid for, 202',
+  'jobs by card: taken up',
   'stripe: a fault that stays',
   'stripe: answer lost',
   'stripe: canceled',
@@ -224,6 +230,7 @@ const kinds: readonly {
   { name: 'failover', each: 10, run: runFailover },
   { name: 'vouchers', each: 20, run: runVouchers },
   { name: 'cards', each: 10, run: runCards },
+  { name: 'jobs by card', each: 20, run: runJobsByCard },
   { name: 'all else', each: 1, run: runHistory },
 ]
 if (only !== undefined && !kinds.some(({ name }) => name === only)) throw new Error(`no kind is ${only}`)
