@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { Challenge } from 'mppx'
 import { systemClock } from '../../src/core/time.ts'
 import { StoreFault } from '../../src/store/faults.ts'
-import { chat, jsonOf, startTestServer, type TestServer } from '../server/harness.ts'
+import { chat, hashOf, jsonOf, startTestServer, type TestServer } from '../server/harness.ts'
 import { serverEngines } from '../store/engines.ts'
 import { askFor, cardOptions, checkCards, newToken, signedByCard, startCards } from './card-rig.ts'
 import { credentialIn, receiptIn, stripeOf, withCredential } from './mpp-payer.ts'
@@ -121,6 +121,46 @@ for (const engine of serverEngines)
         'payment_already_used',
       )
       expect(made()).toEqual([1, 1])
+    })
+
+    test('two tokens that race for one challenge: one is charged, and only who sent it is answered', async () => {
+      const first = await signed()
+      const { challenge } = credentialIn(first)
+      const second = withCredential(first, { challenge, payload: { spt: newToken() } })
+      const answers = await Promise.all([first, second].map((one) => server.fetch(again(one))))
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 402])
+      const lost = answers.find(({ status }) => status === 402) as Response
+      expect((await jsonOf(lost)).error).toBe('payment_already_used')
+      expect(lost.headers.get('x-change-claim')).toBeNull()
+      expect(made()).toEqual([1, 1])
+    })
+
+    test('a challenge of another server with the same profile', async () => {
+      const setup = { fund: 0n, x402: cardOptions, stripe: stripe.settings, hash: hashOf('another') }
+      const other = await startTestServer(setup)
+      await refused(await signedByCard(other, askFor(chat())), 'invalid-challenge')
+      await other.stop()
+      expect(made()).toEqual([0, 0])
+    })
+
+    test('credentials that are bombs', async () => {
+      const good = await signed()
+      const { challenge } = credentialIn(good)
+      const deep = `${'['.repeat(2_500)}${']'.repeat(2_500)}`
+      for (const payload of [{ spt: 'a'.repeat(256) }, { spt: { deep } }, { spt: ['spt_1'] }, { spt: '' }])
+        await refused(withCredential(good, { challenge, payload }), 'malformed-credential')
+      const long = { ...challenge, request: 'A'.repeat(7_000) }
+      await refused(
+        withCredential(good, { challenge: long, payload: { spt: 'spt_1' } }),
+        'malformed-credential',
+      )
+      // Many in one header, as headers that are sent several times are read.
+      const header = good.headers.get('authorization') ?? ''
+      const authorization = Array(6).fill(header).join(', ')
+      const many = await server.fetch(askFor(chat(), '/v1/chat/completions', { authorization }))
+      expect(many.status).toBe(400)
+      expect(made()).toEqual([0, 0])
+      expect((await server.fetch(good)).status).toBe(200)
     })
 
     test('a challenge whose time is over', async () => {
