@@ -101,7 +101,7 @@ export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => 
   const book = it.book ?? (await startBook(it, { clock, instance, random, acts }))
   const inTouch = storeInTouch(store, book)
   const stripe = it.stripe && (await openStripe({ settings: it.stripe, store: inTouch.funding, log, newId }))
-  const card = it.x402 && stripe?.cardRail(it.x402.settleMs)
+  const card = it.x402 && stripe?.cardRail({ clock, settleMs: it.x402.settleMs })
   const x402 =
     it.x402 && (await openX402({ store: inTouch, clock, log, hash, options: it.x402, card }, it.rail))
   const assets = it.assets?.({ store: inTouch.assets })

@@ -3,15 +3,21 @@
  * found again after a crash as one of x402 is. Source: Stripe, "Shared payment tokens" and "Idempotent requests".
  */
 import type Stripe from 'stripe'
-import { HOUR_MS } from '../core/time.ts'
+import type { Log } from '../core/log.ts'
+import { type Clock, HOUR_MS, type Instant } from '../core/time.ts'
 import { CENT } from '../ledger/invoice.ts'
-import type { StripeParts } from './stripe-parts.ts'
+import type { StripeSettings } from './stripe-parts.ts'
 import { refusalOf } from './stripe-requests.ts'
 import type { Facilitator, FacilitatorSettled } from './x402/facilitator.ts'
 import type { Offer } from './x402/offer.ts'
 
 /** What payers without a key can pay at Stripe, and what charges them. */
 export type CardRail = { readonly offer: Offer; readonly settle: Facilitator['settle'] }
+
+/** The part of Stripe's library that is needed here. */
+type Requests = {
+  readonly paymentIntents: Pick<Stripe['paymentIntents'], 'create' | 'retrieve' | 'cancel' | 'search'>
+}
 
 /** The method `stripe` makes it, and the store keeps it while the outcome is open. */
 type Asked = {
@@ -39,11 +45,20 @@ const KEY_REFUSED: FacilitatorSettled = { outcome: 'refused', reason: 'method_un
 
 const refused = (reason: string): FacilitatorSettled => ({ outcome: 'refused', reason, certain: true })
 
+export type CardTerms = {
+  readonly clock: Pick<Clock, 'now'>
+  /** How long a request may last. */
+  readonly settleMs: number
+}
+
 /** Undefined where the operator has no profile that tokens could be granted to. */
 export const openCardRail = (
-  stripe: Stripe,
-  { settings: { networkId, paymentMethodTypes = ['card'] }, log }: StripeParts,
-  settleMs: number,
+  stripe: Requests,
+  {
+    settings: { networkId, paymentMethodTypes = ['card'] },
+    log,
+  }: { readonly settings: Pick<StripeSettings, 'networkId' | 'paymentMethodTypes'>; readonly log: Log },
+  { clock, settleMs }: CardTerms,
 ): CardRail | undefined =>
   networkId === undefined
     ? undefined
@@ -59,7 +74,9 @@ export const openCardRail = (
         },
         settle: async ({ payload }) => {
           const asked = payload as Asked
-          const answer = await (isForgotten(asked) ? found(stripe, asked) : charge(stripe, asked, settleMs))
+          const answer = await (isForgotten(asked, clock.now())
+            ? found(stripe, asked, settleMs)
+            : charge(stripe, asked, settleMs))
           if (answer === KEY_REFUSED)
             log.error('Stripe refuses STRIPE_SECRET_KEY, so nobody can pay by card', { kind: 'mpp' })
           else if (answer.outcome !== 'settled')
@@ -82,11 +99,14 @@ export const withCards = (facilitator: Facilitator, card: CardRail): Facilitator
 const isOfKey = (error: unknown): boolean =>
   error instanceof Error && [401, 403].includes(Number(Reflect.get(error, 'statusCode')))
 
-const isForgotten = ({ validBefore }: Asked): boolean => Date.now() > validBefore * 1000 + REMEMBERED_MS
+const isForgotten = ({ validBefore }: Asked, now: Instant): boolean =>
+  now > validBefore * 1000 + REMEMBERED_MS
+
+const optionsOf = (settleMs: number) => ({ timeout: settleMs, maxNetworkRetries: 0 })
 
 /** One try: the payer sends the same again, and so do the rounds. */
 const charge = async (
-  stripe: Stripe,
+  stripe: Requests,
   { key, token, cents }: Asked,
   settleMs: number,
 ): Promise<FacilitatorSettled> => {
@@ -100,7 +120,7 @@ const charge = async (
     // Not in the library's types yet.
     shared_payment_granted_token: token,
   }
-  const options = { timeout: settleMs, maxNetworkRetries: 0 }
+  const options = optionsOf(settleMs)
   const made = await stripe.paymentIntents
     .create(params, { ...options, apiVersion: PREVIEW, idempotencyKey: key })
     .catch((error: unknown) => (isOfKey(error) ? ('of_key' as const) : refusalOf(error)))
@@ -111,7 +131,7 @@ const charge = async (
 
 /** How a payment ended. One that its holder would have to confirm is canceled, as its payer hears no and pays again. */
 const ended = async (
-  stripe: Stripe,
+  stripe: Requests,
   { id, status: first }: Stripe.PaymentIntent,
   options: Stripe.RequestOptions,
 ): Promise<FacilitatorSettled> => {
@@ -124,12 +144,15 @@ const ended = async (
   return refused(first === 'requires_action' ? 'authentication_required' : 'card_declined')
 }
 
-/** Looks for a payment whose first answer Stripe has forgotten: to ask again could charge again. */
-const found = async (stripe: Stripe, { key }: Asked): Promise<FacilitatorSettled> => {
+/**
+ * Looks for a payment whose first answer Stripe has forgotten: to ask again could charge again. One that is under way may still be
+ * paid, and so may one that waits for its holder, until it is canceled.
+ */
+const found = async (stripe: Requests, { key }: Asked, settleMs: number): Promise<FacilitatorSettled> => {
   try {
     const { data } = await stripe.paymentIntents.search({ query: `metadata['${PAYMENT}']:'${key}'` })
-    const paid = data.find(({ status }) => status === 'succeeded')
-    return paid === undefined ? refused('payment_expired') : { outcome: 'settled', transaction: paid.id }
+    const made = data.find(({ status }) => status === 'succeeded') ?? data[0]
+    return made === undefined ? refused('payment_expired') : await ended(stripe, made, optionsOf(settleMs))
   } catch {
     return NO_ANSWER
   }

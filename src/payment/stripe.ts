@@ -8,7 +8,7 @@ import type { DueTopUp, TopUpPause } from '../store/funding/top-up-port.ts'
 import { CHECKOUT, type Meaning, meaningOf } from './stripe-events.ts'
 import type { StripeParts, StripeSettings } from './stripe-parts.ts'
 import { chargeSaved, openSession, type StripeCheckout } from './stripe-requests.ts'
-import { type CardRail, openCardRail } from './stripe-tokens.ts'
+import { type CardRail, type CardTerms, openCardRail } from './stripe-tokens.ts'
 
 export type StripePayments = {
   /** Opens a session of Stripe's Checkout; a Refusal when Stripe fails. */
@@ -18,8 +18,8 @@ export type StripePayments = {
   /** Makes Stripe forget a payment method. */
   detach(method: string): Promise<void>
   readonly topUpDailyMax: Nano
-  /** Takes shared payment tokens, where they are on; a request may last so long. */
-  cardRail(settleMs: number): CardRail | undefined
+  /** Takes shared payment tokens, where they are on. */
+  cardRail(terms: CardTerms): CardRail | undefined
   /** Processes an event, given its raw bytes. A Refusal makes Stripe send it again later. */
   receive(raw: Uint8Array, signature: string | null): Promise<'done' | 'replayed' | 'ignored' | Refusal>
 }
@@ -49,7 +49,7 @@ export const openStripe = async (parts: StripeParts): Promise<StripePayments> =>
       await stripe.paymentMethods.detach(method)
     },
     topUpDailyMax: parts.settings.topUpDailyMax,
-    cardRail: (settleMs) => openCardRail(stripe, parts, settleMs),
+    cardRail: (terms) => openCardRail(stripe, parts, terms),
     receive: async (raw, signature) => {
       const event = await verified(stripe, parts.settings, raw, signature)
       if (event instanceof Refusal) return event

@@ -104,7 +104,7 @@ type WholeRail = {
 }
 
 /** What it leaves out is the product's own. */
-export type Rail = Pick<WholeRail, 'facilitator'> & Partial<WholeRail>
+export type Rail = Pick<WholeRail, 'facilitator'> & Partial<WholeRail> & { readonly card?: CardRail }
 
 const own = { chain, channelNode, openCheck: openVoucherCheck }
 
@@ -114,7 +114,7 @@ export const openX402 = async (parts: X402Parts, given?: Rail): Promise<X402> =>
   const rail = { ...own, ...(given ?? { facilitator: await openFacilitator(parts.options, parts.log) }) }
   const guestsHash = hash(GUESTS)
   await makeGuests(store, hash, guestsHash)
-  const x402 = createX402(parts, rail, guestsHash)
+  const x402 = createX402({ ...parts, card: given?.card ?? parts.card }, rail, guestsHash)
   void roundsOf(parts.clock, x402)
   return x402.mode
 }

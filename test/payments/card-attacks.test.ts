@@ -1,8 +1,9 @@
 /** Attacks on the method `stripe`, and a Stripe that says no, or nothing: a challenge is one charge, whatever happens. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { Challenge } from 'mppx'
+import { systemClock } from '../../src/core/time.ts'
 import { StoreFault } from '../../src/store/faults.ts'
-import { chat, jsonOf, startTestServer, type TestServer } from '../server/harness.ts'
+import { chat, hashOf, jsonOf, startTestServer, type TestServer } from '../server/harness.ts'
 import { serverEngines } from '../store/engines.ts'
 import { askFor, cardOptions, checkCards, newToken, signedByCard, startCards } from './card-rig.ts'
 import { credentialIn, receiptIn, stripeOf, withCredential } from './mpp-payer.ts'
@@ -122,6 +123,46 @@ for (const engine of serverEngines)
       expect(made()).toEqual([1, 1])
     })
 
+    test('two tokens that race for one challenge: one is charged, and only who sent it is answered', async () => {
+      const first = await signed()
+      const { challenge } = credentialIn(first)
+      const second = withCredential(first, { challenge, payload: { spt: newToken() } })
+      const answers = await Promise.all([first, second].map((one) => server.fetch(again(one))))
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 402])
+      const lost = answers.find(({ status }) => status === 402) as Response
+      expect((await jsonOf(lost)).error).toBe('payment_already_used')
+      expect(lost.headers.get('x-change-claim')).toBeNull()
+      expect(made()).toEqual([1, 1])
+    })
+
+    test('a challenge of another server with the same profile', async () => {
+      const setup = { fund: 0n, x402: cardOptions, stripe: stripe.settings, hash: hashOf('another') }
+      const other = await startTestServer(setup)
+      await refused(await signedByCard(other, askFor(chat())), 'invalid-challenge')
+      await other.stop()
+      expect(made()).toEqual([0, 0])
+    })
+
+    test('credentials that are bombs', async () => {
+      const good = await signed()
+      const { challenge } = credentialIn(good)
+      const deep = `${'['.repeat(2_500)}${']'.repeat(2_500)}`
+      for (const payload of [{ spt: 'a'.repeat(256) }, { spt: { deep } }, { spt: ['spt_1'] }, { spt: '' }])
+        await refused(withCredential(good, { challenge, payload }), 'malformed-credential')
+      const long = { ...challenge, request: 'A'.repeat(7_000) }
+      await refused(
+        withCredential(good, { challenge: long, payload: { spt: 'spt_1' } }),
+        'malformed-credential',
+      )
+      // Many in one header, as headers that are sent several times are read.
+      const header = good.headers.get('authorization') ?? ''
+      const authorization = Array(6).fill(header).join(', ')
+      const many = await server.fetch(askFor(chat(), '/v1/chat/completions', { authorization }))
+      expect(many.status).toBe(400)
+      expect(made()).toEqual([0, 0])
+      expect((await server.fetch(good)).status).toBe(200)
+    })
+
     test('a challenge whose time is over', async () => {
       const options = { ...cardOptions, timeoutSeconds: -40 }
       const short = await startTestServer({ fund: 0n, x402: options, stripe: stripe.settings })
@@ -229,7 +270,7 @@ for (const engine of serverEngines)
       expect((await server.fetch(again(good))).status).toBe(503)
       stripe.forget()
       const asked = stripe.asked()
-      const rail = server.gateway.payments.stripe?.cardRail(1_000)
+      const rail = server.gateway.payments.stripe?.cardRail({ clock: systemClock, settleMs: 1_000 })
       const { sent = '' } = (await paymentOf(good)) ?? {}
       const { payload, requirements } = JSON.parse(sent)
       const settle = (more: object) =>
@@ -243,6 +284,14 @@ for (const engine of serverEngines)
         reason: 'payment_expired',
       })
       expect(stripe.asked()).toBe(asked)
+      // One that still waits for its holder could be paid after its payer heard no.
+      stripe.loseAnswers(1)
+      const waiting = await signed('spt_requires_action')
+      expect((await server.fetch(again(waiting))).status).toBe(503)
+      const { key = '' } = JSON.parse((await paymentOf(waiting))?.sent ?? '{}').payload
+      expect(await settle({ key })).toMatchObject({ outcome: 'refused', reason: 'authentication_required' })
+      const { id: canceled } = stripe.charges.pop() ?? { id: '' }
+      expect(stripe.stateOf(canceled)).toBe('canceled')
       // The rounds of that day would have written it down.
       const { id = '' } = (await paymentOf(good)) ?? {}
       await server.store.payments.settlePayment(id, stripe.charges.at(-1)?.id ?? '')

@@ -10,8 +10,9 @@ import { Proxy as PaidProxy, Service } from 'mppx/proxy'
 import type { HDAccount } from 'viem/accounts'
 import { type Installed, install, NotInstalled } from '../agents/install.ts'
 import { clients } from '../products/mcp-clients.ts'
+import { newToken } from './card-rig.ts'
 import type { TestChain } from './chain.ts'
-import { evmOf, mppPayer } from './mpp-payer.ts'
+import { evmOf, payerBy, stripeOf } from './mpp-payer.ts'
 
 const NETWORK = 'eip155:84532'
 
@@ -66,10 +67,24 @@ const opened = (client: x402Client, address: string): Opened => ({
   },
 })
 
+/** Pays over HTTP by a method of MPP. */
 const mpp =
-  (account: HDAccount): Fetch =>
+  (method: object): Fetch =>
   (url, init) =>
-    mppPayer(account, fetch).pay(new Request(url, init))
+    payerBy(method, fetch).pay(new Request(url, init))
+
+/** The official client of MPP over HTTP, and around an official client of MCP. */
+const openedMpp = (method: object, address: string): Opened => ({
+  pay: mpp(method),
+  call: async (name, args) => {
+    const client = new Client({ name: 'payer', version: '1' }, { versionNegotiation: { mode: 'auto' } })
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${address}/mcp`)))
+    const paying = McpClient.wrap(client as never, { methods: [method] } as never)
+    const paid = await paying.callTool({ name, arguments: { ...args } })
+    await client.close()
+    return paid as ToolResult
+  },
+})
 
 const exact = (account: HDAccount): x402Client =>
   registerExactEvmScheme(new x402Client(), { signer: account, networks: [NETWORK] })
@@ -138,18 +153,13 @@ export const payers: readonly Payer[] = [
     name: 'mppx, evm charge',
     package: 'mppx',
     cannot: {},
-    open: ({ account, address }) => ({
-      pay: mpp(account),
-      call: async (name, args) => {
-        const client = new Client({ name: 'payer', version: '1' }, { versionNegotiation: { mode: 'auto' } })
-        await client.connect(new StreamableHTTPClientTransport(new URL(`${address}/mcp`)))
-        const methods = [evmOf(account)]
-        const paying = McpClient.wrap(client as never, { methods } as never)
-        const paid = await paying.callTool({ name, arguments: { ...args } })
-        await client.close()
-        return paid as ToolResult
-      },
-    }),
+    open: ({ account, address }) => openedMpp(evmOf(account), address),
+  },
+  {
+    name: 'mppx, stripe charge',
+    package: 'mppx',
+    cannot: {},
+    open: ({ address }) => openedMpp(stripeOf(newToken), address),
   },
   {
     name: 'mppx/proxy that pays with mppx',
@@ -157,7 +167,7 @@ export const payers: readonly Payer[] = [
     cannot: overHttp('The proxy'),
     open: ({ account, address }) => {
       const proxy = PaidProxy.create({
-        fetch: mpp(account) as typeof fetch,
+        fetch: mpp(evmOf(account)) as typeof fetch,
         services: [
           Service.from('turnpike', {
             baseUrl: address,

@@ -14,6 +14,7 @@ import {
 import { CENT, type JobServer, jobRecord, newVendor, PICTURE, startJobServer } from '../server/job-rig.ts'
 import { brokenLaws, serverEngines } from '../store/engines.ts'
 import { until } from '../until.ts'
+import { checkCash, startCards } from './card-rig.ts'
 import { hasChain } from './chain.ts'
 import { installChannels, WITHDRAW_SECONDS } from './channels.ts'
 import { type Cell, cells, type Opened, type Payer, payers } from './matrix-payers.ts'
@@ -112,6 +113,7 @@ describe.skipIf(!hasChain)('payers', () => {
       const rule = { withdrawSeconds: WITHDRAW_SECONDS, claimSum: 1_000_000n * USD, claimSeconds: 900 }
       const more = { upto: { most: USD }, channels: rule }
       let x402: ReturnType<typeof optionsFor>
+      const stripe = startCards()
       beforeAll(async () => {
         database = await engine.fresh()
         x402 = optionsFor(on.facilitator, on.chain, more)
@@ -120,7 +122,7 @@ describe.skipIf(!hasChain)('payers', () => {
           url: database.url,
           vendor: vendorOfAll(),
           sells: [jobRecord(), single],
-          server: { x402, fund: 0n, models },
+          server: { x402, stripe: stripe.settings, fund: 0n, models },
         })
         await server.x402?.round()
         listening = Bun.serve({ port: 0, hostname: '127.0.0.1', idleTimeout: 0, fetch: server.fetch })
@@ -130,6 +132,7 @@ describe.skipIf(!hasChain)('payers', () => {
         await listening.stop(true)
         await server.stop()
         await database.stop()
+        await stripe.stop()
       })
 
       const revenue = () => server.store.ledger.balance('revenue')
@@ -162,12 +165,13 @@ describe.skipIf(!hasChain)('payers', () => {
           }
         })
 
-      test('in the end the chain is the ledger, to the last unit', async () => {
+      test('in the end chain and Stripe are the ledger, to the last unit', async () => {
         rule.claimSum = 1n
         await server.x402?.round()
         const received = await on.chain.unitsOf(x402.offers[0]?.payTo as `0x${string}`)
         expect(received).toBeGreaterThan(0n)
         expect(await server.store.ledger.balance('x402')).toBe(-received * 1_000n)
+        expect(await checkCash(server, stripe)).toBeGreaterThan(0n)
         expect(await brokenLaws(server.store)).toEqual([])
       })
     })

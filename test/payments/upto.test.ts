@@ -6,6 +6,7 @@ import {
   chat,
   completion,
   eventsOf,
+  hashOf,
   jsonOf,
   METRICS_TOKEN,
   streamEvents,
@@ -364,6 +365,30 @@ describe.skipIf(!hasChain)('x402 upto', () => {
         // What the payer signed is checked by the facilitator.
         expect((await send({}, { signature: `0x${'12'.repeat(65)}` })).status).toBe(402)
         expect(await paidBy(payer)).toBe(0n)
+      })
+
+      test('one for another chain, server or path', async () => {
+        const payer = await buyer()
+        const signed = await sign(payer, rig.request('/v1/run', run()))
+        const payment = decoded(signed.headers.get('payment-signature'))
+        const elsewhere = { ...payment, accepted: { ...payment.accepted, network: 'eip155:8453' } }
+        const paying = (value: object, path = '/v1/run', body: object = run()) =>
+          rig.request(path, body, { 'payment-signature': encoded(value) })
+        const setup = { models: [testModel('small', { price: PRICE })], hash: hashOf('another') }
+        const other = await startRig(on.chain, rig.options, setup)
+        await other.server.x402?.round()
+        const foreign = await sign(payer, other.request('/v1/run', run()), other)
+        await other.server.stop()
+        const verified = on.facilitator.asked.verify
+        for (const request of [
+          paying(elsewhere),
+          paying(payment, '/v1/chat/completions', chat({ max_tokens: 50 })),
+          foreign,
+        ])
+          expect(await codeOf(await rig.server.fetch(request))).toEqual([402, 'quote_mismatch'])
+        expect(on.facilitator.asked.verify).toBe(verified)
+        expect(await paidBy(payer)).toBe(0n)
+        expect((await rig.server.fetch(signed)).status).toBe(200)
       })
 
       test('it is off unless the operator names it', async () => {

@@ -1,7 +1,7 @@
 /** Vouchers that are not what they seem: none buys an answer, takes a deposit, or moves the books. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { CHANNELS } from '../../src/payment/x402/voucher.ts'
-import { completion, jsonOf, testModel, USD } from '../server/harness.ts'
+import { completion, hashOf, jsonOf, testModel, USD } from '../server/harness.ts'
 import { brokenLaws, serverEngines } from '../store/engines.ts'
 import { until } from '../until.ts'
 import { accountOf, hasChain } from './chain.ts'
@@ -172,6 +172,27 @@ describe.skipIf(!hasChain)('attacks with x402 vouchers', () => {
           accepted: { ...payment.accepted, extra: { ...payment.accepted.extra, quoteId } },
         }
         expect(await refusal(address, old)).toEqual([402, 'quote_mismatch'])
+      })
+
+      test('one for another path, or that answers a quote of another server with the same receiver', async () => {
+        const { one, payment } = await victim()
+        const path = '/v1/chat/completions'
+        const body = { model: 'mock/small', messages: [{ role: 'user', content: 'hi' }], seed: 1 }
+        const charged = await chargedBy(one.account.address)
+        const elsewhere = rig.request(path, body, { 'payment-signature': encoded(payment) })
+        const response = await rig.server.fetch(elsewhere)
+        expect([response.status, (await jsonOf(response)).error]).toEqual([402, 'quote_mismatch'])
+        const setup = { models: [testModel('small')], hash: hashOf('another') }
+        const other = await startRig(on.chain, rig.options, setup)
+        await other.server.x402?.round()
+        const due = await other.quote('/v1/run', run({ seed: 1 }))
+        const { accepts } = JSON.parse(
+          Buffer.from(due.headers.get('payment-required') ?? '', 'base64').toString(),
+        )
+        await other.server.stop()
+        const foreign = { ...payment, accepted: accepts[0] }
+        expect(await refusal(one.account.address, foreign)).toEqual([402, 'quote_mismatch'])
+        expect(await chargedBy(one.account.address)).toBe(charged)
       })
 
       test('one beyond the deposit', async () => {

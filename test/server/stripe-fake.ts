@@ -188,7 +188,7 @@ const chargeAnswer = (
   const id = `pi_auto_${++serial}`
   const method = asked.get('payment_method') ?? asked.get('shared_payment_granted_token') ?? ''
   const refuse = (status: number, error: object) => ({ status, body: { id, metadata, error } })
-  if (method === 'pm_gone' || method === 'spt_gone')
+  if (/^(?:pm|spt)_gone/.test(method))
     return refuse(400, { type: 'invalid_request_error', code: 'resource_missing', param: 'payment_method' })
   const code = /^(?:pm|spt)_(card_declined|expired_card|authentication_required)$/.exec(method)?.[1]
   if (code !== undefined) return refuse(402, { type: 'card_error', code, payment_intent: { id } })

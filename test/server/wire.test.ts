@@ -229,3 +229,21 @@ test('requests sent ahead on one connection are answered in order, or the connec
   const spent = before - (await server.balance())
   expect(spent).toBeLessThanOrEqual(60_000n * BigInt(server.asked.length - asked))
 })
+
+test('many payments in one request, or one that is huge, are refused, and the next request is served', async () => {
+  const junk = Buffer.from(JSON.stringify({ challenge: {}, payload: {} })).toString('base64url')
+  const asked = server.asked.length
+  for (const lines of [
+    Array(50).fill(`authorization: Payment ${junk}`),
+    Array(50).fill(`payment-signature: ${junk}`),
+    [`authorization: Payment ${'A'.repeat(200_000)}`],
+    [`payment-signature: ${'A'.repeat(200_000)}`, `x-payment: ${'A'.repeat(200_000)}`],
+  ]) {
+    const head = ['POST /v1/chat/completions HTTP/1.1', 'Host: a', 'Connection: close', 'Content-Length: 2']
+    const [reply] = replies(await raw([`${[...head, ...lines].join('\r\n')}\r\n\r\n{}`]))
+    expect([400, 401, 402, 431]).toContain(reply?.status ?? 0)
+  }
+  expect(server.asked.length).toBe(asked)
+  const headers = { authorization: `Bearer ${token}` }
+  expect((await fetch(`http://127.0.0.1:${listening.port}/v1/models`, { headers })).status).toBe(200)
+})

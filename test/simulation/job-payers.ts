@@ -1,5 +1,5 @@
 /**
- * Callers who pay for jobs by x402, guests and holders of keys: they ask for a quote, sign, send it again when they
+ * Callers who pay for jobs by x402, guests and holders of keys, or by card: they ask for a quote, sign, send it again when they
  * hear nothing, and sometimes cancel.
  *
  * The laws: what was paid is the job's charge and change, to the last unit; a payment buys one job; one that delivered
@@ -9,9 +9,10 @@ import { silentLog } from '../../src/core/log.ts'
 import type { Nano } from '../../src/core/money.ts'
 import { openX402, type X402 } from '../../src/payment/x402.ts'
 import type { Store } from '../../src/store/port.ts'
+import { createCards, tillOf } from './card-rail.ts'
 import { PICTURE } from './job-vendor.ts'
 import { offersIn, sign } from './payloads.ts'
-import { hash, UNIT, x402Options } from './process.ts'
+import { hash, x402Options } from './process.ts'
 import { createChain } from './rail.ts'
 import type { Stage } from './stage.ts'
 
@@ -20,8 +21,9 @@ export type JobAnswer = {
   readonly status: number
   readonly id: string
   readonly cost: string | undefined
-  /** What is due, where a payment is. */
+  /** What is due, where a payment is: by x402, and by MPP. */
   readonly quote: string | undefined
+  readonly challenges?: string | undefined
 }
 
 export type JobRequest = {
@@ -30,13 +32,15 @@ export type JobRequest = {
   readonly waitS: number
   readonly idempotencyKey?: string | undefined
   /** Brings its payment, or asks for the quote of one. */
-  readonly payment?: { readonly header: string | undefined }
+  readonly payment?: { readonly header?: string | undefined; readonly mpp?: string | undefined }
 }
 
 type Parts = Stage & {
   readonly store: () => Store
   readonly ask: (inputs: object, it: JobRequest) => Promise<JobAnswer | undefined>
   readonly cancel: (runId: string) => Promise<void>
+  /** All pay by card, without a key; else all pay on a chain. */
+  readonly byCard: boolean
 }
 
 type Bought = {
@@ -51,16 +55,27 @@ const HOUR_MS = 3_600_000
 /** Change of what was never served is due after a day. */
 export const CHANGE_MS = 27 * HOUR_MS
 const TRIES = 6
+/** The fewest cents that Stripe takes. */
+const LEAST: Nano = 500_000_000n
 
-export const createJobPayers = ({ world, store, ask, cancel, hit, fail, sleep }: Parts) => {
+export const createJobPayers = ({ world, store, ask, cancel, byCard, hit, fail, sleep }: Parts) => {
   const { random, pick } = world.draws('payers of jobs')
   const chain = createChain(world, hit)
+  const cards = byCard ? createCards(world, { hit, fail }) : undefined
+  const till = tillOf(chain, cards)
   const bought: Bought[] = []
 
-  const pledge = (
-    quote: string,
-    bearer: boolean,
-  ): { readonly it: Bought; readonly header: string } | undefined => {
+  type Pledged = { readonly it: Bought; readonly payment: NonNullable<JobRequest['payment']> }
+
+  const pledgeCard = (challenges: string | undefined): Pledged | undefined => {
+    const granted = cards?.pledge(challenges)
+    if (granted === undefined) return undefined
+    const it = { ...granted, bearer: false }
+    bought.push(it)
+    return { it, payment: { mpp: granted.header } }
+  }
+
+  const pledge = (quote: string, bearer: boolean): Pledged | undefined => {
     const offers = offersIn(quote)
     if (offers.some(({ scheme }) => scheme === 'upto'))
       fail('a job is sold for an authorisation that can be emptied meanwhile')
@@ -70,20 +85,21 @@ export const createJobPayers = ({ world, store, ask, cancel, hit, fail, sleep }:
     const { header, ...signed } = sign({ world, chain }, { accepted, number, poor: random() < 0.06 })
     const it = { ...signed, bearer }
     bought.push(it)
-    return { it, header }
+    return { it, payment: { header } }
   }
 
   /** Buys one job, from its quote until the payer learns how it ended or has had enough. */
   const buy = async (inputs: { readonly n: number; readonly made: number }): Promise<void> => {
-    const key = random() < 0.5 ? pick(0, 1) : undefined
-    const quote = await ask(inputs, { key, waitS: 0, payment: { header: undefined } })
+    const key = !byCard && random() < 0.5 ? pick(0, 1) : undefined
+    const quote = await ask(inputs, { key, waitS: 0, payment: {} })
     if (quote?.quote === undefined) return hit('jobs: no quote')
-    const signed = pledge(quote.quote, key !== undefined)
+    const signed = byCard ? pledgeCard(quote.challenges) : pledge(quote.quote, key !== undefined)
     if (signed === undefined) return hit('jobs: no quote')
-    if (signed.it.units * UNIT !== BigInt(inputs.n) * PICTURE) fail('a quote is not the bound of its job')
+    const bound = BigInt(inputs.n) * PICTURE
+    if (signed.it.units * till.unit !== (byCard ? LEAST : bound)) fail('a quote is not the bound of its job')
     let run: string | undefined
     for (let tries = 0; tries < TRIES; tries++) {
-      const heard = await ask(inputs, { key, waitS: pick(0, 5), payment: { header: signed.header } })
+      const heard = await ask(inputs, { key, waitS: pick(0, 5), payment: signed.payment })
       if (heard !== undefined && heard.status < 300) {
         hit(`jobs: paid for, ${heard.status}`)
         if (run !== undefined && run !== heard.id) fail('one payment got two jobs')
@@ -100,7 +116,7 @@ export const createJobPayers = ({ world, store, ask, cancel, hit, fail, sleep }:
   /** What the payment of one call brought is its charge and its change. */
   const checkOne = async (it: Bought): Promise<Nano> => {
     const payment = await store().payments.payment(it.id)
-    const { state: onChain, taken = 0n } = chain.authorizations.get(it.nonce) ?? {}
+    const { state: onChain, taken = 0n } = till.landed(it.nonce)
     if (payment?.state === 'settling') fail('the outcome of a job’s payment was never found out')
     if ((onChain === 'paid') !== (payment?.state === 'settled'))
       fail(`on the chain a job’s payment is ${onChain}, in the ledger ${payment?.state}`)
@@ -112,20 +128,23 @@ export const createJobPayers = ({ world, store, ask, cancel, hit, fail, sleep }:
     const spent = usages.reduce((sum, { amount }) => sum + amount, 0n)
     hit(spent === 0n ? 'jobs: paid back whole' : 'jobs: paid for and charged')
     if (payment.changeTo === undefined) fail('the change of a job was never given')
-    return taken * UNIT - spent
+    return taken * till.unit - spent
   }
 
   return {
-    railOf: chain.railOf,
+    railOf: till.railOf,
     buy,
-    /** With all processes gone: a new one resolves what is open and gives all change, for a day and more. */
-    finish: async (): Promise<{ readonly bearers: Nano; readonly guests: Nano }> => {
-      chain.calm()
+    /**
+     * With all processes gone: a new one resolves what is open and gives all change, for a day and more. `deposit`: what the wallet
+     * was paid, which stands beside the cards.
+     */
+    finish: async (deposit: Nano): Promise<{ readonly bearers: Nano; readonly guests: Nano }> => {
+      till.calm()
       const clock = world.clock(() => true)
       const parts = { store: store(), clock, log: silentLog, hash, options: x402Options }
       const mode: X402 = await openX402(
         parts,
-        chain.railOf(() => true),
+        till.railOf(() => true),
       )
       mode.stop()
       for (let passed = 0; passed < CHANGE_MS; passed += HOUR_MS) {
@@ -135,10 +154,8 @@ export const createJobPayers = ({ world, store, ask, cancel, hit, fail, sleep }:
       for (const { id, bearer } of bought) if (!bearer) await mode.payChange(id, CHANGE_WALLET)
       const change = { bearers: 0n, guests: 0n }
       for (const it of bought) change[it.bearer ? 'bearers' : 'guests'] += await checkOne(it)
-      if ((await store().ledger.balance('x402')) !== -chain.received() * UNIT)
-        fail(
-          `${chain.received() * UNIT} was settled, ${await store().ledger.balance('x402')} is in the ledger`,
-        )
+      const booked = (await store().ledger.balance(till.account)) + (byCard ? deposit : 0n)
+      if (booked !== -till.received()) fail(`${till.received()} was settled, ${booked} is in the ledger`)
       return change
     },
   }

@@ -48,14 +48,20 @@ type Process = {
 }
 const KEYS = ['k0', 'k1', GUESTS_KEY]
 
-export const runJobs = (seed: number, reached: Reached): void => {
+export const runJobs = (seed: number, reached: Reached): void => playJobs(seed, reached, false)
+
+/** The same with more who pay for their jobs, all of them by card. */
+export const runJobsByCard = (seed: number, reached: Reached): void => playJobs(seed, reached, true)
+
+const playJobs = (seed: number, reached: Reached, byCard: boolean): void => {
   const stage = createStage(seed, reached)
-  const { world, hit, fail, guard, sleep } = stage
+  const { world, fail, guard, sleep } = stage
+  const hit = (what: string) => stage.hit(byCard ? what.replace('jobs:', 'jobs by card:') : what)
   const { after } = world
   const { pick, random } = world.draws('scene')
   const vendor = createJobVendor(world)
   const { assets, isKept } = createKept(world, hit)
-  const own = createOwnJobs(stage, WALLET)
+  const own = createOwnJobs({ ...stage, hit }, WALLET)
   const deposit = BigInt(pick(10, 60)) * PICTURE
   const processes: Process[] = []
   /** The process that began a run. */
@@ -103,8 +109,8 @@ export const runJobs = (seed: number, reached: Reached): void => {
       const trace = newTrace(`c${serial++}`, world.now())
       beganBy.set(trace.callId, process.instance)
       const answered = (status: number, cost: string | undefined): void => {
-        const quote = trace.headers['payment-required']
-        if (!process.dead) resolve({ status, id: trace.callId, cost, quote })
+        const { 'payment-required': quote, 'www-authenticate': challenges } = trace.headers
+        if (!process.dead) resolve({ status, id: trace.callId, cost, quote, challenges })
       }
       const prefer = new Headers({ prefer: `wait=${it.waitS}` })
       runCall(
@@ -120,6 +126,7 @@ export const runJobs = (seed: number, reached: Reached): void => {
             url: 'http://turnpike.invalid/v1/run',
             v1: undefined,
             v2: it.payment.header,
+            mpp: it.payment.mpp,
             headers: new Headers(),
             remade: true,
           },
@@ -146,7 +153,7 @@ export const runJobs = (seed: number, reached: Reached): void => {
     const { gateway } = living() ?? {}
     await Promise.race([gateway && cancelRun(gateway, runId).catch(() => undefined), sleep(3_000)])
   }
-  const payers = createJobPayers({ ...stage, store: () => store, ask, cancel })
+  const payers = createJobPayers({ ...stage, hit, store: () => store, ask, cancel, byCard })
 
   const buy = async (): Promise<void> => {
     await sleep(pick(0, LOAD_MS))
@@ -161,7 +168,7 @@ export const runJobs = (seed: number, reached: Reached): void => {
     if (late) hit('jobs: overdue')
     const idempotencyKey = random() < 0.6 ? `key ${++serial}` : undefined
     const it = { key: pick(0, 1), waitS: pick(0, 6), idempotencyKey }
-    if (random() < 0.3) return payers.buy(inputs)
+    if (random() < (byCard ? 0.8 : 0.3)) return payers.buy(inputs)
     const first = await ask(inputs, it)
     check200(first, inputs.made)
     if (first?.status === 202) hit('jobs: accepted')
@@ -253,7 +260,7 @@ export const runJobs = (seed: number, reached: Reached): void => {
   const check = async (): Promise<void> => {
     let charged = 0n
     for (const process of processes) process.dead = true
-    const change = await payers.finish()
+    const change = await payers.finish(deposit)
     for (const key of KEYS)
       for (const run of await store.runs.runsOf(key, { most: 1_000 })) charged += await checkRun(run)
     for (const [call, times] of vendor.taken)

@@ -5,7 +5,16 @@ export type Mutation = {
   readonly from: string
   readonly to: string
   /** The kind of histories to search; see `kinds` in run.ts. */
-  readonly kind?: 'calm' | 'clocks' | 'paid-again' | 'jobs' | 'batches' | 'shares' | 'failover' | 'vouchers'
+  readonly kind?:
+    | 'calm'
+    | 'clocks'
+    | 'paid-again'
+    | 'jobs'
+    | 'batches'
+    | 'shares'
+    | 'failover'
+    | 'vouchers'
+    | 'cards'
   /** A test of the real engine that must fail, for what virtual time cannot show. */
   readonly test?: string
 }
@@ -524,6 +533,76 @@ export const mutations: readonly Mutation[] = [
     to: "paymentAccountOf(((_each: string) => hash('one'))(",
   },
   {
+    name: 'an answer of Stripe that is lost is a no',
+    file: 'src/payment/stripe-tokens.ts',
+    from: "return made === 'unknown' ? NO_ANSWER : refused(made)",
+    to: 'return refused(made)',
+    kind: 'cards',
+  },
+  {
+    name: 'each try at Stripe has a key of its own',
+    file: 'src/payment/stripe-tokens.ts',
+    from: 'idempotencyKey: key }',
+    to: 'idempotencyKey: key + Math.random() }',
+    kind: 'cards',
+  },
+  {
+    name: 'what Stripe has forgotten is asked for again',
+    file: 'src/payment/stripe-tokens.ts',
+    from: 'now > validBefore * 1000 + REMEMBERED_MS',
+    to: 'now < validBefore * 0 + REMEMBERED_MS * 0',
+    kind: 'cards',
+  },
+  {
+    name: 'a payment that waits for its holder is not canceled',
+    file: 'src/payment/stripe-tokens.ts',
+    from: "if (status !== 'canceled') await stripe.paymentIntents.cancel(id, {}, options)\n",
+    to: '\n',
+    kind: 'cards',
+  },
+  {
+    name: 'a payment that is under way at Stripe is a no',
+    file: 'src/payment/stripe-tokens.ts',
+    from: "if (status === 'processing') return { outcome: 'unknown', reason: status }",
+    to: "if (status === 'processing') return refused('card_declined')",
+    kind: 'cards',
+  },
+  {
+    name: 'a payment that Stripe knows and that is not paid never will be',
+    file: 'src/payment/stripe-tokens.ts',
+    from: "status === 'succeeded') ?? data[0]",
+    to: "status === 'succeeded')",
+    kind: 'cards',
+  },
+  {
+    name: 'a card that was refused stays open',
+    file: 'src/payment/stripe-tokens.ts',
+    from: "({ outcome: 'refused', reason, certain: true })",
+    to: "({ outcome: 'refused', reason })",
+    kind: 'cards',
+  },
+  {
+    name: "a key that Stripe refuses is a no of the payer's card",
+    file: 'src/payment/stripe-tokens.ts',
+    from: "{ outcome: 'refused', reason: 'method_unavailable' }",
+    to: "{ outcome: 'refused', reason: 'method_unavailable', certain: true }",
+    kind: 'cards',
+  },
+  {
+    name: 'a challenge is charged once for each token',
+    file: 'src/payment/mpp/stripe.ts',
+    from: "const name = Buffer.from(challenge.id, 'base64url').toString('hex')",
+    to: 'const name = digestOf(challenge.id + token)',
+    kind: 'cards',
+  },
+  {
+    name: "who knows the challenge of another's card gets the answer",
+    file: 'src/payment/mpp/stripe.ts',
+    from: 'quoteId: key,',
+    to: 'quoteId: challenge.id,',
+    kind: 'cards',
+  },
+  {
     name: 'change forgets what the call was charged',
     file: 'src/store/payments/payment-change.ts',
     from: 'const amount = payment.amount - (used ?? 0n)',
@@ -762,8 +841,15 @@ export const mutations: readonly Mutation[] = [
     name: 'a job is begun a second time',
     kind: 'jobs',
     file: 'src/store/ledger/run-money.ts',
-    from: "return { outcome: same ? 'begun' : 'exists' }",
-    to: "return { outcome: same ? 'begun' : 'begun' }",
+    from: "=== 'submitting' ? 'begun' : 'exists' }",
+    to: "=== 'submitting' ? 'begun' : 'begun' }",
+  },
+  {
+    name: 'a job is begun again by who took it up',
+    file: 'src/store/ledger/run-money.ts',
+    from: " && countOf(known, 'kept') < 2 * it.ownerMs",
+    to: '',
+    test: 'test/store/job-leases.test.ts',
   },
   {
     name: 'a job counts as a process that died',

@@ -82,6 +82,7 @@ const SEEDS: Readonly<Record<Kind, number>> = {
   batches: 60,
   shares: 60,
   vouchers: 60,
+  cards: 60,
   failover: 200,
 }
 

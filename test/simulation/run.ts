@@ -1,10 +1,11 @@
 /** Runs many histories and prints `N passed, N failed`. Options: --seeds N, --from N, --until-caught, --only <kind>. */
 import { noteNow } from '../now.ts'
 import { runBatches } from './batches.ts'
+import { runCards } from './cards.ts'
 import { runClocks } from './clocks.ts'
 import { runFailover } from './failover.ts'
 import { runHistory } from './history.ts'
-import { runJobs } from './jobs.ts'
+import { runJobs, runJobsByCard } from './jobs.ts'
 import type { Reached } from './law.ts'
 import { runCalm } from './liveness.ts'
 import { runPaidAgain } from './paid-again.ts'
@@ -90,6 +91,27 @@ const mustReach = [
   'paid again: guest answered',
   'paid again: comes again',
   'paid again: killed',
+  'cards: answered',
+  'cards: authentication_required',
+  'cards: bill exact',
+  'cards: card_declined',
+  'cards: change paid',
+  'cards: killed',
+  'cards: paid back whole',
+  'cards: partition',
+  'cards: payment_already_used',
+  'cards: payment_unconfirmed',
+  'cards: replayed',
+  'jobs by card: killed',
+  'jobs by card: paid back whole',
+  'jobs by card: paid for and charged',
+  'jobs by card: paid for, 200',
+  'jobs by card: paid for, 202',
+  'jobs by card: taken up',
+  'stripe: a fault that stays',
+  'stripe: answer lost',
+  'stripe: canceled',
+  'stripe: looked for',
   'vouchers: answered',
   'vouchers: killed',
   'vouchers: charged, killed, and answered when sent again',
@@ -207,6 +229,8 @@ const kinds: readonly {
   { name: 'shares', each: 10, run: runShares },
   { name: 'failover', each: 10, run: runFailover },
   { name: 'vouchers', each: 20, run: runVouchers },
+  { name: 'cards', each: 10, run: runCards },
+  { name: 'jobs by card', each: 20, run: runJobsByCard },
   { name: 'all else', each: 1, run: runHistory },
 ]
 if (only !== undefined && !kinds.some(({ name }) => name === only)) throw new Error(`no kind is ${only}`)

@@ -84,4 +84,22 @@ describe.each(engines)('on $name', ({ fresh }) => {
     expect(change).toMatchObject({ outcome: 'paid', amount: CENT - 4_000_000n })
     await end()
   })
+
+  test('a job that was taken up while it was submitted is not begun again by who took it up', async () => {
+    const { store, passes, end } = await opened()
+    const by = (owner: string) =>
+      store.runs.begin({ ...begun, id: 'c3', owner, ownerMs: MINUTE, deadlineMs: 60 * MINUTE })
+    // An answer that was lost is asked for again; nobody else may begin it.
+    expect(await Promise.all([await by('gone'), await by('gone'), await by('living')])).toEqual([
+      { outcome: 'begun' },
+      { outcome: 'begun' },
+      { outcome: 'exists' },
+    ])
+    passes(2 * MINUTE)
+    const taken = await store.runs.take('living', { lifeMs: MINUTE, most: 1 })
+    expect(taken.map(({ id, state }) => [id, state])).toEqual([['c3', 'submitting']])
+    expect(await by('living')).toEqual({ outcome: 'exists' })
+    await store.runs.forget('c3')
+    await end()
+  })
 })

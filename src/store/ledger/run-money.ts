@@ -43,11 +43,13 @@ export const beginRun = async (engine: Engine, it: NewRun): Promise<RunBegun> =>
 
 const beginIn = async (engine: Engine, run: Run, it: NewRun): Promise<RunBegun> => {
   const { dialect } = engine
-  const [known] = await run('select owner, state from run where id = $1', [it.id])
+  const [known] = await run('select owner, state, owner_until - created_at as kept from run where id = $1', [
+    it.id,
+  ])
   if (known !== undefined) {
-    // The same request again, after an answer that was lost.
-    const same = textOf(known, 'owner') === it.owner && textOf(known, 'state') === 'submitting'
-    return { outcome: same ? 'begun' : 'exists' }
+    // The same request again, after an answer that was lost. Who took it up after its first term must not submit it: the first may have.
+    const mine = textOf(known, 'owner') === it.owner && countOf(known, 'kept') < 2 * it.ownerMs
+    return { outcome: mine && textOf(known, 'state') === 'submitting' ? 'begun' : 'exists' }
   }
   if (it.voucher !== undefined && !(await keepsVoucher(run, dialect, it.voucher, it.id)))
     return { outcome: 'spent', limit: 'payment', required: it.amount, available: 0n, held: 0n }
