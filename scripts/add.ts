@@ -1,5 +1,5 @@
 /**
- * `npm run add -- media traces`: fetches the npm packages of a part that a plain installation leaves out, in the versions
+ * `npm run add -- media traces vouchers`: fetches the npm packages of a part that a plain installation leaves out, in the versions
  * that are pinned. package.json does not change, and the next `npm ci` removes them again.
  */
 import { existsSync, readFileSync } from 'node:fs'
@@ -9,16 +9,21 @@ import { z } from 'zod'
 const root = resolve(import.meta.dir, '..')
 const packageFile = z.looseObject({ peerDependencies: z.record(z.string(), z.string()) })
 
+type Part = { readonly file: string; readonly packages: RegExp }
+
 /** Where each part names its packages: as peers that may be missing. */
-const parts: Readonly<Record<string, string>> = {
-  media: 'packages/local-media/package.json',
-  traces: 'package.json',
+const parts: Readonly<Record<string, Part>> = {
+  media: { file: 'packages/local-media/package.json', packages: /./ },
+  traces: { file: 'package.json', packages: /^@opentelemetry\// },
+  vouchers: { file: 'package.json', packages: /^secp256k1$/ },
 }
 
 const packagesOf = (part: string): readonly string[] => {
-  const text = readFileSync(join(root, parts[part] ?? ''), 'utf8')
-  const { peerDependencies } = packageFile.parse(JSON.parse(text))
-  return Object.entries(peerDependencies).map(([name, version]) => `${name}@${version}`)
+  const { file = '', packages = /./ } = parts[part] ?? {}
+  const { peerDependencies } = packageFile.parse(JSON.parse(readFileSync(join(root, file), 'utf8')))
+  return Object.entries(peerDependencies).flatMap(([name, version]) =>
+    packages.test(name) ? [`${name}@${version}`] : [],
+  )
 }
 
 const isThere = (part: string): boolean =>

@@ -71,7 +71,7 @@ class OpenHold implements Half, IntentEnds {
     this.#parts = parts
     this.#amount = it.amount
     const { callId, lease, amount: hold, voucher } = it
-    parts.writer.intent({ callId, leaseId: lease.id, hold, voucher: voucher?.id }, this)
+    parts.writer.intent({ callId, leaseId: lease.id, hold, voucher }, this)
   }
 
   intentEnded(opened: boolean): void {

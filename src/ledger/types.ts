@@ -164,7 +164,7 @@ export type Intent = {
   readonly leaseId: LeaseId
   readonly hold: Nano
   /** It is opened only while this voucher is its own. */
-  readonly voucher?: string | undefined
+  readonly voucher?: VoucherOfCall | undefined
 }
 
 /**

@@ -17,6 +17,7 @@ import { type ChannelNode, channelNode } from './x402/channel-node.ts'
 import { type Channels, openChannels } from './x402/channels.ts'
 import { claimsOf } from './x402/claim.ts'
 import { type Facilitator, type Kinds, openFacilitator } from './x402/facilitator.ts'
+import { KnownChannels } from './x402/known-channels.ts'
 import type { Offer, X402Options } from './x402/offer.ts'
 import type { Presented } from './x402/presented.ts'
 import type { Hash } from './x402/quote.ts'
@@ -70,6 +71,8 @@ export type X402 = {
   takeVoucher: Channels['take']
   beginVoucher: Channels['begin']
   chargeVoucher: Channels['finish']
+  voucherOpened: Channels['opened']
+  channelCharged: Channels['charged']
   /** Pays the change of a call that has ended; if that fails, the next round does it. */
   payChange(paymentId: string, to: string): Promise<ChangePaid | undefined>
   /** A text with which its holder can claim the change of a payment. */
@@ -201,6 +204,13 @@ const atMost = (most: number) => {
   }
 }
 
+const knownBy = (clock: Clock): KnownChannels => new KnownChannels(() => clock.monotonicMs())
+
+/** What calls under vouchers ask for. */
+const voucherCalls = ({ begin, finish, opened, charged }: Channels) => ({
+  ...{ beginVoucher: begin, chargeVoucher: finish, voucherOpened: opened, channelCharged: charged },
+})
+
 const createX402 = (parts: X402Parts, rail: WholeRail, guestsHash: string): X402Running => {
   const { store, log, hash, options, card } = parts
   const settlement: SettlementParts = {
@@ -218,7 +228,7 @@ const createX402 = (parts: X402Parts, rail: WholeRail, guestsHash: string): X402
     paymentAccountOf(hash(`x402 account ${paymentId}`).slice(0, 32))
   const oneOfMany = atMost(COLLECTING_MAX)
   const channelAccount = (id: string) => channelAccountOf(hash(`x402 account channel ${id}`).slice(0, 32))
-  const more = { options, channelAccountOf: channelAccount, kinds: () => kinds }
+  const more = { options, channelAccountOf: channelAccount, kinds: () => kinds, known: knownBy(parts.clock) }
   const channels = openChannels({ ...rail, ...settlement, ...more, store: store.channels })
   const payChange = (paymentId: string, to: string): Promise<ChangePaid | undefined> =>
     store.payments.payChange(paymentId, to).catch((error: unknown) => {
@@ -266,7 +276,7 @@ const createX402 = (parts: X402Parts, rail: WholeRail, guestsHash: string): X402
     channelTerms: channels.terms,
     channelOf: channels.stands,
     takeVoucher: (it) => oneOfMany(() => channels.take(it)),
-    ...{ beginVoucher: channels.begin, chargeVoucher: channels.finish },
+    ...voucherCalls(channels),
     payChange,
     ...claimsOf(hash),
     round: () =>

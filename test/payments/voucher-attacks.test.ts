@@ -230,10 +230,10 @@ describe.skipIf(!hasChain)('attacks with x402 vouchers', () => {
         expect(rig.server.asked.length - asked).toBe(1)
         const price = (await chargedBy(one.account.address)) - charged
         const gate = Promise.withResolvers<void>()
-        rig.server.answerWith(async () => {
+        const asksThenWaits = async () => {
           await gate.promise
           return completion('hello')
-        })
+        }
         const quoted = async (seed: number) => {
           const quote = await rig.quote('/v1/run', run({ seed }))
           const { accepts } = JSON.parse(
@@ -242,6 +242,7 @@ describe.skipIf(!hasChain)('attacks with x402 vouchers', () => {
           const next = most + price / 1_000n
           return signed(one.account, { ...payment, accepted: accepts[0] }, next)
         }
+        rig.server.answerWith(asksThenWaits)
         const first = send(await quoted(8), run({ seed: 8 }))
         await until(() => rig.server.asked.length - asked === 2)
         const second = await send(await quoted(9), run({ seed: 9 }))
@@ -251,6 +252,28 @@ describe.skipIf(!hasChain)('attacks with x402 vouchers', () => {
         expect((await first).status).toBe(200)
         rig.server.answerWith(() => completion('hello'))
         expect(await chargedBy(one.account.address)).toBe(charged + 2n * price)
+      })
+
+      test('two vouchers that arrive together, on a channel that this process charged last: no vendor is asked in vain', async () => {
+        const { one, payment, charged, most } = await victim()
+        await send(payment)
+        const next = most + ((await chargedBy(one.account.address)) - charged) / 1_000n
+        const quoted = async (seed: number) => {
+          const quote = await rig.quote('/v1/run', run({ seed }))
+          const { accepts } = JSON.parse(
+            Buffer.from(quote.headers.get('payment-required') ?? '', 'base64').toString(),
+          )
+          return signed(one.account, { ...payment, accepted: accepts[0] }, next)
+        }
+        const [first, second] = [await quoted(8), await quoted(9)]
+        const asked = rig.server.asked.length
+        const named = { 'payment-signature': encoded(second), 'idempotency-key': 'beside' }
+        const both = await Promise.all([
+          send(first, run({ seed: 8 })),
+          rig.server.fetch(rig.request('/v1/run', run({ seed: 9 }), named)),
+        ])
+        expect(both.map(({ status }) => status)).toEqual([200, 402])
+        expect(rig.server.asked.length - asked).toBe(1)
       })
 
       test('headers that are bombs: no fault, no delay, nothing taken', async () => {

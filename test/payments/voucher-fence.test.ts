@@ -63,6 +63,7 @@ for (const engine of engines.filter(({ lasting }) => lasting))
         ttlMs: DAY_MS,
       })
       const leaseId = lent.outcome === 'lent' ? lent.leaseId : lent.outcome
+      const ofCall = { id, channel, unit: UNIT, most: CENT, signature: 'signed' }
       const settle = {
         callId,
         leaseId,
@@ -70,9 +71,9 @@ for (const engine of engines.filter(({ lasting }) => lasting))
         charge: COST,
         excess: 0n,
         detail: detailFor('maker'),
-        voucher: { id, channel, unit: UNIT, most: CENT, signature: 'signed' },
+        voucher: ofCall,
       }
-      return { id, settle, intent: { callId, leaseId, hold: CENT, voucher: id } }
+      return { id, settle, intent: { callId, leaseId, hold: CENT, voucher: ofCall } }
     }
     const stateOf = async (id: string) => (await store.payments.payment(id))?.state
     const giveUp = async (id: string) => {
@@ -170,7 +171,7 @@ for (const engine of engines.filter(({ lasting }) => lasting))
 
       test('the next one is, and others are not while it has the channel', async () => {
         const it = await begun(next('next'))
-        expect([it?.id, it?.charged, it?.pending]).toEqual([channel, 11_000n, 'next'])
+        expect([it?.channel.id, it?.channel.charged, it?.channel.pending]).toEqual([channel, 11_000n, 'next'])
         expect(await stateOf('next')).toBe('authorized')
         const other = { ...claim, ref: { ...ref, key: 'another answer' } }
         expect(
@@ -180,6 +181,92 @@ for (const engine of engines.filter(({ lasting }) => lasting))
         expect((await store.payments.payment('next'))?.callId).toBe('call of next')
         expect(await claimedBy()).toBe('call of next')
         await giveUp('next')
+      })
+    })
+
+    describe('recorded with the intent of its call', () => {
+      const channel = 'chain:with'
+      const refOf = (id: string) => ({ keyId: 'guests', endpoint: 'x402', key: id })
+      let lease: Awaited<ReturnType<typeof taken>>
+      beforeAll(async () => {
+        lease = await taken(channel)
+        await store.ledger.commit(batchOf('i', { intents: [lease.intent], settles: [lease.settle] }))
+      })
+
+      /** The next voucher, which begins where the channel stands, unless it begins so much later. */
+      const next = async (id: string, { later = 0n, amount = CENT } = {}) => {
+        const record = { fingerprint: 'f', amount, payer: 'payer', ref: refOf(id), lockMs: 1_000 }
+        const most = ((await chargedOf(channel)) ?? 0n) + later + amount
+        const voucher = { id, channel, unit: UNIT, most, signature: `signed ${id}`, record }
+        const answer = { ref: record.ref, answer: { status: 200, headers: {}, body: id } }
+        const callId = `call of ${id}`
+        return {
+          intent: { ...lease.intent, hold: COST, callId, voucher },
+          settle: { ...lease.settle, callId, voucher, answer },
+        }
+      }
+      const nameOf = async (id: string) => {
+        const asked = { ref: refOf(id), fingerprint: 'f', callId: 'nobody', instance: 'other', lockMs: 1_000 }
+        const state = await store.idempotency.begin(asked)
+        if (state.state === 'first') await store.idempotency.forget(asked.ref, state.callId, 'other')
+        return state.state === 'first' ? state.callId : state
+      }
+
+      test('in one commit with its charge, however often that is sent', async () => {
+        const { intent, settle } = await next('one')
+        for (const opened of [1, 2]) {
+          const done = await store.ledger.commit(batchOf('i', { intents: [intent], settles: [settle] }))
+          expect([opened, [...done.opened]]).toEqual([opened, [intent.callId]])
+          expect([await stateOf('one'), await chargedOf(channel)]).toEqual(['settled', 22_000n])
+        }
+        expect(await nameOf('one')).toMatchObject({ state: 'done', answer: { body: 'one' } })
+        const { signature, pending } = (await store.channels.channel(channel)) ?? {}
+        expect([signature, pending]).toEqual(['signed one', undefined])
+      })
+
+      test('and charged later', async () => {
+        const { intent, settle } = await next('two')
+        await store.ledger.commit(batchOf('i', { intents: [intent] }))
+        expect([await stateOf('two'), await nameOf('two')]).toEqual(['authorized', 'call of two'])
+        expect((await store.channels.channel(channel))?.pending).toBe('two')
+        const beside = await next('beside')
+        expect((await store.ledger.commit(batchOf('i', { intents: [beside.intent] }))).opened.size).toBe(0)
+        await store.ledger.commit(batchOf('i', { settles: [settle] }))
+        expect([await stateOf('two'), await chargedOf(channel)]).toEqual(['settled', 33_000n])
+      })
+
+      const refused = async (id: string, it: Awaited<ReturnType<typeof next>>) => {
+        const before = await chargedOf(channel)
+        const done = await store.ledger.commit(batchOf('i', { intents: [it.intent], settles: [it.settle] }))
+        expect([done.opened.size, done.settled.size]).toEqual([0, 0])
+        expect([await stateOf(id), await chargedOf(channel)]).toEqual([undefined, before])
+        expect((await store.channels.channel(channel))?.pending).toBeUndefined()
+      }
+      for (const [what, more] of [
+        ['begins before where its channel stands', { later: -UNIT }],
+        ['begins behind it', { later: UNIT }],
+        ['ends beyond the deposit', { amount: 11n * CENT }],
+      ] as const)
+        test(`not if it ${what}: its call is not opened, and nothing is claimed`, async () => {
+          await refused(what, await next(what, more))
+          expect(await nameOf(what)).toBe('nobody')
+        })
+
+      test('not if somebody has the name of its answer', async () => {
+        const its = { ref: refOf('named'), fingerprint: 'f', callId: 'earlier', instance: 'i', lockMs: 1_000 }
+        await store.idempotency.begin(its)
+        await refused('named', await next('named'))
+      })
+
+      test('not once its payer leaves, nor long after its channel was looked at', async () => {
+        at += 60_000
+        await refused('stale', await next('stale'))
+        await store.channels.channelsLeaving([channel])
+        const { voucher } = (await next('leaves')).intent
+        const seen = { balance: 10n * CENT, claimed: 0n, leavingAt: 1 }
+        const look = newVoucher(channel, { id: 'looks', callId: 'looks', most: voucher.most, seen })
+        expect((await store.channels.takeVoucher(look)).outcome).toBe('leaving')
+        await refused('leaves', await next('leaves'))
       })
     })
 

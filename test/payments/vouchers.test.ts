@@ -163,7 +163,8 @@ describe.skipIf(!hasChain)('x402 vouchers', () => {
       test('a ledger that fails while a voucher is taken is waited for, like that of every call', async () => {
         const { channels } = rig.server.store
         let { pay } = await payer()
-        // A deposit asks for its channel and is taken; vouchers after it are taken with the claim of their answer.
+        // A deposit asks for its channel and is taken; vouchers after it are taken with the claim of their answer, if that has a name of
+        // the caller's own.
         for (const [asked, done] of [
           ['channel', false],
           ['beginVoucher', false],
@@ -181,7 +182,8 @@ describe.skipIf(!hasChain)('x402 vouchers', () => {
             throw new StoreFault('the connection was lost')
           }
           Object.assign(channels, { [asked]: fails })
-          const response = await pay(rig.request('/v1/run', run()))
+          const name = { 'idempotency-key': crypto.randomUUID() }
+          const response = await pay(rig.request('/v1/run', run(), name))
           const expected = [asked, true, 200, String(UNITS)]
           expect([asked, failed, response.status, chargedOf(response)]).toEqual(expected)
         }

@@ -267,6 +267,8 @@ const payOnce = async (gateway: Gateway, incoming: Incoming, paying: PayingCall)
   const runOrIts: RunCall = (keep, signal) =>
     orItsRun(gateway, { keep, trace, ofRun }, () => run(keep, signal))
   const answer = await onceUnder(gateway, once, runOrIts).catch(async (thrown: unknown) => {
+    const voucher = known.begun?.taken?.voucher
+    if (voucher?.record !== undefined) x402.voucherOpened(voucher.channel)
     const conflict = thrown instanceof Refusal && thrown.code === 'idempotency_key_reused'
     throw conflict && ref.key === presented?.id ? await usedBefore(x402, presented) : thrown
   })

@@ -4,6 +4,7 @@ import type { Presented } from '../../payment/x402/presented.ts'
 import type { Claim } from '../../store/calls/idempotency-port.ts'
 import type { Payment } from '../../store/payments/payment-port.ts'
 import { hasRates } from '../enter/key-turn.ts'
+import { jobShapeOf } from '../hold/job-hold.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { Paid, PayingCall } from './open-paid.ts'
 import { beginVoucher, usedBefore } from './pay-by-voucher.ts'
@@ -25,7 +26,10 @@ export const beginPaid = async (
   if (quoteFault(gateway, paying, presented) !== undefined) return undefined
   if (!(await fits(checkCaps(gateway, paying, plan.amount)))) return undefined
   const { fingerprint } = keptUnder
-  const taken = await beginVoucher({ x402, trace, presented, fingerprint }, claim)
+  // A job is noted by itself, and a name of the caller's own may be claimed beside it.
+  const withIntent =
+    claim.ref.key === presented.id && jobShapeOf(gateway.offering, request.model.id) === undefined
+  const taken = await beginVoucher({ x402, trace, presented, fingerprint }, { claim, withIntent })
   return taken && { payment: presented, account: taken.channel.account, transaction: undefined, taken }
 }
 

@@ -2,11 +2,13 @@
 import type { Hold } from '../../book/contract.ts'
 import { decimalFromNano, type Nano } from '../../core/money.ts'
 import { must, type Refusal } from '../../core/refusal.ts'
+import type { VoucherRecord } from '../../ledger/voucher.ts'
 import { nanoOfUnits } from '../../payment/x402/offer.ts'
 import type { Presented } from '../../payment/x402/presented.ts'
 import { NO_CONDITIONS } from '../../tenancy/conditions.ts'
 import type { Key } from '../../tenancy/key.ts'
 import type { WalletRules } from '../../tenancy/wallet-rules.ts'
+import { giveUp } from '../answer/give-up.ts'
 import { checkCarried } from '../ask/own-places.ts'
 import { underConditions } from '../enter/conditions.ts'
 import { boundSent, type CheckedRequest } from '../enter/incoming.ts'
@@ -95,7 +97,7 @@ export const openPaid = async (
   const { hold, ...held } = must(reserved)
   const settled = transaction !== undefined
   const isJob = jobShapeOf(gateway.offering, model.id) !== undefined
-  return {
+  const task: Task = {
     key,
     model,
     trace,
@@ -113,8 +115,29 @@ export const openPaid = async (
         ? payingChange(hold, () => x402.payChange(id, key.walletId))
         : taken === undefined
           ? hold
-          : within(hold, paid),
+          : underVoucher(gateway, hold, { paid, record: taken.voucher.record }),
   }
+  if (taken?.voucher.record !== undefined) await recorded(gateway, paying, task, taken.voucher.channel)
+  return task
+}
+
+/**
+ * Waits until the ledger has the call's voucher, so that no vendor is asked for a call that is not paid because another process took
+ * one beside it. Where no other process serves there is none beside it, and the vendor is asked meanwhile.
+ */
+const recorded = async (
+  gateway: Gateway,
+  { x402 }: PayingCall,
+  task: Task,
+  channel: string,
+): Promise<void> => {
+  const opened = task.hold.opened.then((isOpen) => {
+    x402.voucherOpened(channel)
+    return isOpen
+  })
+  if (gateway.book.health().instances === 1 || (await opened)) return
+  await giveUp(gateway, task)
+  throw await gateway.book.whyFenced(task.key)
 }
 
 /** Once the call is charged, the rest of the payment goes back, before the answer ends. */
@@ -128,10 +151,20 @@ const payingChange = (hold: Hold, payChange: () => Promise<unknown>): Hold =>
     },
   })
 
-/** A channel's account has more than the voucher allows. */
-const within = (hold: Hold, paid: Nano): Hold =>
+/**
+ * A channel's account has more than the voucher allows. What the intent claimed with the voucher is let go once it is known to be
+ * over, which may be later than the call gives up.
+ */
+const underVoucher = (
+  { store, instance }: Gateway,
+  hold: Hold,
+  { paid, record }: { readonly paid: Nano; readonly record: VoucherRecord | undefined },
+): Hold =>
   holdWith(hold, {
     extend: async (to, spent, waits) => (to > paid ? 'refused' : hold.extend(to, spent, waits)),
+    ...(record === undefined
+      ? {}
+      : { void: () => hold.void().then(() => store.idempotency.release(record.ref, instance)) }),
   })
 
 /** Collects a payment that was only authorised; a paid request leaves the count of unpaid ones. */

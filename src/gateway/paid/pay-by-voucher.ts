@@ -3,7 +3,8 @@
  * the call cost. The money is there before the call begins, so no answer waits for a chain.
  */
 import type { Nano } from '../../core/money.ts'
-import type { VoucherOfCall } from '../../ledger/voucher.ts'
+import type { VoucherOfCall, VoucherRecord } from '../../ledger/voucher.ts'
+import type { KnownChannel } from '../../payment/x402/known-channels.ts'
 import type { Presented } from '../../payment/x402/presented.ts'
 import { codes } from '../../payment/x402/voucher.ts'
 import type { X402 } from '../../payment/x402.ts'
@@ -50,8 +51,7 @@ export const usedBefore = async (x402: X402, presented: Presented | undefined): 
 }
 
 /** What a voucher was taken for. */
-export type TakenVoucher = {
-  readonly channel: Channel
+export type TakenVoucher = KnownChannel & {
   /** Units that were deposited with it, and the transaction that brought them. */
   readonly deposit: string | undefined
   readonly transaction: string | undefined
@@ -73,18 +73,19 @@ export const takeVoucher = async (
 /** Claims the call's answer and takes its voucher at once; undefined where that was not done, and nothing was changed. */
 export const beginVoucher = async (
   it: Pick<PaymentToTake, 'x402' | 'trace' | 'presented' | 'fingerprint'>,
-  claim: Parameters<X402['beginVoucher']>[0]['claim'],
+  claim: Pick<Parameters<X402['beginVoucher']>[0], 'claim' | 'withIntent'>,
 ): Promise<TakenVoucher | undefined> => {
   const { x402, trace, presented, fingerprint } = it
-  const channel = await x402.beginVoucher({ presented, callId: trace.callId, fingerprint, claim })
-  return channel && tellTaken(it, { channel, transaction: undefined })
+  const begun = await x402.beginVoucher({ presented, callId: trace.callId, fingerprint, ...claim })
+  return begun && tellTaken(it, { ...begun, transaction: undefined })
 }
 
 /** Says in the headers where the channel stands. */
 const tellTaken = (
   { x402, trace, presented }: Pick<PaymentToTake, 'x402' | 'trace' | 'presented'>,
-  { channel, transaction }: Pick<TakenVoucher, 'channel' | 'transaction'>,
+  taken: KnownChannel & Pick<TakenVoucher, 'transaction'> & { readonly record?: VoucherRecord | undefined },
 ): TakenVoucher => {
+  const { channel, untilMs, transaction, record } = taken
   // What a stream costs is known only after its headers: then the next voucher is corrected.
   const { deposit, most = '0', signature = '' } = presented.voucher ?? {}
   const deposited = transaction === undefined ? '' : deposit
@@ -92,19 +93,21 @@ const tellTaken = (
     channelState: stateOf(channel),
   })
   const { id, unit } = channel
-  const voucher = { id: presented.id, channel: id, unit, most: BigInt(most) * unit, signature }
-  return { channel, deposit, transaction, voucher }
+  const voucher = { id: presented.id, channel: id, unit, most: BigInt(most) * unit, signature, record }
+  return { channel, untilMs, deposit, transaction, voucher }
 }
 
-/** Says in the headers what a voucher's call was charged, which its channel was with it. */
+/** Says in the headers what a voucher's call was charged, which its channel was with it, and remembers where that stands. */
 export const tellCharged = (
-  it: PaymentNotice,
-  { channel, deposit, transaction }: TakenVoucher,
+  it: PaymentNotice & { readonly x402: X402 },
+  { channel: before, untilMs, deposit, transaction }: TakenVoucher,
   charged: Nano,
 ): void => {
-  const { unit } = channel
+  const { unit } = before
   const amount = ((charged + unit - 1n) / unit) * unit
-  tell(it, { ...channel, charged: channel.charged + amount }, { amount, deposit, transaction })
+  const channel = { ...before, charged: before.charged + amount }
+  it.x402.channelCharged({ channel, untilMs })
+  tell(it, channel, { amount, deposit, transaction })
 }
 
 const tell = (

@@ -3,9 +3,11 @@
  * it cost. Vouchers are claimed on the chain many at a time, long before a payer who leaves can take the deposit along.
  */
 import type { JsonObject } from '../../core/json-body.ts'
+import type { VoucherRecord } from '../../ledger/voucher.ts'
 import type { Claim } from '../../store/calls/idempotency-port.ts'
 import type { Channel, ChannelSeen, VoucherCharged } from '../../store/payments/channel-port.ts'
 import { type ChannelParts, claimDue, sweep } from './claim-channels.ts'
+import type { KnownChannel, KnownChannels } from './known-channels.ts'
 import { newVoucherOf } from './new-voucher.ts'
 import { nanoOfUnits, type Offer } from './offer.ts'
 import type { Presented } from './presented.ts'
@@ -13,7 +15,12 @@ import { type ChannelTerms, codes, type Voucher, type VoucherCheck } from './vou
 
 type VoucherToBegin = Pick<VoucherToTake, 'presented' | 'callId' | 'fingerprint'> & {
   readonly claim: Claim
+  /** Whether its voucher may be recorded with its intent. */
+  readonly withIntent: boolean
 }
+
+/** The record is of a voucher that is not in the ledger yet. */
+type BegunVoucher = KnownChannel & { readonly record: VoucherRecord | undefined }
 
 type VoucherToTake = {
   readonly presented: Presented
@@ -23,12 +30,11 @@ type VoucherToTake = {
 }
 
 type TakenVoucher =
-  | {
+  | (KnownChannel & {
       readonly outcome: 'authorized'
-      readonly channel: Channel
       /** The transaction of the deposit that came with it. */
       readonly transaction: string | undefined
-    }
+    })
   /** Its payer lost count; the channel says where it stands. */
   | { readonly outcome: 'mismatch'; readonly channel: Channel }
   | { readonly outcome: 'refused'; readonly reason: string }
@@ -43,9 +49,13 @@ export type Channels = {
   take(it: VoucherToTake): Promise<TakenVoucher>
   /**
    * Claims the answer of a call and records its voucher at once, which most vouchers allow; undefined where it was not done, and
-   * `take` says why.
+   * `take` says why. If this process charged the channel last, that is left to the commit of the call's intent: then `opened` must
+   * follow.
    */
-  begin(it: VoucherToBegin): Promise<Channel | undefined>
+  begin(it: VoucherToBegin): Promise<BegunVoucher | undefined>
+  /** See KnownChannels. */
+  opened: KnownChannels['opened']
+  charged: KnownChannels['charged']
   /** Charges the channel what the voucher's call was charged, if it was. */
   finish(paymentId: string): Promise<VoucherCharged>
   /** Looks which payers leave, and claims what is due. */
@@ -54,7 +64,7 @@ export type Channels = {
 
 /** Opens the scheme; where it is off it takes no voucher, and ends those that were taken. */
 export const openChannels = (parts: ChannelParts): Channels => {
-  const { options } = parts
+  const { options, known } = parts
   const { channels: set } = options
   let check: Promise<VoucherCheck> | undefined
   let swept = false
@@ -81,6 +91,8 @@ export const openChannels = (parts: ChannelParts): Channels => {
     take: async (it) => {
       const { voucher } = it.presented
       const wrong = await fault(it.presented)
+      if (voucher !== undefined && !known.leave(`${it.presented.offer.network}:${voucher.channelId}`))
+        return { outcome: 'refused', reason: codes.busy }
       return wrong === undefined && voucher !== undefined
         ? takeChecked(parts, it, voucher)
         : { outcome: 'refused', reason: wrong ?? 'quote_mismatch' }
@@ -89,10 +101,23 @@ export const openChannels = (parts: ChannelParts): Channels => {
       const { voucher, offer } = it.presented
       if (voucher === undefined || voucher.deposit !== undefined) return undefined
       if ((await fault(it.presented)) !== undefined) return undefined
-      const account = parts.channelAccountOf(`${offer.network}:${voucher.channelId}`)
+      const id = `${offer.network}:${voucher.channelId}`
+      const [most, amount] = [nanoOfUnits(offer, voucher.most), nanoOfUnits(offer, it.presented.units)]
+      const mine = it.withIntent ? known.take(id, most - amount, most) : undefined
+      if (mine !== undefined) {
+        const { fingerprint, presented, claim } = it
+        const { ref, lockMs } = claim
+        return { ...mine, record: { fingerprint, amount, payer: presented.payer, ref, lockMs } }
+      }
+      if (!known.leave(id)) return undefined
+      const account = parts.channelAccountOf(id)
       const record = newVoucherOf(it, voucher, { account, seen: undefined, transaction: undefined })
-      return parts.store.beginVoucher(record, it.claim)
+      const askedMs = known.nowMs()
+      const taken = await parts.store.beginVoucher(record, it.claim)
+      return taken && { channel: taken.channel, untilMs: askedMs + taken.freshMs, record: undefined }
     },
+    opened: (id) => known.opened(id),
+    charged: (it) => known.charged(it),
     finish: (paymentId) => parts.store.chargeVoucher(paymentId),
     round: async () => {
       for (const offer of options.offers) {
@@ -119,11 +144,13 @@ const takeChecked = async (
   const id = `${offer.network}:${channelId}`
   const most = nanoOfUnits(offer, voucher.most)
   const record = async (seen?: ChannelSeen, transaction?: string): Promise<TakenVoucher | 'unseen'> => {
+    const askedMs = parts.known.nowMs()
     const taken = await store.takeVoucher(
       newVoucherOf(it, voucher, { account: parts.channelAccountOf(id), seen, transaction }),
     )
     const { outcome } = taken
-    if (outcome === 'authorized') return { ...taken, transaction }
+    if (outcome === 'authorized')
+      return { outcome, channel: taken.channel, untilMs: askedMs + taken.freshMs, transaction }
     if (outcome === 'mismatch') return taken
     return outcome === 'unseen' ? outcome : { outcome: 'refused', reason: REASONS[outcome] }
   }
@@ -196,12 +223,13 @@ const bring = async (
 }
 
 const watch = async (
-  { store, log, channelNode }: ChannelParts,
+  { store, log, channelNode, known }: ChannelParts,
   { network, rpcUrl = '' }: Offer,
 ): Promise<void> => {
   try {
-    const ids = await channelNode.leaving(rpcUrl)
-    if (ids.length > 0) await store.channelsLeaving(ids.map((id) => `${network}:${id}`))
+    const ids = (await channelNode.leaving(rpcUrl)).map((id) => `${network}:${id}`)
+    if (ids.length > 0) await store.channelsLeaving(ids)
+    for (const id of ids) known.leave(id)
   } catch (error) {
     log.warn('the node did not say which payers leave', { network, error: String(error) })
   }

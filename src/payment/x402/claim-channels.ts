@@ -3,6 +3,7 @@ import { least } from '../../core/money.ts'
 import type { Channel, ChannelStore, DueClaim } from '../../store/payments/channel-port.ts'
 import type { ChannelNode } from './channel-node.ts'
 import type { Kinds } from './facilitator.ts'
+import type { KnownChannels } from './known-channels.ts'
 import type { Offer, X402Options } from './offer.ts'
 import type { SettlementParts } from './settlement.ts'
 import type { VoucherCheck } from './voucher.ts'
@@ -14,6 +15,7 @@ export type ChannelParts = Pick<SettlementParts, 'facilitator' | 'log'> & {
   readonly channelAccountOf: (id: string) => string
   readonly channelNode: ChannelNode
   readonly openCheck: () => Promise<VoucherCheck>
+  readonly known: KnownChannels
 }
 
 /** Claims in one transaction, which a block has room for. */
@@ -81,7 +83,7 @@ const claimAll = async (parts: ChannelParts, offer: Offer, due: readonly DueClai
 
 /** What a payer took along before it was claimed is the house's loss. */
 const giveUp = async (
-  { store, log, channelNode }: ChannelParts,
+  { store, log, channelNode, known }: ChannelParts,
   offer: Offer,
   one: DueClaim,
 ): Promise<void> => {
@@ -92,6 +94,7 @@ const giveUp = async (
   if (seen.balance >= claimable(one)) return
   log.error('the house pays calls, because their payer took its deposit back', { payment: one.id })
   await store.loseChannel(one.id, seen.balance)
+  known.leave(one.id)
 }
 
 /** Moves what was claimed to the receiver; without anything to move it does nothing. */

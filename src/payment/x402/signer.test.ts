@@ -17,6 +17,10 @@ const signed = (key: Uint8Array, digest: Uint8Array) => {
   return { compact: Buffer.from(made.signature), parity: made.recoveryId === 1 ? 1 : 0 } as const
 }
 
+test.if(process.platform === 'linux' && process.arch === 'x64')('the package brings the library', () => {
+  expect(openNativeCurve()).toBeDefined()
+})
+
 test('the key of a signature is found, and of another digest it is another', () => {
   fc.assert(
     fc.property(key32, bytes(32), bytes(32), (key, digest, other) => {

@@ -11,6 +11,7 @@ import {
 } from '../engine/engine.ts'
 import { textOf } from '../engine/row.ts'
 import { textsOnce } from '../engine/texts.ts'
+import { voucherRecords } from '../payments/begin-voucher.ts'
 import { hasVoucher, voucherCharges, voucherLocks } from '../payments/voucher-call.ts'
 import { insertCharges } from './charge-row.ts'
 import { answerRows, detailRow, ids, json, latest, noteOf } from './commit-values.ts'
@@ -164,6 +165,7 @@ const planOf = (texts: Texts, dialect: SqlDialect, batch: CommitBatch, payers: R
   const add = (text: string, ...params: string[]): number => statements.push(statement(text, ...params)) - 1
   const vouchers = [...intents, ...settles].some(({ voucher }) => voucher !== undefined)
   if (vouchers && dialect.locksRows) statements.push(...voucherLocks(dialect, batch))
+  if (vouchers) statements.push(...voucherRecords(dialect, intents, instance))
   if (dialect.locksRows && intents.length + progress.length + settles.length > 0) {
     const moved = progress.flatMap(({ leaseId }) => leaseId ?? [])
     const leases = new Set([...[...intents, ...settles].map(({ leaseId }) => leaseId), ...moved])
@@ -174,7 +176,7 @@ const planOf = (texts: Texts, dialect: SqlDialect, batch: CommitBatch, payers: R
       c: callId,
       l: leaseId,
       h: hold.toString(),
-      v: voucher,
+      v: voucher?.id,
     }))
     places.set('intents', add(texts.intents, json(rows), instance))
   }

@@ -16,6 +16,7 @@ import type {
 import type { Inline, Now, SqlDialect, Value } from '../engine/engine.ts'
 import { maybeText, nanoOf, onlyRow, textOf } from '../engine/row.ts'
 import { textsOnce } from '../engine/texts.ts'
+import { recordVoucher } from '../payments/begin-voucher.ts'
 import { chargeOfVoucher, hasVoucher } from '../payments/voucher-call.ts'
 import { insertCharge } from './charge-row.ts'
 import { keepsAnswer, type Texts, type TransactionResult, takeOver } from './commit-at-once.ts'
@@ -69,6 +70,7 @@ type LeaseInCommit = {
 
 type Round = {
   readonly now: Now
+  readonly dialect: SqlDialect
   readonly at: Nano
   readonly batch: CommitBatch
   readonly paths: Map<LeaseId, LeaseInCommit | undefined>
@@ -96,10 +98,12 @@ const leaseOf = ({ now, batch, paths }: Round, id: LeaseId): LeaseInCommit | und
 }
 
 /** The lease that a call goes on. Fenced: that is the instance's own open one, and only while the call has its voucher. */
-const leaseFor = (round: Round, { callId, leaseId, voucher }: Intent): LeaseInCommit | undefined => {
+const leaseFor = (round: Round, intent: Intent): LeaseInCommit | undefined => {
+  const { callId, leaseId, voucher } = intent
   const lease = leaseOf(round, leaseId)
   if (lease?.mayOpen !== true) return undefined
-  return voucher === undefined || round.now.rows(texts.its, voucher, callId).length > 0 ? lease : undefined
+  if (voucher?.record !== undefined) recordVoucher(round.now, round.dialect, intent, round.batch.instance)
+  return voucher === undefined || round.now.rows(texts.its, voucher.id, callId).length > 0 ? lease : undefined
 }
 
 const open = (round: Round, intent: Intent): void => {
@@ -185,17 +189,17 @@ export const commitRows = (
   },
 ): Promise<TransactionResult> =>
   inline('writer', (now) => {
-    const { batch } = it
-    const at = nanoOf(onlyRow(now.rows(`select ${it.dialect.now} as at`)), 'at')
-    const round: Round = { now, at, batch, paths: new Map(), opened: [], closed: [] }
+    const { batch, dialect } = it
+    const at = nanoOf(onlyRow(now.rows(`select ${dialect.now} as at`)), 'at')
+    const round: Round = { now, dialect, at, batch, paths: new Map(), opened: [], closed: [] }
     const short = shortOf(batch)
     for (const intent of batch.intents) if (!short.has(intent.callId)) open(round, intent)
     const extended = advance(round, latest(batch.progress))
     settleAll(round, short)
     for (const { callId, voucher } of batch.settles)
-      if (voucher !== undefined) chargeOfVoucher(now, it.dialect, callId, voucher)
+      if (voucher !== undefined) chargeOfVoucher(now, dialect, callId, voucher)
     for (const { k, e, i, c, s, h, b, l } of answerRows(batch.settles))
-      now.change(answerText(it.dialect), k, e, i, c, s, h, b, l)
+      now.change(answerText(dialect), k, e, i, c, s, h, b, l)
     const voided = batch.voids.filter((callId) => now.change(texts.voids, callId, batch.instance) === 1)
     const balances = it.payers.size === 0 ? [] : now.rows(it.texts.balances, ids(it.payers))
     return { opened: round.opened, extended, closed: round.closed, voided, balances }

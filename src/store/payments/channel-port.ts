@@ -53,8 +53,11 @@ export type NewVoucher = Pick<NewPayment, 'id' | 'callId' | 'fingerprint' | 'amo
   readonly transaction: string | undefined
 }
 
+/** The channel of a voucher that was taken, and how long what its chain showed of it counts. */
+type ChannelTaken = { readonly channel: Channel; readonly freshMs: number }
+
 export type VoucherTaken =
-  | { readonly outcome: 'authorized'; readonly channel: Channel }
+  | ({ readonly outcome: 'authorized' } & ChannelTaken)
   /** The chain must be asked first: nothing is known of the channel, or not of late, or too little is in it. */
   | { readonly outcome: 'unseen' }
   /** Another call has the channel. */
@@ -107,7 +110,7 @@ export type ChannelStore = {
    * Claims the answer's name (IdempotencyStore.begin) and records the voucher, both at once, and returns the channel. Undefined, and
    * nothing is changed, if anything is known of the name or of the voucher, or `takeVoucher` would not take it as it is.
    */
-  beginVoucher(voucher: NewVoucher, claim: Claim): Promise<Channel | undefined>
+  beginVoucher(voucher: NewVoucher, claim: Claim): Promise<ChannelTaken | undefined>
   /** Charges the channel what the voucher's call was charged, in whole units, once, if that was not done with the call. */
   chargeVoucher(paymentId: string): Promise<VoucherCharged>
   /** Their payers announced that they leave, so they are claimed at once and looked at before the next call. */

@@ -37,6 +37,9 @@ export const LIFE_MS = 24 * 60 * 60 * 1000
 /** What was seen of a channel counts for so long: much less than an exit takes. */
 export const FRESH_MS = 30_000
 
+/** How long what was seen of a channel counts from now on. */
+export const freshMs = ({ seenAt }: Channel, now: Instant): number => seenAt + FRESH_MS - now
+
 /** Whoever changes a channel locks it first, and then its payment. */
 export const lockChannel = async (
   { dialect }: Engine,

@@ -17,8 +17,8 @@ import {
   changed,
   channels,
   endVoucher,
-  FRESH_MS,
   freeChannel,
+  freshMs,
   type KeptVoucher,
   LIFE_MS,
   type LockedChannel,
@@ -108,7 +108,7 @@ const take = (engine: Engine, it: NewVoucher): Promise<VoucherTaken> =>
     // The same request once more, while its first attempt has not ended or after it failed.
     if (same?.state === 'authorized' && same.callId === it.callId)
       if ((await chargedFor(run, it.callId)) === undefined)
-        return { outcome: 'authorized', channel: { ...locked, account: same.account } }
+        return { outcome: 'authorized', channel: { ...locked, account: same.account }, freshMs: 0 }
     const channel = await freeChannel(engine, run, locked)
     if (channel === 'open') return { outcome: 'busy' }
     if (channel.charged + it.amount !== it.most) return { outcome: 'mismatch', channel }
@@ -116,11 +116,11 @@ const take = (engine: Engine, it: NewVoucher): Promise<VoucherTaken> =>
     if (channel.leavingAt !== undefined || channel.lost > 0n) return { outcome: 'leaving' }
     if (it.most > channel.balance) return { outcome: 'beyond_deposit' }
     await record(engine, run, it)
-    return { outcome: 'authorized', channel }
+    return { outcome: 'authorized', channel, freshMs: freshMs(channel, locked.now) }
   })
 
-const isFresh = ({ seenAt, leavingAt, balance }: Channel, most: Nano, now: Instant): boolean =>
-  now - seenAt < FRESH_MS && leavingAt === undefined && most <= balance
+const isFresh = (channel: Channel, most: Nano, now: Instant): boolean =>
+  freshMs(channel, now) > 0 && channel.leavingAt === undefined && most <= channel.balance
 
 const charge = (engine: Engine, id: string): ReturnType<ChannelStore['chargeVoucher']> =>
   posting(engine, async (run) => {

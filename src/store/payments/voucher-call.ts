@@ -107,11 +107,11 @@ export const voucherLocks = (
 ): readonly Statement[] => {
   const texts = textsFor(dialect)
   const paid = rowsOf(settles)
-  const opening = intents.flatMap(({ voucher: v }) => (v === undefined ? [] : { v }))
-  return [
-    statement(texts.channels, JSON.stringify(paid)),
-    statement(texts.vouchers, JSON.stringify([...paid, ...opening])),
-  ]
+  const opening = intents.flatMap(({ voucher }) =>
+    voucher === undefined ? [] : { v: voucher.id, k: voucher.record && voucher.channel },
+  )
+  const its = JSON.stringify([...paid, ...opening])
+  return [statement(texts.channels, its), statement(texts.vouchers, its)]
 }
 
 /** Charges the channels of calls that were charged. */
