@@ -117,7 +117,7 @@ const Rows = ({
         on: 'narrow',
         cell: (call) => (
           <>
-            <Group justify="space-between" wrap="nowrap">
+            <Group justify="space-between">
               <State of={call.status ?? 'recovered'} />
               <Open id={call.id} open={open}>
                 <At at={call.at} />
