@@ -74,6 +74,10 @@ export const estimateFor = (task: Pick<Task, 'model' | 'call'>, delivered: Deliv
 export const chargedOf = (task: Pick<Billed, 'hold'>, metered: Pick<Metered, 'cost'>): Nano =>
   least(metered.cost, task.hold.amount())
 
+/** Who is told our price pays nothing for what tenants are told. */
+const shownTo = (terms: Key['terms'], amount: Nano): Nano =>
+  terms === undefined ? amount : told(amount, terms)
+
 export const billOf = (
   { outputBound, key: { terms } }: Pick<Billed, 'outputBound' | 'key'>,
   metered: Metered,
@@ -82,12 +86,11 @@ export const billOf = (
   const { estimated } = metered
   if (terms !== undefined && tellsNothing(terms))
     return outputBound === undefined ? { estimated } : { estimated, lowered: outputBound }
-  // Who is told our price pays nothing for what tenants are told.
-  const shown = (amount: Nano): Nano => (terms === undefined ? amount : told(amount, terms))
-  const cost = decimalFromNano(shown(charged))
+  const cost = decimalFromNano(shownTo(terms, charged))
   const details = costDetails(metered.price, metered.usage, terms?.basisPoints)
   // A vendor reported more than was held. The parts still add up to the cost.
-  if (charged < metered.cost) details.not_charged = decimalFromNano(shown(charged) - shown(metered.cost))
+  if (charged < metered.cost)
+    details.not_charged = decimalFromNano(shownTo(terms, charged) - shownTo(terms, metered.cost))
   return outputBound === undefined
     ? { cost, details, estimated }
     : { cost, details, estimated, lowered: outputBound }
@@ -100,7 +103,7 @@ export const balanceOf = (
   left: Nano | undefined,
 ): Balance | undefined => {
   if (left === undefined || (terms !== undefined && tellsNothing(terms))) return undefined
-  const remaining = terms === undefined ? left : told(left, terms)
+  const remaining = shownTo(terms, left)
   const { creditNano } = gateway.options
   return {
     remainingCredits: inCredits(remaining, creditNano),
