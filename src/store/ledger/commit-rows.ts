@@ -17,9 +17,9 @@ import type { Inline, Now, SqlDialect, Value } from '../engine/engine.ts'
 import { maybeText, nanoOf, onlyRow, textOf } from '../engine/row.ts'
 import { textsOnce } from '../engine/texts.ts'
 import { chargeOfVoucher, hasVoucher } from '../payments/voucher-call.ts'
+import { answerRows, detailRow, ids, latest, noteOf } from './call-rows.ts'
 import { insertCharge } from './charge-row.ts'
 import { keepsAnswer, type Texts, type TransactionResult, takeOver } from './commit-at-once.ts'
-import { answerRows, detailRow, ids, latest, noteOf } from './commit-values.ts'
 
 const texts = {
   lease:
@@ -71,6 +71,7 @@ type Round = {
   readonly now: Now
   readonly at: Nano
   readonly batch: CommitBatch
+  readonly short: boolean
   readonly paths: Map<LeaseId, LeaseInCommit | undefined>
   readonly opened: CallId[]
   readonly closed: CallId[]
@@ -109,7 +110,8 @@ const open = (round: Round, intent: Intent): void => {
 }
 
 /** Charges a call that holds at least that much; false when it was charged before, or is open for another attempt. */
-const charge = ({ now, at, closed }: Round, path: LeaseInCommit, settle: Settle, hold: Nano): boolean => {
+const charge = (round: Round, path: LeaseInCommit, settle: Settle, hold: Nano): boolean => {
+  const { now, at, closed } = round
   const { callId } = settle
   const { payer, keyId, month, day, subId, tagBudgets } = path
   const amount = least(settle.charge, hold)
@@ -118,7 +120,7 @@ const charge = ({ now, at, closed }: Round, path: LeaseInCommit, settle: Settle,
   if (now.change(texts.charge, ...row) === 0) return false
   path.used += amount
   if (settle.detail !== undefined) {
-    const { m, i, o, d } = detailRow(callId, settle.detail)
+    const { m, i, o, d } = detailRow(callId, settle.detail, round.short)
     now.change(texts.detail, callId, m, i, o, d)
     path.calls++
   }
@@ -180,18 +182,20 @@ export const commitRows = (
     readonly dialect: SqlDialect
     readonly texts: Texts
     readonly batch: CommitBatch
+    /** Details are written in short. */
+    readonly short: boolean
     /** The accounts to read. */
     readonly payers: ReadonlySet<AccountId>
   },
 ): Promise<TransactionResult> =>
   inline('writer', (now) => {
-    const { batch } = it
+    const { batch, short } = it
     const at = nanoOf(onlyRow(now.rows(`select ${it.dialect.now} as at`)), 'at')
-    const round: Round = { now, at, batch, paths: new Map(), opened: [], closed: [] }
-    const short = shortOf(batch)
-    for (const intent of batch.intents) if (!short.has(intent.callId)) open(round, intent)
+    const round: Round = { now, at, batch, short, paths: new Map(), opened: [], closed: [] }
+    const once = shortOf(batch)
+    for (const intent of batch.intents) if (!once.has(intent.callId)) open(round, intent)
     const extended = advance(round, latest(batch.progress))
-    settleAll(round, short)
+    settleAll(round, once)
     for (const { callId, voucher } of batch.settles)
       if (voucher !== undefined) chargeOfVoucher(now, it.dialect, callId, voucher)
     for (const { k, e, i, c, s, h, b, l } of answerRows(batch.settles))
