@@ -196,7 +196,7 @@ const callWith = async (store: Store, callId: string): Promise<void> => {
 
 /** A call that took 29 ms. */
 const ID = '019fb0d2-5b3b-7000-8000-000000000001'
-const SHORT = '[48795,1,29,28,"=0.1.8+18.2.11"]'
+const SHORT = '[51494,1,29,28,"=0.1.8+18.2.11"]'
 const rowOf = (detail: string) => ({
   model: 'openai/gpt-4o-mini',
   input_tokens: 200,

@@ -65,29 +65,38 @@ const USUALLY_ENDED = 'ok'
 const vendorOf = (model: string): string => model.slice(0, Math.max(model.indexOf('/'), 0))
 
 /** Ids of calls begin with their time, from which their times count. Any other name gives some number, too. */
-const baseOf = (callId: CallId): number => Number.parseInt(callId.slice(0, 8) + callId.slice(9, 13), 16) || 0
-
-/** Tells an edit of what stands once: key, model or tokens. One in 65,536 stays unseen. */
-const checkOf = (keyId: KeyId, { model, input, output }: Columns): number => {
-  const text = `${keyId} ${model} ${input} ${output}`
-  let sum = 0
-  for (let at = 0; at < text.length; at++) sum = Math.imul(sum ^ text.charCodeAt(at), 16_777_619)
-  return (sum ^ (sum >>> 16)) & 0xffff
+const baseOf = (callId: CallId): number => {
+  let base = 0
+  for (let at = 0; at < 13; at++) {
+    const code = callId.charCodeAt(at)
+    if (at !== 8) base = base * 16 + (code < 58 ? code - 48 : code - 87)
+  }
+  return base || 0
 }
 
-type Columns = { readonly model: string; readonly input: number; readonly output: number }
+const mixed = (sum: number, text: string): number => {
+  let mixing = sum
+  for (let at = 0; at < text.length; at++) mixing = Math.imul(mixing ^ text.charCodeAt(at), 16_777_619)
+  return mixing
+}
+
+/** Tells an edit of what stands once: key, model or tokens. One in 65,536 stays unseen. */
+const checkOf = (keyId: KeyId, model: string, input: number, output: number): number => {
+  const tokens = Math.imul(Math.imul(mixed(mixed(0, keyId), model) ^ input, 16_777_619) ^ output, 16_777_619)
+  return (tokens ^ (tokens >>> 16)) & 0xffff
+}
 
 /** Versions of prices name the two catalogues that they are of; in any other, a first `=` is doubled. */
-const shortVersion = (version: string): string =>
+const versionInShort = (version: string): string =>
   version.replace(/^=/, '==').replace(/^genai-prices-([\w.]+)\+pi-catalog-([\w.:-]+)$/, '=$1+$2')
 const wholeVersion = (version: string): string =>
   version.replace(/^=([\w.]+)\+([\w.:-]+)$/, 'genai-prices-$1+pi-catalog-$2').replace(/^==/, '=')
 
 /** The last one that was written; nearly all calls have the same. */
-let lastVersion = { of: '', written: '""' }
-const versionText = (of: string): string => {
-  if (lastVersion.of !== of) lastVersion = { of, written: JSON.stringify(shortVersion(of)) }
-  return lastVersion.written
+let last = { of: '', short: '' }
+const shortVersion = (of: string): string => {
+  if (last.of !== of) last = { of, short: versionInShort(of) }
+  return last.short
 }
 
 /** Whether units or prices are of two classes, input and output: what such a call used stands in its columns. */
@@ -130,29 +139,42 @@ const byName = (detail: UsageDetail): string =>
       : { ...detail, receipt: { ...detail.receipt, authorized: detail.receipt.authorized.toString() } },
   )
 
-const inShort = (callId: CallId, detail: UsageDetail, columns: Columns): string => {
-  const { keyId, model, vendor, usage, estimated, priceVersion, startedAt, tookMs, ...rest } = detail
-  const { firstByteMs, ended, receipt, ...more } = rest
-  const unusual: Record<string, unknown> = more
-  if (vendor !== vendorOf(model)) unusual.vendor = vendor
-  if (!isPlain(usage)) unusual.usage = usage
-  if (estimated) unusual.estimated = true
-  if (ended !== USUALLY_ENDED) unusual.ended = ended
-  if (receipt !== undefined) unusual.receipt = shortFacts(receipt)
-  const named = Object.keys(unusual).length === 0 ? '' : `,${JSON.stringify(unusual)}`
-  const times = `${startedAt - baseOf(callId)},${tookMs},${firstByteMs}`
-  return `[${checkOf(keyId, columns)},${times},${versionText(priceVersion)}${named}]`
+/** Members that some details have, beside the receipt's facts. */
+type Optional = Exclude<
+  { [Name in keyof UsageDetail]-?: object extends Pick<UsageDetail, Name> ? Name : never }[keyof UsageDetail],
+  'receipt'
+>
+
+/** What few calls have is written by its name. */
+const sometimes = Object.keys({
+  ...({ tries: 1, tags: 1, guardrails: 1, met: 1, cacheSaved: 1, vendorCost: 1 } as const),
+  ...({ vendorKey: 1, vendorEstimate: 1 } as const),
+} satisfies { readonly [Name in Optional]: 1 }) as Optional[]
+
+const inShort = (callId: CallId, detail: UsageDetail, input: number, output: number): string => {
+  const { keyId, model, vendor, usage, estimated, priceVersion, startedAt, tookMs } = detail
+  const { firstByteMs, ended, receipt } = detail
+  let unusual: Record<string, unknown> | undefined
+  if (model.indexOf('/') !== vendor.length || !model.startsWith(vendor)) unusual = { vendor }
+  if (!isPlain(usage)) unusual = { ...unusual, usage }
+  if (estimated) unusual = { ...unusual, estimated }
+  if (ended !== USUALLY_ENDED) unusual = { ...unusual, ended }
+  if (receipt !== undefined) unusual = { ...unusual, receipt: shortFacts(receipt) }
+  for (const name of sometimes) if (detail[name] !== undefined) unusual = { ...unusual, [name]: detail[name] }
+  const check = checkOf(keyId, model, input, output)
+  const list = [check, startedAt - baseOf(callId), tookMs, firstByteMs, shortVersion(priceVersion)]
+  return JSON.stringify(unusual === undefined ? list : [...list, unusual])
 }
 
 /** The row of a detail by the letters that statements take it by; in short, unless a former version may have to read it. */
 export const detailRow = (callId: CallId, detail: UsageDetail, short: boolean) => {
   const { model, usage } = detail
-  const columns = { model, input: inputTokens(usage), output: outputTokens(usage) }
-  const d = short ? inShort(callId, detail, columns) : byName(detail)
-  return { c: callId, m: model, i: columns.input, o: columns.output, d }
+  const i = inputTokens(usage)
+  const o = outputTokens(usage)
+  return { c: callId, m: model, i, o, d: short ? inShort(callId, detail, i, o) : byName(detail) }
 }
 
-const columnsOf = (row: Row): Columns => ({
+const columnsOf = (row: Row) => ({
   model: textOf(row, 'model'),
   input: countOf(row, 'input_tokens'),
   output: countOf(row, 'output_tokens'),
@@ -184,9 +206,9 @@ export const detailOf = (row: Row, callId: CallId, keyId: KeyId): UsageDetail | 
 /** Whether a detail is of this key; one in short, also of the model and tokens of its row. */
 export const isOf = (row: Row, detail: UsageDetail, keyId: KeyId): boolean => {
   const written = textOf(row, 'detail')
-  return written.startsWith('[')
-    ? Number.parseInt(written.slice(1), 10) === checkOf(keyId, columnsOf(row))
-    : detail.keyId === keyId
+  if (!written.startsWith('[')) return detail.keyId === keyId
+  const { model, input, output } = columnsOf(row)
+  return Number.parseInt(written.slice(1), 10) === checkOf(keyId, model, input, output)
 }
 
 /** What the detail `d` has by name, as JSON: all of it or what is not as usual. */
