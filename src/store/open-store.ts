@@ -24,6 +24,7 @@ import { expiredWindows, rateStore } from './calls/rate-store.ts'
 import { receiptStore } from './calls/receipt-store.ts'
 import { expiredResponses, responseStore } from './calls/response-store.ts'
 import { expiredRuns, runStore } from './calls/run-store.ts'
+import { lookByName } from './calls/short-form.ts'
 import { clocksOf } from './engine/clock.ts'
 import { type Engine, once, statement, Violation } from './engine/engine.ts'
 import { deleteExpired } from './engine/expire.ts'
@@ -203,6 +204,7 @@ export const storeOver = async (engine: Engine, replica?: ReplicaAddress): Promi
     await mustBeHere(engine)
     await makeHouseAccounts(engine)
     await firstMonths(engine)
+    await lookByName(engine)
   } catch (error) {
     await engine.close()
     throw error

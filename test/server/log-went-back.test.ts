@@ -146,9 +146,7 @@ for (const engine of engines.filter(({ lasting }) => lasting))
 
     // What was lost for good makes another log: it stands still, and each process says so.
     await back()
-    await view.rows(
-      `update usage_detail set detail = replace(detail, '"model":"', '"model":"x') where call_id = 'call-7'`,
-    )
+    await view.rows(`update usage_detail set model = 'x' || model where call_id = 'call-7'`)
     const other = process()
     await grow(other)
     expect(other.trouble()).toContain('another one')

@@ -2,13 +2,14 @@
 import { least, type Nano } from '../../core/money.ts'
 import { inputTokens, outputTokens } from '../../core/usage.ts'
 import type { CallId } from '../../ledger/types.ts'
+import { inShort } from '../calls/short-form.ts'
 import type { Engine, Run } from '../engine/engine.ts'
 import { maybeNano, nanoOf, textOf } from '../engine/row.ts'
 import { rowChange } from '../engine/row-changes.ts'
 import { textsOnce } from '../engine/texts.ts'
+import { detailRow, ids, json, noteOf } from '../ledger/call-rows.ts'
 import { insertCharges } from '../ledger/charge-row.ts'
 import { textsFor } from '../ledger/commit-at-once.ts'
-import { detailRow, ids, json, noteOf } from '../ledger/commit-values.ts'
 import { giveBackWithin } from '../ledger/give-back.ts'
 import { takeWithin } from './batch-money.ts'
 import type { BatchStore, LineEnd } from './batch-port.ts'
@@ -155,7 +156,8 @@ const charge = (engine: Engine, run: Run, all: readonly Held[]) => {
     const { callId, leaseId } = settle
     return { c: callId, a: String(settle.charge), n: noteOf(settle), l: leaseId }
   })
-  const details = settles.map(({ callId, detail }) => detailRow(callId, detail))
+  const short = inShort.has(engine)
+  const details = settles.map(({ callId, detail }) => detailRow(callId, detail, short))
   return [chargeRows(engine, run, amounts), detailRows(engine, run, details)]
 }
 

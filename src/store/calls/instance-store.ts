@@ -10,6 +10,7 @@ import { countOf, maybeText, onlyRow, textOf } from '../engine/row.ts'
 import { SILENT_MS } from '../ledger/silence.ts'
 import { stateOf } from '../ledger/sums.ts'
 import type { InstanceStore } from './instance-port.ts'
+import { BY_NAME, noteByName } from './short-form.ts'
 
 /**
  * A change gets its time before it commits. No transaction may live this long, so reading back this far misses none.
@@ -36,7 +37,7 @@ export const instanceStore = (engine: Engine): InstanceStore => {
   // A change dated by a clock that was hours ahead was committed before the clock was corrected, so an instance that
   // has seen anything since then has seen it.
   const seenUpTo = `case when cast($1 as bigint) > ${now} + ${AHEAD_MS} then seen else cast($1 as bigint) end`
-  const write = `insert into instance (id, beat_at, seen, nudge, keeps, shares) values ($1, ${now}, $2, $3, 1, 1)
+  const write = `insert into instance (id, beat_at, seen, nudge, keeps, shares, short_details) values ($1, ${now}, $2, $3, 1, 1, 1)
     on conflict (id) do update set beat_at = excluded.beat_at, seen = excluded.seen, nudge = excluded.nudge
     returning beat_at, ${engine.name === 'postgres' ? WHO_ANSWERS : 'null as before, null as server'}`
   return {
@@ -57,7 +58,7 @@ export const instanceStore = (engine: Engine): InstanceStore => {
           ),
           statement(
             `select cast(count(*) as bigint) as live, cast(coalesce(sum(keeps), 0) as bigint) as keep,
-             cast(coalesce(sum(shares), 0) as bigint) as share
+             cast(coalesce(sum(shares), 0) as bigint) as share, ${BY_NAME} as by_name
            from instance where beat_at > ${now} - ${LIVE_MS}`,
           ),
           statement('select * from wallet_rules where changed_at > $1 order by changed_at', since),
@@ -65,6 +66,7 @@ export const instanceStore = (engine: Engine): InstanceStore => {
           statement('select name from rate_share where instance = $1 and recall = 1 order by name', instance),
         ],
       )
+      noteByName(engine, countOf(onlyRow(live), 'by_name'))
       return {
         at,
         before: row.before === null ? undefined : countOf(row, 'before'),

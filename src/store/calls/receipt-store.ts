@@ -1,9 +1,9 @@
 /** What receipts need from the store: the keys that sign them, and charged calls with their use. */
-import { readDetail } from '../../ledger/read-detail.ts'
 import type { ChargedCall } from '../../ledger/types.ts'
-import { followedBy, integer, json, maybe, nano, oneOf, rowsOf, text } from '../engine/columns.ts'
+import { followedBy, integer, maybe, nano, oneOf, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, type Row, type Run } from '../engine/engine.ts'
 import { onlyRow } from '../engine/row.ts'
+import { DETAIL_COLUMNS, detailOf } from '../ledger/call-rows.ts'
 import { isPaid } from '../ledger/sums.ts'
 import type { Actor } from '../people/event-port.ts'
 import { recordIn } from '../people/event-store.ts'
@@ -19,7 +19,7 @@ const receiptKeys = rowsOf({
   createdAt: integer('created_at'),
 })
 
-/** What was posted for a call, with its detail if that is still stored. */
+/** What was posted for a call. */
 const posted = rowsOf({
   kind: oneOf('kind', ['usage', 'writeoff']),
   payer: text('debit'),
@@ -27,11 +27,12 @@ const posted = rowsOf({
   amount: nano('amount'),
   settled: maybe(text('settled')),
   at: integer('at'),
-  detail: maybe(json('detail', readDetail)),
 })
 
+/** A call that was posted, with its detail if that is still stored. */
 export const chargedOf = (callId: string, row: Row): ChargedCall => {
-  const { kind, payer, keyId, amount, settled, at, detail } = posted.read(row)
+  const { kind, payer, keyId, amount, settled, at } = posted.read(row)
+  const detail = detailOf(row, callId, keyId)
   const waived = kind === 'writeoff'
   return {
     callId,
@@ -83,7 +84,7 @@ export const receiptStore = (engine: Engine): ReceiptStore => {
       const [row] = await once(
         engine,
         'control',
-        `select t.kind, t.debit, t.key_id, t.amount, t.settled, t.at, d.detail from transfer t
+        `select t.kind, t.debit, t.key_id, t.amount, t.settled, t.at, ${DETAIL_COLUMNS} from transfer t
            left join usage_detail d on d.call_id = t.ref
            where t.ref = $1 and t.kind in ('usage', 'writeoff') and ${isPaid} order by t.kind limit 1`,
         callId,

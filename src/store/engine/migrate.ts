@@ -30,6 +30,7 @@ import estimates from '../migrations/0061-estimates.sql' with { type: 'text' }
 import moveNumbers from '../migrations/0062-move-numbers.sql' with { type: 'text' }
 import heldAlong from '../migrations/0063-held-along.sql' with { type: 'text' }
 import sessionEnds from '../migrations/0064-session-ends.sql' with { type: 'text' }
+import shortDetails from '../migrations/0065-short-details.sql' with { type: 'text' }
 import { type Engine, once, type Row, type Run } from './engine.ts'
 import { countOf, textOf } from './row.ts'
 
@@ -87,6 +88,7 @@ export const migrations: readonly Migration[] = [
   { version: 62, name: 'move-numbers', common: moveNumbers, own: {}, adds: true },
   { version: 63, name: 'held-along', common: heldAlong, own: {}, adds: true },
   { version: 64, name: 'session-ends', common: sessionEnds, own: {}, adds: true },
+  { version: 65, name: 'short-details', common: shortDetails, own: {}, adds: true },
 ]
 
 /** The number of the last of them. */

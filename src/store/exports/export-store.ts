@@ -3,12 +3,11 @@
  * made when an export is first turned on, so that a ledger without one pays nothing for it.
  */
 
-import { isObject, parseJson } from '../../core/json-body.ts'
 import { VENDORS } from '../../ledger/estimates.ts'
-import { readDetail } from '../../ledger/read-detail.ts'
-import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
+import { integer, nano, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, type Row } from '../engine/engine.ts'
 import { textOf } from '../engine/row.ts'
+import { DETAIL_COLUMNS, detailOf } from '../ledger/call-rows.ts'
 import type { CallRecord, ExportStore } from './export-port.ts'
 
 export const DUE_TABLE = `create table if not exists export_due (
@@ -50,13 +49,11 @@ const calls = rowsOf({
   payer: text('payer'),
   amount: nano('amount'),
 })
-const details = rowsOf({ detail: maybe(text('detail')) })
 
 const recordOf = (row: Row): CallRecord => {
-  const written = details.read(row).detail
-  const value = written === undefined ? undefined : parseJson(written)
-  const detail = isObject(value) ? readDetail(value) : undefined
-  return { ...calls.read(row), ...(detail === undefined ? {} : { detail }) }
+  const call = calls.read(row)
+  const detail = detailOf(row, call.id, call.keyId)
+  return { ...call, ...(detail === undefined ? {} : { detail }) }
 }
 
 const idRows = (ids: readonly string[]): string => JSON.stringify(ids.map((c) => ({ c })))
@@ -85,7 +82,7 @@ export const exportStore = (engine: Engine): ExportStore => {
       const rows = await once(
         engine,
         'reading',
-        `select t.ref as id, t.at, t.key_id, k.org_id, t.debit as payer, t.amount, d.detail
+        `select t.ref as id, t.at, t.key_id, k.org_id, t.debit as payer, t.amount, ${DETAIL_COLUMNS}
            from ${each('$1')} x join transfer t on t.kind = 'usage' and t.ref = x.value->>'c'
              join api_key k on k.id = t.key_id ${leftOne('usage_detail', 'd', 'call_id', 't.ref')}
            order by t.ref`,

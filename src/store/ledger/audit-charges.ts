@@ -1,12 +1,11 @@
 /** Recomputes charges from the stored details of their calls: units times prices, never more than was held. */
-import { parseJson } from '../../core/json-body.ts'
 import { least } from '../../core/money.ts'
 import { inputTokens, outputTokens } from '../../core/usage.ts'
-import { readDetail } from '../../ledger/read-detail.ts'
 import type { UsageDetail } from '../../ledger/types.ts'
 import { chargeFor } from '../../pricing/charge.ts'
 import { type Engine, once, type Row, statement } from '../engine/engine.ts'
 import { countOf, maybeNano, maybeText, textOf } from '../engine/row.ts'
+import { detailOf, isOf } from './call-rows.ts'
 
 /** Calls per batch, so that no statement takes long, however large the ledger is. */
 const PAGE = 2_000
@@ -17,6 +16,12 @@ const page = `select d.*, t.kind, t.amount, t.key_id, t.settled from usage_detai
 
 /** The places of keys that took one by rotation. */
 type Places = ReadonlyMap<string, string>
+
+/** The values of the key that one of them is. */
+const valuesOf = (places: Places, key: string): readonly string[] => {
+  const place = places.get(key) ?? key
+  return [place, ...[...places].flatMap(([id, of]) => (of === place ? [id] : []))]
+}
 
 /** One call whose charge does not match its detail, if there is one. */
 export const chargesThatDiffer = async (engine: Engine): Promise<string | undefined> => {
@@ -41,14 +46,13 @@ export const chargesThatDiffer = async (engine: Engine): Promise<string | undefi
 const offenceOf = (row: Row, places: Places): string | undefined => {
   const amount = maybeNano(row, 'amount')
   if (amount === undefined) return 'has a detail and no charge'
-  const parsed = parseJson(textOf(row, 'detail'))
-  const detail = parsed === undefined ? undefined : readDetail(parsed)
+  const key = maybeText(row, 'key_id') ?? ''
+  const detail = detailOf(row, textOf(row, 'call_id'), key)
   if (detail === undefined) return 'has a detail that cannot be read'
   const { usage } = detail
   const tokens = [countOf(row, 'input_tokens'), countOf(row, 'output_tokens')]
-  const key = maybeText(row, 'key_id') ?? ''
   // One value of a rotated key may end the call that another one opened.
-  const ofKey = (places.get(detail.keyId) ?? detail.keyId) === (places.get(key) ?? key)
+  const ofKey = isOf(row, detail, key) || valuesOf(places, key).some((one) => isOf(row, detail, one))
   if (detail.model !== textOf(row, 'model') || !ofKey) return 'is of another model or key than its detail'
   if (tokens[0] !== inputTokens(usage) || tokens[1] !== outputTokens(usage))
     return 'counts other tokens than its detail'

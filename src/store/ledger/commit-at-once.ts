@@ -1,20 +1,14 @@
 /** A group commit as a fixed number of statements, each for all its rows: for an engine behind a network. */
 
 import type { AccountId, CallId, CommitBatch, LeaseId } from '../../ledger/types.ts'
-import {
-  type Engine,
-  type Row,
-  type SqlDialect,
-  type Statement,
-  statement,
-  Violation,
-} from '../engine/engine.ts'
+import { inShort } from '../calls/short-form.ts'
+import { type Engine, type Row, type Statement, statement, Violation } from '../engine/engine.ts'
 import { textOf } from '../engine/row.ts'
 import { textsOnce } from '../engine/texts.ts'
 import { voucherRecords } from '../payments/begin-voucher.ts'
 import { hasVoucher, voucherCharges, voucherLocks } from '../payments/voucher-call.ts'
+import { answerRows, detailRow, ids, json, latest, noteOf } from './call-rows.ts'
 import { insertCharges } from './charge-row.ts'
-import { answerRows, detailRow, ids, json, latest, noteOf } from './commit-values.ts'
 import { isSilent } from './silence.ts'
 import { settledOfAccount, stateOf } from './sums.ts'
 import { manyLeases } from './told-sums.ts'
@@ -157,7 +151,8 @@ const chargeRows = ({ intents, settles }: CommitBatch): readonly ChargeRow[] => 
 type CommitStep = 'intents' | 'progress' | 'close' | 'voids' | 'balances'
 
 /** The transaction as statements, with the positions of those whose rows matter. */
-const planOf = (texts: Texts, dialect: SqlDialect, batch: CommitBatch, payers: ReadonlySet<AccountId>) => {
+const planOf = (engine: Engine, texts: Texts, batch: CommitBatch, payers: ReadonlySet<AccountId>) => {
+  const { dialect } = engine
   const { instance, intents, settles, voids } = batch
   const progress = latest(batch.progress)
   const statements: Statement[] = []
@@ -196,7 +191,7 @@ const planOf = (texts: Texts, dialect: SqlDialect, batch: CommitBatch, payers: R
     add(texts.charge, rows)
     add(texts.spend, rows)
     const details = settles.flatMap(({ callId, detail }, place) =>
-      detail === undefined ? [] : [{ ...detailRow(callId, detail), ...charges[place] }],
+      detail === undefined ? [] : [{ ...detailRow(callId, detail, inShort.has(engine)), ...charges[place] }],
     )
     add(texts.detail, json(details))
     places.set('close', add(texts.close, rows))
@@ -231,7 +226,7 @@ export const commitAtOnce = async (
   batch: CommitBatch,
   payers: ReadonlySet<AccountId>,
 ): Promise<TransactionResult> => {
-  const { statements, places } = planOf(texts, engine.dialect, batch, payers)
+  const { statements, places } = planOf(engine, texts, batch, payers)
   const at = (answers: readonly (readonly Row[])[], step: CommitStep) => {
     const place = places.get(step)
     return place === undefined ? undefined : answers[place]

@@ -18,9 +18,9 @@ import { maybeText, nanoOf, onlyRow, textOf } from '../engine/row.ts'
 import { textsOnce } from '../engine/texts.ts'
 import { recordVoucher } from '../payments/begin-voucher.ts'
 import { chargeOfVoucher, hasVoucher } from '../payments/voucher-call.ts'
+import { answerRows, detailRow, ids, latest, noteOf } from './call-rows.ts'
 import { insertCharge } from './charge-row.ts'
 import { keepsAnswer, type Texts, type TransactionResult, takeOver } from './commit-at-once.ts'
-import { answerRows, detailRow, ids, latest, noteOf } from './commit-values.ts'
 
 const texts = {
   lease:
@@ -73,6 +73,7 @@ type Round = {
   readonly dialect: SqlDialect
   readonly at: Nano
   readonly batch: CommitBatch
+  readonly short: boolean
   readonly paths: Map<LeaseId, LeaseInCommit | undefined>
   readonly opened: CallId[]
   readonly closed: CallId[]
@@ -113,7 +114,8 @@ const open = (round: Round, intent: Intent): void => {
 }
 
 /** Charges a call that holds at least that much; false when it was charged before, or is open for another attempt. */
-const charge = ({ now, at, closed }: Round, path: LeaseInCommit, settle: Settle, hold: Nano): boolean => {
+const charge = (round: Round, path: LeaseInCommit, settle: Settle, hold: Nano): boolean => {
+  const { now, at, closed } = round
   const { callId } = settle
   const { payer, keyId, month, day, subId, tagBudgets } = path
   const amount = least(settle.charge, hold)
@@ -122,7 +124,7 @@ const charge = ({ now, at, closed }: Round, path: LeaseInCommit, settle: Settle,
   if (now.change(texts.charge, ...row) === 0) return false
   path.used += amount
   if (settle.detail !== undefined) {
-    const { m, i, o, d } = detailRow(callId, settle.detail)
+    const { m, i, o, d } = detailRow(callId, settle.detail, round.short)
     now.change(texts.detail, callId, m, i, o, d)
     path.calls++
   }
@@ -184,18 +186,20 @@ export const commitRows = (
     readonly dialect: SqlDialect
     readonly texts: Texts
     readonly batch: CommitBatch
+    /** Details are written in short. */
+    readonly short: boolean
     /** The accounts to read. */
     readonly payers: ReadonlySet<AccountId>
   },
 ): Promise<TransactionResult> =>
   inline('writer', (now) => {
-    const { batch, dialect } = it
+    const { batch, dialect, short } = it
     const at = nanoOf(onlyRow(now.rows(`select ${dialect.now} as at`)), 'at')
-    const round: Round = { now, dialect, at, batch, paths: new Map(), opened: [], closed: [] }
-    const short = shortOf(batch)
-    for (const intent of batch.intents) if (!short.has(intent.callId)) open(round, intent)
+    const round: Round = { now, dialect, at, batch, short, paths: new Map(), opened: [], closed: [] }
+    const once = shortOf(batch)
+    for (const intent of batch.intents) if (!once.has(intent.callId)) open(round, intent)
     const extended = advance(round, latest(batch.progress))
-    settleAll(round, short)
+    settleAll(round, once)
     for (const { callId, voucher } of batch.settles)
       if (voucher !== undefined) chargeOfVoucher(now, dialect, callId, voucher)
     for (const { k, e, i, c, s, h, b, l } of answerRows(batch.settles))

@@ -2,11 +2,12 @@
 
 import { greatest, type Nano } from '../../core/money.ts'
 import type { AccountId, CallId, CommitBatch, CommitResult, LeaseId, Settle } from '../../ledger/types.ts'
+import { inShort } from '../calls/short-form.ts'
 import { type Engine, once, type Row, statement } from '../engine/engine.ts'
 import { countOf, maybeText, nanoOf, textOf } from '../engine/row.ts'
+import { answerRows, detailRow, ids, json } from './call-rows.ts'
 import { callsOf, commitAtOnce, type Texts, textsFor } from './commit-at-once.ts'
 import { commitRows } from './commit-rows.ts'
-import { answerRows, detailRow, ids, json } from './commit-values.ts'
 import { settleLate } from './late-settle.ts'
 import { FEW_LEASES } from './told-sums.ts'
 
@@ -63,7 +64,7 @@ const chargeLate = async (engine: Engine, texts: Texts, settle: Settle): Promise
   await settleLate(engine, settle)
   const { callId, detail } = settle
   if (detail === undefined) return
-  const { c, m, i, o, d } = detailRow(callId, detail)
+  const { c, m, i, o, d } = detailRow(callId, detail, inShort.has(engine))
   await engine.batch('control', [
     statement(
       `insert into usage_detail (call_id, model, input_tokens, output_tokens, detail)
@@ -167,13 +168,14 @@ const openedOf = async (engine: Engine, texts: Texts, batch: CommitBatch, insert
 
 /** Makes the group commit of an engine. */
 export const commitOn = (engine: Engine): ((batch: CommitBatch) => Promise<CommitResult>) => {
-  const texts = textsFor(engine.dialect)
+  const { dialect } = engine
+  const texts = textsFor(dialect)
   const accounts = new Balances()
   return async (batch) => {
     const payers = accounts.due(batch.settles)
     const done = await (engine.inline === undefined
       ? commitAtOnce(engine, texts, batch, payers)
-      : commitRows(engine.inline, { dialect: engine.dialect, texts, batch, payers }))
+      : commitRows(engine.inline, { dialect, texts, batch, short: inShort.has(engine), payers }))
     const opened = await openedOf(engine, texts, batch, done.opened)
     const ended = new Set([...done.closed, ...done.voided])
     const over = batch.settles.filter(({ callId }) => !ended.has(callId))

@@ -14,14 +14,15 @@ import {
   type LoanRefused,
 } from '../../ledger/types.ts'
 import type { NewRun, RunBegun, RunEnd, RunResult } from '../calls/run-port.ts'
+import { inShort } from '../calls/short-form.ts'
 import { type Engine, type Row, type Run, runOne } from '../engine/engine.ts'
 import { countOf, maybeNano, onlyRow, textOf } from '../engine/row.ts'
 import { closeLease } from '../payments/payment-row.ts'
 import { keepsVoucher } from '../payments/voucher-call.ts'
 import { lockLimitsOf } from './apply-lease.ts'
+import { answerRows, detailRow, json, noteOf } from './call-rows.ts'
 import { insertCharges } from './charge-row.ts'
 import { textsFor } from './commit-at-once.ts'
-import { answerRows, detailRow, json, noteOf } from './commit-values.ts'
 import { leases } from './ledger-rows.ts'
 import { lendNow } from './lend.ts'
 
@@ -193,7 +194,7 @@ const charge = async (engine: Engine, run: Run, settle: CallSettle): Promise<voi
   const { dialect } = engine
   const { charge: amount, detail } = settle
   await post(engine, run, settle, { amount, note: noteOf(settle), calls: 1 })
-  const { c, m, i, o, d } = detailRow(settle.callId, detail)
+  const { c, m, i, o, d } = detailRow(settle.callId, detail, inShort.has(engine))
   await run(
     `insert into usage_detail (call_id, model, input_tokens, output_tokens, detail) values ($1, $2, $3, $4, $5)
      on conflict (call_id) do nothing`,

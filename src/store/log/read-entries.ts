@@ -16,6 +16,7 @@ import type { Hash } from '../../receipts/merkle.ts'
 import { chargedOf } from '../calls/receipt-store.ts'
 import { type Engine, once, type Row } from '../engine/engine.ts'
 import { countOf, nanoOf, onlyRow, textOf } from '../engine/row.ts'
+import { DETAIL_COLUMNS } from '../ledger/call-rows.ts'
 import { isPaid, withDetail } from '../ledger/sums.ts'
 
 export type Entry = {
@@ -51,7 +52,7 @@ export const callsIn = async (
   from: Instant,
   to: Instant,
 ): Promise<readonly CallEntry[]> => {
-  const text = `select t.ref, t.kind, t.debit, t.key_id, t.amount, t.settled, t.at, d.detail ${OF_KEYS}
+  const text = `select t.ref, t.kind, t.debit, t.key_id, t.amount, t.settled, t.at, ${DETAIL_COLUMNS} ${OF_KEYS}
     ${withDetail(engine.dialect)} where ${IN_SPAN} and ${OF_CALLS}`
   const rows = await once(engine, 'reading', text, from, to)
   return [...rows].sort(inOrder).map((row) => callEntry(secret, row))

@@ -2,12 +2,11 @@
  * Calls as rows for people: charged ones from the ledger, with the detail stored beside them; refused and failed ones from
  * the journal of outcomes. Content is never stored.
  */
-import { isObject, parseJson } from '../../core/json-body.ts'
-import { readDetail } from '../../ledger/read-detail.ts'
 import { failureRows } from '../calls/failure-store.ts'
-import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
+import { integer, nano, rowsOf, text } from '../engine/columns.ts'
 import { type Bind, binding, type Engine, type Row, type Statement, statement } from '../engine/engine.ts'
 import { textOf } from '../engine/row.ts'
+import { DETAIL_COLUMNS, detailOf } from '../ledger/call-rows.ts'
 import { isPaid } from '../ledger/sums.ts'
 import { leastId } from '../months/call-ids.ts'
 import type { CallLine, CallPlace, CallQuery, Scope } from './call-port.ts'
@@ -21,13 +20,11 @@ const calls = rowsOf({
   amount: nano('amount'),
   refunded: nano('refunded'),
 })
-const details = rowsOf({ detail: maybe(text('detail')) })
 
 const chargedOf = (row: Row): CallLine => {
-  const written = details.read(row).detail
-  const value = written === undefined ? undefined : parseJson(written)
-  const detail = isObject(value) ? readDetail(value) : undefined
-  return { ...calls.read(row), ...(detail === undefined ? {} : { detail }) }
+  const call = calls.read(row)
+  const detail = detailOf(row, call.id, call.keyId)
+  return { ...call, ...(detail === undefined ? {} : { detail }) }
 }
 
 const failedOf = (row: Row): CallLine => {
@@ -53,7 +50,7 @@ export const charged: Source = {
   test: `t.kind = 'usage' and ${isPaid}`,
   lineOf: chargedOf,
   shows: ({ dialect }) => [
-    `n.amount, d.detail,
+    `n.amount, ${DETAIL_COLUMNS},
      coalesce((select cast(sum(r.amount) as bigint) from transfer r where r.of_call = n.ref), 0) as refunded`,
     dialect.leftOne('usage_detail', 'd', 'call_id', 'n.ref'),
   ],

@@ -6,6 +6,7 @@
 import { DAY_MS, HOUR_MS, type Instant } from '../../core/time.ts'
 import { type Engine, once, type Row, type Run, type Statement, statement } from '../engine/engine.ts'
 import { countOf, onlyRow, textOf } from '../engine/row.ts'
+import { endedIn, ofCache, vendorIn } from '../ledger/call-rows.ts'
 import { countsAt } from '../ledger/counts-at.ts'
 import { isPaid, lessRefunds, withDetail } from '../ledger/sums.ts'
 import { laterOf, prunedUntil } from '../prune/pruned-until.ts'
@@ -15,29 +16,6 @@ const MARK = 'rolled_up_until'
 
 /** Sums end at whole steps, so that calls of a moment later do not cause a write of their own. */
 const STEP_MS = 5 * 60_000
-
-/** A member of the detail `d`, or an empty text. */
-const memberOf = (engine: Engine, name: string): string =>
-  engine.name === 'postgres'
-    ? `coalesce(cast(d.detail as json)->>'${name}', '')`
-    : `coalesce(d.detail->>'${name}', '')`
-
-/** The value of the tag `name`, a bound text, in the detail `d`; an empty text if it has none. */
-export const tagIn = (engine: Engine, name: string): string =>
-  `coalesce(${engine.name === 'postgres' ? 'cast(d.detail as json)' : 'd.detail'}->'tags'->>cast(${name} as text), '')`
-
-/**
- * The sum of numbers in the detail `d` of a posting `t`, each by its path. Only details that speak of a cache are read:
- * to look for the word in the text costs far less.
- */
-const ofCache = (engine: Engine, ...paths: readonly string[]): string => {
-  const [find, detail] =
-    engine.name === 'postgres' ? ['strpos', 'cast(d.detail as json)#>>'] : ['instr', 'd.detail->>']
-  const at = (path: string) =>
-    engine.name === 'postgres' ? `'{${path.replaceAll('.', ',')}}'` : `'$.${path}'`
-  const sum = paths.map((path) => `coalesce(cast(${detail}${at(path)} as bigint), 0)`).join(' + ')
-  return `case when t.kind = 'usage' and ${find}(d.detail, '"cache_') > 0 then ${sum} else 0 end`
-}
 
 /** What every sum counts. */
 export const counted = [
@@ -58,8 +36,8 @@ type DetailMembers = { readonly vendor: boolean; readonly ended: boolean }
  * empty.
  */
 export const countedColumns = (engine: Engine, members: DetailMembers): string =>
-  `coalesce(d.model, '') as model, ${members.vendor ? memberOf(engine, 'vendor') : `''`} as vendor,
-   ${members.ended ? memberOf(engine, 'ended') : `''`} as ended,
+  `coalesce(d.model, '') as model, ${members.vendor ? vendorIn(engine) : `''`} as vendor,
+   ${members.ended ? endedIn(engine) : `''`} as ended,
    case when t.kind = 'usage' then 1 else 0 end as requests,
    case when t.kind = 'usage' then coalesce(d.input_tokens, 0) else 0 end as input_tokens,
    case when t.kind = 'usage' then coalesce(d.output_tokens, 0) else 0 end as output_tokens,

@@ -6,13 +6,14 @@
  */
 import { DAY_MS, type Instant } from '../../core/time.ts'
 import type { Bind, Engine } from '../engine/engine.ts'
+import { tagIn } from '../ledger/call-rows.ts'
 import { BOOKS_OPEN_MS, countsAt } from '../ledger/counts-at.ts'
 import { isPaid, paymentModeOf, subOf } from '../ledger/sums.ts'
 import { prunedUntil } from '../prune/pruned-until.ts'
 import { orgsTest, scopeTests } from './call-lines.ts'
 import { coverOf, type Span } from './month-cover.ts'
 import type { ReportQuery, UsageGroup } from './report-port.ts'
-import { counted, countedColumns, countedFrom, tagIn, unsummedFrom } from './roll-up.ts'
+import { counted, countedColumns, countedFrom, unsummedFrom } from './roll-up.ts'
 
 /** Whether only the sums by key can answer. */
 const byKey = ({ groupBy, madeBy, team, keyId, tree, tenants, tenant }: ReportQuery): boolean =>
