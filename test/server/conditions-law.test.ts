@@ -297,7 +297,7 @@ test('who speaks to a vendor says under which conditions', () => {
   ])
   for (const { path, text } of speaking) expect([path, text.includes('authorized(')]).toEqual([path, true])
   const without = sources.filter(({ text }) =>
-    /under: NO_CONDITIONS|authorized\([^;]*?, NO_CONDITIONS,/s.test(text),
+    /under: NO_CONDITIONS|authorized\([^;]*?, NO_CONDITIONS,|\bstepOf \} from '\.\/ask-part\.ts'/s.test(text),
   )
   expect(without.map(({ path }) => path).sort()).toEqual([...withoutConditions])
 })
