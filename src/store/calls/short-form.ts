@@ -3,7 +3,7 @@
  * the hour. It would sum such calls without vendor and end, and its sums stay. So whoever goes back to it within that hour finds
  * nothing that it cannot read.
  */
-import { type Engine, once, statement } from '../engine/engine.ts'
+import { type Engine, once } from '../engine/engine.ts'
 import { countOf, onlyRow } from '../engine/row.ts'
 
 /** How many processes are known that read details only by name. Each is forgotten an hour after its last heartbeat. */
@@ -20,6 +20,6 @@ export const noteByName = (engine: Engine, byName: number): void => {
 
 /** Looks once, when a store is opened; from then on heartbeats tell. */
 export const lookByName = async (engine: Engine): Promise<void> => {
-  const row = onlyRow(await once(engine, 'control', statement(`select ${BY_NAME} as by_name`)))
+  const row = onlyRow(await once(engine, 'control', `select ${BY_NAME} as by_name`))
   noteByName(engine, countOf(row, 'by_name'))
 }
