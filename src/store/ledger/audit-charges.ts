@@ -3,7 +3,7 @@ import { least } from '../../core/money.ts'
 import { inputTokens, outputTokens } from '../../core/usage.ts'
 import type { UsageDetail } from '../../ledger/types.ts'
 import { chargeFor } from '../../pricing/charge.ts'
-import { type Engine, once, type Row, statement } from '../engine/engine.ts'
+import { type Engine, once, type Row } from '../engine/engine.ts'
 import { countOf, maybeNano, maybeText, textOf } from '../engine/row.ts'
 import { detailOf, isOf } from './call-rows.ts'
 
@@ -25,14 +25,10 @@ const valuesOf = (places: Places, key: string): readonly string[] => {
 
 /** One call whose charge does not match its detail, if there is one. */
 export const chargesThatDiffer = async (engine: Engine): Promise<string | undefined> => {
-  const taken = await once(
-    engine,
-    'reading',
-    statement('select id, place from api_key where place is not null'),
-  )
+  const taken = await once(engine, 'reading', 'select id, place from api_key where place is not null')
   const places: Places = new Map(taken.map((row) => [textOf(row, 'id'), textOf(row, 'place')]))
   for (let after = ''; ; ) {
-    const rows = await once(engine, 'reading', statement(page, after))
+    const rows = await once(engine, 'reading', page, after)
     for (const row of rows) {
       const wrong = offenceOf(row, places)
       if (wrong !== undefined) return `${textOf(row, 'call_id')} ${wrong}`

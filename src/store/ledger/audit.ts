@@ -1,6 +1,6 @@
 /** The audit: checks the laws of the ledger over all rows. The laws of sums and records are checked in one snapshot. */
 import { dayOf, monthOf } from '../../core/time.ts'
-import { type Engine, once, type SqlDialect, statement } from '../engine/engine.ts'
+import { type Engine, once, type SqlDialect } from '../engine/engine.ts'
 import { countOf, maybeText, onlyRow, textOf } from '../engine/row.ts'
 import { logThatDiffers } from '../log/audit-log.ts'
 import { chargesThatDiffer } from './audit-charges.ts'
@@ -66,11 +66,8 @@ const rowOf = (check: string, offence: string | undefined): AuditRow => ({
  */
 export const auditOn = async (engine: Engine, what: 'all' | 'sums' = 'all'): Promise<readonly AuditRow[]> => {
   const { dialect } = engine
-  const now = countOf(
-    onlyRow(await once(engine, 'reading', statement(`select ${dialect.now} as now`))),
-    'now',
-  )
-  const found = await once(engine, 'reading', statement(auditText(dialect), monthOf(now), dayOf(now)))
+  const now = countOf(onlyRow(await once(engine, 'reading', `select ${dialect.now} as now`)), 'now')
+  const found = await once(engine, 'reading', auditText(dialect), monthOf(now), dayOf(now))
   const rows = found.map((row) => rowOf(textOf(row, 'law'), maybeText(row, 'offence')))
   if (what === 'sums') return rows
   return [

@@ -91,7 +91,7 @@ const chargesOf = async (engine: Engine, texts: Texts, calls: readonly CallId[])
   const amounts = new Map<CallId, Nano>()
   const attempts = new Map<CallId, LeaseId>()
   if (calls.length === 0) return { amounts, attempts }
-  for (const row of await once(engine, 'control', statement(texts.charged, ids(calls)))) {
+  for (const row of await once(engine, 'control', texts.charged, ids(calls))) {
     const callId = textOf(row, 'c')
     amounts.set(callId, greatest(amounts.get(callId) ?? 0n, nanoOf(row, 'a')))
     const attempt = maybeText(row, 'l')
@@ -117,8 +117,7 @@ const elsewhereOf = async (
   )
   const others = over.filter(({ callId, leaseId }) => (attempts.get(callId) ?? leaseId) !== leaseId)
   const answers = answerRows(over)
-  const otherwise =
-    answers.length === 0 ? [] : await once(engine, 'control', statement(texts.otherwise, json(answers)))
+  const otherwise = answers.length === 0 ? [] : await once(engine, 'control', texts.otherwise, json(answers))
   return new Set([...others.map(({ callId }) => callId), ...callsOf(otherwise)])
 }
 
@@ -147,7 +146,7 @@ const settleRest = async (
     calls.add(settle.callId)
   }
   const payers = new Set(batch.settles.map(({ payer }) => payer))
-  const read = await once(engine, 'control', statement(texts.balances, ids(payers)))
+  const read = await once(engine, 'control', texts.balances, ids(payers))
   return { calls, balances: it.accounts.after([], calls, read) }
 }
 
@@ -161,7 +160,7 @@ const openedOf = async (engine: Engine, texts: Texts, batch: CommitBatch, insert
   if (rest.length === 0) return opened
   const intents = rest.map(({ callId, leaseId }) => ({ c: callId, l: leaseId }))
   const settling = batch.settles.map(({ callId }) => callId)
-  const rows = await once(engine, 'control', statement(texts.known, json(intents), ids(settling)))
+  const rows = await once(engine, 'control', texts.known, json(intents), ids(settling))
   for (const callId of callsOf(rows)) opened.add(callId)
   return opened
 }

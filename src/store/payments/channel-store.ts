@@ -7,7 +7,7 @@ import { greatest } from '../../core/money.ts'
 import type { Instant } from '../../core/time.ts'
 import { PAYMENTS_ORG } from '../../ledger/types.ts'
 import { followedBy } from '../engine/columns.ts'
-import { type Engine, once, type Run, runOne, statement } from '../engine/engine.ts'
+import { type Engine, once, type Run, runOne } from '../engine/engine.ts'
 import { countOf, maybeNano, nanoOf, onlyRow, textOf } from '../engine/row.ts'
 import { postIn, posting } from '../ledger/post.ts'
 import { settledOfAccount } from '../ledger/sums.ts'
@@ -225,18 +225,16 @@ const leaving = async (engine: Engine, ids: readonly string[]): Promise<void> =>
   await once(
     engine,
     'control',
-    statement(
-      `update x402_channel set leaving_at = ${now} / 1000, seen_at = 0, next_try = 0
+    `update x402_channel set leaving_at = ${now} / 1000, seen_at = 0, next_try = 0
        where leaving_at is null and seen_at < ${now} - ${ROUND_MS} and ${oneOf('id', `select e.value->>'b' from ${each('$1')} e`)}`,
-      JSON.stringify(ids.map((b) => ({ b }))),
-    ),
+    JSON.stringify(ids.map((b) => ({ b }))),
   )
 }
 
 export const channelStore = (engine: Engine): ChannelStore => ({
   ...payerRows(engine),
   channel: async (id) => {
-    const [row] = await once(engine, 'control', statement('select * from x402_channel where id = $1', id))
+    const [row] = await once(engine, 'control', 'select * from x402_channel where id = $1', id)
     return row === undefined ? undefined : channels.read(row)
   },
   takeVoucher: (voucher) => take(engine, voucher),

@@ -1,6 +1,6 @@
 /** What is told of a payer's channels: sums, the channels, and the calls that they were charged for. */
 import { integer, nano, rowsOf, text } from '../engine/columns.ts'
-import { type Engine, once, statement } from '../engine/engine.ts'
+import { type Engine, once } from '../engine/engine.ts'
 import type { ChannelStore } from './channel-port.ts'
 import { channels } from './channel-row.ts'
 
@@ -24,8 +24,7 @@ const calls = rowsOf({
 type PayerRows = Pick<ChannelStore, 'payers' | 'channelsOf' | 'paidByVoucher'>
 
 export const payerRows = (engine: Engine): PayerRows => {
-  const read = (query: string, ...params: (string | number)[]) =>
-    once(engine, 'control', statement(query, ...params))
+  const read = (query: string, ...params: (string | number)[]) => once(engine, 'control', query, ...params)
   return {
     payers: async ({ payer, most }) => {
       const sum = (expression: string, name: string) => `cast(sum(${expression}) as bigint) as ${name}`

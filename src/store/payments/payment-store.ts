@@ -93,13 +93,11 @@ const takeDue = async (engine: Engine, where: string, most: number): Promise<rea
   const rows = await once(
     engine,
     'control',
-    statement(
-      `update x402_payment set tries = tries + 1, next_try = ${now} + ${pause}
+    `update x402_payment set tries = tries + 1, next_try = ${now} + ${pause}
        where id in (select p.id from x402_payment p where ${where}
            and ${isDue(now, 'p.next_try', LONGEST_PAUSE_MS)}
          order by p.next_try limit $1${lockFree('p')}) returning *`,
-      most,
-    ),
+    most,
   )
   return rows.map(paymentOf)
 }
@@ -108,7 +106,7 @@ export const paymentStore = (engine: Engine): PaymentStore => {
   const { now } = engine.dialect
   const find = async (column: 'id' | 'call_id', value: string): Promise<Payment | undefined> => {
     const text = `select * from x402_payment where ${column} = $1 order by created_at desc limit 1`
-    const [row] = await once(engine, 'control', statement(text, value))
+    const [row] = await once(engine, 'control', text, value)
     return row === undefined ? undefined : paymentOf(row)
   }
   return {
