@@ -87,7 +87,7 @@ export class LeasePool {
       instance,
       stillRefused,
       draining,
-      newLeaseId: () => `${instance}:${++serial}`,
+      newLeaseId: () => `${instance}:${(++serial).toString(36)}`,
       lifeMs: () => this.#lifeMs(),
       gaveUp: (lease) => this.#releases.has(lease),
     }

@@ -46,7 +46,6 @@ export type Control = {
     readonly stripe?: (Pick<StripePayments, 'topUpDailyMax'> & Partial<StripePayments>) | undefined
     readonly x402?: unknown
   }
-  readonly newCallId: () => string
   readonly log?: Pick<Log, 'warn'>
   /** What issues and checks receipts; absent where they are off, and for commands. */
   readonly receipts?: Receipts

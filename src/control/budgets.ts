@@ -1,8 +1,10 @@
 /** Acts on budgets of tags: what calls for a team, a feature or an end user may cost, in all and in a period. */
+
 import { z } from 'zod'
 import { amount, namedObject, text, whole } from '../core/body.ts'
 import { greatest, least, type Nano } from '../core/money.ts'
 import { invalid, must, refuse } from '../core/refusal.ts'
+import { newIdOf } from '../core/time.ts'
 import type { ShownTagBudget } from '../store/accounts/tag-budget-port.ts'
 import { capList } from '../tenancy/limits.ts'
 import { isTagName, isTagValue, TAG_FORM } from '../tenancy/tags.ts'
@@ -174,7 +176,7 @@ export const budgetPut = act({
       )
     const set = await control.store.tagBudgets.putTagBudget(
       {
-        id: `bud_${control.newCallId().replaceAll('-', '')}`,
+        id: newIdOf('bud'),
         walletId,
         tag: name,
         value: its,

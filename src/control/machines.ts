@@ -1,12 +1,13 @@
 /** Acts on machines: credentials for the operator's programs, scoped to rights and organisations. */
+
 import { z } from 'zod'
 import { checkCell } from '../cells/wrong-cell.ts'
 import { isBlockWithin, readBlock } from '../core/address.ts'
 import { namedObject, text } from '../core/body.ts'
 import { invalid, must, type Refusal, refuse } from '../core/refusal.ts'
 import { storable } from '../core/storable.ts'
-import type { Instant } from '../core/time.ts'
-import { newId, newMachineToken, prefixOf } from '../gateway/parts/new-token.ts'
+import { type Instant, newIdOf } from '../core/time.ts'
+import { newMachineToken, prefixOf } from '../gateway/parts/new-token.ts'
 import type { Actor } from '../store/people/event-port.ts'
 import { HOUSE, type Machine } from '../store/people/machine-port.ts'
 import { type Acting, act, type Control } from './act.ts'
@@ -88,7 +89,7 @@ export const machineCreate = act({
       {
         ...secret,
         ...bounds,
-        id: newId('mac'),
+        id: newIdOf('mac'),
         label: storable(label),
         rights,
         ...(orgs === undefined ? {} : { orgs }),

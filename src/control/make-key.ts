@@ -4,10 +4,11 @@ import { inCell } from '../cells/cell-of.ts'
 import type { KeyedHash } from '../core/keyed-hash.ts'
 import { invalid, must, type Refusal, refuse } from '../core/refusal.ts'
 import { storable } from '../core/storable.ts'
+import { newIdOf } from '../core/time.ts'
 import { checkAliases } from '../gateway/enter/aliases.ts'
 import { importedHash } from '../gateway/enter/key-by-token.ts'
 import { readIdempotencyKey } from '../gateway/enter/once-only.ts'
-import { newId, newToken, prefixOf } from '../gateway/parts/new-token.ts'
+import { newToken, prefixOf } from '../gateway/parts/new-token.ts'
 import type { KeyMade, KeyNote, NewKey, ReferenceTaken } from '../store/accounts/tenancy-port.ts'
 import type { Key } from '../tenancy/key.ts'
 import { limitsAfter, type Spent } from '../tenancy/limits.ts'
@@ -125,7 +126,7 @@ const checkSub = async (acting: Acting, walletId: string, { sub, replaces }: Wan
  */
 const identityOf = async (
   { control, who }: Acting,
-  { attempt, id = newId('key'), known }: Pick<Wanted, 'attempt' | 'id' | 'known'>,
+  { attempt, id = newIdOf('key'), known }: Pick<Wanted, 'attempt' | 'id' | 'known'>,
 ) => {
   const { hash, options, store } = control
   const cell = inCell(options.cell.own)

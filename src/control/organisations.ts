@@ -4,8 +4,7 @@ import { z } from 'zod'
 import { namedObject, text } from '../core/body.ts'
 import { invalid, must, refuse } from '../core/refusal.ts'
 import { storable } from '../core/storable.ts'
-import { DAY_MS } from '../core/time.ts'
-import { newId } from '../gateway/parts/new-token.ts'
+import { DAY_MS, newIdOf } from '../core/time.ts'
 import type { AccountLine } from '../store/reports/report-port.ts'
 import { type Acting, act } from './act.ts'
 import { creditLine, lineShown } from './money/invoices.ts'
@@ -113,7 +112,7 @@ export const organisationCreate = act({
   does: async (acting, { name: called, owner_email: address }) => {
     const { control, who } = acting
     checkAdds(acting, 'owner')
-    const [id, wallet] = [orgOf(acting, newId('org')), newId('wal')]
+    const [id, wallet] = [orgOf(acting, newIdOf('org')), newIdOf('wal')]
     const added = await toBeAdded(acting, address)
     await control.store.wallets.createWallet({ id: wallet, orgId: id, name: storable(called) }, who.actor)
     await control.store.members.put({ orgId: id, personId: added.person.id, role: 'owner' }, who.actor)

@@ -1,10 +1,12 @@
 /** Acts on the keys that an organisation has at vendors itself: tried before they are kept, sealed, and never shown again. */
+
 import { z } from 'zod'
 import { type GuestRates, newGuestRates } from '../admission/guest-rates.ts'
 import { triesLimited } from '../admission/rate.ts'
 import { namedObject } from '../core/body.ts'
 import { invalid, must, refuse } from '../core/refusal.ts'
 import { Secret } from '../core/secret.ts'
+import { newIdOf } from '../core/time.ts'
 import { ownRests } from '../gateway/ask/own-places.ts'
 import { tryKey } from '../gateway/ask/try-key.ts'
 import type { OwnKey } from '../store/own-keys/own-key-port.ts'
@@ -134,7 +136,7 @@ export const ownKeyAdd = act({
         'untested',
         `${setup.vendor.name} did not say whether it takes this key. Try again, or keep it with 'untested'.`,
       )
-    const id = `vk_${control.newCallId().replaceAll('-', '')}`
+    const id = newIdOf('vk')
     const sealed = await ringOf(acting).seal(orgId, { id, vendor: at }, key)
     const row = { id, orgId, vendor: at, sealed, lastFour: key.slice(-LAST), instead }
     const made = await control.store.ownKeys.add(row, who.actor)

@@ -5,6 +5,7 @@ import { amount, namedObject, text } from '../core/body.ts'
 import { greatest, NANO_PER_USD } from '../core/money.ts'
 import { must, refuse } from '../core/refusal.ts'
 import { storable } from '../core/storable.ts'
+import { newIdOf } from '../core/time.ts'
 import type { SubViewer, SubWallet } from '../store/accounts/sub-wallet-port.ts'
 import { type Acting, act } from './act.ts'
 import { payer, walletIn } from './org-of.ts'
@@ -92,7 +93,7 @@ export const subWalletCreate = act({
     const { walletId, id: makerId } = await viewerOf(acting, named)
     const made = await control.store.subWallets.createSubWallet(
       {
-        id: `sub_${control.newCallId().replaceAll('-', '')}`,
+        id: newIdOf('sub'),
         walletId,
         ...(makerId === undefined ? {} : { makerId }),
         label: storable(called),

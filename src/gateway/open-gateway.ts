@@ -2,6 +2,7 @@
  * The composition root: makes a running gateway from a store, a catalogue and the settings. Servers, tests, simulation
  * and bench all open theirs here, and each may bring its own clock, randomness, vendors, and parts that already run.
  */
+
 import type { Assets } from '../assets/assets.ts'
 import { keepSweeping } from '../assets/keep-sweeping.ts'
 import { createBook } from '../book/book.ts'
@@ -11,7 +12,7 @@ import { storeInTouch } from '../book/touch.ts'
 import type { Act } from '../book/went-back.ts'
 import { Lately } from '../core/lately.ts'
 import type { Log } from '../core/log.ts'
-import { type Clock, systemClock } from '../core/time.ts'
+import { type Clock, newId, systemClock } from '../core/time.ts'
 import type { Meters } from '../metrics/meters.ts'
 import { keepMonthsClosed } from '../payment/close-months.ts'
 import { openStripe, type StripePayments } from '../payment/stripe.ts'
@@ -96,11 +97,10 @@ export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => 
   const acts = new Lately<Act>()
   // A file loses nothing that it acknowledged.
   const store = it.store.engine === 'sqlite' ? it.store : remembering(it.store, acts, clock)
-  const newId: () => string = Bun.randomUUIDv7
-  const instance = it.instance ?? `${process.pid}-${newId().slice(-12)}`
+  const instance = it.instance ?? newId().slice(-8)
   const book = it.book ?? (await startBook(it, { clock, instance, random, acts }))
   const inTouch = storeInTouch(store, book)
-  const stripe = it.stripe && (await openStripe({ settings: it.stripe, store: inTouch.funding, log, newId }))
+  const stripe = it.stripe && (await openStripe({ settings: it.stripe, store: inTouch.funding, log }))
   const card = it.x402 && stripe?.cardRail({ clock, settleMs: it.x402.settleMs })
   const x402 =
     it.x402 && (await openX402({ store: inTouch, clock, log, hash, options: it.x402, card }, it.rail))
@@ -128,7 +128,6 @@ export const openGateway = async (it: GatewaySetup): Promise<RunningGateway> => 
     instance,
     hash,
     ...(it.receipts === undefined ? {} : { receipts: { keys: await receiptKeys(), ...it.receipts } }),
-    newCallId: newId,
     random,
   })
   const present = { gateway }
@@ -224,7 +223,6 @@ const startChores = (parts: ChoreParts): (() => void) => {
             log,
             clock,
             random,
-            newId: () => Bun.randomUUIDv7(),
           }),
         ]),
   ]

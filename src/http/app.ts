@@ -3,7 +3,9 @@
  * Everything that an answer carries beside its body is added here: request id, rate-limit headers, the error body, the
  * log line.
  */
+
 import { must, Refusal } from '../core/refusal.ts'
+import { newId } from '../core/time.ts'
 import { inputTokens, outputTokens } from '../core/usage.ts'
 import { callerDialects } from '../dialects/index.ts'
 import { refusalFor } from '../gateway/answer/refusal-for.ts'
@@ -48,7 +50,7 @@ export const createApp = (present: Present): App => {
     turnAway: turnsAway(present.gateway, match),
     fetch: async (request, connection = nowhere, startedMs = present.gateway.clock.monotonicMs()) => {
       const { gateway } = present
-      const trace = newTrace(gateway.newCallId(), startedMs)
+      const trace = newTrace(newId(), startedMs)
       const { path, query } = splitUrl(request.url)
       let style: Style | undefined
       trace.method = request.method

@@ -10,7 +10,7 @@ import type { VoucherOfCall } from './voucher.ts'
 
 export type InstanceId = string
 export type LeaseId = string
-/** A UUID. Under an Idempotency-Key it is derived from that key, so a repeat collides in the ledger. */
+/** An id of `newId`, which grows with time; of former versions, a UUID of version 7. */
 export type CallId = string
 /** A wallet, a credit line, a payment's account, or one of the house accounts below. */
 export type AccountId = string

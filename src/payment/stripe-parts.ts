@@ -23,5 +23,4 @@ export type StripeParts = {
   readonly settings: StripeSettings
   readonly store: CheckoutStore & TopUpStore
   readonly log: Log
-  readonly newId: () => string
 }

@@ -1,8 +1,10 @@
 /** Requests to Stripe: a Checkout session for a payer, and unattended payments with a saved method. */
+
 import type Stripe from 'stripe'
 import type { Log } from '../core/log.ts'
 import type { Nano } from '../core/money.ts'
 import { type Refusal, refuse } from '../core/refusal.ts'
+import { newIdOf } from '../core/time.ts'
 import { CENT } from '../ledger/invoice.ts'
 import type { DueTopUp, TopUpPause } from '../store/funding/top-up-port.ts'
 import type { Actor } from '../store/people/event-port.ts'
@@ -28,10 +30,10 @@ export type StripeCheckout = {
 /** Opens a Checkout session. Its row is written first, so that no unknown payment can come in. */
 export const openSession = async (
   stripe: Stripe,
-  { settings, store, log, newId }: StripeParts,
+  { settings, store, log }: StripeParts,
   ask: StripeCheckout,
 ): Promise<{ id: string; url: string } | Refusal> => {
-  const id = `chk_${newId().replaceAll('-', '')}`
+  const id = newIdOf('chk')
   const { walletId, invoiceId, amount } = ask
   await store.openCheckout(
     { id, walletId, amount, ...(invoiceId === undefined ? {} : { invoiceId }) },

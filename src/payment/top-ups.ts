@@ -1,7 +1,8 @@
 /** Tops wallets up automatically while a server runs: requests due payments from Stripe, and records the outcome. */
+
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
-import type { Clock } from '../core/time.ts'
+import { type Clock, newIdOf } from '../core/time.ts'
 import type { DueTopUp, TopUpStore } from '../store/funding/top-up-port.ts'
 import type { StripePayments } from './stripe.ts'
 
@@ -11,13 +12,12 @@ type TopUpParts = {
   readonly store: TopUpStore
   readonly stripe: StripePayments
   readonly log: Log
-  readonly newId: () => string
 }
 
 /** One round. Several servers may do it at once: each payment is one row, requested under its own id. */
-export const topUpOnce = async ({ store, stripe, log, newId }: TopUpParts): Promise<void> => {
+export const topUpOnce = async ({ store, stripe, log }: TopUpParts): Promise<void> => {
   const due = await store.dueTopUps({
-    newId: () => `atu_${newId().replaceAll('-', '')}`,
+    newId: () => newIdOf('atu'),
     dailyMax: stripe.topUpDailyMax,
   })
   const settle = async (topUp: DueTopUp): Promise<void> => {

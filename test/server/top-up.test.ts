@@ -54,7 +54,6 @@ for (const engine of serverEngines)
         store: store.funding,
         stripe: payments,
         log: silentLog,
-        newId: () => Bun.randomUUIDv7(),
       })
     }
 

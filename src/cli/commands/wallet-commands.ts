@@ -1,11 +1,12 @@
 /** `turnpike wallet …`: creates, funds and shows wallets. */
+
 import type { Command } from 'commander'
 import type { z } from 'zod'
 import { walletFund, walletWithdraw } from '../../control/money/money.ts'
 import { walletGet } from '../../control/money/wallet.ts'
 import { organisationList, organisationPut } from '../../control/organisations.ts'
 import { decimalFromNano, usdNumber } from '../../core/money.ts'
-import { newId } from '../../gateway/parts/new-token.ts'
+import { newIdOf } from '../../core/time.ts'
 import type { Wallet } from '../../store/accounts/tenancy-port.ts'
 import { OPERATOR_WALLET } from '../config/first-start.ts'
 import { everyPage, performAs } from '../run/control.ts'
@@ -64,7 +65,7 @@ const showCommands = (wallet: Command): void => {
 }
 
 const create = async (database: Database, { name, json }: { name: string; json?: boolean }) => {
-  const organisation = newId('org')
+  const organisation = newIdOf('org')
   const made = await performAs('wallet create', database, organisationPut, { organisation, name })
   print(json, shown(made), `${made.wallet}\n`)
 }

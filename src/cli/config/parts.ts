@@ -105,9 +105,7 @@ export const stripeFor = async (
   store: Pick<Store, 'funding'>,
   log: Log,
 ): Promise<StripePayments | undefined> =>
-  settings === undefined
-    ? undefined
-    : openStripe({ settings, store: store.funding, log, newId: () => Bun.randomUUIDv7() })
+  settings === undefined ? undefined : openStripe({ settings, store: store.funding, log })
 
 /** The token of `GET /metrics`: the one in the settings, else one that anybody with the ledger can derive. */
 export const metricsToken = ({ watch }: Config, hash: KeyHash): string =>

@@ -27,7 +27,6 @@ export const controlOf = async (database: Database, withCatalogue = false): Prom
     offering: { catalogue },
     options: config.gateway,
     payments: { stripe: config.stripe },
-    newCallId: () => Bun.randomUUIDv7(),
     origin: config.console.origin ?? addressAt(config.host, config.port, config.tls.cert !== undefined),
     book: {
       changeKey: async (id, change, by) => {

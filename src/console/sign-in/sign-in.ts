@@ -7,7 +7,7 @@ import { createPerson, normalEmail, personBy } from '../../control/people/new-pe
 import { nameOfOrganisation } from '../../control/tenants/statements.ts'
 import { refuse } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
-import { newId } from '../../gateway/parts/new-token.ts'
+import { newIdOf } from '../../core/time.ts'
 import { companiesOf } from '../../settings/companies.ts'
 import { otherCells } from '../cells/others.ts'
 import { type ConsoleRoute, type Here, personOf, type Reply } from '../here.ts'
@@ -81,14 +81,14 @@ const signUp = async (
     now: gateway.clock.now(),
   })
   if (person !== undefined) {
-    const orgId = newId('org')
+    const orgId = newIdOf('org')
     const actor = {
       kind: 'person',
       id: person.id,
       name: person.email,
       address: here.request.address,
     } as const
-    await store.wallets.createWallet({ id: newId('wal'), orgId, name: storable(form.organisation) }, actor)
+    await store.wallets.createWallet({ id: newIdOf('wal'), orgId, name: storable(form.organisation) }, actor)
     await store.members.put({ orgId, personId: person.id, role: 'owner' }, actor)
   }
   const letter = { email: normalEmail(form.email), lifeMs: LINK_MS, subject: 'Welcome to Turnpike' }

@@ -1,10 +1,12 @@
 /** Acts on the channels of alerts: where an organisation, or the house, is told of them. */
+
 import { z } from 'zod'
 import { publicHttpsUrl } from '../../core/address.ts'
 import { namedObject, text } from '../../core/body.ts'
 import type { JsonObject } from '../../core/json-body.ts'
 import { invalid, Refusal, refuse } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
+import { newIdOf } from '../../core/time.ts'
 import { webhookSecret } from '../../gateway/jobs/signed-webhook.ts'
 import { type Channel, type Delivery, deliveryStates } from '../../store/alerts/alert-port.ts'
 import { type ChannelKind, channelKinds } from '../../tenancy/alert-kinds.ts'
@@ -122,7 +124,7 @@ export const channelCreate = act({
     const to = await targetOf(acting, orgId, kind, target)
     if ((await control.store.alerts.channels(orgId)).length >= CHANNELS_MAX)
       throw refuse('forbidden', `There are ${CHANNELS_MAX} channels; delete one that nobody needs.`)
-    const id = `chan_${control.newCallId().replaceAll('-', '')}`
+    const id = newIdOf('chan')
     const channel = { id, orgId, name: storable(label), kind, target: to }
     await control.store.alerts.makeChannel(channel, who.actor)
     return shown(acting, channel)

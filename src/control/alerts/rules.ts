@@ -1,9 +1,11 @@
 /** Acts on the rules of alerts: what an organisation, or the house, wants to be told of, and where. */
+
 import { z } from 'zod'
 import { amount, namedObject, text } from '../../core/body.ts'
 import { NANO_PER_USD } from '../../core/money.ts'
 import { invalid, refuse } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
+import { newIdOf } from '../../core/time.ts'
 import { FORECAST, HOUSE, type OpenAlert, type Rule } from '../../store/alerts/alert-port.ts'
 import { alertKinds, ruleKinds } from '../../tenancy/alert-kinds.ts'
 import { type Acting, act } from '../act.ts'
@@ -180,7 +182,7 @@ export const alertCreate = act({
   does: async (acting, { organisation, ...wanted }) => {
     const { control, who } = acting
     const orgId = orgOf(acting, organisation)
-    const id = `alert_${control.newCallId().replaceAll('-', '')}`
+    const id = newIdOf('alert')
     const rule = await ruleOf(acting, orgId, id, wanted)
     if ((await control.store.alerts.rules(orgId)).length >= RULES_MAX)
       throw refuse('forbidden', `There are ${RULES_MAX} alerts; delete one that nobody needs.`)

@@ -1,9 +1,10 @@
 /** Acts of a company's directory (SCIM 2.0, RFC 7644): users and groups made, read, found, changed and deleted. */
+
 import { z } from 'zod'
 import { namedObject } from '../../core/body.ts'
 import { isObject, type JsonObject } from '../../core/json-body.ts'
 import { must, type Refusal, refuse } from '../../core/refusal.ts'
-import { newId } from '../../gateway/parts/new-token.ts'
+import { newIdOf } from '../../core/time.ts'
 import { type Resource, type ResourceChange, resourceKinds } from '../../store/people/directory-port.ts'
 import { type Acting, act } from '../act.ts'
 import { orgOf } from '../org-of.ts'
@@ -136,7 +137,7 @@ export const scimCreate = act({
   does: async (acting, { organisation, resource: sent, ...place }) => {
     const directory = directoryOf(acting)
     const orgId = orgOf(acting, organisation)
-    const id = newId('dir')
+    const id = newIdOf('dir')
     const made = await directory.createResource(
       { orgId, id, kind: place.kind, ...readResource(place.kind, sent) },
       acting.who.actor,
@@ -166,7 +167,7 @@ const settle = async (acting: Acting, orgId: string, id: string, before: Before)
   if (it?.kind === 'User') return settleUser(acting, orgId, id, it)
   const users = new Set(before.users)
   const now = new Set((await directory.groupMembers(orgId, id)).map(({ userId }) => userId))
-  const named = new Set(before.asked.match(/\bdir_[0-9a-f]{32}\b/g))
+  const named = new Set(before.asked.match(/\bdir_[0-9A-Za-z]+\b/g))
   const moved = it?.name === before.name ? now.symmetricDifference(users) : now.union(users)
   for (const user of moved.union(named)) await settleUser(acting, orgId, user)
 }

@@ -3,11 +3,13 @@
  * the ceiling of that, and its month a budget of the calls under it; both bind all its keys and the agents of its people, as hard
  * as any limit in money.
  */
+
 import { z } from 'zod'
 import { amount, namedObject, text } from '../../core/body.ts'
 import { greatest, least, NANO_PER_USD, type Nano } from '../../core/money.ts'
 import { invalid, must, refuse } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
+import { newIdOf } from '../../core/time.ts'
 import { SUB_WALLETS_MOST } from '../../store/accounts/sub-wallet-port.ts'
 import type { ShownTagBudget } from '../../store/accounts/tag-budget-port.ts'
 import { type Team, type TeamMember, teamRoles } from '../../store/people/team-port.ts'
@@ -73,7 +75,7 @@ const setMonth = async (
   cap: Nano | null,
 ): Promise<void> => {
   const { tagBudgets } = control.store
-  const id = `bud_${control.newCallId().replaceAll('-', '')}`
+  const id = newIdOf('bud')
   const set =
     cap === null
       ? await tagBudgets.removeTagBudget(monthOf(team), who.actor)
@@ -162,7 +164,7 @@ export const teamCreate = act({
     const { control, who } = acting
     checkBounds(most, month)
     const orgId = orgOf(acting, of.organisation)
-    const id = `sub_${control.newCallId().replaceAll('-', '')}`
+    const id = newIdOf('sub')
     const walletId = await walletIn(acting, { ...of, organisation: orgId })
     // First, so that no team is there without it.
     if (month !== null) await setMonth(acting, { walletId, id }, month)

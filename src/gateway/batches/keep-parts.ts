@@ -2,9 +2,11 @@
  * Lines that their vendor runs in its own batches: they are submitted in parts, of one model each, and parts are asked for
  * until they have ended. A part and its lines are durable before the vendor hears of it.
  */
+
 import { warning } from '../../core/log.ts'
 import { messageOf } from '../../core/message-of.ts'
 import { Refusal } from '../../core/refusal.ts'
+import { newId } from '../../core/time.ts'
 import { type Deployment, orderOf } from '../../routing/deployments.ts'
 import { vendorDown } from '../../routing/vendor-errors.ts'
 import type { BatchPart } from '../../store/batches/batch-port.ts'
@@ -102,10 +104,10 @@ const submitNext = async (gateway: Gateway, it: Working, route: string): Promise
   const [at] = orderOf(place.deployments, offering.traffic, { nowMs, random })
   if (at === undefined) return false
   const { callsMost, bytesMost } = place.form
-  const part = newPart(gateway, { id: gateway.newCallId(), route, deployment: at.key }, PART_AGAIN_MS)
+  const part = newPart(gateway, { id: newId(), route, deployment: at.key }, PART_AGAIN_MS)
   const taken = await store.batches.take(batch.id, {
     ...{ owner: instance, route, part: { ...part, bytesMost } },
-    callIds: Array.from({ length: callsMost }, () => gateway.newCallId()),
+    callIds: Array.from({ length: callsMost }, () => newId()),
   })
   if (taken === undefined) return false
   await noteMoney(gateway, it, route, taken)

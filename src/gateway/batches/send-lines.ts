@@ -2,9 +2,11 @@
  * Lines of a batch are sent behind all other calls, and the next ones take the places of those that end in the same
  * transaction: a commit costs about the same for both as for one.
  */
+
 import type { Assets } from '../../assets/assets.ts'
 import { messageOf } from '../../core/message-of.ts'
 import { Refusal } from '../../core/refusal.ts'
+import { newId } from '../../core/time.ts'
 import type { CallId } from '../../ledger/types.ts'
 import type { LineEnd, TakenLines } from '../../store/batches/batch-port.ts'
 import type { Key } from '../../tenancy/key.ts'
@@ -79,7 +81,7 @@ const opening = async <Opened extends { readonly taken: TakenLines | undefined }
   most: number,
   open: (callIds: readonly CallId[]) => Promise<Opened>,
 ): Promise<Opened> => {
-  const callIds = Array.from({ length: most }, () => keeping.present.gateway.newCallId())
+  const callIds = Array.from({ length: most }, () => newId())
   for (const callId of callIds) it.open.add(callId)
   keeping.open += most
   let count = 0

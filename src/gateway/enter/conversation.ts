@@ -2,24 +2,25 @@
  * Conversations that callers make by name (`conv_…`). A request that names one is asked with its items, and adds its own and
  * those of its answer.
  */
+
 import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
 import { invalid, type Refusal, refuse } from '../../core/refusal.ts'
+import { newIdOf } from '../../core/time.ts'
 import type { KeptItem, KeptResponse } from '../../store/calls/response-port.ts'
 import type { Gateway } from '../parts/gateway.ts'
 
 type ConversationRef = Pick<KeptResponse, 'keyId' | 'id'>
 
-const CONVERSATION = 'conv_'
+const CONVERSATION = 'conv'
 
 /** Whether a text may be an id: PostgreSQL takes no others, and nothing is named by them. */
 export const isId = (text: Json | undefined): text is string =>
   typeof text === 'string' && /^[\x21-\x7e]{1,256}$/.test(text)
 
 /** Whether an id is that of a conversation: they are kept beside responses. */
-export const isConversation = (id: string): boolean => id.startsWith(CONVERSATION)
+export const isConversation = (id: string): boolean => id.startsWith(`${CONVERSATION}_`)
 
-export const newConversationId = ({ newCallId }: Gateway): string =>
-  `${CONVERSATION}${newCallId().replaceAll('-', '')}`
+export const newConversationId = (): string => newIdOf(CONVERSATION)
 
 /** The conversation that a request names, by its id or as an object. */
 export const conversationNamed = (value: Json | undefined): string | undefined | Refusal => {
@@ -31,12 +32,12 @@ export const conversationNamed = (value: Json | undefined): string | undefined |
 }
 
 /** Begins the ids of items that came without one. No vendor may see them: each expects ids of its own form. */
-const OWN = 'item_'
+const OWN = 'item'
 
 /** The items as they are kept. */
-export const asKept = ({ newCallId }: Gateway, items: readonly Json[]): readonly KeptItem[] =>
+export const asKept = (items: readonly Json[]): readonly KeptItem[] =>
   items.filter(isObject).map((item) => {
-    const id = isId(item.id) ? item.id : `${OWN}${newCallId().replaceAll('-', '')}`
+    const id = isId(item.id) ? item.id : newIdOf(OWN)
     return { id, body: JSON.stringify({ ...item, id }) }
   })
 

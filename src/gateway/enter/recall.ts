@@ -277,7 +277,7 @@ const adding =
     { id, own }: { readonly id: string; readonly own: readonly Json[] },
   ) =>
   async ({ output }: JsonObject): Promise<void> => {
-    const items = asKept(gateway, [...own, ...(Array.isArray(output) ? output : [])])
+    const items = asKept([...own, ...(Array.isArray(output) ? output : [])])
     const within = { lifeMs, bytesMax: gateway.options.bodyBytesMax }
     const added = gateway.store.responses.addItems({ keyId: placeOf(key), id, output: items }, within)
     const checked = added.then((how) => {

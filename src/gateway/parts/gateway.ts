@@ -226,7 +226,6 @@ export type GatewayParts = {
   readonly hash: KeyedHash
   /** Absent when receipts are off. */
   readonly receipts?: Receipts
-  readonly newCallId: () => string
   readonly random: () => number
   /** Where results other than chat are kept; without it no such product is sold. */
   readonly assets?: Assets

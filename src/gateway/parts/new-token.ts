@@ -21,6 +21,3 @@ const newLetters = (): string => {
 
 /** The part of a token that is stored, so that people recognise it: its cell, if it names one, and a few letters. */
 export const prefixOf = (token: string): string => token.slice(0, inCell(cellOf(token)).length + 10)
-
-export const newId = (kind: 'key' | 'wal' | 'org' | 'mac' | 'dir'): string =>
-  `${kind}_${Bun.randomUUIDv7().replaceAll('-', '')}`

@@ -1,6 +1,7 @@
 /** Routes around an account: trials, referrals, reviews. */
 
 import { storable } from '../../core/storable.ts'
+import { newIdOf } from '../../core/time.ts'
 import { creditsOf } from '../../gateway/parts/credits.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
 import type { Review } from '../../store/accounts/community-port.ts'
@@ -77,7 +78,7 @@ const postReview: BodyHandler<NewReview> = async (gateway, call, body) => {
   const key = await accountOf(gateway, call)
   const { skill, rating, comment } = await body()
   const review = await gateway.store.community.putReview({
-    id: `rev_${gateway.newCallId().replaceAll('-', '')}`,
+    id: newIdOf('rev'),
     skill,
     orgId: key.orgId,
     rating,

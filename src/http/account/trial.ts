@@ -1,7 +1,9 @@
 /** POST /api/try/anonymous-wallet: a small wallet and a key without sign-up, once per network address. */
+
 import { signUpAt, signUpMember } from '../../admission/caller.ts'
 import { inCell } from '../../cells/cell-of.ts'
 import { must } from '../../core/refusal.ts'
+import { newId } from '../../core/time.ts'
 import { readIdempotencyKey } from '../../gateway/enter/once-only.ts'
 import { takeGuestTurn } from '../../gateway/paid/guest-turn.ts'
 import { creditsOf } from '../../gateway/parts/credits.ts'
@@ -47,13 +49,12 @@ const claimant = (gateway: Gateway, call: HttpCall): string => `trial of ${origi
 /** Derived under the server's secret: a claim repeated with its Idempotency-Key gets the same key again. */
 const tokenOf = (gateway: Gateway, call: HttpCall): string => {
   const attempt = call.request.headers.get('idempotency-key')
-  const name =
-    attempt === null ? `once ${gateway.newCallId()}` : `attempt ${must(readIdempotencyKey(attempt))}`
+  const name = attempt === null ? `once ${newId()}` : `attempt ${must(readIdempotencyKey(attempt))}`
   return `sk-${inCell(gateway.options.cell.own)}trial${gateway.hash(`trial key of ${claimantOf(gateway, call)} ${name}`)}`
 }
 
 const claim = async (gateway: Gateway, call: HttpCall, token: string): Promise<TrialOutcome> => {
-  const id = gateway.newCallId().replaceAll('-', '')
+  const id = newId().replaceAll('-', '')
   const attempt = call.request.headers.get('idempotency-key')
   const { cell, trial } = gateway.options
   const { amount, dailyAmount, lifeMs, againMs } = trial

@@ -3,6 +3,7 @@
 import type { Assets } from '../../assets/assets.ts'
 import { usdNumber } from '../../core/money.ts'
 import { invalid, must, refuse, unavailable } from '../../core/refusal.ts'
+import { newId } from '../../core/time.ts'
 import { shownBatchId } from '../../gateway/batches/batch-summary.ts'
 import { mayKeep } from '../../gateway/enter/conditions.ts'
 import { readIdempotencyKey } from '../../gateway/enter/once-only.ts'
@@ -46,10 +47,8 @@ export const headersOf = async (gateway: Gateway, { request: { headers }, trace 
   const named = headers.get('idempotency-key')
   const sub = headers.get('x-sub-wallet')
   // Under an Idempotency-Key a repeat finds the batch that the first request made.
-  const id =
-    named === null
-      ? gateway.newCallId().replaceAll('-', '')
-      : gateway.hash(`batch ${placeOf(key)} ${must(readIdempotencyKey(named))}`).slice(0, 32)
+  const name = named === null ? newId() : `${placeOf(key)} ${must(readIdempotencyKey(named))}`
+  const id = gateway.hash(`batch ${name}`).slice(0, 32)
   // What the header asks for counts for the lines too, which are run later.
   const requires = key.requires === undefined ? {} : { requires: key.requires }
   return { id, asked: { mode, ...requires }, sub: sub ?? undefined }

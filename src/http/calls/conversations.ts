@@ -41,10 +41,10 @@ export const createConversation: BodyHandler<z.infer<typeof newConversation>> = 
       'Conversations are not kept here: RESPONSES_STORE, the hours for which they are, is 0.',
     )
   const { items, metadata } = await body()
-  const id = newConversationId(gateway)
+  const id = newConversationId()
   const created_at = Math.floor(clock.now() / 1000)
   const conversation = { id, object: 'conversation', created_at, metadata: metadata ?? {} }
-  const output = asKept(gateway, jsonIn(items ?? []))
+  const output = asKept(jsonIn(items ?? []))
   const text = JSON.stringify(conversation)
   await store.responses.keepResponse(
     { keyId, id, previousId: undefined, input: '[]', body: text, output, state: 'conversation' },
@@ -150,7 +150,7 @@ export const changeConversation: BodyHandler<z.infer<typeof conversationChange>>
 export const addItems: BodyHandler<z.infer<typeof itemsToAdd>> = async (gateway, call, body) => {
   const keyId = placeOf(await keeperOf(gateway, call, A_CONVERSATION))
   const { responsesKeptMs: lifeMs, bodyBytesMax: bytesMax } = gateway.options
-  const output = asKept(gateway, jsonIn((await body()).items))
+  const output = asKept(jsonIn((await body()).items))
   const added = { keyId, id: call.params.id ?? '', output }
   const how = await gateway.store.responses.addItems(added, { lifeMs, bytesMax })
   if (how !== 'added') throw how === 'full' ? conversationFull() : noConversation()

@@ -3,6 +3,7 @@
 import type { Gateway } from '../../gateway/parts/gateway.ts'
 import { PART_PURPOSE, type Upload } from '../../store/calls/asset-port.ts'
 import type { Key } from '../../tenancy/key.ts'
+import type { HttpCall } from '../route/route.ts'
 import { uploadsOf } from './files.ts'
 
 /** How long a part waits for the others. */
@@ -11,6 +12,10 @@ export const PART_LIFE_MS = 3_600_000
 const PARTS_MAX = 10_000
 /** So much of a part is in memory at once. */
 const PIECE_BYTES = 1024 ** 2
+
+/** The name of a new upload, as versions before read it too: 32 hexadecimal digits. */
+export const newSession = ({ hash }: Gateway, { trace }: HttpCall): string =>
+  hash(`upload ${trace.callId}`).slice(0, 32)
 
 /** The purpose under which the parts of one upload are kept, and listed. */
 const purposeOf = (session: string): string => `${PART_PURPOSE}${session}`

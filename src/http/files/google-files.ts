@@ -19,7 +19,7 @@ import { readQuery } from '../request/query.ts'
 import { readBody } from '../request/read-body.ts'
 import type { Handler, HttpCall } from '../route/route.ts'
 import { addressOf } from '../route/router.ts'
-import { bytesOfParts, endParts, keepPart, partsOf } from './file-parts.ts'
+import { bytesOfParts, endParts, keepPart, newSession, partsOf } from './file-parts.ts'
 import { counted, noFile, noteOf, stored, uploadsOf } from './files.ts'
 
 const PURPOSE = 'user_data'
@@ -70,7 +70,7 @@ export const startUpload: Handler = async (gateway, call) => {
   const { value } = must(readJsonBody(await readBody(gateway, call, START_BYTES_MAX)))
   const file = isObject(value.file) ? value.file : {}
   const name = textOf(member(file, 'displayName')) ?? 'upload'
-  const session = `${call.trace.callId.replaceAll('-', '')}-${Buffer.from(name.slice(0, 255)).toString('base64url')}`
+  const session = `${newSession(gateway, call)}-${Buffer.from(name.slice(0, 255)).toString('base64url')}`
   const url = `${baseOf(gateway, call)}/upload/v1beta/files/${session.slice(0, 433)}`
   return withStatus({ ...json({}), headers: { ...json({}).headers, 'x-goog-upload-url': url } }, 'active')
 }

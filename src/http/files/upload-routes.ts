@@ -17,7 +17,7 @@ import { NO_BOUNDARY } from '../request/read-form.ts'
 import { withBody } from '../request/with-body.ts'
 import type { Handler, HttpCall, Route } from '../route/route.ts'
 import { upload, uploadComplete, uploadCreate, uploadPart } from '../schema/uploads.ts'
-import { bytesOfParts, endParts, keepPart, PART_LIFE_MS, partsOf } from './file-parts.ts'
+import { bytesOfParts, endParts, keepPart, newSession, PART_LIFE_MS, partsOf } from './file-parts.ts'
 import { counted, FORM_BYTES, noteOf, openaiFile, stored, uploadsOf } from './files.ts'
 
 type Plan = {
@@ -76,7 +76,7 @@ const create = async (
   if (full !== undefined) throw full
   if (bytes > uploads.bytesMax)
     throw invalid('bytes', `'bytes' may be at most ${uploads.bytesMax}: a file may have no more.`)
-  const session = call.trace.callId.replaceAll('-', '')
+  const session = newSession(gateway, call)
   return shown(gateway, { session, filename, purpose, bytes }, 'pending')
 }
 

@@ -2,7 +2,9 @@
  * The port while a start waits for its database: probes learn that the process lives and takes no calls yet, so that
  * nobody ends it for its silence, and callers learn when to try again.
  */
+
 import { unavailable } from '../../core/refusal.ts'
+import { newId } from '../../core/time.ts'
 import { callerDialects } from '../../dialects/index.ts'
 import { helpFor } from '../answer/after-turn.ts'
 import { splitUrl } from '../route/router.ts'
@@ -54,7 +56,7 @@ const answerEarly = (request: Request): Response => {
   if (path === '/livez') return Response.json({ status: 'ok' })
   if (path === '/readyz') return Response.json({ status: 'out_of_touch', error: WAITING }, { status: 503 })
   const refusal = unavailable(WAITING)
-  const id = Bun.randomUUIDv7()
+  const id = newId()
   return Response.json(callerDialects.chat.refusal(refusal, id), {
     status: refusal.status,
     headers: { 'x-request-id': id, ...helpFor(refusal.code), ...refusal.headers },

@@ -1,7 +1,9 @@
 /** A socket: its state, what it speaks, and how frames go out on it. */
+
 import { bodyOf, type JsonObject, readJsonBody } from '../../core/json-body.ts'
 import { Refusal, refuse } from '../../core/refusal.ts'
 import { scanJson } from '../../core/scan-json.ts'
+import { newId } from '../../core/time.ts'
 import type { Incoming } from '../../gateway/enter/incoming.ts'
 import { takeBytes } from '../../gateway/parts/capacity.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
@@ -109,7 +111,7 @@ export const REQUESTS_MAX = 32
 
 /** The trace of an upgrade or a message. */
 export const newTraceOf = (gateway: Gateway, { path }: Protocol, from?: From): Trace => {
-  const trace = newTrace(gateway.newCallId(), gateway.clock.monotonicMs())
+  const trace = newTrace(newId(), gateway.clock.monotonicMs())
   if (from !== undefined) trace.from = from
   trace.endpoint = path
   return trace

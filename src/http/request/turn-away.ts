@@ -2,7 +2,9 @@
  * Turns calls away while the process is overloaded, at a small part of the cost of a call: all that is known of a
  * request is its address and whose it seems to be. The answer looks like any refusal; its text is built once.
  */
+
 import { Refusal } from '../../core/refusal.ts'
+import { newId } from '../../core/time.ts'
 import { callerDialects } from '../../dialects/index.ts'
 import { noteTrouble } from '../../gateway/answer/refusal-for.ts'
 import { overloaded } from '../../gateway/parts/capacity.ts'
@@ -25,7 +27,7 @@ type Prepared = {
 
 /** Answers a call that is turned away; undefined for all other requests. */
 export const turnsAway = (gateway: Gateway, match: ReturnType<typeof createRouter>) => {
-  const { capacity, newCallId } = gateway
+  const { capacity } = gateway
   const { overload } = capacity
   const prepared = new Map<Route['dialect'], Prepared>()
   const logTurnAway = newTurnAwayLog(gateway)
@@ -43,7 +45,7 @@ export const turnsAway = (gateway: Gateway, match: ReturnType<typeof createRoute
       it = prepare(dialect)
       prepared.set(dialect, it)
     }
-    const id = newCallId()
+    const id = newId()
     for (const name of it.idNames) it.init.headers.set(name, id)
     return new Response(it.parts.join(id), it.init)
   }

@@ -39,7 +39,7 @@ export type LedgerStore = {
     ttlMs: number,
   ): Promise<readonly { readonly leaseId: LeaseId; readonly lifeMs: number }[]>
   /**
-   * One group commit. Call ids that grow with time (UUID version 7) halve its cost, because the indexes then grow at
+   * One group commit. Call ids that grow with time (`newId`) halve its cost, because the indexes then grow at
    * their end.
    */
   commit(batch: CommitBatch): Promise<CommitResult>

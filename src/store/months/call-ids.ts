@@ -2,7 +2,7 @@
 import type { Instant } from '../../core/time.ts'
 import type { CallId } from '../../ledger/types.ts'
 
-const HEAD = /^([0-9a-f]{8})-([0-9a-f]{4})-/
+const HEAD = /^([0-9a-f]{8})-([0-9a-f]{4})/
 
 /** The smallest id of a call that began then; ids grow with time. */
 export const leastId = (at: Instant): CallId => {

@@ -1,6 +1,7 @@
 /** Invoices of resellers to their tenants: numbered, stored once, taken back, paid and mailed, each change with its event. */
+
 import type { Json } from '../../core/json-body.ts'
-import { DAY_MS } from '../../core/time.ts'
+import { DAY_MS, newIdOf } from '../../core/time.ts'
 import { integer, json, maybe, oneOf, rowsOf, text } from '../engine/columns.ts'
 import { binding, type Engine, once, type Run, runOne, statement, type Value } from '../engine/engine.ts'
 import { countOf, onlyRow } from '../engine/row.ts'
@@ -50,7 +51,7 @@ const numbered = async (
   )
   const serial = countOf(onlyRow(taken), 'numbers')
   const { prefix, terms_days: days } = billers.read(onlyRow(taken)).profile
-  const id = `bill_${Bun.randomUUIDv7().replaceAll('-', '')}`
+  const id = newIdOf('bill')
   const number = `${prefix}${String(serial).padStart(4, '0')}`
   const due = bill.kind === 'invoice' ? days * DAY_MS : 0
   await runOne(
