@@ -892,7 +892,7 @@ export const mutations: readonly Mutation[] = [
     kind: 'jobs',
     file: 'src/gateway/jobs/keep-jobs.ts',
     from: 'if (run.facts === undefined) {',
-    to: 'if (run.facts === undefined) {\n    if (run.state !== undefined) return store.runs.forget(run.id)',
+    to: 'if (run.facts === undefined) {\n    if (run.state !== undefined) return gateway.store.runs.forget(run.id)',
   },
   {
     name: 'silent jobs are not taken up',
@@ -948,7 +948,7 @@ export const mutations: readonly Mutation[] = [
     kind: 'jobs',
     file: 'src/gateway/jobs/step-job.ts',
     from: "case 'failed': {",
-    to: "case 'failed': {\n      if (job.missing === 0) return deliver(gateway, job, { done: { verdict: 'done', outputs: [], body: {}, measured: facts.most }, shape, at })",
+    to: "case 'failed': {\n      if (job.missing === 0) return deliver(gateway, job, { done: { verdict: 'done', outputs: [], body: {}, measured: job.facts.most }, shape, at })",
   },
   {
     name: 'the vendor’s name of a job is written once, or not at all',
