@@ -167,7 +167,7 @@ const settle = async (acting: Acting, orgId: string, id: string, before: Before)
   if (it?.kind === 'User') return settleUser(acting, orgId, id, it)
   const users = new Set(before.users)
   const now = new Set((await directory.groupMembers(orgId, id)).map(({ userId }) => userId))
-  const named = new Set(before.asked.match(/\bdir_[0-9A-Za-z]+\b/g))
+  const named = new Set(before.asked.match(/\bdir_[0-9a-z]+\b/g))
   const moved = it?.name === before.name ? now.symmetricDifference(users) : now.union(users)
   for (const user of moved.union(named)) await settleUser(acting, orgId, user)
 }

@@ -71,7 +71,7 @@ const valueText = (value: unknown): string => {
   if (Array.isArray(value)) return value.map(valueText).join(', ')
   if (typeof value === 'object' && value !== null) return Object.values(value).map(valueText).join(' ')
   const text = String(value)
-  return /^[a-z]+_[0-9A-Za-z]{24,32}$/.test(text) ? shortId(text) : text
+  return /^[a-z]+_[0-9a-z]{24,32}$/.test(text) ? shortId(text) : text
 }
 
 const memberText = ([name, value]: [string, unknown]): string => {
