@@ -1,4 +1,8 @@
-/** Text that both engines can store. */
+/** Text that both engines can store, and text that shows nothing else than it says. */
 
 /** PostgreSQL can store neither U+0000 nor half a surrogate pair. */
 export const storable = (text: string): string => text.toWellFormed().replaceAll('\0', '\ufffd')
+
+/** The text without what a terminal obeys, what breaks a line, and what turns the direction of the text around it. */
+export const harmless = (text: string): string =>
+  text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu, '\ufffd')

@@ -67,6 +67,14 @@ for (const engine of serverEngines)
       })
     })
 
+    test('what an agent calls itself cannot pass for something else where a person approves it', async () => {
+      const person = await joined('developer')
+      const surface = 'edoc \u202eedualc\n\u009b31m'
+      const asked: Asked = await jsonOf(await form('/oauth/device_authorization', { surface }))
+      const shown = await jsonOf(await person.ask('GET', `/logins/asked/${asked.user_code}`))
+      expect(shown.surface).toBe('edoc \ufffdedualc\ufffd\ufffd31m')
+    })
+
     test('a person approves the code, and the agent calls as that person', async () => {
       const person = await joined('developer')
       const asked = await askSignIn()

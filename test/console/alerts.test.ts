@@ -60,11 +60,15 @@ test('an alert comes by mail, with an id of its own, to somebody of the organisa
   expect(answer.status).toBe(201)
   const { id } = await jsonOf(answer)
   const rule = {
-    name: 'Month\r\nBcc: all@example.com',
+    name: 'Month',
     kind: 'wallet',
     amount_usd: '0.00001',
     steps: [50, 100],
   }
+  for (const name of ['Month\r\nBcc: all@example.com', 'Month \u202etxet'])
+    expect(await jsonOf(await owner.ask('POST', '/alerts', { ...rule, name, channels: [id] }))).toMatchObject(
+      { error: { param: 'name', message: expect.stringContaining('one line of text') } },
+    )
   expect((await owner.ask('POST', '/alerts', { ...rule, channels: [id] })).status).toBe(201)
   const call = await it.post('/v1/chat/completions', chat())
   await call.text()
