@@ -121,3 +121,23 @@ test('who may only look makes no alert and sees no secret', async () => {
     [false, false],
   ])
 })
+
+test('somebody who was removed gets no more mails of alerts, and other channels stay', async () => {
+  const leaver = await it.visit('leaver@example.com', 'admin')
+  const make = async (target: string) =>
+    (await jsonOf(await owner.ask('POST', '/alert-channels', { name: 'all', kind: 'mail', target }))).id
+  const [theirs, ours] = [await make(leaver.email), await make('owner@example.com')]
+  const tried = (id: string) => owner.ask('POST', `/alert-channels/${id}/test`, {})
+  const before = mails.length
+  await tried(theirs)
+  expect((await owner.ask('DELETE', `/team/${leaver.personId}`)).status).toBe(200)
+  expect((await tried(theirs)).status).toBe(404)
+  await tried(ours)
+  await look()
+  expect(mails.slice(before).map(({ to }) => to)).toEqual(['owner@example.com'])
+  const { data } = await jsonOf(await owner.ask('GET', '/events'))
+  expect(data.map(({ what, subject }: { what: string; subject: string }) => [what, subject])).toContainEqual([
+    'alert_channel.deleted',
+    theirs,
+  ])
+})
