@@ -32,7 +32,8 @@ const makePlayKey = async (context: Here): Promise<Reply> => {
   for (const { key } of await playKeys(here)) await book.deleteKey(key.id, true, actor)
   const { key: made, token } = await makeKey(actingOf(here), {
     label: labelOf(here),
-    limits: { spendCap: PLAY_CAP, canManage: false },
+    // It ends also if this process is not there to delete it.
+    limits: { spendCap: PLAY_CAP, expiresAt: clock.now() + PLAY_MS, canManage: false },
   })
   const end = async () => {
     await clock.sleep(PLAY_MS)

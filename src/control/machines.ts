@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { checkCell } from '../cells/wrong-cell.ts'
 import { isBlockWithin, readBlock } from '../core/address.ts'
-import { namedObject, text } from '../core/body.ts'
+import { line, namedObject } from '../core/body.ts'
 import { invalid, must, type Refusal, refuse } from '../core/refusal.ts'
 import { storable } from '../core/storable.ts'
 import { type Instant, newIdOf } from '../core/time.ts'
@@ -67,7 +67,7 @@ export const machineCreate = act({
   summary: 'Makes a credential for a program of the operator; it is shown once.',
   changes: ['machines'],
   input: {
-    label: text(1, 200, 'must have 1 to 200 characters'),
+    label: line(1, 200, 'must have 1 to 200 characters'),
     rights: z.array(right).min(1, 'must name at least one right'),
     organisations: z.array(name).min(1).optional(),
     addresses: z.array(block).min(1).optional(),

@@ -1,7 +1,7 @@
 /** Acts on organisations: made with an owner or under the caller's id, listed and shown with their money, suspended. */
 
 import { z } from 'zod'
-import { namedObject, text } from '../core/body.ts'
+import { line, namedObject, readable, text } from '../core/body.ts'
 import { invalid, must, refuse } from '../core/refusal.ts'
 import { storable } from '../core/storable.ts'
 import { DAY_MS, newIdOf } from '../core/time.ts'
@@ -79,10 +79,7 @@ export const organisationPut = act({
     organisation: z
       .string()
       .regex(ID, 'must begin with org_, and have at most 60 letters, digits, _ and - after that'),
-    name: z
-      .string(named)
-      .max(NAME_MAX, named)
-      .refine((it) => it.trim() !== '', named),
+    name: readable(z.string(named).max(NAME_MAX, named)).refine((it) => it.trim() !== '', named),
   },
   shows: organisationDetail,
   does: async (acting, { organisation, name: called }) => {
@@ -107,7 +104,7 @@ export const organisationCreate = act({
   name: 'organisation.create',
   summary: 'Makes an organisation with an empty wallet and invites its owner.',
   changes: ['accounts'],
-  input: { name: text(1, 100, 'must be a name'), owner_email: email },
+  input: { name: line(1, 100, 'must be a name'), owner_email: email },
   shows: namedObject('OrganisationMade', { id: z.string(), wallet: z.string(), ...linkGiven }),
   does: async (acting, { name: called, owner_email: address }) => {
     const { control, who } = acting

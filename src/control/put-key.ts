@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { z } from 'zod'
-import { amount, namedObject, text } from '../core/body.ts'
+import { amount, line, namedObject } from '../core/body.ts'
 import { invalid } from '../core/refusal.ts'
 import { storable } from '../core/storable.ts'
 import { importedHash } from '../gateway/enter/key-by-token.ts'
@@ -72,7 +72,7 @@ export const keyPut = act({
       .describe(
         'The SHA-256 of a value that its callers have already, if the key is made now; none is shown then',
       ),
-    value_prefix: text(1, 10, 'must have 1 to 10 characters')
+    value_prefix: line(1, 10, 'must have 1 to 10 characters')
       .optional()
       .describe('How lists show such a value'),
     spent_before: z

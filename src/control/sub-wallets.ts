@@ -1,7 +1,7 @@
 /** Acts on sub-wallets: named ceilings on a wallet's money, which calls name and keys are bound to. */
 
 import { z } from 'zod'
-import { amount, namedObject, text } from '../core/body.ts'
+import { amount, line, namedObject } from '../core/body.ts'
 import { greatest, NANO_PER_USD } from '../core/money.ts'
 import { must, refuse } from '../core/refusal.ts'
 import { storable } from '../core/storable.ts'
@@ -18,7 +18,7 @@ const LABEL_MAX = 200
 const budget = amount('must be a number of USD')
   .refine((nano) => nano > 0n && nano <= BUDGET_MAX, 'must be above 0 and at most 10000')
   .describe('USD; above 0 and at most 10000')
-const label = text(0, LABEL_MAX, `must be a string of at most ${LABEL_MAX} characters`).optional()
+const label = line(0, LABEL_MAX, `must be a string of at most ${LABEL_MAX} characters`).optional()
 const strangers = 'is not of a sub-wallet; those are label, budget_usd'
 
 const subWalletShown = namedObject('SubWallet', {

@@ -1,7 +1,7 @@
 /** A body is read into its types; a wrong member is refused by its name. */
 import { expect, test } from 'bun:test'
 import { z } from 'zod'
-import { readAs, readBy, strangers, text, usd, whole } from './body.ts'
+import { line, readAs, readBy, strangers, text, usd, whole } from './body.ts'
 import { invalid, Refusal } from './refusal.ts'
 
 const even = readBy((value) => (Number(value) % 2 === 0 ? Number(value) : invalid('even', 'Not even.')), {})
@@ -61,3 +61,18 @@ test('what is wrong may be refused in another way', () => {
   expect(readAs(body, { count: 0 }, otherwise)).toEqual(['count', 'name'])
   expect(readAs(body, { name: '' }, otherwise)).toBeInstanceOf(Refusal)
 })
+
+test.each(['a\nb', 'a\u0000', '\u001b[31m', '\u009b1m', 'a\u2028b', '\u202egnp', '\u2067a\u2069'])(
+  'a text that people read has nothing that hides or turns it: %j',
+  (label) => {
+    const named = z.strictObject({ label: line(1, 200, 'must be a name') })
+    const refused = readAs(named, { label })
+    expect(refused instanceof Refusal && [refused.members.param, refused.message]).toEqual([
+      'label',
+      "'label' must be one line of text, without control characters and marks that turn its direction.",
+    ])
+    // Letters of every script are as good as before, with the marks that they need.
+    for (const good of ['Käse 寿司', 'שלום\u200f!', '👩\u200d💻'])
+      expect(readAs(named, { label: good })).toEqual({ label: good })
+  },
+)

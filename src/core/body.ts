@@ -6,6 +6,7 @@ import { z } from 'zod'
 import type { Json, JsonObject } from './json-body.ts'
 import { type Nano, nanoFromDecimal, nanoFromNumber } from './money.ts'
 import { invalid, Refusal } from './refusal.ts'
+import { HARMLESS } from './storable.ts'
 
 type Issue = z.core.$ZodIssue
 
@@ -76,6 +77,16 @@ export const whole = (least: number, most: number, what: string) =>
 /** A text of limited length, counted in characters. */
 export const text = (least: number, most: number, what: string) =>
   z.string(what).min(least, what).max(most, what)
+
+/** A text that people read in lists, letters and logs, where it must not pass for something else. */
+export const readable = (given: z.ZodString) =>
+  given.regex(
+    HARMLESS,
+    'must be one line of text, without control characters and marks that turn its direction',
+  )
+
+/** The same of limited length. */
+export const line = (least: number, most: number, what: string) => readable(text(least, most, what))
 
 /** The schema of an object, under its name in the reference; other members are dropped. */
 export const namedObject = <Shape extends z.ZodRawShape>(id: string, shape: Shape) =>

@@ -1,7 +1,7 @@
 /** The members of bodies that set limits of keys, as schemas. */
 import { z } from 'zod'
 import { readBlock } from '../core/address.ts'
-import { amount, readBy, whole } from '../core/body.ts'
+import { amount, readable, readBy, whole } from '../core/body.ts'
 import { instantFrom } from '../core/time.ts'
 import { type GuardRule, guardrailsShown, readGuardrails } from '../guardrails/rules.ts'
 import { readAliases } from './aliases.ts'
@@ -140,7 +140,6 @@ const LABEL_MAX = 200
 const labelled = `is required: who uses the key, in at most ${LABEL_MAX} characters`
 
 /** What a key is called: something that can be read in a list. */
-export const keyLabel = z
-  .string(labelled)
-  .max(LABEL_MAX, `must have at most ${LABEL_MAX} characters`)
-  .refine((label) => label.trim() !== '', labelled)
+export const keyLabel = readable(
+  z.string(labelled).max(LABEL_MAX, `must have at most ${LABEL_MAX} characters`),
+).refine((label) => label.trim() !== '', labelled)

@@ -1,4 +1,5 @@
 /** Commands that move money, and what is shown of names that strangers chose: a record of it, and nothing that a terminal obeys. */
+import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -62,12 +63,24 @@ test('a link that signs somebody in is recorded', async () => {
 
 test('names that callers chose cannot tell the terminal of the operator anything', async () => {
   const { key } = await json('key', 'create', '--label', 'reseller', '--can-manage', 'on')
-  const made = await fetch(`${address}/v1/key/wholesale`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ label: 'a\u001b]0;title\u0007\n\u009b31m\u202egnp' }),
+  const named = async (label: string) => {
+    const made = await fetch(`${address}/v1/key/wholesale`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ label }),
+    })
+    return { status: made.status, body: await made.json() }
+  }
+  const label = 'a\u001b]0;title\u0007\n\u009b31m\u202egnp'
+  expect(await named(label)).toMatchObject({
+    status: 400,
+    body: { error: { param: 'label', message: expect.stringContaining('one line of text') } },
   })
-  const { data } = (await made.json()) as { data: { id: string } }
+  const { data } = (await named('plain')).body as { data: { id: string } }
+  // Labels of former versions are there still.
+  const ledger = new Database(join(folder, 'ledger.db'))
+  ledger.run('UPDATE api_key SET label = ? WHERE id = ?', [label, data.id])
+  ledger.close()
   for (const args of [['key', 'list'], ['key', 'disable', data.id], ['events']]) {
     const { code, out } = await run(...args)
     expect([args.join(' '), code]).toEqual([args.join(' '), 0])

@@ -1,6 +1,8 @@
 /** Signing in from an agent: the device flow, its tokens, their end, and what an agent is told. On both engines. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
+import { performAs } from '../../src/cli/run/control.ts'
+import { personLink } from '../../src/control/people/persons.ts'
 import { newAccessToken } from '../../src/gateway/enter/access-token.ts'
 import { chat, completion, jsonOf } from '../server/harness.ts'
 import { serverEngines } from '../store/engines.ts'
@@ -65,6 +67,14 @@ for (const engine of serverEngines)
         token_endpoint: `${ORIGIN}/oauth/token`,
         revocation_endpoint: `${ORIGIN}/oauth/revoke`,
       })
+    })
+
+    test('what an agent calls itself cannot pass for something else where a person approves it', async () => {
+      const person = await joined('developer')
+      const surface = 'edoc \u202eedualc\n\u009b31m'
+      const asked: Asked = await jsonOf(await form('/oauth/device_authorization', { surface }))
+      const shown = await jsonOf(await person.ask('GET', `/logins/asked/${asked.user_code}`))
+      expect(shown.surface).toBe('edoc \ufffdedualc\ufffd\ufffd31m')
     })
 
     test('a person approves the code, and the agent calls as that person', async () => {
@@ -168,6 +178,32 @@ for (const engine of serverEngines)
       expect((await owner.ask('DELETE', `/team/${person.personId}`)).status).toBe(200)
       expect(await call(stays.access_token)).toMatchObject({ status: 403, code: 'key_disabled' })
       expect(await errorOf(await refresh(stays.refresh_token))).toEqual([401, 'invalid_grant'])
+    })
+
+    test('agents of a lost device, and of who had an account before its owner proved it, are signed out', async () => {
+      const ends = async (person: Visitor, what: () => Promise<unknown>) => {
+        const [there, waiting] = [await signIn(person), await askSignIn()]
+        expect((await approve(person, waiting)).status).toBe(201)
+        expect(await call(there.access_token)).toMatchObject({ status: 200 })
+        await what()
+        expect(await call(there.access_token)).toMatchObject({ status: 401, reason: 'sign_in_ended' })
+        expect(await errorOf(await refresh(there.refresh_token))).toEqual([401, 'invalid_grant'])
+        expect(await errorOf(await poll(waiting))).toEqual([400, 'expired_token'])
+      }
+      const loser = await joined('developer')
+      const lost = { person: loser.personId, lost_device: true }
+      await ends(loser, () => performAs('person reset-link', it.gateway, personLink, lost))
+      const { personId, email } = loser
+      const again = await it.visit(email)
+      await it.store.people.update('person', [{ column: 'id', is: '=', value: personId }], {
+        proved_at: null,
+      })
+      const proof = { how: 'mail', by: email } as const
+      await ends(again, async () =>
+        it.stranger('POST', '/session/link', { token: await it.link(email, proof) }),
+      )
+      // The key of the person's agents is as it was.
+      expect((await signIn(await it.visit(email))).access_token).toStartWith('sk-at-')
     })
 
     test('an organisation tells its agents settings, and its agents send telemetry', async () => {

@@ -60,11 +60,15 @@ test('an alert comes by mail, with an id of its own, to somebody of the organisa
   expect(answer.status).toBe(201)
   const { id } = await jsonOf(answer)
   const rule = {
-    name: 'Month\r\nBcc: all@example.com',
+    name: 'Month',
     kind: 'wallet',
     amount_usd: '0.00001',
     steps: [50, 100],
   }
+  for (const name of ['Month\r\nBcc: all@example.com', 'Month \u202etxet'])
+    expect(await jsonOf(await owner.ask('POST', '/alerts', { ...rule, name, channels: [id] }))).toMatchObject(
+      { error: { param: 'name', message: expect.stringContaining('one line of text') } },
+    )
   expect((await owner.ask('POST', '/alerts', { ...rule, channels: [id] })).status).toBe(201)
   const call = await it.post('/v1/chat/completions', chat())
   await call.text()
@@ -115,5 +119,25 @@ test('who may only look makes no alert and sees no secret', async () => {
   expect([await secrets(owner), await secrets(viewer)]).toEqual([
     [false, true],
     [false, false],
+  ])
+})
+
+test('somebody who was removed gets no more mails of alerts, and other channels stay', async () => {
+  const leaver = await it.visit('leaver@example.com', 'admin')
+  const make = async (target: string) =>
+    (await jsonOf(await owner.ask('POST', '/alert-channels', { name: 'all', kind: 'mail', target }))).id
+  const [theirs, ours] = [await make(leaver.email), await make('owner@example.com')]
+  const tried = (id: string) => owner.ask('POST', `/alert-channels/${id}/test`, {})
+  const before = mails.length
+  await tried(theirs)
+  expect((await owner.ask('DELETE', `/team/${leaver.personId}`)).status).toBe(200)
+  expect((await tried(theirs)).status).toBe(404)
+  await tried(ours)
+  await look()
+  expect(mails.slice(before).map(({ to }) => to)).toEqual(['owner@example.com'])
+  const { data } = await jsonOf(await owner.ask('GET', '/events'))
+  expect(data.map(({ what, subject }: { what: string; subject: string }) => [what, subject])).toContainEqual([
+    'alert_channel.deleted',
+    theirs,
   ])
 })

@@ -125,13 +125,15 @@ for (const engine of serverEngines)
 
     test('somebody whom nobody added does not come in, unless there is an organisation for them', async () => {
       const email = somebody()
-      issuer.says({ sub: email, email, email_verified: true, name: 'New' })
+      issuer.says({ sub: email, email, email_verified: true, name: 'New\u0000 \u202eweN' })
       expect(await cameIn(await throughCompany())).toEqual(failed)
       expect(await it.store.people.count('person', [{ column: 'email', is: '=', value: email }])).toBe(0)
       const joined = await throughCompany(open)
       expect(await cameIn(joined)).toEqual([302, '/console', email])
       const session = await jsonOf(await open.withCookie(open.cookieOf(joined.response))('GET', '/session'))
       expect(session.organisation).toMatchObject({ id: 'org_test', role: 'developer' })
+      // What it is called cannot pass for something else, and does not keep it out.
+      expect(session.person.name).toBe('New\ufffd \ufffdweN')
     })
 
     test('each company has its own provider, which speaks for its own addresses alone', async () => {

@@ -316,3 +316,11 @@ test('a change and its record are one: the store keeps both or neither', async (
     after: { label: 'mine', spendCap: '3' },
   })
 })
+
+test('a key of the playground ends after an hour, whether or not its process lives so long', async () => {
+  const before = it.gateway.clock.now()
+  const { id } = await jsonOf(await who.developer.ask('POST', '/playground/key'))
+  const ends = (await it.store.keys.key(id))?.limits.expiresAt ?? Number.POSITIVE_INFINITY
+  expect(ends - before).toBeGreaterThanOrEqual(3_600_000)
+  expect(ends - it.gateway.clock.now()).toBeLessThanOrEqual(3_600_000)
+})

@@ -77,6 +77,7 @@ const ofAll: readonly string[] = [
   'system.get',
   'vendor.list',
   'payer.list',
+  'payer.get',
   'vendor.key_add',
   'vendor.key_remove',
   'setup.get',

@@ -49,6 +49,18 @@ for (const engine of engines.filter(({ lasting }) => lasting))
     const keyIn = async (orgId = 'org_test', walletId = server.wallet) =>
       (await server.newKey({}, { orgId, walletId })).id
 
+    test('what is of the whole house is hidden from a machine of some organisations', async () => {
+      const ofSome = await machineOf(server, { organisations: ['org_test'] })
+      const whole = await machineOf(server)
+      const payer = `0x${'1'.repeat(40)}`
+      for (const path of ['/payers', `/payers/${payer}`, '/system', '/vendors', '/setup']) {
+        const [status, code, message] = await saidBy(await ofSome.ask('GET', path))
+        expect([path, status, code]).toEqual([path, 404, 'not_found'])
+        expect(message).toStartWith('This is of the whole house')
+        expect((await whole.ask('GET', path)).status).toBe(200)
+      }
+    })
+
     test('one that a command made does what it has the right to, and nothing else', async () => {
       const { ask, id } = await machineOf(server, { rights: ['keys', 'read'] })
       const made = await ask('POST', '/keys', {

@@ -5,6 +5,7 @@ import { keyCreate, keyList } from '../../control/keys.ts'
 import type { KeyShown } from '../../control/shown-key.ts'
 import type { JsonObject } from '../../core/json-body.ts'
 import { usdNumber } from '../../core/money.ts'
+import { harmless } from '../../core/storable.ts'
 import { capList } from '../../tenancy/limits.ts'
 import { OPERATOR_WALLET } from '../config/first-start.ts'
 import { aliasesFrom, alsoOf, guardrailsFrom, keyTagsFrom } from '../run/alias-option.ts'
@@ -18,7 +19,7 @@ import {
   performAs,
 } from '../run/control.ts'
 import { findKey } from '../run/find-key.ts'
-import { type Database, Failed, harmless, onLedger, print, tableOf, under } from '../run/run-command.ts'
+import { type Database, Failed, onLedger, print, tableOf, under } from '../run/run-command.ts'
 import { checkSecret } from './secret-commands.ts'
 import { walletOf } from './wallet-commands.ts'
 

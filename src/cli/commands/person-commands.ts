@@ -131,7 +131,7 @@ export const personCommands = (program: Command): void => {
   person
     .command('reset-link <email>')
     .description('print a link that signs somebody in once, where they can set a new password')
-    .option('--lost-device', 'end their password, passkeys, codes and sessions first')
+    .option('--lost-device', 'end their password, passkeys, codes, sessions and agents’ sign-ins first')
     .option('--json', 'for programs')
     .action(onLedger(resetLink))
   person

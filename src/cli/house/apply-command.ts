@@ -1,9 +1,10 @@
 /** `turnpike apply -f house.yaml`: makes the house as a file says, or shows where it differs. */
 import type { Command } from 'commander'
 import { Refusal } from '../../core/refusal.ts'
+import { harmless } from '../../core/storable.ts'
 import { checkSecret } from '../commands/secret-commands.ts'
 import { controlOf } from '../run/control.ts'
-import { Failed, harmless, print, withDatabase } from '../run/run-command.ts'
+import { Failed, print, withDatabase } from '../run/run-command.ts'
 import { applyOrganisation, type Change } from './apply.ts'
 import { readHouse } from './house-file.ts'
 

@@ -2,6 +2,7 @@
 import { styleText } from 'node:util'
 import type { Command } from 'commander'
 import type { ExactNumber } from '../../core/money.ts'
+import { harmless } from '../../core/storable.ts'
 import { ledgerExists } from '../../store/open-store.ts'
 import type { Store } from '../../store/port.ts'
 import { type Config, readConfig } from '../config/config.ts'
@@ -54,10 +55,6 @@ export const under = (parent: Command, words: string, about: string): Command =>
 export const print = (json: boolean | undefined, value: unknown, text: string): void => {
   process.stdout.write(json === true ? `${JSON.stringify(value)}\n` : text)
 }
-
-/** Text that callers chose, without what a terminal obeys: labels may hold any letters. */
-export const harmless = (text: string): string =>
-  text.replace(/[\p{Cc}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu, '�')
 
 type Cell = string | ExactNumber | boolean | null
 

@@ -164,7 +164,7 @@ const enter = async (here: Here, { code }: { code?: string | undefined }): Promi
   }
   const { how, at: now } = it.proof
   if (now > (person.provedAt ?? 0))
-    await prove(store, { person, how, by: `cell ${it.from}`, now, keep: token, address: request.address })
+    await prove(gateway, { person, how, by: `cell ${it.from}`, now, keep: token, address: request.address })
   await bound(here, token, it)
   await recordSignIn(here, person, `cell ${it.from}${asked === undefined ? '' : ' and code'}`)
   return { value: { done: true }, cookies: [...cookies, over] }

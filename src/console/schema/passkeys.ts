@@ -1,6 +1,6 @@
 /** Passkeys, as bodies and answers: the inner form is that of WebAuthn, which the browser and the library read. */
 import { z } from 'zod'
-import { namedObject, namedStrict, text } from '../../core/body.ts'
+import { line, namedObject, namedStrict } from '../../core/body.ts'
 import { instant } from './shared.ts'
 
 const webauthn = z.record(z.string(), z.unknown(), 'must be what the browser answered')
@@ -11,7 +11,7 @@ export const passkeyBegun = namedObject('ConsolePasskeyBegun', {
 export type PasskeyBegun = z.output<typeof passkeyBegun>
 
 export const passkeyBody = namedStrict('ConsolePasskey', {
-  name: text(1, 100, 'must be a name'),
+  name: line(1, 100, 'must be a name'),
   response: webauthn,
 })
 export const passkeySignInBody = namedStrict('ConsolePasskeySignIn', { response: webauthn })

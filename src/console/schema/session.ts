@@ -1,7 +1,7 @@
 /** Signing in and out, as bodies and answers. */
 import { z } from 'zod'
 import { email } from '../../control/read.ts'
-import { namedObject, namedStrict, text } from '../../core/body.ts'
+import { line, namedObject, namedStrict, text } from '../../core/body.ts'
 import { roles } from '../../store/people/people-port.ts'
 import { instant } from './shared.ts'
 
@@ -17,14 +17,14 @@ export const signInBody = namedStrict('ConsoleSignIn', {
 export const linkBody = namedStrict('ConsoleLink', {
   token: text(20, 100, 'must be the secret of a link'),
   password: password.optional(),
-  name: text(1, 100, 'must be a name').optional(),
+  name: line(1, 100, 'must be a name').optional(),
   code: codeText.optional(),
 })
 export const askLinkBody = namedStrict('ConsoleAskLink', { email })
 export const signUpBody = namedStrict('ConsoleSignUp', {
   email,
-  name: text(1, 100, 'must be a name'),
-  organisation: text(1, 100, 'must be a name'),
+  name: line(1, 100, 'must be a name'),
+  organisation: line(1, 100, 'must be a name'),
 })
 export const passwordBody = namedStrict('ConsolePassword', {
   current: text(1, 200, 'must be the present password').optional(),

@@ -2,7 +2,7 @@
  * Asks a company's provider again about a person whom it signed in, by the refresh token that it gave (RFC 6749, section 6).
  * Of all processes one asks at a time, because many providers take a refresh token once.
  */
-import { endLogin } from '../../control/people/logins.ts'
+import { endLoginsOf } from '../../control/people/logins.ts'
 import { messageOf } from '../../core/message-of.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
 import { type Company, companiesOf } from '../../settings/companies.ts'
@@ -46,11 +46,8 @@ const sameRow = ({ id = null, refresh_token: token = null }: PeopleRow) =>
 
 /** Ends the sign-ins of the person's agents on every process, and the person's sessions. */
 const end = async (gateway: Gateway, personId: string): Promise<void> => {
-  const { members, logins, people } = gateway.store
-  for (const { orgId } of await members.list({ personId }))
-    for (const { keyId, id: login } of await logins.logins({ orgId, personId }))
-      await endLogin(gateway, { keyId, login }, theHouse)
-  await people.remove('person_session', [{ column: 'user_id', is: '=', value: personId }])
+  await endLoginsOf(gateway, personId, theHouse)
+  await gateway.store.people.remove('person_session', [{ column: 'user_id', is: '=', value: personId }])
 }
 
 const refuse = async (gateway: Gateway, company: Company, row: PeopleRow): Promise<Standing> => {

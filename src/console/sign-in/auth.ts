@@ -9,6 +9,7 @@ import { LINK_MS } from '../../control/people/links.ts'
 import { personById } from '../../control/people/new-person.ts'
 import { endCredentials } from '../../control/people/proof.ts'
 import { hashOfLink } from '../../control/tenants/tenants.ts'
+import { harmless, storable } from '../../core/storable.ts'
 import type { Company } from '../../settings/companies.ts'
 import type { PeopleRows } from '../../store/people/people-port.ts'
 import { peopleAdapter } from './auth-adapter.ts'
@@ -82,6 +83,11 @@ const accountHooks = ({ people, company, seal }: AuthParts) => ({
   update: { before: keptTokens(seal) },
 })
 
+/** A person is called as their company's provider says, as far as that can be stored and read. */
+const readably = async <User extends { readonly name: string }>(user: User) => ({
+  data: { ...user, name: harmless(storable(user.name)) },
+})
+
 /** A text of ours in a row of the library, which no request sets. */
 const ours = { type: 'string', input: false, required: false } as const
 
@@ -117,7 +123,7 @@ export const openAuth = (parts: AuthParts) => {
       cookieCache: { enabled: false },
       additionalFields: { orgId: ours, endsAt: ours },
     },
-    databaseHooks: { account: accountHooks(parts) },
+    databaseHooks: { account: accountHooks(parts), user: { create: { before: readably } } },
     // By the rules of `admitsCompany`, which asks what the provider says of the address.
     account: {
       accountLinking: {

@@ -69,7 +69,7 @@ const settle = async (here: Here, { link, person, answer }: Entering, token: str
   const { store, clock } = here.gateway
   const proof = proofOf(link)
   if (proof !== undefined)
-    await prove(store, {
+    await prove(here.gateway, {
       person,
       ...proof,
       now: clock.now(),

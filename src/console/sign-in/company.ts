@@ -109,7 +109,7 @@ const proved = async (
   if (person === undefined) return
   const [how, by] = ['company', issuer] as const
   const now = clock.now()
-  await prove(store, { person, how, by, now, keep: session.token, address: request.address })
+  await prove(gateway, { person, how, by, now, keep: session.token, address: request.address })
   const linked = [
     { column: 'user_id', is: '=', value: user.id },
     { column: 'provider_id', is: '=', value: id },

@@ -2,7 +2,7 @@
 
 import { z } from 'zod'
 import { publicHttpsUrl } from '../../core/address.ts'
-import { namedObject, text } from '../../core/body.ts'
+import { line, namedObject, text } from '../../core/body.ts'
 import type { JsonObject } from '../../core/json-body.ts'
 import { invalid, Refusal, refuse } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
@@ -22,7 +22,7 @@ const WINDOW_MS = 15 * 60_000
 const TESTS_MAX = 10
 
 export const ofOrg = { organisation: name.optional().describe('`house` for the rules of the house itself') }
-export const called = text(1, 100, 'must be a name of 1 to 100 characters')
+export const called = line(1, 100, 'must be a name of 1 to 100 characters')
 
 const channelShown = namedObject('AlertChannel', {
   id: z.string(),

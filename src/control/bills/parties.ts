@@ -1,7 +1,7 @@
 /** Acts on who bills and who is billed: the organisation's profile, and the billing details of its tenants. */
 import { z } from 'zod'
 import { kindOf } from '../../assets/kind.ts'
-import { namedObject, text } from '../../core/body.ts'
+import { line, namedObject, text } from '../../core/body.ts'
 import { nanoFromDecimal } from '../../core/money.ts'
 import { invalid, refuse } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
@@ -12,24 +12,21 @@ import { email, name } from '../read.ts'
 import { named, target } from '../tenants/tenants.ts'
 import { drawing } from './drawing.ts'
 
-const line = (most: number) =>
-  text(1, most, `must have 1 to ${most} characters`).regex(
-    /^[^\p{Cc}]*\S[^\p{Cc}]*$/u,
-    'must be one line of text',
-  )
+const filled = (most: number) =>
+  line(1, most, `must have 1 to ${most} characters`).regex(/\S/, 'must be one line of text')
 const address = text(1, 500, 'must have 1 to 500 characters')
   .regex(/^[^\p{Cc}\n]+(\r?\n[^\p{Cc}\n]+){0,7}$/u, 'must have one to eight lines of text')
   .transform((lines) => storable(lines.replaceAll('\r', '')))
 const partyMembers = {
-  name: line(200).transform(storable),
+  name: filled(200).transform(storable),
   address,
-  tax_id: line(50).transform(storable).optional().describe('Such as a VAT number'),
+  tax_id: filled(50).transform(storable).optional().describe('Such as a VAT number'),
   email: email.optional(),
 }
 
 const percentForm = 'must be a percentage from 0 to 100 with at most three decimals'
 const tax = z.strictObject({
-  name: line(40).transform(storable).describe('Such as VAT'),
+  name: filled(40).transform(storable).describe('Such as VAT'),
   percent: z
     .number(percentForm)
     .min(0, percentForm)

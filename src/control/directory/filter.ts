@@ -26,6 +26,7 @@ const wrong = (param: string, why: string) => invalid(param, `'${param}' ${why}.
 
 /** The names of an attribute path; a schema's URN is one name, with the points in it. */
 export const namesOf = (path: string): readonly string[] => {
+  if (path.length > LENGTH_MAX) throw wrong('path', `may have ${LENGTH_MAX} characters at most`)
   const [, urn, rest = path] = /^(urn:.+:(?:User|Group))(?::(.+))?$/i.exec(path) ?? []
   if (urn !== undefined && rest === path) return [urn]
   if (rest.split('.').length > NAMES_MAX) throw wrong('path', `may have ${NAMES_MAX} names at most`)

@@ -8,6 +8,8 @@ import { invalid } from '../../core/refusal.ts'
 import { type Filter, holds, nameIn, namesOf, type Path, readPath } from './filter.ts'
 
 const OPERATIONS_MAX = 1_000
+const BYTES_MAX = 64 * 1024
+const NAMES_MAX = 1_000
 const verbs = ['add', 'replace', 'remove'] as const
 type Verb = (typeof verbs)[number]
 
@@ -20,6 +22,8 @@ export const readOperations = (body: JsonObject): readonly Operation[] => {
   const list = body[nameIn(body, 'Operations') ?? '']
   if (!Array.isArray(list) || list.length === 0 || list.length > OPERATIONS_MAX)
     throw wrong('Operations', `must be a list of 1 to ${OPERATIONS_MAX} operations`)
+  if (besideMembers(list) > BYTES_MAX)
+    throw wrong('Operations', `may have ${BYTES_MAX / 1024} KB beside members at most`)
   return list.map((one: Json, at) => {
     const verb = isObject(one) && typeof one.op === 'string' ? one.op.toLowerCase() : ''
     const op = verbs.find((known) => known === verb)
@@ -34,30 +38,44 @@ export const readOperations = (body: JsonObject): readonly Operation[] => {
   })
 }
 
+/** What a change brings beside members, of which a group may have many: each operation looks at all of it. */
+const besideMembers = (list: readonly Json[]): number => {
+  let bytes = 0
+  for (const one of list)
+    if (isObject(one) && !/^(?:urn:[^[]*:)?members\b/i.test(String(one.path)))
+      bytes += JSON.stringify(one, (name, it) => (name.toLowerCase() === 'members' ? [] : it)).length
+  return bytes
+}
+
 const listOf = (value: Json | undefined): readonly Json[] =>
   value === undefined || value === null ? [] : Array.isArray(value) ? value : [value]
 
-const sameValue = (one: Json, other: Json): boolean =>
-  isObject(one) && isObject(other) && typeof one.value === 'string' && one.value !== ''
-    ? one.value === other.value && (one.type ?? null) === (other.type ?? null)
-    : Bun.deepEquals(one, other)
+/** The same text for elements that are one: by their value and what type it has, else by all that they say. */
+const sameness = (one: Json): string =>
+  isObject(one) && typeof one.value === 'string' && one.value !== ''
+    ? JSON.stringify({ value: one.value, type: one.type ?? null })
+    : JSON.stringify([one])
 
 /** A list with these added: an element that is there already, by its value, gets what the new one says of it. */
 const added = (list: readonly Json[], more: readonly Json[]): readonly Json[] => {
-  const all = [...list]
-  for (const one of more) {
-    const at = all.findIndex((other) => sameValue(other, one))
-    const before = all[at]
-    if (before === undefined) all.push(one)
-    else all[at] = isObject(before) && isObject(one) ? { ...before, ...one } : one
+  const all = new Map<string, Json>()
+  for (const one of list) {
+    const text = sameness(one)
+    all.set(all.has(text) ? `${text}${all.size}` : text, one)
   }
-  return all
+  for (const one of more) {
+    const text = sameness(one)
+    const before = all.get(text)
+    all.set(text, isObject(before) && isObject(one) ? { ...before, ...one } : one)
+  }
+  return [...all.values()]
 }
 
 /** The value with that member; absent and null remove it (RFC 7643, section 2.5). */
 const withMember = (value: JsonObject, name: string, member: Json | undefined): JsonObject => {
   const known = nameIn(value, name)
   const others = Object.entries(value).filter(([one]) => one !== known)
+  if (others.length > NAMES_MAX) throw wrong('Operations', `may make ${NAMES_MAX} attributes at most`)
   return Object.fromEntries(
     member === undefined || member === null ? others : [...others, [known ?? name, member]],
   )
@@ -68,17 +86,17 @@ const applied = (op: Verb, before: Json | undefined, value: Json | undefined): J
   if (op === 'remove') {
     if (!Array.isArray(before) || value === undefined || value === null) return undefined
     const gone = listOf(value)
-    const left = before.filter((one: Json) => !gone.some((other) => isValueOf(one, other)))
+    const texts = new Set(gone.map((one) => JSON.stringify(one)))
+    const values = new Set(gone.map((one) => (isObject(one) ? one.value : one)))
+    const isGone = (one: Json) =>
+      texts.has(JSON.stringify(one)) || (isObject(one) && one.value !== undefined && values.has(one.value))
+    const left = before.filter((one: Json) => !isGone(one))
     return left.length === 0 ? undefined : left
   }
   if (op === 'add' && Array.isArray(before)) return added(before, listOf(value))
   if (isObject(before) && isObject(value)) return merged(op, before, value)
   return Array.isArray(before) && !Array.isArray(value) && isObject(value) ? [value] : value
 }
-
-const isValueOf = (one: Json, other: Json): boolean =>
-  Bun.deepEquals(one, other) ||
-  (isObject(one) && one.value !== undefined && one.value === (isObject(other) ? other.value : other))
 
 const merged = (op: Verb, before: JsonObject, more: JsonObject): JsonObject =>
   Object.entries(more).reduce((all, [name, value]) => {

@@ -1,12 +1,7 @@
 /** Users and groups as SCIM has them (RFC 7643): read from what a directory sends, and shown as it reads them. */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
 import { invalid } from '../../core/refusal.ts'
-import type {
-  GroupMember,
-  Resource,
-  ResourceChange,
-  ResourceKind,
-} from '../../store/people/directory-port.ts'
+import type { Resource, ResourceChange, ResourceKind } from '../../store/people/directory-port.ts'
 import { isoOf } from '../read.ts'
 import { nameIn } from './filter.ts'
 
@@ -56,7 +51,8 @@ export const readResource = (kind: ResourceKind, sent: JsonObject): ResourceChan
 }
 
 type Around = {
-  readonly members: readonly GroupMember[]
+  /** The ids of the groups that a user is in, or of the users in a group. */
+  readonly others: readonly string[]
   /** Names of users or groups, by their ids. */
   readonly names: ReadonlyMap<string, string>
   /** The address of SCIM here. */
@@ -64,11 +60,8 @@ type Around = {
 }
 
 /** The resource whole, as it is shown and as filters and changes see it. */
-export const shownResource = (resource: Resource, { members, names, base }: Around): JsonObject => {
+export const shownResource = (resource: Resource, { others, names, base }: Around): JsonObject => {
   const { id, kind, attributes, createdAt, changedAt, version } = resource
-  const others = members.flatMap(({ groupId, userId }) =>
-    kind === 'Group' ? (groupId === id ? [userId] : []) : userId === id ? [groupId] : [],
-  )
   const list = others.map((value) => ({
     value,
     display: names.get(value) ?? '',

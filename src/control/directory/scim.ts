@@ -65,7 +65,12 @@ const shownAll = async (
   ])
   const named = namedBy(of === 'User' ? 'Group' : 'User')
   const names = new Map(others.map(({ id, attributes }) => [id, String(attributes[named] ?? '')]))
-  return all.map((it) => shownResource(it, { members, names, base }))
+  const [mine, theirs] = of === 'Group' ? (['groupId', 'userId'] as const) : (['userId', 'groupId'] as const)
+  const related = Map.groupBy(members, (member) => member[mine])
+  return all.map((it) => {
+    const ids = (related.get(it.id) ?? []).map((member) => member[theirs])
+    return shownResource(it, { others: ids, names, base })
+  })
 }
 
 const shown = async (acting: Acting, orgId: string, place: Place, id: string): Promise<JsonObject> => {

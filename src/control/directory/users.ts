@@ -1,7 +1,7 @@
 /** What a user of the directory is here: a person of the organisation while they are active, with what their groups give. */
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
 import { must, refuse } from '../../core/refusal.ts'
-import { storable } from '../../core/storable.ts'
+import { harmless, storable } from '../../core/storable.ts'
 import type { Resource } from '../../store/people/directory-port.ts'
 import type { Acting } from '../act.ts'
 import { PROVED_BY } from '../people/adding.ts'
@@ -35,7 +35,8 @@ const addressOf = (attributes: JsonObject): string => {
 const nameOf = (attributes: JsonObject, address: string): string => {
   const whole = [textAt(attributes, 'name', 'givenName'), textAt(attributes, 'name', 'familyName')]
   const known = textAt(attributes, 'displayName') ?? textAt(attributes, 'name', 'formatted')
-  return storable(known ?? (whole.filter((part) => part !== undefined).join(' ') || address)).slice(0, 200)
+  const name = known ?? (whole.filter((part) => part !== undefined).join(' ') || address)
+  return harmless(storable(name)).slice(0, 200)
 }
 
 /** The account of the user, made if nobody has the address. One that is there is taken if its owner has proved it, or is in already. */

@@ -1,7 +1,7 @@
 /** Acts that move an organisation's money: paid in, given, paid back, and let be owed. */
 
 import { z } from 'zod'
-import { amount, namedObject, text } from '../../core/body.ts'
+import { amount, line, namedObject } from '../../core/body.ts'
 import { AMOUNT_FORM, decimalFromNano } from '../../core/money.ts'
 import { invalid, refuse } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
@@ -18,7 +18,7 @@ const wrongAmount = `must be above 0 and ${AMOUNT_FORM}`
 const moves = {
   ...payer,
   amount_usd: amount(wrongAmount).refine((nano) => nano > 0n, wrongAmount),
-  ref: text(1, 200, 'must have 1 to 200 characters').describe(
+  ref: line(1, 200, 'must have 1 to 200 characters').describe(
     'Your reference of the payment: nothing is done twice under the same one',
   ),
 }
@@ -91,7 +91,7 @@ export const walletCredit = act({
   name: 'wallet.credit',
   summary: 'Gives credit to a wallet, at the cost of the house; once for each `ref`.',
   changes: ['credit'],
-  input: { ...moves, note: text(1, 200, 'must say what it is for') },
+  input: { ...moves, note: line(1, 200, 'must say what it is for') },
   shows: moved,
   does: (acting, input) =>
     paidIn(acting, { kind: 'grant', debit: 'promo', refs: 'console', what: 'wallet.credited' }, input),

@@ -6,6 +6,7 @@ import type { Channel, ChannelStore } from '../../store/payments/channel-port.ts
 import { act } from '../act.ts'
 import { count, isoOf } from '../read.ts'
 import { time, usd } from '../shown-key.ts'
+import { checkWholeHouse } from '../who.ts'
 
 const address = z.string().describe('The address that deposited')
 const sums = {
@@ -91,7 +92,10 @@ export const payerGet = act({
   reads: ['system'],
   input: { payer: addressText() },
   shows: payerAccount,
-  does: async ({ control }, { payer }) => accountOf(control.store.channels, payer.toLowerCase()),
+  does: async ({ control, who }, { payer }) => {
+    checkWholeHouse(who)
+    return accountOf(control.store.channels, payer.toLowerCase())
+  },
 })
 
 export const payerList = act({
@@ -105,7 +109,8 @@ export const payerList = act({
   shows: namedObject('PayerList', {
     data: z.array(z.object({ payer: address, ...sums, channels: z.int() })),
   }),
-  does: async ({ control }, { payer, limit = 100 }) => {
+  does: async ({ control, who }, { payer, limit = 100 }) => {
+    checkWholeHouse(who)
     const found = await control.store.channels.payers({ payer: payer?.toLowerCase(), most: limit })
     return {
       data: found.map(({ deposited, charged, claimed, claimable, left, ...one }) => ({

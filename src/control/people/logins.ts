@@ -147,6 +147,18 @@ export const endLogin = async (
   return true
 }
 
+/** Signs all agents of a person out, in each of their organisations. */
+export const endLoginsOf = async (
+  control: Pick<Acting['control'], 'store' | 'book'>,
+  personId: string,
+  by: Actor,
+): Promise<void> => {
+  const { members, logins } = control.store
+  for (const { orgId } of await members.list({ personId }))
+    for (const { keyId, id: login } of await logins.logins({ orgId, personId }))
+      await endLogin(control, { keyId, login }, by)
+}
+
 export const loginEnd = act({
   name: 'login.end',
   summary: 'Signs an agent out; answers once no process takes its token.',

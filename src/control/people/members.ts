@@ -1,6 +1,6 @@
 /** Acts on the people of an organisation: listed, invited, given another role, removed. */
 import { z } from 'zod'
-import { namedObject } from '../../core/body.ts'
+import { line, namedObject } from '../../core/body.ts'
 import { refuse } from '../../core/refusal.ts'
 import { type Role, roles } from '../../store/people/people-port.ts'
 import { type Acting, act } from '../act.ts'
@@ -76,7 +76,7 @@ export const memberInvite = act({
     ...org,
     email,
     role,
-    name: name.optional(),
+    name: line(1, 200, 'must be a name').optional(),
     operator: flag().describe('Makes them an operator too, who runs the server and sees all organisations'),
   },
   shows: namedObject('MemberInvited', { id: z.string(), ...linkGiven }),

@@ -11,6 +11,7 @@ import { PROVED_BY } from './adding.ts'
 import { removed } from './forget.ts'
 import { stopKeysOf } from './leaving.ts'
 import { addressOfLink, LINK_MS, mintLink } from './links.ts'
+import { endLoginsOf } from './logins.ts'
 import { checkGivesOperator } from './members.ts'
 import { type Person, personBy, personById } from './new-person.ts'
 import { endCredentials, isProved } from './proof.ts'
@@ -112,7 +113,7 @@ export const personLink = act({
   changes: ['people'],
   input: {
     ...one,
-    lost_device: flag().describe('Ends their password, passkeys, codes and sessions first'),
+    lost_device: flag().describe('Ends their password, passkeys, codes, sessions and agents’ sign-ins first'),
   },
   shows: namedObject('PersonLink', {
     id: z.string(),
@@ -133,7 +134,10 @@ export const personLink = act({
       subject: id,
       ...(lost ? { after: { credentials: 'ended' } } : {}),
     })
-    if (lost) await endCredentials(people, person)
+    if (lost) {
+      await endCredentials(people, person)
+      await endLoginsOf(control, id, who.actor)
+    }
     const proves = { how: 'operator', by: who.actor.name } as const
     const secret = await mintLink(people, { email, now: control.clock.now(), lifeMs: LINK_MS, proves })
     return { id, email, link: addressOfLink(control.origin ?? '', secret), asks_code: person.totp && !lost }

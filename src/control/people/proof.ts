@@ -4,7 +4,8 @@
  */
 import type { Instant } from '../../core/time.ts'
 import type { PeopleRows } from '../../store/people/people-port.ts'
-import type { Store } from '../../store/port.ts'
+import type { Control } from '../act.ts'
+import { endLoginsOf } from './logins.ts'
 import { createPerson, type NewPerson, type Person, personBy } from './new-person.ts'
 
 /** How an address is proved: by its mailbox, by a company's provider, or by the word of an operator; and which. */
@@ -67,11 +68,16 @@ type Proving = Proof & {
  * have set it.
  */
 export const prove = async (
-  { people, events }: Pick<Store, 'people' | 'events'>,
+  control: Pick<Control, 'store' | 'book'>,
   { person, how, by, now, keep, address }: Proving,
 ): Promise<void> => {
+  const { people, events } = control.store
+  const actor = { kind: 'person', id: person.id, name: person.email, address } as const
   const first = person.provedAt === undefined
-  if (first) await endCredentials(people, { ...person, keep })
+  if (first) {
+    await endCredentials(people, { ...person, keep })
+    await endLoginsOf(control, person.id, actor)
+  }
   await people.update('person', [{ column: 'id', is: '=', value: person.id }], {
     proved_at: new Date(now).toISOString(),
     proved_how: how,
@@ -79,7 +85,7 @@ export const prove = async (
   })
   if (first)
     await events.record({
-      actor: { kind: 'person', id: person.id, name: person.email, address },
+      actor,
       orgId: 'people',
       what: 'person.proved',
       subject: person.id,

@@ -5,7 +5,7 @@
  */
 
 import { z } from 'zod'
-import { amount, namedObject, text } from '../../core/body.ts'
+import { amount, line, namedObject } from '../../core/body.ts'
 import { greatest, least, NANO_PER_USD, type Nano } from '../../core/money.ts'
 import { invalid, must, refuse } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
@@ -39,7 +39,7 @@ const monthly = amount('must be a number of USD, or null')
   .nullable()
   .optional()
   .describe('USD that they may cost in a calendar month (UTC), beside the budget; null for no such bound')
-const called = text(1, 200, 'must have 1 to 200 characters')
+const called = line(1, 200, 'must have 1 to 200 characters')
 export const teamRole = z.enum(teamRoles, `must be one of ${teamRoles.join(', ')}`)
 const one = { organisation: name.optional(), team: name }
 

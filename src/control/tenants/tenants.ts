@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
-import { namedObject, text } from '../../core/body.ts'
+import { line, namedObject } from '../../core/body.ts'
 import { invalid, must, refuse } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
 import { monthOf } from '../../core/time.ts'
@@ -57,7 +57,7 @@ const referencesOnce = ({
 
 const newTenant = z.strictObject({
   label: keyLabel,
-  reference: text(1, 200, 'must have at most 200 characters').optional(),
+  reference: line(1, 200, 'must have at most 200 characters').optional(),
   limits: z.strictObject(limitMembers).optional(),
 })
 

@@ -7,7 +7,7 @@ import { askAgain } from '../../console/sign-in/ask-again.ts'
 import { endLogin, LOGIN_MS } from '../../control/people/logins.ts'
 import { personById } from '../../control/people/new-person.ts'
 import { Refusal, refuse } from '../../core/refusal.ts'
-import { storable } from '../../core/storable.ts'
+import { harmless, storable } from '../../core/storable.ts'
 import { ACCESS, type Access, newAccessToken, readAccessToken } from '../../gateway/enter/access-token.ts'
 import { ownerOf } from '../../gateway/enter/incoming.ts'
 import { takeGuestTurn } from '../../gateway/paid/guest-turn.ts'
@@ -87,7 +87,7 @@ export const askSignIn: Handler = async (gateway, call) => {
   takeGuestTurn(gateway, 'sign-in', originOfCall(gateway, call), call.trace)
   const form = await readForm(gateway, call)
   const deviceCode = randomBytes(32).toString('base64url')
-  const surface = storable(form.get('surface') || 'an agent').slice(0, SURFACE_MAX)
+  const surface = harmless(storable(form.get('surface') || 'an agent')).slice(0, SURFACE_MAX)
   const deviceHash = gateway.hash(deviceCode)
   const ask = {
     id: deviceHash.slice(0, 24),

@@ -27,7 +27,7 @@ export type Resource = {
 }
 
 /** A group's user, or a user's group. */
-export type GroupMember = { readonly groupId: string; readonly userId: string }
+type GroupMember = { readonly groupId: string; readonly userId: string }
 
 type Place = { readonly orgId: string; readonly id: string }
 

@@ -63,7 +63,7 @@ export type LoginStore = {
   pollLogin(poll: Poll): Promise<Polled>
   /** The sign-in of a refresh token, by any of its hashes. */
   loginOf(refreshHashes: readonly string[]): Promise<SignedIn | undefined>
-  /** The sign-ins of an organisation, or of a person in it, newest first; one of them by its id. */
+  /** The sign-ins of an organisation, or of a person in it, newest first, with those whose agent has no token yet; one of them by its id. */
   logins(query: {
     readonly orgId: string
     readonly personId?: string | undefined

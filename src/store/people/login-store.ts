@@ -110,7 +110,7 @@ export const loginStore = (engine: Engine): LoginStore => {
       return (await once(engine, 'control', text, ...hashes)).map(signedIn)[0]
     },
     logins: async ({ orgId, personId, id }) => {
-      const text = `select * from login where org_id = $1 and state = 'used' and ends_at > ${now}
+      const text = `select * from login where org_id = $1 and state in ('approved', 'used') and ends_at > ${now}
         and person_id = coalesce($2, person_id) and id = coalesce($3, id) order by asked_at desc, id`
       const asking = statement(text, orgId, personId ?? null, id ?? null)
       return (await once(engine, 'control', asking)).map(signedIn)

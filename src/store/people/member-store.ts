@@ -62,6 +62,19 @@ const putOn = (engine: Engine, member: Membership & { readonly role: Role }, by:
     return 'done'
   })
 
+/** Somebody who leaves gets no more mails of the organisation's alerts. */
+const endMail = async (run: Run, dialect: SqlDialect, orgId: string, email: string, actor: Actor) => {
+  const mine = `delete from alert_channel where org_id = $1 and kind = 'mail' and target = $2 returning id, name`
+  for (const { id, name: label } of await run(mine, [orgId, email])) {
+    const subject = String(id)
+    await run(`update alert_delivery set state = 'given_up' where channel_id = $1 and state = 'due'`, [
+      subject,
+    ])
+    const before = { label: String(label), kind: 'mail' }
+    await recordIn(run, dialect, { actor, orgId, what: 'alert_channel.deleted', subject, before })
+  }
+}
+
 const removeOn = (engine: Engine, member: Membership, by: Actor) =>
   engine.transaction('control', async (run): Promise<'done' | 'unknown' | 'last_owner'> => {
     const { orgId, personId } = member
@@ -71,12 +84,14 @@ const removeOn = (engine: Engine, member: Membership, by: Actor) =>
     await run('delete from member where org_id = $1 and person_id = $2', [orgId, personId])
     const teams = 'select t.id from team t where t.org_id = $1'
     await run(`delete from team_member where team_id in (${teams}) and person_id = $2`, [orgId, personId])
+    const email = await emailOf(run, personId)
+    await endMail(run, engine.dialect, orgId, email ?? '', by)
     await recordIn(run, engine.dialect, {
       actor: by,
       orgId,
       what: 'member.removed',
       subject: personId,
-      before: { email: await emailOf(run, personId), role },
+      before: { email, role },
     })
     return 'done'
   })
