@@ -68,4 +68,8 @@ test('an element that is there is changed, and not added; one that goes is named
     'plain',
   ])
   expect(change({ emails }, { op: 'remove', path: 'emails', value: ['plain'] }).emails).toHaveLength(2)
+  // The order of members says nothing.
+  const addresses = [{ type: 'work', locality: 'Bern' }]
+  const other = [{ locality: 'Bern', type: 'work' }]
+  expect(change({ addresses }, { op: 'add', path: 'addresses', value: other }).addresses).toHaveLength(1)
 })

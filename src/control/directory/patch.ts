@@ -3,6 +3,7 @@
  * taken too: operations in any case, names with points where no path is given, a value in the place of a list, and a filter that finds
  * nothing, which then makes what it describes.
  */
+import { canonicalJson } from '../../core/canonical.ts'
 import { isObject, type Json, type JsonObject } from '../../core/json-body.ts'
 import { invalid } from '../../core/refusal.ts'
 import { type Filter, holds, nameIn, namesOf, type Path, readPath } from './filter.ts'
@@ -54,7 +55,7 @@ const listOf = (value: Json | undefined): readonly Json[] =>
 const sameness = (one: Json): string =>
   isObject(one) && typeof one.value === 'string' && one.value !== ''
     ? JSON.stringify({ value: one.value, type: one.type ?? null })
-    : JSON.stringify([one])
+    : canonicalJson([one])
 
 /** A list with these added: an element that is there already, by its value, gets what the new one says of it. */
 const added = (list: readonly Json[], more: readonly Json[]): readonly Json[] => {
@@ -86,10 +87,10 @@ const applied = (op: Verb, before: Json | undefined, value: Json | undefined): J
   if (op === 'remove') {
     if (!Array.isArray(before) || value === undefined || value === null) return undefined
     const gone = listOf(value)
-    const texts = new Set(gone.map((one) => JSON.stringify(one)))
+    const texts = new Set(gone.map((one) => canonicalJson(one)))
     const values = new Set(gone.map((one) => (isObject(one) ? one.value : one)))
     const isGone = (one: Json) =>
-      texts.has(JSON.stringify(one)) || (isObject(one) && one.value !== undefined && values.has(one.value))
+      texts.has(canonicalJson(one)) || (isObject(one) && one.value !== undefined && values.has(one.value))
     const left = before.filter((one: Json) => !isGone(one))
     return left.length === 0 ? undefined : left
   }
