@@ -36,6 +36,8 @@ export const createBatch = async (gateway: Gateway, it: NewRequest): Promise<Bat
   const { store, options, instance } = gateway
   const { newBatches } = gateway.memory.jobs
   const { key, id, form, asked, onCap, sub, webhook, input } = it
+  // A repeat that ends sooner would take its name away, and this process would give up what it reads.
+  if (newBatches.has(id)) throw beingRead()
   const begins: NewBatch = {
     ...{ id, form, asked, onCap, input: input.id, owner: instance, ownerMs: OWNER_MS },
     ...{ sub, webhook },
@@ -59,12 +61,7 @@ export const createBatch = async (gateway: Gateway, it: NewRequest): Promise<Bat
         throw thrown
       })
     const batch = await store.batches.batchFor(id, key.id)
-    if (batch === undefined)
-      throw refuse(
-        'idempotency_in_progress',
-        'The batch of this request is being read; try again in 5 s.',
-        retryIn(5),
-      )
+    if (batch === undefined) throw beingRead()
     if (opened === 'exists' && JSON.stringify(batch.asked) !== JSON.stringify(asked))
       throw refuse('idempotency_key_reused', "This 'Idempotency-Key' was used with another batch.")
     return batch
@@ -72,6 +69,9 @@ export const createBatch = async (gateway: Gateway, it: NewRequest): Promise<Bat
     newBatches.delete(id)
   }
 }
+
+const beingRead = () =>
+  refuse('idempotency_in_progress', 'The batch of this request is being read; try again in 5 s.', retryIn(5))
 
 const holdAll = async (gateway: Gateway, it: NewRequest): Promise<void> => {
   const { store, clock, instance } = gateway
