@@ -403,13 +403,22 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
   })
 
   test('the same Idempotency-Key begins one batch', async () => {
-    answerEach()
+    const goOn = Promise.withResolvers<void>()
+    server.answerWith(() => goOn.promise.then(() => completion('late')))
     const { token } = await server.newKey()
     const input_file_id = await server.upload(token, lines(2))
     const create = { input_file_id, endpoint: '/v1/chat/completions', completion_window: '24h' } as const
     const once = () => server.client(token).batches.create(create, { headers: { 'Idempotency-Key': 'one' } })
     const first = await once()
     expect((await once()).id).toBe(first.id)
+    // Also while it is as many as its key may have open.
+    const { options } = server.gateway
+    const { batchesOpenMax } = options
+    Object.assign(options, { batchesOpenMax: 1 })
+    expect(await begin(token, lines(1)).catch((error) => error.code)).toBe('too_many_batches')
+    expect((await once()).id).toBe(first.id)
+    Object.assign(options, { batchesOpenMax })
+    goOn.resolve()
     await server.ended(token, first.id)
     expect((await once()).id).toBe(first.id)
     const other = { ...create, endpoint: '/v1/responses' } as const
