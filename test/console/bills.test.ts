@@ -209,6 +209,27 @@ for (const engine of serverEngines)
       expect((await value(it.owner.ask('GET', '/bills-file?form=xml'), 400)).error.param).toBe('form')
     })
 
+    test('a file that would lack invoices is refused, and taxes are added without the faults of floats', async () => {
+      const { bills } = it.store
+      const { bills: real } = bills
+      const [one] = await real({ orgId: 'org_test', most: 1 })
+      if (one === undefined) throw new Error('there are no invoices')
+      const taxes = [8.1, 0.2].map((percent) => ({ name: 'Tax', percent, amount: '0.00' }))
+      const taxed = { ...one, kind: 'invoice' as const, document: { ...one.document, taxes } }
+      try {
+        Object.assign(bills, { bills: async () => [taxed] })
+        expect((await file('form=quickbooks')).toString('utf8')).toContain(',Y,8.3%,EUR')
+        Object.assign(bills, { bills: async ({ most }: { most: number }) => Array(most).fill(taxed) })
+        const refused = await value(it.owner.ask('GET', '/bills-file?form=csv'), 400)
+        expect([refused.error.param, refused.error.message]).toEqual([
+          'month',
+          expect.stringContaining('at most 10000 invoices'),
+        ])
+      } finally {
+        Object.assign(bills, { bills: real })
+      }
+    })
+
     test('a tenant’s link shows its own invoices, and who writes them', async () => {
       await value(it.owner.ask('PUT', '/biller', { ...PROFILE, logo: LOGO }))
       const { tenant = '' } = closed[4] ?? {}
