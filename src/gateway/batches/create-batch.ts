@@ -62,12 +62,19 @@ export const createBatch = async (gateway: Gateway, it: NewRequest): Promise<Bat
       })
     const batch = await store.batches.batchFor(id, key.id)
     if (batch === undefined) throw beingRead()
-    if (opened === 'exists' && JSON.stringify(batch.asked) !== JSON.stringify(asked))
+    if (opened === 'exists' && !isSame(batch, it))
       throw refuse('idempotency_key_reused', "This 'Idempotency-Key' was used with another batch.")
     return batch
   } finally {
     newBatches.delete(id)
   }
+}
+
+/** Whether a request asks for the batch that was begun. Batches of former versions do not tell their lines. */
+const isSame = (batch: Batch, { asked, onCap, sub, webhook }: NewRequest): boolean => {
+  const { lines = asked.lines } = batch.asked
+  const [was, is] = [{ ...batch.asked, lines }, asked].map((one) => JSON.stringify(one))
+  return was === is && batch.onCap === onCap && batch.sub === sub && batch.webhook === webhook
 }
 
 const beingRead = () =>
