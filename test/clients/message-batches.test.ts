@@ -145,6 +145,20 @@ test('what is wrong is said in the style of messages; what does not fit is told,
   await until(async () => (await held()) === 0n)
 })
 
+test('an Idempotency-Key that was used for other requests gives no results of those', async () => {
+  const create = (all: Anthropic.Messages.BatchCreateParams.Request[], more: object = {}) =>
+    anthropic().messages.batches.create(
+      { requests: all, ...more },
+      { headers: { 'Idempotency-Key': 'same' } },
+    )
+  const { id } = await create(requests(2))
+  expect((await create(requests(2))).id).toBe(id)
+  const reused = { status: 409, error: { error: { code: 'idempotency_key_reused' } } }
+  expect(await create(requests(3)).catch((error) => error)).toMatchObject(reused)
+  expect(await create(requests(2), { on_cap: 'run_what_fits' }).catch((error) => error)).toMatchObject(reused)
+  await ended(id)
+})
+
 test('cancelled requests are told as such', async () => {
   const { batches } = anthropic().messages
   const { id } = await batches.create({ requests: requests(400) })

@@ -166,6 +166,8 @@ for (const engine of serverEngines)
       const pay = (id: string, body: object) => it.owner.ask('PUT', `/bills/${id}/payment`, body)
       const paid = await value(pay(one.id, { paid: true, paid_on: '2026-11-01', ref: 'bank 7' }))
       expect(paid).toMatchObject({ status: 'paid', paid_at: '2026-11-01T00:00:00.000Z', paid_ref: 'bank 7' })
+      // Noted once more, it keeps what is not said anew.
+      expect(await value(pay(one.id, { paid: true }))).toEqual(paid)
       await value(pay(two.id, { paid: true }))
       expect(await value(pay(two.id, { paid: false }))).toMatchObject({ status: 'open', paid_at: null })
       const numbers = async (query: string) => (await list(query)).map(({ number }) => number)
@@ -205,6 +207,27 @@ for (const engine of serverEngines)
       expect(quick.length).toBe(21)
       expect(quick[0]).toStartWith('GS-0001,Žižek Ltd,11/02/2026,11/16/2026,Net 14,')
       expect((await value(it.owner.ask('GET', '/bills-file?form=xml'), 400)).error.param).toBe('form')
+    })
+
+    test('a file that would lack invoices is refused, and taxes are added without the faults of floats', async () => {
+      const { bills } = it.store
+      const { bills: real } = bills
+      const [one] = await real({ orgId: 'org_test', most: 1 })
+      if (one === undefined) throw new Error('there are no invoices')
+      const taxes = [8.1, 0.2].map((percent) => ({ name: 'Tax', percent, amount: '0.00' }))
+      const taxed = { ...one, kind: 'invoice' as const, document: { ...one.document, taxes } }
+      try {
+        Object.assign(bills, { bills: async () => [taxed] })
+        expect((await file('form=quickbooks')).toString('utf8')).toContain(',Y,8.3%,EUR')
+        Object.assign(bills, { bills: async ({ most }: { most: number }) => Array(most).fill(taxed) })
+        const refused = await value(it.owner.ask('GET', '/bills-file?form=csv'), 400)
+        expect([refused.error.param, refused.error.message]).toEqual([
+          'month',
+          expect.stringContaining('at most 10000 invoices'),
+        ])
+      } finally {
+        Object.assign(bills, { bills: real })
+      }
     })
 
     test('a tenant’s link shows its own invoices, and who writes them', async () => {

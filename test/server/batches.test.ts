@@ -403,13 +403,22 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
   })
 
   test('the same Idempotency-Key begins one batch', async () => {
-    answerEach()
+    const goOn = Promise.withResolvers<void>()
+    server.answerWith(() => goOn.promise.then(() => completion('late')))
     const { token } = await server.newKey()
     const input_file_id = await server.upload(token, lines(2))
     const create = { input_file_id, endpoint: '/v1/chat/completions', completion_window: '24h' } as const
     const once = () => server.client(token).batches.create(create, { headers: { 'Idempotency-Key': 'one' } })
     const first = await once()
     expect((await once()).id).toBe(first.id)
+    // Also while it is as many as its key may have open.
+    const { options } = server.gateway
+    const { batchesOpenMax } = options
+    Object.assign(options, { batchesOpenMax: 1 })
+    expect(await begin(token, lines(1)).catch((error) => error.code)).toBe('too_many_batches')
+    expect((await once()).id).toBe(first.id)
+    Object.assign(options, { batchesOpenMax })
+    goOn.resolve()
     await server.ended(token, first.id)
     expect((await once()).id).toBe(first.id)
     const other = { ...create, endpoint: '/v1/responses' } as const
@@ -418,6 +427,44 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
     const all = []
     for await (const batch of server.client(token).batches.list({ limit: 1 })) all.push(batch.id)
     expect(all).toEqual([first.id])
+  })
+
+  test('a repeat that comes while the lines are read leaves them to the first request', async () => {
+    answerEach()
+    const { token } = await server.newKey()
+    const input_file_id = await server.upload(token, lines(2))
+    const create = { input_file_id, endpoint: '/v1/chat/completions', completion_window: '24h' } as const
+    const once = () => server.client(token).batches.create(create, { headers: { 'Idempotency-Key': 'slow' } })
+    const { store, assets, memory } = server.gateway
+    const uploads = assets?.uploads
+    if (uploads === undefined) throw new Error('there are no files')
+    const { part } = uploads
+    const { tend } = store.batches
+    const goOn = Promise.withResolvers<void>()
+    let looks = 0
+    Object.assign(uploads, { part: (...of: Parameters<typeof part>) => goOn.promise.then(() => part(...of)) })
+    Object.assign(store.batches, {
+      tend: (...of: Parameters<typeof tend>) => {
+        looks++
+        return tend(...of)
+      },
+    })
+    try {
+      const first = once().catch((error) => error.message)
+      await until(() => memory.jobs.newBatches.size === 1)
+      expect(await once().catch((error) => error.code)).toBe('idempotency_in_progress')
+      // The process looks after its batches meanwhile.
+      const before = looks
+      await until(() => looks > before + 1)
+      goOn.resolve()
+      const batch = await first
+      expect(batch).toMatchObject({ status: 'in_progress' })
+      await server.ended(token, batch.id)
+    } finally {
+      goOn.resolve()
+      Object.assign(uploads, { part })
+      Object.assign(store.batches, { tend })
+    }
   })
 
   test('a signed webhook reports the end', async () => {

@@ -175,6 +175,24 @@ describe.each(serverEngines)('on $name', ({ name, fresh }) => {
     },
   )
 
+  test.each(['is cancelled', 'expires'] as const)(
+    'a batch whose money ran out %s: what its vendor has is cancelled there too',
+    async (how) => {
+      const { held, asked } = server.vendors.openai
+      Object.assign(server.vendors.openai.how, { ends: false, ranBefore: 2 })
+      const [before, reads] = [await charged(), asked.length]
+      const { token } = await server.newKey()
+      const { id } = await begin(token, linesOn('openai', 5))
+      await until(() => held.length === 1)
+      await server.store.batches.stop(id.slice('batch_'.length), 'insufficient_credit')
+      if (how === 'expires') skewMs += 24.1 * 3_600_000
+      else expect((await server.client(token).batches.cancel(id)).status).toBe('cancelling')
+      await until(() => asked.slice(reads).some((one) => one.endsWith('/cancel')))
+      expect((await server.ended(token, id)).request_counts).toEqual({ total: 5, completed: 2, failed: 3 })
+      expect((await charged()) - before).toBe(2n * PART_LINE)
+    },
+  )
+
   test('a vendor that does not even cancel: lines expire, and nothing is held or charged', async () => {
     const { how, held } = server.vendors.openai
     how.ends = false

@@ -10,7 +10,8 @@ import { billedFor } from '../../src/tenancy/margin.ts'
 import { byTest } from '../by-test.ts'
 import { postgresForTests } from '../postgres.ts'
 import { serverEngines, stopSound } from '../store/engines.ts'
-import { chat, jsonOf, startTestServer } from './harness.ts'
+import { chatLine, startBatchServer } from './batch-rig.ts'
+import { chat, completion, jsonOf, startTestServer } from './harness.ts'
 import { MARGIN, OWN, playTenant, type See } from './tenant-session.ts'
 
 type Played = Awaited<ReturnType<typeof playTenant>>
@@ -199,4 +200,35 @@ test('every process tells the new price, or the choice, once the change is answe
   expect(await told()).toBe('0.00006')
   await other.stop()
   await stopSound(one, { stop })
+})
+
+test('what began in a month is told at its price, also when it ends in the next one or is read later', async () => {
+  let at = Date.parse('2027-03-31T23:00:00Z')
+  const server = await startBatchServer({ now: () => at })
+  const reseller = await server.newKey({}, { canManage: true })
+  const { token } = await server.newKey({}, { parentId: reseller.id })
+  for (const [fromMonth, basisPoints] of [
+    ['2020-01', 5_000],
+    ['2027-04', 10_000],
+  ] as const)
+    await server.store.tenants.setMargin('org_test', { fromMonth, basisPoints }, byTest)
+  await changeRules(server.gateway, {
+    walletId: server.wallet,
+    change: { tenantsSee: 'price' },
+    by: byTest,
+  })
+  const input_file_id = await server.upload(token, [chatLine(1)])
+  const asked = { input_file_id, endpoint: '/v1/chat/completions', completion_window: '24h' } as const
+  const { id } = await server.client(token).batches.create(asked)
+  expect(await server.ended(token, id)).toMatchObject({ cost_usd: 0.00009 })
+  server.answerWith(() => {
+    at = Date.parse('2027-04-01T00:00:01Z')
+    return completion('over midnight')
+  })
+  const answer = await server.post('/v1/chat/completions', chat({ max_tokens: 9 }), {}, token)
+  expect(answer.headers.get('x-cost-usd')).toBe('0.00009')
+  const call = await jsonOf(await server.get(`/v1/calls/${answer.headers.get('x-request-id')}`, token))
+  expect((call.data ?? call).cost_usd).toBe(0.00009)
+  expect(await server.client(token).batches.retrieve(id)).toMatchObject({ cost_usd: 0.00009 })
+  await stopSound(server, { stop: async () => undefined })
 })

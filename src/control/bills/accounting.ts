@@ -1,7 +1,7 @@
 /** Invoices as files for accounting: a plain CSV, a DATEV booking batch, and what QuickBooks Online imports. */
 import { invalid, refuse } from '../../core/refusal.ts'
 import { dayOf } from '../../core/time.ts'
-import type { Bill, Datev } from '../../store/tenants/bill-port.ts'
+import type { Bill, BillDocument, Datev } from '../../store/tenants/bill-port.ts'
 import { csvOf } from '../csv.ts'
 import { statusOf } from './bills.ts'
 
@@ -43,6 +43,10 @@ export const plainCsv = (bills: readonly Bill[]): Buffer => {
 
 const usDay = (at: number) => dayOf(at).replace(/^(\d+)-(\d+)-(\d+)$/, '$2/$3/$1')
 
+/** Taxes together, summed as whole thousandths: 8.1 and 0.2 are 8.3, which floats miss. */
+const percentOf = (taxes: BillDocument['taxes']) =>
+  taxes.reduce((sum, { percent }) => sum + Math.round(percent * 1_000), 0) / 1_000
+
 /**
  * Invoices alone: the importer takes no credit notes. Source: the fields of Intuit's help page "Import multiple invoices in
  * QuickBooks Online" (quickbooks.intuit.com/learn-support), where those with an asterisk are required.
@@ -56,10 +60,7 @@ export const quickBooksCsv = (bills: readonly Bill[]): Buffer => {
       lines.map(({ model, amount }) => [
         ...[number, buyer.name, usDay(issuedAt), usDay(dueAt), `Net ${seller.terms_days}`, `Use in ${month}`],
         ...['AI usage', model, 1, amount, amount, taxes.length > 0 ? 'Y' : 'N'],
-        ...[
-          taxes.length > 0 ? `${taxes.reduce((sum, { percent }) => sum + percent, 0)}%` : '',
-          seller.currency,
-        ],
+        ...[taxes.length > 0 ? `${percentOf(taxes)}%` : '', seller.currency],
       ]),
     )
   return Buffer.from(csvOf({ name: '', head: head.split(','), rows }).text)

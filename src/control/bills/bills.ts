@@ -1,6 +1,7 @@
 /** Acts on invoices that are closed: listed, shown, taken back by a credit note, noted as paid. */
 import { z } from 'zod'
 import { namedObject, text } from '../../core/body.ts'
+import { present } from '../../core/json-body.ts'
 import { invalid, must, refuse } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
 import { dayOf } from '../../core/time.ts'
@@ -193,7 +194,7 @@ export const billPaid = act({
     const { bills } = acting.control.store
     if (bill.kind === 'credit_note') throw invalid('bill', "'bill' is a credit note, which nobody pays.")
     const today = Date.parse(dayOf(acting.control.clock.now()))
-    const payment = { paidAt: on ?? bill.paidAt ?? today, ...(ref === undefined ? {} : { ref }) }
+    const payment = { paidAt: on ?? bill.paidAt ?? today, ...present({ ref: ref ?? bill.paidRef }) }
     const noted = await bills.notePaid({ orgId, id: bill.id, ...(paid ? payment : {}) }, acting.who.actor)
     if (!noted) acting.unchanged?.()
     return shownBill(acting, (await billIn(acting, orgId, bill.id)).bill)

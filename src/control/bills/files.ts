@@ -1,7 +1,7 @@
 /** Acts that make files of invoices: the PDF, files for accounting, and the mail that brings the PDF to the tenant. */
 import { z } from 'zod'
 import { namedObject } from '../../core/body.ts'
-import { refuse } from '../../core/refusal.ts'
+import { invalid, refuse } from '../../core/refusal.ts'
 import type { Bill } from '../../store/tenants/bill-port.ts'
 import { type Acting, act } from '../act.ts'
 import { orgOf } from '../org-of.ts'
@@ -53,7 +53,12 @@ export const billExport = act({
   input: { ...billFilters, form: z.enum(['csv', 'datev', 'quickbooks'], 'must be csv, datev or quickbooks') },
   shows: fileShown,
   does: async (acting, { form, ...filters }) => {
-    const found = (await billsOf(acting, { ...filters, most: MOST_EXPORTED })).toReversed()
+    const found = (await billsOf(acting, { ...filters, most: MOST_EXPORTED + 1 })).toReversed()
+    if (found.length > MOST_EXPORTED)
+      throw invalid(
+        'month',
+        `A file has at most ${MOST_EXPORTED} invoices, and these are more: choose a 'month', a 'tenant' or a 'status'.`,
+      )
     const called = `${filters.month ?? 'all'}.csv`
     if (form === 'csv') return fileOf(`invoices-${called}`, 'text/csv; charset=utf-8', plainCsv(found))
     if (form === 'quickbooks')

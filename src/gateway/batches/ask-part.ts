@@ -1,7 +1,7 @@
 /** Asks a vendor for a part of ours: by its name, or for its name if that was lost. */
 
 import type { Deployment } from '../../routing/deployments.ts'
-import type { Batch } from '../../store/batches/batch-port.ts'
+import type { TendedBatch } from '../../store/batches/batch-port.ts'
 import { NO_CONDITIONS } from '../../tenancy/conditions.ts'
 import type { BatchBucket, EndedPart, VendorBatchForm } from '../../vendors/batches/vendor-batch.ts'
 import { askStep } from '../jobs/vendor-step.ts'
@@ -27,8 +27,12 @@ export const stepOf = ({ at, part }: Pick<AskedPart, 'at' | 'part'>, taken: Take
   ...{ deployment: at, shape: {}, id: part.id, taken, under: NO_CONDITIONS },
 })
 
-/** Whether lines that vendors have are to be given up. A batch whose money ran out has the money of those. */
-const givesUp = ({ stop }: Batch): boolean => stop !== undefined && stop !== 'insufficient_credit'
+/**
+ * Whether lines that vendors have are to be given up. A batch whose money ran out has the money of those: they go on until it
+ * is cancelled or expires.
+ */
+const givesUp = ({ stop, cancelAt, now, expiresAt }: TendedBatch): boolean =>
+  stop === 'insufficient_credit' ? cancelAt !== undefined || now >= expiresAt : stop !== undefined
 
 /** `unknown`: the vendor does not know it now. `lost`: it cannot be found. Throws VendorFault. */
 export const askForPart = (

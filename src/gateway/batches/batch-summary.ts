@@ -1,7 +1,8 @@
 /** A batch as every face shows it, whichever form it was made in. */
-import { decimalFromNano } from '../../core/money.ts'
+import { decimalFromNano, type Nano } from '../../core/money.ts'
+import { monthOf } from '../../core/time.ts'
 import type { Batch } from '../../store/batches/batch-port.ts'
-import { type Told, tellsNothing, told } from '../../tenancy/terms.ts'
+import { type Told, tellsNothing, termsIn, told } from '../../tenancy/terms.ts'
 
 const batchStatuses = [
   'in_progress',
@@ -28,9 +29,13 @@ export const shownBatchId = ({ form, id }: Pick<Batch, 'form' | 'id'>): string =
 export const isoOf = (at: number | undefined): string | null =>
   at === undefined ? null : new Date(at).toISOString()
 
+/** What it was charged so far, as a key is told that: at the price of the month in which it began, also in a later one. */
+export const chargedTold = ({ charged, createdAt }: Batch, terms: Told): Nano =>
+  told(charged, terms && termsIn(terms, monthOf(createdAt)))
+
 /** Its state, its lines by how they stand, and what they were charged, as the key that made it is told that. */
 export const summaryOf = (batch: Batch, terms: Told) => {
-  const { form, asked, onCap, stop, charged } = batch
+  const { form, asked, onCap, stop } = batch
   const { total, waiting, sent, succeeded, errored, stopped } = batch
   return {
     id: shownBatchId(batch),
@@ -41,7 +46,7 @@ export const summaryOf = (batch: Batch, terms: Told) => {
     on_cap: onCap,
     ...(stop === undefined ? {} : { stopped_by: stop }),
     lines: { total, waiting, sent, succeeded, errored, stopped },
-    ...(tellsNothing(terms) ? {} : { cost_usd: decimalFromNano(told(charged, terms)) }),
+    ...(tellsNothing(terms) ? {} : { cost_usd: decimalFromNano(chargedTold(batch, terms)) }),
     input_tokens: batch.inputTokens,
     output_tokens: batch.outputTokens,
     created_at: isoOf(batch.createdAt),

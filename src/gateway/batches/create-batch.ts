@@ -36,6 +36,8 @@ export const createBatch = async (gateway: Gateway, it: NewRequest): Promise<Bat
   const { store, options, instance } = gateway
   const { newBatches } = gateway.memory.jobs
   const { key, id, form, asked, onCap, sub, webhook, input } = it
+  // A repeat that ends sooner would take its name away, and this process would give up what it reads.
+  if (newBatches.has(id)) throw beingRead()
   const begins: NewBatch = {
     ...{ id, form, asked, onCap, input: input.id, owner: instance, ownerMs: OWNER_MS },
     ...{ sub, webhook },
@@ -59,19 +61,24 @@ export const createBatch = async (gateway: Gateway, it: NewRequest): Promise<Bat
         throw thrown
       })
     const batch = await store.batches.batchFor(id, key.id)
-    if (batch === undefined)
-      throw refuse(
-        'idempotency_in_progress',
-        'The batch of this request is being read; try again in 5 s.',
-        retryIn(5),
-      )
-    if (opened === 'exists' && JSON.stringify(batch.asked) !== JSON.stringify(asked))
+    if (batch === undefined) throw beingRead()
+    if (opened === 'exists' && !isSame(batch, it))
       throw refuse('idempotency_key_reused', "This 'Idempotency-Key' was used with another batch.")
     return batch
   } finally {
     newBatches.delete(id)
   }
 }
+
+/** Whether a request asks for the batch that was begun. Batches of former versions do not tell their lines. */
+const isSame = (batch: Batch, { asked, onCap, sub, webhook }: NewRequest): boolean => {
+  const { lines = asked.lines } = batch.asked
+  const [was, is] = [{ ...batch.asked, lines }, asked].map((one) => JSON.stringify(one))
+  return was === is && batch.onCap === onCap && batch.sub === sub && batch.webhook === webhook
+}
+
+const beingRead = () =>
+  refuse('idempotency_in_progress', 'The batch of this request is being read; try again in 5 s.', retryIn(5))
 
 const holdAll = async (gateway: Gateway, it: NewRequest): Promise<void> => {
   const { store, clock, instance } = gateway

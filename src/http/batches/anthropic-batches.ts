@@ -24,9 +24,9 @@ export const createMessageBatch: BodyHandler<NewMessageBatchBody> = async (gatew
   const { requests, on_cap: onCap = 'refuse', webhook } = await body()
   const { asked: said, ...more } = await headersOf(gateway, call, key)
   const beta = call.request.headers.get('anthropic-beta')
-  const asked = { endpoint: '/v1/messages', ...said, ...(beta === null ? {} : { beta }) }
   const { trace } = call
-  const input = await keepLines(gateway, { key, trace }, requests)
+  const { input, lines } = await keepLines(gateway, { key, trace }, requests)
+  const asked = { endpoint: '/v1/messages', ...said, ...(beta === null ? {} : { beta }), lines }
   const made = { ...more, form: 'anthropic' as const, key, asked, onCap, webhook, input, trace }
   return json(shown(gateway, await createBatch(gateway, made), key))
 }

@@ -33,9 +33,9 @@ export const createGeminiBatch = async (gateway: Gateway, call: HttpCall, model:
   const { displayName } = batch
   const { asked: said, ...more } = await headersOf(gateway, call, key)
   const endpoint = `/v1beta/models/${model}:generateContent`
-  const asked = { endpoint, ...said, model, ...(displayName === undefined ? {} : { displayName }) }
   const { trace } = call
-  const input = await keepLines(gateway, { key, trace }, batch.inputConfig.requests.requests)
+  const { input, lines } = await keepLines(gateway, { key, trace }, batch.inputConfig.requests.requests)
+  const asked = { endpoint, ...said, model, ...(displayName === undefined ? {} : { displayName }), lines }
   const made = { ...more, form: 'gemini' as const, key, asked, onCap, webhook, input, trace }
   return json(operationOf(key)(await createBatch(gateway, made)))
 }

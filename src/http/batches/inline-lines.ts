@@ -12,14 +12,19 @@ const WRITTEN_TOGETHER = 100
 /** The lines are kept somewhat longer than they may wait; a batch that begins keeps them as long as it needs them. */
 const INPUT_MS = 3_600_000
 
-async function* linesOf(requests: readonly JsonObject[]): AsyncGenerator<Uint8Array> {
+async function* linesOf(
+  requests: readonly JsonObject[],
+  digest: Bun.CryptoHasher,
+): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < requests.length; at += WRITTEN_TOGETHER) {
     const lines = requests.slice(at, at + WRITTEN_TOGETHER).map((one) => `${JSON.stringify(one)}\n`)
-    yield Buffer.from(lines.join(''))
+    const piece = Buffer.from(lines.join(''))
+    digest.update(piece)
+    yield piece
   }
 }
 
-/** Writes the requests as the lines of a file. Throws the Refusal of a key whose files are full. */
+/** Writes the requests as the lines of a file, and says which they are. Throws the Refusal of a key whose files are full. */
 export const keepLines = async (
   gateway: Gateway,
   { key, trace }: { readonly key: Key; readonly trace: Trace },
@@ -29,7 +34,9 @@ export const keepLines = async (
   const full = await uploads.full(key.id)
   if (full !== undefined) throw full
   const at = { keyId: key.id, runId: trace.callId, place: 0, lifeMs: INPUT_MS }
-  return uploads.keep({ ...at, pieces: linesOf(requests) })
+  const digest = new Bun.CryptoHasher('sha256')
+  const input = await uploads.keep({ ...at, pieces: linesOf(requests, digest) })
+  return { input, lines: digest.digest('base64url') }
 }
 
 /** The results, in pieces of whole bytes, each time they are asked for. Throws the Refusal of those that are not there. */

@@ -4,7 +4,7 @@ import type { Assets } from '../../assets/assets.ts'
 import { usdNumber } from '../../core/money.ts'
 import { invalid, must, refuse, unavailable } from '../../core/refusal.ts'
 import { newId } from '../../core/time.ts'
-import { shownBatchId } from '../../gateway/batches/batch-summary.ts'
+import { chargedTold, shownBatchId } from '../../gateway/batches/batch-summary.ts'
 import { mayKeep } from '../../gateway/enter/conditions.ts'
 import { readIdempotencyKey } from '../../gateway/enter/once-only.ts'
 import { takePlace } from '../../gateway/parts/capacity.ts'
@@ -12,7 +12,7 @@ import type { Gateway } from '../../gateway/parts/gateway.ts'
 import { paymentMode } from '../../payment/funding.ts'
 import type { Batch, BatchForm } from '../../store/batches/batch-port.ts'
 import { type Key, placeOf } from '../../tenancy/key.ts'
-import { tellsNothing, told } from '../../tenancy/terms.ts'
+import { tellsNothing } from '../../tenancy/terms.ts'
 import type { HttpCall } from '../route/route.ts'
 
 /** A batch that was made in this form, by the key or a key below it. */
@@ -60,8 +60,8 @@ export const assetsOf = ({ assets }: Gateway): Assets => {
 }
 
 /** What a batch was charged so far, as the key that asks is told it. */
-export const costShown = ({ charged }: Batch, { terms }: Key) =>
-  tellsNothing(terms) ? {} : { cost_usd: usdNumber(told(charged, terms)) }
+export const costShown = (batch: Batch, { terms }: Key) =>
+  tellsNothing(terms) ? {} : { cost_usd: usdNumber(chargedTold(batch, terms)) }
 
 const LIST_USUAL = 20
 

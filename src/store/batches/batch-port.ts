@@ -33,6 +33,8 @@ export type AskedOfBatch = {
   readonly mode: 'wallet' | 'mpp'
   /** The conditions under which its lines are run, beside those of its key. */
   readonly requires?: readonly Condition[]
+  /** A digest of lines that came with the request. */
+  readonly lines?: string
 }
 
 /** How many lines there are, and where they stand. */

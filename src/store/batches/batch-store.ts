@@ -99,8 +99,10 @@ const running = (
   const { now } = engine.dialect
   return {
     open: async (it, openMax) => {
-      const many = `select cast(count(*) as bigint) as open from batch where key_id = $1 and state <> 'ended'`
-      const [row] = await once(engine, 'control', many, it.keyId)
+      // A repeat finds its own batch, however many are open.
+      const many = `select cast(count(*) as bigint) as open from batch b where b.key_id = $1 and b.state <> 'ended'
+        and not exists (select 1 from batch o where o.id = $2)`
+      const [row] = await once(engine, 'control', many, it.keyId, it.id)
       if (row !== undefined && countOf(row, 'open') >= openMax) return 'too_many'
       try {
         await once(engine, 'control', insertBatch(engine, it))
