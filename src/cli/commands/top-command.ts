@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { messageOf } from '../../core/message-of.ts'
 import { overviewOf, type Samples, samplesIn, vendorRowsOf } from '../../metrics/top.ts'
 import { type Config, readConfig } from '../config/config.ts'
-import { ownAddress } from '../config/own-address.ts'
+import { ownAddress, toOwn } from '../config/own-address.ts'
 import { hashOfSettings, metricsToken } from '../config/parts.ts'
 import { Failed, print, tableOf, under, withDatabase } from '../run/run-command.ts'
 
@@ -69,6 +69,7 @@ const readerOf = async (options: TopOptions): Promise<() => Promise<Samples>> =>
     const answer = await fetch(`${address}/metrics`, {
       headers,
       signal: AbortSignal.timeout(ANSWER_MS),
+      ...(options.address === undefined ? toOwn : {}),
     }).catch((error: unknown) => {
       throw new Failed(`no server answers at ${address}: ${messageOf(error)}`)
     })
