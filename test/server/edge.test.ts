@@ -158,6 +158,8 @@ test('the program speaks HTTPS with those files, and commands that ask it do so'
     const told = await runProgram(home, { ...settings, PORT: port }, ...command)
     expect([command.join(' '), told.code, told.errors]).toEqual([command.join(' '), 0, ''])
   }
+  const metrics = await runProgram(home, { ...settings, METRICS: '[::1]:9' }, 'top', '--once')
+  expect(metrics.errors).toContain('no server answers at http://[::1]:9: ')
   const elsewhere = await runProgram(
     home,
     { ...settings, PORT: port },
