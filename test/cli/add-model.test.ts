@@ -69,6 +69,13 @@ test('a model is added beside what is there, comments kept, and sold at the mark
   )
   expect([full.pricing.per_1m_input_usd, full.pricing.tiers[0].per_1m_output_usd]).toEqual(['3', '22.5'])
   expect([twin.discounted, twin.pricing.per_1m_input_usd]).toEqual([true, '1.5'])
+  // A server does not drop a price because a file changed, so it would go on at the one of before.
+  const fewer = await run('add', 'openai/gpt-next', ...flags, '--replace')
+  expect([fewer.code, fewer.out]).toEqual([
+    0,
+    expect.stringContaining('sells it so after turnpike config apply'),
+  ])
+  expect(fewer.out).not.toContain('within seconds')
 })
 
 test('without a file one is made; a vendor that is off is named; programs get JSON', async () => {

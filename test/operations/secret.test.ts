@@ -6,6 +6,9 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { LOGIN_MS } from '../../src/control/people/logins.ts'
+import { openStore } from '../../src/store/open-store.ts'
+import { byTest } from '../by-test.ts'
 import { fetchAgain } from '../late-ledger.ts'
 import { endPrograms, runProgram, type Settings, startProgram } from '../program.ts'
 import { serverEngines } from '../store/engines.ts'
@@ -44,6 +47,22 @@ const stopped = async ({ child }: Started) => {
   expect(await child.exited).toBe(0)
 }
 
+/** Signs an agent in, and returns when that ends. */
+const agentSignsIn = async (url: string): Promise<number> => {
+  const store = await openStore({ url })
+  const [person] = await store.people.find('person', { where: [] })
+  const [userCode, deviceHash, orgId] = ['ABCDEFGH', crypto.randomUUID(), 'operator']
+  const ask = { id: 'login', deviceHash, userCode, surface: 'agent', address: '127.0.0.1', lifeMs: 60_000 }
+  expect(await store.logins.askLogin(ask)).toBe(true)
+  const as = { personId: String(person?.id), orgId, keyId: 'key_first' }
+  expect(await store.logins.approveLogin(userCode, as, byTest)).toBe(true)
+  const poll = { deviceHashes: [deviceHash], refreshHash: 'hash', everyMs: 0, lifeMs: LOGIN_MS }
+  expect(await store.logins.pollLogin(poll)).toMatchObject({ userCode })
+  const [login] = await store.logins.logins({ orgId })
+  await store.close()
+  return login?.endsAt ?? 0
+}
+
 for (const engine of serverEngines)
   describe(engine.name, () => {
     const run = async (secretsOf: (secret: Settings) => Settings, first: Settings) => {
@@ -69,6 +88,7 @@ for (const engine of serverEngines)
       }
       const [machine, idle] = [await machineOf('deploy'), await machineOf('idle')]
       await stopped(one)
+      const signInEnds = await agentSignsIn(url)
 
       const two = await startProgram(home, both)
       const repeat = await call(two, token, once)
@@ -92,6 +112,8 @@ for (const engine of serverEngines)
       expect(await status()).toEqual({ code: 1, needed: true, keys: 1, labels: ['resting', 'idle'] })
       const shown = await runProgram(home, both, 'secret', 'status')
       expect(shown.out).toContain('TURNPIKE_SECRET_OLD is still needed.')
+      // An agent that is signed in refreshes its token for a month.
+      expect(shown.out).toContain(`end by ${new Date(signInEnds).toISOString()}.`)
       // New keys are of the new secret.
       const { key: fresh } = (await asked(two, token, '/v1/key/wholesale', { label: 'fresh' })).json().data
       expect((await status()).keys).toBe(1)

@@ -5,11 +5,12 @@
 import { afterAll, expect, test } from 'bun:test'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join, relative, resolve } from 'node:path'
 import { parse } from 'yaml'
 import { targets } from '../../scripts/release/executables.ts'
 import { readConfig } from '../../src/cli/config/config.ts'
 import { parseConfigFile } from '../../src/cli/config/config-file.ts'
+import { onceFile } from '../../src/cli/run/shown-once.ts'
 import { settings } from '../../src/settings/index.ts'
 import { readSettings, rowsOf } from '../../src/settings/setting.ts'
 import { vendors } from '../../src/vendors/index.ts'
@@ -162,6 +163,28 @@ test('Prometheus and Grafana of the compose file: only when asked for, on this m
   // Its panels ask whatever Prometheus is there.
   const { templating } = JSON.parse(text('grafana/turnpike.json'))
   expect(templating.list[0]).toMatchObject({ name: 'datasource', type: 'datasource', query: source.type })
+})
+
+test('what a document runs inside the image is there, and so is the file with the first key', () => {
+  const docs = resolve(deploy, '../docs')
+  const pages = (readdirSync(docs, { recursive: true }) as string[]).filter((name) => name.endsWith('.md'))
+  const run = pages.flatMap((name) =>
+    [
+      ...readFileSync(join(docs, name), 'utf8').matchAll(
+        / exec (?:-\S+ )*turnpike(?:-\d)?(?: --)? ([^\s`]+)/g,
+      ),
+    ].map(([, program]) => program),
+  )
+  // It has nothing but this program and its libraries.
+  expect(new Set(run)).toEqual(new Set(['/usr/local/bin/turnpike']))
+  const [, folder = ''] = /^WORKDIR (\S+)$/m.exec(text('Containerfile')) ?? []
+  const placeWith = (environment: Readonly<Record<string, string>>) =>
+    join(folder, relative(process.cwd(), onceFile(readConfig(environment, {}))))
+  const page = readFileSync(join(docs, 'commands.md'), 'utf8')
+  expect(page).toContain(`\`docker cp turnpike:${placeWith({})} .\``)
+  const compose = placeWith({ DATABASE_URL: 'postgres://turnpike@database/turnpike' })
+  expect(page).toContain(`\`docker compose -f deploy/compose.yaml cp turnpike:${compose} .\``)
+  expect(page).toContain(`\`${placeWith({}).replace(folder, '/var/lib/turnpike')}\``)
 })
 
 test('docker takes the compose file, with and without the profile', () => {

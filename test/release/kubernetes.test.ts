@@ -93,6 +93,12 @@ test('a server takes the settings of the pods, once the secret is filled in', ()
     true,
   ])
   expect(config.gateway.trustedProxies).toHaveLength(1)
+  // Each pod has a volume of its own, so a key that one of them was given would be in use on that one alone.
+  expect([pods.spec.replicas, volumeClaimTemplates[0].spec.accessModes, config.vendorKeys]).toEqual([
+    2,
+    ['ReadWriteOnce'],
+    undefined,
+  ])
   expect(config.secret).toBeDefined()
   expect(config.watch.metricsToken).toBeDefined()
   const mounted = container.volumeMounts.find((one: any) => one.name === 'file').mountPath

@@ -1,13 +1,14 @@
 /** Batches in OpenAI's form, with the official client: each line a call with its own charge, and nothing held at the end. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { webhookSecret } from '../../src/gateway/jobs/signed-webhook.ts'
+import { listen } from '../../src/http/listen/listen.ts'
 import { SUB_TAG } from '../../src/tenancy/tags.ts'
 import type { PublicParts } from '../../src/transport/public-address.ts'
 import { byTest } from '../by-test.ts'
 import { brokenLaws, serverEngines, stopSound } from '../store/engines.ts'
 import { until } from '../until.ts'
 import { type BatchServer, chatLine, startBatchServer } from './batch-rig.ts'
-import { completion, jsonOf, USD } from './harness.ts'
+import { completion, hashOf, jsonOf, USD } from './harness.ts'
 
 /** 10 tokens in and 5 out cost 10 × 1,000 and 5 × 10,000 nano-USD. */
 const LINE = 60_000n
@@ -465,6 +466,28 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
       Object.assign(uploads, { part })
       Object.assign(store.batches, { tend })
     }
+  })
+
+  test('a repeat finds its batch while the secret of the server changes', async () => {
+    answerEach()
+    const { token } = await server.newKey()
+    const input_file_id = await server.upload(token, lines(2))
+    const hash = hashOf('another-secret', server.gateway.hash)
+    const { port, stop } = listen(
+      { gateway: { ...server.gateway, hash } },
+      { hostname: '127.0.0.1', port: 0, shared: false },
+    )
+    const create = { input_file_id, endpoint: '/v1/chat/completions', completion_window: '24h' } as const
+    const across = { 'Idempotency-Key': 'across' }
+    const made = await server.client(token).batches.create(create, { headers: across })
+    const again = await fetch(`http://127.0.0.1:${port}/v1/batches`, {
+      method: 'POST',
+      headers: { ...across, authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify(create),
+    })
+    expect(await again.json()).toMatchObject({ id: made.id })
+    stop()
+    await server.ended(token, made.id)
   })
 
   test('a signed webhook reports the end', async () => {

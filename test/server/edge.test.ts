@@ -135,7 +135,7 @@ test('only allowed addresses are answered, at each port', async () => {
   await server.stop()
 })
 
-test('the program speaks HTTPS with those files, and `ready` asks it so', async () => {
+test('the program speaks HTTPS with those files, and commands that ask it do so', async () => {
   const [home, authority] = [mkdtempSync(join(tmpdir(), 'turnpike-edge-home-')), newAuthority('house')]
   const { pem, key } = authority.signFor('localhost')
   const files = { TLS_CERT: join(home, 'cert.pem'), TLS_KEY: join(home, 'key.pem') }
@@ -149,6 +149,26 @@ test('the program speaks HTTPS with those files, and `ready` asks it so', async 
   expect(livez.status).toBe(200)
   const ready = await runProgram(home, { ...settings, PORT: port }, 'ready')
   expect(ready).toEqual({ code: 0, out: 'ready\n', errors: '' })
+  // The certificate is for another name than the address of this machine; an address that is given is checked.
+  for (const command of [
+    ['config', 'status'],
+    ['config', 'apply', '--dry-run'],
+    ['top', '--once', '--every', '0.1'],
+  ]) {
+    const told = await runProgram(home, { ...settings, PORT: port }, ...command)
+    expect([command.join(' '), told.code, told.errors]).toEqual([command.join(' '), 0, ''])
+  }
+  const metrics = await runProgram(home, { ...settings, METRICS: '[::1]:9' }, 'top', '--once')
+  expect(metrics.errors).toContain('no server answers at http://[::1]:9: ')
+  const elsewhere = await runProgram(
+    home,
+    { ...settings, PORT: port },
+    'config',
+    'status',
+    '--address',
+    address,
+  )
+  expect([elsewhere.code, elsewhere.errors]).toEqual([1, expect.stringContaining('certificate')])
   child.kill('SIGTERM')
   expect(await child.exited).toBe(0)
 })

@@ -5,6 +5,7 @@ import type { Command } from 'commander'
 import { type Document, isMap, parseDocument } from 'yaml'
 import type { Environment } from '../../settings/bad-setting.ts'
 import { type Config, readConfig } from '../config/config.ts'
+import { dropsBetween } from '../config/config-drops.ts'
 import { parseConfigFile } from '../config/config-file.ts'
 import { openCatalogue } from '../config/open-catalogue.ts'
 import { Failed, print, under } from '../run/run-command.ts'
@@ -92,8 +93,16 @@ export const addModel = async (environment: Environment, { id, options, ask }: A
   print(
     options.json,
     { id, file: path, sold: added !== undefined },
-    `${id} is in ${path}. ${added === undefined ? whyNotSold(config, vendor) : 'A running server sells it within seconds; turnpike config status tells.'}\n`,
+    `${id} is in ${path}. ${added === undefined ? whyNotSold(config, vendor) : whenSold(before, config)}\n`,
   )
+}
+
+/** A running server takes nothing away by itself. */
+const whenSold = (before: Config, config: Config): string => {
+  const drops = dropsBetween({ summary: new Map(), config: before }, { summary: new Map(), config })
+  return drops.length > 0 || !config.configWatch
+    ? 'A running server sells it so after turnpike config apply.'
+    : 'A running server sells it within seconds; turnpike config status tells.'
 }
 
 const whyNotSold = ({ off }: Config, vendor: string): string => {

@@ -9,7 +9,7 @@ import { readConfig } from '../config/config.ts'
 import { fingerprintOf } from '../config/config-summary.ts'
 import { unpricedLines } from '../config/offered-models.ts'
 import { modelWarnings, openCatalogue } from '../config/open-catalogue.ts'
-import { ownAddress } from '../config/own-address.ts'
+import { ownAddress, toOwn } from '../config/own-address.ts'
 import { strayNames } from '../config/stray-names.ts'
 import { type Database, Failed, print, tableOf, under, withDatabase } from '../run/run-command.ts'
 
@@ -125,12 +125,13 @@ const setHere = ({ config, hash }: Database, { settings, hashed_by }: ConfigShow
 }
 
 /** Throws Failed if no server answers, or it does not accept the command of this ledger. */
-const askServer = async <Answer>({ hash }: Database, { address = ownAddress() }: Options, body?: object) => {
-  const base = address.replace(/\/$/, '')
+const askServer = async <Answer>({ hash }: Database, { address }: Options, body?: object) => {
+  const base = (address ?? ownAddress()).replace(/\/$/, '')
   const answer = await fetch(`${base}/api/config`, {
     method: body === undefined ? 'GET' : 'POST',
     headers: { authorization: `Bearer ${configToken(hash)}`, 'content-type': 'application/json' },
     signal: AbortSignal.timeout(ANSWER_MS),
+    ...(address === undefined ? toOwn : {}),
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
   }).catch((error: unknown) => {
     throw new Failed(`no server answers at ${base}: ${messageOf(error)}`)

@@ -1,7 +1,7 @@
 /** `turnpike ready`: whether the server takes calls, for health checks in places without any other program. */
 import type { Command } from 'commander'
 import { messageOf } from '../../core/message-of.ts'
-import { ownAddress } from '../config/own-address.ts'
+import { ownAddress, toOwn } from '../config/own-address.ts'
 import { Failed, under } from '../run/run-command.ts'
 
 const WAIT_MS = 4_000
@@ -15,8 +15,7 @@ export const readyCommand = (program: Command): void => {
     const address = ownAddress()
     const answer = await fetch(`${address}/readyz`, {
       signal: AbortSignal.timeout(WAIT_MS),
-      // The certificate is for the server's name, and this asks by its address on this machine.
-      tls: { rejectUnauthorized: false },
+      ...toOwn,
     }).catch((error: unknown) => {
       throw new Failed(`no server answers at ${address}: ${messageOf(error)}`)
     })

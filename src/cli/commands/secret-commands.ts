@@ -101,7 +101,7 @@ const status = async (database: Database, json: boolean | undefined): Promise<vo
   const from = await since(database)
   const { assets, gateway } = config
   const longest = Math.max(REPEAT_MS, SESSION_MS, assets.addressMs, gateway.runKeptMs)
-  const until = from + longest
+  const until = Math.max(from + longest, await signInsEnd(store, from))
   const over = Date.now() >= until
   const machines = (await store.machines.list()).filter(
     ({ revoked, expiresAt, hashedBy }) =>
@@ -127,13 +127,22 @@ const status = async (database: Database, json: boolean | undefined): Promise<vo
       `${idle.length} machines have not called since; each goes over when it does.\n`,
       ...(idle.length === 0 ? [] : [tableOf(idle)]),
       wrappedText,
-      `Links to results, runs of callers without a key, repeats and sessions from before ${iso(from)} end by ${iso(until)}${over ? ', which is over' : ''}.\n`,
+      `Links to results, runs of callers without a key, repeats, sessions and sign-ins of agents from before ${iso(from)} end by ${iso(until)}${over ? ', which is over' : ''}.\n`,
       needed
         ? 'TURNPIKE_SECRET_OLD is still needed.\n'
         : 'TURNPIKE_SECRET_OLD is no longer needed: remove it and restart.\n',
     ].join(''),
   )
   if (needed) process.exitCode = 1
+}
+
+/** When the last sign-in of an agent ends that began before: its refresh token stays the same as long as it lasts. */
+const signInsEnd = async ({ members, logins }: Database['store'], before: number): Promise<number> => {
+  let last = 0
+  for (const orgId of new Set((await members.list({})).map((member) => member.orgId)))
+    for (const { askedAt, endsAt } of await logins.logins({ orgId }))
+      if (askedAt < before) last = Math.max(last, endsAt)
+  return last
 }
 
 const iso = (at: number): string => new Date(at).toISOString()

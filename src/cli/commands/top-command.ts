@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { messageOf } from '../../core/message-of.ts'
 import { overviewOf, type Samples, samplesIn, vendorRowsOf } from '../../metrics/top.ts'
 import { type Config, readConfig } from '../config/config.ts'
-import { ownAddress } from '../config/own-address.ts'
+import { addressAt, ownAddress, toOwn } from '../config/own-address.ts'
 import { hashOfSettings, metricsToken } from '../config/parts.ts'
 import { Failed, print, tableOf, under, withDatabase } from '../run/run-command.ts'
 
@@ -61,7 +61,7 @@ const readerOf = async (options: TopOptions): Promise<() => Promise<Samples>> =>
   const { metrics } = config.watch
   if (metrics === 'off' && options.address === undefined)
     throw new Failed('METRICS is off: there is nothing to show')
-  const own = typeof metrics === 'object' ? `http://${metrics.host}:${metrics.port}` : ownAddress()
+  const own = typeof metrics === 'object' ? addressAt(metrics.host, metrics.port) : ownAddress()
   const address = (options.address ?? own).replace(/\/$/, '')
   const token = options.token ?? (metrics === 'token' ? await tokenOf(config) : undefined)
   const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
@@ -69,6 +69,7 @@ const readerOf = async (options: TopOptions): Promise<() => Promise<Samples>> =>
     const answer = await fetch(`${address}/metrics`, {
       headers,
       signal: AbortSignal.timeout(ANSWER_MS),
+      ...(options.address === undefined ? toOwn : {}),
     }).catch((error: unknown) => {
       throw new Failed(`no server answers at ${address}: ${messageOf(error)}`)
     })

@@ -206,22 +206,27 @@ const wrongKind = (issue: z.core.$ZodRawIssue): string | undefined => {
   return `must be ${expected}${issue.input === null ? ', not empty' : found === undefined || found === expected ? '' : `, not ${found}`}`
 }
 
-const known = [
-  ...Object.keys(file.shape),
-  ...Object.keys(vendor.shape),
-  ...Object.keys(handling.shape),
-  ...Object.keys(model.shape),
-  'from',
-  ...Object.keys(mediaShape.shape),
-  ...Object.keys(x402Shape.shape),
-  ...Object.keys(exportShape.shape),
-  ...Object.keys(companyShape.shape),
-]
+/** The members that there are, by where they stand. */
+const places = Object.entries({
+  'the file itself': file.shape,
+  'vendors.<vendor>': vendor.shape,
+  'vendors.<vendor>.handling': handling.shape,
+  'vendors.<vendor>.models.<model>': model.shape,
+  'prices.<model>': dated,
+  'an entry of later': { from: '' },
+  'media.<product>': mediaShape.shape,
+  x402: x402Shape.shape,
+  export: exportShape.shape,
+  'companies.<company>': companyShape.shape,
+}).map(([where, shape]) => ({ where, names: Object.keys(shape) }))
 
 const hint = (issue: z.core.$ZodIssue): string => {
   if (issue.code !== 'unrecognized_keys') return ''
   const stranger = issue.keys[0] ?? ''
-  const near = known
+  const homes = places.filter(({ names }) => names.includes(stranger)).map(({ where }) => where)
+  if (homes.length > 0) return `; it belongs to ${homes.join(' or ')}`
+  const near = places
+    .flatMap(({ names }) => names)
     .map((name) => ({ name, shared: sharedLetters(name, stranger) }))
     .sort((a, b) => b.shared - a.shared)[0]
   return near !== undefined && near.shared >= stranger.length * 0.6 ? `; did you mean '${near.name}'?` : ''

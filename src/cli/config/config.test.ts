@@ -112,6 +112,11 @@ test.each([
   ],
   ['vendorz: {}', /f: the file: Unrecognized key: "vendorz"; did you mean 'vendors'\?/],
   ['vendors: { x: { base_ur: a } }', /f: vendors\.x: Unrecognized key: "base_ur"; did you mean 'base_url'\?/],
+  ['handling: { zdr: true }', /f: the file: Unrecognized key: "handling"; it belongs to vendors\.<vendor>$/],
+  [
+    'vendors: { x: { input_usd_per_1m: 1 } }',
+    /"input_usd_per_1m"; it belongs to vendors\.<vendor>\.models\.<model> or prices\.<model>$/,
+  ],
   ['vendors: { x: { models: { m: { context_tokens: -1 } } } }', /f: vendors\.x\.models\.m\.context_tokens/],
   [`vendors: { x: { keys: "$\{NOT_SET}" } }`, /f: the environment variable NOT_SET is not set/],
 ])('a bad file: %s', (text, message) => {

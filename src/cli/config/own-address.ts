@@ -8,6 +8,9 @@ export const addressAt = (host: string, port: number | undefined, tls = false): 
   return `http${tls ? 's' : ''}://${reached.includes(':') ? `[${reached}]` : reached}:${port}`
 }
 
+/** For a request to that address: the certificate is for the server's name, which is another. */
+export const toOwn = { tls: { rejectUnauthorized: false } } as const
+
 /** The address of one with the present settings. */
 export const ownAddress = (): string => {
   const { host, port, tls } = serverSettings

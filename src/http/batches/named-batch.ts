@@ -37,6 +37,14 @@ export const cancelNamed = async (gateway: Gateway, key: Key, batch: Batch): Pro
   return (await gateway.store.batches.batchFor(batch.id, key.id)) ?? batch
 }
 
+/** Under an Idempotency-Key a repeat finds the batch that the first request made, also under the secret before. */
+const idUnder = async ({ hash, store }: Gateway, key: Key, name: string): Promise<string> => {
+  const text = `batch ${placeOf(key)} ${name}`
+  const before = hash.before?.(text).slice(0, 32)
+  const made = before === undefined ? undefined : await store.batches.batchFor(before, key.id)
+  return made?.id ?? hash(text).slice(0, 32)
+}
+
 /** What a new batch takes from the headers of its request. */
 export const headersOf = async (gateway: Gateway, { request: { headers }, trace }: HttpCall, key: Key) => {
   await mayKeep(gateway, key, { param: 'batch', what: 'What a batch is made of' })
@@ -46,9 +54,10 @@ export const headersOf = async (gateway: Gateway, { request: { headers }, trace 
     throw invalid('X-Payment-Protocol', 'A batch cannot be paid by x402: pay from a wallet.')
   const named = headers.get('idempotency-key')
   const sub = headers.get('x-sub-wallet')
-  // Under an Idempotency-Key a repeat finds the batch that the first request made.
-  const name = named === null ? newId() : `${placeOf(key)} ${must(readIdempotencyKey(named))}`
-  const id = gateway.hash(`batch ${name}`).slice(0, 32)
+  const id =
+    named === null
+      ? gateway.hash(`batch ${newId()}`).slice(0, 32)
+      : await idUnder(gateway, key, must(readIdempotencyKey(named)))
   // What the header asks for counts for the lines too, which are run later.
   const requires = key.requires === undefined ? {} : { requires: key.requires }
   return { id, asked: { mode, ...requires }, sub: sub ?? undefined }
