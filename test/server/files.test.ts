@@ -111,6 +111,16 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
     }
   })
 
+  test('a form whose names have no quotes, as .NET writes them', async () => {
+    const bytes = png(30, 20)
+    const [head, foot] = [
+      "--XbX\r\nContent-Disposition: form-data; name=file; filename=a.png; filename*=utf-8''a.png\r\n\r\n",
+      '\r\n--XbX\r\nContent-Disposition: form-data; name=purpose\r\n\r\nvision\r\n--XbX--\r\n',
+    ]
+    const file = await jsonOf(await send(Buffer.concat([Buffer.from(head), bytes, Buffer.from(foot)])))
+    expect([file.filename, file.purpose, file.bytes]).toEqual(['a.png', 'vision', bytes.length])
+  })
+
   test('the body may be the file itself', async () => {
     const path = '/v1/files?filename=talk.mp3&purpose=user_data'
     const file = await jsonOf(await send(encoder.encode('ID3 sound'), { type: 'audio/mpeg', path }))
