@@ -33,6 +33,24 @@ test('a repeat after its end, and two at once, read the whole stream; their plac
   }
 })
 
+test('whoever reads a stream again and takes nothing of it for long is gone, and its place is free', async () => {
+  const server = await startTestServer({ options: { responsesKeptMs: 3_600_000, readerMs: 100 } })
+  try {
+    server.answerWith(() => streaming(streamEvents(['a', 'b'])))
+    const first = await (await server.post('/v1/responses', asked)).text()
+    const [id] = /resp_\w+/.exec(first) ?? []
+    await until(() => server.openCalls() === 0)
+    const unread = await server.get(`/v1/responses/${id}?stream=true`)
+    expect(server.gateway.capacity.calls.used()).toBe(1)
+    await until(() => server.gateway.capacity.calls.used() === 0)
+    // It can be taken up again.
+    expect(await (await server.get(`/v1/responses/${id}?stream=true`)).text()).toBe(first)
+    await unread.body?.cancel()
+  } finally {
+    await server.stop()
+  }
+})
+
 test('where there is no room to record it, the stream ends, and the rest is read from the response', async () => {
   const events = streamEvents(Array.from({ length: 40 }, () => 'w'.repeat(10_000)))
   const server = await startTestServer({
