@@ -279,6 +279,14 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
     await small.stop()
   })
 
+  test('files that come at once take no more room than those that come one after the other', async () => {
+    const form = formOf([['file', Buffer.alloc(4_900_000, 1), 'a']])
+    const answers = await Promise.all(Array.from({ length: 6 }, () => send(form)))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 429, 429, 429])
+    const { data } = await jsonOf(await server.get('/v1/files', key.token))
+    expect(data).toHaveLength(3)
+  })
+
   test('parts of an upload count in what a key keeps, and are no files before they are joined', async () => {
     const ask = async (path: string, body: object) =>
       jsonOf(await server.send('POST', `/v1/uploads${path}`, body, key.token))
@@ -296,6 +304,10 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
       new Request('http://turnpike.test/v1beta/files', { headers: { 'x-goog-api-key': key.token } }),
     )
     expect(await jsonOf(google)).toEqual({ files: [] })
+    // Parts that are there can be joined: they end then.
+    const joined = await ask(`/${id}/complete`, { part_ids: [parts[0]] })
+    expect(joined).toMatchObject({ status: 'completed', file: { bytes: whole.length } })
+    await server.send('DELETE', `/v1/files/${joined.file.id}`, undefined, key.token)
     expect((await ask(`/${id}/cancel`, {})).status).toBe('cancelled')
     const [one, two] = [await ask('', { ...said, bytes: 3 }), Buffer.from('abc')]
     const sent = await send(formOf([['data', two, 'a']]), { path: `/v1/uploads/${one.id}/parts` })
