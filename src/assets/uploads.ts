@@ -33,6 +33,8 @@ type NewUpload = {
   /** The id of the request that uploads it. */
   readonly requestId: CallId
   readonly pieces: AsyncGenerator<Uint8Array>
+  /** How many bytes of it are parts that are kept, and end once it is there. */
+  readonly partBytes?: number
   /**
    * Called when all bytes have arrived, because some clients send a file's purpose after it. Throws the Refusal of what
    * is wrong.
@@ -52,9 +54,9 @@ type NewOwnFile = {
 
 export type Uploads = {
   readonly bytesMax: number
-  /** The refusal while there is no room for more files of the key; checked before any byte is read. */
+  /** The refusal while there is no room for more files of the key; checked before any byte is read, and by `take` after the last. */
   full(keyId: KeyId): Promise<Refusal | undefined>
-  /** Throws AssetFault, and whatever pieces and note throw; in each case nothing becomes visible. */
+  /** Throws AssetFault, that refusal, and whatever pieces and note throw; in each case nothing becomes visible. */
   take(it: NewUpload): Promise<Upload>
   /** The same for a file of the server's own. If its place is taken, the file there counts. */
   keep(it: NewOwnFile): Promise<Asset>
@@ -108,12 +110,32 @@ export const openUploads = (parts: Parts, { quota, discard, addressOf }: Shared)
     }
   }
   const swept = () => new AssetFault('storage', 'the file was swept', { again: true })
-  const takeOne = async ({ keyId, requestId, pieces, note }: NewUpload): Promise<Upload> => {
+  const full = async (keyId: KeyId, ending = 0): Promise<Refusal | undefined> => {
+    const none = await quota.refusal()
+    if (none !== undefined) return none
+    const stored = await store.uploadBytes(keyId)
+    return stored.own - ending >= uploads.keyBytesMax || stored.all - ending >= settings.bytesMax / 2
+      ? quotaExceeded(uploads.keyBytesMax)
+      : undefined
+  }
+  /** Files become visible one after the other, so that each knows of those before it. */
+  let finished: Promise<unknown> = Promise.resolve()
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = finished.then(work)
+    finished = turn.catch(() => undefined)
+    return turn
+  }
+  const takeOne = async ({ keyId, requestId, pieces, partBytes, note }: NewUpload): Promise<Upload> => {
     let noted: UploadNote = { purpose: '', name: '' }
     const finish: Written['finish'] = async (id, measured) => {
       const { lifeMs = uploads.lifeMs, ...said } = await note()
       noted = said
-      return store.finishAsset(id, measured, Math.min(lifeMs, uploads.lifeMs), noted)
+      return inTurn(async () => {
+        // While it came, others may have taken the room.
+        const refused = await full(keyId, partBytes)
+        if (refused !== undefined) throw refused
+        return store.finishAsset(id, measured, Math.min(lifeMs, uploads.lifeMs), noted)
+      })
     }
     const asset = await write({ keyId, runId: requestId, place: 0, pieces, finish })
     if (asset === undefined) throw swept()
@@ -127,14 +149,7 @@ export const openUploads = (parts: Parts, { quota, discard, addressOf }: Shared)
   }
   return {
     bytesMax: uploads.bytesMax,
-    full: async (keyId) => {
-      const none = await quota.refusal()
-      if (none !== undefined) return none
-      const stored = await store.uploadBytes(keyId)
-      return stored.own >= uploads.keyBytesMax || stored.all >= settings.bytesMax / 2
-        ? quotaExceeded(uploads.keyBytesMax)
-        : undefined
-    },
+    full,
     take: takeOne,
     keep: keepOne,
     part: (id, span) => bytes.part(id, span),

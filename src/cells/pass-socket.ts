@@ -1,8 +1,8 @@
 /** Passes a WebSocket to a gateway of its cell: messages both ways as they are, and how it ended. */
 import { cellUnavailable, endToEnd, headersFor, type Passing, urlAt } from './pass.ts'
 
-/** More than this is not kept for a side that does not read. */
-const BEHIND_MAX = 32 * 1024 * 1024
+/** More than this is not kept for a side that does not read: it is closed, and what reads again has missed nothing. */
+export const BEHIND_MAX = 32 * 1024 * 1024
 /** How long a gateway may take to repeat a refusal. */
 const REFUSED_MS = 5_000
 /** Close codes (RFC 6455, 7.4.1): a side does not read, closed without a code, broke off. */

@@ -175,13 +175,17 @@ const respond = (gateway: Gateway, answer: Answer, call: RoutedCall, dialect: Ro
   const isOver = trace.over === true || (body instanceof Uint8Array && trace.background !== true)
   if (isOver) endAnswered(gateway, call, status)
   else trace.onEnded = () => endAnswered(gateway, call, status)
+  // In the background the request ends without its call.
+  if (trace.background === true)
+    if (body instanceof Uint8Array) call.connection.ended()
+    else trace.onRead = () => call.connection.ended()
   return response
 }
 
 const endAnswered = (gateway: Gateway, { trace, connection }: RoutedCall, status: number): void => {
   letGo(gateway.capacity, trace.taken)
   endCall(gateway, trace, status)
-  // In the background, the request itself ended long ago.
+  // In the background the request itself has its own end.
   if (trace.background !== true) connection.ended()
 }
 

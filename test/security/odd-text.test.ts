@@ -109,6 +109,7 @@ for (const kind of engines.filter(({ name }) => name !== 'SQLite in a file'))
 const socketOf = (data: Socket['data'], frames: string[]): Socket => ({
   data,
   send: (frame) => frames.push(frame),
+  getBufferedAmount: () => 0,
   cork: (send) => send(),
   close: () => undefined,
 })

@@ -111,6 +111,16 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
     }
   })
 
+  test('a form whose names have no quotes, as .NET writes them', async () => {
+    const bytes = png(30, 20)
+    const [head, foot] = [
+      "--XbX\r\nContent-Disposition: form-data; name=file; filename=a.png; filename*=utf-8''a.png\r\n\r\n",
+      '\r\n--XbX\r\nContent-Disposition: form-data; name=purpose\r\n\r\nvision\r\n--XbX--\r\n',
+    ]
+    const file = await jsonOf(await send(Buffer.concat([Buffer.from(head), bytes, Buffer.from(foot)])))
+    expect([file.filename, file.purpose, file.bytes]).toEqual(['a.png', 'vision', bytes.length])
+  })
+
   test('the body may be the file itself', async () => {
     const path = '/v1/files?filename=talk.mp3&purpose=user_data'
     const file = await jsonOf(await send(encoder.encode('ID3 sound'), { type: 'audio/mpeg', path }))
@@ -269,6 +279,14 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
     await small.stop()
   })
 
+  test('files that come at once take no more room than those that come one after the other', async () => {
+    const form = formOf([['file', Buffer.alloc(4_900_000, 1), 'a']])
+    const answers = await Promise.all(Array.from({ length: 6 }, () => send(form)))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 429, 429, 429])
+    const { data } = await jsonOf(await server.get('/v1/files', key.token))
+    expect(data).toHaveLength(3)
+  })
+
   test('parts of an upload count in what a key keeps, and are no files before they are joined', async () => {
     const ask = async (path: string, body: object) =>
       jsonOf(await server.send('POST', `/v1/uploads${path}`, body, key.token))
@@ -286,6 +304,10 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
       new Request('http://turnpike.test/v1beta/files', { headers: { 'x-goog-api-key': key.token } }),
     )
     expect(await jsonOf(google)).toEqual({ files: [] })
+    // Parts that are there can be joined: they end then.
+    const joined = await ask(`/${id}/complete`, { part_ids: [parts[0]] })
+    expect(joined).toMatchObject({ status: 'completed', file: { bytes: whole.length } })
+    await server.send('DELETE', `/v1/files/${joined.file.id}`, undefined, key.token)
     expect((await ask(`/${id}/cancel`, {})).status).toBe('cancelled')
     const [one, two] = [await ask('', { ...said, bytes: 3 }), Buffer.from('abc')]
     const sent = await send(formOf([['data', two, 'a']]), { path: `/v1/uploads/${one.id}/parts` })

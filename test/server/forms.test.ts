@@ -70,6 +70,15 @@ test.each([
   expect(await send(path, form)).toEqual(expected)
 })
 
+test('names without quotes, as .NET writes them, are read like others', async () => {
+  const part = (head: string, value: string) =>
+    `--dot-net\r\nContent-Type: text/plain\r\nContent-Disposition: form-data; ${head}\r\n\r\n${value}\r\n`
+  const file = part("name=file; filename=a.txt; filename*=utf-8''a.txt", 'hello')
+  const form = `${part('name=model', 'mock/whisper-1')}${file}--dot-net--\r\n`
+  const type = { 'content-type': 'multipart/form-data; boundary="dot-net"' }
+  expect(await send(SOUND, form, type)).toEqual(wrong('file', "'file' must be a sound or film"))
+})
+
 test.each([
   ['multipart/form-data', 'no boundary'],
   ['application/x-www-form-urlencoded', 'multipart/form-data'],

@@ -3,6 +3,7 @@
 import { Database } from 'bun:sqlite'
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
+import { createApp } from '../../src/http/app.ts'
 import { StoreFault } from '../../src/store/faults.ts'
 import { byTest } from '../by-test.ts'
 import { tempFolder } from '../temp-folder.ts'
@@ -97,6 +98,36 @@ test('a stream is joined while it runs and replayed after, byte for byte, and ru
   expect(replayed.headers.get('idempotent-replayed')).toBe('true')
   expect(await replayed.text()).toBe(text)
   expect(before - (await server.balance())).toBe(60_000n)
+})
+
+test('while a joined stream is silent, its connection is not one that says nothing', async () => {
+  const rest = Promise.withResolvers<void>()
+  server.answerWith(() => {
+    const pieces = async function* () {
+      for (const [at, event] of streamEvents(['a ', 'b ']).entries()) {
+        if (at === 2) await rest.promise
+        yield new TextEncoder().encode(event)
+      }
+    }
+    return new Response(pieces() as never, { headers: { 'content-type': 'text/event-stream' } })
+  })
+  const { token } = await server.newKey()
+  const headers = { ...key(), authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  const sent = { method: 'POST', headers, body: JSON.stringify(chat({ stream: true })) }
+  const ended: string[] = []
+  const { fetch } = createApp(server)
+  const [first, joined] = await Promise.all(
+    ['first', 'joined'].map((name) =>
+      fetch(new Request('http://turnpike.test/v1/chat/completions', sent), {
+        peer: () => undefined,
+        ended: () => ended.push(name),
+      }),
+    ),
+  )
+  expect([joined?.headers.get('idempotent-replayed'), ended]).toEqual(['true', []])
+  rest.resolve()
+  expect(await joined?.text()).toBe((await first?.text()) ?? '')
+  expect(ended.sort()).toEqual(['first', 'joined'])
 })
 
 test('a failure that charged nothing is not stored: the repeat runs', async () => {

@@ -7,6 +7,11 @@ import { chat, completion, startTestServer, streamEvents, streaming, type TestSe
 let server: TestServer
 let listening: ReturnType<typeof listen>
 
+const answerShort = () =>
+  server.answerWith(({ body }) =>
+    body.stream === true ? streaming(streamEvents(['hello'])) : completion('hello'),
+  )
+
 beforeAll(async () => {
   server = await startTestServer({
     options: {
@@ -16,11 +21,10 @@ beforeAll(async () => {
       socketIdleSeconds: 8,
       connectionSeconds: 4,
       bufferBytesMax: 1_000_000,
+      readerMs: 2_000,
     },
   })
-  server.answerWith(({ body }) =>
-    body.stream === true ? streaming(streamEvents(['hello'])) : completion('hello'),
-  )
+  answerShort()
   listening = listen(server, { hostname: '127.0.0.1', port: 0, shared: false })
 })
 afterAll(async () => {
@@ -116,6 +120,51 @@ test('a message that is too long closes its socket, and one whose values take to
   void ask({ ...chat(), id: 3, unknown: 'x'.repeat(60_000) })
   // By 1009 (RFC 6455, 7.4.1), or without a code where the runtime sends none.
   expect([1009, 1006]).toContain(await closed)
+  await noneOpen()
+})
+
+/** A text of a client, masked with zeros (RFC 6455, 5.2). */
+const frameOf = (text: string): Buffer =>
+  Buffer.concat([
+    Buffer.from([0x81, 0xfe, text.length >> 8, text.length & 0xff, 0, 0, 0, 0]),
+    Buffer.from(text),
+  ])
+
+/** Frames of nine million bytes, more than the runtime lets wait. */
+const large = () => {
+  const pad = `data: {"pad":"${'x'.repeat(9_000_000)}",`
+  return streamEvents(['a', 'b', 'c', 'd', 'e']).map((event) => event.replace('data: {', pad))
+}
+
+test('a client that reads nothing is closed', async () => {
+  server.answerWith(() => streaming(large()))
+  const { socket } = await upgraded((await server.newKey()).token)
+  socket.pause()
+  socket.write(frameOf(JSON.stringify({ ...chat(), id: 1 })))
+  while (server.asked.length === 0 || server.gateway.capacity.streams > 0) await Bun.sleep(5)
+  await noneOpen()
+  socket.destroy()
+  answerShort()
+})
+
+test('a client that reads slowly gets every frame, however large and many they are', async () => {
+  const events = large()
+  const { socket } = await upgraded((await server.newKey()).token)
+  server.answerWith(() => streaming(events))
+  let tail = ''
+  let chunks = 0
+  socket.removeAllListeners('data').on('data', (bytes) => {
+    const text = tail + bytes.toString('latin1')
+    chunks += text.split('"type":"chunk"').length - tail.split('"type":"chunk"').length
+    tail = text.slice(-20)
+    socket.pause()
+    setTimeout(() => socket.resume(), 5)
+  })
+  socket.write(frameOf(JSON.stringify({ ...chat(), id: 1 })))
+  while (!tail.includes('"type":"done"') && !tail.includes('"canceled":true')) await Bun.sleep(5)
+  expect(chunks).toBe(events.length - 1)
+  socket.destroy()
+  answerShort()
   await noneOpen()
 })
 

@@ -115,11 +115,10 @@ const join = async (running: RunningCall, fingerprint: string, trace: Trace): Pr
   const answer = await running.answer
   trace.callId = running.trace.callId
   trace.ended = 'joined'
-  trace.over = true
   return {
     ...answer,
     headers: { ...answer.headers, ...REPLAYED },
-    body: answer.body instanceof Uint8Array ? answer.body : running.recording.read(),
+    body: answer.body instanceof Uint8Array ? answer.body : running.recording.read(() => endStream(trace)),
   }
 }
 

@@ -68,7 +68,9 @@ export const answerInBackground = async (gateway: Gateway, task: Task, later: La
   tendResponses(gateway, open)
   trace.background = true
   void make(gateway, task, open, later)
-  return open.streams ? eventsAnswer(followResponse(gateway, ref, 0)) : responseAnswer(queued)
+  return open.streams
+    ? eventsAnswer(followResponse(gateway, ref, 0, () => trace.onRead?.()))
+    : responseAnswer(queued)
 }
 
 /** Runs the call to its end, whatever that is. */

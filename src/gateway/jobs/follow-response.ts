@@ -7,6 +7,7 @@ import { keptFormOf } from '../../dialects/kept-forms.ts'
 import type { ResponseRef } from '../../store/calls/background-port.ts'
 import type { Answer, ByteStream } from '../parts/answer.ts'
 import type { Gateway } from '../parts/gateway.ts'
+import { newPace } from '../parts/patience.ts'
 
 /** How often we look for events of another process, and how long a reader hears nothing at most. */
 const LOOK_MS = 500
@@ -31,7 +32,10 @@ const written = ({ eventName }: KeptForm, text: string): string => {
   return `event: ${isObject(event) ? eventName(event) : 'message'}\ndata: ${text}\n\n`
 }
 
-/** The events from number `from` on, until the response has ended; `done` is called once, when the reader has them or leaves. */
+/**
+ * The events from number `from` on, until the response has ended; `done` is called once, when the reader has them, leaves,
+ * or takes nothing for too long.
+ */
 export const followResponse = (
   gateway: Gateway,
   ref: ResponseRef,
@@ -41,15 +45,15 @@ export const followResponse = (
   const form = keptFormOf(ref.id)
   let next = from
   let open = true
-  let over = false
+  const pace = newPace()
   const end = (): IteratorResult<Uint8Array> => {
-    if (!over) done()
-    over = true
+    if (!pace.over) done()
+    gateway.memory.patience.end(pace)
     return { done: true, value: undefined }
   }
   const take = async (): Promise<IteratorResult<Uint8Array>> => {
     const spokenMs = gateway.clock.monotonicMs()
-    while (open && !over) {
+    while (open && !pace.over) {
       const changed = changedHere(gateway, ref.id)
       const read = await gateway.store.background.events(ref, next)
       open = read?.open === true
@@ -66,14 +70,24 @@ export const followResponse = (
   }
   const stream: ByteStream = {
     // A reader whom the ledger fails comes back with the number of its last event.
-    next: () =>
-      take().catch((fault: unknown) => {
+    next: async () => {
+      pace.taken++
+      pace.offered = false
+      try {
+        return await take()
+      } catch (fault) {
         end()
         throw fault
-      }),
+      } finally {
+        pace.offered = true
+      }
+    },
     return: async () => end(),
     [Symbol.asyncIterator]: () => stream,
   }
+  // A reader that never begins is ended too.
+  pace.offered = true
+  gateway.memory.patience.watch(pace, end)
   return stream
 }
 

@@ -22,8 +22,11 @@ export type Recording = {
   pieces(): readonly Uint8Array[]
   /** A piece found no room. */
   full(): boolean
-  /** All pieces from the first on, waiting for those to come. A reader that takes nothing for too long is ended. */
-  read(): ByteStream
+  /**
+   * All pieces from the first on, waiting for those to come. A reader that takes nothing for too long is ended. `done` is
+   * called once, when its reader has them or is gone.
+   */
+  read(done?: () => void): ByteStream
 }
 
 /** Who a recording's bytes are counted for, as long as somebody may read it. */
@@ -68,7 +71,7 @@ export const newRecording = (room: RecordingSpace): Recording => {
     },
     pieces: () => pieces,
     full: () => full,
-    read: () => {
+    read: (done) => {
       readers++
       const pace = newPace()
       let next = 0
@@ -77,6 +80,7 @@ export const newRecording = (room: RecordingSpace): Recording => {
         room.patience.end(pace)
         readers--
         letGo()
+        done?.()
       }
       const take = async (): Promise<IteratorResult<Uint8Array>> => {
         pace.offered = false

@@ -62,14 +62,16 @@ export type Trace = {
   /** It only waits for a job, whose outcome is noted when that ends. */
   waits?: boolean
   /**
-   * Nothing more happens under this trace: its stream has ended and the charge is known, or another call's answer is
-   * read. `ended` may be there before, while the charge is being written.
+   * Nothing more happens under this trace: its stream has ended and the charge is known. `ended` may be there before,
+   * while the charge is being written.
    */
   over?: boolean
   /** The call goes on after its request was answered, and ends like a stream. */
   background?: boolean
   /** Called when the stream is over. */
   onEnded?: () => void
+  /** Called when the reader of a stream in the background has it, or is gone: its call may end before or after. */
+  onRead?: () => void
   /** Headers for the answer, whatever that is. */
   readonly headers: Record<string, string>
   readonly times: Times

@@ -92,3 +92,38 @@ test('a reader that stops makes the gateway wait, and the router keeps no more t
   socket.destroy()
   await until(async () => ended)
 })
+
+test('a socket whose reader stops is closed, and has missed nothing of what came before', async () => {
+  const sent = Promise.withResolvers<void>()
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: (request, self) => (self.upgrade(request) ? undefined : new Response(null, { status: 400 })),
+    websocket: {
+      backpressureLimit: 1e9,
+      open: (socket) => {
+        for (let at = 0; at < 60; at++) socket.send(`<${at}>${'x'.repeat(1_000_000)}`)
+      },
+      message: () => undefined,
+      close: () => sent.resolve(),
+    },
+  })
+  stops.push(() => server.stop(true))
+  const { port } = routing(`first: c1\ncells: { c1: { addresses: ['http://127.0.0.1:${server.port}'] } }`)
+  const upgrade = ['Connection: Upgrade', 'Upgrade: websocket', 'Sec-WebSocket-Version: 13']
+  const head = ['GET / HTTP/1.1', 'Host: x', ...upgrade, 'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==']
+  const socket = connect(port, '127.0.0.1', () => socket.write(`${head.join('\r\n')}\r\n\r\n`))
+  socket.pause()
+  // The router has given up a reader that kept it waiting.
+  await sent.promise
+  let text = ''
+  socket.on('data', (bytes) => {
+    text += bytes.toString('latin1')
+  })
+  const closed = new Promise<void>((resolve) => socket.on('close', () => resolve()))
+  socket.resume()
+  await closed
+  const got = [...text.matchAll(/<(\d+)>/g)].map(([, at]) => Number(at))
+  expect(got).toEqual(got.map((_number, at) => at))
+  expect(text).toContain('The socket was not read.')
+})

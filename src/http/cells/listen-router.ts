@@ -4,7 +4,7 @@
  */
 import type { Directory } from '../../cells/directory.ts'
 import { pass } from '../../cells/pass.ts'
-import { openFar, type SocketRelay } from '../../cells/pass-socket.ts'
+import { BEHIND_MAX, openFar, type SocketRelay } from '../../cells/pass-socket.ts'
 import type { Places } from '../../cells/places.ts'
 import type { AddressBlock } from '../../core/address.ts'
 import { must, Refusal, refuse } from '../../core/refusal.ts'
@@ -101,6 +101,8 @@ export const listenAsRouter = ({ directory, places }: Cells, at: RouterPlace): R
         message: (near, message) => near.data.toFar(message),
         close: (near, code, reason) => near.data.closed(code, reason),
         maxPayloadLength: at.socketBytesMax,
+        // Beyond this the runtime drops what is sent, and says so to nobody.
+        backpressureLimit: BEHIND_MAX,
         idleTimeout: at.socketIdleSeconds,
         sendPings: true,
       },

@@ -112,6 +112,7 @@ export const sendBytes: Handler = async (gateway, call) => {
       keyId: key.id,
       requestId: call.trace.callId,
       pieces: counted(joined(), bytesMax),
+      partBytes: received,
       note: async () => note,
     })
     await endParts(gateway, parts)

@@ -134,6 +134,7 @@ const complete = async (
       keyId: key.id,
       requestId: call.trace.callId,
       pieces: counted(bytesOfParts(gateway, parts), uploadsOf(gateway).bytesMax),
+      partBytes: size,
       note: async () => note,
     })
     await endParts(gateway, kept)

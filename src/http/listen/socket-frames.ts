@@ -21,6 +21,8 @@ export type Socket = {
   readonly data: SocketData
   /** The number of bytes taken; 0 when dropped, -1 when they wait for the client to read. */
   send(text: string): number
+  /** How many bytes wait for the client to read; 0 once it is closed. */
+  getBufferedAmount(): number
   /** Sends what the function sends in one write. */
   cork(send: () => void): unknown
   close(code: number, reason: string): void
@@ -54,7 +56,7 @@ export type SocketData = {
   readonly openedMs: number
   /** Running requests, by the names that the protocol gives them. */
   readonly running: Map<string, AbortController>
-  /** Resolves when the client has read what waits. */
+  /** Resolves when the client has read some of what waits. */
   drained: PromiseWithResolvers<void> | undefined
   /** The server is draining: the socket closes once nothing runs on it. */
   leaving: boolean
@@ -64,31 +66,37 @@ export type SocketData = {
 export const send = (gateway: Gateway, socket: Socket, frame: object): Promise<boolean> =>
   sendTexts(gateway, socket, [JSON.stringify(frame)])
 
-/** The same with the texts of frames, which go out in one write. */
+/**
+ * The same with the texts of frames, in as few writes as the client has room for: the runtime drops what is sent to one that
+ * is far behind.
+ */
 export const sendTexts = async (
   gateway: Gateway,
   socket: Socket,
   texts: readonly string[],
 ): Promise<boolean> => {
   let gone = false
-  let waits = false
-  socket.cork(() => {
-    for (const text of texts) {
-      const sentBytes = socket.send(text)
-      gone ||= sentBytes === 0
-      waits ||= sentBytes < 0
-    }
-  })
-  if (gone) return false
-  if (!waits) return true
-  socket.data.drained ??= Promise.withResolvers<void>()
-  const { promise } = socket.data.drained
-  const { readerMs } = gateway.options
-  const late = setTimeout(() => socket.close(NOT_READ, 'The socket was not read.'), readerMs)
-  // Everything that waits for the socket resumes when the socket closes.
-  await promise
-  clearTimeout(late)
-  return true
+  for (let next = 0; next < texts.length && !gone; ) {
+    await caughtUp(gateway, socket)
+    socket.cork(() => {
+      // Another lane may have been faster.
+      while (!gone && next < texts.length && socket.getBufferedAmount() === 0)
+        gone = socket.send(texts[next++] ?? '') === 0
+    })
+  }
+  if (!gone) await caughtUp(gateway, socket)
+  return !gone
+}
+
+/** Waits until the client has read all that waits for it, or is gone. One that takes nothing for too long is closed. */
+const caughtUp = async ({ options }: Gateway, socket: Socket): Promise<void> => {
+  while (socket.getBufferedAmount() > 0) {
+    socket.data.drained ??= Promise.withResolvers<void>()
+    const late = setTimeout(() => socket.close(NOT_READ, 'The socket was not read.'), options.readerMs)
+    // It resolves when a part is read, and when the socket closes.
+    await socket.data.drained.promise
+    clearTimeout(late)
+  }
 }
 
 /** The state of a socket that is about to open. */

@@ -104,15 +104,13 @@ const passOver = async (pieces: AsyncIterable<Uint8Array>): Promise<void> => {
 
 const namesOf = (head: string): Pick<FormPart, 'name' | 'filename'> => {
   const [line] = head.split('\r\n').filter((one) => /^content-disposition:\s*form-data\b/i.test(one))
-  const name = quotedAt(line, 'name')
+  const name = valueAt(line, 'name')
   if (name === undefined) throw broken()
-  return { name, filename: quotedAt(line, 'filename') }
+  return { name, filename: valueAt(line, 'filename') }
 }
 
-/** A quoted parameter, unescaped as browsers escape it. */
-const quotedAt = (line: string | undefined, name: string): string | undefined =>
-  new RegExp(`;\\s*${name}="([^"]*)"`, 'i')
-    .exec(line ?? '')?.[1]
-    ?.replaceAll('%22', '"')
-    .replaceAll('%0D', '\r')
-    .replaceAll('%0A', '\n')
+/** A parameter: without quotes, as .NET writes a plain word, or quoted, unescaped as browsers escape it. */
+const valueAt = (line: string | undefined, name: string): string | undefined => {
+  const [, quoted, word] = new RegExp(`;\\s*${name}=(?:"([^"]*)"|([^\\s;"]+))`, 'i').exec(line ?? '') ?? []
+  return word ?? quoted?.replaceAll('%22', '"').replaceAll('%0D', '\r').replaceAll('%0A', '\n')
+}

@@ -2,18 +2,17 @@
  * Forms with files, read as the JSON object of the same call: its fields, and each file as a data: address. Source: RFC
  * 7578.
  */
-import type { Json } from '../../core/json-body.ts'
+import { concat, type Json } from '../../core/json-body.ts'
 import { invalid, Refusal, refuse } from '../../core/refusal.ts'
 import { takeBytes } from '../../gateway/parts/capacity.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
 import { pictureTypeOf } from '../../media/inline-picture.ts'
 import { typeOfBytes, typeOfName } from '../../media/sound-input.ts'
 import type { HttpCall } from '../route/route.ts'
+import { boundaryOf, formParts, textOf } from './form-parts.ts'
 import { readBody } from './read-body.ts'
 
-/** More parts than any client sends. */
-const PARTS_MAX = 32
-const FORM_TYPE = /^multipart\/form-data\s*;.*\bboundary="?([^";,]{1,70})"?/i
+const FORM_TYPE = /^multipart\/form-data\b/i
 
 const NO_FORM = "Send a form (multipart/form-data), or JSON with 'Content-Type: application/json'."
 /** Said of a form whose Content-Type was written by hand. */
@@ -39,20 +38,22 @@ export const readFormOrJson = async (
   bytesMax: number,
 ): Promise<Uint8Array> => {
   const type = call.request.headers.get('content-type') ?? ''
-  const boundary = FORM_TYPE.exec(type)?.[1]
+  const boundary = boundaryOf(type)
   if (boundary === undefined && !/^application\/json\b/i.test(type))
     throw refuse('unsupported_media_type', /^multipart\//i.test(type) ? NO_BOUNDARY : NO_FORM)
   const wanted = boundary === undefined ? undefined : FORM_TYPE
   const bytes = await readBody(gateway, call, bytesMax, wanted).catch(orUpload)
   if (boundary === undefined) return bytes
-  if (partsOf(bytes, boundary) > PARTS_MAX)
-    throw invalid('body', `A form may have at most ${PARTS_MAX} parts.`)
-  const form = await new Response(bytes, { headers: { 'content-type': type } }).formData().catch(() => {
-    throw invalid('body', 'The body is not the form that its Content-Type announces.')
-  })
   const members = new Map<string, Json>()
-  for (const [name, value] of form.entries()) {
-    const read = typeof value === 'string' ? value : await fileOf(gateway, call, name, value)
+  const all = (async function* () {
+    yield bytes
+  })()
+  // The runtime's own reader takes no names without quotes, which .NET writes.
+  for await (const { name, filename, pieces } of formParts(all, boundary)) {
+    const read =
+      filename === undefined
+        ? await textOf(pieces, bytesMax)
+        : fileOf(gateway, call, { name, filename, bytes: concat(await Array.fromAsync(pieces)) })
     // `name[]` may be repeated.
     if (name.endsWith('[]')) members.set(name, [...listOf(members.get(name)), read])
     else if (members.has(name)) throw invalid(name, `'${name}' came twice.`)
@@ -64,14 +65,6 @@ export const readFormOrJson = async (
 
 const listOf = (value: Json | undefined): readonly Json[] => (Array.isArray(value) ? value : [])
 
-const partsOf = (bytes: Uint8Array, boundary: string): number => {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  let count = 0
-  for (let at = buffer.indexOf(`--${boundary}`); at >= 0 && count <= PARTS_MAX + 1; count++)
-    at = buffer.indexOf(`--${boundary}`, at + boundary.length)
-  return count - 1
-}
-
 /** Parts that are images; sounds are in `file`. */
 const PICTURES: readonly string[] = ['image', 'image[]', 'mask', 'input_reference']
 
@@ -80,15 +73,15 @@ const TAKEN = {
   sound: 'a sound or film, whose name ends as such: talk.mp3, talk.wav, talk.m4a, talk.webm',
 }
 
-const fileOf = async (gateway: Gateway, call: HttpCall, name: string, file: File): Promise<string> => {
+type SentFile = { readonly name: string; readonly filename: string; readonly bytes: Uint8Array }
+
+const fileOf = (gateway: Gateway, call: HttpCall, { name, filename, bytes }: SentFile): string => {
   const kind = PICTURES.includes(name) ? 'picture' : name === 'file' ? 'sound' : undefined
   if (kind === undefined) throw invalid(name, `'${name}' must be a text, and not a file.`)
-  if (file.size === 0) throw invalid(name, `'${name}' is empty.`)
-  // The runtime does not report the type that the part was sent with.
-  const bytes = new Uint8Array(await file.arrayBuffer())
-  const type = kind === 'picture' ? pictureTypeOf(bytes) : (typeOfName(file.name) ?? typeOfBytes(bytes))
+  if (bytes.length === 0) throw invalid(name, `'${name}' is empty.`)
+  const type = kind === 'picture' ? pictureTypeOf(bytes) : (typeOfName(filename) ?? typeOfBytes(bytes))
   if (type === undefined)
     throw refuse('unsupported_media_type', `'${name}' must be ${TAKEN[kind]}.`, { members: { param: name } })
-  takeBytes(gateway.capacity, call.trace.taken, Math.ceil((file.size * 4) / 3))
+  takeBytes(gateway.capacity, call.trace.taken, Math.ceil((bytes.length * 4) / 3))
   return `data:${type};base64,${Buffer.from(bytes).toString('base64')}`
 }
