@@ -193,6 +193,35 @@ describe.each(serverEngines)('on $name', ({ name, fresh }) => {
     },
   )
 
+  test('a vendor that never runs a line, and says so: it is sent again after pauses, four times in all', async () => {
+    const { how, held } = server.vendors.openai
+    how.tells = (lines) =>
+      lines.map((line) => {
+        const { custom_id } = JSON.parse(line)
+        return JSON.stringify({
+          custom_id,
+          response: null,
+          error: { code: 'batch_expired', message: 'late' },
+        })
+      })
+    const before = await charged()
+    const { token } = await server.newKey()
+    const { id } = await begin(token, linesOn('openai', 2))
+    const own = id.slice('batch_'.length)
+    for (const tries of [1, 2, 3]) {
+      await until(async () => (await server.store.batches.parts(own)).length === 0 && held.length >= tries)
+      expect(held).toHaveLength(tries)
+      skewMs += 5 * 2 ** (tries - 1) * 61_000
+    }
+    const batch = await server.ended(token, id)
+    expect(batch).toMatchObject({
+      status: 'completed',
+      request_counts: { total: 2, completed: 0, failed: 2 },
+    })
+    expect(held).toHaveLength(4)
+    expect((await charged()) - before).toBe(0n)
+  })
+
   test('a vendor that does not even cancel: lines expire, and nothing is held or charged', async () => {
     const { how, held } = server.vendors.openai
     how.ends = false

@@ -2,6 +2,7 @@
 
 import { isObject, type JsonObject, parseJson } from '../../core/json-body.ts'
 import { messageOf } from '../../core/message-of.ts'
+import { vendorDown } from '../../routing/vendor-errors.ts'
 import type { SentLine } from '../../store/batches/batch-port.ts'
 import type { Key } from '../../tenancy/key.ts'
 import { VendorFault } from '../../transport/vendor-fault.ts'
@@ -10,7 +11,7 @@ import { beginStep } from '../jobs/vendor-step.ts'
 import { newTaken } from '../parts/capacity.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import { type AskedPart, stepOf } from './ask-part.ts'
-import { runLine } from './run-line.ts'
+import { endOf, runLine } from './run-line.ts'
 import type { Working } from './working.ts'
 
 /** Lines that end at once. */
@@ -38,7 +39,7 @@ export const readResults = async (
       // A repeat, or nobody asked for it.
       if (result === undefined || line === undefined) continue
       open.delete(result.id)
-      const ending = endAs(gateway, { at, it, key }, line, result)
+      const ending = endAs(gateway, { at, it, part, key }, line, result)
         .catch((error: unknown) => {
           again = true
           gateway.log.warn('a line of a batch could not end', { call: line.callId, error: messageOf(error) })
@@ -61,11 +62,11 @@ const payerOf = async ({ store, book }: Gateway, { batch: { keyId } }: Working):
   return terms === undefined ? key : { ...key, terms }
 }
 
-type Ending = Pick<AskedPart, 'at' | 'it'> & { readonly key: Key }
+type Ending = Pick<AskedPart, 'at' | 'it' | 'part'> & { readonly key: Key }
 
 const endAs = async (
   gateway: Gateway,
-  { at, it, key }: Ending,
+  { at, it, part, key }: Ending,
   line: SentLine,
   result: PartResult,
 ): Promise<void> => {
@@ -77,7 +78,9 @@ const endAs = async (
       it.endLine,
     )
   // In a batch that was stopped it is not sent again, and nothing is charged.
-  else await it.endLine({ n, callId, state: 'waiting', pauseMs: 0 })
+  else if (it.batch.stop !== undefined) await it.endLine({ n, callId, state: 'waiting', pauseMs: 0 })
+  // Its vendor may say the same of it each time.
+  else await it.endLine(endOf(vendorDown(at.setup.vendor.id, undefined), line, part.againMs))
 }
 
 async function* resultsIn(
