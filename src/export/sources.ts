@@ -72,13 +72,13 @@ export const eventSource =
   async () => {
     const piece = await store.claimLinks(BATCH_MAX, CLAIM_MS)
     if (piece === undefined) return undefined
-    const { links, heads, seq } = piece
+    const { links, heads, seq, at } = piece
     const release = (exported: boolean) => store.releaseLinks(piece, exported)
     return {
       batch: {
         lines: linesOf([...links.map(eventLine), ...heads.map((head) => ({ head }))]),
         first: `${links.length === 0 ? 'head' : 'events'}-${String(links[0]?.seq ?? seq).padStart(12, '0')}`,
-        at: links[0]?.at ?? 0,
+        at,
       },
       more: links.length === BATCH_MAX,
       release,

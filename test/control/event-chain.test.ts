@@ -50,6 +50,25 @@ const said = async (checker: string, jwks: string, lines: readonly string[]): Pr
 }
 
 for (const engine of engines)
+  test(`a signed end that is exported alone has its own time, on ${engine.name}`, async () => {
+    const database = await engine.fresh()
+    const store = await openStore({ url: database.url })
+    const actor = { kind: 'person', id: 'p1', name: 'Ada' } as const
+    await store.events.record({ actor, orgId: 'org_test', what: 'key.changed', subject: 'key_1' })
+    await store.chain.seal()
+    const source = eventSource(store.chain)
+    await (await source())?.release(true)
+    const began = Date.now()
+    await store.chain.addHead((await store.chain.end()).seq, 'head')
+    const alone = await source()
+    expect(alone?.batch.lines).toBe('{"head":"head"}\n')
+    // The age of what waits and a bucket's folder of the day are made of it.
+    expect(alone?.batch.at).toBeGreaterThan(began - HOUR_MS)
+    await store.close()
+    await database.stop()
+  })
+
+for (const engine of engines)
   test(`the exported record is checked as it is, on ${engine.name}`, async () => {
     const database = await engine.fresh()
     let [ahead, fails] = [0, 2]

@@ -30,10 +30,11 @@ export type ChainStore = {
   releaseLinks(piece: ChainPiece, exported: boolean): Promise<void>
 }
 
-/** A piece of the chain, with the numbers of its last link and head. */
+/** A piece of the chain, with the numbers of its last link and head, and the time of its first link, or else of its first head. */
 type ChainPiece = {
   readonly links: readonly Link[]
   readonly heads: readonly string[]
+  readonly at: number
   readonly seq: number
   readonly head: number
 }
@@ -144,12 +145,13 @@ export const chainStore = (engine: Engine): ChainStore => {
       if (row === undefined) return undefined
       const piece = await links(countOf(row, 'exported'), most)
       const seq = piece.at(-1)?.seq ?? countOf(row, 'exported')
-      const text = 'select seq, token from event_head where seq > $1 and seq <= $2 order by seq'
+      const text = 'select seq, at, token from event_head where seq > $1 and seq <= $2 order by seq'
       const heads = await once(engine, 'reading', text, countOf(row, 'exported_head'), seq)
-      const last = heads.at(-1)
+      const [first, last] = [heads[0], heads.at(-1)]
       return {
         links: piece,
         heads: heads.map((head) => textOf(head, 'token')),
+        at: piece[0]?.at ?? (first === undefined ? 0 : countOf(first, 'at')),
         seq,
         head: last === undefined ? countOf(row, 'exported_head') : countOf(last, 'seq'),
       }
