@@ -93,7 +93,11 @@ const isKnown = (block: JsonObject): boolean =>
   block.type === 'compaction' ||
   (block.type === 'tool_result'
     ? typeof block.content === 'string' || objectsOf(block.content).every(isKnown)
-    : partOf(block).length > 0 && objectOf(block.source).type !== 'file')
+    : partOf(block).length > 0 && isKnownSource(objectOf(block.source)))
+
+/** A source may itself be a list of blocks. */
+const isKnownSource = ({ type, content }: JsonObject): boolean =>
+  type === 'content' ? objectsOf(content).every(isKnown) : type !== 'file'
 
 const systemOf = (system: Json | undefined): readonly Turn[] => {
   const parts = partsOf(system)

@@ -70,6 +70,20 @@ const refused: readonly RequestCase[] = [
     'a document by address',
     messages([{ type: 'document', source: { type: 'url', url: 'https://x/y.pdf' } }]),
   ],
+  [
+    'messages',
+    ['chat', 'gemini'],
+    'a stored file in a document of parts',
+    messages([
+      {
+        type: 'document',
+        source: {
+          type: 'content',
+          content: [hi, { type: 'image', source: { type: 'file', file_id: 'f' } }],
+        },
+      },
+    ]),
+  ],
   ['gemini', ['chat', 'messages'], 'video', gemini([{ inlineData: { mimeType: 'video/mp4', data: 'AA' } }])],
   [
     'gemini',
