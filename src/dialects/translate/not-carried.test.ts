@@ -216,6 +216,20 @@ const namedWhenLost: readonly (readonly [...RequestCase, readonly string[]])[] =
     }),
     ['cache_control'],
   ],
+  [
+    'messages',
+    ['chat', 'gemini'],
+    'the title and the mark of a document of parts',
+    messages([
+      {
+        type: 'document',
+        title: 'a.txt',
+        source: { type: 'content', content: [hi, hi] },
+        cache_control: { type: 'ephemeral' },
+      },
+    ]),
+    ['cache_control', 'filename'],
+  ],
   ['messages', ['chat'], 'top_k', messages([hi], { top_k: 5 }), ['top_k']],
   [
     'messages',
