@@ -55,6 +55,7 @@ export const readMessages = (body: MessagesRequest): Conversation => {
       ...ignoredIn(countRequest, body),
       ...toolChanges(body),
       ...(asksCitations(body) ? ['citations'] : []),
+      ...(titlesParts(body) ? ['filename'] : []),
     ],
     unknownContent: unknownContentOf(body),
   })
@@ -72,6 +73,15 @@ const asksCitations = (body: MessagesRequest): boolean =>
     objectsOf(message.content).some(
       ({ citations }) => objectOf(citations).enabled === true || objectsOf(citations).length > 0,
     ),
+  )
+
+/** Whether a document of parts has a title: its parts are sent without one. */
+const titlesParts = ({ messages }: JsonObject): boolean => objectsOf(messages).some(holdsTitledParts)
+const holdsTitledParts = ({ content }: JsonObject): boolean =>
+  objectsOf(content).some(
+    (block) =>
+      (block.type === 'document' && objectOf(block.source).type === 'content' && !!textOf(block.title)) ||
+      (block.type === 'tool_result' && holdsTitledParts(block)),
   )
 
 /** Content that the vendor itself produces or stores. */
@@ -93,7 +103,11 @@ const isKnown = (block: JsonObject): boolean =>
   block.type === 'compaction' ||
   (block.type === 'tool_result'
     ? typeof block.content === 'string' || objectsOf(block.content).every(isKnown)
-    : partOf(block).length > 0 && objectOf(block.source).type !== 'file')
+    : partOf(block).length > 0 && isKnownSource(objectOf(block.source)))
+
+/** A source may itself be a list of blocks. */
+const isKnownSource = ({ type, content }: JsonObject): boolean =>
+  type === 'content' ? objectsOf(content).every(isKnown) : type !== 'file'
 
 const systemOf = (system: Json | undefined): readonly Turn[] => {
   const parts = partsOf(system)
@@ -179,7 +193,11 @@ const partOf = (block: JsonObject): Part[] => {
 
 const documentOf = (block: JsonObject, marked: { cache?: Json }): Part[] => {
   const source = objectOf(block.source)
-  if (source.type === 'content') return [...partsOf(source.content)]
+  // The vendor keeps the document up to its mark, which is after the last of its parts.
+  if (source.type === 'content')
+    return partsOf(source.content).map((part, at, all) =>
+      at === all.length - 1 ? { ...part, ...marked } : part,
+    )
   const name = textOf(block.title)
   return [present({ type: 'document' as const, media: mediaOf(source), name, ...marked })]
 }

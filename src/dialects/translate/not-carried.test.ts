@@ -70,6 +70,20 @@ const refused: readonly RequestCase[] = [
     'a document by address',
     messages([{ type: 'document', source: { type: 'url', url: 'https://x/y.pdf' } }]),
   ],
+  [
+    'messages',
+    ['chat', 'gemini'],
+    'a stored file in a document of parts',
+    messages([
+      {
+        type: 'document',
+        source: {
+          type: 'content',
+          content: [hi, { type: 'image', source: { type: 'file', file_id: 'f' } }],
+        },
+      },
+    ]),
+  ],
   ['gemini', ['chat', 'messages'], 'video', gemini([{ inlineData: { mimeType: 'video/mp4', data: 'AA' } }])],
   [
     'gemini',
@@ -201,6 +215,20 @@ const namedWhenLost: readonly (readonly [...RequestCase, readonly string[]])[] =
       tools: [{ name: 'f', input_schema: { type: 'object' }, cache_control: { type: 'ephemeral' } }],
     }),
     ['cache_control'],
+  ],
+  [
+    'messages',
+    ['chat', 'gemini'],
+    'the title and the mark of a document of parts',
+    messages([
+      {
+        type: 'document',
+        title: 'a.txt',
+        source: { type: 'content', content: [hi, hi] },
+        cache_control: { type: 'ephemeral' },
+      },
+    ]),
+    ['cache_control', 'filename'],
   ],
   ['messages', ['chat'], 'top_k', messages([hi], { top_k: 5 }), ['top_k']],
   [
