@@ -79,6 +79,28 @@ test('filters are in the address, a request id finds its call, and the CSV has t
   expect(errors).toEqual([])
 })
 
+test('what is typed into a field of the address stays where it was typed: a text in its middle, a day by its figures', async () => {
+  const { page, errors } = await browser.newPage({ viewport: { width: 1440, height: 900 } })
+  await it.enter(page, 'ada@example.com', 'owner', true)
+  await page.goto(`${it.address}/console/keys`)
+  await page.getByLabel('Search keys').focus()
+  await page.keyboard.type('search er')
+  for (let moves = 0; moves < 3; moves++) await page.keyboard.press('ArrowLeft')
+  await page.keyboard.type(' ind', { delay: 20 })
+  await page.keyboard.press('Delete')
+  await page.keyboard.type('ex', { delay: 20 })
+  await until(async () => searchOf(page).search === 'search indexer')
+  expect(await page.getByLabel('Search keys').inputValue()).toBe('search indexer')
+  await page.goto(`${it.address}/console/calls`)
+  await page.getByLabel('From (UTC)').focus()
+  await page.keyboard.type('01022024', { delay: 20 })
+  await until(async () => searchOf(page).from === '2024-01-02')
+  await page.getByLabel('To', { exact: true }).fill('2024-01-03')
+  await until(async () => searchOf(page).to === '2024-01-03')
+  await page.getByText('No call fits').waitFor()
+  expect(errors).toEqual([])
+})
+
 test('page by page every call is shown once, and a filter begins at the newest', async () => {
   const { page } = await browser.newPage({ viewport: { width: 1440, height: 900 } })
   await it.enter(page, 'ada@example.com', 'owner', true)

@@ -54,8 +54,29 @@ export const Choice = <Names extends Readonly<Record<string, string>>>({
   />
 )
 
+type Typing = { readonly currentTarget: { readonly value: string } }
+
+/**
+ * A field shows what is typed until it is left. The address, which says its value, follows a moment later: a field that
+ * showed the address would put the caret to its end, and forget half a date.
+ */
+const useTyped = (value: string, onTyped: (text: string) => void) => {
+  const [typed, setTyped] = useState<string>()
+  return {
+    value: typed ?? value,
+    onChange: ({ currentTarget: { value: text } }: Typing) => {
+      setTyped(text)
+      onTyped(text)
+    },
+    onBlur: () => setTyped(undefined),
+  }
+}
+
 /** The day that an address says; an address may say anything. */
 export const dayIn = (text = ''): string => (Number.isNaN(Date.parse(text)) ? '' : text)
+
+/** Who types a year, types the years 2, 20 and 202 before it: those are not asked for. */
+const FIRST_DAY = '2000-01-01'
 
 /** A day in UTC; empty for none. */
 export const DayField = ({
@@ -71,8 +92,7 @@ export const DayField = ({
     label={label}
     type="date"
     w={142}
-    value={value}
-    onChange={(event) => onChange(event.currentTarget.value)}
+    {...useTyped(value, (day) => (day === '' || day >= FIRST_DAY) && onChange(day))}
   />
 )
 
@@ -92,7 +112,6 @@ export const Search = ({
     aria-label={`Search ${of}`}
     placeholder={`Search by ${by}`}
     maw={360}
-    value={value}
-    onChange={(event) => onSearch(event.currentTarget.value)}
+    {...useTyped(value, onSearch)}
   />
 )
