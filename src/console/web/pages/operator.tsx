@@ -20,12 +20,18 @@ import { useView } from '../parts/use-view.ts'
 
 const NewAccount = () => {
   const [opened, setOpened] = useState(false)
-  const { texts, field } = useTexts({ name: '', owner_email: '' })
+  const { texts, edit, field } = useTexts({ name: '', owner_email: '' })
   const create = useChange(() => act('POST /operator/accounts', texts))
+  const close = () => {
+    setOpened(false)
+    if (create.data === undefined) return
+    create.reset()
+    edit({ name: '', owner_email: '' })
+  }
   return (
     <>
       <Button onClick={() => setOpened(true)}>New account</Button>
-      <Dialog opened={opened} onClose={() => setOpened(false)} title="New account">
+      <Dialog opened={opened || create.data !== undefined} onClose={close} title="New account">
         {create.data === undefined ? (
           <Form save={create} verb="Create">
             <TextInput {...field('name', 'Organisation')} required data-autofocus />
