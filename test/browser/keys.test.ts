@@ -141,6 +141,27 @@ test('a key that is asked for twice in a moment is made once, and shown until th
   await page.getByRole('dialog').waitFor({ state: 'detached' })
 })
 
+test('a key whose dialog is closed while it is being made is shown all the same', async () => {
+  const { page } = await browser.newPage(size)
+  await it.enter(page, 'owner@example.com', 'owner')
+  const { promise: closed, resolve: close } = Promise.withResolvers<void>()
+  await page.route('**/console/api/keys', async (route) => {
+    const response = await route.fetch()
+    await closed
+    await route.fulfill({ response })
+  })
+  await page.goto(`${it.address}/console/keys?new=key`)
+  await page.getByRole('dialog').getByLabel('Label').fill('in haste')
+  await page.keyboard.press('Enter')
+  await page.locator('[role=dialog] button[data-loading]').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  close()
+  await page.getByText('Copy the key now').waitFor()
+  await page.getByRole('button', { name: 'I have copied it' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+})
+
 test('every member of a key can be set when it is made, and changed on its page', async () => {
   const { page, errors } = await browser.newPage(size)
   await it.enter(page, 'all@example.com', 'owner')

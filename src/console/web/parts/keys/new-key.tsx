@@ -60,7 +60,8 @@ export const NewKey = ({ opened, onClose }: { opened: boolean; onClose: () => vo
   }
   return (
     <Dialog
-      opened={opened}
+      // Also if it was closed while the key was being made: its value comes only once.
+      opened={opened || made !== undefined}
       onClose={close}
       size="lg"
       title={made === undefined ? 'New key' : `Key for ${made.label}`}
