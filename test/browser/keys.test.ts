@@ -248,6 +248,36 @@ test('a form that cannot be sent yet says what is missing, and leads there', asy
   }
 })
 
+test('no form says that something is marked where nothing is', async () => {
+  const { page } = await browser.newPage(size)
+  await it.enter(page, 'marks@example.com', 'owner')
+  const dialog = page.getByRole('dialog')
+  const said = async (verb: string) => {
+    await dialog.getByRole('button', { name: verb, exact: true }).click()
+    const told = await dialog.getByRole('alert').textContent()
+    const marked = await dialog.locator('[aria-invalid=true]').count()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    return { told, marked }
+  }
+  const asMarked = { told: 'First correct what is marked above.', marked: 1 }
+  await page.goto(`${it.address}/console/keys?new=key`)
+  await dialog.getByLabel('Label').fill('   ')
+  expect(await said('Create key')).toEqual(asMarked)
+  await page.goto(`${it.address}/console/rules`)
+  await page.getByRole('button', { name: 'Create sub-wallet' }).click()
+  await dialog.getByLabel('Name').fill('Night runs')
+  await dialog.getByLabel('Ceiling in USD').fill('10001')
+  await dialog.getByText('More than 0, and at most 10000').waitFor()
+  expect(await said('Create')).toEqual(asMarked)
+  await page.getByRole('button', { name: 'Set budget' }).click()
+  expect(await said('Set')).toEqual({ told: 'Give at least one amount.', marked: 0 })
+  await page.goto(`${it.address}/console/team`)
+  await page.getByRole('button', { name: 'Create team' }).click()
+  await dialog.getByLabel('Name').fill('Search')
+  expect(await said('Create')).toEqual({ told: 'Give an amount.', marked: 0 })
+})
+
 test('a viewer is offered neither a key nor the playground', async () => {
   const { page } = await browser.newPage(size)
   await it.enter(page, 'viewer@example.com', 'viewer')
