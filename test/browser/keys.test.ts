@@ -96,6 +96,20 @@ test('a key is rotated: both work, both are seen, and the old one is deleted whe
   expect(errors).toEqual([])
 })
 
+test('a key that expired can be disabled, and nothing says that it was enabled', async () => {
+  const { page } = await browser.newPage(size)
+  await it.enter(page, 'owner@example.com', 'owner')
+  const { id } = await it.newKey({ expiresAt: 1 }, { label: 'of old' })
+  await page.goto(`${it.address}/console/keys/${id}`)
+  await page.getByText('Expired', { exact: true }).waitFor()
+  expect(await page.getByRole('button', { name: 'Enable' }).count()).toBe(0)
+  await page.getByRole('button', { name: 'Disable' }).click()
+  await page.getByText('Disabled on every process.').waitFor()
+  await page.getByRole('button', { name: 'Enable' }).click()
+  await page.getByText('Enabled on every process.').waitFor()
+  await page.getByText('Expired', { exact: true }).waitFor()
+})
+
 test('what is another organisation’s is not there: not its page, nor behind it, nor by its other addresses', async () => {
   await it.store.wallets.createWallet({ id: 'wal_other', orgId: 'org_other', name: 'Other' }, byTest)
   const stranger = await it.visit('stranger@example.com', 'owner', 'org_other')
