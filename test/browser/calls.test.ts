@@ -79,6 +79,26 @@ test('filters are in the address, a request id finds its call, and the CSV has t
   expect(errors).toEqual([])
 })
 
+test('the filter by a key or a tenant calls it as its page does', async () => {
+  const { page, errors } = await browser.newPage({ viewport: { width: 1440, height: 900 } })
+  await it.enter(page, 'ada@example.com', 'owner', true)
+  for (const [path, name] of [
+    ['keys', 'Search indexer'],
+    ['tenants', 'Dune Travel'],
+  ]) {
+    await page.goto(`${it.address}/console/${path}`)
+    await page.getByRole('link', { name: name ?? '', exact: true }).click()
+    await page.getByRole('link', { name: 'All calls' }).click()
+    await page.getByText(`Only the ${path?.slice(0, -1)} ${name}.`).waitFor()
+    await page.getByRole('button', { name: `All ${path}` }).click()
+    await until(() => Object.keys(searchOf(page)).length === 0)
+  }
+  const { key } = (await it.store.reports.keys({ orgs: ['org_test'], which: 'own', most: 1 }))[0] ?? {}
+  await page.goto(`${it.address}/console/usage?key=${key?.id}`)
+  await page.getByText(`Only the key ${key?.label}.`).waitFor()
+  expect(errors).toEqual([])
+})
+
 test('what is typed into a field of the address stays where it was typed: a text in its middle, a day by its figures', async () => {
   const { page, errors } = await browser.newPage({ viewport: { width: 1440, height: 900 } })
   await it.enter(page, 'ada@example.com', 'owner', true)

@@ -3,6 +3,7 @@ import { Box, Button, Group, Switch, Text } from '@mantine/core'
 import { useState } from 'react'
 import { queryOf } from '../../parts/api.ts'
 import { Choice, DayField, dayIn, Field, known } from '../../parts/forms/field.tsx'
+import { NameOf } from '../../parts/keys/name-of.tsx'
 import { CallList } from '../../parts/money/call-table.tsx'
 import { PageHead, Panel, SmallButton } from '../../parts/ui.tsx'
 import { DAY, dayOf } from '../../parts/usage-view.ts'
@@ -106,7 +107,7 @@ export const Calls = () => {
         {Object.entries(fromElsewhere).map(([name, what]) =>
           (query[name] ?? '') === '' ? null : (
             <Text size="sm" mb="md" key={name}>
-              Only the {what} <span className="mono">{query[name]}</span>.{' '}
+              Only the {what} <NameOf what={name} id={query[name] ?? ''} />.{' '}
               <Button size="compact-xs" variant="default" onClick={() => filter({ [name]: '', own: '' })}>
                 All {what}s
               </Button>
