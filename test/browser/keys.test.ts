@@ -301,9 +301,9 @@ test('a viewer is offered neither a key nor the playground', async () => {
   await page.getByText('Balance').waitFor()
 })
 
-test('a label of one long word stays in its column', async () => {
+test('a label of one long word stays in its column, and on the screen of its page', async () => {
   const label = 'x'.repeat(200)
-  await it.newKey({}, { label })
+  const { id } = await it.newKey({}, { label })
   const { page } = await browser.newPage(size)
   await it.enter(page, 'owner@example.com', 'owner')
   await page.getByRole('link', { name: 'Keys', exact: true }).click()
@@ -314,6 +314,17 @@ test('a label of one long word stays in its column', async () => {
     await page.locator('td').filter({ has: link }).boundingBox(),
   ]
   expect(text!.x + text!.width).toBeLessThanOrEqual(cell!.x + cell!.width)
+  const hidden = async (what: string) =>
+    Number(await page.evaluate(`(${what}).scrollWidth - (${what}).clientWidth`))
+  await page.goto(`${it.address}/console/keys/${id}`)
+  await page.getByRole('heading', { name: label }).waitFor()
+  expect(await hidden('document.documentElement')).toBe(0)
+  await page.setViewportSize({ width: 360, height: 740 })
+  await page.getByRole('button', { name: 'Delete', exact: true }).click()
+  await page.getByRole('dialog', { name: `Delete ${label}?` }).waitFor()
+  expect(await hidden('document.documentElement')).toBe(0)
+  expect(await hidden('document.querySelector("[role=dialog] h2")')).toBe(0)
+  await page.keyboard.press('Escape')
 })
 
 test('/ goes to the search of the page, ? shows the keyboard shortcuts, and g with a letter opens a page', async () => {
