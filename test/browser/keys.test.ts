@@ -155,6 +155,25 @@ test('a key that is asked for twice in a moment is made once, and shown until th
   await page.getByRole('dialog').waitFor({ state: 'detached' })
 })
 
+test('what was typed for a key is there again after Escape, and gone once the key is made', async () => {
+  const { page } = await browser.newPage(size)
+  await it.enter(page, 'owner@example.com', 'owner')
+  await page.goto(`${it.address}/console/keys`)
+  const dialog = page.getByRole('dialog')
+  const open = () => page.getByRole('button', { name: 'Create key' }).click()
+  await open()
+  await dialog.getByLabel('Label').fill('half filled')
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  await open()
+  expect(await dialog.getByLabel('Label').inputValue()).toBe('half filled')
+  await dialog.getByRole('button', { name: 'Create key' }).click()
+  await page.getByRole('button', { name: 'I have copied it' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  await open()
+  expect(await dialog.getByLabel('Label').inputValue()).toBe('')
+})
+
 test('a key whose dialog is closed while it is being made is shown all the same', async () => {
   const { page } = await browser.newPage(size)
   await it.enter(page, 'owner@example.com', 'owner')
