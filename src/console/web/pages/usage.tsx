@@ -76,7 +76,6 @@ const Filters = ({ view, show }: { view: View; show: Show }) => (
     <Choice label="Group by" names={groupNames} value={view.by} onChange={(by) => show({ by })} />
     <Choice label="Per" names={slotNames} value={view.slot} onChange={(slot) => show({ slot })} />
     <Field
-      key={view.model}
       label="Model"
       placeholder="all"
       width={170}

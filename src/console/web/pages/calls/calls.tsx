@@ -50,7 +50,7 @@ const askedBy = ({ before: _before, call: _call, ...query }: Query): Query => {
 const Filters = ({ query, show }: { query: Query; show: (change: Query) => void }) => {
   const field = (name: string, label: string, width: number, placeholder?: string) => (
     <Field
-      key={`${name} ${query[name] ?? ''}`}
+      key={name}
       value={query[name]}
       onChange={(value) => show({ [name]: value })}
       {...{ label, width, ...(placeholder === undefined ? {} : { placeholder }) }}

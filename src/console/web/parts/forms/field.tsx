@@ -12,16 +12,20 @@ type FieldProps = {
 
 /** A filter that counts once it is left or Enter is pressed: half a name finds nothing. */
 export const Field = ({ label, placeholder = 'any', value = '', width, onChange }: FieldProps) => {
-  const [typed, setTyped] = useState(value)
+  const [typed, setTyped] = useState<string>()
+  const send = () => typed !== undefined && typed.trim() !== value && onChange(typed.trim())
   return (
     <TextInput
       label={label}
       placeholder={placeholder}
       w={width}
-      value={typed}
+      value={typed ?? value}
       onChange={(event) => setTyped(event.currentTarget.value)}
-      onBlur={() => typed.trim() !== value && onChange(typed.trim())}
-      onKeyDown={(event) => event.key === 'Enter' && onChange(typed.trim())}
+      onBlur={() => {
+        send()
+        setTyped(undefined)
+      }}
+      onKeyDown={(event) => event.key === 'Enter' && send()}
     />
   )
 }
