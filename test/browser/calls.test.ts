@@ -79,6 +79,56 @@ test('filters are in the address, a request id finds its call, and the CSV has t
   expect(errors).toEqual([])
 })
 
+test('the filter by a key or a tenant calls it as its page does', async () => {
+  const { page, errors } = await browser.newPage({ viewport: { width: 1440, height: 900 } })
+  await it.enter(page, 'ada@example.com', 'owner', true)
+  for (const [path, name] of [
+    ['keys', 'Search indexer'],
+    ['tenants', 'Dune Travel'],
+  ]) {
+    await page.goto(`${it.address}/console/${path}`)
+    await page.getByRole('link', { name: name ?? '', exact: true }).click()
+    await page.getByRole('link', { name: 'All calls' }).click()
+    await page.getByText(`Only the ${path?.slice(0, -1)} ${name}.`).waitFor()
+    await page.getByRole('button', { name: `All ${path}` }).click()
+    await until(() => Object.keys(searchOf(page)).length === 0)
+  }
+  const { key } = (await it.store.reports.keys({ orgs: ['org_test'], which: 'own', most: 1 }))[0] ?? {}
+  await page.goto(`${it.address}/console/usage?key=${key?.id}`)
+  await page.getByText(`Only the key ${key?.label}.`).waitFor()
+  expect(errors).toEqual([])
+})
+
+test('what is typed into a field of the address stays where it was typed: a text in its middle, a day by its figures', async () => {
+  const { page, errors } = await browser.newPage({ viewport: { width: 1440, height: 900 } })
+  await it.enter(page, 'ada@example.com', 'owner', true)
+  await page.goto(`${it.address}/console/keys`)
+  await page.getByLabel('Search keys').focus()
+  await page.keyboard.type('search er')
+  for (let moves = 0; moves < 3; moves++) await page.keyboard.press('ArrowLeft')
+  await page.keyboard.type(' ind', { delay: 20 })
+  await page.keyboard.press('Delete')
+  await page.keyboard.type('ex', { delay: 20 })
+  await until(async () => searchOf(page).search === 'search indexer')
+  expect(await page.getByLabel('Search keys').inputValue()).toBe('search indexer')
+  await page.goto(`${it.address}/console/calls`)
+  await page.getByLabel('Code').fill(' 402')
+  await page.keyboard.press('Enter')
+  await until(() => searchOf(page).code?.includes('402') === true)
+  // The field is still the one that has the focus: who goes on by keyboard begins there.
+  await page.locator('input:focus').and(page.getByLabel('Code')).waitFor()
+  await page.keyboard.press('Tab')
+  await page.locator('input:focus').and(page.getByLabel('Model')).waitFor()
+  expect(await page.getByLabel('Code').inputValue()).toBe('402')
+  await page.getByLabel('From (UTC)').focus()
+  await page.keyboard.type('01022024', { delay: 20 })
+  await until(async () => searchOf(page).from === '2024-01-02')
+  await page.getByLabel('To', { exact: true }).fill('2024-01-03')
+  await until(async () => searchOf(page).to === '2024-01-03')
+  await page.getByText('No call fits').waitFor()
+  expect(errors).toEqual([])
+})
+
 test('page by page every call is shown once, and a filter begins at the newest', async () => {
   const { page } = await browser.newPage({ viewport: { width: 1440, height: 900 } })
   await it.enter(page, 'ada@example.com', 'owner', true)

@@ -96,6 +96,20 @@ test('a key is rotated: both work, both are seen, and the old one is deleted whe
   expect(errors).toEqual([])
 })
 
+test('a key that expired can be disabled, and nothing says that it was enabled', async () => {
+  const { page } = await browser.newPage(size)
+  await it.enter(page, 'owner@example.com', 'owner')
+  const { id } = await it.newKey({ expiresAt: 1 }, { label: 'of old' })
+  await page.goto(`${it.address}/console/keys/${id}`)
+  await page.getByText('Expired', { exact: true }).waitFor()
+  expect(await page.getByRole('button', { name: 'Enable' }).count()).toBe(0)
+  await page.getByRole('button', { name: 'Disable' }).click()
+  await page.getByText('Disabled on every process.').waitFor()
+  await page.getByRole('button', { name: 'Enable' }).click()
+  await page.getByText('Enabled on every process.').waitFor()
+  await page.getByText('Expired', { exact: true }).waitFor()
+})
+
 test('what is another organisation’s is not there: not its page, nor behind it, nor by its other addresses', async () => {
   await it.store.wallets.createWallet({ id: 'wal_other', orgId: 'org_other', name: 'Other' }, byTest)
   const stranger = await it.visit('stranger@example.com', 'owner', 'org_other')
@@ -137,6 +151,46 @@ test('a key that is asked for twice in a moment is made once, and shown until th
   const made = (await it.store.reports.keys(of)).filter(({ key }) => key.label === 'once')
   expect(made).toHaveLength(1)
   await page.keyboard.press('Escape')
+  await page.getByRole('button', { name: 'I have copied it' }).click()
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+})
+
+test('what was typed for a key is there again after Escape, and gone once the key is made', async () => {
+  const { page } = await browser.newPage(size)
+  await it.enter(page, 'owner@example.com', 'owner')
+  await page.goto(`${it.address}/console/keys`)
+  const dialog = page.getByRole('dialog')
+  const open = () => page.getByRole('button', { name: 'Create key' }).click()
+  await open()
+  await dialog.getByLabel('Label').fill('half filled')
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  await open()
+  expect(await dialog.getByLabel('Label').inputValue()).toBe('half filled')
+  await dialog.getByRole('button', { name: 'Create key' }).click()
+  await page.getByRole('button', { name: 'I have copied it' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  await open()
+  expect(await dialog.getByLabel('Label').inputValue()).toBe('')
+})
+
+test('a key whose dialog is closed while it is being made is shown all the same', async () => {
+  const { page } = await browser.newPage(size)
+  await it.enter(page, 'owner@example.com', 'owner')
+  const { promise: closed, resolve: close } = Promise.withResolvers<void>()
+  await page.route('**/console/api/keys', async (route) => {
+    const response = await route.fetch()
+    await closed
+    await route.fulfill({ response })
+  })
+  await page.goto(`${it.address}/console/keys?new=key`)
+  await page.getByRole('dialog').getByLabel('Label').fill('in haste')
+  await page.keyboard.press('Enter')
+  await page.locator('[role=dialog] button[data-loading]').waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  close()
+  await page.getByText('Copy the key now').waitFor()
   await page.getByRole('button', { name: 'I have copied it' }).click()
   await page.getByRole('dialog').waitFor({ state: 'detached' })
 })
@@ -227,6 +281,36 @@ test('a form that cannot be sent yet says what is missing, and leads there', asy
   }
 })
 
+test('no form says that something is marked where nothing is', async () => {
+  const { page } = await browser.newPage(size)
+  await it.enter(page, 'marks@example.com', 'owner')
+  const dialog = page.getByRole('dialog')
+  const said = async (verb: string) => {
+    await dialog.getByRole('button', { name: verb, exact: true }).click()
+    const told = await dialog.getByRole('alert').textContent()
+    const marked = await dialog.locator('[aria-invalid=true]').count()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+    return { told, marked }
+  }
+  const asMarked = { told: 'First correct what is marked above.', marked: 1 }
+  await page.goto(`${it.address}/console/keys?new=key`)
+  await dialog.getByLabel('Label').fill('   ')
+  expect(await said('Create key')).toEqual(asMarked)
+  await page.goto(`${it.address}/console/rules`)
+  await page.getByRole('button', { name: 'Create sub-wallet' }).click()
+  await dialog.getByLabel('Name').fill('Night runs')
+  await dialog.getByLabel('Ceiling in USD').fill('10001')
+  await dialog.getByText('More than 0, and at most 10000').waitFor()
+  expect(await said('Create')).toEqual(asMarked)
+  await page.getByRole('button', { name: 'Set budget' }).click()
+  expect(await said('Set')).toEqual({ told: 'Give at least one amount.', marked: 0 })
+  await page.goto(`${it.address}/console/team`)
+  await page.getByRole('button', { name: 'Create team' }).click()
+  await dialog.getByLabel('Name').fill('Search')
+  expect(await said('Create')).toEqual({ told: 'Give an amount.', marked: 0 })
+})
+
 test('a viewer is offered neither a key nor the playground', async () => {
   const { page } = await browser.newPage(size)
   await it.enter(page, 'viewer@example.com', 'viewer')
@@ -236,9 +320,9 @@ test('a viewer is offered neither a key nor the playground', async () => {
   await page.getByText('Balance').waitFor()
 })
 
-test('a label of one long word stays in its column', async () => {
+test('a label of one long word stays in its column, and on the screen of its page', async () => {
   const label = 'x'.repeat(200)
-  await it.newKey({}, { label })
+  const { id } = await it.newKey({}, { label })
   const { page } = await browser.newPage(size)
   await it.enter(page, 'owner@example.com', 'owner')
   await page.getByRole('link', { name: 'Keys', exact: true }).click()
@@ -249,6 +333,17 @@ test('a label of one long word stays in its column', async () => {
     await page.locator('td').filter({ has: link }).boundingBox(),
   ]
   expect(text!.x + text!.width).toBeLessThanOrEqual(cell!.x + cell!.width)
+  const hidden = async (what: string) =>
+    Number(await page.evaluate(`(${what}).scrollWidth - (${what}).clientWidth`))
+  await page.goto(`${it.address}/console/keys/${id}`)
+  await page.getByRole('heading', { name: label }).waitFor()
+  expect(await hidden('document.documentElement')).toBe(0)
+  await page.setViewportSize({ width: 360, height: 740 })
+  await page.getByRole('button', { name: 'Delete', exact: true }).click()
+  await page.getByRole('dialog', { name: `Delete ${label}?` }).waitFor()
+  expect(await hidden('document.documentElement')).toBe(0)
+  expect(await hidden('document.querySelector("[role=dialog] h2")')).toBe(0)
+  await page.keyboard.press('Escape')
 })
 
 test('/ goes to the search of the page, ? shows the keyboard shortcuts, and g with a letter opens a page', async () => {

@@ -99,6 +99,24 @@ test('credit, a credit line and a suspension are given in the browser, hold at o
   expect([errors, owner.errors]).toEqual([[], []])
 })
 
+test('one account after the other is made, and each shows the link of its own owner', async () => {
+  const { page } = await browser.newPage(size)
+  await it.enter(page, 'operator@example.com', 'owner', true)
+  await page.getByRole('link', { name: 'Accounts' }).click()
+  const dialog = page.getByRole('dialog')
+  const links: (string | null)[] = []
+  for (const name of ['Elder', 'Fir']) {
+    await page.getByRole('button', { name: 'New account' }).click()
+    await dialog.getByLabel('Organisation').fill(name)
+    await dialog.getByLabel('E-mail address of its owner').fill(`${name.toLowerCase()}@example.com`)
+    await dialog.getByRole('button', { name: 'Create' }).click()
+    links.push(await dialog.getByLabel('link of the owner', { exact: true }).textContent())
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+  }
+  expect(new Set(links).size).toBe(2)
+})
+
 test('a failing vendor is shown with how often it failed and when it is tried again, and its key by the last four', async () => {
   const { page, errors } = await browser.newPage(size)
   await it.enter(page, 'operator@example.com', 'owner', true)

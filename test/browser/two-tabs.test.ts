@@ -96,3 +96,12 @@ test('a tab that shows one organisation changes nothing in another that was chos
   await page.reload()
   await page.getByText('You act for').waitFor()
 })
+
+test('a page of the navigation opens in another tab where its link is pressed with Ctrl', async () => {
+  const { page, context } = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+  await it.enter(page, 'beside@example.com', 'owner')
+  const opened = context.waitForEvent('page')
+  await page.getByRole('link', { name: 'Keys', exact: true }).click({ modifiers: ['Control'] })
+  await (await opened).getByRole('heading', { name: 'Keys', level: 1 }).waitFor()
+  expect(await page.getByRole('heading', { name: 'Overview' }).count()).toBe(1)
+})

@@ -14,7 +14,8 @@ import { bodyOf, KeyFields, textsOf } from '../parts/keys/key-fields.tsx'
 import { type NewKeyShown, ShownOnce } from '../parts/keys/new-key.tsx'
 import { AllCalls, CallTable } from '../parts/money/call-table.tsx'
 import { CapBar } from '../parts/money/cap-bar.tsx'
-import { Aside, Copy, Failed, Figure, PageHead, Panel, State, Told, When } from '../parts/ui.tsx'
+import { State } from '../parts/state.tsx'
+import { Aside, Copy, Failed, Figure, PageHead, Panel, Told, When } from '../parts/ui.tsx'
 import { UnreadPage } from '../parts/unread.tsx'
 import { useMay } from '../parts/use-may.ts'
 
@@ -121,18 +122,21 @@ const Delete = ({ row }: { row: KeyRow }) => {
 }
 
 const Actions = ({ row }: { row: KeyRow }) => {
-  const off = row.status !== 'enabled'
-  const toggle = useChange(() => act('PUT /keys/:key', { key: row.id, disabled: !off }))
+  // One that expired is not disabled: enabling it would change nothing.
+  const off = row.status !== 'enabled' && row.status !== 'expired'
+  const toggle = useChange((disabled: boolean) => act('PUT /keys/:key', { key: row.id, disabled }))
   return (
     <Stack gap="xs" align="flex-end">
       <Group gap="xs">
-        <Button variant="default" loading={toggle.isPending} onClick={() => toggle.mutate()}>
+        <Button variant="default" loading={toggle.isPending} onClick={() => toggle.mutate(!off)}>
           {off ? 'Enable' : 'Disable'}
         </Button>
         <Rotate row={row} />
         <Delete row={row} />
       </Group>
-      {toggle.isSuccess && <Told>{off ? 'Disabled on every process.' : 'Enabled on every process.'}</Told>}
+      {toggle.isSuccess && (
+        <Told>{toggle.variables ? 'Disabled on every process.' : 'Enabled on every process.'}</Told>
+      )}
       <Failed error={toggle.error} />
     </Stack>
   )

@@ -12,19 +12,26 @@ import { useChange } from '../parts/forms/use-change.ts'
 import { useTexts } from '../parts/forms/use-texts.ts'
 import { type Account, AccountActs, type Act } from '../parts/money/account-acts.tsx'
 import { PagesOf } from '../parts/pages-of.tsx'
-import { Aside, Code, Copy, Empty, Failed, Money, PageHead, Panel, State } from '../parts/ui.tsx'
+import { State } from '../parts/state.tsx'
+import { Aside, Code, Copy, Empty, Failed, Money, PageHead, Panel } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 import { useChoose } from '../parts/use-session.ts'
 import { useView } from '../parts/use-view.ts'
 
 const NewAccount = () => {
   const [opened, setOpened] = useState(false)
-  const { texts, field } = useTexts({ name: '', owner_email: '' })
+  const { texts, edit, field } = useTexts({ name: '', owner_email: '' })
   const create = useChange(() => act('POST /operator/accounts', texts))
+  const close = () => {
+    setOpened(false)
+    if (create.data === undefined) return
+    create.reset()
+    edit({ name: '', owner_email: '' })
+  }
   return (
     <>
       <Button onClick={() => setOpened(true)}>New account</Button>
-      <Dialog opened={opened} onClose={() => setOpened(false)} title="New account">
+      <Dialog opened={opened || create.data !== undefined} onClose={close} title="New account">
         {create.data === undefined ? (
           <Form save={create} verb="Create">
             <TextInput {...field('name', 'Organisation')} required data-autofocus />

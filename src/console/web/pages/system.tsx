@@ -4,8 +4,9 @@ import { useMutation } from '@tanstack/react-query'
 import { act, type Shown, useShown } from '../parts/api.ts'
 import { DataTable } from '../parts/data-table.tsx'
 import { countText } from '../parts/format.ts'
+import { State } from '../parts/state.tsx'
 import { TableBox } from '../parts/table-box.tsx'
-import { Aside, Failed, Figure, Money, PageHead, Panel, SmallButton, State, When } from '../parts/ui.tsx'
+import { Aside, Failed, Figure, Money, PageHead, Panel, SmallButton, When } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 
 const Audit = ({ books }: { books: Shown<'GET /operator/system'>['books'] }) => {

@@ -129,7 +129,7 @@ export const Team = () => {
         <Teams people={data.data} mayChange={mayChange} />
         {mayChange && <GroupRule />}
       </Stack>
-      <Dialog opened={opened} onClose={close} title="Invite somebody">
+      <Dialog opened={opened || invited !== undefined} onClose={close} title="Invite somebody">
         {invited === undefined ? <InviteForm onDone={setInvited} /> : <Invited invited={invited} />}
       </Dialog>
     </>

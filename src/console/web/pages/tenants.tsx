@@ -140,7 +140,7 @@ const NewTenants = ({ opened, onClose }: { opened: boolean; onClose: () => void 
   }
   return (
     <Dialog
-      opened={opened}
+      opened={opened || made !== undefined}
       onClose={close}
       size="xl"
       title={made === undefined ? 'New tenants' : 'Their keys'}

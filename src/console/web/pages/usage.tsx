@@ -7,6 +7,7 @@ import { StackedBars } from '../parts/chart.tsx'
 import { type Column, DataTable } from '../parts/data-table.tsx'
 import { countText, percentText } from '../parts/format.ts'
 import { Choice, DayField, Field } from '../parts/forms/field.tsx'
+import { NameOf } from '../parts/keys/name-of.tsx'
 import { Aside, Empty, Failed, Loading, Money, PageHead, Panel } from '../parts/ui.tsx'
 import {
   DAY,
@@ -75,7 +76,6 @@ const Filters = ({ view, show }: { view: View; show: Show }) => (
     <Choice label="Group by" names={groupNames} value={view.by} onChange={(by) => show({ by })} />
     <Choice label="Per" names={slotNames} value={view.slot} onChange={(slot) => show({ slot })} />
     <Field
-      key={view.model}
       label="Model"
       placeholder="all"
       width={170}
@@ -201,7 +201,7 @@ const Only = ({ view, show }: { view: View; show: Show }) => {
   const set = (['key', 'vendor', 'status'] as const).filter((name) => view[name] !== '')
   return set.map((name) => (
     <Text size="sm" key={name}>
-      Only the {name} {view[name]}.{' '}
+      Only the {name} <NameOf what={name} id={view[name]} />.{' '}
       <Button size="compact-xs" variant="default" onClick={() => show({ [name]: '' })}>
         {everyName[name]}
       </Button>

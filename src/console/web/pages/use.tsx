@@ -14,7 +14,8 @@ import { countText } from '../parts/format.ts'
 import { type BillCells, BillRows } from '../parts/money/bill-table.tsx'
 import { StatementSheet } from '../parts/money/statement-sheet.tsx'
 import { daysOf, monthChoice, monthText } from '../parts/months.ts'
-import { Failed, Figure, Loading, Money, Note, Panel, RowButton, State } from '../parts/ui.tsx'
+import { State } from '../parts/state.tsx'
+import { Failed, Figure, Loading, Money, Note, Panel, RowButton } from '../parts/ui.tsx'
 
 type TenantUseShown = Written<Awaited<ReturnType<typeof useOfTenant>>>
 

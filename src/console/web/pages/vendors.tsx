@@ -10,7 +10,8 @@ import { Form } from '../parts/forms/form.tsx'
 import { useChange } from '../parts/forms/use-change.ts'
 import { useTexts } from '../parts/forms/use-texts.ts'
 import { failedColumn, LatencyReport } from '../parts/latency.tsx'
-import { Aside, PageHead, Panel, State } from '../parts/ui.tsx'
+import { State } from '../parts/state.tsx'
+import { Aside, PageHead, Panel } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
 
 type VendorList = Shown<'GET /operator/vendors'>

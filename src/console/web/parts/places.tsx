@@ -90,6 +90,8 @@ export const Places = ({
             fw={active ? 650 : 450}
             style={{ borderRadius: 8 }}
             onClick={(event) => {
+              // With one of these keys the browser opens the page beside this one.
+              if (event.ctrlKey || event.metaKey || event.shiftKey) return
               event.preventDefault()
               void navigate({ to })
             }}

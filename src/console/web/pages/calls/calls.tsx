@@ -3,6 +3,7 @@ import { Box, Button, Group, Switch, Text } from '@mantine/core'
 import { useState } from 'react'
 import { queryOf } from '../../parts/api.ts'
 import { Choice, DayField, dayIn, Field, known } from '../../parts/forms/field.tsx'
+import { NameOf } from '../../parts/keys/name-of.tsx'
 import { CallList } from '../../parts/money/call-table.tsx'
 import { PageHead, Panel, SmallButton } from '../../parts/ui.tsx'
 import { DAY, dayOf } from '../../parts/usage-view.ts'
@@ -49,7 +50,7 @@ const askedBy = ({ before: _before, call: _call, ...query }: Query): Query => {
 const Filters = ({ query, show }: { query: Query; show: (change: Query) => void }) => {
   const field = (name: string, label: string, width: number, placeholder?: string) => (
     <Field
-      key={`${name} ${query[name] ?? ''}`}
+      key={name}
       value={query[name]}
       onChange={(value) => show({ [name]: value })}
       {...{ label, width, ...(placeholder === undefined ? {} : { placeholder }) }}
@@ -106,7 +107,7 @@ export const Calls = () => {
         {Object.entries(fromElsewhere).map(([name, what]) =>
           (query[name] ?? '') === '' ? null : (
             <Text size="sm" mb="md" key={name}>
-              Only the {what} <span className="mono">{query[name]}</span>.{' '}
+              Only the {what} <NameOf what={name} id={query[name] ?? ''} />.{' '}
               <Button size="compact-xs" variant="default" onClick={() => filter({ [name]: '', own: '' })}>
                 All {what}s
               </Button>

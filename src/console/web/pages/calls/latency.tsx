@@ -35,7 +35,7 @@ const Filters = ({ query, show }: Props) => (
     />
     {(['model', 'vendor', 'key'] as const).map((name) => (
       <Field
-        key={`${name} ${query[name] ?? ''}`}
+        key={name}
         label={bys[name]}
         placeholder="all"
         width={150}

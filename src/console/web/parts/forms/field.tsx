@@ -12,16 +12,20 @@ type FieldProps = {
 
 /** A filter that counts once it is left or Enter is pressed: half a name finds nothing. */
 export const Field = ({ label, placeholder = 'any', value = '', width, onChange }: FieldProps) => {
-  const [typed, setTyped] = useState(value)
+  const [typed, setTyped] = useState<string>()
+  const send = () => typed !== undefined && typed.trim() !== value && onChange(typed.trim())
   return (
     <TextInput
       label={label}
       placeholder={placeholder}
       w={width}
-      value={typed}
+      value={typed ?? value}
       onChange={(event) => setTyped(event.currentTarget.value)}
-      onBlur={() => typed.trim() !== value && onChange(typed.trim())}
-      onKeyDown={(event) => event.key === 'Enter' && onChange(typed.trim())}
+      onBlur={() => {
+        send()
+        setTyped(undefined)
+      }}
+      onKeyDown={(event) => event.key === 'Enter' && send()}
     />
   )
 }
@@ -54,8 +58,29 @@ export const Choice = <Names extends Readonly<Record<string, string>>>({
   />
 )
 
+type Typing = { readonly currentTarget: { readonly value: string } }
+
+/**
+ * A field shows what is typed until it is left. The address, which says its value, follows a moment later: a field that
+ * showed the address would put the caret to its end, and forget half a date.
+ */
+const useTyped = (value: string, onTyped: (text: string) => void) => {
+  const [typed, setTyped] = useState<string>()
+  return {
+    value: typed ?? value,
+    onChange: ({ currentTarget: { value: text } }: Typing) => {
+      setTyped(text)
+      onTyped(text)
+    },
+    onBlur: () => setTyped(undefined),
+  }
+}
+
 /** The day that an address says; an address may say anything. */
 export const dayIn = (text = ''): string => (Number.isNaN(Date.parse(text)) ? '' : text)
+
+/** Who types a year, types the years 2, 20 and 202 before it: those are not asked for. */
+const FIRST_DAY = '2000-01-01'
 
 /** A day in UTC; empty for none. */
 export const DayField = ({
@@ -71,8 +96,7 @@ export const DayField = ({
     label={label}
     type="date"
     w={142}
-    value={value}
-    onChange={(event) => onChange(event.currentTarget.value)}
+    {...useTyped(value, (day) => (day === '' || day >= FIRST_DAY) && onChange(day))}
   />
 )
 
@@ -92,7 +116,6 @@ export const Search = ({
     aria-label={`Search ${of}`}
     placeholder={`Search by ${by}`}
     maw={360}
-    value={value}
-    onChange={(event) => onSearch(event.currentTarget.value)}
+    {...useTyped(value, onSearch)}
   />
 )

@@ -21,6 +21,11 @@ export const useTexts = <Texts extends Readonly<Record<string, string>>>(begin: 
   return { texts, edit, field: fieldsOf(texts, edit) }
 }
 
+/** What a field for a name has beside its text: the browser takes spaces for one. */
+export const nameIn = (text: string) => ({
+  error: text !== '' && text.trim() === '' ? 'More than spaces' : undefined,
+})
+
 /** What a field for an amount has beside its text. */
 export const amountIn = (text: string) =>
   ({ inputMode: 'decimal', error: typedUsd(text) === null ? AMOUNT_HINT : undefined }) as const

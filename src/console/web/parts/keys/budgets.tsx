@@ -57,7 +57,12 @@ const BudgetForm = ({ budget, onDone }: { budget: BudgetShown | undefined; onDon
     amounts.every(([, amount]) => amount !== null) &&
     amounts.some(([, amount]) => amount !== undefined)
   return (
-    <Form save={save} verb={budget === undefined ? 'Set' : 'Save'} ready={ready}>
+    <Form
+      save={save}
+      verb={budget === undefined ? 'Set' : 'Save'}
+      ready={ready}
+      {...(amounts.every(([, amount]) => amount === undefined) ? { hint: 'Give at least one amount.' } : {})}
+    >
       <TextInput
         {...field('tag', 'Tag', 'As calls name it in X-Turnpike-Tags; end users are the tag user')}
         required

@@ -4,7 +4,7 @@ import { AMOUNT_HINT, typedUsd } from '../format.ts'
 import { Form } from '../forms/form.tsx'
 import { useChange } from '../forms/use-change.ts'
 import { differing } from '../forms/use-edits.ts'
-import { useTexts } from '../forms/use-texts.ts'
+import { nameIn, useTexts } from '../forms/use-texts.ts'
 
 type Ceiling = {
   readonly name: string
@@ -43,6 +43,7 @@ export const CeilingForm = ({
     month: of?.monthly_cap_usd ?? '',
   })
   const [budget, cap] = [typedUsd(texts.budget), typedUsd(texts.month)]
+  const isBound = typeof budget === 'number' && budget > 0 && budget <= most
   const bounds = (of: number | null | undefined) => (monthly ? { monthly_cap_usd: of ?? null } : {})
   const typed = { name: texts.name, budget_usd: budget, ...bounds(cap) }
   const save = useChange(
@@ -60,18 +61,27 @@ export const CeilingForm = ({
   )
   const right =
     texts.name.trim() !== '' &&
-    (monthly && texts.budget === ''
-      ? typeof cap === 'number'
-      : typeof budget === 'number' && budget > 0 && budget <= most) &&
+    (monthly && texts.budget === '' ? typeof cap === 'number' : isBound) &&
     (texts.month === '' || typeof cap === 'number')
   return (
-    <Form save={save} verb={of === undefined ? 'Create' : 'Save'} ready={right}>
-      <TextInput {...field('name', 'Name')} required data-autofocus maxLength={200} />
+    <Form
+      save={save}
+      verb={of === undefined ? 'Create' : 'Save'}
+      ready={right}
+      {...(texts.budget === '' && texts.month === '' ? { hint: 'Give an amount.' } : {})}
+    >
+      <TextInput {...field('name', 'Name')} {...nameIn(texts.name)} required data-autofocus maxLength={200} />
       <TextInput
         {...field('budget', label, description)}
         required={!monthly}
         inputMode="decimal"
-        error={texts.budget !== '' && typeof budget !== 'number' ? AMOUNT_HINT : undefined}
+        error={
+          texts.budget === '' || isBound
+            ? undefined
+            : typeof budget === 'number'
+              ? `More than 0, and at most ${most}`
+              : AMOUNT_HINT
+        }
       />
       {monthly && (
         <TextInput

@@ -1,5 +1,6 @@
 /** All that a person may say of a key, made or changed: its limits, its sub-wallet, its own names for models, its rights. */
 import { Checkbox, Textarea, TextInput } from '@mantine/core'
+import { nameIn } from '../forms/use-texts.ts'
 import { GuardrailsField, guardrailsText, typedGuardrails } from './guardrails.tsx'
 import { LimitsForm, limitsOf, textsOf as limitTextsOf, noLimits } from './limits-form.tsx'
 import { SubChoice } from './sub-choice.tsx'
@@ -71,6 +72,7 @@ export const KeyFields = ({
       required
       maxLength={200}
       data-autofocus
+      {...nameIn(texts.label ?? '')}
       value={texts.label ?? ''}
       onChange={(event) => edit({ label: event.currentTarget.value })}
     />

@@ -2,6 +2,7 @@
 import { type ReactNode, useState } from 'react'
 import { usePage } from '../api.ts'
 import { nextOf, PagesOf } from '../pages-of.tsx'
+import { Failed } from '../ui.tsx'
 import { Unread } from '../unread.tsx'
 import { KeyTable, type Sorting } from './key-table.tsx'
 import { TenantActs } from './tenant-acts.tsx'
@@ -30,7 +31,7 @@ export const KeyList = ({
 }) => {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set())
   const { data, error } = usePage('GET /keys', { which, search, after, limit: PAGE[which] }, 5_000)
-  if (error !== null || data === undefined) return <Unread error={error} />
+  if (data === undefined) return <Unread error={error} />
   if (data.data.length === 0) return empty
   const choose = (ids: readonly string[], on: boolean) =>
     setChosen((before) => (on ? before.union(new Set(ids)) : before.difference(new Set(ids))))
@@ -39,6 +40,7 @@ export const KeyList = ({
     .map(({ id, tenant }) => ({ id, tenant: tenant ?? id }))
   return (
     <>
+      <Failed error={error} />
       {picked.length > 0 && <TenantActs rows={picked} onDone={() => setChosen(new Set())} />}
       <KeyTable
         rows={data.data}

@@ -3,8 +3,9 @@ import { Anchor, Table, Text } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import type { Shown } from '../api.ts'
 import { CapBar } from '../money/cap-bar.tsx'
+import { State } from '../state.tsx'
 import { TableBox } from '../table-box.tsx'
-import { Aside, State, When } from '../ui.tsx'
+import { Aside, When } from '../ui.tsx'
 
 type KeyRow = Shown<'GET /keys'>['data'][number]
 

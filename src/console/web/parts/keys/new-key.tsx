@@ -38,8 +38,13 @@ export const ShownOnce = ({ made, onClose }: { made: NewKeyShown; onClose: () =>
   )
 }
 
-const KeyForm = ({ onMade }: { onMade: (made: NewKeyShown) => void }) => {
-  const [texts, setTexts] = useState(noTexts)
+type FormProps = {
+  readonly texts: typeof noTexts
+  readonly setTexts: (texts: typeof noTexts) => void
+  readonly onMade: (made: NewKeyShown) => void
+}
+
+const KeyForm = ({ texts, setTexts, onMade }: FormProps) => {
   const body = bodyOf(texts)
   const create = useChange(() => act('POST /keys', { ...body, sub_wallet: body?.sub_wallet ?? undefined }), {
     told: onMade,
@@ -54,19 +59,30 @@ const KeyForm = ({ onMade }: { onMade: (made: NewKeyShown) => void }) => {
 
 export const NewKey = ({ opened, onClose }: { opened: boolean; onClose: () => void }) => {
   const [made, setMade] = useState<NewKeyShown>()
+  // Stays while the page does: Escape, or a click beside it, must not lose a long form.
+  const [texts, setTexts] = useState(noTexts)
   const close = () => {
     setMade(undefined)
     onClose()
   }
+  const done = (key: NewKeyShown) => {
+    setMade(key)
+    setTexts(noTexts)
+  }
   return (
     <Dialog
-      opened={opened}
+      // Also if it was closed while the key was being made: its value comes only once.
+      opened={opened || made !== undefined}
       onClose={close}
       size="lg"
       title={made === undefined ? 'New key' : `Key for ${made.label}`}
       keep={made !== undefined}
     >
-      {made === undefined ? <KeyForm onMade={setMade} /> : <ShownOnce made={made} onClose={close} />}
+      {made === undefined ? (
+        <KeyForm {...{ texts, setTexts }} onMade={done} />
+      ) : (
+        <ShownOnce made={made} onClose={close} />
+      )}
     </Dialog>
   )
 }

@@ -54,12 +54,14 @@ const Limits = ({ rows, onDone }: { rows: readonly Chosen[]; onDone: () => void 
 export const TenantActs = ({ rows, onDone }: { rows: readonly Chosen[]; onDone: () => void }) => {
   const [asks, setAsks] = useState<'suspend' | 'limits'>()
   const tenants = [...new Set(rows.map(({ tenant }) => tenant))]
-  const [done, setDone] = useState(0)
+  // Of those that were chosen then: others may be by now.
+  const [done, setDone] = useState({ count: 0, of: 0 })
   const suspend = useMutation({
     mutationFn: async (suspended: boolean) => {
+      setDone({ count: 0, of: tenants.length })
       for (const [at, tenant] of tenants.entries()) {
         await act('PUT /tenants/:tenant', { tenant, suspended })
-        setDone(at + 1)
+        setDone({ count: at + 1, of: tenants.length })
       }
     },
     onSuccess: () => setAsks(undefined),
@@ -81,9 +83,9 @@ export const TenantActs = ({ rows, onDone }: { rows: readonly Chosen[]; onDone: 
         </Button>
       </Group>
       <Told>
-        {suspend.data === undefined && suspend.isIdle
+        {suspend.isIdle
           ? ''
-          : `${done} of ${tenants.length} ${suspend.variables === true ? 'suspended' : 'resumed'} on every process.`}
+          : `${done.count} of ${done.of} ${suspend.variables === true ? 'suspended' : 'resumed'} on every process.`}
       </Told>
       {asks === undefined && <Failed error={suspend.error} />}
       <Confirm

@@ -6,7 +6,7 @@ import { Dialog } from '../dialog.tsx'
 import { typedUsd } from '../format.ts'
 import { Form } from '../forms/form.tsx'
 import { useChange } from '../forms/use-change.ts'
-import { amountIn, useTexts } from '../forms/use-texts.ts'
+import { amountIn, nameIn, useTexts } from '../forms/use-texts.ts'
 
 export type Account = Shown<'GET /operator/accounts'>['data'][number]
 export type Act = 'credit' | 'line' | 'suspend'
@@ -37,24 +37,29 @@ const LineForm = ({ account, onDone }: FormProps) => {
   })
   const { wallet } = account
   const [limit_usd, net_days] = [typedUsd(texts.limit), Number(texts.days)]
-  const right = typeof limit_usd === 'number' && /^\d{1,3}$/.test(texts.days) && net_days <= 365
+  const areDays = /^\d{1,3}$/.test(texts.days) && net_days <= 365
   const put = useChange(
     () => act('PUT /operator/accounts/:wallet/credit-line', { wallet, limit_usd, net_days }),
     { after: onDone },
   )
   return (
-    <Form save={put} verb="Grant" ready={right}>
+    <Form save={put} verb="Grant" ready={typeof limit_usd === 'number' && areDays}>
       <TextInput
         {...field(
           'limit',
           'Limit in USD',
           'What may be owed; 0 withdraws the line, and what is owed stays owed',
         )}
-        inputMode="decimal"
+        {...amountIn(texts.limit)}
         required
         data-autofocus
       />
-      <TextInput {...field('days', 'Days to pay an invoice')} inputMode="numeric" required />
+      <TextInput
+        {...field('days', 'Days to pay an invoice')}
+        inputMode="numeric"
+        required
+        error={areDays ? undefined : 'A whole number up to 365'}
+      />
     </Form>
   )
 }
@@ -78,7 +83,15 @@ const SuspendForm = ({ account: { wallet, suspended }, onDone }: FormProps) => {
           ? `It was suspended: ${suspended}. Its keys work again as they did before.`
           : 'All calls of all its keys are refused, on every process, until you end it. Money and keys stay as they are. Callers and members read the reason.'}
       </Text>
-      {!isOff && <TextInput {...field('reason', 'Reason')} required data-autofocus maxLength={200} />}
+      {!isOff && (
+        <TextInput
+          {...field('reason', 'Reason')}
+          {...nameIn(texts.reason)}
+          required
+          data-autofocus
+          maxLength={200}
+        />
+      )}
     </Form>
   )
 }

@@ -6,7 +6,9 @@ import { type Shown, usePage } from '../api.ts'
 import { DataTable } from '../data-table.tsx'
 import { clockText, countText, timeText } from '../format.ts'
 import { PagesOf } from '../pages-of.tsx'
-import { Aside, Empty, Failed, Loading, Money, State, When } from '../ui.tsx'
+import { State } from '../state.tsx'
+import { Aside, Empty, Failed, Money, When } from '../ui.tsx'
+import { Unread } from '../unread.tsx'
 import { CallDialog } from './call-dialog.tsx'
 import { reasonOf, seconds } from './call-words.ts'
 
@@ -185,12 +187,12 @@ export const CallList = ({ asked, withKey = false, live, before, go, opened, ope
     { ...asked, before, limit: 50 },
     live && before === undefined ? everyMs : undefined,
   )
-  if (error !== null) return <Failed error={error} />
-  if (data === undefined) return <Loading rows={8} />
+  if (data === undefined) return <Unread error={error} rows={8} />
   const last = data.data.at(-1)
   const isEmpty = data.data.length === 0
   return (
     <>
+      <Failed error={error} />
       {isEmpty && (
         <Empty title={filtered || before !== undefined ? 'No call fits' : 'No calls yet'}>
           {data.has_more

@@ -5,7 +5,8 @@ import { act, type Shown } from '../api.ts'
 import { Confirm } from '../confirm.tsx'
 import { DataTable } from '../data-table.tsx'
 import { useChange } from '../forms/use-change.ts'
-import { Copy, Failed, Money, Note, Panel, RowButton, State, When } from '../ui.tsx'
+import { State } from '../state.tsx'
+import { Copy, Failed, Money, Note, Panel, RowButton, When } from '../ui.tsx'
 import { CapBar } from './cap-bar.tsx'
 
 type WalletShown = Shown<'GET /wallet'>

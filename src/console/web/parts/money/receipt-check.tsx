@@ -4,8 +4,9 @@ import { useMutation } from '@tanstack/react-query'
 import { useState } from 'react'
 import { act } from '../api.ts'
 import { Form } from '../forms/form.tsx'
+import { State } from '../state.tsx'
 import { TableBox } from '../table-box.tsx'
-import { Panel, State } from '../ui.tsx'
+import { Panel } from '../ui.tsx'
 
 const errors: Readonly<Record<string, string>> = {
   malformed_jwt: 'This is not a receipt. It begins with “ey” and has two dots in it.',

@@ -5,12 +5,12 @@ import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
 import { act, type Shown, showing } from '../api.ts'
 import { Asked } from '../confirm.tsx'
-import { typedUsd } from '../format.ts'
+import { AMOUNT_HINT, typedUsd } from '../format.ts'
 import { Form } from '../forms/form.tsx'
 import { labelled } from '../forms/labelled.ts'
 import { useChange } from '../forms/use-change.ts'
 import { differing, useEdits } from '../forms/use-edits.ts'
-import { fieldsOf } from '../forms/use-texts.ts'
+import { amountIn, fieldsOf } from '../forms/use-texts.ts'
 import { Aside, Money, Panel, SmallButton, Told, When } from '../ui.tsx'
 
 type WalletShown = Shown<'GET /wallet'>
@@ -186,7 +186,12 @@ const RuleForm = ({ rule }: { rule: Rule }) => {
       }
     >
       <Group align="flex-start">
-        <TextInput {...field('below', labels['auto_top_up.below_usd'])} inputMode="decimal" w={190} />
+        <TextInput
+          {...field('below', labels['auto_top_up.below_usd'])}
+          inputMode="decimal"
+          w={190}
+          error={typeof under === 'number' ? undefined : AMOUNT_HINT}
+        />
         <TextInput
           {...field('amount', labels['auto_top_up.amount_usd'])}
           inputMode="decimal"
@@ -196,7 +201,7 @@ const RuleForm = ({ rule }: { rule: Rule }) => {
         <TextInput
           {...field('month', labels['auto_top_up.monthly_max_usd'])}
           inputMode="decimal"
-          error={tooLittle ? 'At least as much as one charge' : undefined}
+          error={tooLittle ? 'At least as much as one charge' : amountIn(texts.month).error}
           placeholder="no limit"
           w={180}
         />
