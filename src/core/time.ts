@@ -153,17 +153,9 @@ export const inRounds = (
 const LETTERS = '0123456789abcdefghijklmnopqrstuvwxyz'
 const RANDOM_LETTERS = 9
 
-/** Bytes of chance, drawn together for many ids. */
-const drawn = new Uint8Array(4_096)
+/** Bytes of chance, drawn together for many ids; each takes two for its count and one for each letter. */
+const drawn = new Uint8Array((2 + RANDOM_LETTERS) * 256)
 let used = drawn.length
-
-const draw = (): number => {
-  if (used === drawn.length) {
-    crypto.getRandomValues(drawn)
-    used = 0
-  }
-  return drawn[used++] ?? 0
-}
 
 /** What the last id began with. Ids of one millisecond count on from a number of chance below 32,768, of 46,656. */
 let latest = { ms: 0, time: '', count: 0 }
@@ -174,15 +166,21 @@ let latest = { ms: 0, time: '', count: 0 }
  * former versions; a UUID takes eleven letters more, and the rows of a call write its id four times.
  */
 export const newId = (): string => {
+  if (used === drawn.length) {
+    crypto.getRandomValues(drawn)
+    used = 0
+  }
+  const [high = 0, low = 0] = [drawn[used], drawn[used + 1]]
   const ms = Date.now()
   if (ms === latest.ms) latest.count++
   else {
     const time = ms.toString(16).padStart(12, '0')
-    latest = { ms, time: `${time.slice(0, 8)}-${time.slice(8)}`, count: (draw() % 128) * 256 + draw() }
+    latest = { ms, time: `${time.slice(0, 8)}-${time.slice(8)}`, count: (high % 128) * 256 + low }
   }
   let id = latest.time + latest.count.toString(36).padStart(3, '0')
   // Four letters are an eighth likelier than others, which costs next to nothing of 46.5 bits.
-  for (let at = 0; at < RANDOM_LETTERS; at++) id += LETTERS[draw() % LETTERS.length]
+  const end = used + 2 + RANDOM_LETTERS
+  for (used += 2; used < end; used++) id += LETTERS[(drawn[used] ?? 0) % LETTERS.length]
   return id
 }
 

@@ -51,38 +51,23 @@ export const readMessages = (body: MessagesRequest): Conversation => {
     topP: setOf(body.top_p),
     topK: setOf(body.top_k),
     user: textOf(objectOf(body.metadata).user_id),
-    ignored: [
-      ...ignoredIn(countRequest, body),
-      ...toolChanges(body),
-      ...(asksCitations(body) ? ['citations'] : []),
-      ...(titlesParts(body) ? ['filename'] : []),
-    ],
+    ignored: [...ignoredIn(countRequest, body), ...lostIn(body)],
     unknownContent: unknownContentOf(body),
   })
 }
 
-/** Tools that are added or removed in mid-conversation. */
-const toolChanges = ({ system, messages }: MessagesRequest): readonly string[] =>
-  [...objectsOf(system), ...objectsOf(messages).flatMap(({ content }) => objectsOf(content))].flatMap(
-    ({ type }) => (type === 'tool_addition' || type === 'tool_removal' ? [type] : []),
-  )
+/** What blocks ask for that is not carried: tools that change in mid-conversation, citations, the titles of documents of parts. */
+const lostIn = ({ system, messages }: MessagesRequest): readonly string[] => {
+  const blocks = [...objectsOf(system), ...objectsOf(messages).flatMap(({ content }) => objectsOf(content))]
+  return [...new Set(blocks.flatMap(lostOf))]
+}
 
-/** Whether citations are requested, or present on texts of earlier answers. */
-const asksCitations = (body: MessagesRequest): boolean =>
-  objectsOf(body.messages).some((message) =>
-    objectsOf(message.content).some(
-      ({ citations }) => objectOf(citations).enabled === true || objectsOf(citations).length > 0,
-    ),
-  )
-
-/** Whether a document of parts has a title: its parts are sent without one. */
-const titlesParts = ({ messages }: JsonObject): boolean => objectsOf(messages).some(holdsTitledParts)
-const holdsTitledParts = ({ content }: JsonObject): boolean =>
-  objectsOf(content).some(
-    (block) =>
-      (block.type === 'document' && objectOf(block.source).type === 'content' && !!textOf(block.title)) ||
-      (block.type === 'tool_result' && holdsTitledParts(block)),
-  )
+const lostOf = ({ type, citations, source, title, content }: JsonObject): readonly string[] => [
+  ...(type === 'tool_addition' || type === 'tool_removal' ? [type] : []),
+  ...(objectOf(citations).enabled === true || objectsOf(citations).length > 0 ? ['citations'] : []),
+  ...(type === 'document' && objectOf(source).type === 'content' && textOf(title) ? ['filename'] : []),
+  ...(type === 'tool_result' ? objectsOf(content).flatMap(lostOf) : []),
+]
 
 /** Content that the vendor itself produces or stores. */
 const unknownContentOf = (body: MessagesRequest): readonly UnknownContent[] => [

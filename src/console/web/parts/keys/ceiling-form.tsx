@@ -85,11 +85,7 @@ export const CeilingForm = ({
       />
       {monthly && (
         <TextInput
-          {...field(
-            'month',
-            'In a month, in USD',
-            'Begins anew with each calendar month (UTC); empty for no such bound',
-          )}
+          {...field('month', 'In a month, in USD', 'Begins anew each month (UTC); empty for none')}
           inputMode="decimal"
           error={texts.month !== '' && typeof cap !== 'number' ? AMOUNT_HINT : undefined}
         />
