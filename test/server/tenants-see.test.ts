@@ -28,7 +28,7 @@ const figuresIn = ({ read }: Pick<Played, 'read'>): ReadonlySet<string> =>
 
 /** A request without the ids in it. */
 const kindOf = ({ name, status }: { readonly name: string; readonly status: number }) =>
-  `${name.replace(/[\da-f]{8}-?[\da-f]{4}[\da-z]{12}.*/, '')} ${status}`
+  `${name.replace(/[\da-f]{8}-?[\da-f]{4}(?:[\da-z]{12}|-[\da-f]{4}).*/, '')} ${status}`
 
 const usdIn = (text: string): bigint => nanoFromDecimal(text) ?? -1n
 
