@@ -1,5 +1,4 @@
 /** Acts on budgets of tags: what calls for a team, a feature or an end user may cost, in all and in a period. */
-
 import { z } from 'zod'
 import { amount, namedObject, text, whole } from '../core/body.ts'
 import { greatest, least, type Nano } from '../core/money.ts'

@@ -1,5 +1,4 @@
 /** Acts on machines: credentials for the operator's programs, scoped to rights and organisations. */
-
 import { z } from 'zod'
 import { checkCell } from '../cells/wrong-cell.ts'
 import { isBlockWithin, readBlock } from '../core/address.ts'

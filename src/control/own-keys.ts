@@ -1,5 +1,4 @@
 /** Acts on the keys that an organisation has at vendors itself: tried before they are kept, sealed, and never shown again. */
-
 import { z } from 'zod'
 import { type GuestRates, newGuestRates } from '../admission/guest-rates.ts'
 import { triesLimited } from '../admission/rate.ts'

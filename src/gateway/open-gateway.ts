@@ -2,7 +2,6 @@
  * The composition root: makes a running gateway from a store, a catalogue and the settings. Servers, tests, simulation
  * and bench all open theirs here, and each may bring its own clock, randomness, vendors, and parts that already run.
  */
-
 import type { Assets } from '../assets/assets.ts'
 import { keepSweeping } from '../assets/keep-sweeping.ts'
 import { createBook } from '../book/book.ts'

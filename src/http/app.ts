@@ -3,7 +3,6 @@
  * Everything that an answer carries beside its body is added here: request id, rate-limit headers, the error body, the
  * log line.
  */
-
 import { must, Refusal } from '../core/refusal.ts'
 import { newId } from '../core/time.ts'
 import { inputTokens, outputTokens } from '../core/usage.ts'

@@ -1,5 +1,4 @@
 /** The answer for a request that is refused before a gateway has it, in the style of its address. */
-
 import { Refusal } from '../core/refusal.ts'
 import { newId } from '../core/time.ts'
 import { callerDialects } from '../dialects/index.ts'

@@ -1,5 +1,4 @@
 /** Requests to Stripe: a Checkout session for a payer, and unattended payments with a saved method. */
-
 import type Stripe from 'stripe'
 import type { Log } from '../core/log.ts'
 import type { Nano } from '../core/money.ts'

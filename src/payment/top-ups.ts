@@ -1,5 +1,4 @@
 /** Tops wallets up automatically while a server runs: requests due payments from Stripe, and records the outcome. */
-
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
 import { type Clock, newIdOf } from '../core/time.ts'

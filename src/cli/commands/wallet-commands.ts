@@ -1,5 +1,4 @@
 /** `turnpike wallet …`: creates, funds and shows wallets. */
-
 import type { Command } from 'commander'
 import type { z } from 'zod'
 import { walletFund, walletWithdraw } from '../../control/money/money.ts'

@@ -1,5 +1,4 @@
 /** Acts on the channels of alerts: where an organisation, or the house, is told of them. */
-
 import { z } from 'zod'
 import { publicHttpsUrl } from '../../core/address.ts'
 import { line, namedObject, text } from '../../core/body.ts'

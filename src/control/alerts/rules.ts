@@ -1,5 +1,4 @@
 /** Acts on the rules of alerts: what an organisation, or the house, wants to be told of, and where. */
-
 import { z } from 'zod'
 import { amount, namedObject, text } from '../../core/body.ts'
 import { NANO_PER_USD } from '../../core/money.ts'

@@ -1,5 +1,4 @@
 /** Acts of a company's directory (SCIM 2.0, RFC 7644): users and groups made, read, found, changed and deleted. */
-
 import { z } from 'zod'
 import { namedObject } from '../../core/body.ts'
 import { isObject, type JsonObject } from '../../core/json-body.ts'

@@ -3,7 +3,6 @@
  * the ceiling of that, and its month a budget of the calls under it; both bind all its keys and the agents of its people, as hard
  * as any limit in money.
  */
-
 import { z } from 'zod'
 import { amount, line, namedObject } from '../../core/body.ts'
 import { greatest, least, NANO_PER_USD, type Nano } from '../../core/money.ts'

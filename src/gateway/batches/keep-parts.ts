@@ -2,7 +2,6 @@
  * Lines that their vendor runs in its own batches: they are submitted in parts, of one model each, and parts are asked for
  * until they have ended. A part and its lines are durable before the vendor hears of it.
  */
-
 import { warning } from '../../core/log.ts'
 import { messageOf } from '../../core/message-of.ts'
 import { Refusal } from '../../core/refusal.ts'

@@ -2,7 +2,6 @@
  * Lines of a batch are sent behind all other calls, and the next ones take the places of those that end in the same
  * transaction: a commit costs about the same for both as for one.
  */
-
 import type { Assets } from '../../assets/assets.ts'
 import { messageOf } from '../../core/message-of.ts'
 import { Refusal } from '../../core/refusal.ts'

@@ -2,7 +2,6 @@
  * Conversations that callers make by name (`conv_…`). A request that names one is asked with its items, and adds its own and
  * those of its answer.
  */
-
 import { isObject, type Json, type JsonObject, parseJson } from '../../core/json-body.ts'
 import { invalid, type Refusal, refuse } from '../../core/refusal.ts'
 import { newIdOf } from '../../core/time.ts'

@@ -1,5 +1,4 @@
 /** POST /api/try/anonymous-wallet: a small wallet and a key without sign-up, once per network address. */
-
 import { signUpAt, signUpMember } from '../../admission/caller.ts'
 import { inCell } from '../../cells/cell-of.ts'
 import { must } from '../../core/refusal.ts'

@@ -2,7 +2,6 @@
  * The port while a start waits for its database: probes learn that the process lives and takes no calls yet, so that
  * nobody ends it for its silence, and callers learn when to try again.
  */
-
 import { unavailable } from '../../core/refusal.ts'
 import { newId } from '../../core/time.ts'
 import { callerDialects } from '../../dialects/index.ts'

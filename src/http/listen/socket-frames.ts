@@ -1,5 +1,4 @@
 /** A socket: its state, what it speaks, and how frames go out on it. */
-
 import { bodyOf, type JsonObject, readJsonBody } from '../../core/json-body.ts'
 import { Refusal, refuse } from '../../core/refusal.ts'
 import { scanJson } from '../../core/scan-json.ts'

@@ -2,7 +2,6 @@
  * Turns calls away while the process is overloaded, at a small part of the cost of a call: all that is known of a
  * request is its address and whose it seems to be. The answer looks like any refusal; its text is built once.
  */
-
 import { Refusal } from '../../core/refusal.ts'
 import { newId } from '../../core/time.ts'
 import { callerDialects } from '../../dialects/index.ts'

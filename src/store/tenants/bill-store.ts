@@ -1,5 +1,4 @@
 /** Invoices of resellers to their tenants: numbered, stored once, taken back, paid and mailed, each change with its event. */
-
 import type { Json } from '../../core/json-body.ts'
 import { DAY_MS, newIdOf } from '../../core/time.ts'
 import { integer, json, maybe, oneOf, rowsOf, text } from '../engine/columns.ts'
