@@ -23,7 +23,6 @@ export type Bundle = {
 }
 
 const root = resolve(import.meta.dir, '../..')
-const web = join(import.meta.dir, 'web')
 
 const MANIFEST = 'manifest.json'
 const manifest = z.object({ script: z.string(), style: z.string(), first: z.array(z.string()) })
@@ -35,14 +34,16 @@ const sourcesBelow = (folder: string): readonly string[] =>
     )
     .sort()
 
+/** What pages may be made of: they share rules of money, time and limits with the server. */
+export const pageSources = (): readonly string[] => [
+  ...sourcesBelow(join(root, 'src')).filter((path) => !path.endsWith('.test.ts')),
+  join(root, 'package.json'),
+]
+
 /** A name for the state of the sources: from their names, sizes and times, and the versions of what they use. */
 const stampOf = (): string => {
   const hasher = new Bun.CryptoHasher('sha256')
-  for (const path of [
-    ...sourcesBelow(web),
-    ...sourcesBelow(join(import.meta.dir, 'schema')),
-    join(root, 'package.json'),
-  ]) {
+  for (const path of pageSources()) {
     const { size, mtimeMs } = statSync(path)
     hasher.update(`${path} ${size} ${mtimeMs}\n`)
   }

@@ -152,8 +152,9 @@ export const inRounds = (
 /** Vendors take ids as labels of theirs, which have no capitals. */
 const DIGITS = '0123456789abcdefghijklmnopqrstuv'
 
-/** The letters of the id that is being made; the hyphen stays. */
-const letters = Buffer.from('00000000-0000000000000000')
+/** The letters of the id that is being made; of its hyphens one stays. Browsers load this file too, and know no Buffer. */
+const letters = new Uint8Array(25).fill('-'.charCodeAt(0))
+const ascii = new TextDecoder('ascii')
 
 /**
  * A new id, such as `019fb0d2-5b3b07ck9h0aqk3lm`: what a UUID of version 7 says (RFC 9562, section 5.7) in eleven letters less,
@@ -173,7 +174,7 @@ export const newId = (): string => {
     letters[13 + at] = DIGITS.charCodeAt((first >>> (25 - 5 * at)) & 31)
     letters[19 + at] = DIGITS.charCodeAt((last >>> (25 - 5 * at)) & 31)
   }
-  return letters.toString('latin1')
+  return ascii.decode(letters)
 }
 
 /** The same behind the name of what it is of, such as `key_`; without its hyphen. */
