@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { byTest } from '../by-test.ts'
 import { PASSWORD } from '../console/rig.ts'
+import { PATIENCE_MS } from '../now.ts'
 import { openBrowser, type TestBrowser } from './open-browser.ts'
 import { type ListeningConsole, listenConsole } from './rig.ts'
 
@@ -100,8 +101,10 @@ test('a tab that shows one organisation changes nothing in another that was chos
 test('a page of the navigation opens in another tab where its link is pressed with Ctrl', async () => {
   const { page, context } = await browser.newPage({ viewport: { width: 1280, height: 900 } })
   await it.enter(page, 'beside@example.com', 'owner')
-  const opened = context.waitForEvent('page')
+  const opened = context.waitForEvent('page', { timeout: PATIENCE_MS / 2 })
   await page.getByRole('link', { name: 'Keys', exact: true }).click({ modifiers: ['Control'] })
-  await (await opened).getByRole('heading', { name: 'Keys', level: 1 }).waitFor()
+  const shown = (await opened).getByRole('heading', { name: 'Keys', level: 1 })
+  // Not its `waitFor`: that asks at each frame, and a tab that the browser opens behind another one gets none.
+  while ((await shown.count()) === 0) await Bun.sleep(50)
   expect(await page.getByRole('heading', { name: 'Overview' }).count()).toBe(1)
 })
