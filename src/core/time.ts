@@ -152,9 +152,8 @@ export const inRounds = (
 /** Vendors take ids as labels of theirs, which have no capitals. */
 const DIGITS = '0123456789abcdefghijklmnopqrstuv'
 
-/** The letters of the id that is being made; of its hyphens one stays. Browsers load this file too, and know no Buffer. */
-const letters = new Uint8Array(25).fill('-'.charCodeAt(0))
-const ascii = new TextDecoder('ascii')
+/** The letters of the id that is being made; the hyphen stays. Made at the first id: browsers load this file too, and know no Buffer. */
+let letters: Buffer | undefined
 
 /**
  * A new id, such as `019fb0d2-5b3b07ck9h0aqk3lm`: what a UUID of version 7 says (RFC 9562, section 5.7) in eleven letters less,
@@ -162,6 +161,7 @@ const ascii = new TextDecoder('ascii')
  * together and months are found by it; then its count within the millisecond, twelve bits, and 48 of chance, five a letter.
  */
 export const newId = (): string => {
+  letters ??= Buffer.from('00000000-0000000000000000')
   const uuid = Bun.randomUUIDv7('buffer')
   const high = uuid.readUInt32BE(0)
   const low = uuid.readUInt16BE(4)
@@ -174,7 +174,7 @@ export const newId = (): string => {
     letters[13 + at] = DIGITS.charCodeAt((first >>> (25 - 5 * at)) & 31)
     letters[19 + at] = DIGITS.charCodeAt((last >>> (25 - 5 * at)) & 31)
   }
-  return ascii.decode(letters)
+  return letters.toString('latin1')
 }
 
 /** The same behind the name of what it is of, such as `key_`; without its hyphen. */
