@@ -374,3 +374,30 @@ test('/ goes to the search of the page, ? shows the keyboard shortcuts, and g wi
   expect(letter).toBe('BODY')
   expect(errors).toEqual([])
 })
+
+test('a new key is copied also where the address is not secure, as http on a host of the house is', async () => {
+  const { page } = await browser.newPage(size)
+  await page.addInitScript("Object.defineProperty(Navigator.prototype, 'clipboard', { value: undefined })")
+  await it.enter(page, 'owner@example.com', 'owner')
+  await page.goto(`${it.address}/console/keys?new=key`)
+  await page.getByRole('dialog').getByLabel('Label').fill('copied')
+  await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
+  const shown = page.getByLabel('key copied', { exact: true })
+  const token = (await shown.textContent()) ?? ''
+  await page.getByRole('button', { name: 'Copy key copied' }).click()
+  await page.getByRole('button', { name: 'Copied', exact: true }).waitFor()
+  await page.getByRole('button', { name: 'I have copied it' }).click()
+  const search = page.getByRole('textbox', { name: 'Search keys' })
+  await search.click()
+  await page.keyboard.press('Control+V')
+  expect(await search.inputValue()).toBe(token)
+})
+
+test('an address of a list whose row is gone leads to its beginning', async () => {
+  const { page } = await browser.newPage(size)
+  await it.enter(page, 'owner@example.com', 'owner')
+  await page.goto(`${it.address}/console/keys?after=key_gone`)
+  await page.getByRole('link', { name: 'Show the page from its beginning' }).click()
+  await page.getByRole('row').nth(1).waitFor()
+  expect(new URL(page.url()).search).toBe('')
+})

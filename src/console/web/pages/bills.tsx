@@ -94,6 +94,8 @@ const List = ({
 }) => {
   const { data, error } = usePage('GET /bills', { ...filters, after, limit: 100 })
   if (data === undefined) return <Unread error={error} />
+  if (data.data.length === 0 && Object.values(filters).some((value) => (value ?? '') !== ''))
+    return <Empty title="No invoice matches">Choose another month, status or tenant.</Empty>
   if (data.data.length === 0)
     return <Empty title="No invoices">Close a month that is over, and each tenant with use gets one.</Empty>
   return (

@@ -7,7 +7,6 @@ import {
   type ButtonProps,
   Card,
   Center,
-  CopyButton,
   Group,
   Skeleton,
   Stack,
@@ -18,6 +17,7 @@ import {
 import type { ReactNode } from 'react'
 import { ApiError } from './api.ts'
 import { agoText, shortUsd, timeText } from './format.ts'
+import { useCopy } from './use-copy.ts'
 
 /** What is said beside or below something, small and dimmed. */
 export const Aside = (props: TextProps & { readonly title?: string; readonly children: ReactNode }) => (
@@ -198,37 +198,35 @@ export const Loading = ({ rows = 4 }: { rows?: number }) => (
 )
 
 /** A text that is copied when it is pressed. */
-export const Copy = ({ text, shown = text, name }: { text: string; shown?: string; name: string }) => (
-  <CopyButton value={text}>
-    {({ copied, copy }) => (
-      <Anchor component="button" type="button" size="sm" className="mono" onClick={copy} title={text}>
-        <span className="hide">Copy {name}: </span>
-        {copied ? 'Copied' : shown}
-      </Anchor>
-    )}
-  </CopyButton>
-)
+export const Copy = ({ text, shown = text, name }: { text: string; shown?: string; name: string }) => {
+  const { told, copy } = useCopy(text)
+  return (
+    <Anchor component="button" type="button" size="sm" className="mono" onClick={copy} title={text}>
+      <span className="hide">Copy {name}: </span>
+      {told ?? shown}
+    </Anchor>
+  )
+}
 
 /** Code with a button that copies it. */
-export const Code = ({ text, name }: { text: string; name: string }) => (
-  <Box pos="relative">
-    <pre className="code" tabIndex={0} role="group" aria-label={name}>
-      {text}
-    </pre>
-    <CopyButton value={text}>
-      {({ copied, copy }) => (
-        <Button
-          size="compact-xs"
-          variant="default"
-          pos="absolute"
-          top={8}
-          right={8}
-          onClick={copy}
-          aria-label={`Copy ${name}`}
-        >
-          {copied ? 'Copied' : 'Copy'}
-        </Button>
-      )}
-    </CopyButton>
-  </Box>
-)
+export const Code = ({ text, name }: { text: string; name: string }) => {
+  const { told, copy } = useCopy(text)
+  return (
+    <Box pos="relative">
+      <pre className="code" tabIndex={0} role="group" aria-label={name}>
+        {text}
+      </pre>
+      <Button
+        size="compact-xs"
+        variant="default"
+        pos="absolute"
+        top={8}
+        right={8}
+        onClick={copy}
+        aria-label={told ?? `Copy ${name}`}
+      >
+        {told ?? 'Copy'}
+      </Button>
+    </Box>
+  )
+}
