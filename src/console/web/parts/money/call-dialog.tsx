@@ -123,7 +123,7 @@ const Attempts = ({ call: { attempts, vendor, code, took_ms } }: { call: CallSho
 )
 
 /** Leads to all calls that have this in common with the one that is shown. */
-const Alike = ({ call, onClose }: { call: CallShown; onClose: () => void }) => {
+const Alike = ({ call }: { call: CallShown }) => {
   const ways: readonly (readonly [string, Record<string, string | null>])[] = [
     ['this key', { key: call.key.id }],
     ...(call.model === null ? [] : [['this model', { model: call.model }] as const]),
@@ -139,7 +139,6 @@ const Alike = ({ call, onClose }: { call: CallShown; onClose: () => void }) => {
           search={search as never}
           size="compact-sm"
           variant="default"
-          onClick={onClose}
         >
           Calls with {name}
         </Button>
@@ -148,7 +147,7 @@ const Alike = ({ call, onClose }: { call: CallShown; onClose: () => void }) => {
   )
 }
 
-const Details = ({ call, onClose }: { call: CallShown; onClose: () => void }) => {
+const Details = ({ call }: { call: CallShown }) => {
   const [receipt, setReceipt] = useState(false)
   const again = askAgain(call, location.origin)
   return (
@@ -196,7 +195,7 @@ const Details = ({ call, onClose }: { call: CallShown; onClose: () => void }) =>
           <Code text={again} name="the command" />
         </Section>
       )}
-      <Alike call={call} onClose={onClose} />
+      <Alike call={call} />
     </Stack>
   )
 }
@@ -213,7 +212,7 @@ export const CallDialog = ({ id, onClose }: { id: string | undefined; onClose: (
         <Unread error={error} rows={8} />
       ) : (
         <TableBox>
-          <Details key={data.id} call={data} onClose={onClose} />
+          <Details key={data.id} call={data} />
         </TableBox>
       )}
     </Dialog>
