@@ -430,6 +430,17 @@ for (const engine of serverEngines)
       expect(await status()).toMatchObject({ active: false, paused: 'payment_taken_back' })
     })
 
+    test('money that the operator pays back is not charged again by itself', async () => {
+      const { charges, wallet, status, balance, spend } = await begin()
+      const back = { walletId: wallet, amount: 60n * USD, ref: `back ${wallet}` }
+      expect(await server.store.funding.withdraw(back, byTest)).toBe('posted')
+      await sweep()
+      expect([charges().length, await balance()]).toEqual([0, 40n * USD])
+      expect(await status()).toMatchObject({ active: false, paused: 'payment_taken_back' })
+      await spend(1)
+      expect(await server.store.funding.withdraw(back, byTest)).toBe('replayed')
+    })
+
     test('a card that its owner removes is detached and not charged', async () => {
       const { token, name, charges, spend, status, card, save } = await begin()
       const remove = () => server.send('DELETE', '/api/wallet/payment-method', undefined, token)

@@ -1,4 +1,4 @@
-/** Stops automatic top-ups: when the wallet's rule changes, and when a payment is taken back. */
+/** Stops automatic top-ups: when the wallet's rule changes, and when its payer gets money back. */
 import type { AutoTopUp } from '../../tenancy/wallet-rules.ts'
 import type { Run, SqlDialect } from '../engine/engine.ts'
 import { statesBefore } from './top-up-states.ts'
@@ -31,7 +31,7 @@ export const setTopUpRule = async (
   await stopIn(run, dialect, wallet, rule === undefined)
 }
 
-/** Pauses the rule in the transaction that takes a payment back: a refund must not be charged again at once. */
+/** Pauses the rule in the transaction that gives money back to the payer: it must not be charged again at once. */
 export const pauseTopUps = async (run: Run, dialect: SqlDialect, wallet: string): Promise<void> => {
   await run(
     `update auto_top_up set paused = 'payment_taken_back'
