@@ -441,6 +441,21 @@ for (const engine of serverEngines)
       expect(await server.store.funding.withdraw(back, byTest)).toBe('replayed')
     })
 
+    test('a card of an account that is forgotten is not charged for what was due', async () => {
+      const { charges, wallet, spend } = await begin()
+      await spend(60)
+      // Nobody knows whether Stripe heard of it.
+      const take = () =>
+        server.store.funding.dueTopUps({ newId: () => `atu_gone_${++serial}`, dailyMax: 100n * USD })
+      expect(await take()).toHaveLength(1)
+      const { forget, keys } = server.store
+      for (const id of await forget.keysToEnd(wallet)) await keys.deleteKey(id, true, byTest)
+      await forget.forgetCustomer(wallet, byTest)
+      ahead += 10 * MINUTE
+      await sweep()
+      expect(charges()).toEqual([])
+    })
+
     test('a card that its owner removes is detached and not charged', async () => {
       const { token, name, charges, spend, status, card, save } = await begin()
       const remove = () => server.send('DELETE', '/api/wallet/payment-method', undefined, token)
