@@ -1,8 +1,10 @@
 /** Invoices of a reseller: closed once under numbers without gaps, stored as they were, taken back, paid. On both engines. */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { extractText, getDocumentProxy } from 'unpdf'
-import { monthOf, nextMonthStart } from '../../src/core/time.ts'
+import { DAY_MS, monthOf, nextMonthStart } from '../../src/core/time.ts'
+import { batchInstance } from '../../src/ledger/types.ts'
 import { serverEngines } from '../store/engines.ts'
+import { batchOf, CENT } from '../store/world.ts'
 import { LOGO, PROFILE, type Reseller, startReseller, value } from './bill-rig.ts'
 import { startConsole } from './rig.ts'
 
@@ -41,7 +43,30 @@ for (const engine of serverEngines)
       const early = await value(close({ month: present }), 409)
       expect(early.error.code).toBe('not_ready')
       expect(early.error.message).toContain(new Date(nextMonthStart(Date.now()) + 7_200_000).toISOString())
+      const [tenant, other] = it.tenants
+      // A line of a batch, on its last day at its vendor.
+      const instance = batchInstance('late')
+      const line = { callId: 'late line', leaseId: 'late' }
+      const [need, want] = [CENT, CENT]
+      const asked = {
+        instance,
+        keyId: tenant?.id ?? '',
+        leaseId: 'late',
+        need,
+        want,
+        useful: 1n,
+        ttlMs: 7 * DAY_MS,
+      }
+      expect((await it.store.ledger.lend(asked)).outcome).toBe('lent')
+      await it.store.ledger.commit(batchOf(instance, { intents: [{ ...line, hold: CENT }] }))
       it.november()
+      const isWhole = async (query = '') =>
+        (await value(it.owner.ask('GET', `/statement?month=2026-10${query}`))).complete
+      expect([await isWhole(), await isWhole(`&tenant=${tenant?.id}`)]).toEqual([false, false])
+      expect(await isWhole(`&tenant=${other?.id}`)).toBe(true)
+      expect((await value(close(), 409)).error.message).toContain('lines of a batch')
+      await it.store.ledger.commit(batchOf(instance, { voids: [line.callId] }))
+      expect(await isWhole()).toBe(true)
       expect((await value(close(), 409)).error.message).toContain('no billing profile')
       for (const [wrong, param] of [
         [{ prefix: 'R1' }, 'prefix'],

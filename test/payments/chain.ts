@@ -19,10 +19,10 @@ import { type HDAccount, mnemonicToAccount } from 'viem/accounts'
 import { baseSepolia } from 'viem/chains'
 
 export const TOKEN: Address = '0x036CbD53842c5426634e7929541eC2318f3dCF7e'
-const BATCH_READER: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
+export const BATCH_READER: Address = '0xcA11bde05977b3631167028862bE2a173976CA11'
 const MNEMONIC = 'test test test test test test test test test test test junk'
 
-const tokenAbi = parseAbi([
+export const tokenAbi = parseAbi([
   'function mint(address to, uint256 value)',
   'function balanceOf(address owner) view returns (uint256)',
   'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',

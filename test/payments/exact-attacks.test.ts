@@ -3,9 +3,10 @@
  * one request of this server, now and on this chain, buys nothing; what is one, once.
  */
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { encodeFunctionData, type Hex, parseAbi } from 'viem'
 import { chat, hashOf, jsonOf } from '../server/harness.ts'
 import { serverEngines } from '../store/engines.ts'
-import { accountOf, hasChain } from './chain.ts'
+import { accountOf, BATCH_READER, hasChain, minedOn, TOKEN, tokenAbi } from './chain.ts'
 import { credentialIn, signedByMpp, signedPayload } from './mpp-payer.ts'
 import { onChain } from './on-chain.ts'
 import { decoded, encoded, payV1 } from './payers.ts'
@@ -120,6 +121,52 @@ describe.skipIf(!hasChain)('attacks with authorizations', () => {
           paying('payment-signature', encoded({ x402Version: 2, accepted, payload })),
         ]
         await oneOf(forms, BigInt(authorization.value ?? ''))
+      })
+
+      test('one that was used for something else beside a payment of the same amount, in one transaction', async () => {
+        const account = await payer()
+        const [bought, used, other] = [0, 1, 2].map(() => signed(Promise.resolve(account)))
+        const calls = async (...all: readonly Record<string, string>[]) =>
+          Promise.all(
+            all.map(async (authorization) => {
+              const it = await signedPayload(account, authorization)
+              const { from, to, value, validAfter, validBefore, nonce, signature } = it as Record<string, Hex>
+              const amounts = [value, validAfter, validBefore].map((one) => BigInt(one ?? 0)) as [
+                bigint,
+                bigint,
+                bigint,
+              ]
+              return {
+                target: TOKEN,
+                callData: encodeFunctionData({
+                  abi: tokenAbi,
+                  functionName: 'transferWithAuthorization',
+                  args: [from ?? '0x', to ?? '0x', ...amounts, nonce ?? '0x', signature ?? '0x'],
+                }),
+              }
+            }),
+          )
+        const authorizations = (await Promise.all([bought, used, other])).map(
+          (one) => one?.payload.authorization,
+        )
+        const toItself = { to: account.address, value: '0' }
+        const [first, second, third] = authorizations
+        await minedOn(
+          on.chain.client,
+          await on.chain.client.writeContract({
+            address: BATCH_READER,
+            abi: parseAbi([
+              'function tryAggregate(bool all, (address target, bytes callData)[] calls) payable',
+            ]),
+            functionName: 'tryAggregate',
+            args: [true, await calls({ ...second, ...toItself }, first, { ...third, ...toItself })],
+            account: accountOf(8),
+          }),
+        )
+        const sent = async (payment: typeof bought) => paying('payment-signature', encoded(await payment))
+        for (const one of [used, other])
+          expect(await refusal(await sent(one))).toEqual([402, 'invalid_exact_evm_nonce_already_used'])
+        expect((await rig.server.fetch(await sent(bought))).status).toBe(200)
       })
 
       test('headers that are bombs, in each form and in all at once', async () => {

@@ -1,9 +1,10 @@
 /** Which answers of a facilitator count as a no, when no node can show the chain. */
 import { expect, test } from 'bun:test'
 import { silentLog } from '../../src/core/log.ts'
+import type { Chain } from '../../src/payment/x402/chain.ts'
 import type { Facilitator, FacilitatorSettled } from '../../src/payment/x402/facilitator.ts'
 import type { Presented } from '../../src/payment/x402/presented.ts'
-import { collect } from '../../src/payment/x402/settlement.ts'
+import { collect, resolve } from '../../src/payment/x402/settlement.ts'
 import { openTestStore } from '../memory-ledger.ts'
 
 const presented: Presented = {
@@ -59,5 +60,42 @@ test.each([
   }
   expect((await collect(parts, asked)).outcome).toBe(outcome)
   expect((await store.payments.payment(presented.id))?.state).toBe(state)
+  await store.close()
+})
+
+test('what was sent to an address that has been changed since is looked for at that address', async () => {
+  const store = await openTestStore({ url: 'sqlite::memory:' })
+  const answers: FacilitatorSettled[] = [PENDING, PENDING, no('invalid_nonce_already_used')]
+  const facilitator: Facilitator = {
+    supported: () => Promise.resolve(new Map()),
+    verify: () => Promise.resolve({ outcome: 'valid' }),
+    settle: () => Promise.resolve(answers.shift() ?? PENDING),
+  }
+  const look: Chain['look'] = async ({ offer: { payTo } }) => {
+    if (answers.length > 0) return { state: 'unknown' }
+    return payTo === '0xb' ? { state: 'paid', transaction: '0xt' } : { state: 'spent' }
+  }
+  const parts = {
+    store: store.payments,
+    facilitator,
+    chain: { look },
+    log: silentLog,
+    firstTryMs: 0,
+    now: Date.now,
+  }
+  const requirements = { payTo: '0xb' }
+  const asked = {
+    presented,
+    requirements,
+    callId: 'c',
+    fingerprint: 'f',
+    account: 'x402:1',
+    creditTo: undefined,
+  }
+  expect((await collect(parts, asked)).outcome).toBe('unknown')
+  const [open] = await store.payments.unsettledPayments(1)
+  if (open === undefined) throw new Error('nothing is open')
+  const changed = { ...presented.offer, payTo: '0xc' }
+  expect(await resolve(parts, open, changed)).toEqual({ outcome: 'settled', transaction: '0xt' })
   await store.close()
 })

@@ -222,6 +222,17 @@ for (const engine of serverEngines) {
       expect(await owed(server)).toBe(6_000n)
     })
 
+    test('while another process keeps the money of the wallet, its owner is not told to bring more', async () => {
+      const { server, id } = await withInvoice({ fund: 5n * CENT })
+      const { id: keyId } = await server.newKey()
+      const lent = { instance: 'slow', leaseId: 'slow', useful: 1n, ttlMs: 60_000 }
+      const [need, want] = [4n * CENT, 4n * CENT]
+      const loan = await server.store.ledger.lend({ ...lent, keyId, need, want })
+      expect(loan.outcome).toBe('lent')
+      expect((await errorOf(await pay(server, id, 'wallet'))).slice(0, 2)).toEqual([429, 'balance_held'])
+      expect(await server.balance()).toBe(5n * CENT)
+    })
+
     test('past due suspends mpp only; paying ends it', async () => {
       const { server, id } = await withInvoice({ fund: 2n * CENT })
       now += 14 * DAY

@@ -1,6 +1,7 @@
 /** Automatic top-ups: the official library against a local fake, one payment whatever fails and when. */
 
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { changeRules } from '../../src/control/money/rules.ts'
 import { silentLog } from '../../src/core/log.ts'
 import { systemClock } from '../../src/core/time.ts'
 import { lookAtRules, sendDue } from '../../src/gateway/alerts/keep-watching.ts'
@@ -428,6 +429,55 @@ for (const engine of serverEngines)
       await sweep()
       expect([charges().length, await balance()]).toEqual([1, 40n * USD])
       expect(await status()).toMatchObject({ active: false, paused: 'payment_taken_back' })
+    })
+
+    test('money that the operator pays back is not charged again by itself', async () => {
+      const { charges, wallet, status, balance, spend } = await begin()
+      const back = { walletId: wallet, amount: 60n * USD, ref: `back ${wallet}` }
+      expect(await server.store.funding.withdraw(back, byTest)).toBe('posted')
+      await sweep()
+      expect([charges().length, await balance()]).toEqual([0, 40n * USD])
+      expect(await status()).toMatchObject({ active: false, paused: 'payment_taken_back' })
+      await spend(1)
+      expect(await server.store.funding.withdraw(back, byTest)).toBe('replayed')
+    })
+
+    test('a card of an account that is suspended is not charged until it goes on, and a pause outlives that', async () => {
+      const { charges, wallet, spend, status, put, rule, paid } = await begin()
+      const suspend = (suspended: string | null) =>
+        changeRules(server.gateway, { walletId: wallet, change: { suspended }, by: byTest })
+      await suspend('abuse')
+      await spend(60)
+      await sweep()
+      expect([charges().length, (await status()).active]).toEqual([0, false])
+      // The rule is its owner's, and is kept.
+      expect((await put({ auto_top_up: { ...rule, amount_usd: 30 } })).status).toBe(200)
+      await sweep()
+      expect(charges()).toEqual([])
+      await suspend(null)
+      await sweep()
+      expect(charges().map(({ form }) => form.amount)).toEqual(['3000'])
+      await paid()
+      const back = { walletId: wallet, amount: USD, ref: `back ${wallet}` }
+      expect(await server.store.funding.withdraw(back, byTest)).toBe('posted')
+      await suspend('abuse')
+      await suspend(null)
+      expect(await status()).toMatchObject({ active: false, paused: 'payment_taken_back' })
+    })
+
+    test('a card of an account that is forgotten is not charged for what was due', async () => {
+      const { charges, wallet, spend } = await begin()
+      await spend(60)
+      // Nobody knows whether Stripe heard of it.
+      const take = () =>
+        server.store.funding.dueTopUps({ newId: () => `atu_gone_${++serial}`, dailyMax: 100n * USD })
+      expect(await take()).toHaveLength(1)
+      const { forget, keys } = server.store
+      for (const id of await forget.keysToEnd(wallet)) await keys.deleteKey(id, true, byTest)
+      await forget.forgetCustomer(wallet, byTest)
+      ahead += 10 * MINUTE
+      await sweep()
+      expect(charges()).toEqual([])
     })
 
     test('a card that its owner removes is detached and not charged', async () => {

@@ -50,7 +50,7 @@ const checkOver = (month: string): never => {
   const over = isoOf(nextMonthStart(Date.parse(`${month}-01`)) + GOING_ON_MS)
   throw refuse(
     'not_ready',
-    `'month' is not over, or its last calls may still be running: close it after ${over}.`,
+    `'month' is not over, or calls of it are still running, such as lines of a batch: close it after ${over}, when they have ended.`,
   )
 }
 

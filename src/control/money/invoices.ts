@@ -3,7 +3,7 @@
 import { z } from 'zod'
 import { namedObject } from '../../core/body.ts'
 import { greatest, type Nano } from '../../core/money.ts'
-import { invalid, must, type Refusal, refuse } from '../../core/refusal.ts'
+import { invalid, must, type Refusal, refuse, retryIn } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
 import { creditsOf } from '../../gateway/parts/credits.ts'
 import { CHECKOUT_LEAST } from '../../payment/checkout-amount.ts'
@@ -222,6 +222,12 @@ export const invoicePay = act({
       return { invoice: invoiceShown(found), outcome: 'opened' as const, checkout }
     }
     const outcome = await payFromWallet(control.store.credit, control.clock, found.id, who.actor)
+    if (outcome === 'leased')
+      throw refuse(
+        'balance_held',
+        'Servers hold money of the wallet for calls; nothing changed. Try again.',
+        retryIn(1),
+      )
     if (outcome !== 'paid' && outcome !== 'paid_before') throw await tooLittle(acting, found)
     return { ...(await nowPaid(acting, found, outcome)), checkout: null }
   },

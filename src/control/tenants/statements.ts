@@ -15,7 +15,7 @@ import { named } from './tenants.ts'
 const marginPercent = z.number().describe('The reseller’s margin on our price')
 const complete = z
   .boolean()
-  .describe('Whether the month has been over for two hours, so that none of its calls is still running')
+  .describe('Whether the month has been over for two hours, and none of its calls is still running')
 const counts = { requests: z.int(), input_tokens: z.int(), output_tokens: z.int() }
 const sums = { ...counts, cost_usd: usd, billed_usd: usd.describe('Our price and the margin') }
 const total = z.object({ ...sums, margin_usd: usd.describe('The difference between the two') })
@@ -27,10 +27,14 @@ const countsOf = ({ requests, inputTokens, outputTokens }: Billed) => ({
 })
 const sumsOf = (sum: Billed) => ({ ...countsOf(sum), cost_usd: sum.amount, billed_usd: sum.billed })
 
-/** Longer than a call or a job may take: what was admitted in a month has been charged by then. */
+/** Longer than a call may take: what was admitted in a month has been charged by then, but for jobs and lines of batches. */
 export const GOING_ON_MS = 2 * HOUR_MS
 
-const isOver = ({ clock }: Control, month: Month): boolean => month < monthOf(clock.now() - GOING_ON_MS)
+/** Asked before the use is read: what ends in between is in it. */
+const isOver = async (
+  { clock, store }: Control,
+  of: { readonly orgId: string; readonly tenantId?: string; readonly month: Month },
+): Promise<boolean> => of.month < monthOf(clock.now() - GOING_ON_MS) && !(await store.tenants.goOn(of))
 
 const spanOf = (month: Month): Pick<ReportQuery, 'from' | 'to' | 'only' | 'most'> => {
   const from = monthStart(month) ?? 0
@@ -65,8 +69,10 @@ export const statementOf = async (acting: Acting, { organisation, month: asked, 
   const orgId = orgOf(acting, organisation)
   const month = asked ?? monthOf(control.clock.now())
   const only = id === undefined ? undefined : await tenantOf(control, orgId, id)
+  const ofTenant = only === undefined ? {} : { tenantId: only.id }
+  const complete = await isOver(control, { orgId, month, ...ofTenant })
   const [keys, margins, used] = await Promise.all([
-    store.tenants.keys({ orgId, ...(only === undefined ? {} : { tenantId: only.id }) }),
+    store.tenants.keys({ orgId, ...ofTenant }),
     store.tenants.margins(orgId),
     store.reports.usage({
       ...spanOf(month),
@@ -97,7 +103,7 @@ export const statementOf = async (acting: Acting, { organisation, month: asked, 
     tenants,
     shown: {
       month,
-      complete: isOver(control, month),
+      complete,
       default_margin_percent: marginIn(ofAll, month).basisPoints / 100,
       total: { ...sumsOf(sum), margin_usd: sum.billed - sum.amount },
     },
@@ -217,6 +223,7 @@ export const useOfTenant = async (
   const { store, clock } = control
   const month = asked ?? monthOf(clock.now())
   const tenant = await tenantOf(control, orgId, id)
+  const complete = await isOver(control, { orgId, month, tenantId: tenant.id })
   const [margins, used] = await Promise.all([
     store.tenants.margins(orgId),
     store.reports.usage({ ...spanOf(month), orgs: [orgId], tenant: tenant.id, groupBy: ['day', 'model'] }),
@@ -226,7 +233,7 @@ export const useOfTenant = async (
   return {
     month,
     months: monthsUntil(clock.now()),
-    complete: isOver(control, month),
+    complete,
     organisation: await nameOfOrganisation(control, orgId),
     label: tenant.label,
     reference: tenant.reference ?? null,

@@ -13,6 +13,7 @@ import {
   TRANSFER,
   word,
 } from './node.ts'
+import { same } from './presented.ts'
 
 /** The contract's address, the same on every chain. */
 const PERMIT2 = '0x000000000022d473030f116ddee9f6b43ac78ba3'
@@ -86,8 +87,14 @@ const lookForAuthorization = async (node: Node, sought: Sought): Promise<ChainSt
   if (log === undefined) return { state: 'unknown' }
   const { transaction } = log
   const receipt = await node.ask('eth_getTransactionReceipt', [transaction])
-  const logs = logsOf(isObject(receipt) ? receipt.logs : undefined)
-  return logs.some((one) => isTransferTo(one, sought)) ? { state: 'paid', transaction } : { state: 'spent' }
+  const all = logsOf(isObject(receipt) ? receipt.logs : undefined)
+  const logs = all.filter(({ address }) => same(address, offer.asset))
+  // A transaction may use many nonces, and move money beside them. What a nonce moved is the token's next transfer.
+  const use = [AUTHORIZATION_USED, `0x${word(payer)}`, `0x${word(nonce)}`]
+  const own = logs.findIndex(({ topics }) => use.every((topic, at) => topics[at] === topic))
+  const moved = own < 0 ? undefined : logs.slice(own).find(({ topics: [event] }) => event === TRANSFER)
+  const paid = moved !== undefined && isTransferTo(moved, sought)
+  return paid ? { state: 'paid', transaction } : { state: 'spent' }
 }
 
 /** Looks at the chain through the offer's node, if the operator named one. */

@@ -115,7 +115,10 @@ export const resolve = async (
   // On its way. If we ask again, the facilitator waits for that transaction, or refuses because it used the nonce.
   if (pending) answer = await parts.facilitator.settle({ payload, requirements })
   const first = attempt === 'first' && !pending
-  const verdict = await judge(parts, answer, { sent: { ...sent, units }, scheme, offer, first })
+  // The operator may have named another address since.
+  const { payTo } = sent.requirements
+  const asked = typeof payTo === 'string' ? { ...offer, payTo } : offer
+  const verdict = await judge(parts, answer, { sent: { ...sent, units }, scheme, offer: asked, first })
   const line = { payment: payment.id, outcome: verdict.outcome }
   if (verdict.outcome === 'unknown') parts.log.warn('the outcome of a payment is not known', line)
   else parts.log.info('payment', line)

@@ -106,7 +106,9 @@ const change = async <Refused extends Refusal>(
     const rules = changedRules(before.rules, requested)
     const known = { walletId: id, rules, version: before.version + 1 }
     await writeRules(run, engine.dialect, row, known)
-    if (requested.autoTopUp !== undefined) await setTopUpRule(run, engine.dialect, id, rules.autoTopUp)
+    const renewed = requested.autoTopUp !== undefined
+    if (renewed || requested.suspended !== undefined)
+      await setTopUpRule(run, engine.dialect, id, { ...rules, renewed })
     await recordOfWallet(run, engine.dialect, {
       by,
       walletId: id,
@@ -124,8 +126,9 @@ const putBack = (engine: Engine, known: KnownRules): Promise<boolean> =>
     const before = knownRulesOf(row)
     if (before.version >= version) return false
     await writeRules(run, engine.dialect, row, known)
-    if (!Bun.deepEquals(rules.autoTopUp, before.rules.autoTopUp))
-      await setTopUpRule(run, engine.dialect, walletId, rules.autoTopUp)
+    const renewed = !Bun.deepEquals(rules.autoTopUp, before.rules.autoTopUp)
+    if (renewed || rules.suspended !== before.rules.suspended)
+      await setTopUpRule(run, engine.dialect, walletId, { ...rules, renewed })
     await recordOfWallet(run, engine.dialect, {
       by: theHouse,
       walletId,

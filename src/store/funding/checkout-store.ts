@@ -1,5 +1,6 @@
 /** Payments by Stripe: credited once, and taken back at most once, when the payer got the money back. */
 import { decimalFromNano, least, type Nano } from '../../core/money.ts'
+import { LEAVING } from '../../tenancy/key.ts'
 import { type Engine, once, type Row, type Run, runOne, type SqlDialect } from '../engine/engine.ts'
 import { nanoOf, textOf } from '../engine/row.ts'
 import { postIn, posting } from '../ledger/post.ts'
@@ -15,13 +16,20 @@ const checkoutOf = (row: Row): Checkout => {
   return { ...checkout, paid: paidRef !== undefined }
 }
 
+/**
+ * Whether a wallet's organisation is not in another cell: events reach all cells, and there they are taken. While it is on its way,
+ * they fail here, so that Stripe sends them again.
+ */
+const hasNotLeft = (wallet: string): string =>
+  `not exists (select 1 from account h where h.id = ${wallet} and h.cell is not null and h.cell not like '${LEAVING}%')`
+
 const refOf = (payment: string): string => `stripe:${payment}`
 
 const topupOf = async (run: Run, ref: string): Promise<Row | undefined> =>
   (
     await run(
       `select t.amount, coalesce(c.wallet_id, t.credit) as wallet_id from transfer t
-       left join credit_line c on c.account_id = t.credit where t.kind = 'topup' and t.ref = $1`,
+       left join credit_line c on c.account_id = t.credit where t.kind = 'topup' and t.ref = $1 and ${hasNotLeft('t.credit')}`,
       [ref],
     )
   )[0]
@@ -94,14 +102,20 @@ export const checkoutStore = (engine: Engine): CheckoutStore => {
         })
       }),
     checkout: async (id) =>
-      (await once(engine, 'control', 'select * from checkout where id = $1', id)).map(checkoutOf)[0],
+      (
+        await once(
+          engine,
+          'control',
+          `select o.* from checkout o where o.id = $1 and ${hasNotLeft('o.wallet_id')}`,
+          id,
+        )
+      ).map(checkoutOf)[0],
     creditPayment: ({ checkoutId, payment, amount }) =>
       posting(engine, async (run) => {
         const ref = refOf(payment)
         // Locked first: copies of one event wait here, and then find what the first copy posted.
-        const [row] = await run(`select o.* from checkout o where o.id = $1${dialect.lock('o')}`, [
-          checkoutId,
-        ])
+        const text = `select o.* from checkout o where o.id = $1 and ${hasNotLeft('o.wallet_id')}`
+        const [row] = await run(text + dialect.lock('o'), [checkoutId])
         if (row === undefined) return 'unknown'
         if ((await topupOf(run, ref)) !== undefined) return 'replayed'
         const outcome = await creditIn(run, dialect, checkoutOf(row), amount, ref)

@@ -1,5 +1,5 @@
-/** Stops automatic top-ups: when the wallet's rule changes, and when a payment is taken back. */
-import type { AutoTopUp } from '../../tenancy/wallet-rules.ts'
+/** Stops automatic top-ups: when the wallet's rule or its suspension changes, and when its payer gets money back. */
+import type { WalletRules } from '../../tenancy/wallet-rules.ts'
 import type { Run, SqlDialect } from '../engine/engine.ts'
 import { statesBefore } from './top-up-states.ts'
 
@@ -16,22 +16,27 @@ export const stopIn = (run: Run, { now }: SqlDialect, wallet: string, all: boole
     [wallet, all ? 1 : 0],
   )
 
-/** Follows a change of the wallet's rule: a new rule ends a pause, a removed one stops what is not paid yet. */
+/**
+ * Follows a change of the wallet's rules: a `renewed` rule ends a pause; a removed one stops what is not paid yet, and so does
+ * the account's suspension, during which its card is not charged.
+ */
 export const setTopUpRule = async (
   run: Run,
   dialect: SqlDialect,
   wallet: string,
-  rule: AutoTopUp | undefined,
+  { autoTopUp, suspended, renewed }: Pick<WalletRules, 'autoTopUp' | 'suspended'> & { renewed: boolean },
 ): Promise<void> => {
+  const below = suspended === undefined ? autoTopUp?.below : undefined
+  const pause = renewed ? 'null' : 'auto_top_up.paused'
   await run(
     `insert into auto_top_up (wallet_id, below) values ($1, $2)
-     on conflict (wallet_id) do update set below = excluded.below, waits_until = 0, paused = null`,
-    [wallet, rule?.below ?? null],
+     on conflict (wallet_id) do update set below = excluded.below, waits_until = 0, paused = ${pause}`,
+    [wallet, below ?? null],
   )
-  await stopIn(run, dialect, wallet, rule === undefined)
+  await stopIn(run, dialect, wallet, below === undefined)
 }
 
-/** Pauses the rule in the transaction that takes a payment back: a refund must not be charged again at once. */
+/** Pauses the rule in the transaction that gives money back to the payer: it must not be charged again at once. */
 export const pauseTopUps = async (run: Run, dialect: SqlDialect, wallet: string): Promise<void> => {
   await run(
     `update auto_top_up set paused = 'payment_taken_back'

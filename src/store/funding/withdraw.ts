@@ -11,6 +11,7 @@ import { recall, shortageOf, under } from '../ledger/shortage.ts'
 import type { Actor } from '../people/event-port.ts'
 import { recordOfWallet } from '../people/event-store.ts'
 import type { Withdrawn, WithdrawStore } from './funding-port.ts'
+import { pauseTopUps } from './stop-top-ups.ts'
 
 /** Leases hold up to half of a wallet. If the wallet could pay with them included, they are recalled. */
 export const shortOrLeased = async (
@@ -51,8 +52,9 @@ const withdrawIn = async (
   if (before.length === 0 && freeOf(wallet) < amount) return shortOrLeased(run, dialect, wallet, amount)
   const outcome = await postIn(run, dialect, transfer)
   const after = { amount_usd: decimalFromNano(amount), note: ref }
-  if (outcome === 'posted')
-    await recordOfWallet(run, dialect, { by, walletId, what: 'wallet.withdrawn', subject: walletId, after })
+  if (outcome !== 'posted') return outcome
+  await pauseTopUps(run, dialect, walletId)
+  await recordOfWallet(run, dialect, { by, walletId, what: 'wallet.withdrawn', subject: walletId, after })
   return outcome
 }
 

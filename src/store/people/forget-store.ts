@@ -120,8 +120,9 @@ const removals = (dialect: SqlDialect): Readonly<Record<string, string>> => ({
   rules: `update wallet_rules set rules = '{}', daily_limit = null, version = version + 1,
     changed_at = ${dialect.now} where wallet_id in ${ofWallets}`,
   cards: `update auto_top_up set customer = null, method = null where wallet_id in ${ofWallets}`,
-  card_payments: `update top_up set customer = '', method = ''
-    where state in ('credited', 'declined', 'stopped') and wallet_id in ${ofWallets}`,
+  // What is due is not charged any more; if it was, its event finds it by its id.
+  card_payments: `update top_up set customer = '', method = '', state = case when state = 'due' then 'stopped' else state end
+    where state in ('due', 'credited', 'declined', 'stopped') and wallet_id in ${ofWallets}`,
   wallets: `update account set name = 'removed' where org_id = $1`,
   events: `update event set actor_name = case actor_kind when 'person' then 'removed person' else actor_name end,
     address = null, before = null, after = null, salt = null where org_id = $1`,

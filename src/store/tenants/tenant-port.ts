@@ -34,6 +34,8 @@ export type TenantLink = {
 export type TenantStore = {
   /** The keys of all tenants of an organisation, or of one, oldest first, including deleted ones. */
   keys(of: { readonly orgId: string; readonly tenantId?: KeyId }): Promise<readonly TenantKey[]>
+  /** Whether calls that tenants began in the month go on, such as lines of a batch: they will be charged to that month. */
+  goOn(of: { readonly orgId: string; readonly tenantId?: KeyId; readonly month: Month }): Promise<boolean>
   /** All margins of an organisation, by month. */
   margins(orgId: string): Promise<readonly TenantMargin[]>
   /** The same, with the organisation's name, which is that of its first wallet. */

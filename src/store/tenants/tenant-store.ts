@@ -53,6 +53,25 @@ const keysOf = async (
   })
 }
 
+const goOn = async (
+  engine: Engine,
+  { orgId, tenantId, month }: Parameters<TenantStore['goOn']>[0],
+): Promise<boolean> => {
+  const ofOne = tenantId === undefined ? '' : `and k.id in (${keysOfTenant('$3')})`
+  const text = `select f.call_id from api_key k join lease l on l.key_id = k.id and l.state <> 'closed'
+      join inflight f on f.lease_id = l.id
+    where k.org_id = $1 and k.parent_id is not null and l.month = $2 ${ofOne} limit 1`
+  const rows = await once(
+    engine,
+    'control',
+    text,
+    orgId,
+    month,
+    ...(tenantId === undefined ? [] : [tenantId]),
+  )
+  return rows.length > 0
+}
+
 const marginOf = (row: Parameters<typeof margins.read>[0]): TenantMargin => {
   const { tenantId, ...margin } = margins.read(row)
   return { ...margin, ...(tenantId === '' ? {} : { tenantId }) }
@@ -151,6 +170,7 @@ const endLinkOn =
 
 export const tenantStore = (engine: Engine): TenantStore => ({
   keys: (of) => keysOf(engine, of),
+  goOn: (of) => goOn(engine, of),
   margins: (orgId) => marginsOf(engine, orgId),
   pricing: async (orgId) => ({ margins: await marginsOf(engine, orgId), name: await nameOf(engine, orgId) }),
   setMargin: setMarginOn(engine),

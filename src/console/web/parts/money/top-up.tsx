@@ -114,7 +114,7 @@ const pauses: Readonly<Record<string, string>> = {
   payment_method_gone: 'Stripe no longer has the card',
   refused_by_stripe: 'Stripe refused the payment',
   outcome_unknown: 'Stripe did not say whether a payment was made',
-  payment_taken_back: 'a payment was refunded or disputed',
+  payment_taken_back: 'a payment was refunded, disputed or paid back',
 }
 
 const State = ({ of }: { of: WalletShown['top_ups'] }) => (
