@@ -18,6 +18,7 @@ const WORDS = new Set([
   'reasoning_content',
   'refusal',
   'arguments',
+  'input',
   'partial_json',
   'transcript',
   'summary',
