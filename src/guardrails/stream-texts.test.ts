@@ -38,3 +38,15 @@ test('texts that come by turns are looked through to their ends', () => {
     expect((out + stream.end()).match(/\[CARD\]|\d{4}/g)).toEqual(['[CARD]', '[CARD]'])
   }
 })
+
+test("Gemini's thoughts and words are texts of their own", () => {
+  const event = (...parts: object[]) =>
+    `data: ${JSON.stringify({ candidates: [{ content: { parts } }] })}\n\n`
+  const thought = { text: 'so I say', thought: true }
+  const card = { text: '4111 1111 1111 1111.' }
+  for (const events of [[event(thought), event(card)], [event(thought, card)]]) {
+    const stream = texts()
+    const out = events.map((one) => stream.feed(one)).join('') + stream.end()
+    expect(out).toBe(events.join('').replace('4111 1111 1111 1111', '[CARD]'))
+  }
+})

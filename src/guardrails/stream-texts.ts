@@ -170,8 +170,9 @@ export class StreamTexts {
   }
 }
 
+/** That Gemini's part is a thought tells it apart; so it is the name that counts. */
 const tellsApart = ({ path, kind }: JsonText): boolean =>
-  kind !== 'name' && (path.join('.') === 'type' || APART.has(path.at(-1) ?? ''))
+  kind === 'name' ? path.at(-1) === 'thought' : path.join('.') === 'type' || APART.has(path.at(-1) ?? '')
 
 const begins = <T>(whole: readonly T[], part: readonly T[]): boolean =>
   part.every((one, at) => whole[at] === one)
