@@ -2,7 +2,8 @@
  * Files of callers: in forms and raw, however they are cut; listed, read and deleted by their key and those above it.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { readdir } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { serverEngines } from '../store/engines.ts'
 import { ASSET_SETTINGS, type AssetServer, png, startAssetServer } from './asset-rig.ts'
 import { jsonOf } from './harness.ts'
@@ -321,5 +322,21 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
       ]),
     )
     expect([wrong.status, (await jsonOf(wrong)).error.param]).toEqual([400, 'purpose'])
+  })
+
+  test('a file of parts is whole, or is none', async () => {
+    const ask = (path: string, body: object) => server.send('POST', `/v1/uploads${path}`, body, key.token)
+    const said = { filename: 'a.jsonl', purpose: 'user_data', mime_type: 'text/plain', bytes: 6 }
+    const { id } = await jsonOf(await ask('', said))
+    const ids: string[] = []
+    for (const data of ['abc', 'def']) {
+      const sent = await send(formOf([['data', data, 'a']]), { path: `/v1/uploads/${id}/parts` })
+      ids.push((await jsonOf(sent)).id)
+    }
+    // What ends the parts while they are joined: another request for the same, or their time.
+    const [gone] = (await stored()).filter((one) => one.endsWith(ids[1]?.slice(-32) ?? ''))
+    await rm(join(server.folder, gone ?? ''))
+    expect((await ask(`/${id}/complete`, { part_ids: ids })).status).toBe(503)
+    expect((await jsonOf(await server.get('/v1/files', key.token))).data).toEqual([])
   })
 })
