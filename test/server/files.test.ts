@@ -339,4 +339,30 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
     expect((await ask(`/${id}/complete`, { part_ids: ids })).status).toBe(503)
     expect((await jsonOf(await server.get('/v1/files', key.token))).data).toEqual([])
   })
+
+  test('bytes that a client sends again while they are being stored are in the file once', async () => {
+    const post = (path: string, command: string, body: string, offset = 0) =>
+      server.fetch(
+        new Request(`http://turnpike.test${path}`, {
+          method: 'POST',
+          headers: {
+            'x-goog-api-key': key.token,
+            'x-goog-upload-command': command,
+            'x-goog-upload-offset': String(offset),
+            'content-type': 'application/json',
+          },
+          body,
+        }),
+      )
+    const begun = await post('/upload/v1beta/files', 'start', '{"file":{"displayName":"a"}}')
+    const { pathname } = new URL(begun.headers.get('x-goog-upload-url') ?? '')
+    await Promise.all([post(pathname, 'upload', 'abc'), post(pathname, 'upload', 'abc')])
+    const asked = await post(pathname, 'query', '')
+    expect(asked.headers.get('x-goog-upload-size-received')).toBe('3')
+    const { file } = await jsonOf(await post(pathname, 'upload, finalize', 'def', 3))
+    expect(file.sizeBytes).toBe('6')
+    const { data } = await jsonOf(await server.get('/v1/files', key.token))
+    const content = await server.get(`/v1/files/${data[0].id}/content`, key.token)
+    expect(await content.text()).toBe('abcdef')
+  })
 })
