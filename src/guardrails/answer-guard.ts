@@ -48,14 +48,23 @@ export class AnswerGuard {
   }
 
   /** The texts of the answer as they come. */
-  texts(noted: Noted = this.#rules.noted): StreamTexts {
+  texts(noted: Noted = this.#rules.noted, scanner = this.#scanner): StreamTexts {
     const replace = (found: Detector, text: string): string =>
       found === this.#placeholder ? (this.#rules.vault?.value(text) ?? text) : `[${found.label}]`
-    return new StreamTexts(this.#scanner, replace, (detector, action) => {
+    return new StreamTexts(scanner, replace, (detector, action) => {
       if (detector === this.#placeholder) return
       noted(detector, action)
       if (action === 'block') this.blocked ??= blockedBy(detector.name, 'output')
     })
+  }
+
+  /** The end of a stream that failed. It may say all that came once more, so what blocks is masked there too. */
+  failed(events: string): string {
+    const masked = this.#scanner.watched.map(({ detector, action }) => ({
+      detector,
+      action: action === 'block' ? ('mask' as const) : action,
+    }))
+    return this.texts(() => undefined, new Scanner(masked)).feed(events, true)
   }
 
   /** Asks the hooks about a whole answer, before it is charged. */

@@ -18,6 +18,7 @@ const WORDS = new Set([
   'reasoning_content',
   'refusal',
   'arguments',
+  'input',
   'partial_json',
   'transcript',
   'summary',
@@ -42,7 +43,15 @@ type Waiting = {
   readonly texts: readonly JsonText[]
   readonly leaves: readonly Leaf[]
 }
-type Channel = { readonly scan: Scan; readonly nested: boolean; readonly leaves: Leaf[] }
+type Channel = {
+  readonly scan: Scan
+  readonly nested: boolean
+  readonly leaves: Leaf[]
+  /** In how many events others have gone on since its last piece. */
+  quiet: number
+}
+/** After so many for each text that is open, one has ended: what came behind it must not wait for the end of the stream. */
+const QUIET_MOST = 4
 
 /** What stands in place of a find. */
 type Replace = (found: Detector, text: string) => string
@@ -65,6 +74,7 @@ export class StreamTexts {
     const all = textsIn(events)
     const texts = all.filter(({ kind }) => kind !== 'number')
     const marks = whole ? [] : all.filter(tellsApart)
+    const fed = new Set<Channel>()
     const leaves = texts.map((text) => {
       const said = saidBy(events.slice(text.start, text.end))
       const piece = !whole && isPiece(text)
@@ -77,25 +87,40 @@ export class StreamTexts {
         `${text.path.join('.')} ${its}`,
         isNested(text) || its.includes('arguments.delta"'),
       )
+      fed.add(channel)
       channel.leaves.push(leaf)
       this.#give(channel, channel.scan.feed(said, false))
       return leaf
     })
     this.#waiting.push({ json: events, texts, leaves })
+    if (fed.size > 0) this.#endQuiet(fed)
     return this.#ready()
   }
 
   /** No more comes of any text. */
   end(): string {
-    for (const channel of this.#channels.values()) this.#give(channel, channel.scan.feed('', true))
-    this.#channels.clear()
+    for (const key of this.#channels.keys()) this.#end(key)
     return this.#ready()
+  }
+
+  #endQuiet(fed: ReadonlySet<Channel>): void {
+    const most = QUIET_MOST * this.#channels.size
+    for (const [key, channel] of this.#channels) {
+      channel.quiet = fed.has(channel) ? 0 : channel.quiet + 1
+      if (channel.quiet > most) this.#end(key)
+    }
+  }
+
+  #end(key: string): void {
+    const channel = this.#channels.get(key)
+    if (channel !== undefined) this.#give(channel, channel.scan.feed('', true))
+    this.#channels.delete(key)
   }
 
   #channel(key: string, nested: boolean): Channel {
     const known = this.#channels.get(key)
     if (known !== undefined) return known
-    const channel = { scan: new Scan(this.#scanner, this.#noted), nested, leaves: [] }
+    const channel = { scan: new Scan(this.#scanner, this.#noted), nested, leaves: [], quiet: 0 }
     this.#channels.set(key, channel)
     return channel
   }
@@ -108,7 +133,7 @@ export class StreamTexts {
   }
 
   /** Gives what was decided to the texts that it is of; what replaces a find stands where that began. */
-  #give({ scan, nested, leaves }: Channel, pieces: readonly Piece[]): void {
+  #give({ scan, nested, leaves }: Omit<Channel, 'quiet'>, pieces: readonly Piece[]): void {
     let at = 0
     for (const { length, found } of pieces) {
       const text = scan.taken.slice(at, at + length)
@@ -145,8 +170,9 @@ export class StreamTexts {
   }
 }
 
+/** That Gemini's part is a thought tells it apart; so it is the name that counts. */
 const tellsApart = ({ path, kind }: JsonText): boolean =>
-  kind !== 'name' && (path.join('.') === 'type' || APART.has(path.at(-1) ?? ''))
+  kind === 'name' ? path.at(-1) === 'thought' : path.join('.') === 'type' || APART.has(path.at(-1) ?? '')
 
 const begins = <T>(whole: readonly T[], part: readonly T[]): boolean =>
   part.every((one, at) => whole[at] === one)

@@ -7,7 +7,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { decimalFromNano } from '../../src/core/money.ts'
 import { byTest } from '../by-test.ts'
 import { serverEngines, stopSound } from '../store/engines.ts'
-import { chat, eventsOf, startTestServer, streamEvents, streaming, type TestServer, USD } from './harness.ts'
+import {
+  chat,
+  chunk,
+  eventsOf,
+  startTestServer,
+  streamEvents,
+  streaming,
+  type TestServer,
+  USD,
+} from './harness.ts'
 
 const body = chat({ stream: true })
 const inputTokens = Math.ceil(Buffer.byteLength(JSON.stringify(body)) / 4)
@@ -59,6 +68,18 @@ for (const engine of serverEngines)
         expect(text).not.toContain('[DONE]')
       },
     )
+
+    test('what a tool of free text gets is delivered too', async () => {
+      const { id, token } = await server.newKey()
+      const [start = ''] = streamEvents([])
+      const custom = { name: 'f', input: 'ab' }
+      const delta = { tool_calls: [{ index: 0, id: 'c', type: 'custom', custom }] }
+      server.answerWith(() => streaming([start, chunk([{ index: 0, delta }])], 'break'))
+      const text = await (await server.post('/v1/chat/completions', body, {}, token)).text()
+      while (server.openCalls() > 0) await Bun.sleep(1)
+      expect(text).not.toContain('Nothing was charged')
+      expect(await spentBy(id)).toBe(COST - 10_000n)
+    })
 
     test('under an Idempotency-Key a repeat gets the same broken answer, and neither asks nor pays again', async () => {
       const { id, token } = await server.newKey()

@@ -2,7 +2,8 @@
  * Files of callers: in forms and raw, however they are cut; listed, read and deleted by their key and those above it.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { readdir } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
 import { serverEngines } from '../store/engines.ts'
 import { ASSET_SETTINGS, type AssetServer, png, startAssetServer } from './asset-rig.ts'
 import { jsonOf } from './harness.ts'
@@ -321,5 +322,47 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
       ]),
     )
     expect([wrong.status, (await jsonOf(wrong)).error.param]).toEqual([400, 'purpose'])
+  })
+
+  test('a file of parts is whole, or is none', async () => {
+    const ask = (path: string, body: object) => server.send('POST', `/v1/uploads${path}`, body, key.token)
+    const said = { filename: 'a.jsonl', purpose: 'user_data', mime_type: 'text/plain', bytes: 6 }
+    const { id } = await jsonOf(await ask('', said))
+    const ids: string[] = []
+    for (const data of ['abc', 'def']) {
+      const sent = await send(formOf([['data', data, 'a']]), { path: `/v1/uploads/${id}/parts` })
+      ids.push((await jsonOf(sent)).id)
+    }
+    // What ends the parts while they are joined: another request for the same, or their time.
+    const [gone] = (await stored()).filter((one) => one.endsWith(ids[1]?.slice(-32) ?? ''))
+    await rm(join(server.folder, gone ?? ''))
+    expect((await ask(`/${id}/complete`, { part_ids: ids })).status).toBe(503)
+    expect((await jsonOf(await server.get('/v1/files', key.token))).data).toEqual([])
+  })
+
+  test('bytes that a client sends again while they are being stored are in the file once', async () => {
+    const post = (path: string, command: string, body: string, offset = 0) =>
+      server.fetch(
+        new Request(`http://turnpike.test${path}`, {
+          method: 'POST',
+          headers: {
+            'x-goog-api-key': key.token,
+            'x-goog-upload-command': command,
+            'x-goog-upload-offset': String(offset),
+            'content-type': 'application/json',
+          },
+          body,
+        }),
+      )
+    const begun = await post('/upload/v1beta/files', 'start', '{"file":{"displayName":"a"}}')
+    const { pathname } = new URL(begun.headers.get('x-goog-upload-url') ?? '')
+    await Promise.all([post(pathname, 'upload', 'abc'), post(pathname, 'upload', 'abc')])
+    const asked = await post(pathname, 'query', '')
+    expect(asked.headers.get('x-goog-upload-size-received')).toBe('3')
+    const { file } = await jsonOf(await post(pathname, 'upload, finalize', 'def', 3))
+    expect(file.sizeBytes).toBe('6')
+    const { data } = await jsonOf(await server.get('/v1/files', key.token))
+    const content = await server.get(`/v1/files/${data[0].id}/content`, key.token)
+    expect(await content.text()).toBe('abcdef')
   })
 })

@@ -233,6 +233,7 @@ test('every member in which a stream brings its words is joined, in each style',
     (text) => ({
       tool_calls: [{ index: 0, id: 'c', type: 'function', function: { name: 'f', arguments: text } }],
     }),
+    (input) => ({ tool_calls: [{ index: 0, id: 'c', type: 'custom', custom: { name: 'f', input } }] }),
   ]
   const model = 'mock/small'
   const messages = [{ role: 'user', content: 'hi' }]

@@ -257,6 +257,32 @@ test('a blocked answer does not reach its caller, whole or streamed, and what it
   await withRules(server, null)
 })
 
+test.each(speaking)(
+  'a stream of %s that is blocked or breaks off ends without what rules took out, in every style',
+  async (speaks) => {
+    const server = of(speaks)
+    const told: unknown[][] = []
+    for (const action of ['block', 'mask'] as const) {
+      await withRules(server, [{ detect: ['email'], action, on: 'output' }])
+      for (const style of asking) {
+        const parts: Part[] = [
+          { type: 'text', text: `first ask ${EMAIL}. ` },
+          { type: 'tool_call', id: 'call_1', name: 'send', arguments: `{"to":"${EMAIL}"}` },
+        ]
+        const { events } = answerOf(speaks, parts.slice(0, style === 'completions' ? 1 : 2), 4)
+        const pieces = events.split(/(?<=\n\r?\n)/).slice(0, speaks === 'gemini' ? -1 : -3)
+        server.answerWith(() => streaming(pieces, 'break'))
+        const [path, body] = askAs('mock/small', true, 'hi')[style]
+        const text = await (await server.post(path, body)).text()
+        const code = action === 'block' ? 'guardrail_blocked' : '[EMAIL]'
+        told.push([style, action, text.includes('example.com') ? text : '', text.includes(code)])
+      }
+    }
+    expect(told.filter(([, , leaked, known]) => leaked !== '' || known !== true)).toEqual([])
+    await withRules(server, null)
+  },
+)
+
 test('the receipt and the row of a charged call say what was found, and never what it was', async () => {
   const server = of('chat')
   await withRules(server, [mask(['email'])])

@@ -369,7 +369,7 @@ export const completion = (content: string, usage: Usage | null = usage10and5): 
     ...(usage === null ? {} : { usage }),
   })
 
-const chunk = (choices: unknown[], more: object = {}) =>
+export const chunk = (choices: unknown[], more: object = {}) =>
   `data: ${JSON.stringify({ id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'small-2026-01-01', choices, ...more })}\n\n`
 
 /** The events of a vendor's stream: a role, the words, a stop, the usage, `[DONE]`. */

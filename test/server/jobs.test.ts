@@ -4,6 +4,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { serverEngines, stopSound } from '../store/engines.ts'
 import { until } from '../until.ts'
+import { withRules } from './guard-rig.ts'
 import { jsonOf } from './harness.ts'
 import { CENT, type JobServer, newVendor, startJobServer } from './job-rig.ts'
 
@@ -68,6 +69,23 @@ for (const engine of serverEngines)
       const list = await jsonOf(await server.get('/v1/run?status=succeeded&limit=1'))
       expect(list.data).toMatchObject([{ id: body.id, status: 'succeeded', ended_at: end.ended_at }])
       expect(Date.parse(end.ended_at)).toBeGreaterThanOrEqual(Date.parse(end.created_at))
+    })
+
+    test('a job counts for what it is for, and tells what guardrails found in it, as any call does', async () => {
+      await withRules(server, [{ detect: ['email'], action: 'mask', on: 'input' }])
+      const inputs = { prompt: 'a fox of ann.o@example.com' }
+      const headers = { 'x-turnpike-tags': 'team=red' }
+      const told = { tags: { team: 'red' }, guardrails: { 'input.email': 'mask 1' } }
+      for (const is of [1, 'failed'] as const) {
+        server.says(is)
+        const { body } = await begin(inputs, headers)
+        await ended(body.id)
+        await until(async () => (await server.get(`/v1/calls/${body.id}`)).status === 200)
+        expect(await jsonOf(await server.get(`/v1/calls/${body.id}`))).toMatchObject(told)
+      }
+      const usage = await jsonOf(await server.get('/v1/usage?group_by=tag&tag=team'))
+      expect(usage.data.rows).toContainEqual(expect.objectContaining({ tag: 'red', cost_usd: 0.01 }))
+      await withRules(server, null)
     })
 
     test('a job whose vendor is no longer sold goes on where it was submitted, at the price it began with', async () => {

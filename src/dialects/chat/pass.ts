@@ -84,7 +84,7 @@ export const chatLetters = (reply: JsonObject): number => {
   return letters
 }
 
-/** Letters in a message or a stream's delta: text, reasoning, refusal and tool arguments. */
+/** Letters in a message or a stream's delta: text, reasoning, refusal and what tools get. */
 export const messageLetters = (message: Json | undefined): number => {
   if (!isObject(message)) return 0
   let letters = 0
@@ -94,12 +94,13 @@ export const messageLetters = (message: Json | undefined): number => {
     else if (Array.isArray(part)) for (const { text } of saidIn(part)) letters += lettersIn(text)
   }
   if (Array.isArray(message.tool_calls))
-    for (const tool of message.tool_calls) if (isObject(tool)) letters += functionLetters(tool.function)
+    for (const tool of message.tool_calls)
+      if (isObject(tool)) letters += functionLetters(tool.function) + functionLetters(tool.custom)
   return letters + functionLetters(message.function_call)
 }
 
 const functionLetters = (called: Json | undefined): number => {
   if (!isObject(called)) return 0
-  const { name, arguments: given } = called
+  const { name, arguments: args, input: given = args } = called
   return (typeof name === 'string' ? lettersIn(name) : 0) + (typeof given === 'string' ? lettersIn(given) : 0)
 }

@@ -51,11 +51,11 @@ class GuardedRelay implements StreamRelay {
     const last = this.#texts.feed(this.#relay.end(ending))
     const rest = last + this.#texts.end()
     const { blocked } = this.#guard
-    return blocked === undefined ? rest : this.#relay.fail(refusalBody(blocked, this.#callId).error)
+    return blocked === undefined ? rest : this.fail(refusalBody(blocked, this.#callId).error)
   }
 
   fail(error: Parameters<StreamRelay['fail']>[0]): string {
     const waited = this.#texts.end()
-    return (this.#guard.blocked === undefined ? waited : '') + this.#relay.fail(error)
+    return (this.#guard.blocked === undefined ? waited : '') + this.#guard.failed(this.#relay.fail(error))
   }
 }

@@ -5,6 +5,7 @@
  */
 
 import type { Call, Prefer } from '../../core/call.ts'
+import { present } from '../../core/json-body.ts'
 import { warning } from '../../core/log.ts'
 import type { Priced } from '../../core/model.ts'
 import { must, type Refusal, refuse, retryIn, unavailable } from '../../core/refusal.ts'
@@ -144,7 +145,7 @@ const factsOf = (task: Task, { price, most, asked }: Priced, { begun, at }: Subm
   payment: task.payment,
   requestHash: task.requestHash(),
   ...(task.keep === undefined ? {} : { keep: task.keep.ref }),
-  ...(task.trace.met === undefined ? {} : { met: task.trace.met }),
+  ...present({ met: task.trace.met, tags: task.trace.tags, guardrails: task.trace.guardrails }),
 })
 
 type Repeat = {

@@ -1,4 +1,5 @@
 /** The end of a job: its results are stored, then it is charged, written and answered in one step; or it ends without a charge. */
+import { present } from '../../core/json-body.ts'
 import { warning } from '../../core/log.ts'
 import { decimalFromNano, least, type Nano } from '../../core/money.ts'
 import type { Refusal } from '../../core/refusal.ts'
@@ -118,7 +119,7 @@ const billedOf = ({ clock }: Gateway, { run, facts }: Ending, terms: Told): Bill
     hold: { amount: () => run.hold },
     trace: {
       ...{ callId: run.id, startedMs, vendor: facts.vendor, firstByteMs: tookMs },
-      ...(facts.met === undefined ? {} : { met: facts.met }),
+      ...present({ met: facts.met, tags: facts.tags, guardrails: facts.guardrails }),
     },
   }
 }

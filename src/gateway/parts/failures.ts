@@ -167,6 +167,7 @@ export const noteFailedJob = ({ clock, memory }: Noting, run: Run): void => {
     status: FAILED,
     detail: {
       tookMs,
+      ...present({ tags: facts?.tags, guardrails: facts?.guardrails }),
       ...(facts === undefined ? {} : { tries: [{ vendor: facts.vendor, outcome: 'failed', tookMs }] }),
     },
   }))

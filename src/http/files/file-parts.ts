@@ -1,5 +1,6 @@
 /** Files that come in parts: each part is a file of its own for an hour, and the last request joins them. */
 
+import { AssetFault } from '../../assets/take.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
 import { PART_PURPOSE, type Upload } from '../../store/calls/asset-port.ts'
 import type { Key } from '../../tenancy/key.ts'
@@ -61,7 +62,8 @@ export async function* bytesOfParts(gateway: Gateway, parts: readonly Upload[]):
         first,
         last: Math.min(first + PIECE_BYTES, bytes) - 1,
       })
-      if (piece === undefined) return
+      // They have ended meanwhile: by another request, or by their time.
+      if (piece === undefined) throw new AssetFault('storage', 'a part of the file is gone', { again: false })
       yield piece
     }
 }

@@ -75,6 +75,16 @@ export const startUpload: Handler = async (gateway, call) => {
   return withStatus({ ...json({}), headers: { ...json({}).headers, 'x-goog-upload-url': url } }, 'active')
 }
 
+/** The parts that follow one another: what a client sends again while it is still being stored is there twice. */
+const inTurn = (parts: readonly Upload[]): readonly Upload[] => {
+  let next = 0
+  return parts.filter(({ name, bytes }) => {
+    const follows = Number(name) === next
+    if (follows) next += bytes
+    return follows
+  })
+}
+
 /** Takes bytes: `upload` for a part, `upload, finalize` for the last one; `query` says how many there are. */
 export const sendBytes: Handler = async (gateway, call) => {
   const key = await keeperOf(gateway, call, A_FILE, 'gemini')
@@ -82,10 +92,11 @@ export const sendBytes: Handler = async (gateway, call) => {
   const [, session, written = ''] = SESSION.exec(call.params.session ?? '') ?? []
   if (session === undefined) throw noFile()
   const commands = (headers.get('x-goog-upload-command') ?? 'upload, finalize').split(/,\s*/)
-  const parts = await partsOf(gateway, key, session)
+  const kept = await partsOf(gateway, key, session)
+  const parts = inTurn(kept)
   const received = parts.reduce((sum, { bytes }) => sum + bytes, 0)
   if (commands.includes('cancel')) {
-    await endParts(gateway, parts)
+    await endParts(gateway, kept)
     return withStatus(json({}), 'cancelled')
   }
   if (commands.includes('query')) return withStatus(json({}), 'active', received)
@@ -115,7 +126,7 @@ export const sendBytes: Handler = async (gateway, call) => {
       partBytes: received,
       note: async () => note,
     })
-    await endParts(gateway, parts)
+    await endParts(gateway, kept)
     return withStatus(json({ file: shown(gateway, call, upload) }), 'final')
   }
   return stored(gateway, call, () => take().finally(() => pieces.return(undefined)))

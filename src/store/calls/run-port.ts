@@ -18,6 +18,7 @@ import type {
 } from '../../ledger/types.ts'
 import type { Transcript } from '../../media/transcript.ts'
 import type { KeyId, WalletId } from '../../tenancy/key.ts'
+import type { Tags } from '../../tenancy/tags.ts'
 
 export const runStates = ['submitting', 'running', 'done', 'failed', 'cancelled'] as const
 export type RunState = (typeof runStates)[number]
@@ -45,6 +46,9 @@ export type RunFacts = {
   readonly keep?: IdempotencyRef
   /** The conditions under which it was submitted, and with what they were met. */
   readonly met?: Readonly<Record<string, string>>
+  /** All that it is for, and what guardrails found in it. */
+  readonly tags?: Tags
+  readonly guardrails?: Tags
 }
 
 /**
