@@ -55,7 +55,12 @@ const Members = ({ team, people }: { team: TeamShown; people: readonly Person[] 
               value={role}
               onChange={(event) => put.mutate({ person: id, role: event.currentTarget.value })}
             />
-            <Button size="compact-xs" variant="default" onClick={() => remove.mutate(id)}>
+            <Button
+              size="compact-xs"
+              variant="default"
+              aria-label={`Remove ${email} from the team`}
+              onClick={() => remove.mutate(id)}
+            >
               Remove
             </Button>
           </Group>
