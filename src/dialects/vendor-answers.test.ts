@@ -236,6 +236,23 @@ test.each([
   expect(streamSeen('gemini', [answer]).map(([, seen]) => seen.finish)).toEqual(expected)
 })
 
+test.each([
+  ['gemini', { candidates: [{ content: { role: 'model' }, finishReason: 'MALFORMED_FUNCTION_CALL' }] }],
+  ['chat', chatAnswer({ content: '' }, 'error')],
+  ['chat', chatAnswer({ content: 'hal' }, 'insufficient_system_resource')],
+] as const)('%s: an answer that its vendor says has failed is none', (vendor, answer) => {
+  const value: JsonObject = JSON.parse(JSON.stringify(answer))
+  expect(vendorDialects[vendor].readReply(value, () => 'new')?.fault).toBeString()
+  const event = JSON.stringify(answer).replace('"message"', '"delta"')
+  const steps = vendorDialects[vendor].streamReader(() => 'new', traits)(event)
+  expect(steps.at(-1)?.type).toBe('error')
+})
+
+test('an answer that ended with the room of its model has ended for its length', () => {
+  for (const [caller, seen] of wholeSeen('chat', chatAnswer({ content: 'hal' }, 'model_length')))
+    if (caller === 'messages') expect(seen.finish).toBe('max_tokens')
+})
+
 test('two answers to one call, in the dialects that can say so', () => {
   const chunk = (index: number, content: string, finish_reason: string | null = null) => ({
     id: 'c',

@@ -1,5 +1,5 @@
 /** Generate content, errors: this dialect's shape and status words, with the specification's code kept inside. Source of the format: Google AIP-193, "Errors". */
-import type { JsonObject } from '../../core/json-body.ts'
+import type { Json, JsonObject } from '../../core/json-body.ts'
 import { type Refusal, refusalBody } from '../../core/refusal.ts'
 import { textOf } from '../request/json-members.ts'
 
@@ -16,6 +16,12 @@ const statusNames: Readonly<Record<number, string>> = {
   500: 'INTERNAL',
   503: 'UNAVAILABLE',
 }
+
+/** Why a candidate that ended for this reason is no answer: it mostly says nothing, and told as one it would end a session. */
+export const faultOf = (reason: Json | undefined): string | undefined =>
+  textOf(reason)?.startsWith('MALFORMED_') === true
+    ? 'the model wrote a call of a tool that its vendor cannot read'
+    : undefined
 
 /** `error` is the error object of the specification. */
 export const geminiError = (error: JsonObject, status: number): JsonObject => {
