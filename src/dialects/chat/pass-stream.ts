@@ -60,8 +60,9 @@ export const chatRelay = (reader: UsageReader): StreamRelay => {
         progress.error = value.error
         return undefined
       }
-      if (!progress.begun && value.id !== undefined) {
-        progress.begun = true
+      // Azure's verdict on the prompt comes first, in an event without a name: the answer begins after it.
+      if (!head.id && value.id !== undefined) {
+        progress.begun ||= value.id !== ''
         head = { id: value.id, created: value.created ?? 0, model: value.model ?? null }
       }
       const seen = progress.letters
