@@ -238,6 +238,7 @@ test.each([
 
 test.each([
   ['gemini', { candidates: [{ content: { role: 'model' }, finishReason: 'MALFORMED_FUNCTION_CALL' }] }],
+  ['gemini', { candidates: [{ finishReason: 'UNEXPECTED_TOOL_CALL' }] }],
   ['chat', chatAnswer({ content: '' }, 'error')],
   ['chat', chatAnswer({ content: 'hal' }, 'insufficient_system_resource')],
 ] as const)('%s: an answer that its vendor says has failed is none', (vendor, answer) => {
@@ -246,6 +247,13 @@ test.each([
   const event = JSON.stringify(answer).replace('"message"', '"delta"')
   const steps = vendorDialects[vendor].streamReader(() => 'new', traits)(event)
   expect(steps.at(-1)?.type).toBe('error')
+})
+
+test('a call of a tool that was not offered is one', () => {
+  const parts = [{ functionCall: { name: 'f', args: { x: 1 } } }]
+  const answer = { candidates: [{ content: { parts }, finishReason: 'UNEXPECTED_TOOL_CALL' }] }
+  for (const [, seen] of [...wholeSeen('gemini', answer), ...streamSeen('gemini', [answer])])
+    expect([called(seen), seen.error]).toEqual([[['f', { x: 1 }]], undefined])
 })
 
 test('an answer that ended with the room of its model has ended for its length', () => {

@@ -17,11 +17,16 @@ const statusNames: Readonly<Record<number, string>> = {
   503: 'UNAVAILABLE',
 }
 
-/** Why a candidate that ended for this reason is no answer: it mostly says nothing, and told as one it would end a session. */
-export const faultOf = (reason: Json | undefined): string | undefined =>
-  textOf(reason)?.startsWith('MALFORMED_') === true
+/**
+ * Why a candidate that ended for this reason is no answer: it mostly says nothing, and told as one it would end a session.
+ * A call of a tool that was not offered is one if it is there: its caller can answer it.
+ */
+export const faultOf = (reason: Json | undefined, callsTools: boolean): string | undefined => {
+  if (reason === 'UNEXPECTED_TOOL_CALL' && !callsTools) return 'the model called a tool that was not offered'
+  return textOf(reason)?.startsWith('MALFORMED_') === true
     ? 'the model wrote a call of a tool that its vendor cannot read'
     : undefined
+}
 
 /** `error` is the error object of the specification. */
 export const geminiError = (error: JsonObject, status: number): JsonObject => {

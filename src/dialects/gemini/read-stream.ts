@@ -45,7 +45,7 @@ export const geminiStreamReader = (newId: () => string): ((data: string) => read
         choice,
         finish: finishOf(candidate.finishReason, tools.has(choice)),
       })
-    const message = faultOf(candidate.finishReason)
+    const message = faultOf(candidate.finishReason, tools.has(choice))
     if (message !== undefined) pieces.push({ type: 'error', error: { message } })
     return pieces
   }

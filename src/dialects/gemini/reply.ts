@@ -58,11 +58,14 @@ export const isBlocked = (value: JsonObject): boolean =>
 export const readGeminiReply = (value: JsonObject, newId: () => string): Omit<Reply, 'usage'> | undefined => {
   if (!Array.isArray(value.candidates) && !isBlocked(value)) return undefined
   const candidates = objectsOf(value.candidates)
-  const [fault] = candidates.flatMap(({ finishReason }) => faultOf(finishReason) ?? [])
+  const choices = candidates.map((candidate) => choiceOf(candidate, newId))
+  const [fault] = candidates.flatMap(
+    ({ finishReason }, at) => faultOf(finishReason, choices[at]?.finish === 'tool_calls') ?? [],
+  )
   return {
     id: textOf(value.responseId) ?? '',
     model: textOf(value.modelVersion) ?? '',
-    choices: candidates.map((candidate) => choiceOf(candidate, newId)),
+    choices,
     ...notCarriedIn(candidates),
     ...present({ fault }),
     ...(isBlocked(value) ? { blocked: true } : {}),
