@@ -187,6 +187,30 @@ test('a message that starts twice is one; another message within the stream is a
     expect(seen.error).toBeDefined()
 })
 
+test('an end in several events is one: none takes back what another said', () => {
+  const events = [
+    { type: 'message_start', message: { id: 'm', model: 'm', usage: { input_tokens: 7, output_tokens: 1 } } },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'hi' } },
+    { type: 'content_block_stop', index: 0 },
+    {
+      type: 'message_delta',
+      delta: { stop_reason: 'stop_sequence', stop_sequence: '###' },
+      usage: { output_tokens: 4 },
+    },
+    { type: 'message_delta', delta: { stop_reason: null, stop_sequence: null, container: { id: 'c' } } },
+    { type: 'message_stop' },
+  ]
+  for (const [, seen] of streamSeen('messages', events)) expect(seen.text).toBe('hi')
+  const relay = vendorDialects.messages.pass?.relay(traits, false, 'm', () => context())
+  if (relay === undefined) throw new Error('no caller speaks it')
+  for (const event of events) relay.follow({ data: JSON.stringify(event), bytes: new Uint8Array() })
+  expect(relay.usage()).toMatchObject({ input: 7, output: 4 })
+  const [end = ''] = relay.end(billed).split('\n\n')
+  const { delta, usage } = JSON.parse(Buffer.from(closing(end)).toString().split('data: ')[1] ?? '')
+  expect(delta).toEqual({ stop_reason: 'stop_sequence', stop_sequence: '###', container: { id: 'c' } })
+  expect(usage).toMatchObject({ input_tokens: 7, output_tokens: 4 })
+})
+
 test('blocks of kinds that are not known are passed over', () => {
   const answer = {
     content: [
