@@ -223,6 +223,23 @@ test('blocks of kinds that are not known are passed over', () => {
   for (const [, seen] of wholeSeen('messages', answer)) expect(seen.text).toBe('hi')
 })
 
+test.each(['chat', 'messages', 'gemini', 'responses', 'interactions'] as const)(
+  'a thought that is signed and not shown comes back from a client of %s as what it was',
+  (dialect) => {
+    const shown = {
+      type: 'thinking' as const,
+      text: '',
+      signature: { origin: 'messages' as const, value: 'c2ln' },
+    }
+    for (const part of [shown, { ...shown, redacted: true as const }]) {
+      const reply = { id: 'i', model: 'm', choices: [{ parts: [part], finish: 'stop' as const }] }
+      const written = callerDialects[dialect].writeReply({ ...reply, usage: billed.usage }, context())
+      const read = vendorDialects[dialect].readReply(JSON.parse(JSON.stringify(written)), () => 'new')
+      expect(read?.choices[0]?.parts).toEqual([part])
+    }
+  },
+)
+
 test('pictures reach every caller', () => {
   const inlineData = { mimeType: 'image/png', data: 'AAAA' }
   const answer = {
