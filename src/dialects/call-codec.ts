@@ -228,7 +228,8 @@ const translatingCodec = (sides: Sides, vendor: VendorDialect): CallCodec | Refu
       const usage = vendor.usageOf(value, traits)
       const tier = servedTier(vendor, target.model, value)
       return {
-        fault: fault ?? (compacts !== undefined && !hasSummary(changed) ? NO_SUMMARY : undefined),
+        fault:
+          reply.fault ?? fault ?? (compacts !== undefined && !hasSummary(changed) ? NO_SUMMARY : undefined),
         usage,
         letters: () => vendor.letters(value),
         tier,

@@ -154,6 +154,8 @@ export type Reply = {
   readonly usage: Usage | undefined
   /** The prompt itself was blocked, and there is no answer. */
   readonly blocked?: boolean
+  /** Why it is no answer: its vendor says that the model failed at it. */
+  readonly fault?: string
   /** What else the vendor said that no caller gets, by name. */
   readonly notCarried?: readonly string[]
 }

@@ -22,7 +22,10 @@ export type Progress = {
   unsaid: { readonly events: number; readonly letters: number }
   /** The model is thinking; its thoughts may be billed without being shown. */
   thought: boolean
-  /** The vendor said how its answer ended, and that the stream is over. */
+  /** The choices that have begun, and those of which the vendor said how they ended. */
+  choices: readonly number[]
+  ended: readonly number[]
+  /** The vendor said how its answer ended, with all its choices, and that the stream is over. */
   finished: boolean
   done: boolean
   /** The vendor's error inside the stream. */
@@ -31,12 +34,27 @@ export type Progress = {
   blocked: boolean
 }
 
+const NONE: readonly number[] = []
+
+/** Takes note that something came of a choice, or its end. */
+export const noteChoice = (progress: Progress, choice: number, ends: boolean): void => {
+  if (!progress.choices.includes(choice)) progress.choices = [...progress.choices, choice]
+  if (ends && !progress.ended.includes(choice)) progress.ended = [...progress.ended, choice]
+  progress.finished = progress.ended.length === progress.choices.length
+}
+
+/** The choices that have begun and not ended; the first before any has begun. */
+export const openChoices = ({ choices, ended }: Progress): readonly number[] =>
+  choices.length === 0 ? [0] : choices.filter((choice) => !ended.includes(choice))
+
 export const newProgress = (): Progress => ({
   begun: false,
   contentEvents: 0,
   letters: 0,
   unsaid: { events: 0, letters: 0 },
   thought: false,
+  choices: NONE,
+  ended: NONE,
   finished: false,
   done: false,
   error: undefined,

@@ -187,6 +187,30 @@ test('a message that starts twice is one; another message within the stream is a
     expect(seen.error).toBeDefined()
 })
 
+test('an end in several events is one: none takes back what another said', () => {
+  const events = [
+    { type: 'message_start', message: { id: 'm', model: 'm', usage: { input_tokens: 7, output_tokens: 1 } } },
+    { type: 'content_block_start', index: 0, content_block: { type: 'text', text: 'hi' } },
+    { type: 'content_block_stop', index: 0 },
+    {
+      type: 'message_delta',
+      delta: { stop_reason: 'stop_sequence', stop_sequence: '###' },
+      usage: { output_tokens: 4 },
+    },
+    { type: 'message_delta', delta: { stop_reason: null, stop_sequence: null, container: { id: 'c' } } },
+    { type: 'message_stop' },
+  ]
+  for (const [, seen] of streamSeen('messages', events)) expect(seen.text).toBe('hi')
+  const relay = vendorDialects.messages.pass?.relay(traits, false, 'm', () => context())
+  if (relay === undefined) throw new Error('no caller speaks it')
+  for (const event of events) relay.follow({ data: JSON.stringify(event), bytes: new Uint8Array() })
+  expect(relay.usage()).toMatchObject({ input: 7, output: 4 })
+  const [end = ''] = relay.end(billed).split('\n\n')
+  const { delta, usage } = JSON.parse(Buffer.from(closing(end)).toString().split('data: ')[1] ?? '')
+  expect(delta).toEqual({ stop_reason: 'stop_sequence', stop_sequence: '###', container: { id: 'c' } })
+  expect(usage).toMatchObject({ input_tokens: 7, output_tokens: 4 })
+})
+
 test('blocks of kinds that are not known are passed over', () => {
   const answer = {
     content: [
@@ -198,6 +222,23 @@ test('blocks of kinds that are not known are passed over', () => {
   }
   for (const [, seen] of wholeSeen('messages', answer)) expect(seen.text).toBe('hi')
 })
+
+test.each(['chat', 'messages', 'gemini', 'responses', 'interactions'] as const)(
+  'a thought that is signed and not shown comes back from a client of %s as what it was',
+  (dialect) => {
+    const shown = {
+      type: 'thinking' as const,
+      text: '',
+      signature: { origin: 'messages' as const, value: 'c2ln' },
+    }
+    for (const part of [shown, { ...shown, redacted: true as const }]) {
+      const reply = { id: 'i', model: 'm', choices: [{ parts: [part], finish: 'stop' as const }] }
+      const written = callerDialects[dialect].writeReply({ ...reply, usage: billed.usage }, context())
+      const read = vendorDialects[dialect].readReply(JSON.parse(JSON.stringify(written)), () => 'new')
+      expect(read?.choices[0]?.parts).toEqual([part])
+    }
+  },
+)
 
 test('pictures reach every caller', () => {
   const inlineData = { mimeType: 'image/png', data: 'AAAA' }
@@ -234,6 +275,31 @@ test.each([
   const answer = { candidates: [{ content: { role: 'model' }, finishReason }] }
   expect(wholeSeen('gemini', answer).map(([, seen]) => seen.finish)).toEqual(expected)
   expect(streamSeen('gemini', [answer]).map(([, seen]) => seen.finish)).toEqual(expected)
+})
+
+test.each([
+  ['gemini', { candidates: [{ content: { role: 'model' }, finishReason: 'MALFORMED_FUNCTION_CALL' }] }],
+  ['gemini', { candidates: [{ finishReason: 'UNEXPECTED_TOOL_CALL' }] }],
+  ['chat', chatAnswer({ content: '' }, 'error')],
+  ['chat', chatAnswer({ content: 'hal' }, 'insufficient_system_resource')],
+] as const)('%s: an answer that its vendor says has failed is none', (vendor, answer) => {
+  const value: JsonObject = JSON.parse(JSON.stringify(answer))
+  expect(vendorDialects[vendor].readReply(value, () => 'new')?.fault).toBeString()
+  const event = JSON.stringify(answer).replace('"message"', '"delta"')
+  const steps = vendorDialects[vendor].streamReader(() => 'new', traits)(event)
+  expect(steps.at(-1)?.type).toBe('error')
+})
+
+test('a call of a tool that was not offered is one', () => {
+  const parts = [{ functionCall: { name: 'f', args: { x: 1 } } }]
+  const answer = { candidates: [{ content: { parts }, finishReason: 'UNEXPECTED_TOOL_CALL' }] }
+  for (const [, seen] of [...wholeSeen('gemini', answer), ...streamSeen('gemini', [answer])])
+    expect([called(seen), seen.error]).toEqual([[['f', { x: 1 }]], undefined])
+})
+
+test('an answer that ended with the room of its model has ended for its length', () => {
+  for (const [caller, seen] of wholeSeen('chat', chatAnswer({ content: 'hal' }, 'model_length')))
+    if (caller === 'messages') expect(seen.finish).toBe('max_tokens')
 })
 
 test('two answers to one call, in the dialects that can say so', () => {

@@ -81,6 +81,29 @@ for (const engine of serverEngines)
       expect(await spentBy(id)).toBe(COST - 10_000n)
     })
 
+    test('of two answers one of which had not ended, it is broken; cut for want of money, each has an end', async () => {
+      const asked = { ...body, n: 2 }
+      const ended = (text: string) =>
+        eventsOf(text).flatMap((data) => {
+          const { choices } = data === '[DONE]' ? {} : JSON.parse(data)
+          return (choices ?? []).flatMap((one: any) =>
+            one.finish_reason ? [[one.index, one.finish_reason]] : [],
+          )
+        })
+      const delta = (index: number, content: string, finish_reason: string | null = null) =>
+        `data: ${JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'small', choices: [{ index, delta: { content }, finish_reason }] })}\n\n`
+      const first = [delta(0, 'a '), delta(1, 'b '), delta(0, 'c', 'stop')]
+      server.answerWith(() => streaming([...first, delta(1, 'd ')], 'break'))
+      const text = await (await server.post('/v1/chat/completions', asked)).text()
+      expect(lastEvent(text).error?.code).toBe('upstream_error')
+      server.answerWith(() => streaming([...first, ...Array.from({ length: 400 }, () => delta(1, 'word '))]))
+      const cut = await server.post('/v1/chat/completions', asked, { 'x-max-cost-usd': '0.002' })
+      expect(ended(await cut.text())).toEqual([
+        [0, 'stop'],
+        [1, 'length'],
+      ])
+    })
+
     test('under an Idempotency-Key a repeat gets the same broken answer, and neither asks nor pays again', async () => {
       const { id, token } = await server.newKey()
       const header = { 'idempotency-key': crypto.randomUUID() }

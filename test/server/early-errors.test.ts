@@ -1,6 +1,6 @@
 /** Errors of vendors inside answers with status 200, before anything was said: they are what they say they are. */
 import { expect, test } from 'bun:test'
-import { jsonOf, streaming } from './harness.ts'
+import { eventsOf, jsonOf, streamEvents, streaming } from './harness.ts'
 import { before } from './speaking.ts'
 
 const hi = [{ role: 'user', content: 'hi' }]
@@ -46,3 +46,33 @@ test.each(names.flatMap((name) => (['chat', 'messages'] as const).map((speaks) =
       expect(await server.heldAfterAll()).toBe(0n)
     }),
 )
+
+test("Azure's verdict on the prompt is no answer yet, and its last event is named as the others", () =>
+  before('chat', async (server) => {
+    const verdict = { prompt_index: 0, content_filter_results: { hate: { filtered: false } } }
+    const first = {
+      id: '',
+      object: 'chat.completion.chunk',
+      created: 0,
+      model: '',
+      choices: [],
+      prompt_filter_results: [verdict],
+    }
+    const ask = () =>
+      server.post('/v1/chat/completions', {
+        model: 'mock/small',
+        messages: hi,
+        stream: true,
+        stream_options: { include_usage: true },
+      })
+    const opening = `data: ${JSON.stringify(first)}\n\n`
+    server.answerWith(() => streaming([opening, event('chat', errors.busy)]))
+    expect((await ask()).status).toBe(503)
+    server.answerWith(() => streaming([opening, ...streamEvents(['hello'])]))
+    const told = eventsOf(await (await ask()).text()).flatMap((data) =>
+      data === '[DONE]' ? [] : JSON.parse(data),
+    )
+    expect(told[0]).toEqual(first)
+    const [{ id, model, created }, last] = [told[1], told.at(-1)]
+    expect(last).toMatchObject({ id, model, created, choices: [], usage: { prompt_tokens: 10 } })
+  }))

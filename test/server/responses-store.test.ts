@@ -196,8 +196,26 @@ for (const engine of serverEngines)
         await (await server.post('/v1/responses', body)).text()
         expect((await server.get('/v1/responses/resp_b')).status).toBe(404)
         server.answerWith(() => streaming(events.slice(0, -3)))
-        await (await server.post('/v1/responses', body, { 'x-max-cost-usd': '0.002' })).text()
-        expect((await jsonOf(await server.get('/v1/responses/resp_b'))).status).toBe('incomplete')
+        const cut = await (await server.post('/v1/responses', body, { 'x-max-cost-usd': '0.002' })).text()
+        const told = cut.split('\ndata: ').slice(1)
+        const sent = told.map((one) => JSON.parse(one.split('\n')[0] ?? ''))
+        const heard = sent.flatMap(({ type, delta }) =>
+          type === 'response.output_text.delta' ? [delta] : [],
+        )
+        expect(heard.length).toBeGreaterThan(10)
+        expect(sent.slice(-4).map(({ type }) => type)).toEqual([
+          'response.output_text.done',
+          'response.content_part.done',
+          'response.output_item.done',
+          'response.incomplete',
+        ])
+        expect(sent.map(({ sequence_number }) => sequence_number)).toEqual(sent.map((_, at) => at))
+        const kept = await jsonOf(await server.get('/v1/responses/resp_b'))
+        const { status, content } = kept.output[0]
+        expect([kept.status, status, content[0].text]).toEqual(['incomplete', 'incomplete', heard.join('')])
+        server.answerWith(() => Response.json(response([messageItem('more')])))
+        await ask(server, { input: 'go on', previous_response_id: 'resp_b' })
+        expect(server.asked.at(-1)?.text).toContain(heard.join(''))
       }))
 
     test('the same under an Idempotency-Key', () =>

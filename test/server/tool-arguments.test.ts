@@ -8,7 +8,7 @@ import { callerDialects } from '../../src/dialects/index.ts'
 import type { Reply } from '../../src/dialects/neutral.ts'
 import { converseAnswer, converseStream } from '../dialects/converse.ts'
 import { billed, context, type SharedDialectId, stepsOf, streamOf } from '../dialects/steps.ts'
-import { startTestServer, type TestServer, testModel } from './harness.ts'
+import { startTestServer, type TestServer, testModel, USD } from './harness.ts'
 
 const vendors = ['chat', 'messages', 'gemini', 'responses', 'converse'] as const
 type VendorId = (typeof vendors)[number]
@@ -182,6 +182,34 @@ describe.each(['chat', 'responses'] as const)('arguments that a model of %s does
     }),
   )
 })
+
+test.each(['chat', 'messages', 'responses', 'interactions'] as const)(
+  'a call that its vendor cannot read is a fault to a caller of %s, asked once and free',
+  (caller) =>
+    from('gemini', async (server) => {
+      token = (await server.newKey()).token
+      const content = { role: 'model', parts: [] }
+      const answer = {
+        candidates: [{ content, finishReason: 'MALFORMED_FUNCTION_CALL', index: 0 }],
+        usageMetadata: { promptTokenCount: 9, candidatesTokenCount: 4, totalTokenCount: 13 },
+      }
+      for (const stream of [false, true]) {
+        const count = server.asked.length
+        server.answerWith(() =>
+          stream
+            ? new Response(`data: ${JSON.stringify(answer)}\n\n`, {
+                headers: { 'content-type': 'text/event-stream' },
+              })
+            : Response.json(answer),
+        )
+        const response = await send(server, asked[caller]('{"n":1}', stream))
+        expect([response.status, hasError(await response.text())]).toEqual([503, true])
+        expect(server.asked.length).toBe(count + 1)
+      }
+      expect(await server.balance()).toBe(100n * USD)
+      expect(await server.heldAfterAll()).toBe(0n)
+    }),
+)
 
 test('a call of an earlier turn that cannot be read goes on as what the model wrote', async () => {
   for (const vendor of ['messages', 'gemini', 'converse'] as const)

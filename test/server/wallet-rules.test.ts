@@ -202,6 +202,19 @@ for (const engine of serverEngines)
         await put(none)
       },
     )
+
+    test('that would end a stream come too late for an answer that has ended: it is whole, and costs what its vendor counted', async () => {
+      const words = Array.from({ length: 5_000 }, () => 'x ')
+      const usage = { prompt_tokens: 10, completion_tokens: 3_000, total_tokens: 3_010 }
+      const events = streamEvents(words, usage)
+      const pieces = [...events.slice(0, 1_000), events.slice(1_000, -2).join(''), ...events.slice(-2)]
+      server.answerWith(() => pausedStream(pieces, 500, () => put({ per_call_max_usd: 0.045 })))
+      const before = await server.balance()
+      const text = await (await call({ stream: true })).text()
+      expect([...text.matchAll(/"finish_reason":"(\w+)"/g)].map(([, reason]) => reason)).toEqual(['stop'])
+      expect(before - (await server.balance())).toBe(30_010_000n)
+      await put(none)
+    })
   })
 
 test('rules set through one process hold on another when the answer is there', async () => {

@@ -29,7 +29,6 @@ const exceptions: Readonly<Record<string, string>> = {}
 
 /** Functions that are still too long, and how long they may be. This list may only get shorter, and no number larger. */
 const longFunctions: LongFunctions = {
-  'src/dialects/chat/read-stream.ts chatStreamReader': { total: 104 },
   'src/dialects/messages/write-stream.ts messagesStreamWriter': { total: 114 },
   'src/store/ledger/commit-at-once.ts textsFor': { own: 72 },
 }

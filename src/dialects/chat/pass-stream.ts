@@ -7,11 +7,18 @@ import { isObject, type Json, type JsonObject, parseJson } from '../../core/json
 import type { Usage } from '../../core/usage.ts'
 import { lettersIn } from '../../metering/dense-scripts.ts'
 import { costComment, membersSlot, withBill } from '../bill-members.ts'
-import { newProgress, type Progress, type StreamRelay, type VendorEvent } from '../relay.ts'
+import {
+  newProgress,
+  noteChoice,
+  openChoices,
+  type Progress,
+  type StreamRelay,
+  type VendorEvent,
+} from '../relay.ts'
 import type { Ending } from '../stream-writer.ts'
 import { contentOf, type EventShape, knownEvent, shapeOf } from './event-shape.ts'
 import { messageLetters } from './pass.ts'
-import { chatUsage } from './reply.ts'
+import { chatUsage, indexOf } from './reply.ts'
 
 const encoder = new TextEncoder()
 
@@ -60,8 +67,9 @@ export const chatRelay = (reader: UsageReader): StreamRelay => {
         progress.error = value.error
         return undefined
       }
-      if (!progress.begun && value.id !== undefined) {
-        progress.begun = true
+      // Azure's verdict on the prompt comes first, in an event without a name: the answer begins after it.
+      if (!head.id && value.id !== undefined) {
+        progress.begun ||= value.id !== ''
         head = { id: value.id, created: value.created ?? 0, model: value.model ?? null }
       }
       const seen = progress.letters
@@ -76,7 +84,8 @@ export const chatRelay = (reader: UsageReader): StreamRelay => {
       return isObject(value.usage) ? eventBytes({ ...value, usage: undefined }) : bytes
     },
     usage: () => (reported === undefined ? undefined : reader.read(reported)),
-    end: (ending) => tailText(head, reported, ending),
+    end: (ending) =>
+      cutText(head, ending.cut ? openChoices(progress) : []) + tailText(head, reported, ending),
     fail: (error) => eventText({ error }),
   }
 }
@@ -94,7 +103,7 @@ const followChoices = (progress: Progress, choices: Json | undefined): boolean =
   for (const choice of choices) {
     if (!isObject(choice)) continue
     noteText(progress, messageLetters(choice.delta))
-    if (typeof choice.finish_reason === 'string') progress.finished = true
+    noteChoice(progress, indexOf(choice), typeof choice.finish_reason === 'string')
   }
   return true
 }
@@ -102,15 +111,17 @@ const followChoices = (progress: Progress, choices: Json | undefined): boolean =
 const eventText = (value: JsonObject): string => `data: ${JSON.stringify(value)}\n\n`
 const eventBytes = (value: JsonObject): Uint8Array => encoder.encode(eventText(value))
 
-/**
- * The end: a stop if the money ran out, the usage event if the caller asked for it, the cost as a comment, and
- * `[DONE]`.
- */
+/** The end of choices for which the money ran out. */
+const cutText = (head: Head, choices: readonly number[]): string =>
+  choices
+    .map((index) => ({ index, delta: {}, finish_reason: 'length' }))
+    .map((choice) => eventText({ ...head, object: 'chat.completion.chunk', choices: [choice] }))
+    .join('')
+
+/** The end: the usage event if the caller asked for it, the cost as a comment, and `[DONE]`. */
 const tailText = (head: Head, reported: JsonObject | undefined, ending: Ending): string => {
   const chunk = { ...head, object: 'chat.completion.chunk' }
-  let text = ending.cut
-    ? eventText({ ...chunk, choices: [{ index: 0, delta: {}, finish_reason: 'length' }] })
-    : ''
+  let text = ''
   if (ending.showUsage) {
     const { cost: _cost, cost_details: _details, ...usage } = reported ?? chatUsage(ending.usage)
     const open = JSON.stringify({ ...chunk, choices: [] }).slice(0, -1)

@@ -5,7 +5,7 @@ import type { Piece } from '../neutral.ts'
 import { numberOf, objectOf, objectsOf, textOf } from '../request/json-members.ts'
 import { splitId } from '../translate/signatures.ts'
 import { readAnnotations, readSources } from './annotations.ts'
-import { finishOf, imagesOf, indexOf, saidIn, thoughtsOf } from './reply.ts'
+import { faultOf, finishOf, imagesOf, indexOf, saidIn, thoughtsOf } from './reply.ts'
 
 /** Makes a reader for one stream; `usageOf` finds the vendor's usage in an event. */
 export const chatStreamReader = (
@@ -105,13 +105,18 @@ export const chatStreamReader = (
       if (typeof choice.finish_reason === 'string' && index === 0)
         for (const citation of readSources(sources, length))
           pieces.push({ type: 'citation', choice: 0, citation })
-      if (typeof choice.finish_reason === 'string')
-        pieces.push({
-          type: 'finish',
-          choice: index,
-          finish: finishOf(choice.finish_reason, counts.has(index)),
-        })
+      pieces.push(...finishPieces(choice, index, counts.has(index)))
     }
     return pieces
   }
+}
+
+/** How a choice ended; one that its vendor says has failed ends in an error. */
+const finishPieces = ({ finish_reason }: JsonObject, choice: number, callsTools: boolean): Piece[] => {
+  if (typeof finish_reason !== 'string') return []
+  const message = faultOf(finish_reason)
+  return [
+    { type: 'finish', choice, finish: finishOf(finish_reason, callsTools) },
+    ...(message === undefined ? [] : [{ type: 'error' as const, error: { message } }]),
+  ]
 }

@@ -13,6 +13,7 @@ import { asksOlder, callsIn, reasonOf } from './older-calls.ts'
 const finishes: Readonly<Record<string, Finish>> = {
   stop: 'stop',
   length: 'length',
+  model_length: 'length',
   tool_calls: 'tool_calls',
   function_call: 'tool_calls',
   content_filter: 'content_filter',
@@ -27,17 +28,24 @@ export const finishOf = (reason: Json | undefined, callsTools: boolean): Finish 
   return finish === 'stop' && callsTools ? 'tool_calls' : finish
 }
 
+/** Why an answer that ended for this reason is none: some vendors have a word for one that broke off. */
+export const faultOf = (reason: Json | undefined): string | undefined =>
+  reason === 'error' || reason === 'insufficient_system_resource'
+    ? 'the vendor ended its answer with an error'
+    : undefined
+
 /** Reads a vendor's answer; undefined when it is not one. `newId` makes ids for calls that came without one. */
 export const readChatReply = (value: JsonObject, newId: () => string): Omit<Reply, 'usage'> | undefined => {
   if (!Array.isArray(value.choices)) return undefined
-  const notCarried = objectsOf(value.choices).some(
-    ({ message }) => readAnnotations(objectOf(message).annotations).notCarried,
-  )
+  const choices = objectsOf(value.choices)
+  const notCarried = choices.some(({ message }) => readAnnotations(objectOf(message).annotations).notCarried)
+  const [fault] = choices.flatMap(({ finish_reason }) => faultOf(finish_reason) ?? [])
   return {
     id: textOf(value.id) ?? '',
     model: textOf(value.model) ?? '',
-    choices: objectsOf(value.choices).map((choice) => choiceOf(choice, value, newId)),
+    choices: choices.map((choice) => choiceOf(choice, value, newId)),
     ...(notCarried ? { notCarried: ['citations'] } : {}),
+    ...present({ fault }),
   }
 }
 

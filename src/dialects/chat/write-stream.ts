@@ -58,7 +58,7 @@ export const chatStreamWriter = (context: WriterContext): StreamWriter => {
       return content === undefined || !('choice' in piece) ? '' : delta(piece.choice, content)
     },
     end: (ending) => {
-      if (finishes.size === 0 || ending.cut) finishes.set(0, ending.cut ? 'length' : 'stop')
+      if (finishes.size === 0) finishes.set(0, ending.cut ? 'length' : 'stop')
       const stops = [...finishes].map(([index, finish]) =>
         chunk([{ index, delta: {}, finish_reason: reasonOf(older, finish) }]),
       )

@@ -54,7 +54,7 @@ export const completionsStreamWriter = (context: WriterContext): StreamWriter =>
       }
     },
     end: ({ usage, bill, cut, showUsage }) => {
-      if (finishes.size === 0 || cut) finishes.set(0, cut ? 'length' : 'stop')
+      if (finishes.size === 0) finishes.set(0, cut ? 'length' : 'stop')
       const stops = [...finishes].map(([index, finish]) => chunk([choiceOf(index, '', finish)]))
       const counts = showUsage ? chunk([], `,"usage":${withBill(chatUsage(usage), bill)}${membersSlot}`) : ''
       return `${stops.join('')}${counts}${costComment(bill)}data: [DONE]\n\n`

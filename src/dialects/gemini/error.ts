@@ -1,5 +1,5 @@
 /** Generate content, errors: this dialect's shape and status words, with the specification's code kept inside. Source of the format: Google AIP-193, "Errors". */
-import type { JsonObject } from '../../core/json-body.ts'
+import type { Json, JsonObject } from '../../core/json-body.ts'
 import { type Refusal, refusalBody } from '../../core/refusal.ts'
 import { textOf } from '../request/json-members.ts'
 
@@ -15,6 +15,17 @@ const statusNames: Readonly<Record<number, string>> = {
   429: 'RESOURCE_EXHAUSTED',
   500: 'INTERNAL',
   503: 'UNAVAILABLE',
+}
+
+/**
+ * Why a candidate that ended for this reason is no answer: it mostly says nothing, and told as one it would end a session.
+ * A call of a tool that was not offered is one if it is there: its caller can answer it.
+ */
+export const faultOf = (reason: Json | undefined, callsTools: boolean): string | undefined => {
+  if (reason === 'UNEXPECTED_TOOL_CALL' && !callsTools) return 'the model called a tool that was not offered'
+  return textOf(reason)?.startsWith('MALFORMED_') === true
+    ? 'the model wrote a call of a tool that its vendor cannot read'
+    : undefined
 }
 
 /** `error` is the error object of the specification. */

@@ -8,8 +8,8 @@ import { isObject, type JsonBody, type JsonObject, parseJson, splice } from '../
 import type { Model } from '../../core/model.ts'
 import { lettersIn } from '../../metering/dense-scripts.ts'
 import { type Billed, noBalance, withBill } from '../bill-members.ts'
-import { newProgress, type StreamRelay } from '../relay.ts'
-import { objectOf, objectsOf, textOf } from '../request/json-members.ts'
+import { newProgress, noteChoice, type StreamRelay } from '../relay.ts'
+import { numberOf, objectOf, objectsOf, textOf } from '../request/json-members.ts'
 import { member } from '../request/spelling.ts'
 import { geminiError } from './error.ts'
 import { queriesIn, withQueries } from './grounding.ts'
@@ -86,11 +86,12 @@ export const geminiRelay = (framing: Framing): StreamRelay => {
       if (letters > 0 || holdsPicture(event)) progress.contentEvents++
       progress.letters += letters
       if (isBlocked(event) && progress.contentEvents === 0) blocked = true
-      const ends =
-        isBlocked(event) ||
-        objectsOf(event.candidates).some(({ finishReason }) => typeof finishReason === 'string')
+      const candidates = objectsOf(event.candidates)
+      const ends = isBlocked(event) || candidates.some(({ finishReason }) => typeof finishReason === 'string')
+      for (const { index, finishReason } of candidates)
+        noteChoice(progress, numberOf(index) ?? 0, typeof finishReason === 'string')
       if (ends) {
-        progress.finished = true
+        progress.finished ||= candidates.length === 0
         const before = last
         last = event
         return before === undefined ? undefined : frame(before)

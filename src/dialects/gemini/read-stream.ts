@@ -4,6 +4,7 @@ import { isObject, type JsonObject, parseJson, present } from '../../core/json-b
 import type { Part, Piece } from '../neutral.ts'
 import { numberOf, objectOf, objectsOf, textOf } from '../request/json-members.ts'
 import { textIn } from '../translate/citations.ts'
+import { faultOf } from './error.ts'
 import { readGrounding } from './grounding.ts'
 import { finishOf, isBlocked, logprobsOf, lostPart, readGeminiUsage, readPart } from './reply.ts'
 
@@ -44,6 +45,8 @@ export const geminiStreamReader = (newId: () => string): ((data: string) => read
         choice,
         finish: finishOf(candidate.finishReason, tools.has(choice)),
       })
+    const message = faultOf(candidate.finishReason, tools.has(choice))
+    if (message !== undefined) pieces.push({ type: 'error', error: { message } })
     return pieces
   }
 

@@ -15,6 +15,7 @@ import {
   writeSignature,
 } from '../translate/signatures.ts'
 import { argumentsOf } from '../translate/tool-arguments.ts'
+import { faultOf } from './error.ts'
 import { groundingOf, readGrounding } from './grounding.ts'
 
 const finishes: Readonly<Record<string, Finish>> = {
@@ -56,11 +57,17 @@ export const isBlocked = (value: JsonObject): boolean =>
 /** Reads a vendor's answer; undefined when it is not one. */
 export const readGeminiReply = (value: JsonObject, newId: () => string): Omit<Reply, 'usage'> | undefined => {
   if (!Array.isArray(value.candidates) && !isBlocked(value)) return undefined
+  const candidates = objectsOf(value.candidates)
+  const choices = candidates.map((candidate) => choiceOf(candidate, newId))
+  const [fault] = candidates.flatMap(
+    ({ finishReason }, at) => faultOf(finishReason, choices[at]?.finish === 'tool_calls') ?? [],
+  )
   return {
     id: textOf(value.responseId) ?? '',
     model: textOf(value.modelVersion) ?? '',
-    choices: objectsOf(value.candidates).map((candidate) => choiceOf(candidate, newId)),
-    ...notCarriedIn(objectsOf(value.candidates)),
+    choices,
+    ...notCarriedIn(candidates),
+    ...present({ fault }),
     ...(isBlocked(value) ? { blocked: true } : {}),
   }
 }

@@ -124,7 +124,7 @@ export const geminiStreamWriter = (context: WriterContext, framing: Framing): St
   return {
     write,
     end: ({ usage, bill, cut, notCarried = [] }) => {
-      if (finishes.size === 0 || cut) finishes.set(0, cut ? 'length' : 'stop')
+      if (finishes.size === 0) finishes.set(0, cut ? 'length' : 'stop')
       const candidates = [...finishes].map(([index, finish]) => ({
         content: { role: 'model', parts: [{ text: '' }] },
         finishReason: reasonOf(finish),

@@ -81,16 +81,15 @@ export const readStep = (step: JsonObject, newId: () => string): ReadStep => {
   }
 }
 
-/** A thought; without a text it is only its signature. */
+/** A thought; one of Google's without a text is only its signature, and of others the signature says so. */
 export const thoughtOf = ({ summary, signature }: JsonObject): readonly Thinking[] => {
   const text = objectsOf(summary)
     .map((one) => textOf(one.text) ?? '')
     .join('')
   const read = signed(textOf(signature), 'gemini')
-  if (text !== '') return [{ type: 'thinking', text, ...read }]
-  return read.signature === undefined
-    ? []
-    : [{ type: 'thinking', text, signature: read.signature, redacted: true }]
+  if (text === '' && read.signature === undefined) return []
+  const hidden = text === '' && read.signature?.origin === 'gemini'
+  return [{ type: 'thinking', text, ...read, ...(hidden ? { redacted: true } : {}) }]
 }
 
 /** The id, name and signature of a call. */

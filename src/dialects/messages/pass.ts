@@ -129,7 +129,11 @@ export const messagesRelay = (modelName: string): StreamRelay => {
         progress.begun = true
         progress.finished = true
         note(event.usage)
-        ending = event
+        // It may come in several events, of which a later one repeats nothing of those before.
+        ending =
+          ending === undefined
+            ? event
+            : { ...event, delta: merged(objectOf(ending.delta), objectOf(event.delta)), usage: usage ?? null }
         return false
       case 'message_stop':
         progress.done = true

@@ -14,7 +14,7 @@ import type { Quirks } from '../translate/vendor-call.ts'
 import { withMaker } from './compaction.ts'
 import { errorIn, isBlockedBy } from './fault.ts'
 import { usageText } from './pass-reply.ts'
-import { keptMembers } from './reply.ts'
+import { keptMembers, textContent } from './reply.ts'
 import { usageOfResponse } from './usage.ts'
 
 export const responsesRelay = (quirks: UsageQuirks & Pick<Quirks, 'compacts'>): StreamRelay => {
@@ -23,6 +23,9 @@ export const responsesRelay = (quirks: UsageQuirks & Pick<Quirks, 'compacts'>): 
   let head: JsonObject = {}
   const items: JsonObject[] = []
   let last: JsonObject | undefined
+  /** The event that began the item in progress, and the text of it. */
+  let open: JsonObject = {}
+  let said = ''
   let sequence = -1
   const count = (text: string) => {
     if (text === '') return
@@ -37,7 +40,9 @@ export const responsesRelay = (quirks: UsageQuirks & Pick<Quirks, 'compacts'>): 
     const type = textOf(event.type) ?? ''
     if (type.endsWith('.delta')) {
       if (type.startsWith('response.reasoning')) progress.thought = true
-      count(textOf(event.delta) ?? '')
+      const delta = textOf(event.delta) ?? ''
+      if (type === 'response.output_text.delta') said += delta
+      count(delta)
       return true
     }
     switch (type) {
@@ -47,12 +52,15 @@ export const responsesRelay = (quirks: UsageQuirks & Pick<Quirks, 'compacts'>): 
       case 'response.output_item.added': {
         const item = objectOf(event.item)
         progress.begun = true
+        open = event
+        said = ''
         if (item.type === 'reasoning') progress.thought = true
         count(textOf(item.name) ?? '')
         return true
       }
       case 'response.output_item.done':
         items.push(made(objectOf(event.item)))
+        said = ''
         return true
       case 'response.completed':
       case 'response.incomplete':
@@ -70,6 +78,22 @@ export const responsesRelay = (quirks: UsageQuirks & Pick<Quirks, 'compacts'>): 
         return true
     }
   }
+  /** Ends the message in progress: what was said of it is part of the answer. */
+  const close = (): string => {
+    if (said === '') return ''
+    const { output_index = 0, item } = open
+    const part = textContent(said, [])
+    const message = { ...objectOf(item), status: 'incomplete', content: [part] }
+    const at = { item_id: objectOf(item).id ?? '', output_index, content_index: 0 }
+    items.push(message)
+    return [
+      { type: 'response.output_text.done', ...at, text: said, logprobs: [] },
+      { type: 'response.content_part.done', ...at, part },
+      { type: 'response.output_item.done', output_index, item: message },
+    ]
+      .map((event) => eventText({ ...event, sequence_number: ++sequence }))
+      .join('')
+  }
   return {
     progress,
     follow: ({ bytes, data }) => {
@@ -81,7 +105,8 @@ export const responsesRelay = (quirks: UsageQuirks & Pick<Quirks, 'compacts'>): 
       return item.type === 'compaction' ? encoder.encode(eventText({ ...event, item: made(item) })) : bytes
     },
     usage: () => usageOfResponse(objectOf(last?.response), quirks),
-    end: (ending) => endText(last === undefined ? cut(head, items, sequence) : last, ending),
+    end: (ending) =>
+      last === undefined ? close() + endText(cut(head, items, sequence), ending) : endText(last, ending),
     fail: (error) => {
       const fault = { code: error.code ?? null, message: error.message ?? '' }
       const failed = { ...head, status: 'failed', error: fault, output: items }

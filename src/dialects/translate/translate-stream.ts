@@ -2,7 +2,7 @@
 import type { Usage } from '../../core/usage.ts'
 import { lettersIn } from '../../metering/dense-scripts.ts'
 import type { Piece } from '../neutral.ts'
-import { newProgress, type Progress, type StreamRelay } from '../relay.ts'
+import { newProgress, noteChoice, openChoices, type Progress, type StreamRelay } from '../relay.ts'
 import type { StreamWriter } from '../stream-writer.ts'
 import { newArgumentsWatch } from './tool-arguments.ts'
 
@@ -27,6 +27,7 @@ export const translatedRelay = (
   const take = (piece: Piece): string => {
     const { contentEvents, letters, unsaid } = progress
     note(progress, piece)
+    if ('choice' in piece) noteChoice(progress, piece.choice, piece.type === 'finish')
     if (piece.type === 'usage') usage = piece.usage
     if (piece.type === 'not_carried') notCarried.add(piece.name)
     const kind = piece.type === 'citation' ? 'citations' : piece.type
@@ -53,10 +54,12 @@ export const translatedRelay = (
     },
     usage: () => usage,
     end: (ending) => {
-      if (notCarried.size === 0) return writer.end(ending)
+      const stops = ending.cut ? openChoices(progress) : []
+      const said = stops.map((choice) => writer.write({ type: 'finish', choice, finish: 'length' })).join('')
+      if (notCarried.size === 0) return said + writer.end(ending)
       return comments
-        ? notCarriedComment(notCarried) + writer.end(ending)
-        : writer.end({ ...ending, notCarried: [...notCarried] })
+        ? said + notCarriedComment(notCarried) + writer.end(ending)
+        : said + writer.end({ ...ending, notCarried: [...notCarried] })
     },
     fail: (error) => writer.fail(error),
   }
@@ -92,9 +95,6 @@ const note = (progress: Progress, piece: Piece): void => {
     case 'image':
     case 'audio':
       progress.contentEvents++
-      break
-    case 'finish':
-      progress.finished = true
       break
     case 'blocked':
       progress.blocked = true

@@ -21,7 +21,7 @@ import type { Gateway } from '../parts/gateway.ts'
 import { newPace, type Pace } from '../parts/patience.ts'
 import type { Task } from '../parts/task.ts'
 import { endStream } from '../parts/trace.ts'
-import { promptBlocked, readWhole } from './answer-whole.ts'
+import { beganWith, promptBlocked, readWhole } from './answer-whole.ts'
 import { endUnheard } from './give-up.ts'
 import { guardedRelay } from './guard-stream.ts'
 import { type Covered, type HoldKeeper, holdKeeper } from './keep-within-hold.ts'
@@ -130,8 +130,7 @@ const openRelay = async (
     const out = forward(relay, piece)
     // What guardrails stop has begun, and is billed.
     if (isBlocked(task)) return { relay, first: concat(pieces) }
-    if (progress.error !== undefined)
-      throw new VendorFault('body', 'the vendor began with an error', { said: { error: progress.error } })
+    if (progress.error !== undefined) throw beganWith(progress.error, progress.finished)
     if (progress.blocked) throw promptBlocked()
     if (out !== undefined) pieces.push(out)
   }

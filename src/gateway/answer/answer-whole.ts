@@ -1,4 +1,5 @@
 /** An answer in one piece: nothing reaches the caller before the charge is durable. */
+import type { JsonObject } from '../../core/json-body.ts'
 import { type Refusal, refuse } from '../../core/refusal.ts'
 import { type Balance, type Bill, withBalance } from '../../dialects/bill-members.ts'
 import type { CallCodec, WholeReply } from '../../dialects/codec.ts'
@@ -74,6 +75,10 @@ export const readWhole = async (
   if (reply.fault !== undefined) throw new VendorFault('body', reply.fault)
   return reply
 }
+
+/** A stream that begins with an error. An answer that has ended is billed, whatever is wrong with it. */
+export const beganWith = (error: JsonObject, finished: boolean): VendorFault =>
+  new VendorFault('body', 'the vendor began with an error', finished ? {} : { said: { error } })
 
 const whole = inDialect(readWhole)
 

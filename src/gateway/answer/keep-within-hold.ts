@@ -73,6 +73,7 @@ export const holdKeeper = (gateway: Gateway, task: Task): HoldKeeper => {
   let held = task.heldOutput
   let extendAt = held * EXTEND_SHARE
   let checkpointAt = CHECKPOINT_TOKENS
+  let endedAt: number | undefined
   let underWay: Promise<Extended> | undefined
   let thought = model.capabilities.includes('reasoning') ? undefined : 0
   const costBy = (its: Price, delivered: Delivered) =>
@@ -144,6 +145,9 @@ export const holdKeeper = (gateway: Gateway, task: Task): HoldKeeper => {
         checkpointAt = tokens + CHECKPOINT_TOKENS
         hold.checkpoint(spentBy(delivered), estimatedBy(delivered))
       }
+      // An answer that has ended is whole, and what it cost comes next. Unless there is more of it, nothing is cut.
+      if (progress.finished) endedAt ??= delivered.events
+      if (endedAt === delivered.events) return 'covered'
       // At its full bound the vendor itself ends the answer; if it goes on, we cut it. Each event has at least one
       // token.
       if (held >= full) return delivered.events <= full ? 'covered' : 'spent'
