@@ -182,7 +182,7 @@ export const transcriptionAnswer = z
     language: z.string().optional(),
     duration: z.number().describe('Seconds').optional(),
     segments: z
-      .array(z.object({ id: z.int(), start: z.number(), end: z.number(), text: z.string() }))
+      .array(z.looseObject({ id: z.int(), start: z.number(), end: z.number(), text: z.string() }))
       .optional(),
     words: z.array(z.object({ word: z.string(), start: z.number(), end: z.number() })).optional(),
     usage,
