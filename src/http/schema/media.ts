@@ -158,6 +158,7 @@ export const speechRequest = namedLoose('SpeechRequest', {
   voice: z.string().optional(),
   response_format: z.string().optional(),
   speed: z.number().optional(),
+  stream_format: z.enum(['audio']).nullish(),
 })
 
 export const speechAnswer = z
