@@ -117,6 +117,9 @@ test('tokens of thoughts are told in every style, whoever counted them', async (
         const [path, body] = callers[caller]
         const { usage } = await jsonOf(await server.post(path, { ...body, max_tokens: 100 }))
         expect([speaks, caller, counted[caller](usage)]).toEqual([speaks, caller, 3])
+        // Clients add these up, also where nothing was cached.
+        if (caller === 'responses')
+          expect(usage.input_tokens_details).toEqual({ cached_tokens: 0, cache_write_tokens: 0 })
       }
     })
 })
