@@ -60,6 +60,11 @@ const AS_SOUND: Readonly<Record<string, Kind>> = {
 }
 
 const BYTES: Kind = { mediaType: 'application/octet-stream', extension: 'bin' }
+const TEXT: Kind = { mediaType: 'text/plain', extension: 'txt' }
+
+/** Text begins in no way of its own, so what its caller calls text is text, unless its bytes show another type. */
+export const textOr = ({ mediaType }: Pick<Kind, 'mediaType'>): Kind | undefined =>
+  mediaType === BYTES.mediaType ? TEXT : undefined
 
 /** White space, a declaration, comments, and then the element: one pass over at most the first bytes. */
 const SVG =

@@ -18,6 +18,7 @@ import type {
 import type { KeyId } from '../tenancy/key.ts'
 import type { PublicParts } from '../transport/public-address.ts'
 import type { ByteStore, Span } from './byte-store.ts'
+import { textOr } from './kind.ts'
 import type { StorageQuota } from './storage-quota.ts'
 import { AssetFault, takeBytes, WRITING_MS } from './take.ts'
 
@@ -39,7 +40,9 @@ type NewUpload = {
    * Called when all bytes have arrived, because some clients send a file's purpose after it. Throws the Refusal of what
    * is wrong.
    */
-  readonly note: () => Promise<UploadNote & { readonly lifeMs?: number | undefined }>
+  readonly note: () => Promise<
+    UploadNote & { readonly lifeMs?: number | undefined; readonly isText?: boolean }
+  >
 }
 
 /** A file that the server writes for a key: one for each place of a run. It is listed only with a note. */
@@ -128,13 +131,14 @@ export const openUploads = (parts: Parts, { quota, discard, addressOf }: Shared)
   const takeOne = async ({ keyId, requestId, pieces, partBytes, note }: NewUpload): Promise<Upload> => {
     let noted: UploadNote = { purpose: '', name: '' }
     const finish: Written['finish'] = async (id, measured) => {
-      const { lifeMs = uploads.lifeMs, ...said } = await note()
+      const { lifeMs = uploads.lifeMs, isText, ...said } = await note()
+      const typed = isText === true ? { ...measured, ...textOr(measured) } : measured
       noted = said
       return inTurn(async () => {
         // While it came, others may have taken the room.
         const refused = await full(keyId, partBytes)
         if (refused !== undefined) throw refused
-        return store.finishAsset(id, measured, Math.min(lifeMs, uploads.lifeMs), noted)
+        return store.finishAsset(id, typed, Math.min(lifeMs, uploads.lifeMs), noted)
       })
     }
     const asset = await write({ keyId, runId: requestId, place: 0, pieces, finish })

@@ -222,6 +222,14 @@ const rows: readonly BillCase[] = [
     1_500_000n,
   ],
   [
+    'messages',
+    'thoughts within the output',
+    { input_tokens: 100, output_tokens: 20, output_tokens_details: { thinking_tokens: 5 } },
+    { input: 100, output: 15, reasoning: 5 },
+    // 100 × 1 000 + 15 × 10 000 + 5 × 12 000
+    310_000n,
+  ],
+  [
     'responses',
     'cached, written and reasoning tokens within the totals',
     {

@@ -37,7 +37,7 @@ import { productRoutes } from './pages/product-routes.ts'
 import { referenceRoutes } from './pages/reference-routes.ts'
 import { callHeaders } from './request/call-headers.ts'
 import { needsUpgrade } from './request/needs-upgrade.ts'
-import { at, byKey, type Route } from './route/route.ts'
+import { alsoOfMessages, at, byKey, type Route } from './route/route.ts'
 import {
   chatChunk,
   chatCompletion,
@@ -58,6 +58,25 @@ import {
 import { noKeyOrPayment, paymentRequired } from './schema/errors.ts'
 import { anyModel, anyModelList, generateContentModel, generateContentModels } from './schema/models.ts'
 import { keySet } from './schema/receipts.ts'
+
+const geminiModels: Route = {
+  ...byKey('GET /v1beta/models'),
+  summary: 'The chat and embeddings models this key can use, in the generate-content style.',
+  dialect: 'gemini',
+  answer: generateContentModels,
+  headers: ['x-goog-api-key'],
+  query: ['key', 'pageSize', 'pageToken'],
+  handler: listGeminiModels,
+}
+const geminiModel: Route = {
+  ...byKey('GET /v1beta/models/*rest'),
+  summary: 'One model, in the generate-content style.',
+  dialect: 'gemini',
+  answer: generateContentModel,
+  headers: ['x-goog-api-key'],
+  query: ['key'],
+  handler: getGeminiModel,
+}
 
 export const routes: readonly Route[] = [
   {
@@ -117,24 +136,8 @@ export const routes: readonly Route[] = [
       handler,
     }),
   ),
-  {
-    ...byKey('GET /v1beta/models'),
-    summary: 'The chat and embeddings models this key can use, in the generate-content style.',
-    dialect: 'gemini',
-    answer: generateContentModels,
-    headers: ['x-goog-api-key'],
-    query: ['key', 'pageSize', 'pageToken'],
-    handler: listGeminiModels,
-  },
-  {
-    ...byKey('GET /v1beta/models/*rest'),
-    summary: 'One model, in the generate-content style.',
-    dialect: 'gemini',
-    answer: generateContentModel,
-    headers: ['x-goog-api-key'],
-    query: ['key'],
-    handler: getGeminiModel,
-  },
+  geminiModels,
+  geminiModel,
   {
     ...callRoute,
     path: '/v1/embeddings',
@@ -184,19 +187,21 @@ export const routes: readonly Route[] = [
     headers: ['X-Max-Cost-Usd', 'Idempotency-Key', 'X-Sub-Wallet', 'X-Payment-Protocol'],
     handler: needsUpgrade,
   },
-  {
+  alsoOfMessages({
     ...byKey('GET /v1/models'),
     summary: 'The models this key can use, with their prices; needs no key if x402 is taken.',
     answer: anyModelList,
     query: ['require'],
+    google: geminiModels,
     handler: listModels,
-  },
-  {
+  }),
+  alsoOfMessages({
     ...byKey('GET /v1/models/*rest'),
     summary: 'One model.',
     answer: anyModel,
+    google: geminiModel,
     handler: getModel,
-  },
+  }),
   ...controlRoutes,
   ...adminRoutes,
   ...scimRoutes,

@@ -13,6 +13,8 @@ export type Transcript = {
   readonly seconds?: number
   /** Empty if the vendor gives no times. */
   readonly segments: readonly TimedText[]
+  /** The same as a vendor of OpenAI's shape tells them, with how sure the model is of each. */
+  readonly told?: readonly JsonObject[]
   readonly words?: readonly TimedText[]
 }
 
@@ -82,11 +84,11 @@ export const writtenAs = (
 }
 
 /** OpenAI's `verbose_json`. */
-export const verboseOf = ({ text, language, seconds, segments, words }: Transcript): JsonObject => ({
+export const verboseOf = ({ text, language, seconds, segments, told, words }: Transcript): JsonObject => ({
   ...(language === undefined ? {} : { language }),
   duration: seconds ?? segments.at(-1)?.end ?? 0,
   text,
-  segments: segments.map(({ start, end, text: said }, id) => ({ id, start, end, text: said })),
+  segments: told ?? segments.map(({ start, end, text: said }, id) => ({ id, start, end, text: said })),
   ...(words === undefined
     ? {}
     : { words: words.map(({ start, end, text: word }) => ({ word, start, end })) }),

@@ -57,3 +57,33 @@ test('@google/genai: models come page by page, and each once', async () => {
     expect.stringContaining('pageToken'),
   ])
 })
+
+test('where addresses are shared, each client gets refusals and ids in its own style', async () => {
+  const failureOf = (work: PromiseLike<unknown>) =>
+    work.then(
+      () => undefined,
+      (error: unknown) => error,
+    )
+  const own = new Anthropic({ apiKey: token, baseURL, maxRetries: 0 })
+  expect((await own.models.retrieve('mock/a'))._request_id).toBeTruthy()
+  const wrong = new Anthropic({ apiKey: 'sk-wrong', baseURL, maxRetries: 0 })
+  for (const [work, kind, type] of [
+    [() => wrong.models.list(), Anthropic.AuthenticationError, 'authentication_error'],
+    [() => wrong.files.list(), Anthropic.AuthenticationError, 'authentication_error'],
+    [() => own.files.retrieveMetadata('file-none'), Anthropic.NotFoundError, 'not_found_error'],
+    [() => own.models.list({ after_id: 'none' }), Anthropic.BadRequestError, 'invalid_request_error'],
+  ] as const) {
+    const error = await failureOf(work())
+    if (!(error instanceof kind)) throw new Error(`${type}: ${error}`)
+    expect([error.type, error.requestID]).toEqual([type, expect.stringMatching(/^[0-9a-v-]{20,}$/)])
+  }
+  const google = new GoogleGenAI({ apiKey: 'sk-wrong', httpOptions: { baseUrl: baseURL } })
+  expect(JSON.parse(((await failureOf(google.models.list())) as Error).message).error).toMatchObject({
+    code: 401,
+    status: 'UNAUTHENTICATED',
+  })
+  const openai = await jsonOf(
+    await fetch(`${baseURL}/v1/models`, { headers: { authorization: 'Bearer sk-wrong' } }),
+  )
+  expect(openai.error).toMatchObject({ type: 'invalid_request_error', code: 'invalid_api_key' })
+})

@@ -1,7 +1,7 @@
 /** Google's own client with files: uploaded in parts, read, listed page by page, named in a call, and deleted. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { ApiError, GoogleGenAI } from '@google/genai'
-import { ASSET_SETTINGS, type AssetServer, startAssetServer } from '../server/asset-rig.ts'
+import { ApiError, createPartFromUri, createUserContent, GoogleGenAI } from '@google/genai'
+import { ASSET_SETTINGS, type AssetServer, png, startAssetServer } from '../server/asset-rig.ts'
 import { jsonOf, testModel } from '../server/harness.ts'
 
 const MB = 1024 ** 2
@@ -91,6 +91,31 @@ test('a call names a file, and its vendor gets the content', async () => {
   expect([await statusOf(ask(stranger)), asked]).toEqual([400, undefined])
   await client.files.delete({ name: file.name ?? '' })
   expect([await statusOf(ask(client)), asked]).toEqual([400, undefined])
+})
+
+test('a text is text by what its client calls it, as Google’s quickstart names it in a call', async () => {
+  const typeOf = async (bytes: string | Uint8Array<ArrayBuffer>, mimeType: string) => {
+    const {
+      name = '',
+      uri = '',
+      mimeType: told = '',
+    } = await client.files.upload({
+      file: new Blob([bytes]),
+      config: { mimeType },
+    })
+    await client.models.generateContent({
+      model: 'mock/small',
+      contents: createUserContent([createPartFromUri(uri, told), { fileData: { fileUri: uri } }]),
+    })
+    for (const { inlineData } of asked.contents[0].parts) expect(inlineData.mimeType).toBe(told)
+    await client.files.delete({ name })
+    return told
+  }
+  for (const type of ['text/plain', 'text/csv', 'text/html', 'application/json'])
+    expect([type, await typeOf('a,b\n1,2\n', type)]).toEqual([type, 'text/plain'])
+  // What bytes show counts, whatever they are called.
+  expect(await typeOf(new Uint8Array(png(2, 2)), 'text/plain')).toBe('image/png')
+  expect(await typeOf('a,b\n', 'application/x-own')).toBe('application/octet-stream')
 })
 
 test('files are listed page by page, under both versions, and each is one key’s', async () => {

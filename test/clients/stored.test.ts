@@ -129,3 +129,14 @@ test.each(ways)(
     expect(await failureOf(send({ input: 'x', previous_response_id: last.id }))).toContain('not kept here')
   },
 )
+
+test('openai: the beta forms of its methods read what is stored, too', async () => {
+  const { responses } = new OpenAI({ apiKey: it.key, baseURL: it.baseURL, maxRetries: 0 }).beta
+  const { id, status } = await responses.create({ model: modelOf.chat, input: 'One.' })
+  expect(await responses.retrieve(id)).toMatchObject({ id, status })
+  const items = []
+  for await (const item of responses.inputItems.list(id, { limit: 1 })) items.push(item.type)
+  expect(items).toEqual(['message'])
+  await responses.delete(id)
+  expect(await failureOf(responses.retrieve(id))).toContain('There is no response')
+})

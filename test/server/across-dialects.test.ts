@@ -92,6 +92,38 @@ test('messages: a text without sources has no member for them', () =>
 const claudeCode =
   'claude-code-20250219,interleaved-thinking-2025-05-14,context-management-2025-06-27,effort-2025-11-24, advanced-tool-use-2025-11-20'
 
+test('tokens of thoughts are told in every style, whoever counted them', async () => {
+  const counted = {
+    chat: (usage: any) => usage.completion_tokens_details.reasoning_tokens,
+    messages: (usage: any) => usage.output_tokens_details.thinking_tokens,
+    responses: (usage: any) => usage.output_tokens_details.reasoning_tokens,
+  }
+  const answers = {
+    chat: completion('hello', {
+      prompt_tokens: 10,
+      completion_tokens: 5,
+      completion_tokens_details: { reasoning_tokens: 3 },
+    }),
+    messages: Response.json({
+      ...{ id: 'msg_1', type: 'message', role: 'assistant', model: 'small', stop_reason: 'end_turn' },
+      content: [{ type: 'text', text: 'hello' }],
+      usage: { input_tokens: 10, output_tokens: 5, output_tokens_details: { thinking_tokens: 3 } },
+    }),
+  }
+  for (const speaks of ['chat', 'messages'] as const)
+    await before(speaks, async (server) => {
+      server.answerWith(() => answers[speaks].clone() as Response)
+      for (const caller of ['chat', 'messages', 'responses'] as const) {
+        const [path, body] = callers[caller]
+        const { usage } = await jsonOf(await server.post(path, { ...body, max_tokens: 100 }))
+        expect([speaks, caller, counted[caller](usage)]).toEqual([speaks, caller, 3])
+        // Clients add these up, also where nothing was cached.
+        if (caller === 'responses')
+          expect(usage.input_tokens_details).toEqual({ cached_tokens: 0, cache_write_tokens: 0 })
+      }
+    })
+})
+
 test('betas reach the vendor of messages but those that we withhold, and what they allow with them', () =>
   before('messages', async (server) => {
     const edits = [{ type: 'clear_thinking_20251015', keep: 'all' }]

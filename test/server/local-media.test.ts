@@ -97,13 +97,16 @@ test('slow-1 is a job: asked for until it is done, and another one cancelled', a
 })
 
 test('a refusal of speech names the member that the caller sent', async () => {
-  const say = async (body: object) =>
-    (await jsonOf(await server.post('/v1/audio/speech', { model: 'local/speech-1', ...body }))).error
+  const ask = (body: object) => server.post('/v1/audio/speech', { model: 'local/speech-1', ...body })
+  const say = async (body: object) => (await jsonOf(await ask(body))).error
   expect(await say({ input: 'hi', response_format: 'mp3' })).toMatchObject({
     code: 'invalid_parameter',
     param: 'response_format',
     message: "'response_format' must be wav.",
   })
+  // A reader of events would find none in a sound.
+  expect(await say({ input: 'hi', stream_format: 'sse' })).toMatchObject({ param: 'stream_format' })
+  expect((await ask({ input: 'hi', stream_format: 'audio' })).status).toBe(200)
   expect(await say({})).toMatchObject({ code: 'invalid_parameter', param: 'input' })
   expect(await say({ input: 'x'.repeat(2_000) })).toMatchObject({ code: 'invalid_parameter', param: 'input' })
 })

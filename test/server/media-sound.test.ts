@@ -142,8 +142,8 @@ const heard = {
   language: 'english',
   duration: 2,
   segments: [
-    { id: 0, start: 0, end: 1, text: ' Hello' },
-    { id: 1, start: 1, end: 2.5, text: ' there.' },
+    { id: 0, start: 0, end: 1, text: ' Hello', no_speech_prob: 0.01 },
+    { id: 1, start: 1, end: 2.5, text: ' there.', avg_logprob: -0.2 },
   ],
 }
 const says = (what: object) => server.answerWith(() => Response.json(what))
@@ -191,7 +191,10 @@ describe('POST /v1/audio/transcriptions', () => {
     })
     expect(await jsonOf(response)).toMatchObject({
       duration: 2,
-      segments: [{ id: 0, text: ' Hello' }, { id: 1 }],
+      segments: [
+        { id: 0, text: ' Hello', no_speech_prob: 0.01 },
+        { id: 1, avg_logprob: -0.2 },
+      ],
       words: [{ word: 'Hello', start: 0, end: 1 }],
     })
     expect(server.asked.at(-1)?.text).toContain('name="timestamp_granularities[]"\r\n\r\nword')

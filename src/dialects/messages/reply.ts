@@ -168,6 +168,7 @@ export const messagesUsage = (usage: Usage): JsonObject => ({
   cache_read_input_tokens: (usage.cache_read ?? 0) + (usage.cache_read_audio ?? 0),
   output_tokens:
     (usage.output ?? 0) + (usage.reasoning ?? 0) + (usage.output_audio ?? 0) + (usage.output_image ?? 0),
+  ...(usage.reasoning === undefined ? {} : { output_tokens_details: { thinking_tokens: usage.reasoning } }),
 })
 
 /**
@@ -194,12 +195,15 @@ const readCounts = (raw: JsonObject): Usage | undefined => {
     numberOf(raw.cache_creation_input_tokens) ?? hour + (numberOf(creation.ephemeral_5m_input_tokens) ?? 0)
   const input = numberOf(raw.input_tokens)
   if (input === undefined) return undefined
+  const output = numberOf(raw.output_tokens) ?? 0
+  const thought = Math.min(output, numberOf(objectOf(raw.output_tokens_details).thinking_tokens) ?? 0)
   return soundUsage({
     input,
     cache_read: numberOf(raw.cache_read_input_tokens) ?? 0,
     cache_write: written - hour,
     cache_write_1h: hour,
-    output: numberOf(raw.output_tokens) ?? 0,
+    output: output - thought,
+    reasoning: thought,
     web_search: numberOf(objectOf(raw.server_tool_use).web_search_requests) ?? 0,
   })
 }

@@ -37,16 +37,13 @@ export const usageOfResponse = (response: JsonObject, quirks: UsageQuirks): Usag
 }
 
 /** Usage with this dialect's inclusive totals. */
-export const responsesUsage = (usage: Usage): JsonObject => {
-  const written = (usage.cache_write ?? 0) + (usage.cache_write_1h ?? 0)
-  return {
-    input_tokens: inputTokens(usage),
-    input_tokens_details: {
-      cached_tokens: (usage.cache_read ?? 0) + (usage.cache_read_audio ?? 0),
-      ...(written === 0 ? {} : { cache_write_tokens: written }),
-    },
-    output_tokens: outputTokens(usage),
-    output_tokens_details: { reasoning_tokens: usage.reasoning ?? 0 },
-    total_tokens: inputTokens(usage) + outputTokens(usage),
-  }
-}
+export const responsesUsage = (usage: Usage): JsonObject => ({
+  input_tokens: inputTokens(usage),
+  input_tokens_details: {
+    cached_tokens: (usage.cache_read ?? 0) + (usage.cache_read_audio ?? 0),
+    cache_write_tokens: (usage.cache_write ?? 0) + (usage.cache_write_1h ?? 0),
+  },
+  output_tokens: outputTokens(usage),
+  output_tokens_details: { reasoning_tokens: usage.reasoning ?? 0 },
+  total_tokens: inputTokens(usage) + outputTokens(usage),
+})

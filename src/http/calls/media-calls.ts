@@ -111,6 +111,8 @@ const asSent = (refusal: Refusal): Refusal => {
 export const decodeSpeechCall = (body: JsonBody, modelNamed: ModelNamed): Call | Refusal => {
   const found = productNamed(body, modelNamed, 'speech')
   if (found instanceof Refusal) return found
+  if ((body.value.stream_format ?? 'audio') !== 'audio')
+    return invalid('stream_format', "'stream_format' must be audio: speech is not sent as events here.")
   const { input, response_format: format, ...rest } = inputsOf(body.value, ['stream_format'])
   const names = found.product.inputs
   const text = names.includes('input') ? { input } : { text: input }

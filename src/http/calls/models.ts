@@ -1,4 +1,4 @@
-/** GET /v1/models: what is sold, and at what price. Clients of the generate-content style get that style's list. */
+/** GET /v1/models: what is sold, and at what price. */
 import type { Model } from '../../core/model.ts'
 import { invalid, must } from '../../core/refusal.ts'
 import { modelFor, modelsFor } from '../../gateway/enter/rules.ts'
@@ -15,10 +15,6 @@ import { callerOf } from '../request/caller.ts'
 import { originOfCall } from '../request/origin.ts'
 import { credentialOf, isOfMessages } from '../route/headers.ts'
 import type { Handler, HttpCall } from '../route/route.ts'
-import { getGeminiModel, listGeminiModels } from './gemini-calls.ts'
-
-/** Newer libraries of the generate-content style also ask under /v1; only they send this header. */
-const wantsGemini = ({ request }: HttpCall): boolean => request.headers.has('x-goog-api-key')
 
 /** A tenant sees its reseller's prices, or none. */
 const listingFor = (gateway: Gateway, call: HttpCall, { terms }: Key) => {
@@ -86,7 +82,6 @@ const pageOf = <One extends { readonly id: string }>(all: readonly One[], { quer
 }
 
 export const listModels: Handler = async (gateway, call) => {
-  if (wantsGemini(call)) return listGeminiModels(gateway, call)
   const reader = await readerOf(gateway, call)
   const asked = new URLSearchParams(call.query).get('require')
   const key =
@@ -109,7 +104,6 @@ export const listModels: Handler = async (gateway, call) => {
 }
 
 export const getModel: Handler = async (gateway, call) => {
-  if (wantsGemini(call)) return getGeminiModel(gateway, call)
   const key = await readerOf(gateway, call)
   const model = await modelFor(gateway, key, { name: call.params.rest ?? '' })
   return json(listingFor(gateway, call, key)(model))

@@ -1,6 +1,6 @@
 /** Routes of files that callers upload as inputs of products. */
 
-import { byKey, type Route } from '../route/route.ts'
+import { alsoOfMessages, byKey, type Route } from '../route/route.ts'
 import { fileAnswer, fileBytes, fileDeleted, fileList, fileUpload } from '../schema/files.ts'
 import { createFile, deleteFile, getFile, getFileContent, listFiles } from './files.ts'
 import { googleAt } from './google-file-routes.ts'
@@ -46,5 +46,5 @@ const routes: readonly Route[] = [
 /** Clients of Google have files of their own shape at some of these addresses. */
 export const fileRoutes: readonly Route[] = routes.map((route) => {
   const google = googleAt[`${route.method} ${route.path}`]
-  return google === undefined ? route : { ...route, google }
+  return alsoOfMessages(google === undefined ? route : { ...route, google })
 })

@@ -19,7 +19,7 @@ import { uploadsOf } from './files.ts'
 const MARK = '/files/file-'
 const OURS = /\/v1(?:beta)?\/files\/(file-[0-9a-f]{32})$/
 
-type Read = (id: string, param: string) => Promise<string>
+type Read = (id: string, param: string) => Promise<{ readonly mimeType: string; readonly data: string }>
 
 /** The body with its files inlined; bodies that name none are given back as they came. */
 export const withFiles = async (gateway: Gateway, call: HttpCall, body: Uint8Array): Promise<Uint8Array> => {
@@ -39,7 +39,7 @@ export const withFiles = async (gateway: Gateway, call: HttpCall, body: Uint8Arr
     takeBytes(gateway.capacity, call.trace.taken, Math.ceil((upload.bytes * 4) / 3))
     const found = await uploads.bytes(upload)
     if (found === undefined) throw invalid(param, `The bytes of '${param}' are no longer kept.`)
-    return Buffer.from(found).toString('base64')
+    return { mimeType: upload.mediaType, data: Buffer.from(found).toString('base64') }
   }
   const filled = await filledBody(value, read)
   return new TextEncoder().encode(JSON.stringify(filled))
@@ -67,9 +67,8 @@ const filledTurn = async (turn: JsonObject, place: string, read: Read): Promise<
     if (id === undefined || !isObject(part) || !isObject(file)) parts.push(part)
     else {
       const { fileData: _camel, file_data: _snake, ...rest } = part
-      const mimeType = member(file, 'mimeType') ?? 'application/octet-stream'
-      const data = await read(id, `${place}.parts[${at}].fileData.fileUri`)
-      parts.push({ ...rest, inlineData: { mimeType, data } })
+      const own = await read(id, `${place}.parts[${at}].fileData.fileUri`)
+      parts.push({ ...rest, inlineData: { ...own, mimeType: member(file, 'mimeType') ?? own.mimeType } })
     }
   }
   return { ...turn, parts }

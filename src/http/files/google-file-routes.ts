@@ -46,7 +46,7 @@ export const googleFileRoutes: readonly Route[] = [
       method: 'POST',
       path,
       summary: 'Begins a resumable upload; the header X-Goog-Upload-URL is where its bytes go.',
-      headers: commands,
+      headers: [...commands, 'X-Goog-Upload-Header-Content-Type'],
       body: uploadStart,
       answer: nothing,
       handler: startUpload,

@@ -24,6 +24,10 @@ import { counted, noFile, noteOf, stored, uploadsOf } from './files.ts'
 
 const PURPOSE = 'user_data'
 const START_BYTES_MAX = 10_000
+/** The types that clients give to texts. */
+const TEXTS = /^(?:text\/|application\/(?:[\w.-]+\+)?(?:json|xml|yaml|javascript)\b)/i
+/** How the name of a text begins in its session. */
+const TEXT_MARK = 'text\n'
 /** A session's id, and the file's name in letters that an address may have. */
 const SESSION = /^([0-9a-f]{32})-([\w-]{0,400})$/
 
@@ -70,7 +74,10 @@ export const startUpload: Handler = async (gateway, call) => {
   const { value } = must(readJsonBody(await readBody(gateway, call, START_BYTES_MAX)))
   const file = isObject(value.file) ? value.file : {}
   const name = textOf(member(file, 'displayName')) ?? 'upload'
-  const session = `${newSession(gateway, call)}-${Buffer.from(name.slice(0, 255)).toString('base64url')}`
+  const type =
+    call.request.headers.get('x-goog-upload-header-content-type') ?? textOf(member(file, 'mimeType'))
+  const noted = `${TEXTS.test(type ?? '') ? TEXT_MARK : ''}${name.slice(0, 255)}`
+  const session = `${newSession(gateway, call)}-${Buffer.from(noted).toString('base64url')}`
   const url = `${baseOf(gateway, call)}/upload/v1beta/files/${session.slice(0, 433)}`
   return withStatus({ ...json({}), headers: { ...json({}).headers, 'x-goog-upload-url': url } }, 'active')
 }
@@ -114,7 +121,10 @@ export const sendBytes: Handler = async (gateway, call) => {
       const part = await keepPart(gateway, key, call.trace.callId, { session, offset: received, pieces })
       return withStatus(json({}), 'active', received + part.bytes)
     }
-    const note = noteOf(new Map([['purpose', PURPOSE]]), Buffer.from(written, 'base64url').toString())
+    const noted = Buffer.from(written, 'base64url').toString()
+    const isText = noted.startsWith(TEXT_MARK)
+    const name = isText ? noted.slice(TEXT_MARK.length) : noted
+    const note = { ...noteOf(new Map([['purpose', PURPOSE]]), name), isText }
     const joined = async function* () {
       yield* bytesOfParts(gateway, parts)
       yield* pieces

@@ -3,13 +3,17 @@
  */
 import { invalid, type Refusal } from '../../core/refusal.ts'
 
-/** Reads a query of known parameters, each at most once. */
+/**
+ * Reads a query of known parameters, each at most once. `beta=true`, with which official clients mark what is new at their
+ * own vendor, changes nothing here.
+ */
 export const readQuery = <Name extends string>(
   query: string,
   known: readonly Name[],
 ): ReadonlyMap<Name, string> | Refusal => {
   const read = new Map<Name, string>()
   for (const [name, value] of new URLSearchParams(query)) {
+    if (name === 'beta' && value === 'true') continue
     const found = known.find((one) => one === name)
     if (found === undefined)
       return invalid(name, `'${name}' is not a parameter of this address; those are ${known.join(', ')}.`)

@@ -58,8 +58,16 @@ export type Route = {
   readonly money?: 'text'
   /** What answers clients of Google, which send `x-goog-api-key`, at an address that others use too. */
   readonly google?: Route
+  /** The same for clients of messages, which send `anthropic-version`. */
+  readonly messages?: Route
   readonly handler: Handler
 }
+
+/** A row that clients of messages use too: refusals and the id of the request reach them in their own style. */
+export const alsoOfMessages = (route: Route): Route => ({
+  ...route,
+  messages: { ...route, dialect: 'messages' },
+})
 
 /** The address of a row, such as `GET /v1/models`. */
 export const at = (address: `${Route['method']} /${string}`): Pick<Route, 'method' | 'path'> => {

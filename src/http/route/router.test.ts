@@ -64,6 +64,8 @@ test('a parameter that is not known, or given twice, is no silent default', () =
       ['after', 'a&b'],
     ]),
   )
+  expect(read('beta=true&limit=5')).toEqual(new Map([['limit', '5']]))
+  expect(read('beta=5')).toMatchObject({ members: { param: 'beta' } })
   expect(read('limits=5')).toMatchObject({ members: { param: 'limits' } })
   expect(read('limit=5&limit=5')).toMatchObject({ members: { param: 'limit' } })
   expect([readTruth('x', 'true'), readTruth('x', 'false'), readTruth('x', undefined)]).toEqual([

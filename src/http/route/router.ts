@@ -110,9 +110,12 @@ const decoded = (text: string): string | undefined => {
   }
 }
 
-/** The row that answers this caller: clients of Google have some addresses in common with others. */
-export const routeFor = (route: Route, headers: HeaderReader): Route =>
-  route.google !== undefined && headers.get('x-goog-api-key') !== null ? route.google : route
+/** The row that answers this caller: clients of Google and of messages have some addresses in common with others. */
+export const routeFor = (route: Route, headers: HeaderReader): Route => {
+  const { google, messages } = route
+  if (google !== undefined && headers.get('x-goog-api-key') !== null) return google
+  return messages !== undefined && headers.get('anthropic-version') !== null ? messages : route
+}
 
 /** Path and query of a request's URL, without parsing the rest. */
 export const splitUrl = (url: string): { path: string; query: string } => {

@@ -158,6 +158,7 @@ export const speechRequest = namedLoose('SpeechRequest', {
   voice: z.string().optional(),
   response_format: z.string().optional(),
   speed: z.number().optional(),
+  stream_format: z.enum(['audio']).nullish(),
 })
 
 export const speechAnswer = z
@@ -182,7 +183,7 @@ export const transcriptionAnswer = z
     language: z.string().optional(),
     duration: z.number().describe('Seconds').optional(),
     segments: z
-      .array(z.object({ id: z.int(), start: z.number(), end: z.number(), text: z.string() }))
+      .array(z.looseObject({ id: z.int(), start: z.number(), end: z.number(), text: z.string() }))
       .optional(),
     words: z.array(z.object({ word: z.string(), start: z.number(), end: z.number() })).optional(),
     usage,

@@ -17,8 +17,11 @@ try {
   writeFileSync('/proc/self/oom_score_adj', '1000')
 } catch {}
 leaveRoot(dirname(Bun.isStandaloneExecutable ? process.execPath : import.meta.dir))
-// On a machine short of cores, other people's calls come first.
-setPriority(5)
+// On a machine short of cores, other people's calls come first. Below a server that was started with less priority
+// still, and in some containers, nobody may set it.
+try {
+  setPriority(5)
+} catch {}
 new Worker(moduleAt('transport/local-media/guard.ts'), { argv: process.argv.slice(-1) })
 
 const asked = new Map<number, PromiseWithResolvers<Uint8Array>>()

@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { Busy, openPool, type Pool, type PoolParts, TooMuchWork } from './pool.ts'
 
 const folder = fileURLToPath(new URL('../../../test/local-media/', import.meta.url))
+const program = fileURLToPath(new URL('./child.ts', import.meta.url))
 const open: Pool[] = []
 const stuckPool = (parts: Partial<PoolParts> = {}) => {
   const pool = openPool({ program: `${folder}stuck.ts`, processes: 1, ...parts })
@@ -120,6 +121,18 @@ test('endless work ends with the server that asked for it', async () => {
   server.kill('SIGKILL')
   await server.exited
   await gone(Number(readFileSync(file, 'utf8')))
+})
+
+test('the products of a server that was started with less priority are made too', async () => {
+  const made = Promise.withResolvers<unknown>()
+  const child = Bun.spawn(['nice', '-n', '19', process.execPath, program, String(process.pid)], {
+    serialization: 'advanced',
+    ipc: made.resolve,
+    onExit: () => made.reject(new Error('it ended')),
+  })
+  child.send({ product: 'sketch-1', inputs: { prompt: 'a fox', n: 1, size: '64x64' } })
+  expect(await made.promise).toHaveProperty('made')
+  child.kill('SIGKILL')
 })
 
 test.if(process.getuid?.() === 0)(

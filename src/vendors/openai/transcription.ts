@@ -1,7 +1,7 @@
 /** Transcription as OpenAI shaped it and others copied it. Source: OpenAI API reference, "Create transcription", "Create translation". */
 
 import { z } from 'zod'
-import { present } from '../../core/json-body.ts'
+import { isObject, present } from '../../core/json-body.ts'
 import {
   countAt,
   listAt,
@@ -78,7 +78,8 @@ const read =
     const text = textAt(body, 'text')
     if (body === undefined || text === undefined) return undefined
     const [language, seconds] = [textAt(body, 'language'), numberAt(body, 'duration')]
-    const words = listAt(body, 'words')
+    const [segments, words] = [listAt(body, 'segments'), listAt(body, 'words')]
+    const told = segments?.filter(isObject).map((one, id) => ({ id, ...one }))
     const measured = measuredOf(answer, leastMs)
     return {
       verdict: 'done',
@@ -87,8 +88,8 @@ const read =
       ...(measured === undefined ? {} : { measured }),
       transcript: {
         text,
-        ...present({ language, seconds }),
-        segments: spokenIn(listAt(body, 'segments'), 'text'),
+        ...present({ language, seconds, told }),
+        segments: spokenIn(segments, 'text'),
         ...(words === undefined ? {} : { words: spokenIn(words, 'word') }),
       },
     }
