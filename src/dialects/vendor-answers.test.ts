@@ -302,6 +302,30 @@ test('an answer that ended with the room of its model has ended for its length',
     if (caller === 'messages') expect(seen.finish).toBe('max_tokens')
 })
 
+test('of an answer of responses that was cut, the last item is incomplete, whole and streamed', () => {
+  const call = { index: 0, id: 'c1', type: 'function', function: { name: 'f', arguments: '{"x":' } }
+  for (const [reason, expected] of [
+    ['length', ['completed', 'incomplete']],
+    ['tool_calls', ['completed', 'completed']],
+  ] as const) {
+    const answer = chatAnswer({ content: 'hi', tool_calls: [call] }, reason)
+    const read = vendorDialects.chat.readReply(JSON.parse(JSON.stringify(answer)), () => 'new')
+    if (read === undefined) throw new Error('not read')
+    const { output }: any = callerDialects.responses.writeReply({ ...read, usage: billed.usage }, context())
+    const event = JSON.stringify(answer).replace('"message"', '"delta"')
+    const reader = vendorDialects.chat.streamReader(() => 'new', traits)
+    const relay = translatedRelay(reader, callerDialects.responses.streamWriter(context(), false))
+    const bytes = relay.follow({ data: event, bytes: new Uint8Array() }) ?? new Uint8Array()
+    const text = Buffer.concat([bytes, closing(relay.end(billed))]).toString()
+    const streamed = text
+      .split('\n')
+      .flatMap((line) => (line.startsWith('data: {') ? [JSON.parse(line.slice('data: '.length))] : []))
+    const done = streamed.filter(({ type }) => type === 'response.output_item.done').map(({ item }) => item)
+    for (const items of [output, done, streamed.at(-1).response.output])
+      expect(items.map(({ status }: any) => status)).toEqual(expected)
+  }
+})
+
 test('two answers to one call, in the dialects that can say so', () => {
   const chunk = (index: number, content: string, finish_reason: string | null = null) => ({
     id: 'c',

@@ -1,7 +1,7 @@
 /** Responses, the open item of a stream: what is gathered for it, and the events that begin and complete it. */
 import type { JsonObject } from '../../core/json-body.ts'
 import type { Citation, Piece, Thinking, ToolCall } from '../neutral.ts'
-import { callItem, compactionItem, messageItem, reasoningItem, textContent } from './reply.ts'
+import { callItem, compactionItem, messageItem, reasoningItem, statusOf, textContent } from './reply.ts'
 import type { StreamFrame } from './stream-frame.ts'
 import type { Declared } from './tools.ts'
 
@@ -54,7 +54,9 @@ export const completed = (open: OpenItem, frame: StreamFrame, declared: Declared
   const id = frame.itemId(open.kind)
   switch (open.kind) {
     case 'message':
-      return contentDone(open, frame) + frame.itemDone(messageItem(id, [partOf(open)], 'completed'))
+      return (
+        contentDone(open, frame) + frame.itemDone(messageItem(id, [partOf(open)], statusOf(frame.finish)))
+      )
     case 'reasoning': {
       const at = { ...frame.place('reasoning'), summary_index: 0 }
       const text = open.thoughts.map((thought) => thought.text).join('')
@@ -68,7 +70,7 @@ export const completed = (open: OpenItem, frame: StreamFrame, declared: Declared
       return frame.itemDone(compactionItem(id, frame.seal(open.text)))
     case 'call': {
       const call = open.call.arguments === '' ? { ...open.call, arguments: '{}' } : open.call
-      const item = callItem(id, call, declared, 'completed')
+      const item = callItem(id, call, declared, statusOf(frame.finish))
       return argumentsDone(call, item, frame, declared) + frame.itemDone(item)
     }
   }

@@ -13,7 +13,8 @@ import { responsesUsage } from './usage.ts'
 
 export type Status = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled'
 
-export const statusOf = (finish: Finish): Status =>
+/** Of an answer, and of its last item: with the others it is complete. */
+export const statusOf = (finish: Finish): 'completed' | 'incomplete' =>
   finish === 'length' || finish === 'content_filter' ? 'incomplete' : 'completed'
 
 /** What the response object repeats. */
@@ -79,8 +80,11 @@ export const writeResponsesReply = (reply: Reply, context: WriterContext): JsonO
   const finish = choice?.finish ?? 'stop'
   const id = responseId(context)
   const items = itemsOf(choice, id, declaredTools(context.request), context.seal)
+  const status = statusOf(finish)
+  const last = items.at(-1)
+  const output = last?.status === 'completed' ? items.with(-1, { ...last, status }) : items
   return {
-    ...responseObject(context, { id, model: reply.model, status: statusOf(finish), finish }, items),
+    ...responseObject(context, { id, model: reply.model, status, finish }, output),
     usage: responsesUsage(reply.usage ?? {}),
   }
 }
