@@ -5,8 +5,6 @@
  *   here → leaving (calls wait) → left (its money is between the books) → arrived there → moved
  */
 
-import { instanceStore } from '../calls/instance-store.ts'
-import { clockOf } from '../engine/clock.ts'
 import { type Engine, once, Violation } from '../engine/engine.ts'
 import { migrate } from '../engine/migrate.ts'
 import { openEngine } from '../engine/open-engine.ts'
@@ -15,7 +13,7 @@ import { readSettingIn } from '../engine/setting.ts'
 import type { Actor } from '../people/event-port.ts'
 import { arrive } from './arrive-in-cell.ts'
 import { type Claimed, claimMove, hasArrived, holdClaim } from './cell-moves.ts'
-import { comeBack, drain, finish, leave, markLeaving, stay } from './leave-cell.ts'
+import { comeBack, drain, finish, leave, markLeaving, stay, untilKnown } from './leave-cell.ts'
 import { NotMoved } from './not-moved.ts'
 
 /** A ledger, and the name of its cell. */
@@ -142,16 +140,6 @@ const departing = (source: Engine, it: MoveOrganisation) => {
 
 /** Whether trying again cannot help: the other ledger refuses what is to be there. */
 const isFinal = (error: unknown): error is Error => error instanceof NotMoved || error instanceof Violation
-
-/** A process that was silent for longer admits nothing until it has read what changed. */
-const FRESH_MS = 2_000
-const LOOK_MS = 20
-
-/** Waits until the processes of a ledger know what changed before: what is passed on to them is not passed back. */
-const untilKnown = async (engine: Engine): Promise<void> => {
-  const at = await clockOf(engine)
-  while ((await instanceStore(engine).unaware(at, FRESH_MS)).length > 0) await Bun.sleep(LOOK_MS)
-}
 
 /** Moves it, or goes on with a move that was not finished. Throws NotMoved where it stays, and why. */
 export const moveOrganisation = (it: MoveOrganisation): Promise<OrganisationMoved> =>
