@@ -159,7 +159,7 @@ export const drain = async (
     const idle = ' and not exists (select 1 from inflight f where f.lease_id = l.id)'
     await engine.transaction('control', (run) => fence(run, engine.dialect, orgId, idle))
     const open = await openOf(engine, orgId)
-    if (open.leases === 0 && open.batches === 0 && open.responses === 0 && (await settled())) {
+    if (open.leases === 0 && open.batches === 0 && (await settled()) && open.responses === 0) {
       await untilKnown(engine)
       return true
     }
