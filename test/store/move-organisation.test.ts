@@ -271,6 +271,38 @@ test('what the other ledger refuses comes back: its balance, and its keys', asyn
   await stop()
 })
 
+test('who made a key is who made it there, where the person is known by another id', async () => {
+  const { from, to, move, stop } = await twoCells()
+  const person = (id: string) =>
+    statement(
+      `insert into person (id, name, email, email_verified, created_at, updated_at) values ($1, 'n', 'n@x.test', 1, '', '')`,
+      id,
+    )
+  const [here, there] = [openEngine({ url: from.url }), openEngine({ url: to.url })]
+  await here.batch('control', [
+    person('per_here'),
+    statement(
+      `insert into member (org_id, person_id, role, created_at) values ('o', 'per_here', 'developer', 1)`,
+    ),
+    statement(
+      `insert into key_note (key_id, made_by) values ('k', 'per_here') on conflict (key_id) do update set made_by = 'per_here'`,
+    ),
+  ])
+  await there.batch('control', [person('per_there')])
+  await move()
+  const made = async (url: string, madeBy: string) => {
+    const store = await openStore({ url })
+    const lines = await store.reports.keys({ orgs: ['o'], which: 'all', madeBy, most: 9 })
+    await store.close()
+    return lines.map(({ key }) => key.id)
+  }
+  expect([await made(to.url, 'per_here'), await made(to.url, 'per_there')]).toEqual([[], ['k']])
+  await move({ from: to, to: from })
+  expect(await made(from.url, 'per_here')).toEqual(['k'])
+  for (const engine of [here, there]) await engine.close()
+  await stop()
+})
+
 test('who waits is told for which call and which job, and for how long at most', async () => {
   const { from, move, stop } = await twoCells()
   const store = await openStore({ url: from.url })
