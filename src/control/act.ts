@@ -90,6 +90,8 @@ type Said<Members extends Shape, Shown> = {
    * others are told to tenants at the price of this month.
    */
   readonly amounts?: 'paid' | 'told'
+  /** It is done in a cell that the organisation has left, too: what is still there of it is meant. */
+  readonly afterMove?: true
   does(acting: Acting, input: InputOf<Members>): Promise<Shown>
 }
 
@@ -176,7 +178,7 @@ export const perform = async <Members extends Shape, Shown>(
   must(who.lacks(it.may))
   const input = readAs(inputOf(it) as z.ZodType<InputOf<Members>>, await read())
   if (input instanceof Refusal) throw input
-  if (it.changes) must(await elsewhereFor(control, who, input))
+  if (it.changes && it.afterMove !== true) must(await elsewhereFor(control, who, input))
   const terms = who.reach.of === 'key' && it.amounts !== 'paid' ? who.reach.key.terms : undefined
   let { changes } = it
   const unchanged = () => {

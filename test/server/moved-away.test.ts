@@ -116,3 +116,15 @@ test('what an operator would change where it was is refused by name, and changes
   expect(await a.store.credit.creditLine(ORG.walletId)).toBeUndefined()
   expect((await a.store.wallets.walletRules(ORG.walletId)).rules).toEqual({})
 })
+
+test('what is still there of it can be forgotten, while its keys work where it is', async () => {
+  const { a, b } = cells
+  const { ask } = await machineOn(a, ['people', 'accounts'])
+  const answer = await ask('DELETE', `/organisations/${ORG.orgId}`)
+  expect([answer.status, (await jsonOf(answer)).removed.wallets]).toEqual([200, 1])
+  const [here, there] = await Promise.all([a, b].map(({ store }) => store.keys.list({})))
+  const ofIt = (keys: typeof here) => keys?.filter(({ orgId }) => orgId === ORG.orgId)
+  expect(ofIt(here)).toMatchObject([{ label: 'removed', cell: 'b' }])
+  expect(ofIt(there)).toMatchObject([{ deleted: false }])
+  expect(ofIt(there)?.[0]?.label).not.toBe('removed')
+})
