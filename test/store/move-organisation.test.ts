@@ -257,6 +257,26 @@ test('it is refused by name where its keys would be unknown, or its id is taken'
   await stop()
 })
 
+test('one that cannot leave stays, and its keys work again; payments without a key do not leave', async () => {
+  const { from, move, stop } = await twoCells()
+  const engine = openEngine({ url: from.url })
+  const held = (change: string) =>
+    engine.batch('control', [statement(`update account set held = held ${change} where id = 'w'`)])
+  const before = await factsOf(from.url)
+  const late = move({
+    before: async (step) => {
+      if (step === 'leave') await held('+ 1')
+    },
+  })
+  expect(await refusal(late)).toBe('a call began while its organisation left')
+  await held('- 1')
+  expect(await factsOf(from.url)).toEqual(before)
+  expect(before.keys.map(({ cell }) => cell)).toEqual([undefined, undefined])
+  expect(await refusal(move({ orgId: 'x402' }))).toStartWith('payments without a key stay')
+  await engine.close()
+  await stop()
+})
+
 test('what the other ledger refuses comes back: its balance, and its keys', async () => {
   const { from, to, move, stop } = await twoCells()
   const before = await factsOf(from.url)

@@ -1,6 +1,6 @@
 /** An organisation leaves the ledger that it is in: its keys wait, its calls end, its money goes, and at last its work. */
 
-import { JOB } from '../../ledger/types.ts'
+import { JOB, PAYMENTS_ORG } from '../../ledger/types.ts'
 import { LEAVING } from '../../tenancy/key.ts'
 import { instanceStore } from '../calls/instance-store.ts'
 import { clockOf } from '../engine/clock.ts'
@@ -50,6 +50,7 @@ const fence = async (run: Run, dialect: SqlDialect, orgId: string, more = ''): P
 /** Marks it as leaving: no process admits calls of its keys any more, whatever it believes. Throws NotMoved if it is not here. */
 export const markLeaving = async (engine: Engine, run: Run, orgId: string, cell: string): Promise<void> => {
   const { dialect } = engine
+  if (orgId === PAYMENTS_ORG) throw new NotMoved('payments without a key stay in the cell that took them')
   const text = 'select a.id, a.cell from account a where a.org_id = $1 and a.bounded = 1'
   const accounts = await run(text, [orgId])
   if (accounts.length === 0) throw new NotMoved(`there is no organisation ${orgId} here`)

@@ -14,7 +14,7 @@ import type { Actor } from '../people/event-port.ts'
 import { arrive } from './arrive-in-cell.ts'
 import { type Claimed, claimMove, hasArrived, holdClaim } from './cell-moves.ts'
 import { comeBack, drain, finish, leave, markLeaving, stay, untilKnown } from './leave-cell.ts'
-import { NotMoved } from './not-moved.ts'
+import { BeingMoved, NotMoved } from './not-moved.ts'
 
 /** A ledger, and the name of its cell. */
 type CellLedger = { readonly url: string; readonly cell: string }
@@ -106,6 +106,10 @@ const departing = (source: Engine, it: MoveOrganisation) => {
   const { orgId, from, to, by, waitMs, tell, before } = it
   let move: Claimed | undefined
   let release = async (): Promise<void> => undefined
+  const staying = async (it: Claimed): Promise<void> => {
+    await stay(source, it, orgId)
+    move = { ...it, state: 'stayed' }
+  }
   const leaving = async (): Promise<Claimed> => {
     if (move === undefined) {
       move = await claimMove(source, { orgId, cell: to.cell }, (run) =>
@@ -116,7 +120,7 @@ const departing = (source: Engine, it: MoveOrganisation) => {
     if (move.state === 'leaving') {
       tell(`its calls wait from now on: it leaves ${from.cell} for ${to.cell}`)
       if (!(await drain(source, orgId, { waitMs, tell }))) {
-        await stay(source, move, orgId)
+        await staying(move)
         throw new NotMoved(
           `its open calls did not end within ${waitMs / 1000} s: it stays, and its keys work again`,
         )
@@ -128,8 +132,10 @@ const departing = (source: Engine, it: MoveOrganisation) => {
     await before?.('arrive')
     return move
   }
-  /** After what it cannot arrive with: nothing of it is there. */
-  const takeBack = async (target: Engine): Promise<void> => {
+  /** After what it cannot leave or arrive with: nothing of it is there. */
+  const takeBack = async (target: Engine, error: Error): Promise<void> => {
+    if (error instanceof BeingMoved) return
+    if (move?.state === 'leaving') return staying(move)
     const left = move?.state === 'left' ? move : undefined
     if (left === undefined || (await target.transaction('control', (run) => hasArrived(run, left)))) return
     await comeBack(source, left, orgId)
@@ -157,7 +163,7 @@ export const moveOrganisation = (it: MoveOrganisation): Promise<OrganisationMove
       return { id: move.id, rows, balances: move.balances, awayMs: await beganAt(source, move) }
     } catch (error) {
       if (!isFinal(error)) throw error
-      await takeBack(target)
+      await takeBack(target, error)
       throw error instanceof NotMoved ? error : new NotMoved(error.message, { cause: error })
     } finally {
       await release()
