@@ -4,7 +4,7 @@ import { type Refusal, refuse, retryIn } from '../core/refusal.ts'
 import type { Instant, Month } from '../core/time.ts'
 import type { LoanRefused } from '../ledger/types.ts'
 import { CELL_HEADER } from '../settings/cells.ts'
-import { awayOf, isEnabled, type Key } from '../tenancy/key.ts'
+import { awayOf, isEnabled, type Key, placeAway } from '../tenancy/key.ts'
 import { type CapName, limitRows } from '../tenancy/limits.ts'
 
 const TOKEN = /^sk-[A-Za-z0-9_-]{16,200}$/
@@ -141,6 +141,18 @@ export const elsewhere = ({ leaving, cell }: NonNullable<ReturnType<typeof awayO
         members: { cell },
         headers: { [CELL_HEADER]: cell },
       })
+
+/**
+ * The same for whoever brings no key of the organisation, such as an operator: without the header by which a request is passed on,
+ * because the other cell does not know them.
+ */
+export const notHere = (cell: string): Refusal => {
+  const { code, message, members } = elsewhere(placeAway(cell))
+  return refuse(code, message, {
+    members,
+    headers: members.retry_after === undefined ? {} : retryIn(1).headers,
+  })
+}
 
 /** The 403 of a disabled key: why it is disabled, and who can change that. */
 export const disabledKey = (key: Key): Refusal => {

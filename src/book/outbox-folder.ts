@@ -30,6 +30,7 @@ export const openOutboxFolder = async (
   path: string,
   reserveBytes = 0,
   write = append,
+  make: (path: string, flags: string, mode: number) => Promise<number> = opened,
 ): Promise<OutboxFolder> => {
   await mkdir(path, { recursive: true, mode: 0o700 })
   const at = (name: string): string => join(path, name)
@@ -49,15 +50,22 @@ export const openOutboxFolder = async (
       () => false,
     )
 
-  const appendTo = async (file: number, text: string): Promise<void> => {
+  /** Does it once more in the reserve's space, if the disk has none. */
+  const orInReserve = async <T>(work: () => Promise<T>, again = work): Promise<T> => {
     try {
-      await write(file, text)
+      return await work()
     } catch (error) {
       if (!hasCode(error, 'ENOSPC') || !(await spendReserve())) throw error
-      // A part of it may be there already: it ends as a torn line, and all follows once more.
-      await write(file, `\n${text}`)
+      return again()
     }
   }
+
+  const appendTo = (file: number, text: string): Promise<void> =>
+    orInReserve(
+      () => write(file, text),
+      // A part of it may be there already: it ends as a torn line, and all follows once more.
+      () => write(file, `\n${text}`),
+    )
 
   const syncNames = async (): Promise<void> => {
     const folder = await opened(path, 'r')
@@ -69,7 +77,8 @@ export const openOutboxFolder = async (
   }
 
   const create = async (name: string): Promise<OutboxFile> => {
-    const file = await opened(at(name), 'ax', 0o600)
+    // Where names, too, need space, a full disk has none for a new file.
+    const file = await orInReserve(() => make(at(name), 'ax', 0o600))
     try {
       await syncNames()
     } catch (error) {

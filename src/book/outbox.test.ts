@@ -4,6 +4,7 @@ import {
   appendFileSync,
   existsSync,
   mkdtempSync,
+  openSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -173,6 +174,23 @@ test('when the disk is full the reserve makes room, and what was written of a li
   outbox.inLedger('1')
   outbox.inLedger('2')
   await until(() => hasReserve() && readdirSync(path).length === 1, 5)
+})
+
+test('when the disk has no room for a new file either, the reserve makes it', async () => {
+  const path = freshPath()
+  let full = false
+  const make = async (file: string, flags: string, mode: number) => {
+    if (full && existsSync(join(path, 'reserve')))
+      throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
+    return openSync(file, flags, mode)
+  }
+  const folder = await openOutboxFolder(path, 1_000, undefined, make)
+  full = true
+  const outbox = createOutbox({ folder, ledger: 'ledger', instance: 'a', log: silentLog })
+  await outbox.keep([settle('1')])
+  expect([outbox.waiting(), readdirSync(path).length]).toEqual([1, 1])
+  outbox.inLedger('1')
+  await until(() => existsSync(join(path, 'reserve')) && readdirSync(path).length === 1, 5)
 })
 
 test('a folder that cannot be made is reported at once', async () => {

@@ -14,7 +14,7 @@ import type { Settle } from '../ledger/types.ts'
 import type { Meters } from '../metrics/meters.ts'
 import type { Beat, InstanceStore } from '../store/calls/instance-port.ts'
 import { Violation } from '../store/engine/engine.ts'
-import { StoreFault } from '../store/faults.ts'
+import { Elsewhere, StoreFault } from '../store/faults.ts'
 import type { Store } from '../store/port.ts'
 import { isRevoked, type Key, type KeyId } from '../tenancy/key.ts'
 import type { LeasePool } from './lease-pool.ts'
@@ -141,7 +141,7 @@ const tellMissing = (log: Log, told: Set<KeyId>) => (key: KeyId) => {
 
 /**
  * Writes the states that the ledger lacks of keys that it has. The last version is the same for all processes, so whoever
- * comes first writes it.
+ * comes first writes it. Keys whose organisation leaves it, or has left, are changed by its move alone.
  */
 const putKeysBack = async (
   { store: { keys } }: WentBackParts,
@@ -158,7 +158,12 @@ const putKeysBack = async (
     if (there === undefined) {
       missing.set(id, key)
       onMissing(id)
-    } else if (there.version < key.version && (await keys.putBack(key)) !== undefined) put++
+    } else if (
+      there.version < key.version &&
+      there.cell === undefined &&
+      (await keys.putBack(key)) !== undefined
+    )
+      put++
   }
   return { put, missing }
 }
@@ -198,7 +203,7 @@ const doAgain = async ({ clock, acts, log }: WentBackParts, states: States): Pro
     try {
       if (await doneAgain(act)) missing++
     } catch (error) {
-      if (error instanceof StoreFault) throw error
+      if (error instanceof StoreFault && !(error instanceof Elsewhere)) throw error
       log.error('what was acknowledged is lost with the former ledger and cannot be done again', {
         kind: act.what,
         error: messageOf(error),

@@ -1,7 +1,7 @@
 /** A request that is passed on, and comes back because its organisation has moved meanwhile. */
 import { afterAll, expect, test } from 'bun:test'
 import { Places } from './places.ts'
-import { passedOn } from './wrong-cell.ts'
+import { checkCell, passedOn } from './wrong-cell.ts'
 
 /** Who had passed on what came to it, in order. */
 const passedBy: (string | null)[] = []
@@ -36,6 +36,19 @@ const told = async (where: string, headers: Record<string, string> = {}) => {
 test('one that came back here is to be tried again: its caller has asked where it should', async () => {
   await expect(told('c1')).rejects.toMatchObject({ code: 'moving', status: 503 })
   expect((await told('c3'))?.status).toBe(421)
+})
+
+test('a key that names the cell from which its organisation has come is looked up from then on', async () => {
+  const token = `sk-c2-${'a'.repeat(43)}`
+  const request = new Request('http://c1.test/c1', { method: 'POST', body: '{}' })
+  const refusal = expect.objectContaining({ code: 'wrong_cell' })
+  expect(() => checkCell('c1', token, request.headers)).toThrow(refusal)
+  const answer = new Response(null, { status: 421, headers: { 'x-turnpike-cell': 'c2' } })
+  await expect(passedOn(others, { request, answer, peer: undefined })).rejects.toMatchObject({
+    code: 'moving',
+  })
+  checkCell('c1', token, new Headers())
+  expect(() => checkCell('c1', `sk-c2-${'b'.repeat(43)}`, new Headers())).toThrow(refusal)
 })
 
 test('one that moved twice is passed on by each cell that it left, and by none twice', async () => {

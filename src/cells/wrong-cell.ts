@@ -14,13 +14,23 @@ const wrongCell = (cell: string): Refusal =>
     headers: { [CELL_HEADER]: cell },
   })
 
+/** Hashes of credentials whose organisation has come here, as the cell that they name has said. */
+const come = new Set<number | bigint>()
+const COME_MAX = 100_000
+/** By the headers of a request that was refused: the hash of its credential. */
+const refused = new WeakMap<object, number | bigint>()
+
 /**
  * Throws that refusal for a credential with another cell's name, before anybody looks it up. What a cell has passed on is
- * looked up: an organisation that moved keeps its keys.
+ * looked up: an organisation that moved keeps its keys. So is one that the cell which it names has sent back once.
  */
 export const checkCell = (own: string, token: string, headers?: Pick<Headers, 'get'>): void => {
   const cell = cellOf(token)
-  if (cell !== undefined && cell !== own && !headers?.get(PASSED_BY)) throw wrongCell(cell)
+  if (cell === undefined || cell === own || headers?.get(PASSED_BY)) return
+  const hash = Bun.hash(token)
+  if (come.has(hash)) return
+  if (headers !== undefined) refused.set(headers, hash)
+  throw wrongCell(cell)
 }
 
 export type OtherCells = {
@@ -56,6 +66,10 @@ const cellNamedBy = ({ status, headers }: Response): string | null =>
 const passTo = async (request: Request, passing: Passing, own: string): Promise<Response> => {
   const answer = await pass(request, passing)
   if (cellNamedBy(answer) !== own) return answer
+  const hash = refused.get(request.headers)
+  if (come.size >= COME_MAX) come.clear()
+  // Its body is gone with the request: its caller sends it again.
+  if (hash !== undefined) come.add(hash)
   await answer.body?.cancel()
   throw elsewhere({ leaving: true, cell: own })
 }

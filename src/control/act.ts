@@ -3,7 +3,7 @@
  * console, the command line, machines) reads its input in its own way, performs the act, and writes what it shows.
  */
 import { z } from 'zod'
-import { elsewhere } from '../admission/caller.ts'
+import { elsewhere, notHere } from '../admission/caller.ts'
 import type { Book } from '../book/contract.ts'
 import { readAs } from '../core/body.ts'
 import type { JsonObject } from '../core/json-body.ts'
@@ -90,6 +90,8 @@ type Said<Members extends Shape, Shown> = {
    * others are told to tenants at the price of this month.
    */
   readonly amounts?: 'paid' | 'told'
+  /** It is done in a cell that the organisation has left, too: what is still there of it is meant. */
+  readonly afterMove?: true
   does(acting: Acting, input: InputOf<Members>): Promise<Shown>
 }
 
@@ -147,12 +149,19 @@ const bounded = (value: unknown, terms: Terms): unknown => {
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, bounded(member, terms)]))
 }
 
-/** Why who reaches one organisation alone changes nothing of it here: it is being moved to another cell, or was. */
-const elsewhereFor = async ({ store }: Control, { reach }: Who): Promise<Refusal | undefined> => {
-  if (reach.of === 'house') return undefined
-  const cell = reach.of === 'key' ? reach.key.cell : await store.wallets.cellOf(reach.orgId)
-  const away = cell === undefined ? undefined : awayOf({ cell })
-  return away && elsewhere(away)
+/** Why nothing of the organisation is changed here: it is being moved to another cell, or was. Others of the house name it, or its wallet. */
+const elsewhereFor = async (
+  { store }: Control,
+  { reach }: Who,
+  { organisation, wallet = organisation }: Readonly<Record<string, unknown>>,
+): Promise<Refusal | undefined> => {
+  if (reach.of === 'key') {
+    const away = awayOf(reach.key)
+    return away && elsewhere(away)
+  }
+  const named = reach.of === 'house' ? wallet : reach.orgId
+  const cell = typeof named === 'string' ? await store.wallets.cellOf(named) : undefined
+  return cell === undefined ? undefined : notHere(cell)
 }
 
 /**
@@ -169,7 +178,7 @@ export const perform = async <Members extends Shape, Shown>(
   must(who.lacks(it.may))
   const input = readAs(inputOf(it) as z.ZodType<InputOf<Members>>, await read())
   if (input instanceof Refusal) throw input
-  if (it.changes) must(await elsewhereFor(control, who))
+  if (it.changes && it.afterMove !== true) must(await elsewhereFor(control, who, input))
   const terms = who.reach.of === 'key' && it.amounts !== 'paid' ? who.reach.key.terms : undefined
   let { changes } = it
   const unchanged = () => {

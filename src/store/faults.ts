@@ -16,9 +16,13 @@ export class StoreFault extends Error {}
 export class ChangedSince extends Error {}
 
 /** Something of an organisation that is in another cell, or on its way there: nothing was changed here. */
-class Elsewhere extends StoreFault {
+export class Elsewhere extends StoreFault {
+  /** As its row says it. */
+  readonly cell: string
+
   constructor(what: string, cell: string) {
     super(`${what} is not here: ${cell}`)
+    this.cell = cell
   }
 }
 

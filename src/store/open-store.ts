@@ -35,7 +35,7 @@ import { type Replica, type ReplicaAddress, replicaOf } from './engine/replica.t
 import { readSettingIn, settingIn, writeSettingIn } from './engine/setting.ts'
 import { isSynchronous } from './engine/synchronous.ts'
 import { exportStore } from './exports/export-store.ts'
-import { ChangedSince, Overdrawn, ReplayConflict, StoreFault, TooLarge } from './faults.ts'
+import { ChangedSince, Elsewhere, Overdrawn, ReplayConflict, StoreFault, TooLarge } from './faults.ts'
 import { checkoutStore } from './funding/checkout-store.ts'
 import { creditStore } from './funding/credit-store.ts'
 import { topUpStore } from './funding/top-up-store.ts'
@@ -227,7 +227,7 @@ const guarded = <Port extends { readonly [Name in keyof Port]: Method }>(port: P
 }
 
 const fault = (error: unknown): never => {
-  const own = [Violation, ReplayConflict, Overdrawn, TooLarge, ChangedSince]
+  const own = [Violation, ReplayConflict, Overdrawn, TooLarge, ChangedSince, Elsewhere]
   if (own.some((kind) => error instanceof kind)) throw error
   throw new StoreFault(messageOf(error), { cause: error })
 }

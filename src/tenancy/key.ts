@@ -101,10 +101,13 @@ export const isEnabled = (key: Key, month: Month, admitted = false): boolean =>
 export const LEAVING = 'leaving '
 
 /** Whether its organisation is being moved, and where that is going or gone; undefined for what is here. */
-export const awayOf = ({ cell }: Pick<Key, 'cell'>) =>
-  cell === undefined
-    ? undefined
-    : { leaving: cell.startsWith(LEAVING), cell: cell.slice(cell.startsWith(LEAVING) ? LEAVING.length : 0) }
+export const awayOf = ({ cell }: Pick<Key, 'cell'>) => (cell === undefined ? undefined : placeAway(cell))
+
+/** The same of what its row says. */
+export const placeAway = (cell: string) => ({
+  leaving: cell.startsWith(LEAVING),
+  cell: cell.slice(cell.startsWith(LEAVING) ? LEAVING.length : 0),
+})
 
 /** Disabled by somebody else, who alone can enable it. */
 export const isBlocked = ({ disabledReason }: Key): boolean =>

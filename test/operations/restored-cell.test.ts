@@ -50,8 +50,8 @@ test('an organisation that has moved is let go by the backup of the cell that it
     )
     return startProgram(folder, settingsOf(cell), 'pipe')
   }
-  const ask = async (token: string) => {
-    const answer = await fetch(`http://127.0.0.1:${ports.c1}/v1/chat/completions`, {
+  const ask = async (token: string, cell = 'c1') => {
+    const answer = await fetch(`http://127.0.0.1:${ports[cell]}/v1/chat/completions`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
       body: JSON.stringify({ model: 'mock/m', messages: [{ role: 'user', content: 'hello' }] }),
@@ -82,6 +82,8 @@ test('an organisation that has moved is let go by the backup of the cell that it
   expect(await ask(token)).toBe(200)
   const target = ['--to', 'c2', '--database', `sqlite:${join(home, 'c2', 'turnpike.db')}`]
   await run('c1', 'cell', 'move', organisation, ...target)
+  // Its key names the other cell, which sends it back once.
+  expect([await ask(token, 'c2'), await ask(token, 'c2')]).toEqual([503, 200])
   await stop(here)
   for (const more of ['', '-wal', '-shm']) rmSync(join(home, 'c1', `turnpike.db${more}`), { force: true })
   const backup = readdirSync(join(home, 'backup')).find((name) => name.startsWith('turnpike-')) ?? ''
@@ -92,8 +94,8 @@ test('an organisation that has moved is let go by the backup of the cell that it
   expect(await ask(token)).toBe(200)
   await until(async () => log().includes('an organisation is in another cell'))
   const usage = async (cell: string) => JSON.parse(await run(cell, 'usage', '--json'))[0].requests
-  // The backup has the first of the three; the one in between came along.
-  expect([await usage('c1'), await usage('c2')]).toEqual([1, 3])
+  // The backup has the first of the four; the second came along.
+  expect([await usage('c1'), await usage('c2')]).toEqual([1, 4])
   for (const cell of ['c1', 'c2']) await run(cell, 'audit')
   // What stands between the cells is the call that the backup did not know.
   const sums = await runProgram(join(home, 'c1'), settingsOf('c1'), 'cell', 'sums', ...target.slice(2))

@@ -5,13 +5,14 @@
 import { expect, test } from 'bun:test'
 import { rm } from 'node:fs/promises'
 import { openFolder } from '../../src/assets/folder.ts'
-import { moveOrganisation } from '../../src/store/move/move-organisation.ts'
+import { type MoveOrganisation, moveOrganisation } from '../../src/store/move/move-organisation.ts'
 import { byTest } from '../by-test.ts'
 import { brokenLaws, engines } from '../store/engines.ts'
 import { tempFolder } from '../temp-folder.ts'
 import { until } from '../until.ts'
 import { chatLine } from './batch-rig.ts'
 import { chat, completion, jsonOf, streamEvents, USD } from './harness.ts'
+import { clientOf } from './official-client.ts'
 import { PART_LINE, type PartServer, partModels, startPartServer, startPartVendors } from './part-rig.ts'
 
 const [file, postgres] = engines.filter(({ lasting }) => lasting)
@@ -59,7 +60,7 @@ const twoCells = async (urls: readonly [string, string]) => {
       else expect([error.code, answer.headers.get('retry-after')]).toEqual(['moving', '1'])
     }
   }
-  const move = (cell: string, more: { waitMs?: number } = {}) =>
+  const move = (cell: string, more: Partial<MoveOrganisation> = {}) =>
     moveOrganisation({
       orgId: ORG.orgId,
       from: { url: urls[cell === 'a' ? 1 : 0], cell: cell === 'a' ? 'b' : 'a' },
@@ -252,6 +253,92 @@ test('a stream that is open goes on to its end, and then it moves; one that does
   expect((await ask(token, chat())).status).toBe(200)
   await at('b').heldAfterAll()
   expect((await at('b').store.wallets.wallet(ORG.walletId))?.balance).toBe(FUND - 2n * COST)
+  expect(await broken()).toEqual([])
+  await stop()
+  for (const database of databases) await database.stop()
+})
+
+test('what was answered while it moved is there: responses in the background, conversations, files', async () => {
+  const databases = [await file.fresh(), await file.fresh()] as const
+  const { at, move, broken, stop } = await twoCells([databases[0].url, databases[1].url])
+  const { token, id } = await at('a').newKey({}, ORG)
+  for (const cell of ['a', 'b']) Object.assign(at(cell).gateway.options, { responsesKeptMs: 3_600_000 })
+  const gate = Promise.withResolvers<void>()
+  let asked = 0
+  at('a').answerWith(async () => {
+    asked++
+    await gate.promise
+    return completion('hello')
+  })
+  const { responses } = clientOf(at('a'), token)
+  const made = await Promise.all(
+    Array.from({ length: 10 }, () =>
+      responses.create({ model: 'mock/small', input: 'hi', background: true }),
+    ),
+  )
+  await until(() => asked === made.length)
+  // A file that comes slowly, and ends when its organisation is in the other cell.
+  const [slow, began] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const form = new FormData()
+  form.append('purpose', 'batch')
+  form.append('file', new File(['{}\n'.repeat(10_000)], 'slow.jsonl'))
+  const whole = new Response(form)
+  const bytes = await whole.bytes()
+  let read = 0
+  const body = new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      controller.enqueue(bytes.subarray(read, read + 20_000))
+      read += 20_000
+      if (read < bytes.length) return
+      began.resolve()
+      await slow.promise
+      controller.close()
+    },
+  })
+  const upload = at('a').fetch(
+    new Request('http://turnpike.test/v1/files', {
+      ...{ method: 'POST', body, duplex: 'half' },
+      headers: {
+        authorization: `Bearer ${token}`,
+        'content-type': whole.headers.get('content-type') ?? '',
+      },
+    } as RequestInit),
+  )
+  await began.promise
+  const conversations: string[] = []
+  let over = false
+  const talker = async () => {
+    while (!over) {
+      const answer = await at('a').post('/v1/conversations', {}, {}, token)
+      if (answer.status === 200) conversations.push((await jsonOf(answer)).id)
+      await Bun.sleep(1)
+    }
+  }
+  const talkers = [0, 1, 2, 3].map(talker)
+  const moving = move('b', {
+    before: async (step) => {
+      if (step !== 'finish') return
+      slow.resolve()
+      expect((await upload).status).toBe(503)
+    },
+  })
+  await until(
+    async () => ((await at('a').gateway.book.callerById(id)) as { cell?: string }).cell !== undefined,
+  )
+  gate.resolve()
+  await moving
+  over = true
+  await Promise.all(talkers)
+  const there = clientOf(at('b'), token)
+  let completed = 0n
+  for (const { id } of made) {
+    const { status, error } = await there.responses.retrieve(id)
+    // One whose intent came too late was not charged, and says so.
+    if (status === 'completed') completed++
+    else expect([status, String(error?.code)]).toEqual(['failed', 'moving'])
+  }
+  for (const id of conversations) expect((await there.conversations.retrieve(id)).id).toBe(id)
+  expect((await at('b').store.wallets.wallet(ORG.walletId))?.balance).toBe(FUND - completed * COST)
   expect(await broken()).toEqual([])
   await stop()
   for (const database of databases) await database.stop()

@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import { createLog } from '../../src/core/log.ts'
+import { moveOrganisation } from '../../src/store/move/move-organisation.ts'
 import { openStore } from '../../src/store/open-store.ts'
 import { byTest } from '../by-test.ts'
 import { startProxy } from '../chaos/proxy.ts'
@@ -209,6 +210,51 @@ test('what people made and paid is made again, once, but for a key that was revo
     expect((await there.ledger.audit()).filter(({ ok }) => !ok)).toEqual([])
   } finally {
     await there.close()
+    await admin.unsafe(`alter database "${to.slice(1, -1)}_lost" rename to ${to}`)
+  }
+})
+
+test('an organisation that was moving holds up nothing of others, and its keys stay where the ledger has them', async () => {
+  const credit = 'moving'
+  await server.store.wallets.createWallet({ id: credit, orgId: 'moving', name: 'moving' }, byTest)
+  const paid = { kind: 'topup', ref: 'paid-moving', debit: 'cash', credit, amount: 1_000_000_000n } as const
+  await server.store.ledger.post(paid)
+  const [key, other] = [await server.newKey({}, { orgId: 'moving', walletId: credit }), await server.newKey()]
+  expect([(await call(other.token)).status, (await call(key.token)).status]).toEqual([200, 200])
+  const cell = await postgresForTests()
+  const store = await openStore({ url: cell.url })
+  const [from, to] = [nameOf(database), nameOf(standby)]
+  const move = (last?: string) =>
+    moveOrganisation({
+      ...{ orgId: 'moving', from: { url: database.url, cell: 'a' }, to: { url: cell.url, cell: 'b' } },
+      ...{ by: byTest, waitMs: 600_000, tell: () => undefined },
+      before: (step) => {
+        if (step === last) throw new Error('killed')
+      },
+    })
+  try {
+    await expect(move('finish')).rejects.toThrow('killed')
+    await nextBeat()
+    const toldBefore = toldBack().length
+    await whileCut(`drop database ${to} with (force)`, `create database ${to} template ${from}`)
+    await move()
+    const lost = await call(other.token)
+    expect([lost.status, (await call(key.token)).status]).toEqual([200, 421])
+    await nextBeat()
+    await whileCut(
+      `alter database ${from} rename to "${to.slice(1, -1)}_lost"`,
+      `alter database ${to} rename to ${from}`,
+    )
+    await until(() => toldBack().length > toldBefore)
+    expect(toldBack().at(-1)).toMatchObject({ recovered: 1, key_changes: 0 })
+    const there = await openStore({ url: database.url })
+    expect((await there.ledger.transfersOf(lost.id)).length).toBe(1)
+    await there.close()
+    await move()
+    expect((await call(key.token)).status).toBe(421)
+  } finally {
+    await store.close()
+    await cell.stop()
     await admin.unsafe(`alter database "${to.slice(1, -1)}_lost" rename to ${to}`)
   }
 })

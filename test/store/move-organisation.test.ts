@@ -257,6 +257,26 @@ test('it is refused by name where its keys would be unknown, or its id is taken'
   await stop()
 })
 
+test('one that cannot leave stays, and its keys work again; payments without a key do not leave', async () => {
+  const { from, move, stop } = await twoCells()
+  const engine = openEngine({ url: from.url })
+  const held = (change: string) =>
+    engine.batch('control', [statement(`update account set held = held ${change} where id = 'w'`)])
+  const before = await factsOf(from.url)
+  const late = move({
+    before: async (step) => {
+      if (step === 'leave') await held('+ 1')
+    },
+  })
+  expect(await refusal(late)).toBe('a call began while its organisation left')
+  await held('- 1')
+  expect(await factsOf(from.url)).toEqual(before)
+  expect(before.keys.map(({ cell }) => cell)).toEqual([undefined, undefined])
+  expect(await refusal(move({ orgId: 'x402' }))).toStartWith('payments without a key stay')
+  await engine.close()
+  await stop()
+})
+
 test('what the other ledger refuses comes back: its balance, and its keys', async () => {
   const { from, to, move, stop } = await twoCells()
   const before = await factsOf(from.url)
@@ -268,6 +288,38 @@ test('what the other ledger refuses comes back: its balance, and its keys', asyn
   expect([await factsOf(from.url), await between(from.url, to.url)]).toEqual([before, 0n])
   expect([await there.wallets.wallet('w'), await brokenLaws(there)]).toEqual([undefined, []])
   await there.close()
+  await stop()
+})
+
+test('who made a key is who made it there, where the person is known by another id', async () => {
+  const { from, to, move, stop } = await twoCells()
+  const person = (id: string) =>
+    statement(
+      `insert into person (id, name, email, email_verified, created_at, updated_at) values ($1, 'n', 'n@x.test', 1, '', '')`,
+      id,
+    )
+  const [here, there] = [openEngine({ url: from.url }), openEngine({ url: to.url })]
+  await here.batch('control', [
+    person('per_here'),
+    statement(
+      `insert into member (org_id, person_id, role, created_at) values ('o', 'per_here', 'developer', 1)`,
+    ),
+    statement(
+      `insert into key_note (key_id, made_by) values ('k', 'per_here') on conflict (key_id) do update set made_by = 'per_here'`,
+    ),
+  ])
+  await there.batch('control', [person('per_there')])
+  await move()
+  const made = async (url: string, madeBy: string) => {
+    const store = await openStore({ url })
+    const lines = await store.reports.keys({ orgs: ['o'], which: 'all', madeBy, most: 9 })
+    await store.close()
+    return lines.map(({ key }) => key.id)
+  }
+  expect([await made(to.url, 'per_here'), await made(to.url, 'per_there')]).toEqual([[], ['k']])
+  await move({ from: to, to: from })
+  expect(await made(from.url, 'per_here')).toEqual(['k'])
+  for (const engine of [here, there]) await engine.close()
   await stop()
 })
 

@@ -15,6 +15,7 @@ export const organisationForget = act({
     'Deletes the keys of a customer and removes all that is known of it, for good; the books stay, by ids.',
   changes: ['people'],
   input: payer,
+  afterMove: true,
   shows: namedObject('OrganisationForgotten', { id: z.string(), removed }),
   does: async (acting, of) => {
     const { control, who } = acting

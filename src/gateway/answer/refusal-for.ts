@@ -1,6 +1,7 @@
 /** The refusal for whatever was thrown: a refusal itself, a fault of the store, or a bug of ours. */
+import { notHere } from '../../admission/caller.ts'
 import { Refusal, refuse, unavailable } from '../../core/refusal.ts'
-import { StoreFault } from '../../store/faults.ts'
+import { Elsewhere, StoreFault } from '../../store/faults.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { Trace } from '../parts/trace.ts'
 
@@ -35,6 +36,7 @@ const whyOf = (message: string): string =>
 
 const asRefusal = (gateway: Gateway, trace: Trace, thrown: unknown): Refusal => {
   if (thrown instanceof Refusal) return thrown
+  if (thrown instanceof Elsewhere) return notHere(thrown.cell)
   if (thrown instanceof StoreFault) {
     // While the ledger is away its own line says so, once.
     if (gateway.book.health().fresh)

@@ -7,6 +7,8 @@ import { refuse } from '../../core/refusal.ts'
 
 /** An event of Stripe is far smaller. */
 const EVENT_BYTES_MAX = 1_048_576
+/** The status of a cell that knows the purchase of an organisation that is in another one. */
+const MOVED = 421
 /** A cell that takes longer to tell its keys is one that is away. */
 const KEYS_MS = 2_000
 
@@ -52,9 +54,14 @@ const toAll = async (
     throw refuse('request_too_large', `An event has at most ${EVENT_BYTES_MAX} bytes and says how many.`)
   const body = await request.bytes()
   const { method, headers, signal, url } = request
-  const answers = await Promise.all(
-    cells.map((cell) => pass(new Request(url, { method, headers, signal, body }), { cell, places, peer })),
-  )
+  const ask = (to: readonly Cell[]) =>
+    Promise.all(
+      to.map((cell) => pass(new Request(url, { method, headers, signal, body }), { cell, places, peer })),
+    )
+  let answers = await ask(cells)
+  const without = cells.filter((_, at) => answers[at]?.status !== MOVED)
+  // What has left a cell may have come to another one since that was asked.
+  if (without.length > 0 && without.length < cells.length) answers = await ask(without)
   const [first, ...others] = answers.sort((one, other) => other.status - one.status)
   for (const { body: unread } of others) void unread?.cancel()
   return first as Response

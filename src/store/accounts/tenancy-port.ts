@@ -126,8 +126,8 @@ export type WalletStore = {
   renameWallet(id: WalletId, name: string, by: Actor): Promise<void>
   /** All except those of payments, by id. */
   list(): Promise<readonly Wallet[]>
-  /** Where an organisation is that is not here, as its keys have it; undefined for those that are. */
-  cellOf(orgId: string): Promise<string | undefined>
+  /** Where an organisation, or that of a wallet, is that is not here, as its keys have it; undefined for those that are. */
+  cellOf(id: string): Promise<string | undefined>
 }
 
 /**

@@ -62,9 +62,9 @@ export const walletStore = (engine: Engine): WalletStore => {
       const found = statement(`${wallets} and a.org_id <> $1 order by a.id`, PAYMENTS_ORG)
       return (await once(engine, 'control', found)).map(walletRows.read)
     },
-    cellOf: async (orgId) => {
-      const text = `select a.cell from account a where a.org_id = $1 and a.cell is not null limit 1`
-      const [row] = await once(engine, 'control', text, orgId)
+    cellOf: async (id) => {
+      const text = `select a.cell from account a where (a.org_id = $1 or a.id = $1) and a.cell is not null limit 1`
+      const [row] = await once(engine, 'control', text, id)
       return row && textOf(row, 'cell')
     },
   }

@@ -2,6 +2,7 @@
 import { integer, maybe, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, type Row, type Statement, statement, Violation } from '../engine/engine.ts'
 import { countOf, maybeBytes, onlyRow, textOf } from '../engine/row.ts'
+import { mustBeHere } from '../faults.ts'
 import { type Asset, type AssetStore, PART_PURPOSE } from './asset-port.ts'
 
 const columns = {
@@ -146,8 +147,11 @@ const uploadsOf = (engine: Engine): Pick<AssetStore, 'uploadFor' | 'uploads' | '
     uploadBytes: async (keyId) => {
       const sum = (who: string) =>
         `coalesce((select cast(sum(bytes) as bigint) from asset where ${who} ${lives}), 0)`
-      const both = `select ${sum('key_id = $1 and')} as own_bytes, ${sum('')} as all_bytes`
+      const both = `select ${sum('key_id = $1 and')} as own_bytes, ${sum('')} as all_bytes,
+        (select k.cell from api_key k where k.id = $1) as cell`
       const row = onlyRow(await once(engine, 'control', both, keyId))
+      // A file may take long to come: its organisation may have begun to leave meanwhile.
+      mustBeHere(row, keyId)
       return { own: countOf(row, 'own_bytes'), all: countOf(row, 'all_bytes') }
     },
   }

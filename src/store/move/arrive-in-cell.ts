@@ -43,8 +43,9 @@ const knownPeople = (run: Run) => {
       return undefined
     }
     if (ofNew.has(table)) return ids.has(row.user_id ?? '') ? undefined : row
-    const person = row.person_id == null ? undefined : ids.get(row.person_id)
-    return person === undefined ? row : { ...row, person_id: person }
+    const column = table === 'key_note' ? 'made_by' : 'person_id'
+    const person = ids.get(row[column] ?? '')
+    return person === undefined ? row : { ...row, [column]: person }
   }
 }
 

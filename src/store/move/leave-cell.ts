@@ -1,12 +1,15 @@
 /** An organisation leaves the ledger that it is in: its keys wait, its calls end, its money goes, and at last its work. */
 
-import { JOB } from '../../ledger/types.ts'
+import { JOB, PAYMENTS_ORG } from '../../ledger/types.ts'
 import { LEAVING } from '../../tenancy/key.ts'
+import { instanceStore } from '../calls/instance-store.ts'
+import { clockOf } from '../engine/clock.ts'
 import { type Engine, once, type Run, type SqlDialect, statement } from '../engine/engine.ts'
 import { countOf, nanoOf, onlyRow, textOf } from '../engine/row.ts'
 import { fenceAll } from '../ledger/fence.ts'
 import { leases } from '../ledger/ledger-rows.ts'
 import { reapingOn } from '../ledger/reap.ts'
+import { isSilent } from '../ledger/silence.ts'
 import type { Actor } from '../people/event-port.ts'
 import { recordIn } from '../people/event-store.ts'
 import { type Balances, type Claimed, step } from './cell-moves.ts'
@@ -47,6 +50,7 @@ const fence = async (run: Run, dialect: SqlDialect, orgId: string, more = ''): P
 /** Marks it as leaving: no process admits calls of its keys any more, whatever it believes. Throws NotMoved if it is not here. */
 export const markLeaving = async (engine: Engine, run: Run, orgId: string, cell: string): Promise<void> => {
   const { dialect } = engine
+  if (orgId === PAYMENTS_ORG) throw new NotMoved('payments without a key stay in the cell that took them')
   const text = 'select a.id, a.cell from account a where a.org_id = $1 and a.bounded = 1'
   const accounts = await run(text, [orgId])
   if (accounts.length === 0) throw new NotMoved(`there is no organisation ${orgId} here`)
@@ -56,25 +60,30 @@ export const markLeaving = async (engine: Engine, run: Run, orgId: string, cell:
   await fence(run, dialect, orgId)
 }
 
-/** What is still open, and batches that a process still works on. */
+/** What is still open, batches that a process still works on, and responses in the background whose end it has yet to write. */
 type Open = {
   readonly leases: number
   readonly calls: number
   readonly jobs: number
   readonly batches: number
+  readonly responses: number
 }
 
 const openOf = async (engine: Engine, orgId: string): Promise<Open> => {
+  const { now } = engine.dialect
   const text = `select cast(count(*) as bigint) as leases,
       coalesce(cast(sum(case when l.instance like '${JOB}%' then 1 else 0 end) as bigint), 0) as jobs,
       coalesce(cast(sum(case when l.instance like '${JOB}%' then 0 else (select count(*) from inflight f where f.lease_id = l.id) end) as bigint), 0) as calls,
-      (select cast(count(*) as bigint) from batch b where ${OPEN_BATCHES} and b.owner_until >= ${engine.dialect.now}) as batches
+      (select cast(count(*) as bigint) from batch b where ${OPEN_BATCHES} and b.owner_until >= ${now}) as batches,
+      (select cast(count(*) as bigint) from kept_response r where r.state = 'open' and not (${isSilent(now, 'r.owner')})
+        and r.key_id in (select k.id from api_key k where k.org_id = $1)) as responses
     from lease l where ${OF_ORG}`
   const row = onlyRow(await once(engine, 'control', text, orgId))
-  const [leases, jobs, calls, batches] = ['leases', 'jobs', 'calls', 'batches'].map((name) =>
-    countOf(row, name),
-  )
-  return { leases: leases ?? 0, jobs: jobs ?? 0, calls: calls ?? 0, batches: batches ?? 0 }
+  const count = (name: keyof Open) => countOf(row, name)
+  return {
+    ...{ leases: count('leases'), calls: count('calls'), jobs: count('jobs') },
+    ...{ batches: count('batches'), responses: count('responses') },
+  }
 }
 
 /** How many jobs are named. */
@@ -82,8 +91,9 @@ const NAMED_MOST = 3
 const seconds = (ms: number): string => `${Math.round(Math.max(ms, 0) / 1000)} s`
 
 /** What is waited for: how long the oldest call has taken, and which jobs may take how long. */
-const waitedFor = async (engine: Engine, orgId: string, { calls, jobs, batches }: Open): Promise<string> => {
+const waitedFor = async (engine: Engine, orgId: string, open: Open): Promise<string> => {
   const { now } = engine.dialect
+  const { calls, jobs, batches, responses } = open
   const oldest = `select ${now} - min(f.started_at) as ms from lease l join inflight f on f.lease_id = l.id
     where ${OF_ORG} and l.instance not like '${JOB}%'`
   const longest = `select r.id, r.model, ${now} - r.created_at as ms, r.deadline - ${now} as rest_ms from run r
@@ -98,7 +108,8 @@ const waitedFor = async (engine: Engine, orgId: string, { calls, jobs, batches }
   )
   const list = named.length === 0 ? '' : `: ${named.join('; ')}${jobs > named.length ? '; …' : ''}`
   const lines = batches === 0 ? '' : `, and for lines of ${batches} batches that are being run`
-  return `waits for ${calls} open calls${since}, and ${jobs} jobs${list}${lines}`
+  const ends = responses === 0 ? '' : `, and for the ends of ${responses} responses in the background`
+  return `waits for ${calls} open calls${since}, and ${jobs} jobs${list}${lines}${ends}`
 }
 
 const LOOK_MS = 50
@@ -122,7 +133,20 @@ const sinceMark = async (engine: Engine): Promise<() => Promise<boolean>> => {
   return async () => countOf(onlyRow(await once(engine, 'control', before)), 'open') === 0
 }
 
-/** Waits until its calls, its jobs and the lines that are being run have ended. False when they have not, after `waitMs`. */
+/** A process that was silent for longer admits nothing until it has read what changed. */
+const FRESH_MS = 2_000
+const KNOWN_MS = 20
+
+/** Waits until the processes of a ledger know what changed before: what is passed on to them is not passed back. */
+export const untilKnown = async (engine: Engine): Promise<void> => {
+  const at = await clockOf(engine)
+  while ((await instanceStore(engine).unaware(at, FRESH_MS)).length > 0) await Bun.sleep(KNOWN_MS)
+}
+
+/**
+ * Waits until its calls, its jobs and the lines that are being run have ended. False when they have not, after `waitMs`. Then it
+ * waits for a heartbeat: by what a process knows it writes what needs no lease, and right after a charge what is kept of the answer.
+ */
 export const drain = async (
   engine: Engine,
   orgId: string,
@@ -136,7 +160,10 @@ export const drain = async (
     const idle = ' and not exists (select 1 from inflight f where f.lease_id = l.id)'
     await engine.transaction('control', (run) => fence(run, engine.dialect, orgId, idle))
     const open = await openOf(engine, orgId)
-    if (open.leases === 0 && open.batches === 0 && (await settled())) return true
+    if (open.leases === 0 && open.batches === 0 && (await settled()) && open.responses === 0) {
+      await untilKnown(engine)
+      return true
+    }
     const over = performance.now() - beganMs >= waitMs
     if (over || performance.now() - toldMs >= TELL_MS) {
       toldMs = performance.now()

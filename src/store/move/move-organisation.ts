@@ -5,8 +5,6 @@
  *   here → leaving (calls wait) → left (its money is between the books) → arrived there → moved
  */
 
-import { instanceStore } from '../calls/instance-store.ts'
-import { clockOf } from '../engine/clock.ts'
 import { type Engine, once, Violation } from '../engine/engine.ts'
 import { migrate } from '../engine/migrate.ts'
 import { openEngine } from '../engine/open-engine.ts'
@@ -15,8 +13,8 @@ import { readSettingIn } from '../engine/setting.ts'
 import type { Actor } from '../people/event-port.ts'
 import { arrive } from './arrive-in-cell.ts'
 import { type Claimed, claimMove, hasArrived, holdClaim } from './cell-moves.ts'
-import { comeBack, drain, finish, leave, markLeaving, stay } from './leave-cell.ts'
-import { NotMoved } from './not-moved.ts'
+import { comeBack, drain, finish, leave, markLeaving, stay, untilKnown } from './leave-cell.ts'
+import { BeingMoved, NotMoved } from './not-moved.ts'
 
 /** A ledger, and the name of its cell. */
 type CellLedger = { readonly url: string; readonly cell: string }
@@ -108,6 +106,10 @@ const departing = (source: Engine, it: MoveOrganisation) => {
   const { orgId, from, to, by, waitMs, tell, before } = it
   let move: Claimed | undefined
   let release = async (): Promise<void> => undefined
+  const staying = async (it: Claimed): Promise<void> => {
+    await stay(source, it, orgId)
+    move = { ...it, state: 'stayed' }
+  }
   const leaving = async (): Promise<Claimed> => {
     if (move === undefined) {
       move = await claimMove(source, { orgId, cell: to.cell }, (run) =>
@@ -118,7 +120,7 @@ const departing = (source: Engine, it: MoveOrganisation) => {
     if (move.state === 'leaving') {
       tell(`its calls wait from now on: it leaves ${from.cell} for ${to.cell}`)
       if (!(await drain(source, orgId, { waitMs, tell }))) {
-        await stay(source, move, orgId)
+        await staying(move)
         throw new NotMoved(
           `its open calls did not end within ${waitMs / 1000} s: it stays, and its keys work again`,
         )
@@ -130,8 +132,10 @@ const departing = (source: Engine, it: MoveOrganisation) => {
     await before?.('arrive')
     return move
   }
-  /** After what it cannot arrive with: nothing of it is there. */
-  const takeBack = async (target: Engine): Promise<void> => {
+  /** After what it cannot leave or arrive with: nothing of it is there. */
+  const takeBack = async (target: Engine, error: Error): Promise<void> => {
+    if (error instanceof BeingMoved) return
+    if (move?.state === 'leaving') return staying(move)
     const left = move?.state === 'left' ? move : undefined
     if (left === undefined || (await target.transaction('control', (run) => hasArrived(run, left)))) return
     await comeBack(source, left, orgId)
@@ -142,16 +146,6 @@ const departing = (source: Engine, it: MoveOrganisation) => {
 
 /** Whether trying again cannot help: the other ledger refuses what is to be there. */
 const isFinal = (error: unknown): error is Error => error instanceof NotMoved || error instanceof Violation
-
-/** A process that was silent for longer admits nothing until it has read what changed. */
-const FRESH_MS = 2_000
-const LOOK_MS = 20
-
-/** Waits until the processes of a ledger know what changed before: what is passed on to them is not passed back. */
-const untilKnown = async (engine: Engine): Promise<void> => {
-  const at = await clockOf(engine)
-  while ((await instanceStore(engine).unaware(at, FRESH_MS)).length > 0) await Bun.sleep(LOOK_MS)
-}
 
 /** Moves it, or goes on with a move that was not finished. Throws NotMoved where it stays, and why. */
 export const moveOrganisation = (it: MoveOrganisation): Promise<OrganisationMoved> =>
@@ -169,7 +163,7 @@ export const moveOrganisation = (it: MoveOrganisation): Promise<OrganisationMove
       return { id: move.id, rows, balances: move.balances, awayMs: await beganAt(source, move) }
     } catch (error) {
       if (!isFinal(error)) throw error
-      await takeBack(target)
+      await takeBack(target, error)
       throw error instanceof NotMoved ? error : new NotMoved(error.message, { cause: error })
     } finally {
       await release()

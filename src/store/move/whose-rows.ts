@@ -43,8 +43,12 @@ const whole = (where: string): Moves => ({ arrives: 'whole', where })
 /** The reference under which an account's balance goes from one cell to another begins so; it stays in the books of both. */
 export const BETWEEN_CELLS = 'cell:'
 
-/** Tables with rows of organisations. Each comes after those that its foreign keys name. */
+/** Tables with rows of organisations. Each comes after those that its foreign keys name, and people before all that names them. */
 export const moved: Readonly<Record<string, Moves>> = {
+  person: added(`id in ${people}`),
+  person_account: added(`user_id in ${people}`),
+  person_totp: added(`user_id in ${people}`),
+  person_passkey: added(`user_id in ${people}`),
   account: kept(`${ofOrg} and bounded = 1`),
   api_key: kept(ofOrg, 'created_at, id'),
   key_line: kept(ofKey),
@@ -100,10 +104,6 @@ export const moved: Readonly<Record<string, Moves>> = {
   tenant_link: whole(ofOrg),
   tenant_margin: whole(ofOrg),
   bill: whole(ofOrg),
-  person: added(`id in ${people}`),
-  person_account: added(`user_id in ${people}`),
-  person_totp: added(`user_id in ${people}`),
-  person_passkey: added(`user_id in ${people}`),
   member: whole(ofOrg),
   team_member: whole('team_id in (select t.id from team t where t.org_id = :org)'),
   group_rule: whole(ofOrg),

@@ -2,8 +2,10 @@
  * Removing what is known of people and customers. Whoever asks may have it removed, while the books must stay: ids stand
  * for names from then on, and postings, counters and sums are never touched.
  */
+import { LEAVING } from '../../tenancy/key.ts'
 import { type Engine, once, type Run, type SqlDialect, type Value } from '../engine/engine.ts'
-import { textOf } from '../engine/row.ts'
+import { maybeText, textOf } from '../engine/row.ts'
+import { mustBeHere } from '../faults.ts'
 import { recordIn } from './event-store.ts'
 import type { ForgetStore, Forgotten } from './forget-port.ts'
 
@@ -128,6 +130,9 @@ const removals = (dialect: SqlDialect): Readonly<Record<string, string>> => ({
     address = null, before = null, after = null, salt = null where org_id = $1`,
 })
 
+/** Keys `k` that are used here; those of an organisation that is elsewhere are deleted there. */
+const isLive = `k.deleted = 0 and (k.cell is null or k.cell like '${LEAVING}%')`
+
 const forgetCustomerOn = (
   engine: Engine,
   walletId: string,
@@ -135,12 +140,13 @@ const forgetCustomerOn = (
 ) =>
   engine.transaction('control', async (run): ReturnType<ForgetStore['forgetCustomer']> => {
     const { dialect } = engine
-    const [wallet] = await run(`select a.org_id from account a where a.id = $1${dialect.lock('a')}`, [
+    const [wallet] = await run(`select a.org_id, a.cell from account a where a.id = $1${dialect.lock('a')}`, [
       walletId,
     ])
     if (wallet === undefined) return 'unknown'
+    if (maybeText(wallet, 'cell')?.startsWith(LEAVING) === true) mustBeHere(wallet, walletId)
     const orgId = textOf(wallet, 'org_id')
-    const live = 'select 1 as one from api_key where org_id = $1 and deleted = 0 limit 1'
+    const live = `select 1 as one from api_key k where k.org_id = $1 and ${isLive} limit 1`
     if ((await run(live, [orgId])).length > 0) return 'keys_live'
     const all: Forgotten[] = []
     const people = await run(
@@ -161,7 +167,7 @@ export const forgetStore = (engine: Engine): ForgetStore => ({
   forgetPerson: (id, by) => forgetPersonOn(engine, id, by),
   keysToEnd: async (walletId) => {
     const text = `select k.id from api_key k join account a on a.org_id = k.org_id
-      where a.id = $1 and k.deleted = 0 order by k.id`
+      where a.id = $1 and ${isLive} order by k.id`
     return (await once(engine, 'control', text, walletId)).map((row) => textOf(row, 'id'))
   },
   forgetCustomer: (walletId, by) => forgetCustomerOn(engine, walletId, by),
