@@ -51,9 +51,9 @@ export class AnswerGuard {
   texts(noted: Noted = this.#rules.noted, scanner = this.#scanner): StreamTexts {
     const replace = (found: Detector, text: string): string =>
       found === this.#placeholder ? (this.#rules.vault?.value(text) ?? text) : `[${found.label}]`
-    return new StreamTexts(scanner, replace, (detector, action) => {
+    return new StreamTexts(scanner, replace, (detector, action, found) => {
       if (detector === this.#placeholder) return
-      noted(detector, action)
+      noted(detector, action, found)
       if (action === 'block') this.blocked ??= blockedBy(detector.name, 'output')
     })
   }
