@@ -1,14 +1,14 @@
 /** What guardrails do to one answer: placeholders become the caller's own texts again, and rules for answers apply. */
 import { Refusal, refuse } from '../core/refusal.ts'
-import { type JsonText, saidBy, textsIn, withTexts } from './json-texts.ts'
+import { hookTextsOf } from './hook-texts.ts'
 import type { Detector } from './letters.ts'
 import type { Policy } from './rules.ts'
 import { type Noted, Scanner } from './scanner.ts'
 import { StreamTexts } from './stream-texts.ts'
 import type { Vault } from './vault.ts'
 
-/** Texts by those that they take the place of. */
-export type Replaced = ReadonlyMap<string, string>
+/** Texts by those that they take the place of, in their order: equal ones may be changed in different ways. */
+export type Replaced = ReadonlyMap<string, readonly { readonly now: string }[]>
 
 type AnswerRules = {
   readonly policy: Pick<Policy, 'output'>
@@ -51,9 +51,9 @@ export class AnswerGuard {
   texts(noted: Noted = this.#rules.noted, scanner = this.#scanner): StreamTexts {
     const replace = (found: Detector, text: string): string =>
       found === this.#placeholder ? (this.#rules.vault?.value(text) ?? text) : `[${found.label}]`
-    return new StreamTexts(scanner, replace, (detector, action) => {
+    return new StreamTexts(scanner, replace, (detector, action, found) => {
       if (detector === this.#placeholder) return
-      noted(detector, action)
+      noted(detector, action, found)
       if (action === 'block') this.blocked ??= blockedBy(detector.name, 'output')
     })
   }
@@ -80,9 +80,15 @@ export class AnswerGuard {
   whole(body: Uint8Array): Uint8Array {
     const json = this.texts().feed(decoder.decode(body), true)
     if (this.#replaced.size === 0) return encoder.encode(json)
-    const given = ({ start, end, kind }: JsonText) =>
-      kind === 'text' ? this.#replaced.get(saidBy(json.slice(start, end))) : undefined
-    return encoder.encode(withTexts(json, textsIn(json), given))
+    const its = hookTextsOf(json)
+    const times = new Map<string, number>()
+    const given = its.texts.map((text) => {
+      const time = times.get(text) ?? 0
+      times.set(text, time + 1)
+      const those = this.#replaced.get(text)
+      return (those?.[time] ?? those?.at(-1))?.now ?? text
+    })
+    return encoder.encode(its.with(given))
   }
 
   get asks(): boolean {

@@ -83,7 +83,8 @@ const startsAfter = (slash: number, text: string, at: number, usual: boolean): b
     ? usual && !ESCAPES.includes(text[at] ?? '')
     : usual || ESCAPES.includes(text[slash + 1] ?? '')
 
-export type Noted = (detector: Detector, action: Action) => void
+/** Hears of each find, also of its text, which nobody may tell. */
+export type Noted = (detector: Detector, action: Action, found: string) => void
 
 type Found = { [Its in Action]?: { readonly detector: Detector; readonly end: number } }
 
@@ -203,7 +204,7 @@ export class Scan {
       const its = found[action]
       if (its === undefined) continue
       this.#until[action] = its.end
-      this.#noted(its.detector, action)
+      this.#noted(its.detector, action, reading.text.slice(at, its.end))
       if (action !== 'mask') continue
       this.#pass(reading.startOf(at), pieces)
       const end = reading.endOf(its.end)

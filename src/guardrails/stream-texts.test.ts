@@ -50,3 +50,27 @@ test("Gemini's thoughts and words are texts of their own", () => {
     expect(out).toBe(events.join('').replace('4111 1111 1111 1111', '[CARD]'))
   }
 })
+
+test('what an event at the end of a text says once more is masked there, and not counted again', () => {
+  let count = 0
+  const stream = new StreamTexts(
+    output,
+    ({ label }) => `[${label}]`,
+    () => count++,
+  )
+  const event = (it: object) => `data: ${JSON.stringify(it)}\n\n`
+  const text = 'Ask a@b.example or a@b.example. '
+  const item = { content: [{ text }] }
+  const events = [
+    ...[...text].map((delta) => event({ type: 'response.output_text.delta', delta })),
+    event({ type: 'response.output_text.done', text }) + event({ type: 'response.content_part.done', item }),
+    event({ type: 'response.completed', response: { output: [item] } }),
+  ]
+  const out = events.map((one) => stream.feed(one)).join('') + stream.end()
+  expect([out.match(/\[EMAIL\]/g)?.length, out.includes('@'), count]).toEqual([8, false, 2])
+  // What no piece said is new.
+  stream.feed(
+    event({ type: 'response.completed', response: { output: [item, item, { url: 'c@d.example ' }] } }),
+  )
+  expect(count).toBe(5)
+})

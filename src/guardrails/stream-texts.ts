@@ -60,6 +60,12 @@ export class StreamTexts {
   readonly #scanner: Scanner
   readonly #replace: Replace
   readonly #noted: Noted
+  /** How often each find was noted. */
+  readonly #known = new Map<string, number>()
+  /** And how often the event at hand has it. */
+  readonly #inEvent = new Map<string, number>()
+  readonly #ofPieces = this.#counting(new Map())
+  readonly #ofEvent = this.#counting(this.#inEvent)
   readonly #channels = new Map<string, Channel>()
   #waiting: Waiting[] = []
 
@@ -75,7 +81,10 @@ export class StreamTexts {
     const texts = all.filter(({ kind }) => kind !== 'number')
     const marks = whole ? [] : all.filter(tellsApart)
     const fed = new Set<Channel>()
+    let root = -1
     const leaves = texts.map((text) => {
+      if (text.root !== root) this.#inEvent.clear()
+      root = text.root
       const said = saidBy(events.slice(text.start, text.end))
       const piece = !whole && isPiece(text)
       // A piece of a text may look like bytes; the text decides.
@@ -120,14 +129,26 @@ export class StreamTexts {
   #channel(key: string, nested: boolean): Channel {
     const known = this.#channels.get(key)
     if (known !== undefined) return known
-    const channel = { scan: new Scan(this.#scanner, this.#noted), nested, leaves: [], quiet: 0 }
+    const channel = { scan: new Scan(this.#scanner, this.#ofPieces), nested, leaves: [], quiet: 0 }
     this.#channels.set(key, channel)
     return channel
   }
 
+  /** Notes what an event, or all pieces, found more often than anything before: ends of texts say their words once more. */
+  #counting(seen: Map<string, number>): Noted {
+    return (detector, action, found) => {
+      const name = `${action} ${detector.name} ${found}`
+      const times = (seen.get(name) ?? 0) + 1
+      seen.set(name, times)
+      if (times <= (this.#known.get(name) ?? 0)) return
+      this.#known.set(name, times)
+      this.#noted(detector, action, found)
+    }
+  }
+
   #whole(said: string, nested: boolean): string {
     const leaf = { said, now: '', left: said.length }
-    const scan = new Scan(this.#scanner, this.#noted)
+    const scan = new Scan(this.#scanner, this.#ofEvent)
     this.#give({ scan, nested, leaves: [leaf] }, scan.feed(said, true))
     return leaf.now
   }

@@ -66,6 +66,16 @@ test("a key's own alias is quoted as its model, and nobody else has it", async (
   expect([guest.status, (await jsonOf(guest)).error.code]).toEqual([400, 'model_not_found'])
 })
 
+test("a tenant's key is not asked to pay, because its reseller bills the call", async () => {
+  const { id } = await rig.server.newKey({}, { canManage: true })
+  const { token } = await rig.server.newKey({}, { parentId: id })
+  const authorization = `Bearer ${token}`
+  for (const headers of [{ authorization }, { authorization, 'payment-signature': encoded({}) }]) {
+    const refused = await rig.quote('/v1/chat/completions', chat(), headers)
+    expect([refused.status, (await jsonOf(refused)).error.code]).toEqual([403, 'forbidden'])
+  }
+})
+
 test('without a key nothing is compacted, because the item would be for anybody; with one it is quoted', async () => {
   const trigger = { type: 'compaction_trigger' }
   const body = { model: 'mock/small', input: [{ role: 'user', content: 'hi' }, trigger] }

@@ -84,6 +84,25 @@ test('a hook sees answers before they go out; a blocked one costs what its vendo
   expect(await ask({ stream: true })).toMatchObject({ status: 400, code: 'not_guarded', asked: 0 })
 })
 
+test('a hook changes each text for itself, and no mark of the protocol', async () => {
+  await withRules(server, [hook('post')])
+  const choice = (content: string, index: number) => ({
+    index,
+    message: { role: 'assistant', content },
+    finish_reason: 'stop',
+  })
+  server.answerWith(() =>
+    Response.json({
+      ...{ id: 'chatcmpl-1', object: 'chat.completion', created: 1_795_000_000, model: 'small' },
+      choices: ['stop', 'same', 'same'].map(choice),
+      usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+    }),
+  )
+  answer = () => Response.json({ verdict: 'replace', texts: ['go on', 'first', 'second'] })
+  const { choices } = (await ask({ n: 3 })).body
+  expect(choices).toMatchObject(['go on', 'first', 'second'].map(choice))
+})
+
 const failing: Readonly<Record<string, typeof answer>> = {
   hangs: (signal) =>
     new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),

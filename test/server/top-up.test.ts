@@ -465,6 +465,19 @@ for (const engine of serverEngines)
       expect(await status()).toMatchObject({ active: false, paused: 'payment_taken_back' })
     })
 
+    test('money that goes back while an account is suspended is not charged again when it goes on', async () => {
+      const { charges, wallet, status } = await begin()
+      const suspend = (suspended: string | null) =>
+        changeRules(server.gateway, { walletId: wallet, change: { suspended }, by: byTest })
+      await suspend('a dispute')
+      const back = { walletId: wallet, amount: 60n * USD, ref: `back ${wallet}` }
+      expect(await server.store.funding.withdraw(back, byTest)).toBe('posted')
+      await suspend(null)
+      await sweep()
+      expect(charges()).toEqual([])
+      expect(await status()).toMatchObject({ active: false, paused: 'payment_taken_back' })
+    })
+
     test('a card of an account that is forgotten is not charged for what was due', async () => {
       const { charges, wallet, spend } = await begin()
       await spend(60)

@@ -9,7 +9,6 @@ import { AnswerGuard, blockedBy } from '../../guardrails/answer-guard.ts'
 import type { Detector } from '../../guardrails/letters.ts'
 import { maskBody } from '../../guardrails/mask-body.ts'
 import { type GuardRule, type Policy, policyOf } from '../../guardrails/rules.ts'
-import type { Action } from '../../guardrails/scanner.ts'
 import type { Key } from '../../tenancy/key.ts'
 import type { WalletRules } from '../../tenancy/wallet-rules.ts'
 import { notGuarded } from '../enter/rules.ts'
@@ -55,8 +54,8 @@ export const guardRequest = async (
   const sent = decoder.decode(it.body.bytes)
   const blocked: Detector[] = []
   const note = noting(trace, 'input')
-  const { json, vault, attached } = maskBody(sent, policy.input, (detector: Detector, action: Action) => {
-    note(detector, action)
+  const { json, vault, attached } = maskBody(sent, policy.input, (detector, action, found) => {
+    note(detector, action, found)
     if (action === 'block') blocked.push(detector)
   })
   const [first] = blocked

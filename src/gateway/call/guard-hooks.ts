@@ -95,7 +95,9 @@ export const replacedBy = async (
     if (verdict?.verdict === 'block') return blockedBy('hook', 'output', verdict.reason)
     if (verdict?.verdict === 'replace') now = verdict.texts
   }
-  return new Map(
-    texts.flatMap((text, at) => (now[at] === undefined || now[at] === text ? [] : [[text, now[at]]])),
+  if (now === texts) return new Map()
+  return Map.groupBy(
+    texts.map((text, at) => ({ text, now: now[at] ?? text })),
+    ({ text }) => text,
   )
 }

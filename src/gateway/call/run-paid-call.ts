@@ -53,7 +53,7 @@ import { answerTask } from './answer-task.ts'
 
 const nothing = (): void => undefined
 
-/** Who pays us call by call pays our price. */
+/** Who pays us call by call pays our price, and the reseller's statement bills the call once more. */
 const billedByReseller = (): Refusal =>
   refuse(
     'forbidden',
@@ -68,7 +68,7 @@ export const runPaidCall = async (gateway: Gateway, incoming: Incoming, trace: T
   const { x402 } = gateway.payments
   const bearer = hasKey(incoming)
   const own = bearer ? await callerFor(gateway, incoming, trace) : undefined
-  if (own?.terms !== undefined) throw billedByReseller()
+  if (own !== undefined && own.ancestors.length > 0) throw billedByReseller()
   const [offer, ...more] = x402?.offers() ?? []
   const { payment } = incoming
   if (x402 === undefined || offer === undefined || payment === undefined) throw x402Unavailable()

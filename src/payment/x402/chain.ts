@@ -2,7 +2,7 @@
  * The chain itself, asked through a node when the facilitator cannot say what became of a payment.
  * Source: EIP-3009 (authorizationState, AuthorizationUsed, AuthorizationCanceled).
  */
-import { isObject } from '../../core/json-body.ts'
+import { isObject, type Json } from '../../core/json-body.ts'
 import {
   type ChainState,
   isTransferTo,
@@ -30,7 +30,23 @@ const placeOf = (nonce: string): { readonly place: bigint; readonly bit: bigint 
   return { place: value >> 8n, bit: 1n << (value & 0xffn) }
 }
 
-/** The transfer whose transaction contains the random nonce; other transfers of the same amount are other payments. */
+/** The contract that payers of `upto` permit to move their money, the same on every chain: each call settles one nonce. */
+const UPTO_PROXY = '0x4020a4f3b7b90cca423b9fabcc0ce57c6c240002'
+/** By the first bytes of the hashes of `settle` and `settleWithPermit`, how many words stand before the nonce. */
+const WORDS_BEFORE: Readonly<Record<string, number>> = { '0xff11e7b4': 2, '0x016c1748': 7 }
+
+/** The nonce that a transaction settles. Its payer chooses other numbers in it, so none of these may count as one. */
+const settledBy = (sent: Json): string | undefined => {
+  if (!isObject(sent) || typeof sent.to !== 'string' || typeof sent.input !== 'string') return undefined
+  const before = WORDS_BEFORE[sent.input.slice(0, 10).toLowerCase()]
+  if (before === undefined || !same(sent.to, UPTO_PROXY)) return undefined
+  return sent.input
+    .slice(10)
+    .slice(before * 64, (before + 1) * 64)
+    .toLowerCase()
+}
+
+/** The transfer that the nonce made; other transfers of the same amount are other payments. */
 const transferOf = async (node: Node, sought: Sought): Promise<string | undefined> => {
   const { offer, payer, nonce } = sought
   const logs = await node.events({
@@ -39,8 +55,7 @@ const transferOf = async (node: Node, sought: Sought): Promise<string | undefine
   })
   for (const { transaction } of logs.filter((log) => isTransferTo(log, sought)).reverse()) {
     const sent = await node.ask('eth_getTransactionByHash', [transaction])
-    const input = isObject(sent) && typeof sent.input === 'string' ? sent.input.toLowerCase() : ''
-    if (input.includes(wordOf(BigInt(nonce)))) return transaction
+    if (settledBy(sent) === wordOf(BigInt(nonce))) return transaction
   }
   return undefined
 }

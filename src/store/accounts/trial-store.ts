@@ -118,6 +118,12 @@ export const trialStore = (engine: Engine): TrialStore => ({
 
 const ROUND = 50
 
+/** What came into a wallet and did not go back, beside its trial and its calls. */
+const PAID_IN = `select
+  coalesce((select cast(sum(t.amount) as bigint) from transfer t where t.credit = $1 and t.kind <> 'usage'
+    and t.kind <> 'refund' and not (t.kind = 'grant' and t.ref like 'trial:%')), 0)
+  - coalesce((select cast(sum(t.amount) as bigint) from transfer t where t.debit = $1 and t.kind <> 'usage'), 0) as paid`
+
 /** What is left of ended trials returns to the house, once no lease holds any of it. */
 export const endTrials = async (engine: Engine): Promise<void> => {
   const { now, lock } = engine.dialect
@@ -134,8 +140,10 @@ export const endTrials = async (engine: Engine): Promise<void> => {
         wallet,
       ])
       if (account === undefined || nanoOf(account, 'held') !== 0n) return
-      // Never more than the trial got: money that somebody paid in stays in the wallet.
-      const left = least(nanoOf(account, 'balance'), nanoOf(row, 'amount'))
+      // Money that somebody paid in stays in the wallet: calls used what the trial got first.
+      const paid = nanoOf(onlyRow(await run(PAID_IN, [wallet])), 'paid')
+      const balance = nanoOf(account, 'balance')
+      const left = least(least(balance, balance - paid), nanoOf(row, 'amount'))
       if (left > 0n)
         await postIn(run, engine.dialect, {
           kind: 'adjust',

@@ -1,5 +1,6 @@
 /** Stops automatic top-ups: when the wallet's rule or its suspension changes, and when its payer gets money back. */
 import type { WalletRules } from '../../tenancy/wallet-rules.ts'
+import { knownRulesOf } from '../accounts/wallet-rules-row.ts'
 import type { Run, SqlDialect } from '../engine/engine.ts'
 import { statesBefore } from './top-up-states.ts'
 
@@ -36,12 +37,17 @@ export const setTopUpRule = async (
   await stopIn(run, dialect, wallet, below === undefined)
 }
 
-/** Pauses the rule in the transaction that gives money back to the payer: it must not be charged again at once. */
+/**
+ * Pauses the rule in the transaction that gives money back to the payer: it must not be charged again at once, nor when
+ * a suspension ends, during which the rule is kept but not in `below`.
+ */
 export const pauseTopUps = async (run: Run, dialect: SqlDialect, wallet: string): Promise<void> => {
-  await run(
-    `update auto_top_up set paused = 'payment_taken_back'
-     where wallet_id = $1 and below is not null and method is not null and paused is null`,
-    [wallet],
-  )
+  const [rules] = await run('select * from wallet_rules where wallet_id = $1', [wallet])
+  if (rules !== undefined && knownRulesOf(rules).rules.autoTopUp !== undefined)
+    await run(
+      `update auto_top_up set paused = 'payment_taken_back'
+       where wallet_id = $1 and method is not null and paused is null`,
+      [wallet],
+    )
   await stopIn(run, dialect, wallet, false)
 }
