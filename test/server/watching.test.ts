@@ -224,6 +224,29 @@ for (const engine of serverEngines) {
     expect(await heard()).toEqual(['alert.resolved 20'])
     await stopSound(it, database)
   })
+  test(`two caps of a key that are reached at once are both told, on ${engine.name}`, async () => {
+    const database = await engine.fresh()
+    const it = await start(database.url)
+    const { id } = await it.make('/v1/alert-channels', {
+      name: 'ours',
+      kind: 'webhook',
+      target: 'https://ours.example.com/alerts',
+    })
+    const limits = { monthlyCap: 500_000_000n, dailyCap: 800_000_000n }
+    const key = await it.newKey(limits, { parentId: it.owner })
+    const rule = { name: 'Caps', kind: 'key', subject: key.id, steps: [5, 8], channels: [id] }
+    await it.make('/v1/alerts', rule)
+    await spend(it, 4_500, key.token)
+    it.later()
+    await it.look()
+    // Of each cap the most severe of its steps.
+    const told = it.got.map(({ body }) => [body.data?.limit, body.data?.step])
+    expect(told).toEqual([
+      ['0.5', 8],
+      ['0.8', 5],
+    ])
+    await stopSound(it, database)
+  })
 }
 
 test('what is wrong with an alert or a channel is refused by its member', async () => {

@@ -85,8 +85,8 @@ const noteOn = (engine: Engine, ruleId: string, reached: readonly Reached[]) =>
       rule,
       open.filter((one) => !reached.some((now) => isSame(now, one))),
     )
-    // Top-ups that are paused say nothing of a balance that is low, nor the reverse.
-    const told = new Map<boolean, { readonly alertId: string; readonly message: JsonObject }>()
+    // Of each cap its last step. Top-ups that are paused say nothing of a balance that is low, nor the reverse.
+    const told = new Map<string, { readonly alertId: string; readonly message: JsonObject }>()
     for (const one of reached.filter((now) => !open.some((before) => isSame(now, before)))) {
       const id = Bun.randomUUIDv7()
       const made = await run(
@@ -95,7 +95,8 @@ const noteOn = (engine: Engine, ruleId: string, reached: readonly Reached[]) =>
            where $6 = 1 returning id`,
         [id, ruleId, one.period, one.step, one.endsAt ?? null, one.lasting === true ? 1 : 0],
       )
-      if (made.length > 0) told.set(one.step === PAUSED, { alertId: id, message: one.message })
+      if (made.length > 0)
+        told.set(`${one.period} ${one.step === PAUSED}`, { alertId: id, message: one.message })
     }
     const { orgId, channels } = rule
     for (const one of told.values()) await send(engine, run, { ...one, orgId, channels, what: 'reached' })
