@@ -2,8 +2,9 @@
  * The query of an address. An unknown or repeated parameter is refused, so that it never silently becomes a default.
  */
 import { invalid, type Refusal } from '../../core/refusal.ts'
+import { storable } from '../../core/storable.ts'
 
-/** Reads a query of known parameters, each at most once. */
+/** Reads a query of known parameters, each at most once. What no store could hold finds nothing there. */
 export const readQuery = <Name extends string>(
   query: string,
   known: readonly Name[],
@@ -14,7 +15,7 @@ export const readQuery = <Name extends string>(
     if (found === undefined)
       return invalid(name, `'${name}' is not a parameter of this address; those are ${known.join(', ')}.`)
     if (read.has(found)) return invalid(name, `'${name}' is given twice.`)
-    read.set(found, value)
+    read.set(found, storable(value))
   }
   return read
 }
