@@ -247,6 +247,30 @@ for (const engine of serverEngines) {
     ])
     await stopSound(it, database)
   })
+
+  test(`what is over is told to those who heard of it, whatever channels its alert has by then, on ${engine.name}`, async () => {
+    const database = await engine.fresh()
+    const it = await start(database.url, { fund: 10n * USD })
+    const of = async (kind: string, target: string) =>
+      (await it.make('/v1/alert-channels', { name: kind, kind, target })).id
+    const pager = await of('pagerduty', 'R'.repeat(32))
+    const ours = await of('webhook', 'https://ours.example.com/alerts')
+    const rule = { name: 'low', kind: 'balance', amount_usd: 8, steps: [100] }
+    const { id } = await it.make('/v1/alerts', { ...rule, channels: [pager] })
+    const heard = async () => {
+      it.later()
+      await it.look()
+      return it.got.splice(0).map(({ host, body }) => [host, body.event_action])
+    }
+    await move(it, -3n * USD)
+    expect(await heard()).toEqual([['events.pagerduty.com', 'trigger']])
+    const owner = await it.newKey({}, { canManage: true })
+    const changed = await it.send('PUT', `/v1/alerts/${id}`, { ...rule, channels: [ours] }, owner.token)
+    expect(changed.status).toBe(200)
+    await move(it, 3n * USD)
+    expect(await heard()).toEqual([['events.pagerduty.com', 'resolve']])
+    await stopSound(it, database)
+  })
 }
 
 test('what is wrong with an alert or a channel is refused by its member', async () => {

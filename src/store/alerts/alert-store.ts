@@ -45,22 +45,27 @@ export const expiredAlerts = (now: string): readonly Expired[] => [
 /** Only they know that something is over; a wallet's own webhook does not. */
 const THAT_RESOLVE = `and c.kind in ('pagerduty', 'webhook') and not exists (select 1 from account w where w.id = c.id)`
 
-const resolve = async (engine: Engine, run: Run, rule: Rule, alerts: readonly { readonly id: string }[]) => {
+/** Tells those that were told of it, whichever channels the rule has by now. */
+const resolve = async (
+  engine: Engine,
+  run: Run,
+  { orgId }: Pick<Rule, 'orgId'>,
+  alerts: readonly { readonly id: string }[],
+) => {
   for (const { id } of alerts) {
     await run(`update alert set resolved_at = ${engine.dialect.now} where id = $1`, [id])
-    const [told] = await run(
-      `select message from alert_delivery where alert_id = $1 and what = 'reached' limit 1`,
+    const told = await run(
+      `select channel_id, message from alert_delivery where alert_id = $1 and what = 'reached'`,
       [id],
     )
-    if (told === undefined) continue
-    const message = objectIn(JSON.parse(textOf(told, 'message')))
-    const { orgId, channels } = rule
+    const [first] = told
+    if (first === undefined) continue
     await send(engine, run, {
       orgId,
-      channels,
+      channels: told.map((row) => textOf(row, 'channel_id')),
       alertId: id,
       what: 'resolved',
-      message,
+      message: objectIn(JSON.parse(textOf(first, 'message'))),
       kinds: THAT_RESOLVE,
     })
   }
