@@ -1,6 +1,7 @@
 /** Members of inputs that faces may give as JSON or as text: amounts, counts, flags, instants. */
 import { z } from 'zod'
 import { text } from '../core/body.ts'
+import { storable } from '../core/storable.ts'
 import { instantFrom } from '../core/time.ts'
 
 /** A count from a body, a query or an option. */
@@ -48,7 +49,7 @@ export const statedMonth = z.string(monthForm).regex(/^\d{4}-(0[1-9]|1[0-2])$/, 
 export const month = statedMonth.optional()
 
 /** What names a thing: its id, or where a face allows it another name. */
-export const name = text(1, 200, 'must be an id')
+export const name = text(1, 200, 'must be an id').overwrite(storable)
 
 /** An e-mail address of somebody. */
 export const email = z.email('must be an e-mail address').max(254, 'must be an e-mail address')

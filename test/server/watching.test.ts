@@ -224,6 +224,53 @@ for (const engine of serverEngines) {
     expect(await heard()).toEqual(['alert.resolved 20'])
     await stopSound(it, database)
   })
+  test(`two caps of a key that are reached at once are both told, on ${engine.name}`, async () => {
+    const database = await engine.fresh()
+    const it = await start(database.url)
+    const { id } = await it.make('/v1/alert-channels', {
+      name: 'ours',
+      kind: 'webhook',
+      target: 'https://ours.example.com/alerts',
+    })
+    const limits = { monthlyCap: 500_000_000n, dailyCap: 800_000_000n }
+    const key = await it.newKey(limits, { parentId: it.owner })
+    const rule = { name: 'Caps', kind: 'key', subject: key.id, steps: [5, 8], channels: [id] }
+    await it.make('/v1/alerts', rule)
+    await spend(it, 4_500, key.token)
+    it.later()
+    await it.look()
+    // Of each cap the most severe of its steps.
+    const told = it.got.map(({ body }) => [body.data?.limit, body.data?.step])
+    expect(told).toEqual([
+      ['0.5', 8],
+      ['0.8', 5],
+    ])
+    await stopSound(it, database)
+  })
+
+  test(`what is over is told to those who heard of it, whatever channels its alert has by then, on ${engine.name}`, async () => {
+    const database = await engine.fresh()
+    const it = await start(database.url, { fund: 10n * USD })
+    const of = async (kind: string, target: string) =>
+      (await it.make('/v1/alert-channels', { name: kind, kind, target })).id
+    const pager = await of('pagerduty', 'R'.repeat(32))
+    const ours = await of('webhook', 'https://ours.example.com/alerts')
+    const rule = { name: 'low', kind: 'balance', amount_usd: 8, steps: [100] }
+    const { id } = await it.make('/v1/alerts', { ...rule, channels: [pager] })
+    const heard = async () => {
+      it.later()
+      await it.look()
+      return it.got.splice(0).map(({ host, body }) => [host, body.event_action])
+    }
+    await move(it, -3n * USD)
+    expect(await heard()).toEqual([['events.pagerduty.com', 'trigger']])
+    const owner = await it.newKey({}, { canManage: true })
+    const changed = await it.send('PUT', `/v1/alerts/${id}`, { ...rule, channels: [ours] }, owner.token)
+    expect(changed.status).toBe(200)
+    await move(it, 3n * USD)
+    expect(await heard()).toEqual([['events.pagerduty.com', 'resolve']])
+    await stopSound(it, database)
+  })
 }
 
 test('what is wrong with an alert or a channel is refused by its member', async () => {

@@ -1,6 +1,6 @@
 /** Acts on the rules of alerts: what an organisation, or the house, wants to be told of, and where. */
 import { z } from 'zod'
-import { amount, namedObject, text } from '../../core/body.ts'
+import { amount, namedObject } from '../../core/body.ts'
 import { NANO_PER_USD } from '../../core/money.ts'
 import { invalid, refuse } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
@@ -25,7 +25,7 @@ const stepForm = `must be a list of 1 to ${STEPS_MAX} percents from 1 to ${STEP_
 const ruleMembers = {
   name: called,
   kind: z.enum(ruleKinds, `must be one of ${ruleKinds.join(', ')}`),
-  subject: text(1, 200, 'must be an id')
+  subject: name
     .nullable()
     .optional()
     .describe('The key, person, sub-wallet or vendor, for kinds that watch one'),

@@ -25,6 +25,8 @@ const TAKEN_MOST = 200
 const TELL_MS = 2_000
 /** Steps at once; each is an exchange with a vendor. */
 const BUSY_MAX = 64
+/** Those of one vendor: it may hang, and then the jobs of others would wait behind its own. */
+const BUSY_OF_VENDOR = BUSY_MAX / 2
 
 /** Ends the work within this time, and resolves when other processes may take over what is open. */
 type StopJobs = (forMs: number) => Promise<void>
@@ -65,14 +67,22 @@ export const keepJobs = (present: Present): StopJobs => {
   }
 }
 
+/** Those that wait longest go first, so that each gets its turn where there are more than can be asked about. */
 const askDue = (gateway: Gateway): void => {
-  const { clock } = gateway
   const { jobs } = gateway.memory
-  if (jobs.open.size === 0) return
-  const nowMs = clock.monotonicMs()
+  const nowMs = gateway.clock.monotonicMs()
+  const busy = new Map<string, number>()
+  const due: Job[] = []
   for (const job of jobs.open.values()) {
+    if (job.busy) busy.set(job.facts.vendor, (busy.get(job.facts.vendor) ?? 0) + 1)
+    else if (job.dueMs <= nowMs) due.push(job)
+  }
+  for (const job of due.sort((one, other) => one.dueMs - other.dueMs)) {
     if (jobs.busy >= BUSY_MAX) return
-    if (!job.busy && job.dueMs <= nowMs) void step(gateway, job)
+    const ofVendor = busy.get(job.facts.vendor) ?? 0
+    if (ofVendor >= BUSY_OF_VENDOR) continue
+    busy.set(job.facts.vendor, ofVendor + 1)
+    void step(gateway, job)
   }
 }
 

@@ -5,6 +5,7 @@
 import { ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server'
 import { isObject, type JsonObject, parseJson, present } from '../../core/json-body.ts'
 import { invalid, refusalBody } from '../../core/refusal.ts'
+import { storable } from '../../core/storable.ts'
 import { refusalFor } from '../../gateway/answer/refusal-for.ts'
 import { metaTools } from '../../products/meta-tools.ts'
 import { afterTurn } from '../answer/after-turn.ts'
@@ -16,8 +17,9 @@ import { runTool } from './run-tool.ts'
 import { searchTool } from './search-tool.ts'
 
 const text = (args: JsonObject, name: string): string | undefined => {
-  const value = args[name]
-  if (value === undefined || typeof value === 'string') return value
+  const value = args[name] ?? undefined
+  if (value === undefined) return value
+  if (typeof value === 'string') return storable(value)
   throw invalid(name, `'${name}' must be a text.`)
 }
 

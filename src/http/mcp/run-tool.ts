@@ -1,6 +1,7 @@
 /** Runs a product for a tool: the same call as POST /v1/run, with the same key, rates, caps, rules and payments. */
 import { isObject, type Json, type JsonObject, parseJson, present } from '../../core/json-body.ts'
 import { invalid } from '../../core/refusal.ts'
+import { storable } from '../../core/storable.ts'
 import type { Clock } from '../../core/time.ts'
 import { runCall } from '../../gateway/call/run-call.ts'
 import type { Incoming } from '../../gateway/enter/incoming.ts'
@@ -30,7 +31,8 @@ const NO_HEADERS = new Headers()
 const option = (meta: JsonObject, name: string): string | undefined => {
   const value = meta[`turnpike/${name}`]
   if (value === undefined || value === null) return undefined
-  if (typeof value === 'string') return value
+  // In the headers of HTTP there is nothing that the ledger cannot store.
+  if (typeof value === 'string') return storable(value)
   // A small amount would be written with an exponent, which is no decimal amount.
   if (typeof value === 'number') return String(value).includes('e') ? value.toFixed(9) : String(value)
   throw invalid(name, `'${name}' must be a text.`)

@@ -2,9 +2,10 @@
  * The query of an address. An unknown or repeated parameter is refused, so that it never silently becomes a default.
  */
 import { invalid, type Refusal } from '../../core/refusal.ts'
+import { storable } from '../../core/storable.ts'
 
 /**
- * Reads a query of known parameters, each at most once. `beta=true`, with which official clients mark what is new at their
+ * Reads a query of known parameters, each at most once; what no store could hold finds nothing there. `beta=true`, with which official clients mark what is new at their
  * own vendor, changes nothing here.
  */
 export const readQuery = <Name extends string>(
@@ -18,7 +19,7 @@ export const readQuery = <Name extends string>(
     if (found === undefined)
       return invalid(name, `'${name}' is not a parameter of this address; those are ${known.join(', ')}.`)
     if (read.has(found)) return invalid(name, `'${name}' is given twice.`)
-    read.set(found, value)
+    read.set(found, storable(value))
   }
   return read
 }

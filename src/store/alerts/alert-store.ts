@@ -45,22 +45,27 @@ export const expiredAlerts = (now: string): readonly Expired[] => [
 /** Only they know that something is over; a wallet's own webhook does not. */
 const THAT_RESOLVE = `and c.kind in ('pagerduty', 'webhook') and not exists (select 1 from account w where w.id = c.id)`
 
-const resolve = async (engine: Engine, run: Run, rule: Rule, alerts: readonly { readonly id: string }[]) => {
+/** Tells those that were told of it, whichever channels the rule has by now. */
+const resolve = async (
+  engine: Engine,
+  run: Run,
+  { orgId }: Pick<Rule, 'orgId'>,
+  alerts: readonly { readonly id: string }[],
+) => {
   for (const { id } of alerts) {
     await run(`update alert set resolved_at = ${engine.dialect.now} where id = $1`, [id])
-    const [told] = await run(
-      `select message from alert_delivery where alert_id = $1 and what = 'reached' limit 1`,
+    const told = await run(
+      `select channel_id, message from alert_delivery where alert_id = $1 and what = 'reached'`,
       [id],
     )
-    if (told === undefined) continue
-    const message = objectIn(JSON.parse(textOf(told, 'message')))
-    const { orgId, channels } = rule
+    const [first] = told
+    if (first === undefined) continue
     await send(engine, run, {
       orgId,
-      channels,
+      channels: told.map((row) => textOf(row, 'channel_id')),
       alertId: id,
       what: 'resolved',
-      message,
+      message: objectIn(JSON.parse(textOf(first, 'message'))),
       kinds: THAT_RESOLVE,
     })
   }
@@ -85,8 +90,8 @@ const noteOn = (engine: Engine, ruleId: string, reached: readonly Reached[]) =>
       rule,
       open.filter((one) => !reached.some((now) => isSame(now, one))),
     )
-    // Top-ups that are paused say nothing of a balance that is low, nor the reverse.
-    const told = new Map<boolean, { readonly alertId: string; readonly message: JsonObject }>()
+    // Of each cap its last step. Top-ups that are paused say nothing of a balance that is low, nor the reverse.
+    const told = new Map<string, { readonly alertId: string; readonly message: JsonObject }>()
     for (const one of reached.filter((now) => !open.some((before) => isSame(now, before)))) {
       const id = Bun.randomUUIDv7()
       const made = await run(
@@ -95,7 +100,8 @@ const noteOn = (engine: Engine, ruleId: string, reached: readonly Reached[]) =>
            where $6 = 1 returning id`,
         [id, ruleId, one.period, one.step, one.endsAt ?? null, one.lasting === true ? 1 : 0],
       )
-      if (made.length > 0) told.set(one.step === PAUSED, { alertId: id, message: one.message })
+      if (made.length > 0)
+        told.set(`${one.period} ${one.step === PAUSED}`, { alertId: id, message: one.message })
     }
     const { orgId, channels } = rule
     for (const one of told.values()) await send(engine, run, { ...one, orgId, channels, what: 'reached' })
