@@ -5,8 +5,8 @@ import { invalid, type Refusal } from '../../core/refusal.ts'
 import { storable } from '../../core/storable.ts'
 
 /**
- * Reads a query of known parameters, each at most once; what no store could hold finds nothing there. `beta=true`, with which official clients mark what is new at their
- * own vendor, changes nothing here.
+ * Reads a query of known parameters, each at most once; what no store could hold finds nothing there. `beta=true`, with which
+ * official clients mark what is new at their own vendor, changes nothing here.
  */
 export const readQuery = <Name extends string>(
   query: string,
