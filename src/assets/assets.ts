@@ -228,21 +228,25 @@ const discard = async ({ bytes, store, log }: AssetParts, id: AssetId): Promise<
 }
 
 const BATCH = 50
+/** A medium that removes nothing is not asked about all that there is. */
+const FAILED_MOST = 20 * BATCH
 
 /**
  * Removes the bytes first and then their rows, so an interrupted sweep can continue. Several processes may sweep at
- * once. Rejects if some bytes could not be removed, after removing the rest of their batch.
+ * once. Rejects if some bytes could not be removed, after removing others.
  */
 const sweep = async ({ store, bytes }: AssetParts): Promise<number> => {
+  const failed: unknown[] = []
   for (let swept = 0; ; ) {
-    const ids = await store.endedAssets(BATCH)
+    const ids = await store.endedAssets(BATCH, failed.length)
     const removals = await Promise.allSettled(ids.map((id) => bytes.remove(id)))
     const removed = ids.filter((_id, place) => removals[place]?.status === 'fulfilled')
     if (removed.length > 0) await store.forgetAssets(removed)
-    const failed = removals.find(({ status }) => status === 'rejected')
-    if (failed?.status === 'rejected') throw failed.reason
+    for (const removal of removals) if (removal.status === 'rejected') failed.push(removal.reason)
     swept += removed.length
-    if (ids.length < BATCH) return swept
+    if (ids.length === BATCH && failed.length < FAILED_MOST) continue
+    if (failed.length > 0) throw failed[0]
+    return swept
   }
 }
 

@@ -12,7 +12,7 @@ const judge = (status: number, body: unknown, retryAfter: string | null = null) 
       body: new TextEncoder().encode(typeof body === 'string' ? body : JSON.stringify(body)),
     },
     'acme',
-    { secret, sent },
+    { secret, sent, now: Date.UTC(2026, 10, 28, 12) },
   )
 
 const table: readonly (readonly [number, unknown, string, number, string])[] = [
@@ -102,7 +102,17 @@ test.each(table)('status %i with %j becomes %s', (status, body, code, answered, 
 
 test('a vendor that names its waiting time is left alone that long', () => {
   expect(judge(429, {}, '7')).toMatchObject({ outcome: 'busy', restMs: 7000 })
-  expect(judge(429, {}, 'Wed, 21 Oct 2026 07:28:00 GMT')).toMatchObject({ outcome: 'failed' })
+  expect(judge(429, {}, '1.5')).toMatchObject({ outcome: 'busy', restMs: 1500 })
+  expect(judge(429, {}, 'Sat, 28 Nov 2026 12:00:30 GMT')).toMatchObject({ outcome: 'busy', restMs: 30_000 })
+  for (const odd of [
+    '-1',
+    '1e9',
+    'soon',
+    'Sat, 28 Nov 2099 12:00:00 GMT',
+    '1234567',
+    'Sat, 28 Nov 2026 11:59:00 GMT',
+  ])
+    expect(judge(429, {}, odd)).toMatchObject({ outcome: 'failed' })
 })
 
 test('keys, bearer values and links in a vendor text do not reach the caller', () => {

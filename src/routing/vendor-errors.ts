@@ -5,6 +5,7 @@
 import { isObject, type Json, type JsonObject, parseJson } from '../core/json-body.ts'
 import { decimalFromNano, type Nano, usdNumber } from '../core/money.ts'
 import { type Refusal, refuse, retryIn } from '../core/refusal.ts'
+import type { Instant } from '../core/time.ts'
 import type { FailedAttempt } from './failed-attempt.ts'
 
 type VendorError = {
@@ -28,12 +29,14 @@ type Ours = {
   readonly sent?: JsonObject | undefined
   /** The vendor was asked with a key of the caller's organisation. */
   readonly own?: boolean
+  /** When it answered. */
+  readonly now?: Instant
 }
 
 export const judgeVendorError = (
   answer: { status: number; retryAfter: string | null; body: Uint8Array },
   vendor: string,
-  { secret, sent, own }: Ours = {},
+  { secret, sent, own, now }: Ours = {},
 ): FailedAttempt => {
   const error = readVendorError(answer.status, answer.body)
   if (isContentFilter(error))
@@ -59,7 +62,7 @@ export const judgeVendorError = (
   const refusal = vendorDown(vendor, answer.status, own)
   // A proxy gave up waiting: the vendor behind it may continue and bill.
   if (answer.status === 504 || answer.status === 524) return { outcome: 'may_bill', refusal }
-  const restMs = restOf(answer.retryAfter) ?? error.restMs
+  const restMs = restOf(answer.retryAfter, now) ?? error.restMs
   if (isKeyRefused(error)) return { outcome: 'key_refused', refusal, restMs }
   return restMs === undefined ? { outcome: 'failed', refusal } : { outcome: 'busy', refusal, restMs }
 }
@@ -219,8 +222,15 @@ export const withoutSecrets = (text: string, secret: string | undefined): string
     .trim()
 }
 
-const restOf = (retryAfter: string | null): number | undefined =>
-  retryAfter !== null && /^\d{1,5}$/.test(retryAfter) ? Number.parseInt(retryAfter, 10) * 1000 : undefined
+const LONGEST_REST_MS = 99_999_000
+
+/** Seconds, of which some vendors send parts, or a date to come. Source: RFC 9110, 10.2.3. */
+const restOf = (retryAfter: string | null, now = Number.NaN): number | undefined => {
+  if (retryAfter === null) return undefined
+  const isSeconds = /^\d+(?:\.\d+)?$/.test(retryAfter)
+  const restMs = isSeconds ? Math.ceil(Number(retryAfter) * 1000) : Date.parse(retryAfter) - now
+  return restMs >= 0 && restMs <= LONGEST_REST_MS ? restMs : undefined
+}
 
 /**
  * The place that the vendor names (`tools[0].function`, or `tools.0.function`), as far as the caller sent it: the rest

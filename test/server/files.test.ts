@@ -322,6 +322,12 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
       ]),
     )
     expect([wrong.status, (await jsonOf(wrong)).error.param]).toEqual([400, 'purpose'])
+    // Nor are parts listed as files by who names theirs.
+    const left = await ask('', { ...said, bytes: 3 })
+    await send(formOf([['data', two, 'a']]), { path: `/v1/uploads/${left.id}/parts` })
+    const session = left.id.split('_')[1]
+    const asked = await server.get(`/v1/files?purpose=part_${session}`, key.token)
+    expect([asked.status, (await jsonOf(asked)).error?.param]).toEqual([400, 'purpose'])
   })
 
   test('a file of parts is whole, or is none', async () => {

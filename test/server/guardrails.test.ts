@@ -233,6 +233,34 @@ test('a blocked request is refused by name before any vendor, costs nothing, and
   await withRules(server, null)
 })
 
+test.each([
+  ['it has some of', ['some. ', 'more']],
+  ['whose first word is held back', ['word']],
+])('a caller who leaves a stream %s does not keep its call open', async (_which, words) => {
+  const server = of('chat')
+  await withRules(server, [{ detect: ['email'], action: 'mask', on: 'output' }])
+  const { id, token } = await server.newKey()
+  const events = words.map(
+    (content) => `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`,
+  )
+  server.answerWith(() => streaming([events.join('')], 'hang'))
+  const leaving = new AbortController()
+  const left = server.fetch(
+    new Request('http://turnpike.test/v1/chat/completions', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
+      body: JSON.stringify(chat('hi', { stream: true })),
+      signal: leaving.signal,
+    }),
+  )
+  await until(() => server.gateway.capacity.streams === 1)
+  leaving.abort()
+  await left.catch(() => undefined)
+  await until(() => server.gateway.capacity.streams === 0)
+  await until(async () => (await server.store.keys.spend(id)).requests === 1)
+  await withRules(server, null)
+})
+
 test('a blocked answer does not reach its caller, whole or streamed, and what it cost is told', async () => {
   const server = of('chat')
   await withRules(server, [{ detect: ['email'], action: 'block', on: 'output' }])

@@ -77,14 +77,15 @@ const relayed = async (
   const pace = newPace()
   const stream = relayStream(gateway, task, { relay, first, pace })
   // A generator that is never started skips its `finally` and would leave the money held, so the first piece is taken
-  // here.
-  const begun = await stream.next()
+  // here. Guardrails may hold it back for long, so from now on the caller may go.
+  const begins = stream.next()
   const gone = () => {
     if (readsOn(task, relay.cancel, relay.stream)) void endReadingOn(gateway, () => exchange.abort())
     else exchange.abort()
     void stream.return(undefined)
   }
   onCallerGone(task.signal, gone)
+  const begun = await begins
   // A reader that takes nothing for too long counts as gone, even if its connection is open.
   gateway.memory.patience.watch(pace, gone)
   return {

@@ -246,7 +246,12 @@ const judged = (
   return noted(
     gateway,
     deployment,
-    judgeVendorError(answer, vendor, { secret, sent: sentIn(task), own: deployment.own !== undefined }),
+    judgeVendorError(answer, vendor, {
+      secret,
+      sent: sentIn(task),
+      own: deployment.own !== undefined,
+      now: gateway.clock.now(),
+    }),
   )
 }
 

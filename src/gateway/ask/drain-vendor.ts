@@ -14,13 +14,10 @@ type Asked = { readonly model: Model; readonly call: Pick<Call, 'size'> }
  * that has finished reports its usage next. What tools of the vendor cost is only known at the end, too. Without this, a
  * caller that hangs up before the usage would get those tokens free.
  */
-export const readsOn = (
-  { model, call }: Asked,
-  cancel: CancelPolicy,
-  { progress, usage }: StreamRelay,
-): boolean => {
+export const readsOn = ({ model, call }: Asked, cancel: CancelPolicy, relay: StreamRelay): boolean => {
   if (cancel === 'drain' || call.size.hosted !== undefined) return true
-  const reported = usage()
+  const { progress } = relay
+  const reported = relay.usage()
   if (reported === undefined) return progress.finished || model.capabilities.includes('reasoning')
   return progress.thought && !progress.finished && (reported.reasoning ?? 0) === 0
 }

@@ -47,7 +47,7 @@ export const submitPart = async (gateway: Gateway, of: Submission): Promise<'sub
       if (read !== undefined) {
         outgoing = read.next
         if (read.pauseMs !== undefined) await gateway.clock.sleep(read.pauseMs)
-      } else if (answer.status >= 400 && answer.status < 500) return refusalIn(of, answer)
+      } else if (answer.status >= 400 && answer.status < 500) return refusalIn(gateway, of, answer)
       else break
     }
     // Whether the vendor has it will be asked.
@@ -79,12 +79,16 @@ const begun = async (gateway: Gateway, of: Submission, ref: string): Promise<und
 }
 
 const refusalIn = (
+  { clock }: Gateway,
   { form, at: { setup, secret } }: AskedPart,
   { status, header, bytes }: Awaited<ReturnType<typeof askStep>>,
 ): Refusal => {
   if (form.refusesParts) return vendorDown(setup.vendor.id, status)
   const answer = { status, retryAfter: header('retry-after') ?? null, body: bytes }
-  const failed = judgeVendorError(answer, setup.vendor.id, { secret: secret?.reveal() })
+  const failed = judgeVendorError(answer, setup.vendor.id, {
+    secret: secret?.reveal(),
+    now: clock.now(),
+  })
   return comeBackIn(failed.refusal, requestedRestOf(failed))
 }
 

@@ -105,8 +105,7 @@ const SECONDS_MIN = 3_600
 /** The file's metadata. Throws the Refusal of what is wrong. */
 export const noteOf = (fields: ReadonlyMap<string, string>, filename: string) => {
   const purpose = fields.get('purpose') ?? 'user_data'
-  if (!/^[a-z][a-z_-]{0,39}$/.test(purpose) || purpose.startsWith(PART_PURPOSE))
-    throw invalid('purpose', "'purpose' must be a word such as vision or user_data.")
+  if (!/^[a-z][a-z_-]{0,39}$/.test(purpose) || purpose.startsWith(PART_PURPOSE)) throw noPurpose()
   const seconds = fields.get('expires_after[seconds]')
   if (seconds !== undefined && !(Number(seconds) >= SECONDS_MIN))
     throw invalid('expires_after', `'expires_after[seconds]' must be at least ${SECONDS_MIN}.`)
@@ -120,6 +119,9 @@ export const noteOf = (fields: ReadonlyMap<string, string>, filename: string) =>
     lifeMs: seconds === undefined ? undefined : Number(seconds) * 1000,
   }
 }
+
+/** Parts of files are kept under purposes of their own, which no file has. */
+const noPurpose = (): Refusal => invalid('purpose', "'purpose' must be a word such as vision or user_data.")
 
 /** Throws the refusal of a file that is empty or too large. */
 export async function* counted(
@@ -154,9 +156,11 @@ export const listFiles = async (gateway: Gateway, call: HttpCall): Promise<Answe
   const most = Math.min(Number(limit), LIST_MAX)
   const cursor = after === undefined ? undefined : readFileId(after)
   if (after !== undefined && cursor === undefined) throw invalid('after', "'after' must be the id of a file.")
+  const purpose = query.get('purpose')
+  if (purpose?.startsWith(PART_PURPOSE)) throw noPurpose()
   const found = await uploads.list({
     keyId: key.id,
-    purpose: query.get('purpose'),
+    purpose,
     after: cursor,
     newestFirst: order === 'desc',
     limit: most + 1,

@@ -81,8 +81,8 @@ export type AssetStore = {
    * Ends its life now, if it belongs to the key or a key below it; the sweep removes its bytes. False if there is none.
    */
   endAsset(id: AssetId, keyId: KeyId): Promise<boolean>
-  /** Assets whose time is over, at most `most`, the oldest first. */
-  endedAssets(most: number): Promise<readonly AssetId[]>
+  /** Assets whose time is over, at most `most`, the oldest first, without the first `skip`. */
+  endedAssets(most: number, skip?: number): Promise<readonly AssetId[]>
   /** Deletes rows whose bytes are gone. */
   forgetAssets(ids: readonly AssetId[]): Promise<void>
   /** The total of all stored bytes, and of those in results up to a given size. */

@@ -96,9 +96,9 @@ export const assetStore = (engine: Engine): AssetStore => {
       const end = `update asset set expires_at = 0 where id = $1 and ${owns} and ${lives} returning id`
       return (await once(engine, 'control', end, id, keyId)).length > 0
     },
-    endedAssets: async (most) => {
-      const ended = `select id from asset where expires_at <= ${now} order by expires_at limit $1`
-      return (await once(engine, 'control', ended, most)).map((row) => textOf(row, 'id'))
+    endedAssets: async (most, skip = 0) => {
+      const ended = `select id from asset where expires_at <= ${now} order by expires_at, bytes, id limit $1 offset $2`
+      return (await once(engine, 'control', ended, most, skip)).map((row) => textOf(row, 'id'))
     },
     forgetAssets: async (ids) => {
       const forget = `delete from asset where id in (select e.value->>'id' from ${each('$1')} e)`
