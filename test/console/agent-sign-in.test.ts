@@ -231,6 +231,26 @@ for (const engine of serverEngines)
         expect((await it.post(`/v1/${signal}`, {}, {}, token)).status).toBe(200)
     })
 
+    test('all sign-ins of a lost device are ended, however many there are', async () => {
+      const person = await joined('developer')
+      const { personId } = person
+      const first = await signIn(person)
+      const [{ keyId = '', orgId = '' } = {}] = await it.store.logins.logins({ orgId: 'org_test', personId })
+      const by = { kind: 'person', id: personId, name: 'dev' } as const
+      const hash = (n: number) => n.toString(16).padStart(24, '0')
+      for (let n = 0; n < 120; n++) {
+        const [id, userCode] = [hash(n), `CODE${n}`]
+        const ask = { surface: 'ci', address: '', lifeMs: 600_000 }
+        await it.store.logins.askLogin({ ...ask, id, deviceHash: `${personId} ${n}`, userCode })
+        await it.store.logins.approveLogin(userCode, { personId, orgId, keyId }, by)
+      }
+      const last = await signIn(person)
+      await performAs('person reset-link', it.gateway, personLink, { person: personId, lost_device: true })
+      for (const { access_token: token } of [first, last])
+        expect(await call(token)).toMatchObject({ status: 401, reason: 'sign_in_ended' })
+      expect(await it.store.logins.logins({ orgId, personId })).toEqual([])
+    })
+
     test('each approval and refusal is an event of its person', async () => {
       const person = await joined('developer')
       await signIn(person)
