@@ -174,6 +174,14 @@ for (const engine of serverEngines)
       expect((await form('/oauth/revoke', { token: out.access_token })).status).toBe(200)
       expect(await call(out.access_token)).toMatchObject({ status: 401 })
       expect(await errorOf(await refresh(out.refresh_token))).toEqual([401, 'invalid_grant'])
+      // Found: by a token whose hour was over an agent was told that it is signed out, and its refresh token lived on.
+      const slept = await signIn(person)
+      const [, login = ''] = /-([0-9a-f]{24})-/.exec(slept.access_token) ?? []
+      const late = newAccessToken(it.gateway, { keyId: slept.key, login }, Date.now() - 60_000)
+      expect((await form('/oauth/revoke', { token: late })).status).toBe(200)
+      expect(await errorOf(await refresh(slept.refresh_token))).toEqual([401, 'invalid_grant'])
+      const forged = `${stays.access_token.slice(0, -1)}${stays.access_token.endsWith('0') ? '1' : '0'}`
+      expect((await form('/oauth/revoke', { token: forged })).status).toBe(200)
       expect(await call(stays.access_token)).toMatchObject({ status: 200 })
       expect((await owner.ask('DELETE', `/team/${person.personId}`)).status).toBe(200)
       expect(await call(stays.access_token)).toMatchObject({ status: 403, code: 'key_disabled' })
