@@ -9,10 +9,11 @@ import { tempFolder } from '../temp-folder.ts'
 
 test('a person signs a machine in once, and out', async () => {
   const console = await startConsole()
+  let away = false
   const listening = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
-    fetch: (request) => console.fetch(request),
+    fetch: (request) => (away ? new Response('{}', { status: 503 }) : console.fetch(request)),
   })
   const address = listening.url.origin
   const home = await tempFolder('turnpike-login-')
@@ -41,6 +42,12 @@ test('a person signs a machine in once, and out', async () => {
   const again = await runProgram(home, {}, 'login', address)
   expect(again).toMatchObject({ code: 0, out: first, errors: '' })
 
+  // Found: a gateway that could not end the sign-in was taken at its word, and the token that could was thrown away.
+  away = true
+  const refused = await runProgram(home, {}, 'login', address, '--out')
+  expect(refused).toMatchObject({ code: 1, out: '' })
+  expect(refused.errors).toContain(`${address} signed nobody out`)
+  away = false
   const out = await runProgram(home, {}, 'login', address, '--out')
   expect(out).toMatchObject({ code: 0, out: '', errors: `signed out at ${address}\n` })
   expect(await status(first)).toBe(401)

@@ -174,6 +174,14 @@ for (const engine of serverEngines)
       expect((await form('/oauth/revoke', { token: out.access_token })).status).toBe(200)
       expect(await call(out.access_token)).toMatchObject({ status: 401 })
       expect(await errorOf(await refresh(out.refresh_token))).toEqual([401, 'invalid_grant'])
+      // Found: by a token whose hour was over an agent was told that it is signed out, and its refresh token lived on.
+      const slept = await signIn(person)
+      const [, login = ''] = /-([0-9a-f]{24})-/.exec(slept.access_token) ?? []
+      const late = newAccessToken(it.gateway, { keyId: slept.key, login }, Date.now() - 60_000)
+      expect((await form('/oauth/revoke', { token: late })).status).toBe(200)
+      expect(await errorOf(await refresh(slept.refresh_token))).toEqual([401, 'invalid_grant'])
+      const forged = `${stays.access_token.slice(0, -1)}${stays.access_token.endsWith('0') ? '1' : '0'}`
+      expect((await form('/oauth/revoke', { token: forged })).status).toBe(200)
       expect(await call(stays.access_token)).toMatchObject({ status: 200 })
       expect((await owner.ask('DELETE', `/team/${person.personId}`)).status).toBe(200)
       expect(await call(stays.access_token)).toMatchObject({ status: 403, code: 'key_disabled' })
@@ -229,6 +237,26 @@ for (const engine of serverEngines)
       expect((await get()).status).toBe(404)
       for (const signal of ['metrics', 'logs', 'traces'])
         expect((await it.post(`/v1/${signal}`, {}, {}, token)).status).toBe(200)
+    })
+
+    test('all sign-ins of a lost device are ended, however many there are', async () => {
+      const person = await joined('developer')
+      const { personId } = person
+      const first = await signIn(person)
+      const [{ keyId = '', orgId = '' } = {}] = await it.store.logins.logins({ orgId: 'org_test', personId })
+      const by = { kind: 'person', id: personId, name: 'dev' } as const
+      const hash = (n: number) => n.toString(16).padStart(24, '0')
+      for (let n = 0; n < 120; n++) {
+        const [id, userCode] = [hash(n), `CODE${n}`]
+        const ask = { surface: 'ci', address: '', lifeMs: 600_000 }
+        await it.store.logins.askLogin({ ...ask, id, deviceHash: `${personId} ${n}`, userCode })
+        await it.store.logins.approveLogin(userCode, { personId, orgId, keyId }, by)
+      }
+      const last = await signIn(person)
+      await performAs('person reset-link', it.gateway, personLink, { person: personId, lost_device: true })
+      for (const { access_token: token } of [first, last])
+        expect(await call(token)).toMatchObject({ status: 401, reason: 'sign_in_ended' })
+      expect(await it.store.logins.logins({ orgId, personId })).toEqual([])
     })
 
     test('each approval and refusal is an event of its person', async () => {

@@ -271,6 +271,36 @@ for (const engine of serverEngines) {
     expect(await heard()).toEqual([['events.pagerduty.com', 'resolve']])
     await stopSound(it, database)
   })
+
+  test(`who has many messages waiting takes not all places from others, on ${engine.name}`, async () => {
+    const database = await engine.fresh()
+    const it = await start(database.url)
+    const { alerts } = it.store
+    const channel = async (orgId: string) => {
+      const made = {
+        id: `chan_${orgId}`,
+        orgId,
+        name: 'c',
+        kind: 'webhook' as const,
+        target: 'https://a.example.com/',
+      }
+      await alerts.makeChannel(made, byTest)
+      return made
+    }
+    const [many, few] = [await channel('org_many'), await channel('org_few')]
+    for (let n = 0; n < 60; n++) await alerts.testChannel(many, { title: 'x', text: 'x' }, byTest)
+    await alerts.testChannel(few, { title: 'x', text: 'x' }, byTest)
+    const taken = async () => (await alerts.takeDeliveries(50)).map(({ channelId }) => channelId)
+    const first = await taken()
+    expect(first.filter((id) => id === few.id)).toHaveLength(1)
+    expect(first.length).toBeLessThan(25)
+    expect((await taken()).length).toBeGreaterThan(0)
+    // What failed before does not go before what is new.
+    it.later(2 * 3_600_000)
+    await alerts.testChannel(few, { title: 'x', text: 'x' }, byTest)
+    expect((await taken()).filter((id) => id === few.id)).toHaveLength(2)
+    await stopSound(it, database)
+  })
 }
 
 test('what is wrong with an alert or a channel is refused by its member', async () => {

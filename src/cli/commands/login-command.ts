@@ -93,7 +93,13 @@ const signIn = async (address: string): Promise<Tokens> => {
 }
 
 const signOut = async (address: string, known: Tokens | undefined): Promise<void> => {
-  if (known !== undefined) await post(address, '/oauth/revoke', { token: known.refresh_token })
+  if (known !== undefined) {
+    const { status, body } = await post(address, '/oauth/revoke', { token: known.refresh_token })
+    if (status !== 200)
+      throw new Failed(
+        `the gateway at ${address} signed nobody out; try again: ${status} ${JSON.stringify(body)}`,
+      )
+  }
   await store(address, undefined)
   process.stderr.write(known === undefined ? 'nobody was signed in there\n' : `signed out at ${address}\n`)
 }

@@ -213,7 +213,8 @@ export const endSignIn: Handler = async (gateway, call) => {
 
 const accessOf = async (gateway: Gateway, token: string): Promise<Access | undefined> => {
   if (token.startsWith(ACCESS)) {
-    const read = readAccessToken(gateway.hash, token, gateway.clock.now())
+    // One whose hour is over still says whose sign-in it is: an agent that slept signs out too.
+    const read = readAccessToken(gateway.hash, token, 0)
     return read instanceof Refusal ? undefined : read
   }
   const login = await gateway.store.logins.loginOf(hashesOf(gateway, token))

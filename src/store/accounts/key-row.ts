@@ -139,8 +139,8 @@ export const writeKey = (run: Run, now: string, key: Key): Promise<readonly Row[
   )
 }
 
-/** Access tokens last an hour, in which nobody ends more sign-ins than this. */
-const ENDED_MAX = 100
+/** More than a person approves in the days that a sign-in lasts: all of them may be ended at once. */
+const ENDED_MAX = 1_000
 
 /** An absent member keeps the value, null removes it. */
 const pick = <T>(now: T | undefined, next: T | null | undefined): T | undefined =>

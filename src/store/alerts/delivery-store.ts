@@ -10,6 +10,8 @@ import { type AlertBook, deliveryStates } from './alert-port.ts'
 const TRIES = 8
 /** Longer than a receiver or a mail server may take. */
 const AGAIN_MS = 60_000
+/** Of one organisation at a time: its receivers may be silent, and others would wait behind them. */
+const OF_ORG = 20
 const AGAIN_LONGEST_MS = AGAIN_MS * TRIES * TRIES
 
 export const objectIn = (value: Json): JsonObject => (isObject(value) ? value : {})
@@ -68,12 +70,15 @@ export const deliveryStatements = (
     },
     takeDeliveries: async (most) => {
       const due = (at: string) => `${at}state = 'due' and ${isDue(now, `${at}next_at`, AGAIN_LONGEST_MS)}`
+      const turns = `select w.id, w.next_at, row_number() over (partition by w.org_id order by w.next_at, w.id) as turn
+        from alert_delivery w where ${due('w.')}`
+      const next = `select t.id from (${turns}) t where t.turn <= ${OF_ORG} order by t.turn, t.next_at, t.id limit $1`
       const [, taken = []] = await engine.batch('control', [
         statement(`update alert_delivery set state = 'given_up' where ${due('')} and tries >= ${TRIES}`),
         statement(
           `update alert_delivery set tries = tries + 1, next_at = ${now} + ${AGAIN_MS} * (tries + 1) * (tries + 1)
            where ${due('')} and id in (select d.id from alert_delivery d where ${due('d.')}
-             order by d.next_at, d.id limit $1${lockFree('d')}) returning *`,
+             and d.id in (${next})${lockFree('d')}) returning *`,
           most,
         ),
       ])
