@@ -17,6 +17,8 @@ beforeAll(async () => {
   })
   it.answerWith(({ body }) => {
     asked.push(body)
+    if (JSON.stringify(body.messages).includes('Hang'))
+      return streaming(streamEvents(['begun']).slice(0, 2), 'hang')
     if (body.stream !== true) return completion('whole')
     if (body.tools !== undefined && JSON.stringify(body.messages).includes('"tool"') === false)
       return streaming([...callEvents, 'data: [DONE]\n\n'])
@@ -145,4 +147,39 @@ test('a model that cannot be asked says why, and those beside it answer', async 
   await page.keyboard.press('Enter')
   await page.getByRole('region', { name: 'Answer of mock/spare' }).getByRole('alert').waitFor()
   await page.getByRole('region', { name: 'Answer of mock/small' }).getByText('small says hello').waitFor()
+})
+
+test('a message is answered also where the key of the playground is gone, as after an hour', async () => {
+  const { page } = await browser.newPage({ viewport: { width: 1440, height: 1000 } })
+  await it.enter(page, 'later@example.com', 'owner')
+  await page.goto(`${it.address}/console/playground?model=mock/small,mock/third`)
+  const message = page.getByLabel('Message')
+  const answers = page.getByRole('region', { name: 'Answer of mock/small' })
+  await message.fill('Hello')
+  await page.keyboard.press('Enter')
+  await answers.getByText('small says hello').waitFor()
+  // The playground of another tab takes the place of this one's key, as an hour does.
+  const { page: other } = await browser.newPage()
+  await it.enter(other, 'later@example.com', 'owner')
+  await other.goto(`${it.address}/console/playground?model=mock/small`)
+  await other.getByLabel('Message').fill('Hello')
+  await other.keyboard.press('Enter')
+  await other.getByText('small says hello').waitFor()
+  await message.fill('Still there?')
+  await page.keyboard.press('Enter')
+  await answers.nth(1).getByText('small says hello').waitFor()
+})
+
+test('an answer of a page that is left is not written on', async () => {
+  const { page } = await browser.newPage({ viewport: { width: 1440, height: 1000 } })
+  await it.enter(page, 'leaves@example.com', 'owner')
+  await page.goto(`${it.address}/console/playground?model=mock/third`)
+  await page.getByLabel('Message').fill('Hang')
+  await page.keyboard.press('Enter')
+  await page.getByText('begun').waitFor()
+  const ended = page.waitForEvent('requestfailed', {
+    predicate: (request) => request.url().endsWith('/chat/completions'),
+  })
+  await page.getByRole('link', { name: 'Keys', exact: true }).click()
+  await ended
 })

@@ -27,16 +27,23 @@ type Option = { readonly value: string; readonly label: string }
 
 const words = { key: 'Key', person: 'Person', sub_wallet: 'Sub-wallet', vendor: 'Vendor' } as const
 
+/** As many keys as a list gives at once; of more, the id of one is typed. */
+const MOST = 1_000
+
 /** Those that can be watched; undefined where only an id can be typed. */
 const useOptions = (of: Of, kind: RuleKind): readonly Option[] | undefined => {
   const { subject } = alertKinds[kind]
   const mayRead = useMay('read', 'read_own')
   const mayTeam = useMay('team_read')
   const mine = of === 'organisation'
-  const keys = useQuery({ ...showing('GET /keys'), enabled: mine && subject === 'key' && mayRead })
+  const keys = useQuery({
+    ...showing('GET /keys', { limit: MOST }),
+    enabled: mine && subject === 'key' && mayRead,
+  })
   const team = useQuery({ ...showing('GET /team'), enabled: mine && subject === 'person' && mayTeam })
   const subs = useQuery({ ...showing('GET /sub-wallets'), enabled: mine && subject === 'sub_wallet' })
   if (!mine) return undefined
+  if (subject === 'key' && keys.data?.has_more === true) return undefined
   if (subject === 'key') return keys.data?.data.map(({ id, label }) => ({ value: id, label: label || id }))
   if (subject === 'person') return team.data?.data.map(({ id, email }) => ({ value: id, label: email }))
   if (subject !== 'sub_wallet') return undefined
@@ -65,7 +72,15 @@ const Subject = ({
   return options === undefined ? (
     <TextInput {...field} description="Its id" />
   ) : (
-    <NativeSelect {...field} data={[{ value: '', label: 'Choose one' }, ...options]} />
+    <NativeSelect
+      {...field}
+      data={[
+        { value: '', label: 'Choose one' },
+        // What is gone is not in the list, and an alert may still watch it.
+        ...(value === '' || options.some((one) => one.value === value) ? [] : [{ value, label: value }]),
+        ...options,
+      ]}
+    />
   )
 }
 

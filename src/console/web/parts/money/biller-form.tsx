@@ -16,13 +16,13 @@ const base64Of = async (file: File): Promise<string> => {
   return btoa(bytes.reduce((text, byte) => text + String.fromCharCode(byte), ''))
 }
 
-/** `VAT 19` on each line. */
+/** `VAT 19` on each line. A space is before the percent, else `VAT 8,1` would be one percent of a tax named `VAT 8,`. */
 const taxesOf = (text: string) =>
   text
     .split('\n')
     .filter((line) => line.trim() !== '')
     .map((line) => {
-      const [, name = line, percent = ''] = /^(.*?)\s*(\d+(?:\.\d+)?)\s*%?$/.exec(line.trim()) ?? []
+      const [, name = line, percent = ''] = /^(.*\S)\s+(\d+(?:\.\d+)?)\s*%?$/.exec(line.trim()) ?? []
       return { name, percent: percent === '' ? null : Number(percent) }
     })
 

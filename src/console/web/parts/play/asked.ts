@@ -78,7 +78,9 @@ const answered = ({ text, calls }: Answer): Json => ({
 /** The messages for a model: where its last answer called tools, the next message is their result. */
 const messagesFor = (model: string, rounds: readonly Round[]): readonly Json[] =>
   rounds.flatMap((round, at): readonly Json[] => {
-    const { calls = [] } = rounds[at - 1]?.answers[model] ?? {}
+    const before = rounds[at - 1]?.answers[model]
+    // The calls of an answer that failed are not told to the model, so nothing can be their result.
+    const calls = before?.error === undefined ? (before?.calls ?? []) : []
     const asked: readonly Json[] =
       calls.length === 0
         ? [{ role: 'user', content: contentOf(round) }]

@@ -1,13 +1,12 @@
 /** One conversation with up to four models side by side: what each answers, costs and takes, and the program that asks it. */
 import { Card, Group, SimpleGrid, Stack, Text } from '@mantine/core'
-import { useRef, useState } from 'react'
+import { useEffect, useRef, useState } from 'react'
 import { Dialog } from '../dialog.tsx'
 import { CallCost } from '../money/call-cost.tsx'
 import { Aside, Code, Note, SmallButton, Told } from '../ui.tsx'
 import { type Attached, bodyFor, noSettings, type Round, troubles } from './asked.ts'
 import { CodeTabs } from './code-tabs.tsx'
 import { Composer } from './composer.tsx'
-import { playKey } from './play.ts'
 import { programsFor } from './programs.ts'
 import { SettingsFields } from './settings-fields.tsx'
 import { type Answer, noAnswer, streamChat } from './stream-chat.ts'
@@ -65,16 +64,17 @@ const useRounds = (models: readonly string[]) => {
   const [open, setOpen] = useState(0)
   const [error, setError] = useState<string>()
   const abort = useRef<AbortController>(undefined)
-  const ask = async (all: readonly Round[], id: number, signal: AbortSignal) => {
-    const key = await playKey()
+  // An answer that nobody sees any more, and nobody could stop, would go on at their cost.
+  useEffect(() => () => abort.current?.abort(), [])
+  const ask = (all: readonly Round[], id: number, signal: AbortSignal) => {
     const tell = (model: string) => (answer: Answer) =>
       setRounds((now) =>
         now.map((round) =>
           round.id === id ? { ...round, answers: { ...round.answers, [model]: answer } } : round,
         ),
       )
-    await Promise.all(
-      models.map((model) => streamChat({ key, body: bodyFor(model, settings, all), signal }, tell(model))),
+    return Promise.all(
+      models.map((model) => streamChat({ body: bodyFor(model, settings, all), signal }, tell(model))),
     )
   }
   const send = (text: string, files: readonly Attached[]): boolean => {
@@ -88,9 +88,7 @@ const useRounds = (models: readonly string[]) => {
     setRounds(all)
     setError(undefined)
     setOpen((count) => count + 1)
-    ask(all, id, abort.current.signal)
-      .catch((thrown: Error) => setError(thrown.message))
-      .finally(() => setOpen((count) => count - 1))
+    void ask(all, id, abort.current.signal).finally(() => setOpen((count) => count - 1))
     return true
   }
   return {

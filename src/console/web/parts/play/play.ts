@@ -4,8 +4,8 @@ import { ask, gatewayAddress } from '../api.ts'
 
 let key: Promise<string> | undefined
 
-/** The key of this page; after a failure, or when it has expired, the next call makes another. */
-export const playKey = (): Promise<string> => {
+/** The key of this page; after a failure the next call makes another. */
+const playKey = (): Promise<string> => {
   key ??= ask<PlayKeyShown>('POST', '/playground/key')
     .then((made) => made.key)
     .catch((error: unknown) => {
@@ -39,21 +39,32 @@ export type Run = {
   readonly outputs?: readonly Output[]
 }
 
-/** Calls the gateway; rejects with its own words. A key that has expired is forgotten. */
+/** Asks with the key of this page, and once again with another where it is gone: after an hour, or when another tab made one. */
+export const withPlayKey = async (send: (token: string) => Promise<Response>): Promise<Response> => {
+  const used = playKey()
+  const response = await send(await used)
+  if (response.status !== 401) return response
+  // Several calls at once find it gone: only the first makes another, which would end that of the others.
+  if (key === used) key = undefined
+  return send(await playKey())
+}
+
+/** Calls the gateway; rejects with its own words. */
 const askGateway = async (
   method: string,
   path: string,
   body?: BodyInit,
   more: Record<string, string> = {},
 ) => {
-  const response = await fetch(`${gatewayAddress()}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${await playKey()}`, ...more },
-    ...(body === undefined ? {} : { body }),
-  })
+  const response = await withPlayKey((token) =>
+    fetch(`${gatewayAddress()}${path}`, {
+      method,
+      headers: { authorization: `Bearer ${token}`, ...more },
+      ...(body === undefined ? {} : { body }),
+    }),
+  )
   const value = await response.json().catch(() => ({}))
   if (response.ok) return { response, value }
-  if (response.status === 401) key = undefined
   throw new Error(value.error?.message ?? `The server answered ${response.status}.`)
 }
 

@@ -1,5 +1,6 @@
-/** A chat through the gateway's own API, with a key: its text and its calls of tools as they arrive, and its times. */
+/** A chat through the gateway's own API: its text and its calls of tools as they arrive, and its times. */
 import { gatewayAddress } from '../api.ts'
+import { withPlayKey } from './play.ts'
 import type { ChatBody } from './programs.ts'
 
 type ToolCall = { readonly id: string; readonly name: string; readonly arguments: string }
@@ -61,7 +62,7 @@ const linesOf = async function* (body: ReadableStream<Uint8Array<ArrayBuffer>>) 
 
 /** Asks, and tells what is known of the answer each time that more is. What went wrong is told in the server's own words. */
 export const streamChat = async (
-  { key, body, signal }: { key: string; body: ChatBody; signal: AbortSignal },
+  { body, signal }: { body: ChatBody; signal: AbortSignal },
   tell: (answer: Answer) => void,
 ): Promise<void> => {
   const startedMs = performance.now()
@@ -72,12 +73,14 @@ export const streamChat = async (
     tell(answer)
   }
   try {
-    const response = await fetch(`${gatewayAddress()}/chat/completions`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ ...body, stream: true }),
-      signal,
-    })
+    const response = await withPlayKey((token) =>
+      fetch(`${gatewayAddress()}/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ ...body, stream: true }),
+        signal,
+      }),
+    )
     if (!response.ok || response.body === null) {
       const value = await response.json().catch(() => undefined)
       throw new Error(value?.error?.message ?? `The server answered ${response.status}.`)

@@ -28,11 +28,11 @@ const RowForm = ({ rule, teams, onDone }: { rule: Rule; teams: Teams; onDone: ()
     <Form
       save={{
         ...save,
-        mutate: () =>
-          save.mutate({
-            ...rule,
-            groups: [...rule.groups.filter((one) => one.group !== group), { ...row, group }],
-          }),
+        mutate: (_nothing, then) =>
+          save.mutate(
+            { ...rule, groups: [...rule.groups.filter((one) => one.group !== group), { ...row, group }] },
+            then,
+          ),
       }}
       verb="Save"
       ready={group !== '' && gives}

@@ -141,6 +141,11 @@ export const Teams = ({ people, mayChange }: { people: readonly Person[]; mayCha
   const [open, setOpen] = useState<Open>()
   const close = () => setOpen(undefined)
   const end = useChange((team: string) => act('DELETE /teams/:team', { team }), { told: close })
+  const show = (next: Open) => {
+    // What the end of another team met is not of this one.
+    end.reset()
+    setOpen(next)
+  }
   const chosen = list.data?.data.find(({ id }) => id === open?.team)
   return (
     <>
@@ -154,7 +159,7 @@ export const Teams = ({ people, mayChange }: { people: readonly Person[]; mayCha
           'A team is a budget that its people share: their keys and their agents spend under it together.',
         ]}
       >
-        {({ data }) => <Found rows={data} mayChange={mayChange} onOpen={setOpen} />}
+        {({ data }) => <Found rows={data} mayChange={mayChange} onOpen={show} />}
       </ListPanel>
       <Dialog
         opened={open?.what === 'form'}
