@@ -114,18 +114,21 @@ const eventBytes = (value: JsonObject): Uint8Array => encoder.encode(eventText(v
 /** The end of choices for which the money ran out. */
 const cutText = (head: Head, choices: readonly number[]): string =>
   choices
-    .map((index) => ({ index, delta: {}, finish_reason: 'length' }))
-    .map((choice) => eventText({ ...head, object: 'chat.completion.chunk', choices: [choice] }))
+    .map((index) => {
+      const choice = { index, delta: {}, finish_reason: 'length' }
+      return eventText({ ...head, object: 'chat.completion.chunk', choices: [choice] })
+    })
     .join('')
 
-/** The end: the usage event if the caller asked for it, the cost as a comment, and `[DONE]`. */
-const tailText = (head: Head, reported: JsonObject | undefined, ending: Ending): string => {
-  const chunk = { ...head, object: 'chat.completion.chunk' }
-  let text = ''
-  if (ending.showUsage) {
-    const { cost: _cost, cost_details: _details, ...usage } = reported ?? chatUsage(ending.usage)
-    const open = JSON.stringify({ ...chunk, choices: [] }).slice(0, -1)
-    text += `data: ${open},"usage":${withBill(usage, ending.bill)}${membersSlot}}\n\n`
-  }
-  return `${text}${costComment(ending.bill)}data: [DONE]\n\n`
+/** The usage event if the caller asked for it, the cost as a comment, and `[DONE]`. */
+const tailText = (
+  head: Head,
+  reported: JsonObject | undefined,
+  { bill, showUsage, usage }: Ending,
+): string => {
+  const done = `${costComment(bill)}data: [DONE]\n\n`
+  if (!showUsage) return done
+  const { cost: _cost, cost_details: _details, ...counts } = reported ?? chatUsage(usage)
+  const open = JSON.stringify({ ...head, object: 'chat.completion.chunk', choices: [] }).slice(0, -1)
+  return `data: ${open},"usage":${withBill(counts, bill)}${membersSlot}}\n\n${done}`
 }

@@ -56,10 +56,10 @@ export const translatedRelay = (
     end: (ending) => {
       const stops = ending.cut ? openChoices(progress) : []
       const said = stops.map((choice) => writer.write({ type: 'finish', choice, finish: 'length' })).join('')
-      if (notCarried.size === 0) return said + writer.end(ending)
-      return comments
-        ? said + notCarriedComment(notCarried) + writer.end(ending)
-        : said + writer.end({ ...ending, notCarried: [...notCarried] })
+      const named = notCarried.size > 0
+      const comment = named && comments ? notCarriedComment(notCarried) : ''
+      const told = named && !comments ? { ...ending, notCarried: [...notCarried] } : ending
+      return said + comment + writer.end(told)
     },
     fail: (error) => writer.fail(error),
   }
