@@ -54,6 +54,9 @@ export const inputTokens = (usage: Usage): number =>
   (usage.cache_read_audio ?? 0) +
   (usage.input_image ?? 0)
 
+/** Of the tokens of the input, those that a vendor read from its cache. */
+export const cachedTokens = (usage: Usage): number => (usage.cache_read ?? 0) + (usage.cache_read_audio ?? 0)
+
 export const outputTokens = (usage: Usage): number =>
   (usage.output ?? 0) + (usage.reasoning ?? 0) + (usage.output_audio ?? 0) + (usage.output_image ?? 0)
 

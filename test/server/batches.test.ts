@@ -91,6 +91,24 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
     expect((await server.get(`/v1/calls?batch=${batch.id}`, (await server.newKey()).token)).status).toBe(404)
   })
 
+  test('its usage tells, as OpenAI’s does, what vendors read from caches and what their models thought', async () => {
+    const counted = {
+      ...{ prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+      prompt_tokens_details: { cached_tokens: 4 },
+      completion_tokens_details: { reasoning_tokens: 2 },
+    }
+    server.answerWith(() => completion('thought', counted))
+    const { token } = await server.newKey()
+    const { usage } = await server.ended(token, (await begin(token, lines(3))).id)
+    expect(usage).toEqual({
+      input_tokens: 30,
+      input_tokens_details: { cached_tokens: 12 },
+      output_tokens: 15,
+      output_tokens_details: { reasoning_tokens: 6 },
+      total_tokens: 45,
+    })
+  })
+
   test('each endpoint, and models of several kinds in one batch', async () => {
     const { token } = await server.newKey()
     server.answerWith(({ url }) =>

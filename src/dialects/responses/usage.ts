@@ -1,6 +1,6 @@
 /** Responses, usage in both directions. Source of the format: OpenAI API reference, "The response object", `usage`. */
 import type { JsonObject } from '../../core/json-body.ts'
-import { inputTokens, outputTokens, type Usage } from '../../core/usage.ts'
+import { cachedTokens, inputTokens, outputTokens, type Usage } from '../../core/usage.ts'
 import { readUsage, type UsageQuirks } from '../../metering/read-usage.ts'
 import { numberOf, objectOf, objectsOf } from '../request/json-members.ts'
 
@@ -40,7 +40,7 @@ export const usageOfResponse = (response: JsonObject, quirks: UsageQuirks): Usag
 export const responsesUsage = (usage: Usage): JsonObject => ({
   input_tokens: inputTokens(usage),
   input_tokens_details: {
-    cached_tokens: (usage.cache_read ?? 0) + (usage.cache_read_audio ?? 0),
+    cached_tokens: cachedTokens(usage),
     cache_write_tokens: (usage.cache_write ?? 0) + (usage.cache_write_1h ?? 0),
   },
   output_tokens: outputTokens(usage),

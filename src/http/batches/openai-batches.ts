@@ -108,7 +108,9 @@ const shown = (batch: Batch, key: Key) => {
     metadata: asked.metadata ?? null,
     usage: {
       input_tokens: inputTokens,
+      input_tokens_details: { cached_tokens: batch.cachedTokens },
       output_tokens: outputTokens,
+      output_tokens_details: { reasoning_tokens: batch.reasoningTokens },
       total_tokens: inputTokens + outputTokens,
     },
     ...costShown(batch, key),

@@ -60,7 +60,13 @@ const batch = z.looseObject({
   cancelled_at: seconds,
   request_counts: z.object({ total: z.int(), completed: z.int(), failed: z.int() }),
   metadata: z.record(z.string(), z.string()).nullable(),
-  usage: z.looseObject({ input_tokens: z.int(), output_tokens: z.int(), total_tokens: z.int() }),
+  usage: z.looseObject({
+    input_tokens: z.int(),
+    input_tokens_details: z.object({ cached_tokens: z.int() }),
+    output_tokens: z.int(),
+    output_tokens_details: z.object({ reasoning_tokens: z.int() }),
+    total_tokens: z.int(),
+  }),
   cost_usd: z.number().optional().describe('What its lines were charged so far'),
   on_cap: z.enum(onCaps),
 })

@@ -65,6 +65,9 @@ export type Batch = BatchCounts & {
   readonly charged: Nano
   readonly inputTokens: number
   readonly outputTokens: number
+  /** Of the former, those that vendors read from their caches; of the latter, those of thoughts. */
+  readonly cachedTokens: number
+  readonly reasoningTokens: number
   readonly cancelAt?: Instant
   readonly webhook?: string
   readonly createdAt: Instant

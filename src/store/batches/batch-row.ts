@@ -28,6 +28,8 @@ const columns = {
   charged: nano('charged'),
   inputTokens: integer('input_tokens'),
   outputTokens: integer('output_tokens'),
+  cachedTokens: integer('cached_tokens'),
+  reasoningTokens: integer('reasoning_tokens'),
   cancelAt: maybe(integer('cancel_at')),
   webhook: maybe(text('webhook')),
   createdAt: integer('created_at'),

@@ -1,6 +1,6 @@
 /** The ends of lines: each try that has its line open is charged, or gives its money back to the batch, in one transaction. */
 import { least, type Nano } from '../../core/money.ts'
-import { inputTokens, outputTokens } from '../../core/usage.ts'
+import { cachedTokens, inputTokens, outputTokens } from '../../core/usage.ts'
 import type { CallId } from '../../ledger/types.ts'
 import { inShort } from '../calls/short-form.ts'
 import type { Engine, Run } from '../engine/engine.ts'
@@ -191,6 +191,8 @@ const writeEnds = async (engine: Engine, run: Run, batch: MoneyRow, all: readonl
     ['charged', all.reduce((sum, one) => sum + chargeOf(one), 0n)],
     ['input_tokens', tokens(inputTokens)],
     ['output_tokens', tokens(outputTokens)],
+    ['cached_tokens', tokens(cachedTokens)],
+    ['reasoning_tokens', tokens(({ reasoning }) => reasoning ?? 0)],
   ] as const
   const sets = added.map(([name], at) => `${name} = ${name} + cast($${at + 2} as bigint)`)
   await run(`update batch set ${sets.join(', ')} where id = $1`, [batch.id, ...added.map(([, by]) => by)])

@@ -31,6 +31,7 @@ import moveNumbers from '../migrations/0062-move-numbers.sql' with { type: 'text
 import heldAlong from '../migrations/0063-held-along.sql' with { type: 'text' }
 import sessionEnds from '../migrations/0064-session-ends.sql' with { type: 'text' }
 import shortDetails from '../migrations/0065-short-details.sql' with { type: 'text' }
+import batchDetails from '../migrations/0066-batch-details.sql' with { type: 'text' }
 import { type Engine, once, type Row, type Run } from './engine.ts'
 import { countOf, textOf } from './row.ts'
 
@@ -89,6 +90,7 @@ export const migrations: readonly Migration[] = [
   { version: 63, name: 'held-along', common: heldAlong, own: {}, adds: true },
   { version: 64, name: 'session-ends', common: sessionEnds, own: {}, adds: true },
   { version: 65, name: 'short-details', common: shortDetails, own: {}, adds: true },
+  { version: 66, name: 'batch-details', common: batchDetails, own: {}, adds: true },
 ]
 
 /** The number of the last of them. */
