@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { endPrograms, runProgram, startProgram } from '../program.ts'
+import { beginProgram, endPrograms, ownProgram, runCommand, runProgram, startProgram } from '../program.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-apply-'))
 const settings = { DATABASE_URL: `sqlite:${folder}/ledger.db`, CONSOLE: 'off' }
@@ -14,11 +14,15 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
+const run = (...args: string[]) => runProgram(folder, settings, ...args)
 const apply = async (...args: string[]) => {
   const { code, out, errors } = await runProgram(folder, settings, 'apply', '-f', file, '--json', ...args)
   expect(errors).toBe('')
   return { code, changes: JSON.parse(out).changes }
 }
+/** Writes a file of one organisation with these keys, and perhaps more. */
+const writeKeys = (organisation: string, keys: string, more = '') =>
+  writeFileSync(file, `organisations: { ${organisation}: { name: Keys, ${more} keys: { ${keys} } } }\n`)
 const house = (dailyLimit: string) => `organisations:
   org_acme:
     name: Acme
@@ -109,4 +113,39 @@ test('the example of docs/control.md is applied as it stands on a new server', a
   writeFileSync(file, example.replaceAll('acme', 'example').replaceAll('tenant_one', 'example_one'))
   expect((await apply()).code).toBe(0)
   expect(await apply()).toEqual({ code: 0, changes: [] })
+})
+
+test('a pipe that is read late gets all that was told before a refusal', async () => {
+  const label = 'x'.repeat(150)
+  const many = Array.from({ length: 500 }, (_, at) => `key_much_${at}: { label: ${label} }`)
+  writeKeys('org_much', [...many, 'key_much_last: { label: last, rpm_limit: 0 }'].join(', '))
+  /** Reads nothing before the command has said why it fails. */
+  const late = '"$@" 2>why | { until [ -s why ]; do sleep 0.05; done; cat; }'
+  const told = async (...args: string[]) => {
+    rmSync(join(folder, 'why'), { force: true })
+    const piped = ['sh', '-c', late, 'sh', ownProgram, 'apply', '-f', file, '--dry-run']
+    return (await runCommand(piped, folder, settings, ...args)).out
+  }
+  expect(JSON.parse(await told('--json')).changes.length).toBe(501)
+  expect((await told()).trimEnd().split('\n').length).toBe(501)
+})
+
+test('whoever ends it on the way has the values of all keys that were made', async () => {
+  const many = Array.from({ length: 300 }, (_, at) => `key_ended_${at}: { label: ended }`)
+  writeKeys('org_ended', many.join(', '))
+  const child = beginProgram(folder, settings, 'apply', '-f', file)
+  let out = ''
+  let ended = false
+  for await (const piece of child.stdout) {
+    out += new TextDecoder().decode(piece)
+    if (ended || !out.includes('sk-')) continue
+    ended = true
+    child.kill('SIGTERM')
+  }
+  expect(await child.exited).toBe(1)
+  const shown = [...out.matchAll(/create key (key_ended_\d+).*\n {2}its value, shown only now: sk-/g)]
+  const all: readonly { id: string }[] = JSON.parse((await run('key', 'list', '--json')).out)
+  const made = all.map(({ id }) => id).filter((id) => id.startsWith('key_ended_'))
+  expect(shown.map(([, id = '']) => id).toSorted()).toEqual(made.toSorted())
+  expect(made.length).toBeLessThan(300)
 })
