@@ -149,3 +149,16 @@ test('whoever ends it on the way has the values of all keys that were made', asy
   expect(shown.map(([, id = '']) => id).toSorted()).toEqual(made.toSorted())
   expect(made.length).toBeLessThan(300)
 })
+
+test('the tags of a key are those of the file', async () => {
+  const tagged = (team: string) => writeKeys('org_tags', `key_tags: { label: it, tags: { team: ${team} } }`)
+  tagged('red')
+  await apply()
+  tagged('blue')
+  const tags = (team: string) => ({ team: { value: team, fixed: false } })
+  const fields = [{ field: 'tags', before: tags('red'), after: tags('blue') }]
+  const changes = [{ what: 'key', id: 'key_tags', how: 'change', fields }]
+  expect(await apply('--dry-run')).toEqual({ code: 2, changes })
+  expect(await apply()).toEqual({ code: 0, changes })
+  expect(await apply()).toEqual({ code: 0, changes: [] })
+})

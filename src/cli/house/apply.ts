@@ -17,6 +17,7 @@ import { type LimitRow, type LimitValue, limitList } from '../../tenancy/limits.
 import { limitsOfBody } from '../../tenancy/limits-body.ts'
 import { withModelIds } from '../../tenancy/model-patterns.ts'
 import { rulesChangeOf } from '../../tenancy/rules-body.ts'
+import { shownKeyTags } from '../../tenancy/tags.ts'
 import { changedRules, rulesAs } from '../../tenancy/wallet-rules.ts'
 import type { WantedOrganisation } from './house-file.ts'
 
@@ -124,6 +125,7 @@ const key = async (it: Applying, id: string, sent: JsonObject, wallet: string): 
       ...Object.fromEntries(placed.filter((name) => read[name] != null).map((name) => [name, read[name]])),
       ...Object.fromEntries(limitList.map(([name, row]) => [row.member, shownAs(row, limits[name])])),
       aliases: limits.aliases,
+      tags: limits.tags && shownKeyTags(limits.tags),
       guardrails: limits.guardrails,
     },
     does: async () => {
