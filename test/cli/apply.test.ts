@@ -15,11 +15,13 @@ afterAll(async () => {
 })
 
 const run = (...args: string[]) => runProgram(folder, settings, ...args)
-const apply = async (...args: string[]) => {
-  const { code, out, errors } = await runProgram(folder, settings, 'apply', '-f', file, '--json', ...args)
+const applyWith = async (more: Readonly<Record<string, string>>, ...args: string[]) => {
+  const own = { ...settings, ...more }
+  const { code, out, errors } = await runProgram(folder, own, 'apply', '-f', file, '--json', ...args)
   expect(errors).toBe('')
   return { code, changes: JSON.parse(out).changes }
 }
+const apply = (...args: string[]) => applyWith({}, ...args)
 /** Writes a file of one organisation with these keys, and perhaps more. */
 const writeKeys = (organisation: string, keys: string, more = '') =>
   writeFileSync(file, `organisations: { ${organisation}: { name: Keys, ${more} keys: { ${keys} } } }\n`)
@@ -160,5 +162,23 @@ test('the tags of a key are those of the file', async () => {
   const changes = [{ what: 'key', id: 'key_tags', how: 'change', fields }]
   expect(await apply('--dry-run')).toEqual({ code: 2, changes })
   expect(await apply()).toEqual({ code: 0, changes })
+  expect(await apply()).toEqual({ code: 0, changes: [] })
+})
+
+test('a second run changes nothing, however the file writes models, names and their order', async () => {
+  const openai = { OPENAI_API_KEY: 'sk-none' }
+  const named = (aliases: string) =>
+    writeKeys(
+      'org_again',
+      `key_again: { label: it, allowed_models: [gpt-4o-mini], aliases: { ${aliases} } },
+       key_over: { label: over, expires_at: "2020-01-31", disabled: false }`,
+    )
+  named('slow: local/echo-1, fast: openai/gpt-4o-mini')
+  await applyWith(openai)
+  expect(await applyWith(openai)).toEqual({ code: 0, changes: [] })
+  named('fast: openai/gpt-4o-mini, slow: local/echo-1')
+  expect(await applyWith(openai, '--dry-run')).toEqual({ code: 0, changes: [] })
+  // What is not sold any more is in the way of a change alone.
+  writeFileSync(file, readFileSync(file, 'utf8').replace('gpt-4o-mini]', 'openai/gpt-4o-mini]'))
   expect(await apply()).toEqual({ code: 0, changes: [] })
 })

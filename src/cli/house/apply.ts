@@ -1,4 +1,5 @@
 /** Makes the house as a file says, by acts: each difference is told, and made unless it is only to be shown. */
+import { isDeepStrictEqual } from 'node:util'
 import { type Act, bodyOf, type Control, perform, type Shape } from '../../control/act.ts'
 import { written } from '../../control/face.ts'
 import { keyGet } from '../../control/keys.ts'
@@ -7,6 +8,7 @@ import { rulesChange, rulesGet } from '../../control/money/rules.ts'
 import { organisationGet, organisationPut } from '../../control/organisations.ts'
 import { keyPut } from '../../control/put-key.ts'
 import { isoOf } from '../../control/read.ts'
+import { readLimits } from '../../control/read-limits.ts'
 import { tenantMargin, tenantMargins, tenantMarginsGet } from '../../control/tenants/margins.ts'
 import { tenantGet } from '../../control/tenants/tenants.ts'
 import { whoIsCommand } from '../../control/who.ts'
@@ -52,7 +54,8 @@ const found = <Input extends Shape, Shown>(it: Applying, act: Act<Input, Shown>,
   })
 
 const inText = (value: unknown): unknown => written(value ?? null, 'text')
-const differ = (one: unknown, other: unknown): boolean => JSON.stringify(one) !== JSON.stringify(other)
+/** Members of an object have no order. */
+const differ = (one: unknown, other: unknown): boolean => !isDeepStrictEqual(one, other)
 
 type Step = Pick<Change, 'what' | 'id'> & {
   /** As it is; undefined if there is none. */
@@ -110,12 +113,24 @@ const credit = async (
 const shownAs = ({ form }: LimitRow, value: LimitValue | null | undefined): unknown =>
   form === 'time' && typeof value === 'number' ? isoOf(value) : value
 
+/** The limits as they are stored. A model that is not sold any more is refused where the key has to change, and not before. */
+const limitsOf = ({ control }: Applying, read: Members) => {
+  try {
+    return readLimits(control, read)
+  } catch (thrown) {
+    if (thrown instanceof Refusal) return limitsOfBody(read)
+    throw thrown
+  }
+}
+
 /** What `key.put` gives a key: all its limits, and what else the file says. */
 const key = async (it: Applying, id: string, sent: JsonObject, wallet: string): Promise<void> => {
   const { with_children: _w, if_version: _v, key: _k, ...takes } = keyPut.input
   const read = must(readAs(bodyOf(keyPut, Object.keys(takes)), sent)) as Members
-  const limits = limitsOfBody(read)
-  const now = await found(it, keyGet, { key: id })
+  const { aliases, tags, guardrails, ...limits } = limitsOf(it, read)
+  const known = await found(it, keyGet, { key: id })
+  // It shows a key that has expired as disabled, and nobody enables that.
+  const now = known && { ...known, disabled: known.disabled_reason !== null }
   const placed = ['label', 'can_manage', 'disabled', 'parent', 'sub_wallet', 'wallet']
   return step(it, {
     what: 'key',
@@ -124,9 +139,9 @@ const key = async (it: Applying, id: string, sent: JsonObject, wallet: string): 
     wanted: {
       ...Object.fromEntries(placed.filter((name) => read[name] != null).map((name) => [name, read[name]])),
       ...Object.fromEntries(limitList.map(([name, row]) => [row.member, shownAs(row, limits[name])])),
-      aliases: limits.aliases,
-      tags: limits.tags && shownKeyTags(limits.tags),
-      guardrails: limits.guardrails,
+      aliases,
+      tags: tags && shownKeyTags(tags),
+      guardrails,
     },
     does: async () => {
       const payer = sent.parent === undefined ? { wallet } : {}
