@@ -3,12 +3,17 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fetchAgain } from '../late-ledger.ts'
 import { beginProgram, endPrograms, ownProgram, runCommand, runProgram, startProgram } from '../program.ts'
+import { until } from '../until.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'turnpike-apply-'))
 const settings = { DATABASE_URL: `sqlite:${folder}/ledger.db`, CONSOLE: 'off' }
 const file = join(folder, 'house.yaml')
-beforeAll(() => startProgram(folder, settings))
+let address = ''
+beforeAll(async () => {
+  address = (await startProgram(folder, settings)).address
+})
 afterAll(async () => {
   await endPrograms()
   rmSync(folder, { recursive: true })
@@ -181,4 +186,39 @@ test('a second run changes nothing, however the file writes models, names and th
   // What is not sold any more is in the way of a change alone.
   writeFileSync(file, readFileSync(file, 'utf8').replace('gpt-4o-mini]', 'openai/gpt-4o-mini]'))
   expect(await apply()).toEqual({ code: 0, changes: [] })
+})
+
+test('a margin that applies from the next month on is no difference until then', async () => {
+  const priced = (percent: number) =>
+    writeKeys(
+      'org_price',
+      'key_price_root: { label: root, can_manage: true }, key_price_one: { label: one, parent: key_price_root }',
+      `rules: { tenants_see: price }, margin_percent: ${percent},
+       tenants: { key_price_one: { margin_percent: ${percent + 5} } },`,
+    )
+  priced(10)
+  const { changes } = await apply()
+  const { key } = changes.find(({ id }: { id: string }) => id === 'key_price_one')
+  await run('wallet', 'fund', '--wallet', 'wal_price', '--usd', '5')
+  const { status } = await fetchAgain(`${address}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'local/echo-1', messages: [{ role: 'user', content: 'Hello' }] }),
+  })
+  expect(status).toBe(200)
+  const use = () => run('usage', '--by', 'key', '--organisation', 'org_price', '--json')
+  await until(async () => JSON.parse((await use()).out).length > 0)
+  for (const percent of [20, 10]) {
+    priced(percent)
+    const next = await apply()
+    expect([next.code, told(next.changes)]).toEqual([
+      0,
+      [
+        ['change', 'margin', 'org_price'],
+        ['change', 'margin', 'key_price_one'],
+      ],
+    ])
+    expect(await apply()).toEqual({ code: 0, changes: [] })
+    expect(await apply('--dry-run')).toEqual({ code: 0, changes: [] })
+  }
 })

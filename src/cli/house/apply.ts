@@ -9,14 +9,16 @@ import { organisationGet, organisationPut } from '../../control/organisations.ts
 import { keyPut } from '../../control/put-key.ts'
 import { isoOf } from '../../control/read.ts'
 import { readLimits } from '../../control/read-limits.ts'
-import { tenantMargin, tenantMargins, tenantMarginsGet } from '../../control/tenants/margins.ts'
+import { monthOfPrice, tenantMargin, tenantMargins } from '../../control/tenants/margins.ts'
 import { tenantGet } from '../../control/tenants/tenants.ts'
 import { whoIsCommand } from '../../control/who.ts'
 import { readAs } from '../../core/body.ts'
 import type { JsonObject } from '../../core/json-body.ts'
 import { must, Refusal, refuse } from '../../core/refusal.ts'
+import { monthOf } from '../../core/time.ts'
 import { type LimitRow, type LimitValue, limitList } from '../../tenancy/limits.ts'
 import { limitsOfBody } from '../../tenancy/limits-body.ts'
+import { marginIn } from '../../tenancy/margin.ts'
 import { withModelIds } from '../../tenancy/model-patterns.ts'
 import { rulesChangeOf } from '../../tenancy/rules-body.ts'
 import { shownKeyTags } from '../../tenancy/tags.ts'
@@ -155,6 +157,15 @@ const key = async (it: Applying, id: string, sent: JsonObject, wallet: string): 
   })
 }
 
+/** The margin in the month from which a change would apply: the next one, if tenants were told the price of this one. */
+const marginThen = async ({ control }: Applying, orgId: string, tenantId?: string) => {
+  const acting = { control, who: whoIsCommand('apply') }
+  const priced = { orgId, ...(tenantId === undefined ? {} : { tenantId }), from: undefined }
+  const made = (await control.store.reports.walletsOf(orgId)).length > 0
+  const month = made ? await monthOfPrice(acting, priced) : monthOf(control.clock.now())
+  return marginIn(await control.store.tenants.margins(orgId), month, tenantId)
+}
+
 const margins = async (
   it: Applying,
   organisation: string,
@@ -164,7 +175,7 @@ const margins = async (
     await step(it, {
       what: 'margin',
       id: organisation,
-      now: (await found(it, tenantMarginsGet, { organisation })) ?? {},
+      now: { margin_percent: (await marginThen(it, organisation)).basisPoints / 100 },
       wanted: { margin_percent: percent },
       does: async () => {
         await as(it, tenantMargins, { organisation, margin_percent: percent })
@@ -172,11 +183,12 @@ const margins = async (
       },
     })
   for (const [tenant, { margin_percent: own }] of Object.entries(tenants)) {
-    const now = await found(it, tenantGet, { organisation, tenant })
+    const tenantId = (await found(it, tenantGet, { organisation, tenant }))?.id ?? tenant
+    const { own: hasOwn, basisPoints } = await marginThen(it, organisation, tenantId)
     await step(it, {
       what: 'margin',
       id: tenant,
-      now: { margin_percent: now?.own_margin === true ? now.margin_percent : null },
+      now: { margin_percent: hasOwn ? basisPoints / 100 : null },
       wanted: { margin_percent: own },
       does: async () => {
         await as(it, tenantMargin, { organisation, tenant, margin_percent: own })
