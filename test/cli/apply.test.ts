@@ -222,3 +222,10 @@ test('a margin that applies from the next month on is no difference until then',
     expect(await apply('--dry-run')).toEqual({ code: 0, changes: [] })
   }
 })
+
+test('a refusal names the key, or whose rules they are', async () => {
+  writeKeys('org_named', 'key_named_one: { label: one }, key_named_two: { label: two, rpm_limit: 0 }')
+  expect((await run('apply', '-f', file)).errors).toContain("key key_named_two: 'rpm_limit' must be")
+  writeKeys('org_named', '', 'rules: { daily_limit_usd: much },')
+  expect((await run('apply', '-f', file)).errors).toContain("rules of org_named: 'daily_limit_usd' must be")
+})

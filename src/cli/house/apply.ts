@@ -212,6 +212,15 @@ const knowTenants = async (
       )
 }
 
+/** A refusal says what it is about: a file names each member many times. */
+const about = async (what: string, doing: Promise<void>): Promise<void> => {
+  try {
+    await doing
+  } catch (thrown) {
+    throw thrown instanceof Refusal ? refuse(thrown.code, `${what}: ${thrown.message}`, thrown) : thrown
+  }
+}
+
 /** Applies one organisation of the file, or only tells what would change. */
 export const applyOrganisation = async (it: Applying, organisation: string, wanted: WantedOrganisation) => {
   await knowTenants(it, organisation, wanted)
@@ -227,8 +236,11 @@ export const applyOrganisation = async (it: Applying, organisation: string, want
     },
   })
   const wallet = (await found(it, organisationGet, { organisation }))?.wallet ?? ''
-  if (wanted.rules !== undefined) await rules(it, organisation, wanted.rules)
-  if (wanted.credit !== undefined) await credit(it, organisation, wanted.credit, before?.credit)
-  for (const [id, sent] of Object.entries(wanted.keys ?? {})) await key(it, id, sent, wallet)
-  await margins(it, organisation, wanted)
+  if (wanted.rules !== undefined)
+    await about(`rules of ${organisation}`, rules(it, organisation, wanted.rules))
+  if (wanted.credit !== undefined)
+    await about(`credit of ${organisation}`, credit(it, organisation, wanted.credit, before?.credit))
+  for (const [id, sent] of Object.entries(wanted.keys ?? {}))
+    await about(`key ${id}`, key(it, id, sent, wallet))
+  await about(`margins of ${organisation}`, margins(it, organisation, wanted))
 }
