@@ -229,3 +229,12 @@ test('a refusal names the key, or whose rules they are', async () => {
   writeKeys('org_named', '', 'rules: { daily_limit_usd: much },')
   expect((await run('apply', '-f', file)).errors).toContain("rules of org_named: 'daily_limit_usd' must be")
 })
+
+test('keys are made in the order in which they need each other', async () => {
+  const [top, mid] = ['key_top: { label: top, can_manage: true }', 'key_mid: { label: mid, parent: key_top }']
+  writeKeys('org_order', `key_leaf: { label: leaf, parent: key_mid }, ${mid}, ${top}`)
+  const { code, changes } = await apply()
+  const made = ['org_order', 'key_top', 'key_mid', 'key_leaf']
+  expect([code, changes.map(({ id }: { id: string }) => id)]).toEqual([0, made])
+  expect(await apply()).toEqual({ code: 0, changes: [] })
+})

@@ -14,7 +14,7 @@ import { tenantGet } from '../../control/tenants/tenants.ts'
 import { whoIsCommand } from '../../control/who.ts'
 import { readAs } from '../../core/body.ts'
 import type { JsonObject } from '../../core/json-body.ts'
-import { must, Refusal, refuse } from '../../core/refusal.ts'
+import { invalid, must, Refusal, refuse } from '../../core/refusal.ts'
 import { monthOf } from '../../core/time.ts'
 import { type LimitRow, type LimitValue, limitList } from '../../tenancy/limits.ts'
 import { limitsOfBody } from '../../tenancy/limits-body.ts'
@@ -212,6 +212,20 @@ const knowTenants = async (
       )
 }
 
+/** The keys, each behind the one that it is below, in whichever order the file has them. */
+const parentsFirst = (keys: Readonly<Record<string, JsonObject>>): ReadonlyMap<string, JsonObject> => {
+  const placed = new Map<string, JsonObject>()
+  const place = (id: string, below: readonly string[]): void => {
+    const sent = keys[id]
+    if (sent === undefined || placed.has(id)) return
+    if (below.includes(id)) throw invalid('parent', `'${id}' is below itself; correct its 'parent'.`)
+    if (typeof sent.parent === 'string') place(sent.parent, [...below, id])
+    placed.set(id, sent)
+  }
+  for (const id of Object.keys(keys)) place(id, [])
+  return placed
+}
+
 /** A refusal says what it is about: a file names each member many times. */
 const about = async (what: string, doing: Promise<void>): Promise<void> => {
   try {
@@ -240,7 +254,7 @@ export const applyOrganisation = async (it: Applying, organisation: string, want
     await about(`rules of ${organisation}`, rules(it, organisation, wanted.rules))
   if (wanted.credit !== undefined)
     await about(`credit of ${organisation}`, credit(it, organisation, wanted.credit, before?.credit))
-  for (const [id, sent] of Object.entries(wanted.keys ?? {}))
+  for (const [id, sent] of parentsFirst(wanted.keys ?? {}))
     await about(`key ${id}`, key(it, id, sent, wallet))
   await about(`margins of ${organisation}`, margins(it, organisation, wanted))
 }
