@@ -6,6 +6,7 @@ import { checkSecret } from '../commands/secret-commands.ts'
 import { controlOf } from '../run/control.ts'
 import { Failed, print, withDatabase } from '../run/run-command.ts'
 import { applyOrganisation, type Change } from './apply.ts'
+import { checkHouse } from './check-house.ts'
 import { readHouse } from './house-file.ts'
 
 type Options = { file: string; dryRun?: boolean; json?: boolean }
@@ -42,6 +43,7 @@ const apply = ({ file, dryRun = false, json }: Options): Promise<void> =>
     const applying = { control, dryRun, tell }
     const told = { dry_run: dryRun, changes }
     try {
+      await checkHouse(applying, house)
       for (const [id, wanted] of Object.entries(house)) await applyOrganisation(applying, id, wanted)
     } catch (thrown) {
       // What was done before it stays; its keys are shown nowhere else.

@@ -38,7 +38,7 @@ export type Change = {
   readonly key?: string
 }
 
-type Applying = {
+export type Applying = {
   readonly control: Control
   readonly dryRun: boolean
   /** Is told each change as soon as it is made: if a later one fails, the value of a key that was made is known nowhere else. */
@@ -49,7 +49,7 @@ const as = <Input extends Shape, Shown>({ control }: Applying, act: Act<Input, S
   perform(control, whoIsCommand('apply'), act, () => input)
 
 /** What an act shows, or undefined if there is no such thing yet. */
-const found = <Input extends Shape, Shown>(it: Applying, act: Act<Input, Shown>, input: JsonObject) =>
+export const found = <Input extends Shape, Shown>(it: Applying, act: Act<Input, Shown>, input: JsonObject) =>
   as(it, act, input).catch((thrown: unknown) => {
     if (thrown instanceof Refusal && thrown.code === 'not_found') return undefined
     throw thrown
@@ -198,22 +198,8 @@ const margins = async (
   }
 }
 
-/** Refuses a tenant that neither exists nor is one of the file's keys, before anything is changed. */
-const knowTenants = async (
-  it: Applying,
-  organisation: string,
-  { tenants = {}, keys = {} }: WantedOrganisation,
-): Promise<void> => {
-  for (const tenant of Object.keys(tenants))
-    if (keys[tenant] === undefined && (await found(it, tenantGet, { organisation, tenant })) === undefined)
-      throw refuse(
-        'not_found',
-        `There is no tenant '${tenant}' of ${organisation}; make it first, or name it among the keys with its parent.`,
-      )
-}
-
 /** The keys, each behind the one that it is below, in whichever order the file has them. */
-const parentsFirst = (keys: Readonly<Record<string, JsonObject>>): ReadonlyMap<string, JsonObject> => {
+export const parentsFirst = (keys: Readonly<Record<string, JsonObject>>): ReadonlyMap<string, JsonObject> => {
   const placed = new Map<string, JsonObject>()
   const place = (id: string, below: readonly string[]): void => {
     const sent = keys[id]
@@ -227,7 +213,7 @@ const parentsFirst = (keys: Readonly<Record<string, JsonObject>>): ReadonlyMap<s
 }
 
 /** A refusal says what it is about: a file names each member many times. */
-const about = async (what: string, doing: Promise<void>): Promise<void> => {
+export const about = async (what: string, doing: Promise<void>): Promise<void> => {
   try {
     await doing
   } catch (thrown) {
@@ -237,7 +223,6 @@ const about = async (what: string, doing: Promise<void>): Promise<void> => {
 
 /** Applies one organisation of the file, or only tells what would change. */
 export const applyOrganisation = async (it: Applying, organisation: string, wanted: WantedOrganisation) => {
-  await knowTenants(it, organisation, wanted)
   const before = await found(it, organisationGet, { organisation })
   await step(it, {
     what: 'organisation',
