@@ -4,7 +4,7 @@ import { version } from '../../package.json'
 import { messageOf } from '../core/message-of.ts'
 import { BadSetting } from '../settings/bad-setting.ts'
 import { commandsFor } from './commands.ts'
-import { bold, Failed } from './run/run-command.ts'
+import { bold, Failed, printed } from './run/run-command.ts'
 import { logTo } from './serve/log-to.ts'
 
 /** The exit code of a program that wrote to a pipe which nobody reads: 128 and the number of SIGPIPE. */
@@ -30,6 +30,8 @@ export const run = async (args: readonly string[]): Promise<void> => {
     // What a server writes to a file or a pipe is a log, whose reader takes each line as JSON.
     if (args[0] === 'serve' && !process.stderr.isTTY) logTo('error').error('the server ends', { error: told })
     else process.stderr.write(`turnpike: ${told}\n`)
+    // Such as the values of keys that were made before something was refused.
+    await printed()
     process.exit(error instanceof BadSetting ? 2 : 1)
   }
 }

@@ -55,6 +55,17 @@ test('money that commands move is recorded with it, once, under the organisation
   ])
 })
 
+test('a list of events says that there are older ones, and goes on before one', async () => {
+  for (const name of ['one', 'two', 'three']) await json('wallet', 'create', '--name', name)
+  const all = await json('events')
+  const newest = await run('events', '--limit', '2', '--json')
+  const two: readonly { id: string }[] = JSON.parse(newest.out)
+  const next = two[1]?.id ?? ''
+  expect([two, newest.errors]).toEqual([all.slice(0, 2), `older ones: --before ${next}\n`])
+  expect((await run('events', '--limit', '2')).out).toContain(`older ones: --before ${next}\n`)
+  expect(await json('events', '--before', next)).toEqual(all.slice(2))
+})
+
 test('a link that signs somebody in is recorded', async () => {
   const { id } = await json('person', 'invite', 'ada@example.com')
   await json('person', 'reset-link', 'ada@example.com')

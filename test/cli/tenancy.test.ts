@@ -122,6 +122,12 @@ test('rights, levels of keys, reports and withdrawals beside a running server', 
   expect((await run('calls', '--id', failure.id, '--csv')).out).toContain(
     `${failure.id},,,refused,400,invalid_parameter`,
   )
+  const sheet = await run('calls', '--key', tenant.id, '--csv', '--limit', '1')
+  expect([sheet.out.trim().split('\r\n').length, sheet.errors]).toEqual([
+    2,
+    expect.stringMatching(/^older ones: --before \S+\n$/),
+  ])
+  expect((await run('calls', '--key', tenant.id, '--csv')).errors).toBe('')
   expect((await run('calls', '--limit', '0')).errors).toContain(
     '--limit must be a whole number from 1 to 10000',
   )

@@ -54,7 +54,12 @@ const calls = async (database: Database, { key, own = false, json, csv, ...rest 
     ...(key === undefined ? {} : { key: (await findKey(database, key, true)).id }),
   }
   const list = await performAs('calls', database, callList, input)
-  if (csv === true) return void process.stdout.write(csvOf(callsSheet(list)).text)
+  const end = list.has_more ? `older ones: --before ${list.next}\n` : ''
+  if (csv === true) {
+    // A file says nothing of what it lacks.
+    process.stderr.write(end)
+    return print(false, list, csvOf(callsSheet(list)).text)
+  }
   const shown = list.data.map(({ cost_usd: cost, refunded_usd: refunded, ...call }) => ({
     ...call,
     cost_usd: usdNumber(cost),
@@ -73,6 +78,5 @@ const calls = async (database: Database, { key, own = false, json, csv, ...rest 
       id,
     }),
   )
-  const end = list.has_more ? `older ones: --before ${list.next}\n` : ''
   print(json, { ...list, data: shown }, `${tableOf(rows)}${end}`)
 }

@@ -4,6 +4,7 @@ import type { z } from 'zod'
 import { eventChain } from '../../control/house/event-chain.ts'
 import { eventList, type eventShown } from '../../control/house/events.ts'
 import { OF_PEOPLE } from '../../control/people/persons.ts'
+import { present } from '../../core/json-body.ts'
 import { performAs } from '../run/control.ts'
 import { type Database, Failed, onLedger, print, tableOf, under } from '../run/run-command.ts'
 
@@ -26,7 +27,10 @@ const asRecorded = (event: z.output<typeof eventShown>) => {
   return { id, at, orgId, actor, what, subject, ...changed }
 }
 
-type Options = { readonly org?: string; readonly chain?: boolean; readonly json?: boolean }
+type Options = { readonly [Name in 'org' | 'before' | 'limit']?: string } & {
+  readonly chain?: boolean
+  readonly json?: boolean
+}
 
 /** Links first, then the signed heads. */
 const printChain = async (database: Database): Promise<void> => {
@@ -42,14 +46,16 @@ const printChain = async (database: Database): Promise<void> => {
 export const eventsCommand = (program: Command): void => {
   under(program, 'events', 'what people and commands did to money, keys, limits and people, newest first')
     .option('--org <id>', "of one organisation; 'people' for what they did to their own sign-in")
+    .option('--before <id>', 'only those before this one')
+    .option('--limit <n>', 'the most rows', '1000')
     .option('--chain', 'the whole chain, one JSON document a line, for who checks it elsewhere')
     .option('--json', 'for programs')
     .action(
-      onLedger(async (database, { org, chain, json }: Options) => {
+      onLedger(async (database, { org, before, limit, chain, json }: Options) => {
         if (chain === true) return printChain(database)
         if (org !== undefined && org !== OF_PEOPLE) await checkOrg(database.store, org)
-        const input = { limit: 1_000, ...(org === undefined ? {} : { organisation: org }) }
-        const { data } = await performAs('events', database, eventList, input)
+        const input = present({ organisation: org, before, limit })
+        const { data, has_more: more } = await performAs('events', database, eventList, input)
         const rows = data.map(({ at, org: organisation, actor: by, what, subject }) => ({
           at,
           organisation,
@@ -57,7 +63,10 @@ export const eventsCommand = (program: Command): void => {
           what,
           subject,
         }))
-        print(json, data.map(asRecorded), tableOf(rows))
+        const end = more ? `older ones: --before ${data.at(-1)?.id}\n` : ''
+        print(json, data.map(asRecorded), `${tableOf(rows)}${end}`)
+        // The list for programs has no place for it.
+        if (json === true) process.stderr.write(end)
       }),
     )
 }

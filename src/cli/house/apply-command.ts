@@ -6,6 +6,7 @@ import { checkSecret } from '../commands/secret-commands.ts'
 import { controlOf } from '../run/control.ts'
 import { Failed, print, withDatabase } from '../run/run-command.ts'
 import { applyOrganisation, type Change } from './apply.ts'
+import { checkHouse } from './check-house.ts'
 import { readHouse } from './house-file.ts'
 
 type Options = { file: string; dryRun?: boolean; json?: boolean }
@@ -32,21 +33,36 @@ const apply = ({ file, dryRun = false, json }: Options): Promise<void> =>
     if (!dryRun) await checkSecret(database)
     const control = await controlOf(database, true)
     const changes: Change[] = []
-    const tellAll = (none: string): void => {
-      const text = changes.length === 0 ? none : changes.map(lineOf).map(harmlessLines).join('')
-      print(json, { dry_run: dryRun, changes }, text)
+    const wasSignalled = untilSignal()
+    const tell = (change: Change): void => {
+      changes.push(change)
+      if (json !== true) print(false, change, harmlessLines(lineOf(change)))
+      if (wasSignalled())
+        throw new Failed('ended by a signal; what was made before stays: run it again, it goes on after that')
     }
-    const applying = { control, dryRun, tell: (change: Change) => void changes.push(change) }
+    const applying = { control, dryRun, tell }
+    const told = { dry_run: dryRun, changes }
     try {
+      await checkHouse(applying, house)
       for (const [id, wanted] of Object.entries(house)) await applyOrganisation(applying, id, wanted)
     } catch (thrown) {
       // What was done before it stays; its keys are shown nowhere else.
-      tellAll('')
+      print(json, told, '')
       throw thrown instanceof Refusal ? new Failed(`${file}: ${thrown.message}`) : thrown
     }
-    tellAll('nothing to change\n')
+    print(json, told, changes.length === 0 ? 'nothing to change\n' : '')
     if (dryRun && changes.length > 0) process.exitCode = DRIFT
   })
+
+/**
+ * Whether a signal to end has come. The change under way is told first, because its key is shown nowhere else; a second
+ * signal ends the process at once.
+ */
+const untilSignal = (): (() => boolean) => {
+  let signals = 0
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void signals++)
+  return () => signals > 0
+}
 
 const harmlessLines = (text: string): string => text.split('\n').map(harmless).join('\n')
 

@@ -1,4 +1,5 @@
 /** Makes the house as a file says, by acts: each difference is told, and made unless it is only to be shown. */
+import { isDeepStrictEqual } from 'node:util'
 import { type Act, bodyOf, type Control, perform, type Shape } from '../../control/act.ts'
 import { written } from '../../control/face.ts'
 import { keyGet } from '../../control/keys.ts'
@@ -7,16 +8,20 @@ import { rulesChange, rulesGet } from '../../control/money/rules.ts'
 import { organisationGet, organisationPut } from '../../control/organisations.ts'
 import { keyPut } from '../../control/put-key.ts'
 import { isoOf } from '../../control/read.ts'
-import { tenantMargin, tenantMargins, tenantMarginsGet } from '../../control/tenants/margins.ts'
+import { readLimits } from '../../control/read-limits.ts'
+import { monthOfPrice, tenantMargin, tenantMargins } from '../../control/tenants/margins.ts'
 import { tenantGet } from '../../control/tenants/tenants.ts'
 import { whoIsCommand } from '../../control/who.ts'
 import { readAs } from '../../core/body.ts'
 import type { JsonObject } from '../../core/json-body.ts'
-import { must, Refusal, refuse } from '../../core/refusal.ts'
+import { invalid, must, Refusal, refuse } from '../../core/refusal.ts'
+import { monthOf } from '../../core/time.ts'
 import { type LimitRow, type LimitValue, limitList } from '../../tenancy/limits.ts'
 import { limitsOfBody } from '../../tenancy/limits-body.ts'
+import { marginIn } from '../../tenancy/margin.ts'
 import { withModelIds } from '../../tenancy/model-patterns.ts'
 import { rulesChangeOf } from '../../tenancy/rules-body.ts'
+import { shownKeyTags } from '../../tenancy/tags.ts'
 import { changedRules, rulesAs } from '../../tenancy/wallet-rules.ts'
 import type { WantedOrganisation } from './house-file.ts'
 
@@ -33,7 +38,7 @@ export type Change = {
   readonly key?: string
 }
 
-type Applying = {
+export type Applying = {
   readonly control: Control
   readonly dryRun: boolean
   /** Is told each change as soon as it is made: if a later one fails, the value of a key that was made is known nowhere else. */
@@ -44,14 +49,15 @@ const as = <Input extends Shape, Shown>({ control }: Applying, act: Act<Input, S
   perform(control, whoIsCommand('apply'), act, () => input)
 
 /** What an act shows, or undefined if there is no such thing yet. */
-const found = <Input extends Shape, Shown>(it: Applying, act: Act<Input, Shown>, input: JsonObject) =>
+export const found = <Input extends Shape, Shown>(it: Applying, act: Act<Input, Shown>, input: JsonObject) =>
   as(it, act, input).catch((thrown: unknown) => {
     if (thrown instanceof Refusal && thrown.code === 'not_found') return undefined
     throw thrown
   })
 
 const inText = (value: unknown): unknown => written(value ?? null, 'text')
-const differ = (one: unknown, other: unknown): boolean => JSON.stringify(one) !== JSON.stringify(other)
+/** Members of an object have no order. */
+const differ = (one: unknown, other: unknown): boolean => !isDeepStrictEqual(one, other)
 
 type Step = Pick<Change, 'what' | 'id'> & {
   /** As it is; undefined if there is none. */
@@ -109,12 +115,24 @@ const credit = async (
 const shownAs = ({ form }: LimitRow, value: LimitValue | null | undefined): unknown =>
   form === 'time' && typeof value === 'number' ? isoOf(value) : value
 
+/** The limits as they are stored. A model that is not sold any more is refused where the key has to change, and not before. */
+const limitsOf = ({ control }: Applying, read: Members) => {
+  try {
+    return readLimits(control, read)
+  } catch (thrown) {
+    if (thrown instanceof Refusal) return limitsOfBody(read)
+    throw thrown
+  }
+}
+
 /** What `key.put` gives a key: all its limits, and what else the file says. */
 const key = async (it: Applying, id: string, sent: JsonObject, wallet: string): Promise<void> => {
   const { with_children: _w, if_version: _v, key: _k, ...takes } = keyPut.input
   const read = must(readAs(bodyOf(keyPut, Object.keys(takes)), sent)) as Members
-  const limits = limitsOfBody(read)
-  const now = await found(it, keyGet, { key: id })
+  const { aliases, tags, guardrails, ...limits } = limitsOf(it, read)
+  const known = await found(it, keyGet, { key: id })
+  // It shows a key that has expired as disabled, and nobody enables that.
+  const now = known && { ...known, disabled: known.disabled_reason !== null }
   const placed = ['label', 'can_manage', 'disabled', 'parent', 'sub_wallet', 'wallet']
   return step(it, {
     what: 'key',
@@ -123,8 +141,9 @@ const key = async (it: Applying, id: string, sent: JsonObject, wallet: string): 
     wanted: {
       ...Object.fromEntries(placed.filter((name) => read[name] != null).map((name) => [name, read[name]])),
       ...Object.fromEntries(limitList.map(([name, row]) => [row.member, shownAs(row, limits[name])])),
-      aliases: limits.aliases,
-      guardrails: limits.guardrails,
+      aliases,
+      tags: tags && shownKeyTags(tags),
+      guardrails,
     },
     does: async () => {
       const payer = sent.parent === undefined ? { wallet } : {}
@@ -138,6 +157,15 @@ const key = async (it: Applying, id: string, sent: JsonObject, wallet: string): 
   })
 }
 
+/** The margin in the month from which a change would apply: the next one, if tenants were told the price of this one. */
+const marginThen = async ({ control }: Applying, orgId: string, tenantId?: string) => {
+  const acting = { control, who: whoIsCommand('apply') }
+  const priced = { orgId, ...(tenantId === undefined ? {} : { tenantId }), from: undefined }
+  const made = (await control.store.reports.walletsOf(orgId)).length > 0
+  const month = made ? await monthOfPrice(acting, priced) : monthOf(control.clock.now())
+  return marginIn(await control.store.tenants.margins(orgId), month, tenantId)
+}
+
 const margins = async (
   it: Applying,
   organisation: string,
@@ -147,7 +175,7 @@ const margins = async (
     await step(it, {
       what: 'margin',
       id: organisation,
-      now: (await found(it, tenantMarginsGet, { organisation })) ?? {},
+      now: { margin_percent: (await marginThen(it, organisation)).basisPoints / 100 },
       wanted: { margin_percent: percent },
       does: async () => {
         await as(it, tenantMargins, { organisation, margin_percent: percent })
@@ -155,11 +183,12 @@ const margins = async (
       },
     })
   for (const [tenant, { margin_percent: own }] of Object.entries(tenants)) {
-    const now = await found(it, tenantGet, { organisation, tenant })
+    const tenantId = (await found(it, tenantGet, { organisation, tenant }))?.id ?? tenant
+    const { own: hasOwn, basisPoints } = await marginThen(it, organisation, tenantId)
     await step(it, {
       what: 'margin',
       id: tenant,
-      now: { margin_percent: now?.own_margin === true ? now.margin_percent : null },
+      now: { margin_percent: hasOwn ? basisPoints / 100 : null },
       wanted: { margin_percent: own },
       does: async () => {
         await as(it, tenantMargin, { organisation, tenant, margin_percent: own })
@@ -169,23 +198,31 @@ const margins = async (
   }
 }
 
-/** Refuses a tenant that neither exists nor is one of the file's keys, before anything is changed. */
-const knowTenants = async (
-  it: Applying,
-  organisation: string,
-  { tenants = {}, keys = {} }: WantedOrganisation,
-): Promise<void> => {
-  for (const tenant of Object.keys(tenants))
-    if (keys[tenant] === undefined && (await found(it, tenantGet, { organisation, tenant })) === undefined)
-      throw refuse(
-        'not_found',
-        `There is no tenant '${tenant}' of ${organisation}; make it first, or name it among the keys with its parent.`,
-      )
+/** The keys, each behind the one that it is below, in whichever order the file has them. */
+export const parentsFirst = (keys: Readonly<Record<string, JsonObject>>): ReadonlyMap<string, JsonObject> => {
+  const placed = new Map<string, JsonObject>()
+  const place = (id: string, below: readonly string[]): void => {
+    const sent = keys[id]
+    if (sent === undefined || placed.has(id)) return
+    if (below.includes(id)) throw invalid('parent', `'${id}' is below itself; correct its 'parent'.`)
+    if (typeof sent.parent === 'string') place(sent.parent, [...below, id])
+    placed.set(id, sent)
+  }
+  for (const id of Object.keys(keys)) place(id, [])
+  return placed
+}
+
+/** A refusal says what it is about: a file names each member many times. */
+export const about = async (what: string, doing: Promise<void>): Promise<void> => {
+  try {
+    await doing
+  } catch (thrown) {
+    throw thrown instanceof Refusal ? refuse(thrown.code, `${what}: ${thrown.message}`, thrown) : thrown
+  }
 }
 
 /** Applies one organisation of the file, or only tells what would change. */
 export const applyOrganisation = async (it: Applying, organisation: string, wanted: WantedOrganisation) => {
-  await knowTenants(it, organisation, wanted)
   const before = await found(it, organisationGet, { organisation })
   await step(it, {
     what: 'organisation',
@@ -198,8 +235,11 @@ export const applyOrganisation = async (it: Applying, organisation: string, want
     },
   })
   const wallet = (await found(it, organisationGet, { organisation }))?.wallet ?? ''
-  if (wanted.rules !== undefined) await rules(it, organisation, wanted.rules)
-  if (wanted.credit !== undefined) await credit(it, organisation, wanted.credit, before?.credit)
-  for (const [id, sent] of Object.entries(wanted.keys ?? {})) await key(it, id, sent, wallet)
-  await margins(it, organisation, wanted)
+  if (wanted.rules !== undefined)
+    await about(`rules of ${organisation}`, rules(it, organisation, wanted.rules))
+  if (wanted.credit !== undefined)
+    await about(`credit of ${organisation}`, credit(it, organisation, wanted.credit, before?.credit))
+  for (const [id, sent] of parentsFirst(wanted.keys ?? {}))
+    await about(`key ${id}`, key(it, id, sent, wallet))
+  await about(`margins of ${organisation}`, margins(it, organisation, wanted))
 }

@@ -51,10 +51,17 @@ export const noLedger = (url: string): Failed => {
 export const under = (parent: Command, words: string, about: string): Command =>
   parent.command(words).description(about)
 
+let taken: Promise<unknown> = Promise.resolve()
+
 /** Prints the value as one JSON line, or the text for people. */
 export const print = (json: boolean | undefined, value: unknown, text: string): void => {
-  process.stdout.write(json === true ? `${JSON.stringify(value)}\n` : text)
+  const whole = json === true ? `${JSON.stringify(value)}\n` : text
+  const written = new Promise<void>((resolve) => process.stdout.write(whole, () => resolve()))
+  taken = taken.then(() => written)
 }
+
+/** Resolves once what was printed has left the process: a pipe takes 64 kB at a time, and an exit drops the rest. */
+export const printed = (): Promise<unknown> => taken
 
 type Cell = string | ExactNumber | boolean | null
 

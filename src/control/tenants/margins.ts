@@ -24,7 +24,10 @@ const fromMonth = month.describe(
 type Priced = { readonly orgId: string; readonly tenantId?: string; readonly from: Month | undefined }
 
 /** The month from which on a price applies. What tenants were told of a month stays what they are billed for it. */
-const monthOfPrice = async ({ control }: Acting, { orgId, tenantId, from }: Priced): Promise<Month> => {
+export const monthOfPrice = async (
+  { control }: Acting,
+  { orgId, tenantId, from }: Priced,
+): Promise<Month> => {
   const { store, clock } = control
   const first = from ?? monthOf(clock.now())
   const start = monthStart(first) ?? 0
