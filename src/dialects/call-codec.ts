@@ -32,6 +32,7 @@ import {
   withSummary,
 } from './translate/compaction.ts'
 import { embeddingsElsewhere } from './translate/embeddings-elsewhere.ts'
+import { withoutLateBlocks } from './translate/late-blocks.ts'
 import { oneCallSteps, withOneCall } from './translate/one-call.ts'
 import { prefillOf, withoutPrefill, withoutPrefillSteps } from './translate/prefill.ts'
 import { withoutRepeatedResults } from './translate/repeated-results.ts'
@@ -247,7 +248,7 @@ const translatingCodec = (sides: Sides, vendor: VendorDialect): CallCodec | Refu
       }
     },
     relay: () => {
-      const read: StepReader = toolsInOrder(vendor.streamReader(newId, traits))
+      const read: StepReader = toolsInOrder(withoutLateBlocks(vendor.streamReader(newId, traits)))
       const plain = caller.streamWriter(context, call.listed === true)
       const writer = compacts === undefined ? plain : summaryWriter(plain)
       const steps = changes.reduce((one, change) => change.steps(one), read)
