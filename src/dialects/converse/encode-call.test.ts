@@ -50,3 +50,19 @@ test.each([
   if (codec instanceof Refusal) throw new Error(codec.message)
   expect(codec.notCarried).toEqual(tool === 1 ? [] : ['cache_control'])
 })
+
+test('turns alternate, whatever a client keeps of an answer in which nothing was said', () => {
+  const user = (text: string) => ({ role: 'user', content: [{ type: 'text', text }] })
+  const silent = [
+    { role: 'assistant', content: [{ type: 'text', text: ' ' }] },
+    { role: 'assistant', content: [{ type: 'thinking', thinking: 'hm', signature: '' }] },
+  ]
+  for (const answer of silent) {
+    const messages = [user('a'), answer, user('b'), answer, user('c'), { role: 'assistant', content: 'd' }]
+    const body = bodyFor('messages', 'converse', { model: 'a/b', max_tokens: 100, messages })
+    expect(body.messages).toEqual([
+      { role: 'user', content: [{ text: 'a' }, { text: 'b' }, { text: 'c' }] },
+      { role: 'assistant', content: [{ text: 'd' }] },
+    ])
+  }
+})

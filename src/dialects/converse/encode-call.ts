@@ -4,6 +4,7 @@ import { type Json, type JsonObject, present } from '../../core/json-body.ts'
 import { Refusal, writeEach } from '../../core/refusal.ts'
 import { ADAPTIVE, thinkingOf, thinks } from '../messages/encode-call.ts'
 import type { Conversation, Media, Part, Tool, ToolResult, Turn } from '../neutral.ts'
+import { listOf, objectsOf } from '../request/json-members.ts'
 import { mediaTypeOf } from '../translate/media.ts'
 import { pastArguments } from '../translate/tool-arguments.ts'
 import { arrangeTexts, messagesOf, toolNames } from '../translate/turns.ts'
@@ -33,7 +34,7 @@ export const writeConverseCall = (it: Conversation, to: Target): Encoded | Refus
   if (reasons && it.temperature !== undefined && it.temperature !== 1) notCarried.push('temperature')
   if (reasons && it.topP !== undefined && it.topP !== 1) notCarried.push('top_p')
   const body: JsonObject = present({
-    messages,
+    messages: alternating(messages),
     system: said.length + asJson.length === 0 ? undefined : [...said, ...asJson],
     inferenceConfig: present({
       maxTokens: bound,
@@ -45,6 +46,18 @@ export const writeConverseCall = (it: Conversation, to: Target): Encoded | Refus
     additionalModelRequestFields: fieldsOf(thinking, to.betas ?? []),
   })
   return { body, notCarried }
+}
+
+/** Roles must alternate here, so what stood around a turn of which nothing is written becomes one message. */
+const alternating = (messages: readonly Json[]): readonly Json[] => {
+  const whole: { readonly role: Json; readonly content: Json[] }[] = []
+  for (const { role = '', content } of objectsOf(messages)) {
+    const last = whole.at(-1)
+    // One by one, so that very many turns without a word take no more time than others.
+    if (last?.role === role) for (const block of listOf(content)) last.content.push(block)
+    else whole.push({ role, content: [...listOf(content)] })
+  }
+  return whole
 }
 
 /**
