@@ -19,7 +19,7 @@ import { betaHeader, betasFor } from './messages/betas.ts'
 import type { Conversation, Piece, Reply } from './neutral.ts'
 import { PassingCodec } from './passing-codec.ts'
 import { streamOfReply } from './reply-steps.ts'
-import { encodeEmbeddingsCall } from './request/embeddings.ts'
+import { encodeEmbeddingsCall, inAskedForm } from './request/embeddings.ts'
 import { watchingTier } from './served-tier.ts'
 import type { WriterContext } from './stream-writer.ts'
 import { withAllowedTools } from './translate/allowed-tools.ts'
@@ -142,7 +142,7 @@ const embeddingsPassed = ({ call, target, traits }: Sides): CallCodec => ({
       tier: undefined,
       blocked: false,
       notCarried: [],
-      addBill: (billed) => addChatBill(body, billed),
+      addBill: (billed) => addChatBill(inAskedForm(call, body), billed),
       asStream: noStream,
     }
   },
