@@ -230,7 +230,7 @@ for (const [name, vendor] of Object.entries({ embedContent, titan }))
 
 test('numbers of a vendor that knows no base64 become base64 for a caller that asks for it, and stay what they are', async () => {
   await start(list)
-  const sent = { ...(await list.answer(2).json()), model: list.name }
+  const sent = { ...(await jsonOf(list.answer(2))), model: list.name }
   server.answerWith(() => Response.json(sent))
   const both = { input: ['one', 'two'] }
   const numbers = await jsonOf(await embed(both))
