@@ -19,7 +19,7 @@ import { betaHeader, betasFor } from './messages/betas.ts'
 import type { Conversation, Piece, Reply } from './neutral.ts'
 import { PassingCodec } from './passing-codec.ts'
 import { streamOfReply } from './reply-steps.ts'
-import { encodeEmbeddingsCall } from './request/embeddings.ts'
+import { encodeEmbeddingsCall, inAskedForm } from './request/embeddings.ts'
 import { watchingTier } from './served-tier.ts'
 import type { WriterContext } from './stream-writer.ts'
 import { withAllowedTools } from './translate/allowed-tools.ts'
@@ -32,6 +32,7 @@ import {
   withSummary,
 } from './translate/compaction.ts'
 import { embeddingsElsewhere } from './translate/embeddings-elsewhere.ts'
+import { withoutLateBlocks } from './translate/late-blocks.ts'
 import { oneCallSteps, withOneCall } from './translate/one-call.ts'
 import { prefillOf, withoutPrefill, withoutPrefillSteps } from './translate/prefill.ts'
 import { withoutRepeatedResults } from './translate/repeated-results.ts'
@@ -141,7 +142,7 @@ const embeddingsPassed = ({ call, target, traits }: Sides): CallCodec => ({
       tier: undefined,
       blocked: false,
       notCarried: [],
-      addBill: (billed) => addChatBill(body, billed),
+      addBill: (billed) => addChatBill(inAskedForm(call, body), billed),
       asStream: noStream,
     }
   },
@@ -247,7 +248,7 @@ const translatingCodec = (sides: Sides, vendor: VendorDialect): CallCodec | Refu
       }
     },
     relay: () => {
-      const read: StepReader = toolsInOrder(vendor.streamReader(newId, traits))
+      const read: StepReader = toolsInOrder(withoutLateBlocks(vendor.streamReader(newId, traits)))
       const plain = caller.streamWriter(context, call.listed === true)
       const writer = compacts === undefined ? plain : summaryWriter(plain)
       const steps = changes.reduce((one, change) => change.steps(one), read)

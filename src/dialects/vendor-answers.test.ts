@@ -282,6 +282,7 @@ test.each([
   ['gemini', { candidates: [{ finishReason: 'UNEXPECTED_TOOL_CALL' }] }],
   ['chat', chatAnswer({ content: '' }, 'error')],
   ['chat', chatAnswer({ content: 'hal' }, 'insufficient_system_resource')],
+  ['chat', chatAnswer({ content: 'hal' }, 'network_error')],
 ] as const)('%s: an answer that its vendor says has failed is none', (vendor, answer) => {
   const value: JsonObject = JSON.parse(JSON.stringify(answer))
   expect(vendorDialects[vendor].readReply(value, () => 'new')?.fault).toBeString()
@@ -297,9 +298,17 @@ test('a call of a tool that was not offered is one', () => {
     expect([called(seen), seen.error]).toEqual([[['f', { x: 1 }]], undefined])
 })
 
-test('an answer that ended with the room of its model has ended for its length', () => {
-  for (const [caller, seen] of wholeSeen('chat', chatAnswer({ content: 'hal' }, 'model_length')))
-    if (caller === 'messages') expect(seen.finish).toBe('max_tokens')
+test.each([
+  ['model_length', 'max_tokens'],
+  ['model_context_window_exceeded', 'max_tokens'],
+  ['sensitive', 'refusal'],
+  ['refusal', 'refusal'],
+])('an end that only some vendors of chat completions call %s is one that callers know', (reason, finish) => {
+  for (const seen of [
+    wholeSeen('chat', chatAnswer({ content: 'hal' }, reason)),
+    streamSeen('chat', [chatDelta({ content: 'hal' }, reason)]),
+  ])
+    expect(seen.find(([caller]) => caller === 'messages')?.[1].finish).toBe(finish)
 })
 
 test('of an answer of responses that was cut, the last item is incomplete, whole and streamed', () => {

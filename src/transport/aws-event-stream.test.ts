@@ -1,5 +1,6 @@
 /** Amazon's binary framing: events stay whole however the bytes are cut, and damaged bytes are refused. */
 import { expect, test } from 'bun:test'
+import { mustBeLinear } from '../../test/cpu-growth.ts'
 import { awsMessage } from '../../test/server/aws-message.ts'
 import { awsEventSplitter } from './aws-event-stream.ts'
 
@@ -32,6 +33,18 @@ test('events come whole from any cuts', () => {
         events.push(JSON.parse(data))
     expect(events).toEqual(expected)
   }
+})
+
+test('a message that comes in very many pieces takes linear time', async () => {
+  const size = 500
+  await mustBeLinear((pieces) => {
+    const message = event('contentBlockDelta', { delta: { text: 'x'.repeat(pieces * size) } })
+    const splitter = awsEventSplitter()
+    let events = 0
+    for (let at = 0; at < message.length; at += size)
+      events += splitter.feed(message.subarray(at, at + size)).length
+    expect(events).toBe(1)
+  }, 900)
 })
 
 test('a flipped bit anywhere is never taken for an event', () => {

@@ -13,26 +13,40 @@ const STRING = 7
 
 const utf8 = new TextDecoder()
 
+const NONE: readonly StreamEvent[] = []
+
 /**
  * Makes a splitter for one stream, with the interface of the splitter of text streams. Throws VendorFault at damaged
  * bytes.
  */
 export const awsEventSplitter = () => {
-  let rest: Uint8Array = new Uint8Array()
+  /** What came and is not read yet. It is joined only when a message can be read, so a message costs its bytes once. */
+  let waiting: Uint8Array[] = []
+  let held = 0
+  /** How many bytes that takes: those that say the message's length, then the whole message. */
+  let needed = PRELUDE
   return {
     feed: (piece: Uint8Array): readonly StreamEvent[] => {
-      const bytes = rest.length === 0 ? piece : concat([rest, piece])
+      waiting.push(piece)
+      held += piece.length
+      if (held < needed) return NONE
+      const bytes = waiting.length === 1 ? piece : concat(waiting)
       const events: StreamEvent[] = []
       let at = 0
+      needed = PRELUDE
       while (bytes.length - at >= PRELUDE) {
         const length = new DataView(bytes.buffer, bytes.byteOffset + at).getUint32(0)
         if (length > MESSAGE_BYTES_MAX) throw new VendorFault('body', `a message of ${length} bytes`)
         if (length < PRELUDE + CHECKSUM) throw new VendorFault('body', 'a message shorter than its frame')
-        if (bytes.length - at < length) break
+        if (bytes.length - at < length) {
+          needed = length
+          break
+        }
         events.push(eventOf(bytes.subarray(at, at + length)))
         at += length
       }
-      rest = bytes.subarray(at)
+      held = bytes.length - at
+      waiting = held === 0 ? [] : [bytes.subarray(at)]
       return events
     },
     remainder: (): StreamEvent | undefined => undefined,

@@ -228,6 +228,22 @@ for (const [name, vendor] of Object.entries({ embedContent, titan }))
     ])
   })
 
+test('numbers of a vendor that knows no base64 become base64 for a caller that asks for it, and stay what they are', async () => {
+  await start(list)
+  const sent = { ...(await jsonOf(list.answer(2))), model: list.name }
+  server.answerWith(() => Response.json(sent))
+  const both = { input: ['one', 'two'] }
+  const numbers = await jsonOf(await embed(both))
+  const { data, ...answer } = await jsonOf(await embed({ ...both, encoding_format: 'base64' }))
+  const vectors = data.map(({ embedding, ...one }: any) => ({
+    ...one,
+    embedding: [...new Float32Array(Uint8Array.from(Buffer.from(embedding, 'base64')).buffer)],
+  }))
+  expect(vectors).toEqual(numbers.data)
+  expect(answer.usage).toEqual(numbers.usage)
+  expect(numbers.data.map(({ index }: any) => index)).toEqual([1, 0])
+})
+
 test('a vendor that counts nothing is estimated, and marked so', async () => {
   await start(gemini({}))
   const { usage } = await jsonOf(await embed({}))

@@ -37,7 +37,7 @@ export const writeChatCall = (conversation: Conversation, to: Target): Encoded |
     temperature: it.temperature,
     top_p: it.topP,
     stop: it.stop.length === 0 ? undefined : it.stop,
-    seed: it.seed,
+    [to.quirks.seed ?? 'seed']: it.seed,
     presence_penalty: it.presencePenalty,
     frequency_penalty: it.frequencyPenalty,
     logprobs: it.logprobs === undefined ? undefined : true,

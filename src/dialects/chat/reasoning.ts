@@ -76,6 +76,7 @@ const samplingNames = {
   frequencyPenalty: 'frequency_penalty',
   logprobs: 'logprobs',
   stop: 'stop',
+  user: 'user',
 } as const
 type SamplingMember = keyof typeof samplingNames
 
@@ -87,10 +88,7 @@ const asUsual: Readonly<Partial<Record<SamplingMember, number>>> = {
   frequencyPenalty: 0,
 }
 
-/**
- * The conversation without the sampling members and stop sequences that the model refuses; each is added to
- * `notCarried`.
- */
+/** The conversation without such members that the vendor or the model refuses; each is added to `notCarried`. */
 export const withSampling = (it: Conversation, to: Target, notCarried: string[]): Conversation => {
   const kept: Partial<Record<SamplingMember, number | readonly string[] | undefined>> = {}
   for (const name of refusedBy(it, to)) {
@@ -102,7 +100,12 @@ export const withSampling = (it: Conversation, to: Target, notCarried: string[])
   return { ...it, ...kept } as Conversation
 }
 
-const refusedBy = (it: Conversation, to: Target): readonly SamplingMember[] => {
+const refusedBy = (it: Conversation, to: Target): readonly SamplingMember[] => [
+  ...(to.quirks.refuses ?? []),
+  ...refusedByModel(it, to),
+]
+
+const refusedByModel = (it: Conversation, to: Target): readonly SamplingMember[] => {
   if (to.quirks.reasoningOff !== 'openai')
     return to.model.capabilities.includes('reasoning') ? (to.quirks.refusedBesideReasoning ?? []) : []
   const rule = openaiRule(to)

@@ -14,10 +14,20 @@ const finishes: Readonly<Record<string, Finish>> = {
   stop: 'stop',
   length: 'length',
   model_length: 'length',
+  model_context_window_exceeded: 'length',
   tool_calls: 'tool_calls',
   function_call: 'tool_calls',
   content_filter: 'content_filter',
+  sensitive: 'content_filter',
+  refusal: 'content_filter',
 }
+
+/** The words of some vendors for an answer that broke off. */
+const broken: ReadonlySet<Json | undefined> = new Set([
+  'error',
+  'insufficient_system_resource',
+  'network_error',
+])
 
 /**
  * The neutral finish for a `finish_reason`. A vendor's unknown word means an ordinary stop. An answer with tool calls
@@ -28,11 +38,9 @@ export const finishOf = (reason: Json | undefined, callsTools: boolean): Finish 
   return finish === 'stop' && callsTools ? 'tool_calls' : finish
 }
 
-/** Why an answer that ended for this reason is none: some vendors have a word for one that broke off. */
+/** Why an answer that ended for this reason is none. */
 export const faultOf = (reason: Json | undefined): string | undefined =>
-  reason === 'error' || reason === 'insufficient_system_resource'
-    ? 'the vendor ended its answer with an error'
-    : undefined
+  broken.has(reason) ? 'the vendor ended its answer with an error' : undefined
 
 /** Reads a vendor's answer; undefined when it is not one. `newId` makes ids for calls that came without one. */
 export const readChatReply = (value: JsonObject, newId: () => string): Omit<Reply, 'usage'> | undefined => {

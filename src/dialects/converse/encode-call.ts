@@ -4,6 +4,7 @@ import { type Json, type JsonObject, present } from '../../core/json-body.ts'
 import { Refusal, writeEach } from '../../core/refusal.ts'
 import { ADAPTIVE, thinkingOf, thinks } from '../messages/encode-call.ts'
 import type { Conversation, Media, Part, Tool, ToolResult, Turn } from '../neutral.ts'
+import { listOf, objectsOf } from '../request/json-members.ts'
 import { mediaTypeOf } from '../translate/media.ts'
 import { pastArguments } from '../translate/tool-arguments.ts'
 import { arrangeTexts, messagesOf, toolNames } from '../translate/turns.ts'
@@ -17,6 +18,10 @@ export const writeConverseCall = (it: Conversation, to: Target): Encoded | Refus
   const arranged = arrangeTexts(it, isOwn)
   if (arranged instanceof Refusal) return arranged
   const { system, turns, notCarried } = arranged
+  const takes = marksOf(to.model.upstreamName)
+  const markable = [...system, ...turns.flatMap(({ parts }) => parts), ...it.tools]
+  if (markable.some((one) => isMarked(one) && !takes(one))) notCarried.push('cache_control')
+  const blocksOf = blocksWith(takes)
   const messages = messagesOf(turns.map(documentsNamed()), blocksOf)
   if (messages instanceof Refusal) return messages
   const said = blocksOf(system)
@@ -29,7 +34,7 @@ export const writeConverseCall = (it: Conversation, to: Target): Encoded | Refus
   if (reasons && it.temperature !== undefined && it.temperature !== 1) notCarried.push('temperature')
   if (reasons && it.topP !== undefined && it.topP !== 1) notCarried.push('top_p')
   const body: JsonObject = present({
-    messages,
+    messages: alternating(messages),
     system: said.length + asJson.length === 0 ? undefined : [...said, ...asJson],
     inferenceConfig: present({
       maxTokens: bound,
@@ -37,10 +42,22 @@ export const writeConverseCall = (it: Conversation, to: Target): Encoded | Refus
       topP: reasons ? undefined : it.topP,
       stopSequences: it.stop.length === 0 ? undefined : it.stop,
     }),
-    toolConfig: toolsOf(it, notCarried),
+    toolConfig: toolsOf(it, takes, notCarried),
     additionalModelRequestFields: fieldsOf(thinking, to.betas ?? []),
   })
   return { body, notCarried }
+}
+
+/** Roles must alternate here, so what stood around a turn of which nothing is written becomes one message. */
+const alternating = (messages: readonly Json[]): readonly Json[] => {
+  const whole: { readonly role: Json; readonly content: Json[] }[] = []
+  for (const { role = '', content } of objectsOf(messages)) {
+    const last = whole.at(-1)
+    // One by one, so that very many turns without a word take no more time than others.
+    if (last?.role === role) for (const block of listOf(content)) last.content.push(block)
+    else whole.push({ role, content: [...listOf(content)] })
+  }
+  return whole
 }
 
 /**
@@ -67,7 +84,7 @@ const fieldsOfReasoning = (it: Conversation, to: Target, bound: number | undefin
 const toolsUsed = (it: Conversation): readonly Tool[] =>
   [...new Set(toolNames(it).values())].map((name) => ({ name }))
 
-const toolsOf = (it: Conversation, notCarried: string[]): JsonObject | undefined => {
+const toolsOf = (it: Conversation, takes: TakesMark, notCarried: string[]): JsonObject | undefined => {
   const choice = it.toolChoice
   const used = toolsUsed(it)
   // The dialect has no word for "none". If no tool was used before, we leave out the tools, which means the same.
@@ -76,7 +93,7 @@ const toolsOf = (it: Conversation, notCarried: string[]): JsonObject | undefined
   return present({
     tools: (it.tools.length === 0 ? used : it.tools).flatMap((tool) => [
       toolOf(tool),
-      ...(tool.cache === undefined ? [] : [CACHE_POINT]),
+      ...(isMarked(tool) && takes(tool) ? [CACHE_POINT] : []),
     ]),
     toolChoice:
       choice === undefined || choice.type === 'auto' || choice.type === 'none'
@@ -92,6 +109,26 @@ const toolOf = ({ name, description, parameters }: Tool): JsonObject => ({
 })
 
 const CACHE_POINT = { cachePoint: { type: 'default' } }
+
+/** Whether a mark for the cache may follow what is written of this. */
+type TakesMark = (one: Part | Tool) => boolean
+
+/** Claude models with a cache, and profiles, whose names do not tell their model. */
+const MARKED_ANYWHERE = /claude-(?!3-(?:haiku|sonnet|opus))|^arn:/
+
+/**
+ * Where a model takes marks for the cache: with a mark at any other place the vendor refuses the whole call. Source:
+ * Amazon Bedrock user guide, "Prompt caching"; Nova models refuse marks among tools, and some of them after results.
+ */
+const marksOf = (name: string): TakesMark => {
+  if (MARKED_ANYWHERE.test(name)) return () => true
+  return name.includes('amazon.nova-') ? (one) => 'type' in one && one.type === 'text' : () => false
+}
+
+/** Whether a mark for the cache stands at this, or inside it if it is a result. */
+const isMarked = (one: Part | Tool): boolean =>
+  ('cache' in one && one.cache !== undefined) ||
+  ('type' in one && one.type === 'tool_result' && one.parts.some(isMarked))
 
 /** Names the documents of a call: here each needs a name of its own, and many have none. */
 const documentsNamed = (): ((turn: Turn) => Turn) => {
@@ -110,12 +147,14 @@ const documentsNamed = (): ((turn: Turn) => Turn) => {
   return (turn) => ({ ...turn, parts: turn.parts.map((part) => named(part)) })
 }
 
-const blocksOf = (parts: readonly Part[]): readonly Json[] | Refusal =>
-  writeEach(parts, (part) => {
-    const blocks = blockOf(part)
-    const isMarked = 'cache' in part && part.cache !== undefined
-    return blocks instanceof Refusal || !isMarked ? blocks : [...blocks, CACHE_POINT]
-  })
+const blocksWith =
+  (takes: TakesMark) =>
+  (parts: readonly Part[]): readonly Json[] | Refusal =>
+    writeEach(parts, (part) => {
+      const blocks = blockOf(part)
+      if (blocks instanceof Refusal || blocks.length === 0) return blocks
+      return isMarked(part) && takes(part) ? [...blocks, CACHE_POINT] : blocks
+    })
 
 const blockOf = (part: Part): Json[] | Refusal => {
   switch (part.type) {
@@ -149,8 +188,9 @@ const blockOf = (part: Part): Json[] | Refusal => {
   }
 }
 
+/** A result has no place for marks inside it. */
 const resultOf = (part: ToolResult): Json[] | Refusal => {
-  const content = blocksOf(part.parts)
+  const content = writeEach(part.parts, blockOf)
   if (content instanceof Refusal) return content
   return [
     {

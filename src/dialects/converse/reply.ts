@@ -16,7 +16,18 @@ const finishes: Readonly<Record<string, Finish>> = {
   content_filtered: 'content_filter',
   guardrail_intervened: 'content_filter',
 }
-const finishOf = (reason: Json | undefined): Finish => finishes[textOf(reason) ?? ''] ?? 'stop'
+
+/** How an answer ended. Some models say `end_turn` where they call tools, or `tool_use` where they call none. */
+const finishOf = (reason: Json | undefined, callsTools: boolean): Finish => {
+  const finish = finishes[textOf(reason) ?? ''] ?? 'stop'
+  return finish === 'stop' || finish === 'tool_calls' ? (callsTools ? 'tool_calls' : 'stop') : finish
+}
+
+/** Why an answer that ended for this reason is none. */
+const faultOf = (reason: Json | undefined): string | undefined =>
+  textOf(reason)?.startsWith('malformed_') === true
+    ? 'the model wrote an answer or a call of a tool that its vendor cannot read'
+    : undefined
 
 /** The reasoning models at this address are Anthropic's, and so are their signatures. */
 const signed = (value: string): Signature => ({ origin: 'messages', value })
@@ -26,10 +37,13 @@ export const readConverseReply = (value: JsonObject): Omit<Reply, 'usage'> | und
   const message = objectOf(objectOf(value.output).message)
   if (!Array.isArray(message.content)) return undefined
   const blocks = objectsOf(message.content)
+  const parts = blocks.flatMap(partOf)
+  const calls = parts.some(({ type }) => type === 'tool_call')
   return {
     id: '',
     model: '',
-    choices: [{ parts: blocks.flatMap(partOf), finish: finishOf(value.stopReason) }],
+    choices: [{ parts, finish: finishOf(value.stopReason, calls) }],
+    ...present({ fault: faultOf(value.stopReason) }),
     ...(blocks.some((block) => isObject(block.citationsContent)) ? { notCarried: ['citations'] } : {}),
   }
 }
@@ -77,10 +91,14 @@ export const readConverseUsage = (raw: JsonObject): Usage | undefined =>
     cache_creation_input_tokens: raw.cacheWriteInputTokens ?? 0,
   })
 
+const END: readonly Piece[] = [{ type: 'end' }]
+
 /** Makes a reader for one stream; each event is an object with the event's name as its member. */
 export const converseStreamReader = (): ((data: string) => readonly Piece[]) => {
   let tools = 0
   const toolOf = new Map<number, number>()
+  /** The end of an answer that is none. It waits for the usage, which comes last. */
+  let failed: readonly Piece[] | undefined
   const delta = (event: JsonObject): Piece[] => {
     const { delta: raw } = event
     const given = objectOf(raw)
@@ -112,10 +130,16 @@ export const converseStreamReader = (): ((data: string) => readonly Piece[]) => 
       return [{ type: 'tool', choice: 0, index: tools++, id, name: textOf(tool.name) ?? '' }]
     }
     if (isObject(event.contentBlockDelta)) return delta(event.contentBlockDelta)
-    if (isObject(event.messageStop))
-      return [{ type: 'finish', choice: 0, finish: finishOf(event.messageStop.stopReason) }]
+    if (isObject(event.messageStop)) {
+      const { stopReason } = event.messageStop
+      const finish: Piece = { type: 'finish', choice: 0, finish: finishOf(stopReason, tools > 0) }
+      const message = faultOf(stopReason)
+      if (message === undefined) return [finish]
+      failed = [finish, { type: 'error', error: { message } }]
+      return []
+    }
     if (!isObject(event.metadata)) return []
     const usage = readConverseUsage(objectOf(event.metadata.usage))
-    return [...(usage === undefined ? [] : [{ type: 'usage' as const, usage }]), { type: 'end' }]
+    return [...(usage === undefined ? [] : [{ type: 'usage' as const, usage }]), ...(failed ?? END)]
   }
 }

@@ -3,10 +3,10 @@
  * Source of the format: OpenAI API reference, "Create embeddings".
  */
 import type { Call } from '../../core/call.ts'
-import { type Json, type JsonBody, splice } from '../../core/json-body.ts'
+import { bodyOf, isObject, type Json, type JsonBody, splice } from '../../core/json-body.ts'
 import type { Model } from '../../core/model.ts'
 import { Refusal } from '../../core/refusal.ts'
-import { textOf } from './json-members.ts'
+import { listOf, textOf } from './json-members.ts'
 import { ignored, modelName, needed, readRequest, request } from './request.ts'
 import { integer, meant, type Shape, text, Wrong, word } from './shape.ts'
 
@@ -50,6 +50,23 @@ export const base64Of = (vector: readonly number[]): string => {
   const bytes = new DataView(new ArrayBuffer(vector.length * 4))
   for (const [index, value] of vector.entries()) bytes.setFloat32(index * 4, value, true)
   return Buffer.from(bytes.buffer).toString('base64')
+}
+
+/** Whether a value is a vector of numbers. */
+export const isVector = (value: Json | undefined): value is readonly number[] =>
+  Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'number')
+
+/**
+ * An answer in the form that its call asks for. Some vendors send numbers, whatever they are asked for, and clients that
+ * asked for base64 read other numbers from those.
+ */
+export const inAskedForm = ({ body }: Call, answer: JsonBody): JsonBody => {
+  if (body.value.encoding_format !== 'base64') return answer
+  const sent = listOf(answer.value.data)
+  const data = sent.map((one) =>
+    isObject(one) && isVector(one.embedding) ? { ...one, embedding: base64Of(one.embedding) } : one,
+  )
+  return data.every((one, at) => one === sent[at]) ? answer : bodyOf({ ...answer.value, data })
 }
 
 /** What a caller of any dialect asks for, as far as vendors with a form of their own take it. */

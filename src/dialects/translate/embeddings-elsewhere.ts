@@ -16,7 +16,7 @@ import { addChatBill } from '../chat/pass.ts'
 import type { Sides } from '../codec.ts'
 import type { EmbeddingsStyle, VendorTraits } from '../dialect.ts'
 import { embeddedContents, writeEmbeddings } from '../gemini/embeddings.ts'
-import { base64Of, embeddingsRequest, type TextsToEmbed } from '../request/embeddings.ts'
+import { base64Of, embeddingsRequest, isVector, type TextsToEmbed } from '../request/embeddings.ts'
 import { listOf, numberOf, objectOf, objectsOf, textOf } from '../request/json-members.ts'
 import { ignoredIn } from '../request/request.ts'
 import { smallEmbeddings } from '../small-embeddings.ts'
@@ -183,9 +183,6 @@ const textsToEmbed = (request: JsonObject): TextsToEmbed | Refusal => {
 
 const usageOf = (tokens: number | undefined): Usage | undefined =>
   tokens === undefined ? undefined : soundUsage({ input: tokens })
-
-const isVector = (value: Json): value is readonly number[] =>
-  Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'number')
 
 /** The answer in the form that callers of chat completions know. */
 const writeList = (call: Call, vectors: readonly (readonly number[])[], billed: Billed): Uint8Array => {

@@ -35,6 +35,10 @@ export type Quirks = {
   readonly standardTier?: 'default'
   /** Chat completions: sampling members and stop sequences that its reasoning models refuse. */
   readonly refusedBesideReasoning?: readonly ('presencePenalty' | 'frequencyPenalty' | 'stop')[]
+  /** Chat completions: members that it refuses in every call of another dialect. */
+  readonly refuses?: readonly ('logprobs' | 'user')[]
+  /** Chat completions: the member that holds the seed; `seed` when absent. */
+  readonly seed?: 'random_seed'
 }
 
 export type Target = {

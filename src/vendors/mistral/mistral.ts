@@ -80,6 +80,8 @@ export const mistral = {
   surfaces: ['chat', 'embeddings'],
   takesStreamOptions: false,
   reasoningBack: 'refused',
+  refuses: ['logprobs', 'user'],
+  seed: 'random_seed',
   catalogue: { prices: 'mistral', limits: 'mistral' },
   shortIds: true,
   // Mistral AI, "Batch Inference": half. Nothing is said of cached input.
