@@ -10,11 +10,19 @@ type StepReader = (data: string) => readonly Piece[]
 export const withoutLateBlocks = (read: StepReader): StepReader => {
   const begun = new Set<number>()
   const ended = new Set<number>()
-  const changed = (piece: Piece): readonly Piece[] => {
-    if ('choice' in piece) (piece.type === 'finish' ? ended : begun).add(piece.choice)
-    if (piece.type !== 'blocked' || begun.size + ended.size === 0) return [piece]
-    const open = [...begun].filter((choice) => !ended.has(choice))
-    return open.map((choice) => ({ type: 'finish' as const, choice, finish: 'content_filter' as const }))
+  const instead = (piece: Piece): readonly Piece[] =>
+    piece.type === 'blocked'
+      ? [...begun]
+          .filter((choice) => !ended.has(choice))
+          .map((choice) => ({ type: 'finish' as const, choice, finish: 'content_filter' as const }))
+      : [piece]
+  return (data) => {
+    const steps = read(data)
+    let isBlocked = false
+    for (const piece of steps) {
+      if (piece.type === 'blocked') isBlocked = true
+      else if ('choice' in piece) (piece.type === 'finish' ? ended : begun).add(piece.choice)
+    }
+    return isBlocked && begun.size + ended.size > 0 ? steps.flatMap(instead) : steps
   }
-  return (data) => read(data).flatMap(changed)
 }
