@@ -64,7 +64,8 @@ export type Uploads = {
   /** The same for a file of the server's own. If its place is taken, the file there counts. */
   keep(it: NewOwnFile): Promise<Asset>
   findFor(id: AssetId, keyId: KeyId): Promise<Upload | undefined>
-  list(query: UploadQuery): Promise<readonly Upload[]>
+  /** Undefined after a file that was swept: nobody knows where it stood, and no files would say that there are no others. */
+  list(query: UploadQuery): Promise<readonly Upload[] | undefined>
   /** An address of it for vendors; undefined if vendors cannot reach this server. */
   address(upload: Upload): string | undefined
   /** All its bytes; undefined when they are gone. */
@@ -158,7 +159,11 @@ export const openUploads = (parts: Parts, { quota, discard, addressOf }: Shared)
     keep: keepOne,
     part: (id, span) => bytes.part(id, span),
     findFor: (id, keyId) => store.uploadFor(id, keyId),
-    list: (query) => store.uploads(query),
+    list: async (query) => {
+      const found = await store.uploads(query)
+      const { after } = query
+      return found.length > 0 || after === undefined || (await store.hasAsset(after)) ? found : undefined
+    },
     address: (upload) => (parts.base().startsWith('https://') ? addressOf(upload) : undefined),
     bytes: ({ id }) => bytes.whole(id),
   }

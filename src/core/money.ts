@@ -34,12 +34,13 @@ export const AMOUNT_FORM =
 const LARGEST_USD = 1e9
 
 /**
- * Reads a JSON number of USD, 0 to 1e9, rounded to the nearest nano-dollar.
+ * Reads a JSON number of USD, 0 to 1e9, as the decimal that it is written with, rounded to the nearest nano-dollar. The float
+ * of a large amount is another one: that of 20000000.1 is 20000000.100000001 in nine decimals.
  * The only path from a float to money. Returns undefined outside the range and for a positive value that rounds to zero.
  */
 export const nanoFromNumber = (usd: unknown): Nano | undefined => {
   if (typeof usd !== 'number' || !Number.isFinite(usd) || usd < 0 || usd > LARGEST_USD) return undefined
-  const nano = BigInt(usd.toFixed(9).replace('.', ''))
+  const nano = nanoFromDecimal(String(usd)) ?? BigInt(usd.toFixed(9).replace('.', ''))
   return nano === 0n && usd > 0 ? undefined : nano
 }
 

@@ -21,7 +21,7 @@ import { afterTurn, helpFor } from './answer/after-turn.ts'
 import { headOf } from './answer/head-of.ts'
 import { HelperRefusal, helperBody } from './answer/helper-refusal.ts'
 import { turnsAway } from './request/turn-away.ts'
-import { type HeaderReader, readHeaders } from './route/headers.ts'
+import { type HeaderReader, isOfCohere, readHeaders } from './route/headers.ts'
 import type { HttpCall, Route } from './route/route.ts'
 import { createRouter, type Matched, routeFor, splitUrl } from './route/router.ts'
 import { routes } from './routes.ts'
@@ -56,7 +56,7 @@ export const createApp = (present: Present): App => {
       try {
         const matched = match(request.method, path)
         if (matched instanceof Refusal) {
-          style = styleAround(match, path, matched)
+          style = styleAround(match, path, request.headers, matched)
           throw matched
         }
         trace.path = matched.route.path
@@ -89,22 +89,30 @@ type Style = Pick<Route, 'dialect' | 'helper'>
 const styles: readonly (readonly [path: RegExp, style: Style])[] = [
   [/^\/v1\/messages\//, { dialect: 'messages' }],
   [/^\/v1(?:beta)?\/interactions(?:\/|$)/, { dialect: 'interactions' }],
-  [/^(?:\/upload)?\/v1beta\//, { dialect: 'gemini' }],
+  [/^(?:\/upload)?\/v1(?:alpha|beta1?)\//, { dialect: 'gemini' }],
   [/^\/v2\//, { dialect: 'cohere' }],
   [/^\/api\/(?:pull|push|create|copy|delete|blobs)(?:\/|$)/, { dialect: 'ollama' }],
 ]
 
-/** The style where no route answers: that of another method of the address, else of the addresses around it. */
+/** The style of whose client asks, by what no other client sends. */
+const styleOfClient = (headers: Headers): Style | undefined => {
+  if (headers.has('x-goog-api-key')) return { dialect: 'gemini' }
+  if (headers.has('anthropic-version')) return { dialect: 'messages' }
+  return isOfCohere(headers) ? { dialect: 'cohere' } : undefined
+}
+
+/** The style where no route answers: that of another method of the address, else of the addresses around it, or of the client. */
 const styleAround = (
   match: ReturnType<typeof createRouter>,
   path: string,
+  sent: Headers,
   { headers }: Refusal,
 ): Style | undefined => {
   const [method] = headers.allow?.split(', ') ?? []
   const other = method === undefined ? undefined : match(method, path)
   return other === undefined || other instanceof Refusal
-    ? styles.find(([around]) => around.test(path))?.[1]
-    : other.route
+    ? (styles.find(([around]) => around.test(path))?.[1] ?? styleOfClient(sent))
+    : routeFor(other.route, sent)
 }
 
 type RoutedParts = {

@@ -20,7 +20,7 @@ import { geminiCall, getGeminiModel, listGeminiModels, publisherCall } from './c
 import { interactionsRoutes } from './calls/interactions-routes.ts'
 import { mediaRoutes } from './calls/media-routes.ts'
 import { chatCompletions, embeddings, idempotentRun, messages, run } from './calls/model-calls.ts'
-import { getModel, listModels } from './calls/models.ts'
+import { getCohereModel, getModel, listCohereModels, listModels } from './calls/models.ts'
 import { ollamaRoutes } from './calls/ollama-routes.ts'
 import { responsesRoutes } from './calls/responses-routes.ts'
 import { runRoutes } from './calls/run-routes.ts'
@@ -56,7 +56,14 @@ import {
   tokenCount,
 } from './schema/calls.ts'
 import { noKeyOrPayment, paymentRequired } from './schema/errors.ts'
-import { anyModel, anyModelList, generateContentModel, generateContentModels } from './schema/models.ts'
+import {
+  anyModel,
+  anyModelList,
+  cohereModel,
+  cohereModels,
+  generateContentModel,
+  generateContentModels,
+} from './schema/models.ts'
 import { keySet } from './schema/receipts.ts'
 
 const geminiModels: Route = {
@@ -76,6 +83,22 @@ const geminiModel: Route = {
   headers: ['x-goog-api-key'],
   query: ['key'],
   handler: getGeminiModel,
+}
+
+const modelsOfCohere: Route = {
+  ...byKey('GET /v1/models'),
+  summary: "The models that Cohere's clients can call, in the style of those.",
+  dialect: 'cohere',
+  answer: cohereModels,
+  query: ['page_size', 'page_token', 'endpoint', 'default_only'],
+  handler: listCohereModels,
+}
+const modelOfCohere: Route = {
+  ...byKey('GET /v1/models/*rest'),
+  summary: "One model, in the style of Cohere's clients.",
+  dialect: 'cohere',
+  answer: cohereModel,
+  handler: getCohereModel,
 }
 
 export const routes: readonly Route[] = [
@@ -193,6 +216,7 @@ export const routes: readonly Route[] = [
     answer: anyModelList,
     query: ['require'],
     google: geminiModels,
+    cohere: modelsOfCohere,
     handler: listModels,
   }),
   alsoOfMessages({
@@ -200,6 +224,7 @@ export const routes: readonly Route[] = [
     summary: 'One model.',
     answer: anyModel,
     google: geminiModel,
+    cohere: modelOfCohere,
     handler: getModel,
   }),
   ...controlRoutes,

@@ -87,6 +87,22 @@ export const geminiListing = (model: Model) => ({
       : ['generateContent', 'streamGenerateContent', 'countTokens'],
 })
 
+/** The address of Cohere's clients that calls a model, by their name for it. */
+const cohereEndpoints = ({ kind, product }: Model): readonly ('chat' | 'embed' | 'rerank')[] => {
+  if (product === undefined) return [kind === 'embeddings' ? 'embed' : 'chat']
+  return product.category === 'utility' && product.inputs.includes('documents') ? ['rerank'] : []
+}
+
+/** A model in the list of Cohere's clients. Source: Cohere API reference, "List Models". */
+export const cohereListing = (model: Model) => ({
+  name: model.id,
+  is_deprecated: model.endsAt !== undefined,
+  endpoints: cohereEndpoints(model),
+  finetuned: false,
+  context_length: model.contextTokens,
+  default_endpoints: [],
+})
+
 const pricesOf = ({ rates, tiers }: Price) => ({
   ...perMillion(rates),
   tiers: tiers.map((tier) => ({ above_input_tokens: tier.aboveInputTokens, ...perMillion(tier.rates) })),

@@ -3,16 +3,16 @@
  * A release of a client that has another method fails until the server or the table says what it is.
  */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { startTestServer, type TestServer } from '../server/harness.ts'
+import { type AssetServer, startAssetServer } from '../server/asset-rig.ts'
 import { type ClientMethod, clientMethods, methodsPage, type Outcome } from './client-methods.ts'
 
 const page = `${import.meta.dir}/../../docs/methods.md`
-let server: TestServer
+let server: AssetServer
 let token: string
 let all: readonly ClientMethod[]
 
 beforeAll(async () => {
-  server = await startTestServer({ options: { responsesKeptMs: 3_600_000 } })
+  server = await startAssetServer({ server: { options: { responsesKeptMs: 3_600_000 } } })
   token = (await server.newKey()).token
   all = await clientMethods()
 })
@@ -39,7 +39,29 @@ const LOCAL: readonly (readonly [RegExp, string])[] = [
   [/organization\./, "the administration of a vendor's account, which is refused"],
 ]
 
-const outcomeOf = async ({ name, sent }: ClientMethod): Promise<Outcome> => {
+/** What a 404 may say: that there is no such thing, not that there is no such address. */
+const NO_SUCH = /There is no (?:batch|conversation|file|film|interaction|response|upload) of this id/
+
+/** The member in which the client reads a list. */
+const listIn = ({ client, name }: ClientMethod): string => {
+  if (client === '@google/genai') return name === 'batches.list' ? 'operations' : (name.split('.')[0] ?? '')
+  return client === 'cohere-ai' || client === 'ollama' ? 'models' : 'data'
+}
+
+/** Throws if what a method is answered is none of its own: of another address, or in a form that its client does not read. */
+const checkAnswered = (method: ClientMethod, status: number, text: string): void => {
+  const { name, sent } = method
+  const where = `${name}: ${sent?.method} ${sent?.path}: ${status} ${text.slice(0, 150)}`
+  const isSo = (said: boolean) => expect([said, where]).toEqual([true, where])
+  isSo(status < 500)
+  if (status === 404) isSo(NO_SUCH.test(text))
+  // What is read below a model's name is no model.
+  if (sent?.method === 'GET' && text.includes('model_not_found')) isSo(/^(?:beta\.)?models\./.test(name))
+  if (status === 200 && /\.(?:list|ps)$/.test(name)) isSo(Array.isArray(JSON.parse(text)[listIn(method)]))
+}
+
+const outcomeOf = async (method: ClientMethod): Promise<Outcome> => {
+  const { name, sent } = method
   if (sent === undefined) {
     const why = LOCAL.find(([names]) => names.test(name))?.[1]
     expect([name, typeof why]).toEqual([name, 'string'])
@@ -49,6 +71,8 @@ const outcomeOf = async ({ name, sent }: ClientMethod): Promise<Outcome> => {
   const headers: Record<string, string> = google
     ? { 'x-goog-api-key': token }
     : { authorization: `Bearer ${token}` }
+  const sdk = sent.headers['x-fern-sdk-name']
+  if (sdk !== undefined) headers['x-fern-sdk-name'] = sdk
   const version = sent.headers['anthropic-version']
   if (version !== undefined) {
     delete headers.authorization
@@ -67,7 +91,10 @@ const outcomeOf = async ({ name, sent }: ClientMethod): Promise<Outcome> => {
   // It uploads first, and what comes then is refused.
   if (name.startsWith('vectorStores.') && !text.includes('not_offered'))
     return { here: 'refused', how: 'after the upload, as all of the resource' }
-  if (!text.includes('not_offered')) return { here: 'works', how: '' }
+  if (!text.includes('not_offered')) {
+    checkAnswered(method, response.status, text)
+    return { here: 'works', how: '' }
+  }
   const read = JSON.parse(text)
   // Cohere's errors and Ollama's are no object inside another.
   const error = typeof read.error === 'object' ? read.error : { message: read.error, ...read }

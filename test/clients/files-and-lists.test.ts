@@ -1,9 +1,10 @@
-/** Anthropic's client keeps files in its own shape, and Google's reads the list of models page by page. */
+/** Anthropic's client keeps files in its own shape, and Google's and Cohere's read the list of models page by page. */
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import Anthropic, { toFile } from '@anthropic-ai/sdk'
 import { GoogleGenAI } from '@google/genai'
 import { type AssetServer, startAssetServer } from '../server/asset-rig.ts'
 import { jsonOf, testModel } from '../server/harness.ts'
+import { openCohere } from './drivers/cohere.ts'
 
 let server: AssetServer
 let stopListening: () => Promise<void>
@@ -56,6 +57,22 @@ test('@google/genai: models come page by page, and each once', async () => {
     400,
     expect.stringContaining('pageToken'),
   ])
+})
+
+test('cohere-ai: the models that its addresses call come in its own form, page by page', async () => {
+  const { models } = openCohere({ baseURL, key: token })
+  const listed: unknown[] = []
+  let pageToken: string | undefined
+  do {
+    const page = await models.list({ pageSize: 2, ...(pageToken === undefined ? {} : { pageToken }) })
+    listed.push(...page.models.map(({ name, endpoints }) => [name, endpoints]))
+    pageToken = page.nextPageToken
+  } while (pageToken !== undefined)
+  expect(listed.toSorted()).toEqual(['a', 'b', 'c'].map((name) => [`mock/${name}`, ['chat']]))
+  expect((await models.list({ endpoint: 'embed' })).models).toEqual([])
+  expect(await models.get('mock/b')).toMatchObject({ name: 'mock/b', endpoints: ['chat'], finetuned: false })
+  const failed: unknown = await models.get('none').catch((error: unknown) => error)
+  expect(failed).toMatchObject({ body: { code: 'model_not_found', message: expect.any(String) } })
 })
 
 test('where addresses are shared, each client gets refusals and ids in its own style', async () => {

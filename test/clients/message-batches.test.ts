@@ -159,6 +159,24 @@ test('an Idempotency-Key that was used for other requests gives no results of th
   await ended(id)
 })
 
+test('who deletes batches page by page learns that the place of a deleted one is not known', async () => {
+  const { token } = await gate.server.newKey()
+  const { batches } = anthropic(token).messages
+  for (let batch = 0; batch < 3; batch++) {
+    const { id } = await batches.create({ requests: requests(1) })
+    await ended(id, token)
+  }
+  const deleteAll = async () => {
+    for await (const { id } of batches.list({ limit: 1 })) await batches.delete(id)
+  }
+  // An empty page would end the loop as if all were gone.
+  expect(await deleteAll().catch((error) => error)).toMatchObject({
+    status: 400,
+    error: { error: { type: 'invalid_request_error', message: expect.stringContaining("'after_id'") } },
+  })
+  expect((await batches.list()).data.length).toBe(2)
+})
+
 test('cancelled requests are told as such', async () => {
   const { batches } = anthropic().messages
   const { id } = await batches.create({ requests: requests(400) })

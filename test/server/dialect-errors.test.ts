@@ -147,6 +147,29 @@ test.each([
   },
 )
 
+test('where no style has the address, what is not offered is refused in the style of whose client asks', async () => {
+  const sent = async (path: string, headers: Record<string, string> = {}) =>
+    jsonOf(await server.fetch(new Request(`http://turnpike.test${path}`, { method: 'POST', headers })))
+  const byGoogle = { 'x-goog-api-key': token }
+  for (const [path, reason, headers] of [
+    ['/v1/cachedContents', 'not_offered', byGoogle],
+    ['/v1/tunedModels', 'not_offered', byGoogle],
+    ['/v1/nothing', 'not_found', byGoogle],
+    ['/v1alpha/auth_tokens', 'not_offered', {}],
+  ] as const) {
+    const { error } = await sent(path, headers)
+    expect([path, error.details?.[0].reason, typeof error.status]).toEqual([path, reason, 'string'])
+  }
+  const byAnthropic = await sent('/v1/skills', { 'anthropic-version': '2023-06-01' })
+  expect(byAnthropic).toMatchObject({ type: 'error', error: { code: 'not_offered' } })
+  const byCohere = await sent('/v1/datasets', { 'x-fern-sdk-name': 'cohere-ai' })
+  expect(byCohere).toMatchObject({ code: 'not_offered', message: expect.stringContaining('/v1/datasets') })
+  expect((await sent('/v1/skills')).error).toMatchObject({
+    type: 'invalid_request_error',
+    code: 'not_offered',
+  })
+})
+
 test('the same for generate-content and for the addresses of an account', async () => {
   const sent = async (method: string, path: string) =>
     (await jsonOf(await server.fetch(new Request(`http://turnpike.test${path}`, { method })))).error

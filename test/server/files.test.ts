@@ -219,6 +219,35 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
       expect((await jsonOf(await server.get(`/v1/files${query}`, key.token))).error.param).toBe(param)
   })
 
+  test('a page after a file that was deleted goes on from it, and is refused once nobody knows where it stood', async () => {
+    const ids: string[] = []
+    for (let file = 0; file < 3; file++) {
+      nowMs += 1_000
+      ids.unshift((await upload(png(1, 1))).id)
+    }
+    const [newest, ...others] = ids
+    await server.send('DELETE', `/v1/files/${newest}`, undefined, key.token)
+    const page = async (name: string, headers: Record<string, string> = {}) => {
+      const request = new Request(`http://turnpike.test/v1/files?${name}=${newest}`, {
+        headers: { authorization: `Bearer ${key.token}`, ...headers },
+      })
+      return jsonOf(await server.fetch(request))
+    }
+    expect((await page('after')).data.map(({ id }: { id: string }) => id)).toEqual(others)
+    await server.assets.sweep()
+    expect((await page('after')).error).toMatchObject({ code: 'invalid_parameter', param: 'after' })
+    const ofMessages = await page('after_id', { 'anthropic-version': '2023-06-01' })
+    expect(ofMessages.error).toMatchObject({ type: 'invalid_request_error' })
+    const google = await server.fetch(
+      new Request(`http://turnpike.test/v1beta/files?pageToken=${newest}`, {
+        headers: { 'x-goog-api-key': key.token },
+      }),
+    )
+    expect([google.status, (await jsonOf(google)).error.status]).toEqual([400, 'INVALID_ARGUMENT'])
+    // The last page has no files, and its cursor is there.
+    expect((await jsonOf(await server.get(`/v1/files?after=${others.at(-1)}`, key.token))).data).toEqual([])
+  })
+
   test('others’ files are not there, like those that never were', async () => {
     const file = await upload(png(1, 1))
     const child = await server.newKey({}, { parentId: key.id })

@@ -13,7 +13,7 @@ import type { BodyHandler } from '../request/with-body.ts'
 import type { Handler, HttpCall } from '../route/route.ts'
 import type { NewMessageBatchBody } from '../schema/batches.ts'
 import { deleteNamed, keepLines, resultsOf } from './inline-lines.ts'
-import { batchNamed, cancelNamed, costShown, headersOf, limitOf } from './named-batch.ts'
+import { batchNamed, cancelNamed, costShown, headersOf, limitOf, listedAfter } from './named-batch.ts'
 
 const ID = /^msgbatch_([0-9a-f]{32})$/
 const idIn = (text: string | undefined): string | undefined => ID.exec(text ?? '')?.[1]
@@ -60,7 +60,7 @@ export const listMessageBatches: Handler = async (gateway, call) => {
   if (after !== undefined && idIn(after) === undefined)
     throw invalid('after_id', "'after_id' must be the id of a batch.")
   const page = { form: 'anthropic' as const, after: idIn(after), most: most + 1 }
-  const found = await gateway.store.batches.list(key.id, page)
+  const found = await listedAfter(gateway, key, 'after_id', page)
   const data = found.slice(0, most).map((batch) => shown(gateway, batch, key))
   const [first_id, last_id] = [data[0]?.id ?? null, data.at(-1)?.id ?? null]
   return json({ data, has_more: found.length > most, first_id, last_id })

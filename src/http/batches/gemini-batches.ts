@@ -16,7 +16,7 @@ import { readSmallBody } from '../request/read-body.ts'
 import type { Handler, HttpCall } from '../route/route.ts'
 import { newGeminiBatch } from '../schema/gemini-batches.ts'
 import { deleteNamed, keepLines, resultsOf } from './inline-lines.ts'
-import { batchNamed, cancelNamed, costShown, headersOf, limitOf } from './named-batch.ts'
+import { batchNamed, cancelNamed, costShown, headersOf, limitOf, listedAfter } from './named-batch.ts'
 
 const ID = /^[0-9a-f]{32}$/
 const idIn = (text = ''): string | undefined => ID.exec(text)?.[0]
@@ -106,7 +106,7 @@ export const listGeminiBatches: Handler = async (gateway, call) => {
   if (token !== undefined && idIn(token) === undefined)
     throw invalid('pageToken', "'pageToken' is no 'nextPageToken' of this list.")
   const page = { form: 'gemini' as const, after: idIn(token), most: most + 1 }
-  const found = await gateway.store.batches.list(key.id, page)
+  const found = await listedAfter(gateway, key, 'pageToken', page)
   const shown = found.slice(0, most)
   const more = found.length > most ? { nextPageToken: shown.at(-1)?.id } : {}
   return json({ operations: shown.map(operationOf(key)), ...more })

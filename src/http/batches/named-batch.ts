@@ -30,6 +30,25 @@ export const batchNamed = async (
   return batch
 }
 
+type Page = Parameters<Gateway['store']['batches']['list']>[1]
+
+/**
+ * A page of batches. Throws the refusal, by the parameter's name, of a page after a batch that is gone: nobody knows where it
+ * stood, and no batches would say that there are no others.
+ */
+export const listedAfter = async (
+  { store: { batches } }: Gateway,
+  key: Key,
+  name: string,
+  page: Page,
+): Promise<readonly Batch[]> => {
+  const found = await batches.list(key.id, page)
+  const { after } = page
+  if (found.length > 0 || after === undefined || (await batches.batchFor(after, key.id)) !== undefined)
+    return found
+  throw invalid(name, `'${name}' names a batch that is not here any more: begin the list again.`)
+}
+
 /** Cancels a batch: lines that were sent end, others never are. One that has ended stays as it is. */
 export const cancelNamed = async (gateway: Gateway, key: Key, batch: Batch): Promise<Batch> => {
   const actor = { kind: 'key', id: key.id, name: key.label } as const

@@ -11,7 +11,15 @@ import { readQuery } from '../request/query.ts'
 import type { BodyHandler } from '../request/with-body.ts'
 import type { Handler } from '../route/route.ts'
 import type { NewBatchBody } from '../schema/batches.ts'
-import { assetsOf, batchNamed, cancelNamed, costShown, headersOf, limitOf } from './named-batch.ts'
+import {
+  assetsOf,
+  batchNamed,
+  cancelNamed,
+  costShown,
+  headersOf,
+  limitOf,
+  listedAfter,
+} from './named-batch.ts'
 
 const ID = /^batch_([0-9a-f]{32})$/
 const idIn = (text: string | undefined): string | undefined => ID.exec(text ?? '')?.[1]
@@ -65,11 +73,8 @@ export const listOpenaiBatches: Handler = async (gateway, call) => {
   const after = query.get('after')
   if (after !== undefined && idIn(after) === undefined)
     throw invalid('after', "'after' must be the id of a batch.")
-  const found = await gateway.store.batches.list(key.id, {
-    form: 'openai',
-    after: idIn(after),
-    most: most + 1,
-  })
+  const page = { form: 'openai' as const, after: idIn(after), most: most + 1 }
+  const found = await listedAfter(gateway, key, 'after', page)
   const data = found.slice(0, most).map((batch) => shown(batch, key))
   return json({
     object: 'list',

@@ -1,11 +1,11 @@
-/** GET /v1/models: what is sold, and at what price. */
+/** GET /v1/models: what is sold, and at what price; for Cohere's clients in their own style. */
 import type { Model } from '../../core/model.ts'
 import { invalid, must } from '../../core/refusal.ts'
 import { modelFor, modelsFor } from '../../gateway/enter/rules.ts'
 import { guestKey } from '../../gateway/paid/guest-key.ts'
 import { takeGuestTurn } from '../../gateway/paid/guest-turn.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
-import { messagesListing, modelListing } from '../../products/model-listing.ts'
+import { cohereListing, messagesListing, modelListing } from '../../products/model-listing.ts'
 import { toldModel } from '../../products/told-model.ts'
 import { conditionsIn, together } from '../../tenancy/conditions.ts'
 import type { Key } from '../../tenancy/key.ts'
@@ -60,15 +60,20 @@ const withShortName = <One extends { readonly id: string }>(
 
 const LIMIT_MAX = 1_000
 
+/** How many models a page may have: as many as there may be if nobody says. */
+const sizeIn = (asked: URLSearchParams, name: string): number => {
+  const size = asked.get(name) ?? String(LIMIT_MAX)
+  if (/^[1-9]\d{0,3}$/.test(size) && Number(size) <= LIMIT_MAX) return Number(size)
+  throw invalid(name, `'${name}' must be a whole number from 1 to ${LIMIT_MAX}.`)
+}
+
 /**
  * The part of the list that a client of messages asks for; the whole of it if it does not ask. Source: Anthropic API
  * reference, "List Models".
  */
 const pageOf = <One extends { readonly id: string }>(all: readonly One[], { query }: HttpCall) => {
   const asked = new URLSearchParams(query)
-  const limit = asked.get('limit') ?? String(LIMIT_MAX)
-  if (!/^[1-9]\d{0,3}$/.test(limit) || Number(limit) > LIMIT_MAX)
-    throw invalid('limit', `'limit' must be a whole number from 1 to ${LIMIT_MAX}.`)
+  const limit = sizeIn(asked, 'limit')
   const [after, before] = [asked.get('after_id'), asked.get('before_id')]
   const placeOf = (name: string, id: string): number => {
     const place = all.findIndex((one) => one.id === id)
@@ -76,9 +81,9 @@ const pageOf = <One extends { readonly id: string }>(all: readonly One[], { quer
     return place
   }
   const rest = after === null ? all : all.slice(placeOf('after_id', after) + 1)
-  if (before === null) return { data: rest.slice(0, Number(limit)), hasMore: rest.length > Number(limit) }
+  if (before === null) return { data: rest.slice(0, limit), hasMore: rest.length > limit }
   const earlier = all.slice(0, placeOf('before_id', before))
-  return { data: earlier.slice(-Number(limit)), hasMore: earlier.length > Number(limit) }
+  return { data: earlier.slice(-limit), hasMore: earlier.length > limit }
 }
 
 export const listModels: Handler = async (gateway, call) => {
@@ -107,4 +112,25 @@ export const getModel: Handler = async (gateway, call) => {
   const key = await readerOf(gateway, call)
   const model = await modelFor(gateway, key, { name: call.params.rest ?? '' })
   return json(listingFor(gateway, call, key)(model))
+}
+
+/** The models that Cohere's clients can call, or those for one of their addresses; none is the default of any. */
+export const listCohereModels: Handler = async (gateway, call) => {
+  const key = await readerOf(gateway, call)
+  const asked = new URLSearchParams(call.query)
+  const [after, wanted] = [asked.get('page_token'), asked.get('endpoint')]
+  const most = sizeIn(asked, 'page_size')
+  const known = asked.get('default_only') === 'true' ? [] : (await modelsFor(gateway, key)).map(cohereListing)
+  const all = known.filter(({ endpoints }) => endpoints.some((one) => wanted === null || one === wanted))
+  const start = after === null ? 0 : all.findIndex(({ name }) => name === after) + 1
+  if (after !== null && start === 0)
+    throw invalid('page_token', "'page_token' is no 'next_page_token' of this list.")
+  const models = all.slice(start, start + most)
+  const more = start + models.length < all.length
+  return json({ models, ...(more ? { next_page_token: models.at(-1)?.name } : {}) })
+}
+
+export const getCohereModel: Handler = async (gateway, call) => {
+  const key = await readerOf(gateway, call)
+  return json(cohereListing(await modelFor(gateway, key, { name: call.params.rest ?? '' })))
 }

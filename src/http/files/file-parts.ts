@@ -51,7 +51,8 @@ export const partsOf = async (
     newestFirst: false,
     limit: PARTS_MAX,
   })
-  return found.filter((one) => one.keyId === keyId).toSorted((a, b) => (a.name < b.name ? -1 : 1))
+  const own = (found ?? []).filter((one) => one.keyId === keyId)
+  return own.toSorted((a, b) => (a.name < b.name ? -1 : 1))
 }
 
 /** Their bytes, one after the other. */

@@ -141,21 +141,20 @@ const LIST_MAX = 1_000
 type Parameter = 'purpose' | 'limit' | 'after' | 'order' | 'page' | 'after_id'
 const openaiQuery: readonly Parameter[] = ['purpose', 'limit', 'after', 'order']
 const messagesQuery: readonly Parameter[] = ['limit', 'page', 'after_id']
+const cursorNames = ['after', 'page', 'after_id'] as const
 
 export const listFiles = async (gateway: Gateway, call: HttpCall): Promise<Answer> => {
   const uploads = uploadsOf(gateway)
   const key = await anyCallerOf(gateway, call, styleOf(call))
   const query = must(readQuery(call.query, isOfMessages(call) ? messagesQuery : openaiQuery))
-  const [order, after, limit] = [
-    query.get('order') ?? 'desc',
-    query.get('after') ?? query.get('page') ?? query.get('after_id'),
-    query.get('limit') ?? '100',
-  ]
+  const [order, limit] = [query.get('order') ?? 'desc', query.get('limit') ?? '100']
+  const by = cursorNames.find((name) => query.has(name)) ?? 'after'
+  const after = query.get(by)
   if (order !== 'desc' && order !== 'asc') throw invalid('order', "'order' must be asc or desc.")
   if (!/^[1-9]\d{0,4}$/.test(limit)) throw invalid('limit', "'limit' must be a number of files.")
   const most = Math.min(Number(limit), LIST_MAX)
   const cursor = after === undefined ? undefined : readFileId(after)
-  if (after !== undefined && cursor === undefined) throw invalid('after', "'after' must be the id of a file.")
+  if (after !== undefined && cursor === undefined) throw invalid(by, `'${by}' must be the id of a file.`)
   const purpose = query.get('purpose')
   if (purpose?.startsWith(PART_PURPOSE)) throw noPurpose()
   const found = await uploads.list({
@@ -165,6 +164,7 @@ export const listFiles = async (gateway: Gateway, call: HttpCall): Promise<Answe
     newestFirst: order === 'desc',
     limit: most + 1,
   })
+  if (found === undefined) throw goneCursor(by)
   const data = found.slice(0, most).map((one) => shown(call, one))
   return json({
     object: 'list',
@@ -238,6 +238,10 @@ export const uploadsOf = ({ assets }: Gateway): Uploads => {
   if (assets === undefined) throw unavailable('Files cannot be kept here.')
   return assets.uploads
 }
+
+/** The refusal of a page after a file that is gone. */
+export const goneCursor = (name: string): Refusal =>
+  invalid(name, `'${name}' names a file that is not here any more: begin the list again.`)
 
 /** The 404 of a file that the caller does not have. */
 export const noFile = (): Refusal =>

@@ -20,7 +20,7 @@ import { readBody } from '../request/read-body.ts'
 import type { Handler, HttpCall } from '../route/route.ts'
 import { addressOf } from '../route/router.ts'
 import { bytesOfParts, endParts, keepPart, newSession, partsOf } from './file-parts.ts'
-import { counted, noFile, noteOf, stored, uploadsOf } from './files.ts'
+import { counted, goneCursor, noFile, noteOf, stored, uploadsOf } from './files.ts'
 
 const PURPOSE = 'user_data'
 const START_BYTES_MAX = 10_000
@@ -161,6 +161,7 @@ export const listGoogleFiles: Handler = async (gateway, call) => {
     newestFirst: true,
     limit: most + 1,
   })
+  if (found === undefined) throw goneCursor('pageToken')
   const page = found.slice(0, most)
   const last = page.at(-1)
   return json({

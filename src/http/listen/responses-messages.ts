@@ -162,6 +162,7 @@ const answerTurn = async (asked: Turn, controller: AbortController): Promise<Jso
     if (thrown instanceof CallerGone) return undefined
     const refusal = await tellRefused(turn, await afterTurn(gateway, trace, thrown))
     await giveBack(refusal.message)
+    for (const event of steering.breaksOff(message)) await send(gateway, socket, event)
   }
   return undefined
 }

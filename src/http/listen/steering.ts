@@ -126,8 +126,8 @@ export class Steering {
   }
 
   /**
-   * A response has ended, or has broken off. Returns the request that goes on from it with what was queued, or the events
-   * that say why there is none.
+   * A response has ended, or its vendor broke it off. Returns the request that goes on from it with what was queued, or the
+   * events that say why there is none.
    */
   ends(responseId: string, lastEvent: string): { readonly next?: JsonObject; readonly events: object[] } {
     const target = this.#running.get(responseId)
@@ -136,16 +136,7 @@ export class Steering {
     const { message, steers } = target
     const event = parseJson(lastEvent)
     const response = isObject(event) ? event.response : undefined
-    if (!isObject(response) || response.status === 'failed') {
-      this.#forget(steers)
-      return {
-        events: this.giveBack(
-          steers,
-          { code: 'response_not_active', message: 'The response failed.' },
-          message,
-        ),
-      }
-    }
+    if (!isObject(response) || response.status === 'failed') return { events: this.#lost(target) }
     const inside = insideOf(message)
     const from = placeIn(message, inside) ?? responseId
     this.#waiting.set(from, [...(this.#waiting.get(from) ?? []), ...steers])
@@ -158,6 +149,14 @@ export class Steering {
     const because = { reason: 'waiting_for_required_input', required_input: needed }
     const told = ({ id }: Steer) => ({ ...because, steer: { id, previous_response_id: responseId } })
     return { events: steers.map((steer) => this.#event(message, 'pending', told(steer))) }
+  }
+
+  /** A request ended without the end of its response: the events that give back what was queued for that. */
+  breaksOff(message: JsonObject): object[] {
+    const [id, target] = [...this.#running].find(([, running]) => running.message === message) ?? []
+    if (id === undefined || target === undefined) return []
+    this.#running.delete(id)
+    return this.#lost(target)
   }
 
   /** A request with what was queued for the response it goes on from, before its own input. */
@@ -184,6 +183,11 @@ export class Steering {
     giveBackBytes(this.#capacity, this.#taken, this.#taken.bytes)
     this.#running.clear()
     this.#waiting.clear()
+  }
+
+  #lost({ message, steers }: Target): object[] {
+    this.#forget(steers)
+    return this.giveBack(steers, { code: 'response_not_active', message: 'The response failed.' }, message)
   }
 
   #forget(steers: readonly Steer[]): void {

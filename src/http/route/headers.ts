@@ -125,6 +125,10 @@ const queryKey = (query: string): string | undefined =>
 export const isOfMessages = ({ request }: { readonly request: Request }): boolean =>
   request.headers.has('anthropic-version')
 
+/** Cohere's clients name themselves in this header, each by the name of its package. */
+export const isOfCohere = (headers: HeaderReader): boolean =>
+  headers.get('x-fern-sdk-name')?.includes('cohere') === true
+
 /** Whose request it seems to be, whatever its address; tells callers apart before they are authenticated. */
 export const callerOf = (headers: HeaderReader): string =>
   headers.get('authorization') ?? headers.get('x-api-key') ?? headers.get('x-goog-api-key') ?? ''

@@ -73,6 +73,12 @@ const families: readonly NotOffered[] = [
     instead: "POST /v1/videos makes a film of a prompt and an image ('input_reference')",
   },
   {
+    at: ['models/*/operations'],
+    what: 'An operation by its name',
+    instead:
+      'GET /v1/run/<id> tells how a job is, and <model>:fetchPredictOperation in the form of Vertex AI',
+  },
+  {
     at: ['realtime', 'live', 'auth_tokens'],
     what: 'Speech in real time',
     instead: 'turns of text go over the WebSocket /v1/responses; /v1/audio has speech and transcription',

@@ -58,6 +58,8 @@ export type Route = {
   readonly money?: 'text'
   /** What answers clients of Google, which send `x-goog-api-key`, at an address that others use too. */
   readonly google?: Route
+  /** The same for Cohere's clients, which name themselves (`X-Fern-SDK-Name`). */
+  readonly cohere?: Route
   /** The same for clients of messages, which send `anthropic-version`. */
   readonly messages?: Route
   readonly handler: Handler

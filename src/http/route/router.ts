@@ -1,6 +1,6 @@
 /** Finds the route for a request's address, and refuses paths that two readers could understand differently. */
 import { type Refusal, refuse } from '../../core/refusal.ts'
-import type { HeaderReader } from './headers.ts'
+import { type HeaderReader, isOfCohere } from './headers.ts'
 import { notOffered } from './not-offered.ts'
 import type { Route } from './route.ts'
 
@@ -110,10 +110,11 @@ const decoded = (text: string): string | undefined => {
   }
 }
 
-/** The row that answers this caller: clients of Google and of messages have some addresses in common with others. */
+/** The row that answers this caller: clients of Google, Cohere and messages have some addresses in common with others. */
 export const routeFor = (route: Route, headers: HeaderReader): Route => {
-  const { google, messages } = route
+  const { google, cohere, messages } = route
   if (google !== undefined && headers.get('x-goog-api-key') !== null) return google
+  if (cohere !== undefined && isOfCohere(headers)) return cohere
   return messages !== undefined && headers.get('anthropic-version') !== null ? messages : route
 }
 

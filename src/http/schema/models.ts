@@ -79,6 +79,20 @@ export const generateContentModels = namedObject('GenerateContentModels', {
   nextPageToken: z.string().optional(),
 })
 
+export const cohereModel = namedObject('CohereModel', {
+  name: z.string(),
+  is_deprecated: z.boolean(),
+  endpoints: z.array(z.enum(['chat', 'embed', 'rerank'])),
+  finetuned: z.literal(false),
+  context_length: z.int(),
+  default_endpoints: z.array(z.string()),
+})
+
+export const cohereModels = namedObject('CohereModels', {
+  models: z.array(cohereModel),
+  next_page_token: z.string().optional(),
+})
+
 const list = namedObject('ModelList', {
   object: z.literal('list'),
   data: z.array(model),
@@ -87,6 +101,9 @@ const list = namedObject('ModelList', {
   last_id: z.string().nullable(),
 })
 
-/** Clients of the generate-content style, recognised by x-goog-api-key, are answered in that style. */
-export const anyModelList = z.union([list, generateContentModels]).meta({ id: 'AnyModelList' })
-export const anyModel = z.union([model, generateContentModel]).meta({ id: 'AnyModel' })
+/**
+ * Clients of the generate-content style, recognised by x-goog-api-key, and those of Cohere, by X-Fern-SDK-Name, are answered in
+ * their styles.
+ */
+export const anyModelList = z.union([list, generateContentModels, cohereModels]).meta({ id: 'AnyModelList' })
+export const anyModel = z.union([model, generateContentModel, cohereModel]).meta({ id: 'AnyModel' })

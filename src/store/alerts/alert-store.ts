@@ -157,8 +157,9 @@ const ruleStatements = (
       }),
     takeRules: async (most) => {
       const due = isDue(now, 'r.next_at', RULE_MS)
-      const text = `update alert_rule set next_at = ${now} + ${RULE_MS} where id in (
-          select r.id from alert_rule r where ${due} and not coalesce(${isUnchanged}, 1 = 0) and ${isOrgHere('r.org_id')} order by r.next_at limit $1${lockFree('r')})
+      const next = `select r.id from alert_rule r where ${due} and not coalesce(${isUnchanged}, 1 = 0)
+        and ${isOrgHere('r.org_id')} order by r.next_at limit $1${lockFree('r')}`
+      const text = `update alert_rule set next_at = ${now} + ${RULE_MS} where ${dialect.oneOf('id', next)}
         and ${isDue(now, 'next_at', RULE_MS)} returning *`
       return (await once(engine, 'control', text, most)).map(ruleRows.read)
     },

@@ -188,7 +188,7 @@ const running = (
 }
 
 export const batchStore = (engine: Engine): BatchStore => {
-  const { now, lockFree } = engine.dialect
+  const { now, lockFree, oneOf } = engine.dialect
   const change = (text: string, ...params: Statement['params'][number][]) =>
     once(engine, 'control', text, ...params)
   return {
@@ -252,7 +252,7 @@ export const batchStore = (engine: Engine): BatchStore => {
       const due = `select w.id from batch w where w.webhook_at is not null and ${isDue(now, 'w.webhook_at', AGAIN_MS.at(-1) ?? 0)}
         order by w.webhook_at limit $1${lockFree('w')}`
       const rows = await change(
-        `update batch set webhook_at = ${now} + ${putOff}, webhook_tries = webhook_tries + 1 where id in (${due}) returning *`,
+        `update batch set webhook_at = ${now} + ${putOff}, webhook_tries = webhook_tries + 1 where ${oneOf('id', due)} returning *`,
         most,
       )
       return rows.map(batchOf)

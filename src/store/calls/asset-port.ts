@@ -90,6 +90,8 @@ export type AssetStore = {
   /** An upload that still exists, if it belongs to the key or a key below it. */
   uploadFor(id: AssetId, keyId: KeyId): Promise<Upload | undefined>
   uploads(query: UploadQuery): Promise<readonly Upload[]>
+  /** Whether it has a row, by which it has a place in lists: one whose time is over has one until it is swept. */
+  hasAsset(id: AssetId): Promise<boolean>
   /** The total of a key's existing uploads, and of those of all keys. */
   uploadBytes(keyId: KeyId): Promise<{ readonly own: number; readonly all: number }>
 }

@@ -126,7 +126,9 @@ const unlessTaken = async (change: Promise<readonly Row[]>): Promise<readonly Ro
 }
 
 /** The rows with a purpose, which are uploads. */
-const uploadsOf = (engine: Engine): Pick<AssetStore, 'uploadFor' | 'uploads' | 'uploadBytes'> => {
+const uploadsOf = (
+  engine: Engine,
+): Pick<AssetStore, 'uploadFor' | 'uploads' | 'hasAsset' | 'uploadBytes'> => {
   const { now } = engine.dialect
   const lives = `purpose is not null and ready = 1 and expires_at > ${now}`
   return {
@@ -144,6 +146,8 @@ const uploadsOf = (engine: Engine): Pick<AssetStore, 'uploadFor' | 'uploads' | '
       const rows = await once(engine, 'control', page, keyId, purpose ?? '', after ?? '', limit)
       return rows.map(uploads.read)
     },
+    hasAsset: async (id) =>
+      (await once(engine, 'control', 'select id from asset where id = $1', id)).length > 0,
     uploadBytes: async (keyId) => {
       const sum = (who: string) =>
         `coalesce((select cast(sum(bytes) as bigint) from asset where ${who} ${lives}), 0)`

@@ -7,7 +7,7 @@ import { runOf } from './run-row.ts'
 type OfOwners = 'keep' | 'news' | 'take' | 'leave' | 'askCancel' | 'wake'
 
 export const runOwners = (engine: Engine): Pick<RunStore, OfOwners> => {
-  const { now, each, lockFree } = engine.dialect
+  const { now, each, lockFree, oneOf } = engine.dialect
   const change = (text: string, ...params: Statement['params'][number][]) =>
     once(engine, 'control', text, ...params)
   return {
@@ -40,10 +40,10 @@ export const runOwners = (engine: Engine): Pick<RunStore, OfOwners> => {
       return rows.map((row) => ({ id: textOf(row, 'id'), cancel: truthOf(row, 'cancel') }))
     },
     take: async (owner, { lifeMs, most, except = [] }) => {
+      const next = `select r.id from run r where r.ended_at is null and r.owner_until < ${now}
+        and r.id not in (select e.value->>'i' from ${each('$4')} e) order by r.owner_until limit $3${lockFree('r')}`
       const rows = await change(
-        `update run set owner = $1, owner_until = ${now} + cast($2 as bigint) where id in (select r.id from run r
-           where r.ended_at is null and r.owner_until < ${now}
-             and r.id not in (select e.value->>'i' from ${each('$4')} e) order by r.owner_until limit $3${lockFree('r')}) returning *`,
+        `update run set owner = $1, owner_until = ${now} + cast($2 as bigint) where ${oneOf('id', next)} returning *`,
         owner,
         lifeMs,
         most,

@@ -59,7 +59,7 @@ const recordOf = (row: Row): CallRecord => {
 const idRows = (ids: readonly string[]): string => JSON.stringify(ids.map((c) => ({ c })))
 
 export const exportStore = (engine: Engine): ExportStore => {
-  const { now, each, lockFree, leftOne } = engine.dialect
+  const { now, each, lockFree, leftOne, oneOf } = engine.dialect
   const script = scripts[engine.name]
   const ofIds = `call_id in (select x.value->>'c' from ${each('$1')} x)`
   return {
@@ -69,12 +69,12 @@ export const exportStore = (engine: Engine): ExportStore => {
       if (isOn !== on) await engine.exclusive((_run, change) => change(on ? script.on : script.off))
     },
     claimExports: async (most, forMs) => {
+      const next = `select e.call_id from export_due e where e.claimed_until <= ${now}
+        order by e.call_id limit $1${lockFree('e')}`
       const claimed = await once(
         engine,
         'control',
-        `update export_due set claimed_until = ${now} + cast($2 as bigint) where call_id in (
-             select e.call_id from export_due e where e.claimed_until <= ${now}
-             order by e.call_id limit $1${lockFree('e')}) returning call_id`,
+        `update export_due set claimed_until = ${now} + cast($2 as bigint) where ${oneOf('call_id', next)} returning call_id`,
         most,
         forMs,
       )

@@ -140,7 +140,7 @@ const dueClaims = (
   { asset, network, sum, ageMs, ownMs, most }: Parameters<ChannelStore['dueClaims']>[0],
 ): ReturnType<ChannelStore['dueClaims']> =>
   engine.transaction('control', async (run) => {
-    const { now, lockFree } = engine.dialect
+    const { now, lockFree, oneOf } = engine.dialect
     const where = `c.charged_at is not null and c.signature is not null and c.asset = $1
       and substr(c.id, 1, length($2)) = $2 and c.next_try <= ${now}`
     const [waiting] = await run(
@@ -152,9 +152,10 @@ const dueClaims = (
     const amount = waiting === undefined ? undefined : maybeNano(waiting, 'amount')
     if (waiting === undefined || amount === undefined) return []
     if (amount < sum && countOf(waiting, 'late') === 0) return []
+    const next = `select c.id from x402_channel c where ${where}
+      order by case when c.leaving_at is null then 1 else 0 end, c.charged_at limit $3${lockFree('c')}`
     const rows = await run(
-      `update x402_channel set next_try = ${now} + ${ownMs} where id in (select c.id from x402_channel c where ${where}
-         order by case when c.leaving_at is null then 1 else 0 end, c.charged_at limit $3${lockFree('c')}) returning *`,
+      `update x402_channel set next_try = ${now} + ${ownMs} where ${oneOf('id', next)} returning *`,
       [asset, `${network}:`, most],
     )
     return rows.map((row) => ({ ...channels.read(row), signature: textOf(row, 'signature') }))

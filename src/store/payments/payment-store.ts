@@ -88,15 +88,14 @@ const fail = (engine: Engine, id: string, reason: string, sent?: string): Promis
 
 /** The due rows of `where`. They are postponed at once, so that nobody else takes them now. */
 const takeDue = async (engine: Engine, where: string, most: number): Promise<readonly Payment[]> => {
-  const { now, lockFree } = engine.dialect
+  const { now, lockFree, oneOf } = engine.dialect
   const pause = `${PAUSE_MS} * (1 << cast(case when state = 'authorized' then 0 when tries < ${LONGEST_DOUBLINGS} then tries else ${LONGEST_DOUBLINGS} end as integer))`
+  const due = `select p.id from x402_payment p where ${where} and ${isDue(now, 'p.next_try', LONGEST_PAUSE_MS)}
+    order by p.next_try limit $1${lockFree('p')}`
   const rows = await once(
     engine,
     'control',
-    `update x402_payment set tries = tries + 1, next_try = ${now} + ${pause}
-       where id in (select p.id from x402_payment p where ${where}
-           and ${isDue(now, 'p.next_try', LONGEST_PAUSE_MS)}
-         order by p.next_try limit $1${lockFree('p')}) returning *`,
+    `update x402_payment set tries = tries + 1, next_try = ${now} + ${pause} where ${oneOf('id', due)} returning *`,
     most,
   )
   return rows.map(paymentOf)

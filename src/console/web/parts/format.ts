@@ -83,11 +83,19 @@ export const agoText = (iso: string, now = Date.now()): string => {
 export const shortId = (id: string): string => (id.length <= 12 ? id : `${id.slice(0, 6)}…${id.slice(-4)}`)
 
 /** What to write where an amount is asked for. */
-export const AMOUNT_HINT = 'An amount such as 25 or 0.5: a point, nine decimals at most, below a billion'
+export const AMOUNT_HINT =
+  'An amount such as 25 or 0.5: a point, at most nine decimals and 15 digits in all, below a billion'
 
-/** An amount that somebody typed; undefined if empty, null if it is not an amount. */
+const TYPED = /^0*(\d{1,9})(?:\.(\d{1,9}))?$/
+
+/** An amount that somebody typed; undefined if empty, null if it is not an amount, or if no number is just that amount. */
 export const typedUsd = (text: string): number | undefined | null => {
   const plain = text.trim().replace(/^\$/, '')
   if (plain === '') return undefined
-  return /^\d{1,9}(\.\d{1,9})?$/.test(plain) ? Number(plain) : null
+  const [, whole, decimals = ''] = TYPED.exec(plain) ?? []
+  if (whole === undefined) return null
+  const usd = Number(plain)
+  const written = `${whole}.${decimals}`.replace(/\.?0*$/, '')
+  // Below a dollar each of nine decimals counts, and a number may be written with an exponent.
+  return usd < 1 || String(usd) === written ? usd : null
 }
