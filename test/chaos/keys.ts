@@ -3,15 +3,19 @@ import type { Limit } from './callers.ts'
 import { command, type Environment } from './gateways.ts'
 import type { LoadKey } from './load.ts'
 
-/** Sends a request of the set-up through a gateway; nothing is broken yet. */
+/**
+ * Sends a request of the set-up through a gateway; nothing is broken yet. One that a busy machine gave no time to hear from its
+ * ledger says when to come again.
+ */
 const say = async (url: string, method: string, token: string, body: object): Promise<any> => {
-  const answer = await fetch(url, {
-    method,
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
-  })
-  if (!answer.ok) throw new Error(`${method} ${url}: ${answer.status} ${await answer.text()}`)
-  return answer.json()
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  for (;;) {
+    const answer = await fetch(url, { method, headers, body: JSON.stringify(body) })
+    if (answer.ok) return answer.json()
+    const text = await answer.text()
+    if (answer.status !== 503) throw new Error(`${method} ${url}: ${answer.status} ${text}`)
+    await Bun.sleep(1_000 * Number(answer.headers.get('retry-after') ?? 1))
+  }
 }
 
 const nano = (usd: number): bigint => BigInt(Math.round(usd * 1e9))
