@@ -6,7 +6,7 @@ import { sold } from '../vendor-media.ts'
 import { type AssetServer, startAssetServer } from './asset-rig.ts'
 import { jsonOf, mockSetup } from './harness.ts'
 
-const ids = ['openai/gpt-4o-mini-tts'] as const
+const ids = ['openai/gpt-4o-mini-tts', 'elevenlabs/flash-v2.5', 'xai/text-to-speech'] as const
 
 const recordOf = (id: string) => {
   const record = sold.get(id)
@@ -32,6 +32,9 @@ beforeAll(async () => {
 })
 afterAll(() => server.stop())
 
+/** A frame of MPEG 1 layer III. */
+const MP3 = Uint8Array.of(255, 251, 0x90, 0, ...new Uint8Array(413))
+
 describe('speech', () => {
   test('raw samples, which no head tells, are what was asked for', async () => {
     script = () => {
@@ -54,4 +57,19 @@ describe('speech', () => {
       expect.stringMatching(/^attachment; filename="[0-9a-f]{32}\.pcm"$/),
     ])
   })
+
+  test.each(['elevenlabs/flash-v2.5', 'xai/text-to-speech'])(
+    '%s makes MP3 alone: clients that ask for that in each call are served, and no other form is',
+    async (model) => {
+      script = () => new Response(MP3, { headers: { 'content-type': 'audio/mpeg' } })
+      const say = (response_format: string) =>
+        server.post('/v1/audio/speech', { model, input: 'Hello.', response_format })
+      const response = await say('mp3')
+      expect([response.status, response.headers.get('content-type')]).toEqual([200, 'audio/mpeg'])
+      expect((await jsonOf(await say('wav'))).error).toMatchObject({
+        code: 'invalid_parameter',
+        param: 'response_format',
+      })
+    },
+  )
 })

@@ -116,8 +116,10 @@ export const decodeSpeechCall = (body: JsonBody, modelNamed: ModelNamed): Call |
   const { input, response_format: format, ...rest } = inputsOf(body.value, ['stream_format'])
   const names = found.product.inputs
   const text = names.includes('input') ? { input } : { text: input }
-  const shaped =
-    format === undefined ? {} : names.includes('format') ? { format } : { response_format: format }
+  const own = ['format', 'response_format'].find((name) => names.includes(name))
+  // Some clients ask for MP3 in each call, and products that take no form make that.
+  const isUsual = format === undefined || (own === undefined && format === 'mp3')
+  const shaped = isUsual ? {} : { [own ?? 'response_format']: format }
   const inputs = Object.fromEntries(
     Object.entries({ ...rest, ...text, ...shaped }).filter(([, one]) => one !== undefined),
   )
