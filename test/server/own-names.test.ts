@@ -1,12 +1,23 @@
-/** Products that have names or forms of their own for what clients of OpenAI send: what they do take is not refused. */
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+/**
+ * Products that have names or forms of their own for what clients of OpenAI send: it is written for them, and
+ * what they do take is not refused.
+ */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import type { JsonObject } from '../../src/core/json-body.ts'
 import { modelOf } from '../../src/media/models.ts'
 import { delta, events } from '../vendor-answers/speech.ts'
 import { sold } from '../vendor-media.ts'
 import { type AssetServer, startAssetServer } from './asset-rig.ts'
 import { jsonOf, mockSetup } from './harness.ts'
 
-const ids = ['openai/gpt-4o-mini-tts', 'elevenlabs/flash-v2.5', 'xai/text-to-speech'] as const
+const ids = [
+  'openai/gpt-4o-mini-tts',
+  'elevenlabs/flash-v2.5',
+  'xai/text-to-speech',
+  'fal/fal-ai/flux-1/schnell',
+  'replicate/black-forest-labs/flux-schnell',
+  'runway/gen4_image',
+] as const
 
 const recordOf = (id: string) => {
   const record = sold.get(id)
@@ -15,12 +26,16 @@ const recordOf = (id: string) => {
 }
 
 let server: AssetServer
+let asked: string[] = []
 let script: () => Response
 
 const vendorOf = (id: string): string => id.slice(0, id.indexOf('/'))
 
 beforeAll(async () => {
-  const answer = async (): Promise<Response> => script()
+  const answer = async (_url: string, init: RequestInit): Promise<Response> => {
+    asked.push(await new Response(init.body ?? '').text())
+    return script()
+  }
   server = await startAssetServer({
     server: {
       models: ids.map((id) => modelOf(vendorOf(id), recordOf(id))),
@@ -31,6 +46,17 @@ beforeAll(async () => {
   })
 })
 afterAll(() => server.stop())
+beforeEach(() => {
+  asked = []
+  // What was asked is all that matters of pictures and films.
+  script = () => Response.json({ error: { message: 'no' } }, { status: 400 })
+})
+
+/** What the vendor got; the caller's refusal if it got nothing. */
+const sentFor = async (path: string, body: JsonObject): Promise<JsonObject> => {
+  const refused = await jsonOf(await server.post(path, body))
+  return asked.length === 0 ? refused : JSON.parse(asked[0] ?? '')
+}
 
 /** A frame of MPEG 1 layer III. */
 const MP3 = Uint8Array.of(255, 251, 0x90, 0, ...new Uint8Array(413))
@@ -72,4 +98,35 @@ describe('speech', () => {
       })
     },
   )
+})
+
+describe('pictures', () => {
+  test.each([
+    [
+      'fal/fal-ai/flux-1/schnell',
+      { size: '1024x768', n: 2 },
+      { prompt: 'a fox', image_size: { width: 1_024, height: 768 }, num_images: 2 },
+    ],
+    [
+      'replicate/black-forest-labs/flux-schnell',
+      { size: '1920x1080', n: 3 },
+      { input: { prompt: 'a fox', aspect_ratio: '16:9', num_outputs: 3 } },
+    ],
+    ['runway/gen4_image', { size: '1920x1080', n: 1 }, { promptText: 'a fox', ratio: '1920:1080' }],
+  ])('%s gets its own names', async (model, more, sent) => {
+    expect(await sentFor('/v1/images/generations', { model, prompt: 'a fox', ...more })).toMatchObject(sent)
+  })
+
+  test('the size of the plain address is written too', async () => {
+    const body = { model: 'runway/gen4_image', prompt: 'a fox', size: '1280x720' }
+    const sent = { promptText: 'a fox', ratio: '1280:720' }
+    expect(await sentFor('/v1/image/generate', body)).toMatchObject(sent)
+  })
+
+  test('too many are refused by the name that was sent', async () => {
+    const body = { model: 'fal/fal-ai/flux-1/schnell', prompt: 'a fox', n: 9 }
+    expect(await sentFor('/v1/images/generations', body)).toMatchObject({
+      error: { param: 'n', message: "'n' must be at most 4." },
+    })
+  })
 })

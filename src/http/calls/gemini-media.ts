@@ -14,8 +14,8 @@ type Target = { readonly modelName: string; readonly product: Product }
 
 /** Names in these APIs, and the products' names for the same inputs. */
 const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
-  sampleCount: ['n'],
-  candidateCount: ['n'],
+  sampleCount: ['n', 'num_images', 'num_outputs'],
+  candidateCount: ['n', 'num_images', 'num_outputs'],
   sampleImageSize: ['image_size'],
   durationSeconds: ['duration', 'duration_seconds', 'seconds'],
   generateAudio: ['generate_audio', 'audio', 'sound'],

@@ -124,16 +124,16 @@ export const decodeSpeechCall = (body: JsonBody, modelNamed: ModelNamed): Call |
     Object.entries({ ...rest, ...text, ...shaped }).filter(([, one]) => one !== undefined),
   )
   const call = mediaCall(found.name, body, { product: found.product, inputs, results: 'bytes', flat: true })
-  return call instanceof Refusal ? speechAsSent(call) : call
+  return asNamed(call, { format: 'response_format', text: 'input' })
 }
 
 /** Where the product has a name of its own, the refusal uses that of the caller's dialect. */
-const speechAsSent = (refusal: Refusal): Refusal => {
-  const { param } = refusal.members as { param?: string }
-  const name = param === 'format' ? 'response_format' : param === 'text' ? 'input' : undefined
-  if (name === undefined) return refusal
-  const message = refusal.message.replace(`'${param}'`, `'${name}'`)
-  return refuse(refusal.code, message, { members: { ...refusal.members, param: name } })
+export const asNamed = (call: Call | Refusal, names: Readonly<Record<string, string>>): Call | Refusal => {
+  const { param } = (call instanceof Refusal ? call.members : {}) as { param?: string }
+  const name = param === undefined ? undefined : names[param]
+  if (!(call instanceof Refusal) || name === undefined) return call
+  const message = call.message.replace(`'${param}'`, `'${name}'`)
+  return refuse(call.code, message, { members: { ...call.members, param: name } })
 }
 
 /** Where a job's caller wants to hear of its end: a public https address. In another spelling it would be left out without a word. */
