@@ -1,5 +1,5 @@
 /**
- * Products that have names or forms of their own for what clients of OpenAI send: it is written for them, and
+ * Products that have names or forms of their own for what clients of OpenAI and Google send: it is written for them, and
  * what they do take is not refused.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
@@ -7,7 +7,7 @@ import type { JsonObject } from '../../src/core/json-body.ts'
 import { modelOf } from '../../src/media/models.ts'
 import { delta, events } from '../vendor-answers/speech.ts'
 import { sold } from '../vendor-media.ts'
-import { type AssetServer, startAssetServer } from './asset-rig.ts'
+import { type AssetServer, png, startAssetServer } from './asset-rig.ts'
 import { jsonOf, mockSetup } from './harness.ts'
 
 const ids = [
@@ -17,6 +17,8 @@ const ids = [
   'fal/fal-ai/flux-1/schnell',
   'replicate/black-forest-labs/flux-schnell',
   'runway/gen4_image',
+  'bfl/flux-2-pro',
+  'stability/upscale-creative',
 ] as const
 
 const recordOf = (id: string) => {
@@ -52,6 +54,8 @@ beforeEach(() => {
   script = () => Response.json({ error: { message: 'no' } }, { status: 400 })
 })
 
+const PICTURE = png(8, 6)
+const DATA = `data:image/png;base64,${PICTURE.toString('base64')}`
 /** What the vendor got; the caller's refusal if it got nothing. */
 const sentFor = async (path: string, body: JsonObject): Promise<JsonObject> => {
   const refused = await jsonOf(await server.post(path, body))
@@ -128,5 +132,15 @@ describe('pictures', () => {
     expect(await sentFor('/v1/images/generations', body)).toMatchObject({
       error: { param: 'n', message: "'n' must be at most 4." },
     })
+  })
+
+  test('a picture to work on comes under the name that the model has for it', async () => {
+    const model = 'bfl/flux-2-pro'
+    const sent = { prompt: 'add a hat', input_image: DATA.slice(DATA.indexOf(',') + 1) }
+    expect(await sentFor('/v1/images/edits', { model, prompt: 'add a hat', image: DATA })).toMatchObject(sent)
+    asked = []
+    const inlineData = { mimeType: 'image/png', data: PICTURE.toString('base64') }
+    const contents = [{ role: 'user', parts: [{ text: 'add a hat' }, { inlineData }] }]
+    expect(await sentFor(`/v1beta/models/${model}:generateContent`, { contents })).toMatchObject(sent)
   })
 })

@@ -9,6 +9,7 @@ import {
   inputsOf,
   type ModelNamed,
   mediaCall,
+  pictureInputOf,
   productNamed,
   TAKES_NO_IMAGES,
 } from './media-calls.ts'
@@ -126,14 +127,14 @@ const picturesOf = (body: JsonObject): readonly Json[] => {
 }
 
 const pictureInputs = (body: JsonObject, product: Product): JsonObject | Refusal => {
-  const input = product.media.find(({ name }) => name === 'image')
+  const input = pictureInputOf(product)
   const pictures = picturesOf(body)
   if (input === undefined) return invalid('model', TAKES_NO_IMAGES)
   const [first] = pictures
   if (first === undefined) return invalid('image', "'image' is required: the image to edit.")
   if (!input.list && pictures.length > 1)
     return invalid('image', "'image' must be a single image for this model.")
-  return { image: input.list ? pictures : first }
+  return { [input.name]: input.list ? pictures : first }
 }
 
 const edits = imageCall({

@@ -14,6 +14,10 @@ import { readPrefer } from '../../gateway/jobs/answer-job.ts'
 export const TAKES_NO_IMAGES =
   'This model takes no images; GET /v1/models lists those that do, with image_input among their capabilities.'
 
+/** The product's input for an image to work on, whatever its name. */
+export const pictureInputOf = ({ media }: Product): MediaInput | undefined =>
+  media.find(({ name }) => name === 'image') ?? media.find(({ types }) => types.includes('image/'))
+
 export type ModelNamed = (name: string) => Model | undefined
 
 const NO_INPUT = { textBytes: 0, images: 0, audioBytes: 0 }
