@@ -18,7 +18,8 @@ export const sizeInputs = (size: string, names: readonly string[]): JsonObject |
   return invalid('size', "This model makes pictures of one size only; leave out 'size'.")
 }
 
-const ratioOf = (width: number, height: number): string => {
+/** How a size is as a ratio in lowest terms, such as 16:9. */
+export const ratioOf = (width: number, height: number): string => {
   let [a, b] = [width, height]
   while (b > 0) [a, b] = [b, a % b]
   return `${width / a}:${height / a}`

@@ -19,6 +19,10 @@ const ids = [
   'runway/gen4_image',
   'bfl/flux-2-pro',
   'stability/upscale-creative',
+  'bytedance/seedance-2.0',
+  'xai/grok-imagine-video',
+  'minimax/MiniMax-Hailuo-2.3',
+  'google/gemini-omni-1.1-flash',
 ] as const
 
 const recordOf = (id: string) => {
@@ -142,5 +146,24 @@ describe('pictures', () => {
     const inlineData = { mimeType: 'image/png', data: PICTURE.toString('base64') }
     const contents = [{ role: 'user', parts: [{ text: 'add a hat' }, { inlineData }] }]
     expect(await sentFor(`/v1beta/models/${model}:generateContent`, { contents })).toMatchObject(sent)
+  })
+})
+
+describe('films', () => {
+  test.each([
+    ['bytedance/seedance-2.0', '1280x720', { ratio: '16:9', resolution: '720p' }],
+    ['bytedance/seedance-2.0', '1920x1080', { ratio: '16:9', resolution: '1080p' }],
+    ['bytedance/seedance-2.0', '960x960', { ratio: '1:1', resolution: '720p' }],
+    ['xai/grok-imagine-video', '720x1280', { aspect_ratio: '9:16', resolution: '720p' }],
+    ['minimax/MiniMax-Hailuo-2.3', '1920x1080', { resolution: '1080P' }],
+  ])('%s in %s', async (model, size, sent) => {
+    expect(await sentFor('/v1/videos', { model, prompt: 'a fox', size })).toMatchObject(sent)
+  })
+
+  test('a resolution that the model does not make is refused, and not made smaller in silence', async () => {
+    const body = { model: 'google/gemini-omni-1.1-flash', prompt: 'a fox', size: '1920x1080' }
+    expect(await sentFor('/v1/videos', body)).toMatchObject({
+      error: { param: 'size', message: expect.stringContaining('720p') },
+    })
   })
 })
