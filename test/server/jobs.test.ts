@@ -195,4 +195,19 @@ for (const engine of serverEngines)
       await server.send('DELETE', `/v1/run/${body.id}`)
       await ended(body.id)
     })
+
+    test('a cancel that its vendor is too busy for is sent again', async () => {
+      const vendor = newVendor()
+      vendor.says('pending')
+      let busy = 2
+      server.answerWith((request) =>
+        request.method === 'DELETE' && busy-- > 0
+          ? new Response('', { status: busy === 1 ? 429 : 503 })
+          : vendor.answer(request),
+      )
+      const { body } = await begin()
+      await server.send('DELETE', `/v1/run/${body.id}`)
+      expect(await ended(body.id)).toMatchObject({ status: 'cancelled' })
+      expect(await held()).toBe(0n)
+    })
   })

@@ -109,14 +109,18 @@ const cancel = async (gateway: Gateway, job: Job, { shape, at, taken }: StepPlac
   job.cancelSent = outgoing !== undefined
   if (outgoing === undefined) return
   const step = { deployment: at, shape, id: job.run.id, taken, under: NO_CONDITIONS }
-  await askStep(gateway, step, outgoing).catch((error: unknown) => {
+  try {
+    const { status } = await askStep(gateway, step, outgoing)
+    // Other statuses say that it is stopped, or cannot be any more.
+    if (status === 429 || status >= 500) throw new VendorFault('body', `the vendor answered ${status}`)
+  } catch (error) {
     job.cancelSent = false
     gateway.log.warn('a job could not be cancelled', {
       call: job.run.id,
       vendor: job.facts.vendor,
       error: messageOf(error),
     })
-  })
+  }
 }
 
 type Polled = Exclude<ReturnType<JobShape['readPoll']>, { next: Outgoing } | undefined>
