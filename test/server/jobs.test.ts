@@ -210,4 +210,17 @@ for (const engine of serverEngines)
       expect(await ended(body.id)).toMatchObject({ status: 'cancelled' })
       expect(await held()).toBe(0n)
     })
+
+    test('what its vendor made in time is delivered, although we ask too late', async () => {
+      const vendor = newVendor()
+      vendor.says(2)
+      server.answerWith(vendor.answer)
+      const before = await server.balance()
+      const response = await server.post('/v1/run', { model: 'mock/hasty', inputs: { prompt: 'a', n: 2 } })
+      expect([response.status, (await jsonOf(response)).outputs?.length]).toEqual([200, 2])
+      expect([before - (await server.balance()), vendor.calls.map(({ method }) => method)]).toEqual([
+        2n * CENT,
+        ['POST', 'GET'],
+      ])
+    })
   })
