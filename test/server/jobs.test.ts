@@ -196,6 +196,26 @@ for (const engine of serverEngines)
       await ended(body.id)
     })
 
+    test('a list goes on after the last run of the page before', async () => {
+      const vendor = newVendor()
+      server.answerWith(vendor.answer)
+      vendor.says(1)
+      const { token } = await server.newKey()
+      const list = async (query: string) => jsonOf(await server.get(`/v1/run?${query}`, token))
+      const body = { model: 'mock/film', inputs: { prompt: 'a' } }
+      const ids: string[] = []
+      for (let at = 0; at < 3; at++)
+        ids.unshift((await jsonOf(await server.post('/v1/run', body, {}, token))).id)
+      const idsIn = ({ data }: { data: { id: string }[] }) => data.map(({ id }) => id)
+      const first = await list('limit=2')
+      expect([idsIn(first), first.has_more]).toEqual([ids.slice(0, 2), true])
+      const rest = await list(`limit=2&status=succeeded&after=${ids[1]}`)
+      expect([idsIn(rest), rest.has_more]).toEqual([ids.slice(2), false])
+      const { body: strange } = await begin()
+      expect((await list(`after=${strange.id}`)).error.param).toBe('after')
+      await ended(strange.id)
+    })
+
     test('a cancel that its vendor is too busy for is sent again', async () => {
       const vendor = newVendor()
       vendor.says('pending')
