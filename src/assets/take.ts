@@ -9,7 +9,11 @@ import { dispositionOf, type Family, HEAD_BYTES, type Kind, kindOf } from './kin
 
 /** Where a result comes from. */
 export type From =
-  | { readonly bytes: Uint8Array }
+  | {
+      readonly bytes: Uint8Array
+      /** What they are, if their beginning cannot tell: a download, whatever it is. */
+      readonly kind?: Kind
+    }
   | { readonly base64: string }
   | {
       /** As they arrive, from somebody who bounds them; their errors pass through. */
@@ -77,7 +81,8 @@ export const takeBytes = async (
   try {
     const { head, more } = await headOf(source)
     const start = head.length === 1 && head[0] !== undefined ? head[0] : concat(head)
-    const kind = await acceptedKind(start.subarray(0, HEAD_BYTES), it.type)
+    const told = 'bytes' in it.from ? it.from.kind : undefined
+    const kind = told ?? (await acceptedKind(start.subarray(0, HEAD_BYTES), it.type))
     const hasher = new Bun.CryptoHasher('sha256')
     if (!more && it.inRow(start.length))
       return { ...kind, sha256: hasher.update(start).digest('hex'), bytes: start.length, body: start }

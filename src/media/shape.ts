@@ -54,7 +54,11 @@ export type Output =
             readonly withKey?: true
           }
         | { readonly base64: string }
-        | { readonly bytes: Uint8Array }
+        | {
+            readonly bytes: Uint8Array
+            /** Set for bytes that begin in no way of their own, such as raw samples; others are known by how they begin. */
+            readonly kind?: { readonly mediaType: string; readonly extension: string }
+          }
       /**
        * Where the answer's body names it, as a path of member names and indexes; our address replaces the vendor's
        * there.

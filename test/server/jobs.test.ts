@@ -195,4 +195,52 @@ for (const engine of serverEngines)
       await server.send('DELETE', `/v1/run/${body.id}`)
       await ended(body.id)
     })
+
+    test('a list goes on after the last run of the page before', async () => {
+      const vendor = newVendor()
+      server.answerWith(vendor.answer)
+      vendor.says(1)
+      const { token } = await server.newKey()
+      const list = async (query: string) => jsonOf(await server.get(`/v1/run?${query}`, token))
+      const body = { model: 'mock/film', inputs: { prompt: 'a' } }
+      const ids: string[] = []
+      for (let at = 0; at < 3; at++)
+        ids.unshift((await jsonOf(await server.post('/v1/run', body, {}, token))).id)
+      const idsIn = ({ data }: { data: { id: string }[] }) => data.map(({ id }) => id)
+      const first = await list('limit=2')
+      expect([idsIn(first), first.has_more]).toEqual([ids.slice(0, 2), true])
+      const rest = await list(`limit=2&status=succeeded&after=${ids[1]}`)
+      expect([idsIn(rest), rest.has_more]).toEqual([ids.slice(2), false])
+      const { body: strange } = await begin()
+      expect((await list(`after=${strange.id}`)).error.param).toBe('after')
+      await ended(strange.id)
+    })
+
+    test('a cancel that its vendor is too busy for is sent again', async () => {
+      const vendor = newVendor()
+      vendor.says('pending')
+      let busy = 2
+      server.answerWith((request) =>
+        request.method === 'DELETE' && busy-- > 0
+          ? new Response('', { status: busy === 1 ? 429 : 503 })
+          : vendor.answer(request),
+      )
+      const { body } = await begin()
+      await server.send('DELETE', `/v1/run/${body.id}`)
+      expect(await ended(body.id)).toMatchObject({ status: 'cancelled' })
+      expect(await held()).toBe(0n)
+    })
+
+    test('what its vendor made in time is delivered, although we ask too late', async () => {
+      const vendor = newVendor()
+      vendor.says(2)
+      server.answerWith(vendor.answer)
+      const before = await server.balance()
+      const response = await server.post('/v1/run', { model: 'mock/hasty', inputs: { prompt: 'a', n: 2 } })
+      expect([response.status, (await jsonOf(response)).outputs?.length]).toEqual([200, 2])
+      expect([before - (await server.balance()), vendor.calls.map(({ method }) => method)]).toEqual([
+        2n * CENT,
+        ['POST', 'GET'],
+      ])
+    })
   })

@@ -47,7 +47,7 @@ const stepFor = async (gateway: Gateway, job: Job, taken: Taken): Promise<void> 
   if (found === 'gone')
     return fail(gateway, job, "The organisation's own key that the job began with is gone or off.")
   if (found === undefined) return overdue ? giveUp(gateway, job, undefined) : passOn(gateway, job)
-  if ((job.cancel || overdue) && !job.cancelSent) await cancel(gateway, job, { ...found, taken })
+  if (job.cancel && !job.cancelSent) await cancel(gateway, job, { ...found, taken })
   const read = await poll(gateway, job, { ...found, taken }).catch((fault: unknown) => {
     // A poll that fails, or whose answer finds no room, never ends a job; its deadline does.
     if (!(fault instanceof VendorFault || fault instanceof Refusal) || !overdue) throw fault
@@ -58,7 +58,11 @@ const stepFor = async (gateway: Gateway, job: Job, taken: Taken): Promise<void> 
     job.missing = 0
     if (read.progress !== undefined) job.progress = Math.round(Math.min(1, Math.max(0, read.progress)) * 1000)
   }
-  if (overdue) return giveUp(gateway, job, found.shape)
+  if (overdue) {
+    // Not before it was asked: some vendors delete what they have made when they are told to stop.
+    if (!job.cancelSent) await cancel(gateway, job, { ...found, taken })
+    return giveUp(gateway, job, found.shape)
+  }
   if (job.missing < MISSING_MAX) return
   if (job.cancelSent) return endCancelled(gateway, job, { shape: found.shape, measured: undefined })
   return fail(gateway, job, 'The vendor no longer knows the job.')
@@ -109,14 +113,18 @@ const cancel = async (gateway: Gateway, job: Job, { shape, at, taken }: StepPlac
   job.cancelSent = outgoing !== undefined
   if (outgoing === undefined) return
   const step = { deployment: at, shape, id: job.run.id, taken, under: NO_CONDITIONS }
-  await askStep(gateway, step, outgoing).catch((error: unknown) => {
+  try {
+    const { status } = await askStep(gateway, step, outgoing)
+    // Other statuses say that it is stopped, or cannot be any more.
+    if (status === 429 || status >= 500) throw new VendorFault('body', `the vendor answered ${status}`)
+  } catch (error) {
     job.cancelSent = false
     gateway.log.warn('a job could not be cancelled', {
       call: job.run.id,
       vendor: job.facts.vendor,
       error: messageOf(error),
     })
-  })
+  }
 }
 
 type Polled = Exclude<ReturnType<JobShape['readPoll']>, { next: Outgoing } | undefined>

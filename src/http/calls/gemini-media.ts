@@ -8,14 +8,14 @@ import { isObject, type Json, type JsonBody, type JsonObject } from '../../core/
 import type { Category, Product } from '../../core/model.ts'
 import { invalid, Refusal, refuse } from '../../core/refusal.ts'
 import { member } from '../../dialects/request/spelling.ts'
-import { mediaCall, TAKES_NO_IMAGES } from './media-calls.ts'
+import { mediaCall, pictureInputOf, TAKES_NO_IMAGES } from './media-calls.ts'
 
 type Target = { readonly modelName: string; readonly product: Product }
 
 /** Names in these APIs, and the products' names for the same inputs. */
 const OTHER_NAMES: Readonly<Record<string, readonly string[]>> = {
-  sampleCount: ['n'],
-  candidateCount: ['n'],
+  sampleCount: ['n', 'num_images', 'num_outputs'],
+  candidateCount: ['n', 'num_images', 'num_outputs'],
   sampleImageSize: ['image_size'],
   durationSeconds: ['duration', 'duration_seconds', 'seconds'],
   generateAudio: ['generate_audio', 'audio', 'sound'],
@@ -69,13 +69,13 @@ const promptIn = (contents: Json | undefined): Prompt | Refusal => {
   return { prompt: texts.join('\n'), pictures }
 }
 
-const withPictures = (pictures: readonly Json[], { media }: Product): JsonObject | Refusal => {
-  const input = media.find(({ name }) => name === 'image')
+const withPictures = (pictures: readonly Json[], product: Product): JsonObject | Refusal => {
+  const input = pictureInputOf(product)
   const [first] = pictures
   if (first === undefined) return {}
   if (input === undefined) return invalid('contents', TAKES_NO_IMAGES)
   if (!input.list && pictures.length > 1) return invalid('contents', 'This model takes one image.')
-  return { image: input.list ? pictures : first }
+  return { [input.name]: input.list ? pictures : first }
 }
 
 const notAccepted = (name: string): Refusal =>

@@ -4,7 +4,15 @@ import { isObject, type Json, type JsonBody, type JsonObject } from '../../core/
 import type { Product } from '../../core/model.ts'
 import { invalid, Refusal } from '../../core/refusal.ts'
 import { sizeInputs } from '../../media/image-size.ts'
-import { inputsOf, type ModelNamed, mediaCall, productNamed, TAKES_NO_IMAGES } from './media-calls.ts'
+import {
+  asNamed,
+  inputsOf,
+  type ModelNamed,
+  mediaCall,
+  pictureInputOf,
+  productNamed,
+  TAKES_NO_IMAGES,
+} from './media-calls.ts'
 
 type Endpoint = {
   /** Members that the endpoint reads itself. */
@@ -22,21 +30,29 @@ const imageCall =
     const { name, product } = found
     const results = style(body.value)
     if (results instanceof Refusal) return results
-    const sized = withSize(inputsOf(body.value, own), product)
+    const sized = withSize(withPrompt(inputsOf(body.value, own), product), product)
     if (sized instanceof Refusal) return sized
     const counted = withCount(sized, product)
     if (counted instanceof Refusal) return counted
     const added = more?.(body.value, product) ?? {}
     if (added instanceof Refusal) return added
     const inputs = { ...counted, ...added }
-    return mediaCall(name, body, {
+    const call = mediaCall(name, body, {
       product,
       inputs,
       results,
       flat: true,
       stream: results.endsWith('_events'),
     })
+    return asNamed(call, SENT)
   }
+
+/** Products' own names for what all callers send. */
+const COUNTS = ['num_images', 'num_outputs']
+const SENT = { promptText: 'prompt', num_images: 'n', num_outputs: 'n' }
+
+const withPrompt = ({ prompt, ...rest }: JsonObject, { inputs }: Product): JsonObject =>
+  prompt === undefined ? rest : { [inputs.includes('promptText') ? 'promptText' : 'prompt']: prompt, ...rest }
 
 const withSize = (inputs: JsonObject, product: Product): JsonObject | Refusal => {
   const { size, ...rest } = inputs
@@ -50,6 +66,8 @@ const withSize = (inputs: JsonObject, product: Product): JsonObject | Refusal =>
 const withCount = (inputs: JsonObject, product: Product): JsonObject | Refusal => {
   const { n, ...rest } = inputs
   if (n === undefined || product.inputs.includes('n')) return inputs
+  const own = COUNTS.find((name) => product.inputs.includes(name))
+  if (own !== undefined && n !== null) return { ...rest, [own]: n }
   return n === 1 || n === null
     ? rest
     : invalid('n', "'n' must be 1: this model makes one image per call. Call it again for more.")
@@ -109,14 +127,14 @@ const picturesOf = (body: JsonObject): readonly Json[] => {
 }
 
 const pictureInputs = (body: JsonObject, product: Product): JsonObject | Refusal => {
-  const input = product.media.find(({ name }) => name === 'image')
+  const input = pictureInputOf(product)
   const pictures = picturesOf(body)
   if (input === undefined) return invalid('model', TAKES_NO_IMAGES)
   const [first] = pictures
   if (first === undefined) return invalid('image', "'image' is required: the image to edit.")
   if (!input.list && pictures.length > 1)
     return invalid('image', "'image' must be a single image for this model.")
-  return { image: input.list ? pictures : first }
+  return { [input.name]: input.list ? pictures : first }
 }
 
 const edits = imageCall({

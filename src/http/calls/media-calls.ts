@@ -14,6 +14,10 @@ import { readPrefer } from '../../gateway/jobs/answer-job.ts'
 export const TAKES_NO_IMAGES =
   'This model takes no images; GET /v1/models lists those that do, with image_input among their capabilities.'
 
+/** The product's input for an image to work on, whatever its name. */
+export const pictureInputOf = ({ media }: Product): MediaInput | undefined =>
+  media.find(({ name }) => name === 'image') ?? media.find(({ types }) => types.includes('image/'))
+
 export type ModelNamed = (name: string) => Model | undefined
 
 const NO_INPUT = { textBytes: 0, images: 0, audioBytes: 0 }
@@ -116,22 +120,24 @@ export const decodeSpeechCall = (body: JsonBody, modelNamed: ModelNamed): Call |
   const { input, response_format: format, ...rest } = inputsOf(body.value, ['stream_format'])
   const names = found.product.inputs
   const text = names.includes('input') ? { input } : { text: input }
-  const shaped =
-    format === undefined ? {} : names.includes('format') ? { format } : { response_format: format }
+  const own = ['format', 'response_format'].find((name) => names.includes(name))
+  // Some clients ask for MP3 in each call, and products that take no form make that.
+  const isUsual = format === undefined || (own === undefined && format === 'mp3')
+  const shaped = isUsual ? {} : { [own ?? 'response_format']: format }
   const inputs = Object.fromEntries(
     Object.entries({ ...rest, ...text, ...shaped }).filter(([, one]) => one !== undefined),
   )
   const call = mediaCall(found.name, body, { product: found.product, inputs, results: 'bytes', flat: true })
-  return call instanceof Refusal ? speechAsSent(call) : call
+  return asNamed(call, { format: 'response_format', text: 'input' })
 }
 
 /** Where the product has a name of its own, the refusal uses that of the caller's dialect. */
-const speechAsSent = (refusal: Refusal): Refusal => {
-  const { param } = refusal.members as { param?: string }
-  const name = param === 'format' ? 'response_format' : param === 'text' ? 'input' : undefined
-  if (name === undefined) return refusal
-  const message = refusal.message.replace(`'${param}'`, `'${name}'`)
-  return refuse(refusal.code, message, { members: { ...refusal.members, param: name } })
+export const asNamed = (call: Call | Refusal, names: Readonly<Record<string, string>>): Call | Refusal => {
+  const { param } = (call instanceof Refusal ? call.members : {}) as { param?: string }
+  const name = param === undefined ? undefined : names[param]
+  if (!(call instanceof Refusal) || name === undefined) return call
+  const message = call.message.replace(`'${param}'`, `'${name}'`)
+  return refuse(call.code, message, { members: { ...call.members, param: name } })
 }
 
 /** Where a job's caller wants to hear of its end: a public https address. In another spelling it would be left out without a word. */

@@ -6,9 +6,10 @@ import { deleteRun, getRun, listRuns, vendorHook } from './runs.ts'
 export const runRoutes: readonly Route[] = [
   {
     ...byKey('GET /v1/run'),
-    summary: 'The jobs of the key, the newest first, without their results.',
+    summary:
+      'The jobs of the key, the newest first, without their results; those after the run that `after` names.',
     answer: runList,
-    query: ['status', 'limit'],
+    query: ['status', 'limit', 'after'],
     handler: listRuns,
   },
   {

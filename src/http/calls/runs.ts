@@ -51,11 +51,16 @@ export const deleteRun: Handler = async (gateway, call) => {
 
 export const listRuns: Handler = async (gateway, call) => {
   const key = await anyCallerOf(gateway, call)
-  const query = must(readQuery(call.query, ['status', 'limit']))
+  const query = must(readQuery(call.query, ['status', 'limit', 'after']))
   const most = must(limitOf(query.get('limit')))
   const states = must(statesOf(query.get('status')))
-  const runs = await gateway.store.runs.runsOf(key.id, { states, most })
-  return json({ object: 'list', data: await Promise.all(runs.map((run) => shownRun(gateway, run))) })
+  const named = query.get('after')
+  const after = named === undefined ? undefined : await gateway.store.runs.run(named)
+  if (named !== undefined && after?.keyId !== key.id)
+    throw invalid('after', "'after' must be the id of a run of this list: the last one of the page before.")
+  const found = await gateway.store.runs.runsOf(key.id, { states, most: most + 1, after })
+  const data = await Promise.all(found.slice(0, most).map((run) => shownRun(gateway, run)))
+  return json({ object: 'list', data, has_more: found.length > most })
 }
 
 const limitOf = (text: string | undefined): number | Refusal => {

@@ -6,7 +6,7 @@ import type { Call } from '../../core/call.ts'
 import { isObject, type Json, type JsonBody, type JsonObject } from '../../core/json-body.ts'
 import type { Product } from '../../core/model.ts'
 import { invalid, Refusal, refuse } from '../../core/refusal.ts'
-import { sizeInputs } from '../../media/image-size.ts'
+import { ratioOf, sizeInputs } from '../../media/image-size.ts'
 import { inputsOf, type ModelNamed, mediaCall, productNamed, TAKES_NO_IMAGES } from './media-calls.ts'
 
 /** Members of the API, each with the names that products have for it. */
@@ -17,10 +17,40 @@ const OWN = ['prompt', 'seconds', 'size', ...REFERENCE]
 const nameIn = ({ inputs }: Product, member: keyof typeof NAMES): string =>
   NAMES[member].find((name) => inputs.includes(name)) ?? member
 
-const sizeOf = (size: Json | undefined, { inputs }: Product): JsonObject | Refusal => {
+/** The values among which the product lets choose for an input. */
+const choicesOf = ({ schema }: Product, name: string): readonly Json[] => {
+  const { properties } = schema()
+  const input = isObject(properties) ? properties[name] : undefined
+  return isObject(input) && Array.isArray(input.enum) ? input.enum : []
+}
+
+/** What resolutions are called after: the shorter side. Other sides belong to a ratio, whose resolution has another name. */
+const HEIGHTS = [360, 480, 540, 720, 768, 1_080, 1_440, 2_160]
+
+const resolutionOf = (height: number, product: Product): JsonObject | Refusal => {
+  const choices = choicesOf(product, 'resolution')
+  const resolution = choices.find((one) => String(one).toLowerCase() === `${height}p`)
+  if (resolution !== undefined) return { resolution }
+  return choices.length === 0 || !HEIGHTS.includes(height)
+    ? {}
+    : invalid('size', `'size' is ${height}p, and this model makes ${choices.join(', ')}.`)
+}
+
+const sizeOf = (body: JsonObject, product: Product): JsonObject | Refusal => {
+  const { size } = body
+  const { inputs } = product
   if (size === undefined || size === null) return {}
   if (typeof size !== 'string') return invalid('size', "'size' must be a text such as 1280x720.")
-  return inputs.includes('ratio') ? { ratio: size.replace('x', ':') } : sizeInputs(size, inputs)
+  const [, width = Number.NaN, height = Number.NaN] = (/^(\d{1,5})x(\d{1,5})$/.exec(size) ?? []).map(Number)
+  const resolution = body.resolution === undefined ? resolutionOf(Math.min(width, height), product) : {}
+  if (resolution instanceof Refusal) return resolution
+  const ratio = ratioOf(width, height)
+  if (inputs.includes('ratio') && choicesOf(product, 'ratio').includes(ratio)) return { ratio, ...resolution }
+  const hasShape = ['size', 'width', 'aspect_ratio', 'image_size', 'ratio'].some((name) =>
+    inputs.includes(name),
+  )
+  const shape = hasShape || resolution.resolution === undefined ? sizeInputs(size, inputs) : {}
+  return shape instanceof Refusal ? shape : { ...shape, ...resolution }
 }
 
 const referenceOf = (body: JsonObject, product: Product): JsonObject | Refusal => {
@@ -37,8 +67,8 @@ export const decodeVideoCall = (body: JsonBody, modelNamed: ModelNamed): Call | 
   const found = productNamed(body, modelNamed, 'video')
   if (found instanceof Refusal) return found
   const { name, product } = found
-  const { prompt, seconds, size } = body.value
-  const sized = sizeOf(size, product)
+  const { prompt, seconds } = body.value
+  const sized = sizeOf(body.value, product)
   if (sized instanceof Refusal) return sized
   const reference = referenceOf(body.value, product)
   if (reference instanceof Refusal) return reference

@@ -81,7 +81,11 @@ export const runShown = namedLoose('RunShown', {
   usage: usage.optional(),
 })
 
-export const runList = namedObject('RunList', { object: z.literal('list'), data: z.array(runShown) })
+export const runList = namedObject('RunList', {
+  object: z.literal('list'),
+  data: z.array(runShown),
+  has_more: z.boolean(),
+})
 
 export const noContent = z.null().meta({ id: 'NoContent' })
 

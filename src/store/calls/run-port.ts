@@ -206,10 +206,14 @@ export type RunStore = {
   run(id: CallId): Promise<Run | undefined>
   /** The same, if it belongs to the key or a key below it; a single statement, whether it exists or not. */
   runFor(id: CallId, keyId: KeyId): Promise<Run | undefined>
-  /** The runs of a key, newest first. */
+  /** The runs of a key, newest first; those older than `after`. */
   runsOf(
     keyId: KeyId,
-    it: { readonly states?: readonly RunState[] | undefined; readonly most: number },
+    it: {
+      readonly states?: readonly RunState[] | undefined
+      readonly most: number
+      readonly after?: Pick<Run, 'id' | 'createdAt'> | undefined
+    },
   ): Promise<readonly Run[]>
   /**
    * Ended runs whose webhook is due, with their next try already set; after the last try it is given up. The wallets take

@@ -56,9 +56,10 @@ export const runStore = (engine: Engine): RunStore => {
     ...runOwners(engine),
     run: (id) => first(statement('select * from run where id = $1', id)),
     runFor: (id, keyId) => first(statement(`select * from run where id = $1 and ${owns}`, id, keyId)),
-    runsOf: async (keyId, { states = runStates, most }) => {
+    runsOf: async (keyId, { states = runStates, most, after }) => {
+      const older = after === undefined ? '' : 'and (created_at, id) < (cast($4 as bigint), $5)'
       const wanted = `select * from run where key_id = $1 and state in (select e.value->>'s' from ${each('$2')} e)
-        order by created_at desc, id desc limit $3`
+        ${older} order by created_at desc, id desc limit $3`
       const rows = await once(
         engine,
         'reading',
@@ -66,6 +67,7 @@ export const runStore = (engine: Engine): RunStore => {
         keyId,
         JSON.stringify(states.map((s) => ({ s }))),
         most,
+        ...(after === undefined ? [] : [after.createdAt, after.id]),
       )
       return rows.map(runOf)
     },

@@ -56,6 +56,7 @@ testJobs([
         1,
       ],
       ['failed', { status: 422, json: { detail: [{ msg: 'no', type: 'missing' }] } }, 'fault of inputs', 1],
+      ['not there yet', { status: 400, json: { detail: 'Request is still in progress' } }, 'pending', 1],
       ['the model failed', { status: 500, json: { detail: 'oops' } }, 'fault of vendor', 1],
       ['the queue failed', { status: 502, text: 'oops' }, 'upstream_error', 1],
       ['cancelled', ok({ status: 'CANCELLED' }), 'cancelled'],

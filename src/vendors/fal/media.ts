@@ -60,6 +60,10 @@ const resultOf = (answer: VendorAnswer, billed: Billed): Verdict | undefined => 
   )
 }
 
+/** Its status can run ahead of its result. */
+const isUnderWay = ({ status, json }: VendorAnswer): boolean =>
+  status === 400 && /still in progress/i.test(textAt(json, 'detail') ?? '')
+
 /** A result's 422 is about the inputs, and names a type for each of its faults. */
 const refusedOf = ({ status, json }: VendorAnswer): Verdict | undefined => {
   if (status !== 422 && status !== 400) return undefined
@@ -84,7 +88,7 @@ export const falShape = (billed: Billed): JobShape => ({
   },
   poll: (ref) => ({ method: 'GET', path: `${requestPath(ref)}/status` }),
   readPoll: (answer, { ref, step }) => {
-    if (step > 0) return resultOf(answer, billed)
+    if (step > 0) return isUnderWay(answer) ? { pending: true } : resultOf(answer, billed)
     switch (textAt(objectOf(answer), 'status')) {
       case 'IN_QUEUE':
       case 'IN_PROGRESS':

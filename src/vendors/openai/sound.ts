@@ -29,11 +29,14 @@ const voices = z.enum([
 
 const decoder = new TextDecoder()
 
+/** Samples of 16 bits, 24,000 a second, without a head. */
+const PCM = { mediaType: 'audio/pcm', extension: 'pcm' }
+
 /** Only the last event contains the usage, so the sound is requested as events. */
 const speech: OnceShape = {
   flow: 'once',
   ask: (inputs, model) => postJson('/audio/speech', { model, ...inputs, stream_format: 'sse' }),
-  read: ({ status, bytes }) => {
+  read: ({ status, bytes }, { response_format: format }) => {
     if (status < 200 || status > 299) return undefined
     const events = decoder
       .decode(bytes)
@@ -50,7 +53,12 @@ const speech: OnceShape = {
     const [input, output] = [countAt(usage, 'input_tokens'), countAt(usage, 'output_tokens')]
     return {
       verdict: 'done',
-      outputs: [{ type: 'audio', from: { bytes: new Uint8Array(sound) } }],
+      outputs: [
+        {
+          type: 'audio',
+          from: { bytes: new Uint8Array(sound), ...(format === 'pcm' ? { kind: PCM } : {}) },
+        },
+      ],
       body: {},
       ...(input === undefined || output === undefined ? {} : { measured: { input, output_audio: output } }),
     }
