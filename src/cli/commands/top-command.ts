@@ -5,7 +5,7 @@ import { overviewOf, type Samples, samplesIn, vendorRowsOf } from '../../metrics
 import { type Config, readConfig } from '../config/config.ts'
 import { addressAt, ownAddress, toOwn } from '../config/own-address.ts'
 import { hashOfSettings, metricsToken } from '../config/parts.ts'
-import { Failed, print, tableOf, under, withDatabase } from '../run/run-command.ts'
+import { counted, Failed, print, tableOf, under, withDatabase } from '../run/run-command.ts'
 
 type TopOptions = { address?: string; token?: string; every: string; once?: boolean; json?: boolean }
 
@@ -51,7 +51,7 @@ const textOf = (it: ReturnType<typeof overviewOf>): string => {
   return `${[
     `${calls_per_second.toFixed(1)} calls/s   ${refusals_per_second.toFixed(1)} refused/s   ${usd_per_minute.toFixed(4)} USD/min`,
     `added ${added_ms_p50} ms (p50)  ${added_ms_p99} ms (p99)   ledger: ${it.in_touch ? 'in touch' : 'OUT OF TOUCH'}, queue ${it.queue_ms} ms`,
-    `${it.open_calls} calls open, ${it.open_streams} streams   ${it.processes} processes, ${it.memory_mb} MB`,
+    `${counted(it.open_calls, 'call')} open, ${counted(it.open_streams, 'stream')}   ${counted(it.processes, 'process', 'processes')}, ${it.memory_mb} MB`,
   ].join('\n')}\n`
 }
 

@@ -56,6 +56,10 @@ export const print = (json: boolean | undefined, value: unknown, text: string): 
   process.stdout.write(json === true ? `${JSON.stringify(value)}\n` : text)
 }
 
+/** A count with its word: of one, and of all others. */
+export const counted = (count: number, one: string, others = `${one}s`): string =>
+  `${count} ${count === 1 ? one : others}`
+
 type Cell = string | ExactNumber | boolean | null
 
 /** A table cell: small amounts in the usual form, never as 1.2e-7. */

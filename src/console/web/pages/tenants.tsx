@@ -6,6 +6,7 @@ import { useState } from 'react'
 import { act, type Shown, useShown } from '../parts/api.ts'
 import { csvCell, download } from '../parts/csv.ts'
 import { Dialog } from '../parts/dialog.tsx'
+import { counted } from '../parts/format.ts'
 import { Search } from '../parts/forms/field.tsx'
 import { useOneAtATime } from '../parts/forms/one-at-a-time.ts'
 import { useChange } from '../parts/forms/use-change.ts'
@@ -32,7 +33,7 @@ const Made = ({ made, onClose }: { made: TenantsMade; onClose: () => void }) => 
         color="yellow"
         variant="outline"
         className="failed"
-        title={`Download the ${made.data.length} keys now`}
+        title={`Download the ${counted(made.data.length, 'key')} now`}
       >
         They are shown only this once: nobody, not even we, can read them again.
       </Alert>
@@ -117,9 +118,7 @@ const ListForm = ({ text, setText, onMade }: ListProps) => {
           )}
         </FileButton>
         <Button loading={create.isPending} onClick={() => (ready ? send() : setHinted(true))}>
-          {tenants.length === 0
-            ? 'Create tenants'
-            : `Create ${tenants.length} ${tenants.length === 1 ? 'tenant' : 'tenants'}`}
+          {tenants.length === 0 ? 'Create tenants' : `Create ${counted(tenants.length, 'tenant')}`}
         </Button>
       </Group>
     </Stack>

@@ -10,7 +10,7 @@ import type { useOfTenant } from '../../../control/tenants/statements.ts'
 import { askBy, queryOf, textBy } from '../parts/api.ts'
 import { StackedBars } from '../parts/chart.tsx'
 import { download, downloadFile, logoAddress } from '../parts/csv.ts'
-import { countText } from '../parts/format.ts'
+import { counted, countText } from '../parts/format.ts'
 import { type BillCells, BillRows } from '../parts/money/bill-table.tsx'
 import { StatementSheet } from '../parts/money/statement-sheet.tsx'
 import { daysOf, monthChoice, monthText } from '../parts/months.ts'
@@ -26,7 +26,7 @@ const Figures = ({ use }: { use: TenantUseShown }) => (
     </Figure>
     <Figure
       name="Calls"
-      below={`${countText(use.total.input_tokens)} tokens in, ${countText(use.total.output_tokens)} out`}
+      below={`${counted(use.total.input_tokens, 'token')} in, ${countText(use.total.output_tokens)} out`}
     >
       {countText(use.total.requests)}
     </Figure>

@@ -6,7 +6,7 @@ import { alertKinds, channelForms } from '../../../../tenancy/alert-kinds.ts'
 import { type Shown, sessionQuery } from '../../parts/api.ts'
 import { Asked } from '../../parts/confirm.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
-import { shortId } from '../../parts/format.ts'
+import { counted, shortId } from '../../parts/format.ts'
 import { useChange } from '../../parts/forms/use-change.ts'
 import { State } from '../../parts/state.tsx'
 import { Aside, Copy, Empty, Failed, PageHead, Panel, When } from '../../parts/ui.tsx'
@@ -61,7 +61,7 @@ const stepsOf = ({ steps, forecast, kind, minutes }: Alert): string =>
   [
     `${steps.join(', ')} %`,
     ...(forecast ? ['forecast'] : []),
-    ...(alertKinds[kind].share === true ? [`in ${minutes ?? 60} minutes`] : []),
+    ...(alertKinds[kind].share === true ? [`in ${counted(minutes ?? 60, 'minute')}`] : []),
   ].join(', ')
 
 const toldOf = (alert: Alert, channels: readonly Channel[]): string => {
@@ -202,7 +202,7 @@ const Log = ({ of, channels }: { of: Of; channels: readonly Channel[] }) => {
               <State of={state} />
               {why !== null && (
                 <Aside>
-                  {why}, tried {tries} {tries === 1 ? 'time' : 'times'}
+                  {why}, tried {counted(tries, 'time')}
                 </Aside>
               )}
             </>

@@ -125,7 +125,7 @@ const Found = ({
             {nameOf(budget)}
             <Aside>
               {budget.value === null
-                ? `${budget.values} of ${budget.values_max} have one`
+                ? `${budget.values} of ${budget.values_max} ${budget.values === 1 ? 'has' : 'have'} one`
                 : budget.from_default
                   ? 'as the default'
                   : ''}

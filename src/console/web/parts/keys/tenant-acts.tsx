@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { act, queries } from '../api.ts'
 import { Confirm } from '../confirm.tsx'
 import { Dialog } from '../dialog.tsx'
-import { AMOUNT_HINT, typedUsd } from '../format.ts'
+import { AMOUNT_HINT, counted, typedUsd } from '../format.ts'
 import { Form } from '../forms/form.tsx'
 import { useTexts } from '../forms/use-texts.ts'
 import { Failed, SmallButton, Told } from '../ui.tsx'
@@ -90,7 +90,7 @@ export const TenantActs = ({ rows, onDone }: { rows: readonly Chosen[]; onDone: 
       {asks === undefined && <Failed error={suspend.error} />}
       <Confirm
         opened={asks === 'suspend'}
-        title={`Suspend ${tenants.length} tenants?`}
+        title={`Suspend ${counted(tenants.length, 'tenant')}?`}
         verb="Suspend tenants"
         does={suspend}
         onYes={() => suspend.mutate(true)}
