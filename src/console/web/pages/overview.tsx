@@ -74,6 +74,7 @@ const Busiest = ({ keys }: { keys: OverviewShown['keys'] }) => (
         columns={[
           {
             head: 'Key',
+            className: 'label',
             cell: ({ id, label }) => (
               <Anchor component={Link} to={`/keys/${id}`} size="sm">
                 {label}

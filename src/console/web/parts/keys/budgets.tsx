@@ -120,6 +120,7 @@ const Found = ({
     columns={[
       {
         head: 'For',
+        className: 'label',
         cell: (budget) => (
           <>
             {nameOf(budget)}
