@@ -1,8 +1,9 @@
 /** Who bills the tenants: what the organisation says of itself on invoices, and how it counts. */
-import { Alert, Button, FileButton, Group, Image, SimpleGrid, Textarea, TextInput } from '@mantine/core'
+import { Alert, Group, Image, SimpleGrid, Textarea, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { act, type Shown } from '../api.ts'
 import { logoAddress } from '../csv.ts'
+import { ChooseFiles } from '../forms/choose-files.tsx'
 import { Form } from '../forms/form.tsx'
 import { useEdits } from '../forms/use-edits.ts'
 import { fieldsOf } from '../forms/use-texts.ts'
@@ -63,16 +64,14 @@ const Logo = ({ logo, onChange }: { logo: string | null; onChange: (logo: string
     {logo !== null && (
       <Image src={logoAddress(logo)} alt="Your logo" h={40} w="auto" maw={160} fit="contain" />
     )}
-    <FileButton
+    <ChooseFiles
+      name="File of the logo"
       accept="image/png,image/jpeg"
-      onChange={(file) => void (file && base64Of(file).then(onChange))}
+      size="xs"
+      onChosen={([file]) => void (file && base64Of(file).then(onChange))}
     >
-      {(props) => (
-        <Button variant="default" size="xs" {...props}>
-          {logo === null ? 'Add a logo' : 'Other logo'}
-        </Button>
-      )}
-    </FileButton>
+      {logo === null ? 'Add a logo' : 'Other logo'}
+    </ChooseFiles>
     {logo !== null && <SmallButton onClick={() => onChange(null)}>No logo</SmallButton>}
     <Aside>PNG or JPEG, 48 KB</Aside>
   </Group>
