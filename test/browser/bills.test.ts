@@ -172,5 +172,9 @@ test('a tenant sees its invoices by its link, under the name and logo of its res
   expect(name).toMatch(/^GS-\d{4}\.pdf$/)
   expect(bytes.subarray(0, 5).toString()).toBe('%PDF-')
   await look(page, 'use')
+  // Only the part behind the # is another one, so the browser keeps the page.
+  const other = await value(owner.ask('POST', `/tenants/${tenants[3]?.id}/links`), 201)
+  await page.goto(`${it.address}/console/use#${other.link.split('#')[1]}`)
+  await page.getByRole('heading', { name: `Use of ${tenants[3]?.label}` }).waitFor()
   expect(errors).toEqual([])
 })

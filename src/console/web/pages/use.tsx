@@ -4,6 +4,7 @@
  */
 import { Box, Button, Card, Group, Image, NativeSelect, SimpleGrid, Stack, Title } from '@mantine/core'
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
+import { useLocation } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Written } from '../../../control/face.ts'
 import type { useOfTenant } from '../../../control/tenants/statements.ts'
@@ -114,8 +115,7 @@ const Head = ({ use, seller }: { use: TenantUseShown | undefined; seller: OwnBil
   </Box>
 )
 
-export const Use = () => {
-  const [secret] = useState(() => location.hash.slice(1))
+const UseBy = ({ secret }: { secret: string }) => {
   const [month, setMonth] = useState<string>()
   const query = queryOf({ month })
   const { data, error } = useQuery({
@@ -164,4 +164,10 @@ export const Use = () => {
       )}
     </Box>
   )
+}
+
+/** Another link may be opened on this page: only this part of the address changes then. */
+export const Use = () => {
+  const { hash } = useLocation()
+  return <UseBy key={hash} secret={hash} />
 }
