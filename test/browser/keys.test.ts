@@ -384,6 +384,10 @@ test('a new key is copied also where the address is not secure, as http on a hos
   await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
   const shown = page.getByLabel('key copied', { exact: true })
   const token = (await shown.textContent()) ?? ''
+  // A letter that is pressed by mistake leads to no other page: the key would be gone with this one.
+  await page.keyboard.press('g')
+  await page.keyboard.press('w')
+  expect(new URL(page.url()).pathname).toBe('/console/keys')
   await page.getByRole('button', { name: 'Copy key copied' }).click()
   await page.getByRole('button', { name: 'Copied', exact: true }).waitFor()
   await page.getByRole('button', { name: 'I have copied it' }).click()

@@ -173,6 +173,19 @@ test('a model that cannot be asked says why, and those beside it answer', async 
   await page.getByRole('region', { name: 'Answer of mock/small' }).getByText('small says hello').waitFor()
 })
 
+test('the Enter that ends a word of an input method sends nothing', async () => {
+  const { page } = await browser.newPage({ viewport: { width: 1440, height: 1000 } })
+  await it.enter(page, 'composes@example.com', 'owner')
+  await page.goto(`${it.address}/console/playground?model=mock/third`)
+  const message = page.getByLabel('Message')
+  await message.fill('こんにち')
+  await message.dispatchEvent('keydown', { key: 'Enter', isComposing: true })
+  await message.fill('こんにちは')
+  await page.keyboard.press('Enter')
+  await page.getByText('third says hello').waitFor()
+  expect(asked.at(-1)?.messages).toMatchObject([{ role: 'user', content: 'こんにちは' }])
+})
+
 test('a message is answered also where the key of the playground is gone, as after an hour', async () => {
   const { page } = await browser.newPage({ viewport: { width: 1440, height: 1000 } })
   await it.enter(page, 'later@example.com', 'owner')

@@ -73,7 +73,10 @@ export const Composer = ({
           maxRows={8}
           value={text}
           onChange={(event) => setText(event.currentTarget.value)}
-          onKeyDown={(event) => event.key === 'Enter' && !event.shiftKey && send(event)}
+          // The Enter that ends a word of an input method sends nothing.
+          onKeyDown={(event) =>
+            event.key === 'Enter' && !event.shiftKey && !event.nativeEvent.isComposing && send(event)
+          }
         />
         {isHinted && empty && <Told alert>Write a message first.</Told>}
         <Group justify="space-between" gap="xs">
