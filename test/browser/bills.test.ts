@@ -94,7 +94,7 @@ test('a month of 20 tenants is billed, mailed, paid, taken back and exported', a
   expect(await form.locator('input[type=file]').inputValue()).toBe('')
   await form.getByRole('button', { name: 'Save' }).click()
   await look(page, 'refused')
-  await form.getByRole('alert').getByText("'prefix' must").waitFor()
+  await form.getByRole('alert').getByText('“Numbers begin with” must').waitFor()
   await form.getByLabel('Numbers begin with').fill('GS-')
   await form.getByLabel('Taxes').fill('MWST 8,1')
   await form.getByRole('button', { name: 'Save' }).click()

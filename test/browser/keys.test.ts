@@ -309,6 +309,11 @@ test('no form says that something is marked where nothing is', async () => {
   await page.getByRole('button', { name: 'Create team' }).click()
   await dialog.getByLabel('Name').fill('Search')
   expect(await said('Create')).toEqual({ told: 'Give an amount.', marked: 0 })
+  await page.goto(`${it.address}/console/alerts`)
+  await page.getByRole('button', { name: 'New alert' }).click()
+  await dialog.getByLabel('Name').fill('Low')
+  await dialog.getByLabel('Watches').selectOption('Balance of the wallet')
+  expect(await said('Make alert')).toEqual({ told: expect.stringContaining('an amount'), marked: 0 })
 })
 
 test('a viewer is offered neither a key nor the playground', async () => {

@@ -35,9 +35,11 @@ const Limits = ({ rows, onDone }: { rows: readonly Chosen[]; onDone: () => void 
     onSuccess: onDone,
     onSettled: () => queries.invalidateQueries(),
   })
-  const ready = monthly !== undefined && perMinute !== undefined && Object.keys(body).length > 0
+  const read = monthly !== undefined && perMinute !== undefined
+  const hint = read ? 'Give at least one limit.' : 'First correct what is marked above.'
+  const ready = read && Object.keys(body).length > 0
   return (
-    <Form save={save} verb={`Set for ${rows.length}`} ready={ready}>
+    <Form save={save} verb={`Set for ${rows.length}`} ready={ready} hint={hint}>
       <Text size="sm">An empty field changes nothing; “none” removes the limit.</Text>
       <TextInput
         {...field('cap', 'Monthly cap in USD')}

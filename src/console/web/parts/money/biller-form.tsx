@@ -5,6 +5,7 @@ import { act, type Shown } from '../api.ts'
 import { logoAddress } from '../csv.ts'
 import { ChooseFiles } from '../forms/choose-files.tsx'
 import { Form } from '../forms/form.tsx'
+import { labelled } from '../forms/labelled.ts'
 import { useEdits } from '../forms/use-edits.ts'
 import { fieldsOf } from '../forms/use-texts.ts'
 import { Aside, SmallButton } from '../ui.tsx'
@@ -77,6 +78,13 @@ const Logo = ({ logo, onChange }: { logo: string | null; onChange: (logo: string
   </Group>
 )
 
+/** Of members that are called otherwise. */
+const labels = {
+  usd_rate: 'What one USD costs in it',
+  terms_days: 'Days to pay',
+  prefix: 'Numbers begin with',
+}
+
 export const BillerForm = ({ profile, onDone }: { profile: Profile; onDone: () => void }) => {
   const [logo, setLogo] = useState<string | null>()
   const { texts, edit, save } = useEdits(stored(profile), async (all) => {
@@ -85,7 +93,7 @@ export const BillerForm = ({ profile, onDone }: { profile: Profile; onDone: () =
   })
   const field = fieldsOf(texts, edit)
   return (
-    <Form save={save} verb="Save">
+    <Form save={{ ...save, error: labelled(save.error, labels) }} verb="Save">
       <Alert variant="outline" color="gray">
         Invoices that are closed already stay as they are.
       </Alert>
@@ -93,13 +101,13 @@ export const BillerForm = ({ profile, onDone }: { profile: Profile; onDone: () =
       <Logo logo={logo === undefined ? (profile?.logo ?? null) : logo} onChange={setLogo} />
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
         <TextInput {...field('currency', 'Currency', 'Such as EUR')} required maxLength={3} />
-        <TextInput {...field('usd_rate', 'What one USD costs in it', 'Such as 0.92; 1 for USD')} required />
+        <TextInput {...field('usd_rate', labels.usd_rate, 'Such as 0.92; 1 for USD')} required />
         <TextInput
-          {...field('terms_days', 'Days to pay', 'From the date of the invoice')}
+          {...field('terms_days', labels.terms_days, 'From the date of the invoice')}
           required
           inputMode="numeric"
         />
-        <TextInput {...field('prefix', 'Numbers begin with', 'Such as R-; it must not end with a digit')} />
+        <TextInput {...field('prefix', labels.prefix, 'Such as R-; it must not end with a digit')} />
       </SimpleGrid>
       <Textarea
         {...field('taxes', 'Taxes', 'One a line: name and percent, such as VAT 19')}
