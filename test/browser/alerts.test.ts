@@ -72,6 +72,8 @@ test('any key of many can be watched, and an alert of one that is gone still say
   await page.getByRole('button', { name: 'New alert' }).click()
   await dialog.getByLabel('Name').fill('Nights')
   await dialog.getByLabel('Watches').selectOption('key')
+  // A field for text until the keys are there.
+  await dialog.locator('select').getByText('Night agent').waitFor({ state: 'attached' })
   await dialog.getByLabel('Key', { exact: true }).selectOption({ label: 'Night agent' })
   await dialog.getByRole('textbox', { name: 'Amount' }).fill('5')
   await dialog.getByRole('button', { name: 'Make alert' }).click()

@@ -90,9 +90,11 @@ test('a month of 20 tenants is billed, mailed, paid, taken back and exported', a
     buffer: Buffer.from(LOGO, 'base64'),
   })
   await form.getByAltText('Your logo').waitFor()
+  // A browser says nothing of a file that is chosen again, unless it was forgotten.
+  expect(await form.locator('input[type=file]').inputValue()).toBe('')
   await form.getByRole('button', { name: 'Save' }).click()
   await look(page, 'refused')
-  await form.getByRole('alert').getByText("'prefix' must").waitFor()
+  await form.getByRole('alert').getByText('“Numbers begin with” must').waitFor()
   await form.getByLabel('Numbers begin with').fill('GS-')
   await form.getByLabel('Taxes').fill('MWST 8,1')
   await form.getByRole('button', { name: 'Save' }).click()
@@ -170,5 +172,9 @@ test('a tenant sees its invoices by its link, under the name and logo of its res
   expect(name).toMatch(/^GS-\d{4}\.pdf$/)
   expect(bytes.subarray(0, 5).toString()).toBe('%PDF-')
   await look(page, 'use')
+  // Only the part behind the # is another one, so the browser keeps the page.
+  const other = await value(owner.ask('POST', `/tenants/${tenants[3]?.id}/links`), 201)
+  await page.goto(`${it.address}/console/use#${other.link.split('#')[1]}`)
+  await page.getByRole('heading', { name: `Use of ${tenants[3]?.label}` }).waitFor()
   expect(errors).toEqual([])
 })

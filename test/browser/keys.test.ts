@@ -309,6 +309,11 @@ test('no form says that something is marked where nothing is', async () => {
   await page.getByRole('button', { name: 'Create team' }).click()
   await dialog.getByLabel('Name').fill('Search')
   expect(await said('Create')).toEqual({ told: 'Give an amount.', marked: 0 })
+  await page.goto(`${it.address}/console/alerts`)
+  await page.getByRole('button', { name: 'New alert' }).click()
+  await dialog.getByLabel('Name').fill('Low')
+  await dialog.getByLabel('Watches').selectOption('Balance of the wallet')
+  expect(await said('Make alert')).toEqual({ told: expect.stringContaining('an amount'), marked: 0 })
 })
 
 test('a viewer is offered neither a key nor the playground', async () => {
@@ -384,6 +389,10 @@ test('a new key is copied also where the address is not secure, as http on a hos
   await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
   const shown = page.getByLabel('key copied', { exact: true })
   const token = (await shown.textContent()) ?? ''
+  // A letter that is pressed by mistake leads to no other page: the key would be gone with this one.
+  await page.keyboard.press('g')
+  await page.keyboard.press('w')
+  expect(new URL(page.url()).pathname).toBe('/console/keys')
   await page.getByRole('button', { name: 'Copy key copied' }).click()
   await page.getByRole('button', { name: 'Copied', exact: true }).waitFor()
   await page.getByRole('button', { name: 'I have copied it' }).click()

@@ -1,6 +1,7 @@
 /** An operator at night: finds an account, gives it credit, suspends it and lets it go on, sees which vendor fails, acts for somebody. */
 
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import type { Route } from 'playwright-core'
 import { byTest } from '../by-test.ts'
 import { chat, completion, jsonOf, USD } from '../server/harness.ts'
 import { until } from '../until.ts'
@@ -97,6 +98,47 @@ test('credit, a credit line and a suspension are given in the browser, hold at o
       .first()
       .waitFor()
   expect([errors, owner.errors]).toEqual([[], []])
+})
+
+test('credit to whose first try no answer came is not given twice, and again only when it is asked for again', async () => {
+  const { page } = await browser.newPage(size)
+  // As where the address is not secure.
+  await page.addInitScript('delete Crypto.prototype.randomUUID')
+  await it.enter(page, 'operator@example.com', 'owner', true)
+  await page.getByRole('link', { name: 'Accounts' }).click()
+  await page.getByLabel('Search accounts').fill('test')
+  await page.getByText('Birch Works').waitFor({ state: 'detached' })
+  const row = page.getByRole('row').filter({ hasText: 'org_test' })
+  const before = await it.balance()
+  const given = async () => ((await it.balance()) - before) / USD
+  const dialog = page.getByRole('dialog')
+  const press = () => dialog.getByRole('button', { name: 'Give credit' }).click()
+  /** It is given, and the answer is lost. */
+  const loseAnswer = async (amount: string) => {
+    await row.getByRole('button', { name: 'Give credit' }).click()
+    await dialog.getByLabel('Amount in USD').fill(amount)
+    await dialog.getByLabel('What for').fill('an outage')
+    const lose = (route: Route) => route.fetch().then(() => route.abort())
+    await page.route('**/gifts', lose, { times: 1 })
+    await press()
+    await dialog.getByRole('alert').filter({ hasText: 'cannot be reached' }).waitFor()
+  }
+  await loseAnswer('3')
+  await press()
+  await dialog.getByText('The first try had given this already').waitFor()
+  expect(await given()).toBe(3n)
+  await press()
+  await dialog.waitFor({ state: 'detached' })
+  expect(await given()).toBe(6n)
+
+  await loseAnswer('4')
+  await dialog.getByLabel('Amount in USD').fill('5')
+  await press()
+  await dialog.getByText('The first try had given what was typed then').waitFor()
+  expect(await given()).toBe(10n)
+  await press()
+  await dialog.waitFor({ state: 'detached' })
+  expect(await given()).toBe(15n)
 })
 
 test('one account after the other is made, and each shows the link of its own owner', async () => {

@@ -118,7 +118,7 @@ test('three models answer side by side with parameters, a picture and a tool; th
   await page.getByRole('button', { name: 'Clear' }).click()
   await page.getByRole('button', { name: 'Remove mock/third' }).click()
   await page.getByRole('button', { name: 'Remove mock/spare' }).click()
-  await page.getByText('System prompt, parameters, tools').click()
+  await page.getByLabel('System prompt').fill('')
   const tools = [{ type: 'function', function: { name: 'weather', parameters: { type: 'object' } } }]
   await page.getByLabel('Tools').fill(JSON.stringify(tools))
   await message.fill('The weather in Rome?')
@@ -137,6 +137,30 @@ test('three models answer side by side with parameters, a picture and a tool; th
   expect(errors).toEqual([])
 })
 
+test('a conversation stays when another model is compared, which is told it', async () => {
+  const { page } = await browser.newPage({ viewport: { width: 1440, height: 1000 } })
+  asked.length = 0
+  await it.enter(page, 'compares@example.com', 'owner')
+  await page.goto(`${it.address}/console/playground?model=mock/small`)
+  const message = page.getByLabel('Message')
+  await message.fill('Hello')
+  await page.keyboard.press('Enter')
+  await page.getByText(/First token after/).waitFor()
+  await page.getByRole('button', { name: 'Compare' }).click()
+  await page.getByRole('button', { name: 'Remove mock/spare' }).waitFor()
+  const first = page.getByRole('region', { name: 'Answer of mock/small' })
+  expect(await first.getByText('small says hello').count()).toBe(1)
+  await message.fill('And you?')
+  await page.keyboard.press('Enter')
+  await page.getByRole('region', { name: 'Answer of mock/spare' }).getByText('spare says hello').waitFor()
+  await first.nth(1).getByText('small says hello').waitFor()
+  expect(asked.find(({ model }) => model === 'spare')?.messages).toMatchObject([
+    { role: 'user', content: 'Hello' },
+    { role: 'assistant', content: 'small says hello' },
+    { role: 'user', content: 'And you?' },
+  ])
+})
+
 test('a model that cannot be asked says why, and those beside it answer', async () => {
   const { page } = await browser.newPage({ viewport: { width: 1440, height: 1000 } })
   await it.enter(page, 'dev@example.com', 'owner')
@@ -147,6 +171,19 @@ test('a model that cannot be asked says why, and those beside it answer', async 
   await page.keyboard.press('Enter')
   await page.getByRole('region', { name: 'Answer of mock/spare' }).getByRole('alert').waitFor()
   await page.getByRole('region', { name: 'Answer of mock/small' }).getByText('small says hello').waitFor()
+})
+
+test('the Enter that ends a word of an input method sends nothing', async () => {
+  const { page } = await browser.newPage({ viewport: { width: 1440, height: 1000 } })
+  await it.enter(page, 'composes@example.com', 'owner')
+  await page.goto(`${it.address}/console/playground?model=mock/third`)
+  const message = page.getByLabel('Message')
+  await message.fill('こんにち')
+  await message.dispatchEvent('keydown', { key: 'Enter', isComposing: true })
+  await message.fill('こんにちは')
+  await page.keyboard.press('Enter')
+  await page.getByText('third says hello').waitFor()
+  expect(asked.at(-1)?.messages).toMatchObject([{ role: 'user', content: 'こんにちは' }])
 })
 
 test('a message is answered also where the key of the playground is gone, as after an hour', async () => {

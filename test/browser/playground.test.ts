@@ -57,6 +57,13 @@ test('any model is run by a form of its inputs, and shows result, cost and recei
   await page.getByRole('img', { name: 'What local/slow-1 made' }).waitFor()
   await cost()
 
+  await choose('local/media-info-1')
+  const file = page.getByLabel('File for url')
+  await file.setInputFiles({ name: 'empty.wav', mimeType: 'audio/wav', buffer: Buffer.alloc(0) })
+  await page.getByRole('alert').filter({ hasText: "'file' is empty" }).waitFor()
+  // It was forgotten, so that it can be chosen again.
+  expect(await file.inputValue()).toBe('')
+
   await choose('local/page-text-1')
   await page.getByLabel('html').fill('<title>Tides</title><p>The sea rises twice a day.')
   await run()

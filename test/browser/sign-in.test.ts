@@ -122,6 +122,18 @@ const shownQr = async (page: Page): Promise<string> => {
   return readQr(Uint8ClampedArray.from(drawn.pixels), drawn.size, drawn.size)?.data ?? 'none'
 }
 
+test('a new link signs in also on the page that a used one has left open', async () => {
+  await it.visit('again@example.com', 'developer')
+  const { page } = await browser.newPage(size)
+  await page.goto(`${it.address}/console/link#used-up`)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await page.getByRole('alert').waitFor()
+  // Only the part behind the # is another one, so the browser keeps the page.
+  await page.goto(it.addressOfLink(it.address, await it.link('again@example.com')))
+  await page.getByRole('button', { name: 'Sign in' }).click()
+  await overview(page)
+})
+
 test('at an IP address the page says why there can be no passkey there', async () => {
   const { page, errors } = await browser.newPage(size)
   await page.goto(`${it.address}/console/sign-in`)

@@ -237,6 +237,8 @@ test('tenants are sorted, and several are given limits and suspended at once', a
   for (const label of ['Tenant 2', 'Tenant 3'])
     await page.getByRole('checkbox', { name: `Choose ${label}`, exact: true }).check()
   await page.getByRole('button', { name: 'Set limits' }).click()
+  await page.getByRole('button', { name: 'Set for 2' }).click()
+  await page.getByRole('alert').filter({ hasText: 'Give at least one limit' }).waitFor()
   await page.getByLabel('Monthly cap in USD').fill('33')
   await page.getByLabel('Calls per minute').fill('7')
   await page.getByRole('button', { name: 'Set for 2' }).click()
@@ -255,6 +257,11 @@ test('tenants are sorted, and several are given limits and suspended at once', a
   await page.getByRole('checkbox', { name: 'Choose Tenant 4', exact: true }).check()
   await page.getByText('3 chosen').waitFor()
   expect(await page.getByText('2 of 2 resumed on every process').count()).toBe(1)
+  // Of several pages only one is sorted, which is said: the largest sum may be on another.
+  const ofOnePage = page.getByText('Only the tenants of this page are sorted')
+  expect(await ofOnePage.count()).toBe(0)
+  await page.goto(`${it.address}/console/tenants?sort=spent&after=${data[0].id}`)
+  await ofOnePage.waitFor()
   expect(errors).toEqual([])
 })
 

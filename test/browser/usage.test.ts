@@ -46,6 +46,17 @@ const open = async (at = it) => {
 
 const view = `from=${dayText(first)}&to=${dayText(first + 27 * DAY)}&slot=month`
 
+test('one day and one call are called so on the overview', async () => {
+  const { page } = await open()
+  await page.route('**/console/api/overview', async (route) => {
+    const answer = await route.fetch()
+    await route.fulfill({ json: { ...(await answer.json()), days_left: 1, requests_today: 1 } })
+  })
+  await page.goto(`${it.address}/console`)
+  await page.getByText('1 day', { exact: true }).waitFor()
+  await page.getByText('1 call (UTC day)').waitFor()
+})
+
 test('an address with days or months that there are not says so, or shows the usual days', async () => {
   const { page, errors } = await open()
   for (const [address, said] of [

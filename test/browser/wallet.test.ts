@@ -87,6 +87,27 @@ test('a payer who goes back without paying reads that, and nothing is credited',
   expect(await it.balance()).toBe(before)
 })
 
+test('an address of a payment that is none says what to do, and is asked for no more', async () => {
+  const { page } = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+  await it.enter(page, 'owner@example.com', 'owner')
+  let asked = 0
+  page.on('request', (request) => {
+    if (request.url().includes('/wallet/checkouts/')) asked++
+  })
+  await page.goto(`${it.address}/console/wallet?checkout=unknown`)
+  const told = page.getByRole('alert').filter({ hasText: 'There is no such payment' })
+  await told.waitFor()
+  const before = asked
+  // The page itself is asked for again every five seconds; so long nothing asks for the payment.
+  const again = () => page.waitForResponse((response) => response.url().endsWith('/console/api/wallet'))
+  await again()
+  await again()
+  expect(asked).toBe(before)
+  await page.getByRole('button', { name: 'Close' }).click()
+  await told.waitFor({ state: 'detached' })
+  expect(new URL(page.url()).search).toBe('')
+})
+
 test('a receipt that is pasted is judged, and one that was changed is not valid', async () => {
   const { token } = await it.newKey()
   const call = await it.post('/v1/chat/completions', chat(), {}, token)

@@ -106,8 +106,8 @@ test('tokens of One-API call with the values that they have, and what users have
     'key of gone of 3: left out, its user was deleted',
     'no place here: 2 users without keys and money',
     'no place here: 4 people; invite them with turnpike person',
-    'no place here: 1 groups of users with their ratios',
-    'no place here: 1 channels; set the keys of your vendors',
+    'no place here: 1 group of users with their ratios',
+    'no place here: 1 channel; set the keys of your vendors',
   ])
 
   // They went on there meanwhile, and dollars have another price.

@@ -171,8 +171,8 @@ test('keys of LiteLLM call with the values that they have, within what was left 
     'key elsewhere: not sold here, or not allowed above it: gpt-of-nobody',
     'key elsewhere: none of its models is sold here, so it is disabled',
     'key master: left out, its value is sk-1234, which everybody knows',
-    '1 budgets of members within their team have no place here',
-    "1 people have no account here; invite them with 'turnpike person'",
+    '1 budget of members within their team has no place here',
+    "1 person has no account here; invite them with 'turnpike person'",
   ])
 })
 

@@ -1,11 +1,13 @@
 /** `turnpike login`: a person approves, later runs ask nobody, and what is stored is for its owner alone. */
 import { expect, test } from 'bun:test'
 import { statSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { startConsole } from '../console/rig.ts'
 import { beginProgram, runProgram } from '../program.ts'
 import { chat } from '../server/harness.ts'
 import { tempFolder } from '../temp-folder.ts'
+import { until } from '../until.ts'
 
 test('a person signs a machine in once, and out', async () => {
   const console = await startConsole()
@@ -53,6 +55,38 @@ test('a person signs a machine in once, and out', async () => {
   expect(await status(first)).toBe(401)
   expect((await runProgram(home, {}, 'login', address)).code).toBe(1)
   expect((await runProgram(home, {}, 'login', 'gateway')).errors).toContain('must be one such as https://')
+  await listening.stop(true)
+  await console.stop()
+})
+
+test('a network that is away for a moment does not end a sign-in', async () => {
+  const console = await startConsole()
+  const serve = (port: number) => Bun.serve({ port, hostname: '127.0.0.1', fetch: console.fetch })
+  let listening = serve(0)
+  const port = Number(listening.url.port)
+  const home = await tempFolder('turnpike-login-')
+  const person = await console.visit('dev@example.com', 'developer')
+  const asking = beginProgram(home, {}, 'login', listening.url.origin, '--device')
+  let code: string | undefined
+  let told = ''
+  for await (const bytes of asking.stderr as ReadableStream<Uint8Array>) {
+    told += new TextDecoder().decode(bytes)
+    code = /approve the code ([A-Z]{4}-[A-Z]{4})\n/.exec(told)?.[1]
+    if (code !== undefined) break
+  }
+  await listening.stop(true)
+  let broken = 0
+  const away = createServer((socket) => {
+    broken++
+    socket.destroy()
+  })
+  await new Promise<void>((resolve) => away.listen(port, '127.0.0.1', resolve))
+  await until(() => broken > 0)
+  await new Promise((resolve) => away.close(resolve))
+  listening = serve(port)
+  expect((await person.ask('POST', `/logins/asked/${code}/approve`, {})).status).toBe(201)
+  const token = await new Response(asking.stdout as ReadableStream).text()
+  expect([await asking.exited, token.length > 20]).toEqual([0, true])
   await listening.stop(true)
   await console.stop()
 })

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { freePort } from '../free-port.ts'
 import { fetchAgain } from '../late-ledger.ts'
 import { postgresForTests } from '../postgres.ts'
-import { endPrograms, runProgram, startProgram } from '../program.ts'
+import { beginProgram, endPrograms, runProgram, startProgram } from '../program.ts'
 import { until } from '../until.ts'
 
 const home = mkdtempSync(join(tmpdir(), 'turnpike-metrics-'))
@@ -111,6 +111,36 @@ test('turnpike top shows the server of the same settings, with a token that nobo
   await child.exited
   const gone = await runProgram(home, settings, 'top', '--once')
   expect([gone.code, gone.errors.includes('no server answers at')]).toEqual([1, true])
+})
+
+test('turnpike top goes on when the server is away for a moment', async () => {
+  let away = false
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    fetch: () => new Response('', { status: away ? 503 : 200 }),
+  })
+  const { origin } = server.url
+  const child = beginProgram(home, {}, 'top', '--address', origin, '--token', TOKEN, '--every', '0.1')
+  const said = { out: '', errors: '' }
+  const note = async (from: unknown, where: keyof typeof said) => {
+    for await (const bytes of from as ReadableStream<Uint8Array>)
+      said[where] += new TextDecoder().decode(bytes)
+  }
+  void note(child.stdout, 'out')
+  void note(child.stderr, 'errors')
+  const isSaid = (where: keyof typeof said, what: string) =>
+    until(() => said[where].includes(what) || child.exitCode !== null)
+  await isSaid('out', 'USD/min')
+  away = true
+  await isSaid('errors', 'gives no metrics: 503')
+  said.out = ''
+  away = false
+  await isSaid('out', 'USD/min')
+  expect([child.exitCode, said.out.includes('USD/min')]).toEqual([null, true])
+  child.kill('SIGTERM')
+  await child.exited
+  await server.stop(true)
 })
 
 test('turnpike top shows a running server while its database is away', async () => {

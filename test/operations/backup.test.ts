@@ -303,7 +303,7 @@ test('restore goes only where no ledger is, and takes nothing that is damaged, n
   )
   expect(await restore(torn)).toEqual([
     1,
-    'turnpike: the ledger is restored, but 1 results beside it are missing or damaged in the backup\n',
+    'turnpike: the ledger is restored, but 1 result beside it is missing or damaged in the backup\n',
   ])
   expect(existsSync(join(home, 'restored/assets', ASSET.slice(0, 2), ASSET))).toBe(false)
   await lawsHold(home, COPY)

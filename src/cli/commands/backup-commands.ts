@@ -18,7 +18,7 @@ import { ledgerExists } from '../../store/open-store.ts'
 import { bucketNamed } from '../config/bucket-name.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { secretProof } from '../config/parts.ts'
-import { Failed, noLedger, print, withDatabase } from '../run/run-command.ts'
+import { counted, Failed, noLedger, print, withDatabase } from '../run/run-command.ts'
 
 type Options = { readonly json?: boolean }
 type BackupOptions = Options & { readonly made?: boolean }
@@ -120,13 +120,13 @@ const madeText = (at: string, { made_at, ledger, rows, audit, assets, secret }: 
   const beside =
     'elsewhere' in assets
       ? `Not part of it: the results in ${assets.elsewhere}, which that bucket has to keep.`
-      : `Results beside the ledger: ${assets.files} files, ${assets.bytes} bytes; ${assets.gone} were gone.`
+      : `Results beside the ledger: ${counted(assets.files, 'file')}, ${assets.bytes} bytes; ${counted(assets.gone, 'was', 'were')} gone.`
   const keys =
     secret === 'in the ledger'
       ? 'It holds the secret that keys are hashed under and receipts are signed with: keep it as you keep those.'
       : 'Not part of it: TURNPIKE_SECRET. Keep it elsewhere; without it every key is unknown.'
   return `${at}
-  the ledger of ${made_at}: ${ledger.bytes} bytes, ${rows.transfer ?? 0} postings, ${rows.api_key ?? 0} keys
+  the ledger of ${made_at}: ${ledger.bytes} bytes, ${counted(rows.transfer ?? 0, 'posting')}, ${counted(rows.api_key ?? 0, 'key')}
   audit of the copy: ${audit.laws - audit.broken.length} of ${audit.laws} invariants hold
   ${beside}
   ${keys}
@@ -169,7 +169,7 @@ const restore = async (from: string, { json }: Options): Promise<void> => {
     )
   if (assets !== undefined && 'gone' in manifest.assets && assets.files < manifest.assets.files)
     throw new Failed(
-      `the ledger is restored, but ${manifest.assets.files - assets.files} results beside it are missing or damaged in the backup`,
+      `the ledger is restored, but ${counted(manifest.assets.files - assets.files, 'result beside it is', 'results beside it are')} missing or damaged in the backup`,
     )
 }
 
@@ -179,7 +179,9 @@ const restoredText = (config: Config, { manifest, facts, assets }: Restored): st
   const lines = [
     `${config.databaseUrl} is the ledger of ${manifest.made_at}`,
     `  audit: ${facts.audit.filter(({ ok }) => ok).length} of ${facts.audit.length} invariants hold`,
-    ...(assets === undefined ? [] : [`  results beside it: ${assets.files} files, ${assets.bytes} bytes`]),
+    ...(assets === undefined
+      ? []
+      : [`  results beside it: ${counted(assets.files, 'file')}, ${assets.bytes} bytes`]),
     ...(inside && config.secret !== undefined && config.secretOld === undefined
       ? [
           '  Before you start: take TURNPIKE_SECRET away, or set TURNPIKE_SECRET_OLD=database, or every key is unknown.',

@@ -77,12 +77,18 @@ const signIn = async (address: string): Promise<Tokens> => {
   })
   if (asked.status !== 200)
     throw new Failed(`${address} signs nobody in: ${asked.status} ${JSON.stringify(asked.body)}`)
-  const { user_code, verification_uri_complete, device_code, interval } = asked.body
+  const { user_code, verification_uri_complete, device_code, interval, expires_in } = asked.body
+  const ends = Date.now() + Number(expires_in) * 1_000
   process.stderr.write(`Open ${verification_uri_complete}\nand approve the code ${user_code}\n`)
   for (let wait = Number(interval) * 1_000; ; ) {
     await Bun.sleep(wait)
     const form = { grant_type: DEVICE_GRANT, device_code: String(device_code) }
-    const answer = await post(address, '/oauth/token', form)
+    const answer = await post(address, '/oauth/token', form).catch((error: unknown) => {
+      // A network that is away for a moment does not end the code, which somebody may be approving.
+      if (Date.now() < ends) return undefined
+      throw error
+    })
+    if (answer === undefined) continue
     if (answer.status === 200) return tokensOf(answer)
     const { error } = answer.body
     if (error === 'slow_down') wait += SLOWER_MS

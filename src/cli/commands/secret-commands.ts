@@ -6,7 +6,7 @@ import { messageOf } from '../../core/message-of.ts'
 import { DAY_MS } from '../../core/time.ts'
 import { sealAnew } from '../../gateway/parts/receipt-keys.ts'
 import { ownKeyRing } from '../run/control.ts'
-import { type Database, Failed, onLedger, print, tableOf, under } from '../run/run-command.ts'
+import { counted, type Database, Failed, onLedger, print, tableOf, under } from '../run/run-command.ts'
 
 const MOST_SHOWN = 20
 /** Answers under an Idempotency-Key, and sessions of the console. */
@@ -81,7 +81,7 @@ export const secretCommands = (program: Command): void => {
 
 const rotate = async (database: Database, json: boolean | undefined): Promise<void> => {
   const done = await ownKeyRing(database).wrapAnew()
-  const text = `${done.wrapped} data keys are wrapped anew; ${done.left} cannot be opened with these settings.\n`
+  const text = `${counted(done.wrapped, 'data key is', 'data keys are')} wrapped anew; ${done.left} cannot be opened with these settings.\n`
   print(json, done, text)
   if (done.left > 0) process.exitCode = 1
 }
@@ -89,7 +89,7 @@ const rotate = async (database: Database, json: boolean | undefined): Promise<vo
 const status = async (database: Database, json: boolean | undefined): Promise<void> => {
   const { store, hash, config } = database
   const dataKeys = await ownKeyRing(database).otherwise()
-  const wrappedText = `${dataKeys} data keys of organisations' own keys are wrapped by another master; turnpike secret rotate wraps them anew.\n`
+  const wrappedText = `Wrapped by another master: ${counted(dataKeys, 'data key')} of organisations' own keys; turnpike secret rotate wraps all anew.\n`
   if (hash.before === undefined || hash.id === undefined) {
     if (dataKeys === 0) throw new Failed('TURNPIKE_SECRET_OLD is not set: there is one secret')
     print(json, { needed: false, data_keys: dataKeys }, wrappedText)
@@ -122,9 +122,9 @@ const status = async (database: Database, json: boolean | undefined): Promise<vo
       until: iso(until),
     },
     [
-      `${count} keys have not called since; each goes over when it does${count > keys.length ? ` (the newest ${keys.length})` : ''}.\n`,
+      `${counted(count, 'key has', 'keys have')} not called since; each goes over when it does${count > keys.length ? ` (the newest ${keys.length})` : ''}.\n`,
       ...(count === 0 ? [] : [tableOf(rows)]),
-      `${idle.length} machines have not called since; each goes over when it does.\n`,
+      `${counted(idle.length, 'machine has', 'machines have')} not called since; each goes over when it does.\n`,
       ...(idle.length === 0 ? [] : [tableOf(idle)]),
       wrappedText,
       `Links to results, runs of callers without a key, repeats, sessions and sign-ins of agents from before ${iso(from)} end by ${iso(until)}${over ? ', which is over' : ''}.\n`,

@@ -5,13 +5,16 @@ import { overviewOf, type Samples, samplesIn, vendorRowsOf } from '../../metrics
 import { type Config, readConfig } from '../config/config.ts'
 import { addressAt, ownAddress, toOwn } from '../config/own-address.ts'
 import { hashOfSettings, metricsToken } from '../config/parts.ts'
-import { Failed, print, tableOf, under, withDatabase } from '../run/run-command.ts'
+import { counted, Failed, print, tableOf, under, withDatabase } from '../run/run-command.ts'
 
 type TopOptions = { address?: string; token?: string; every: string; once?: boolean; json?: boolean }
 
 const ANSWER_MS = 5_000
 const SECOND_MS = 1_000
 const CLEAR = '\x1b[H\x1b[2J'
+
+/** The server may answer the next time, as when it is started again. */
+class Away extends Failed {}
 
 export const topCommand = (program: Command): void => {
   under(program, 'top', 'show rates, latency, spend and vendors of the running server, kept up to date')
@@ -29,17 +32,23 @@ const top = async (options: TopOptions): Promise<void> => {
     throw new Failed('--every must be a number of seconds from 0.1 to 3600')
   const read = await readerOf(options)
   const once = options.once === true || options.json === true
+  const clear = once || !process.stdout.isTTY ? '' : CLEAR
   let before = { samples: await read(), atMs: performance.now() }
   for (;;) {
     await Bun.sleep(seconds * SECOND_MS)
-    const after = { samples: await read(), atMs: performance.now() }
+    const samples = await read().catch((error: unknown) => {
+      if (once || !(error instanceof Away)) throw error
+      process.stderr.write(`${clear}${error.message}; asking again\n`)
+      return undefined
+    })
+    if (samples === undefined) continue
+    const after = { samples, atMs: performance.now() }
     const span = {
       before: before.samples,
       after: after.samples,
       seconds: (after.atMs - before.atMs) / SECOND_MS,
     }
     const [overview, vendors] = [overviewOf(span), vendorRowsOf(span)]
-    const clear = once || !process.stdout.isTTY ? '' : CLEAR
     print(options.json, { ...overview, vendors }, `${clear}${textOf(overview)}\n${tableOf(vendors)}`)
     if (once) return
     before = after
@@ -51,7 +60,7 @@ const textOf = (it: ReturnType<typeof overviewOf>): string => {
   return `${[
     `${calls_per_second.toFixed(1)} calls/s   ${refusals_per_second.toFixed(1)} refused/s   ${usd_per_minute.toFixed(4)} USD/min`,
     `added ${added_ms_p50} ms (p50)  ${added_ms_p99} ms (p99)   ledger: ${it.in_touch ? 'in touch' : 'OUT OF TOUCH'}, queue ${it.queue_ms} ms`,
-    `${it.open_calls} calls open, ${it.open_streams} streams   ${it.processes} processes, ${it.memory_mb} MB`,
+    `${counted(it.open_calls, 'call')} open, ${counted(it.open_streams, 'stream')}   ${counted(it.processes, 'process', 'processes')}, ${it.memory_mb} MB`,
   ].join('\n')}\n`
 }
 
@@ -65,18 +74,23 @@ const readerOf = async (options: TopOptions): Promise<() => Promise<Samples>> =>
   const address = (options.address ?? own).replace(/\/$/, '')
   const token = options.token ?? (metrics === 'token' ? await tokenOf(config) : undefined)
   const headers: Record<string, string> = token === undefined ? {} : { authorization: `Bearer ${token}` }
-  return async () => {
+  const ask = async () => {
     const answer = await fetch(`${address}/metrics`, {
       headers,
       signal: AbortSignal.timeout(ANSWER_MS),
       ...(options.address === undefined ? toOwn : {}),
-    }).catch((error: unknown) => {
-      throw new Failed(`no server answers at ${address}: ${messageOf(error)}`)
     })
-    if (answer.status === 401)
+    return { status: answer.status, text: await answer.text() }
+  }
+  return async () => {
+    const { status, text } = await ask().catch((error: unknown) => {
+      throw new Away(`no server answers at ${address}: ${messageOf(error)}`)
+    })
+    if (status === 401)
       throw new Failed(`the server at ${address} has another METRICS_TOKEN; give it with --token`)
-    if (!answer.ok) throw new Failed(`the server at ${address} gives no metrics: ${answer.status}`)
-    return samplesIn(await answer.text())
+    const why = `the server at ${address} gives no metrics: ${status}`
+    if (status !== 200) throw status < 500 ? new Failed(why) : new Away(why)
+    return samplesIn(text)
   }
 }
 

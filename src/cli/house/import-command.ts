@@ -12,7 +12,7 @@ import { Refusal } from '../../core/refusal.ts'
 import { harmless } from '../../core/storable.ts'
 import { checkSecret } from '../commands/secret-commands.ts'
 import { controlOf } from '../run/control.ts'
-import { Failed, print, withDatabase } from '../run/run-command.ts'
+import { counted, Failed, print, withDatabase } from '../run/run-command.ts'
 import { applyOrganisation, type Change } from './apply.ts'
 import type { Imported } from './imported.ts'
 import { fromLiteLlm } from './litellm.ts'
@@ -83,7 +83,8 @@ const make = async (
     for (let at = 0; at === 0 || at < all.length; at += PART) {
       const part = { name: organisation.name, keys: Object.fromEntries(all.slice(at, at + PART)) }
       await applyOrganisation(applying, id, part)
-      if (process.stderr.isTTY) process.stderr.write(`\r${changes.length} changes, for ${keys} keys `)
+      if (process.stderr.isTTY)
+        process.stderr.write(`\r${counted(changes.length, 'change')}, for ${counted(keys, 'key')} `)
     }
     const { balance = 0n } = organisation
     const amount = each ?? (balance > 0n ? decimalFromNano(balance) : undefined)
@@ -98,10 +99,10 @@ const summary = (
 ): string => {
   const count = (what: Change['what'], how: Change['how']) =>
     changes.filter((change) => change.what === what && change.how === how).length
-  const made = `${count('organisation', 'create')} organisations and ${count('key', 'create')} keys`
+  const made = `${counted(count('organisation', 'create'), 'organisation')} and ${counted(count('key', 'create'), 'key')}`
   const balance = Object.values(organisations).reduce((sum, one) => sum + (one.balance ?? 0n), 0n)
   return [
-    `${made} ${dryRun === true ? 'would be made' : 'were made'}, ${count('key', 'change')} changed, for ${keys} keys there`,
+    `${made} ${dryRun === true ? 'would be made' : 'were made'}, ${count('key', 'change')} changed, for ${counted(keys, 'key')} there`,
     ...told,
     ...(balance > 0n
       ? [`their wallets have ${decimalFromNano(balance)} USD there, which is given once`]

@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { JsonObject } from '../../core/json-body.ts'
+import { counted } from '../run/run-command.ts'
 import {
   type Budget,
   type Imported,
@@ -214,17 +215,18 @@ class Import {
       LiteLLM_TagTable: tags,
     } = this.#rows
     const lacking = [
-      ['budgets of members within their team', members],
-      ['budgets of end users', users],
-      ['budgets of tags', tags],
+      ['of members within their team', members],
+      ['of end users', users],
+      ['of tags', tags],
     ] as const
-    for (const [what, rows] of lacking) {
+    for (const [whose, rows] of lacking) {
       const count = rows.filter(({ budget_id }) => budget_id !== undefined).length
-      if (count > 0) this.told.push(`${count} ${what} have no place here`)
+      const budgets = counted(count, `budget ${whose} has`, `budgets ${whose} have`)
+      if (count > 0) this.told.push(`${budgets} no place here`)
     }
     const people = this.#rows.LiteLLM_UserTable.filter(({ user_email }) => user_email !== undefined).length
-    if (people > 0)
-      this.told.push(`${people} people have no account here; invite them with 'turnpike person'`)
+    const have = counted(people, 'person has', 'people have')
+    if (people > 0) this.told.push(`${have} no account here; invite them with 'turnpike person'`)
   }
 }
 

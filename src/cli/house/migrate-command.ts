@@ -14,7 +14,7 @@ import { NotMoved } from '../../store/move/not-moved.ts'
 import { ledgerExists, planOf } from '../../store/open-store.ts'
 import { type Config, readConfig } from '../config/config.ts'
 import { placeOf, whyNotOpen } from '../config/database-place.ts'
-import { Failed, noLedger, print, tableOf, under, withDatabase } from '../run/run-command.ts'
+import { counted, Failed, noLedger, print, tableOf, under, withDatabase } from '../run/run-command.ts'
 
 type Options = { readonly plan?: boolean; readonly to?: string; readonly json?: boolean }
 
@@ -93,7 +93,7 @@ const movedText = ({ databaseUrl, journal }: Config, to: string, { rows, balance
   // What a killed process left there is charged by the next start that reads it.
   const beside = journal === undefined ? '' : ` and JOURNAL to ${journal}`
   return `${again ? 'The ledger was moved before, and nothing has changed since' : 'The ledger is moved'}: ${to}
-  ${all} rows of ${Object.keys(rows).length} tables, each compared: ${rows.api_key ?? 0} keys, ${rows.transfer ?? 0} postings, ${rows.run ?? 0} jobs
+  ${all} rows of ${Object.keys(rows).length} tables, each compared: ${counted(rows.api_key ?? 0, 'key')}, ${counted(rows.transfer ?? 0, 'posting')}, ${counted(rows.run ?? 0, 'job')}
   all ${laws} laws of the books hold on both sides; the wallets have ${decimalFromNano(balance)} USD on both
   ${databaseUrl} is no ledger any more and no server starts on it: keep it as a backup.
   Now set DATABASE_URL to the new address${beside}, and start. TURNPIKE_SECRET, ASSETS and turnpike.yaml stay as they are.

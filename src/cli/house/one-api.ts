@@ -9,6 +9,7 @@ import { readBlock } from '../../core/address.ts'
 import type { JsonObject } from '../../core/json-body.ts'
 import { greatest, NANO_PER_USD, type Nano } from '../../core/money.ts'
 import { prefixOf } from '../../gateway/parts/new-token.ts'
+import { counted } from '../run/run-command.ts'
 import {
   type Budget,
   type Imported,
@@ -151,13 +152,14 @@ const houseFrom = (rows: Rows, sold: ModelsSold, now: number): Imported => {
     ([, { keys: own, balance = 0n }]) => balance > 0n || Object.keys(own).length > 0,
   )
   const rest = [
-    [rows.users.length - made.length, 'users without keys and money'],
-    [rows.users.length, 'people; invite them with turnpike person'],
-    [new Set(rows.users.map(({ group }) => group)).size, 'groups of users with their ratios'],
-    [rows.channels.length, 'channels; set the keys of your vendors'],
-    [rows.redemptions.length, 'codes that give quota'],
+    [rows.users.length - made.length, 'user', 'users', ' without keys and money'],
+    [rows.users.length, 'person', 'people', '; invite them with turnpike person'],
+    [new Set(rows.users.map(({ group }) => group)).size, 'group', 'groups', ' of users with their ratios'],
+    [rows.channels.length, 'channel', 'channels', '; set the keys of your vendors'],
+    [rows.redemptions.length, 'code', 'codes', ' for quota'],
   ] as const
-  for (const [count, what] of rest) if (count > 0) told.push(`no place here: ${count} ${what}`)
+  for (const [count, one, others, more] of rest)
+    if (count > 0) told.push(`no place here: ${counted(count, one, others)}${more}`)
   const byId = made.map(([id, organisation]) => [idOf('org', 'oneapi', id), organisation])
   return { organisations: Object.fromEntries(byId), told, keys }
 }

@@ -1,7 +1,7 @@
 /** `turnpike prune`: deletes old rows other than postings now, as a server does by itself every hour. */
 import type { Command } from 'commander'
 import { pruneAll } from '../../gateway/keep-pruning.ts'
-import { Failed, onLedger, print, under } from '../run/run-command.ts'
+import { counted, Failed, onLedger, print, under } from '../run/run-command.ts'
 
 /** Lets calls of a server on the same file in between. */
 const REST_MS = 5
@@ -25,7 +25,7 @@ export const pruneCommand = (program: Command): void => {
         print(
           options.json,
           { details: done.details, months: done.months, others: done.rest },
-          `deleted: ${wholeOf(done.months)}details of ${done.details} calls, ${done.rest} other rows; no posting\n`,
+          `deleted: ${wholeOf(done.months)}details of ${counted(done.details, 'call')}, ${counted(done.rest, 'other row')}; no posting\n`,
         )
       }),
     )
@@ -33,7 +33,7 @@ export const pruneCommand = (program: Command): void => {
 
 /** Months that were dropped whole: their calls are not counted. */
 const wholeOf = (months: number): string =>
-  months === 0 ? '' : `details of ${months} whole month${months === 1 ? '' : 's'}, `
+  months === 0 ? '' : `details of ${counted(months, 'whole month')}, `
 
 const monthsOf = (text: string | undefined): number | undefined => {
   if (text === undefined) return undefined

@@ -6,7 +6,7 @@ import type { JsonObject } from '../../core/json-body.ts'
 import { LOG_PROMISE_SECONDS, type LogHead, readLogHead } from '../../receipts/log-head.ts'
 import { entryHash, receiptText } from '../../receipts/log-leaf.ts'
 import { type Hash, provesConsistency, provesInclusion } from '../../receipts/merkle.ts'
-import { Failed } from './run-command.ts'
+import { counted, Failed } from './run-command.ts'
 
 const FETCH_MS = 10_000
 
@@ -46,7 +46,7 @@ const headIn = async (file: string | undefined, keys: Brought['keys']): Promise<
 /** Why the log does not go on from the head that was kept; undefined if it does. */
 const parting = async (server: string, before: LogHead, head: LogHead): Promise<string | undefined> => {
   if (before.size > head.size || before.began !== head.began)
-    return `the log was cut: it had ${before.size} entries, and has ${head.size}`
+    return `the log was cut: it had ${counted(before.size, 'entry', 'entries')}, and has ${head.size}`
   const path = `/v1/log/consistency?from=${before.size}&to=${head.size}`
   const steady = await ask(server, path, steadyAnswer)
   return steady !== undefined && provesConsistency(before, head, hashes(steady.proof))

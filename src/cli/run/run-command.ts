@@ -63,6 +63,10 @@ export const print = (json: boolean | undefined, value: unknown, text: string): 
 /** Resolves once what was printed has left the process: a pipe takes 64 kB at a time, and an exit drops the rest. */
 export const printed = (): Promise<unknown> => taken
 
+/** A count with its word: of one, and of all others. */
+export const counted = (count: number, one: string, others = `${one}s`): string =>
+  `${count} ${count === 1 ? one : others}`
+
 type Cell = string | ExactNumber | boolean | null
 
 /** A table cell: small amounts in the usual form, never as 1.2e-7. */

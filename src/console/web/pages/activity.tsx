@@ -103,6 +103,7 @@ const EventTable = ({ rows }: { rows: Shown<'GET /events'>['data'] }) => (
       {
         head: 'Who',
         on: 'wide',
+        className: 'label',
         cell: ({ actor, operator, address }) => (
           <>
             <Text size="sm">{whoText(actor, operator)}</Text>
@@ -112,6 +113,7 @@ const EventTable = ({ rows }: { rows: Shown<'GET /events'>['data'] }) => (
       },
       {
         head: 'What',
+        className: 'label',
         cell: ({ at, what, actor, operator, after }) => (
           <>
             <Text size="sm">{words[what] ?? what.replaceAll(/[._]/g, ' ')}</Text>
@@ -127,6 +129,7 @@ const EventTable = ({ rows }: { rows: Shown<'GET /events'>['data'] }) => (
       {
         head: 'Change',
         on: 'wide',
+        className: 'label',
         cell: ({ before, after }) => (
           <Text size="xs" maw={440}>
             {before !== null && (

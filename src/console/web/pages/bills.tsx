@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { act, type Shown, usePage, useShown } from '../parts/api.ts'
 import { downloadFile } from '../parts/csv.ts'
 import { Dialog } from '../parts/dialog.tsx'
+import { counted } from '../parts/format.ts'
 import { Form } from '../parts/forms/form.tsx'
 import { useChange } from '../parts/forms/use-change.ts'
 import { BillTable } from '../parts/money/bill-table.tsx'
@@ -20,7 +21,7 @@ type Closed = Shown<'POST /bills'>
 
 const toldOf = ({ month, data }: Closed): string => {
   const many = (outcome: string) => data.filter((one) => one.outcome === outcome).length
-  return `${monthText(month)}: ${many('closed')} invoices written, ${many('was_closed')} were there, ${many('nothing_due')} tenants owe nothing.`
+  return `${monthText(month)}: ${counted(many('closed'), 'invoice')} written, ${counted(many('was_closed'), 'was', 'were')} there, ${counted(many('nothing_due'), 'tenant owes', 'tenants owe')} nothing.`
 }
 
 const CloseMonth = ({ onClosed }: { onClosed: (closed: Closed) => void }) => {

@@ -4,7 +4,7 @@
  */
 
 import { PasswordInput } from '@mantine/core'
-import { useState } from 'react'
+import { useLocation } from '@tanstack/react-router'
 import { ask } from '../parts/api.ts'
 import { Form } from '../parts/forms/form.tsx'
 import { useTexts } from '../parts/forms/use-texts.ts'
@@ -13,7 +13,8 @@ import { useEntered } from '../parts/sign-in/entered.ts'
 import { Front } from '../parts/ui.tsx'
 
 export const Link = () => {
-  const [token] = useState(() => location.hash.slice(1))
+  // As on the page of use, another link may be opened here.
+  const { hash: token } = useLocation()
   const { texts, field } = useTexts({ password: '' })
   const { save, field: code } = useWithCode(
     (more) => ask('POST', '/session/link', { token, ...(texts.password === '' ? {} : texts), ...more }),

@@ -3,7 +3,7 @@ import { Group, NativeSelect, Stack, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { type Shown, useShown } from '../parts/api.ts'
 import { DataTable } from '../parts/data-table.tsx'
-import { shortCount } from '../parts/format.ts'
+import { counted, shortCount } from '../parts/format.ts'
 import { PriceLines } from '../parts/money/price-lines.tsx'
 import { Aside, Copy, Empty, Note, PageHead, Panel, When } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
@@ -83,7 +83,10 @@ export const Models = () => {
   )
   return (
     <>
-      <PageHead title="Models" about={`${data.data.length} models are sold here. Press a name to copy it.`} />
+      <PageHead
+        title="Models"
+        about={`${counted(data.data.length, 'model is', 'models are')} sold here. Press a name to copy it.`}
+      />
       <Stack>
         <Group>
           <TextInput

@@ -6,7 +6,7 @@ import type { OverviewShown } from '../../schema/reports.ts'
 import { reading } from '../parts/api.ts'
 import { StackedBars } from '../parts/chart.tsx'
 import { DataTable } from '../parts/data-table.tsx'
-import { countText } from '../parts/format.ts'
+import { counted, countText } from '../parts/format.ts'
 import { Empty, Failed, Figure, Loading, Money, Note, PageHead, Panel } from '../parts/ui.tsx'
 import { useMay } from '../parts/use-may.ts'
 
@@ -44,14 +44,14 @@ const Lasts = ({ data }: { data: OverviewShown }) => (
       </>
     }
   >
-    {data.days_left === null ? '—' : data.days_left > 365 ? 'over a year' : `${data.days_left} days`}
+    {data.days_left === null ? '—' : data.days_left > 365 ? 'over a year' : counted(data.days_left, 'day')}
   </Figure>
 )
 
 const Figures = ({ data }: { data: OverviewShown }) => (
   <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
     {data.balance_usd !== null && <Balance usd={data.balance_usd} held={data.held_usd ?? '0'} />}
-    <Figure name="Spent today" below={`${countText(data.requests_today)} calls (UTC day)`}>
+    <Figure name="Spent today" below={`${counted(data.requests_today, 'call')} (UTC day)`}>
       <Money usd={data.spent_today_usd} />
     </Figure>
     <Figure name="Spent this month" below="calendar month in UTC">
@@ -74,6 +74,7 @@ const Busiest = ({ keys }: { keys: OverviewShown['keys'] }) => (
         columns={[
           {
             head: 'Key',
+            className: 'label',
             cell: ({ id, label }) => (
               <Anchor component={Link} to={`/keys/${id}`} size="sm">
                 {label}

@@ -86,7 +86,7 @@ const Bench = ({ models }: { models: Models }) => {
       <Stack>
         <Chosen models={models} chosen={chosen} />
         {first.category === 'chat' ? (
-          <ChatBench key={ids.join()} models={ids} />
+          <ChatBench models={ids} />
         ) : (
           <RunPanel key={first.id} model={first.id} />
         )}

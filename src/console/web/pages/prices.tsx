@@ -4,6 +4,7 @@ import { Stack } from '@mantine/core'
 import { useState } from 'react'
 import { type Shown, useShown } from '../parts/api.ts'
 import { DataTable } from '../parts/data-table.tsx'
+import { counted } from '../parts/format.ts'
 import { Search } from '../parts/forms/field.tsx'
 import { PriceLines } from '../parts/money/price-lines.tsx'
 import { Aside, Empty, PageHead, Panel } from '../parts/ui.tsx'
@@ -63,7 +64,7 @@ export const Prices = () => {
     <>
       <PageHead
         title="Models and prices"
-        about={`${models.data.data.length} models are sold ${marginOf(setup.data.markup)}${setup.data.discount === '1' ? '' : `; discounted ones at ${setup.data.discount} of that`}.`}
+        about={`${counted(models.data.data.length, 'model is', 'models are')} sold ${marginOf(setup.data.markup)}${setup.data.discount === '1' ? '' : `; discounted ones at ${setup.data.discount} of that`}.`}
       />
       <Stack>
         <Search of="models" by="model or alias" value={search} onSearch={setSearch} />

@@ -4,7 +4,7 @@ import { SimpleGrid, Stack, Text } from '@mantine/core'
 import { useState } from 'react'
 import { type Shown, useShown } from '../parts/api.ts'
 import { DataTable } from '../parts/data-table.tsx'
-import { countText } from '../parts/format.ts'
+import { counted, countText } from '../parts/format.ts'
 import { Search } from '../parts/forms/field.tsx'
 import { Empty, Figure, Money, Note, PageHead, Panel } from '../parts/ui.tsx'
 import { Unread } from '../parts/unread.tsx'
@@ -58,10 +58,10 @@ const Gifts = ({ data: { trials, referrals } }: { data: Shown<'GET /operator/set
     >
       <Money usd={trials.amount_usd} />
     </Figure>
-    <Figure name="Trials" below={`${countText(trials.active)} have not ended`}>
+    <Figure name="Trials" below={`${counted(trials.active, 'has', 'have')} not ended`}>
       {countText(trials.claimed)}
     </Figure>
-    <Figure name="Referrals" below={`${countText(referrals.codes)} accounts have a code`}>
+    <Figure name="Referrals" below={`${counted(referrals.codes, 'account has', 'accounts have')} a code`}>
       {countText(referrals.claimed)}
     </Figure>
     <Figure name="Given for referrals" below="to both sides">

@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { act, type Shown, useShown } from '../parts/api.ts'
 import { Confirm } from '../parts/confirm.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { countText } from '../parts/format.ts'
+import { counted, countText } from '../parts/format.ts'
 import { useChange } from '../parts/forms/use-change.ts'
 import { KeyTable } from '../parts/keys/key-table.tsx'
 import { AllCalls, CallTable } from '../parts/money/call-table.tsx'
@@ -83,7 +83,7 @@ const ThisMonth = ({ tenant }: { tenant: TenantShown }) => {
       <Figure name="You pay us" below="from your wallet, as it was used">
         <Money usd={total.cost_usd} />
       </Figure>
-      <Figure name="Calls this month" below={`${countText(total.input_tokens)} tokens in`}>
+      <Figure name="Calls this month" below={`${counted(total.input_tokens, 'token')} in`}>
         {countText(total.requests)}
       </Figure>
     </SimpleGrid>

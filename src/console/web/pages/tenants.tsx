@@ -1,11 +1,13 @@
 /** A reseller's tenants: created from a pasted list, their use, statements, suspension. */
 
-import { Alert, Button, FileButton, Group, Stack, Table, Textarea } from '@mantine/core'
+import { Alert, Button, Group, Stack, Table, Textarea } from '@mantine/core'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
 import { act, type Shown, useShown } from '../parts/api.ts'
 import { csvCell, download } from '../parts/csv.ts'
 import { Dialog } from '../parts/dialog.tsx'
+import { counted } from '../parts/format.ts'
+import { ChooseFiles } from '../parts/forms/choose-files.tsx'
 import { Search } from '../parts/forms/field.tsx'
 import { useOneAtATime } from '../parts/forms/one-at-a-time.ts'
 import { useChange } from '../parts/forms/use-change.ts'
@@ -32,7 +34,7 @@ const Made = ({ made, onClose }: { made: TenantsMade; onClose: () => void }) => 
         color="yellow"
         variant="outline"
         className="failed"
-        title={`Download the ${made.data.length} keys now`}
+        title={`Download the ${counted(made.data.length, 'key')} now`}
       >
         They are shown only this once: nobody, not even we, can read them again.
       </Alert>
@@ -109,17 +111,15 @@ const ListForm = ({ text, setText, onMade }: ListProps) => {
         </Told>
       )}
       <Group justify="space-between">
-        <FileButton accept=".csv,text/csv,text/plain" onChange={(file) => void file?.text().then(setText)}>
-          {(props) => (
-            <Button variant="default" {...props}>
-              Open CSV
-            </Button>
-          )}
-        </FileButton>
+        <ChooseFiles
+          name="CSV file of tenants"
+          accept=".csv,text/csv,text/plain"
+          onChosen={([file]) => void file?.text().then(setText)}
+        >
+          Open CSV
+        </ChooseFiles>
         <Button loading={create.isPending} onClick={() => (ready ? send() : setHinted(true))}>
-          {tenants.length === 0
-            ? 'Create tenants'
-            : `Create ${tenants.length} ${tenants.length === 1 ? 'tenant' : 'tenants'}`}
+          {tenants.length === 0 ? 'Create tenants' : `Create ${counted(tenants.length, 'tenant')}`}
         </Button>
       </Group>
     </Stack>

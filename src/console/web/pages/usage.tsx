@@ -146,6 +146,7 @@ const Totals = ({ answered: { view, table: use }, show }: { answered: Answered; 
       columns={[
         {
           head: groupNames[view.by],
+          className: 'label',
           cell: (row) => <Name view={view} row={row} show={show} />,
           foot: 'Total',
         },

@@ -4,13 +4,14 @@
  */
 import { Box, Button, Card, Group, Image, NativeSelect, SimpleGrid, Stack, Title } from '@mantine/core'
 import { keepPreviousData, useMutation, useQuery } from '@tanstack/react-query'
+import { useLocation } from '@tanstack/react-router'
 import { useState } from 'react'
 import type { Written } from '../../../control/face.ts'
 import type { useOfTenant } from '../../../control/tenants/statements.ts'
 import { askBy, queryOf, textBy } from '../parts/api.ts'
 import { StackedBars } from '../parts/chart.tsx'
 import { download, downloadFile, logoAddress } from '../parts/csv.ts'
-import { countText } from '../parts/format.ts'
+import { counted, countText } from '../parts/format.ts'
 import { type BillCells, BillRows } from '../parts/money/bill-table.tsx'
 import { StatementSheet } from '../parts/money/statement-sheet.tsx'
 import { daysOf, monthChoice, monthText } from '../parts/months.ts'
@@ -26,7 +27,7 @@ const Figures = ({ use }: { use: TenantUseShown }) => (
     </Figure>
     <Figure
       name="Calls"
-      below={`${countText(use.total.input_tokens)} tokens in, ${countText(use.total.output_tokens)} out`}
+      below={`${counted(use.total.input_tokens, 'token')} in, ${countText(use.total.output_tokens)} out`}
     >
       {countText(use.total.requests)}
     </Figure>
@@ -114,8 +115,7 @@ const Head = ({ use, seller }: { use: TenantUseShown | undefined; seller: OwnBil
   </Box>
 )
 
-export const Use = () => {
-  const [secret] = useState(() => location.hash.slice(1))
+const UseBy = ({ secret }: { secret: string }) => {
   const [month, setMonth] = useState<string>()
   const query = queryOf({ month })
   const { data, error } = useQuery({
@@ -164,4 +164,10 @@ export const Use = () => {
       )}
     </Box>
   )
+}
+
+/** Another link may be opened on this page: only this part of the address changes then. */
+export const Use = () => {
+  const { hash } = useLocation()
+  return <UseBy key={hash} secret={hash} />
 }

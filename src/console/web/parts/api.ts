@@ -33,7 +33,7 @@ export class ApiError extends Error {
 export const isAway = (error: unknown): boolean =>
   error instanceof ApiError && (error.status === 0 || error.status >= 500)
 
-const unreadable = {
+export const unreadable = {
   message: 'The server cannot be reached. Try again.',
   code: 'unreachable',
   request_id: '',

@@ -1,6 +1,6 @@
-/** Prices are shown to their last digit, amounts short; what is typed is sent as it is, or not at all. */
+/** Prices are shown to their last digit, amounts short; what is typed is sent as it is, or not at all; a count brings its word. */
 import { expect, test } from 'bun:test'
-import { priceUsd, shortUsd, typedUsd } from './format.ts'
+import { counted, priceUsd, shortUsd, typedUsd } from './format.ts'
 
 test('a price is shown whole, where an amount ends at the cent', () => {
   expect(['2.875000000000', '0.0115', '11.5', '1250', '0.000000000001', '0'].map(priceUsd)).toEqual([
@@ -32,4 +32,17 @@ test('an amount that no number can say is none', () => {
     ['1e3', 'null'],
   ] as const)
     expect([text, JSON.stringify(typedUsd(text)) ?? '']).toEqual([text, sent])
+})
+
+test('one has a word of its own', () => {
+  expect([0, 1, 2, 1_234].map((count) => counted(count, 'day'))).toEqual([
+    '0 days',
+    '1 day',
+    '2 days',
+    '1,234 days',
+  ])
+  expect([1, 2].map((count) => counted(count, 'tenant owes', 'tenants owe'))).toEqual([
+    '1 tenant owes',
+    '2 tenants owe',
+  ])
 })

@@ -43,6 +43,9 @@ const whole = new Intl.NumberFormat('en-US')
 const short = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
 
 export const countText = (count: number): string => whole.format(count)
+/** A count with its word: of one, and of all others. */
+export const counted = (count: number, one: string, others = `${one}s`): string =>
+  `${whole.format(count)} ${count === 1 ? one : others}`
 /** A share from 0 to 1; what is not quite all of it is not shown as all. */
 export const percentText = (share: number): string => `${(Math.floor(share * 1_000) / 10).toFixed(1)} %`
 export const shortCount = (count: number): string => short.format(count)

@@ -54,7 +54,9 @@ export const Shortcuts = ({ places, acts }: { places: readonly Place[]; acts: re
   )
   useEffect(() => {
     const press = (event: KeyboardEvent) => {
-      if (isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return
+      // Another page takes a dialog with it, and a key that is shown only once.
+      const isElsewhere = !opened && document.querySelector('[role="dialog"]') !== null
+      if (isElsewhere || isTyping(event) || event.ctrlKey || event.metaKey || event.altKey) return
       const chosen = going.current ? letters.get(event.key) : undefined
       going.current = event.key === 'g'
       if (chosen !== undefined) void navigate({ to: chosen.to })

@@ -209,7 +209,7 @@ const Fields = ({ of, alert, channels, onClose }: Omit<Props, 'opened'>) => {
       save={save}
       verb={alert === undefined ? 'Make alert' : 'Save'}
       ready={body !== undefined}
-      hint="Give a name, what is watched, and its steps in percent."
+      hint="Give a name, what is watched, its steps in percent, and an amount unless it may be empty."
     >
       <TextInput
         label="Name"

@@ -6,7 +6,7 @@ import { alertKinds, channelForms } from '../../../../tenancy/alert-kinds.ts'
 import { type Shown, sessionQuery } from '../../parts/api.ts'
 import { Asked } from '../../parts/confirm.tsx'
 import { DataTable } from '../../parts/data-table.tsx'
-import { shortId } from '../../parts/format.ts'
+import { counted, shortId } from '../../parts/format.ts'
 import { useChange } from '../../parts/forms/use-change.ts'
 import { State } from '../../parts/state.tsx'
 import { Aside, Copy, Empty, Failed, PageHead, Panel, When } from '../../parts/ui.tsx'
@@ -61,7 +61,7 @@ const stepsOf = ({ steps, forecast, kind, minutes }: Alert): string =>
   [
     `${steps.join(', ')} %`,
     ...(forecast ? ['forecast'] : []),
-    ...(alertKinds[kind].share === true ? [`in ${minutes ?? 60} minutes`] : []),
+    ...(alertKinds[kind].share === true ? [`in ${counted(minutes ?? 60, 'minute')}`] : []),
   ].join(', ')
 
 const toldOf = (alert: Alert, channels: readonly Channel[]): string => {
@@ -87,6 +87,7 @@ const Rules = ({ of, channels, mayChange }: { of: Of; channels: readonly Channel
       columns={[
         {
           head: 'Alert',
+          className: 'label',
           cell: (alert) => (
             <>
               <Text size="sm">{alert.name}</Text>
@@ -100,7 +101,7 @@ const Rules = ({ of, channels, mayChange }: { of: Of; channels: readonly Channel
         { head: 'Of', figure: true, cell: ({ amount_usd: usd }) => (usd === null ? '–' : `$${usd}`) },
         { head: 'At', cell: stepsOf },
         { head: 'Reached', cell: reachedOf },
-        { head: 'Told to', cell: (alert) => toldOf(alert, channels) },
+        { head: 'Told to', className: 'label', cell: (alert) => toldOf(alert, channels) },
         mayChange && {
           head: '',
           cell: (alert) =>
@@ -146,7 +147,7 @@ const Channels = ({ of, list, mayChange }: { of: Of; list: readonly Channel[]; m
       rows={list}
       keyOf={({ id }) => id}
       columns={[
-        { head: 'Channel', cell: ({ name }) => name },
+        { head: 'Channel', className: 'label', cell: ({ name }) => name },
         { head: 'Kind', cell: ({ kind }) => channelForms[kind].label },
         { head: 'Target', className: 'label', cell: ({ target }) => target },
         {
@@ -184,7 +185,7 @@ const Log = ({ of, channels }: { of: Of; channels: readonly Channel[] }) => {
       keyOf={({ id }) => id}
       columns={[
         { head: 'When', cell: ({ at }) => <When at={at} /> },
-        { head: 'To', cell: ({ channel }) => nameOf(channel) },
+        { head: 'To', className: 'label', cell: ({ channel }) => nameOf(channel) },
         {
           head: 'What',
           className: 'label',
@@ -202,7 +203,7 @@ const Log = ({ of, channels }: { of: Of; channels: readonly Channel[] }) => {
               <State of={state} />
               {why !== null && (
                 <Aside>
-                  {why}, tried {tries} {tries === 1 ? 'time' : 'times'}
+                  {why}, tried {counted(tries, 'time')}
                 </Aside>
               )}
             </>

@@ -120,12 +120,13 @@ const Found = ({
     columns={[
       {
         head: 'For',
+        className: 'label',
         cell: (budget) => (
           <>
             {nameOf(budget)}
             <Aside>
               {budget.value === null
-                ? `${budget.values} of ${budget.values_max} have one`
+                ? `${budget.values} of ${budget.values_max} ${budget.values === 1 ? 'has' : 'have'} one`
                 : budget.from_default
                   ? 'as the default'
                   : ''}

@@ -2,7 +2,7 @@
 import { type ReactNode, useState } from 'react'
 import { usePage } from '../api.ts'
 import { nextOf, PagesOf } from '../pages-of.tsx'
-import { Failed } from '../ui.tsx'
+import { Aside, Failed } from '../ui.tsx'
 import { Unread } from '../unread.tsx'
 import { KeyTable, type Sorting } from './key-table.tsx'
 import { TenantActs } from './tenant-acts.tsx'
@@ -48,6 +48,9 @@ export const KeyList = ({
         sorting={sorting}
         choice={acts ? { chosen, choose } : undefined}
       />
+      {sorting?.by !== undefined && (after !== undefined || data.has_more) && (
+        <Aside mt="sm">Only the tenants of this page are sorted; there are more.</Aside>
+      )}
       <PagesOf from={after} on={nextOf(data)} go={onPage} />
     </>
   )

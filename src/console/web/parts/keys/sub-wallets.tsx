@@ -53,7 +53,7 @@ const Found = ({
     rows={rows}
     keyOf={({ id }) => id}
     columns={[
-      { head: 'Name', cell: ({ label }) => (label === '' ? 'without a name' : label) },
+      { head: 'Name', className: 'label', cell: ({ label }) => label || 'without a name' },
       {
         head: 'Id',
         cell: ({ id }) => (

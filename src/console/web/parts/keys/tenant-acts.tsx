@@ -5,7 +5,7 @@ import { useState } from 'react'
 import { act, queries } from '../api.ts'
 import { Confirm } from '../confirm.tsx'
 import { Dialog } from '../dialog.tsx'
-import { AMOUNT_HINT, typedUsd } from '../format.ts'
+import { AMOUNT_HINT, counted, typedUsd } from '../format.ts'
 import { Form } from '../forms/form.tsx'
 import { useTexts } from '../forms/use-texts.ts'
 import { Failed, SmallButton, Told } from '../ui.tsx'
@@ -35,9 +35,11 @@ const Limits = ({ rows, onDone }: { rows: readonly Chosen[]; onDone: () => void 
     onSuccess: onDone,
     onSettled: () => queries.invalidateQueries(),
   })
-  const ready = monthly !== undefined && perMinute !== undefined && Object.keys(body).length > 0
+  const read = monthly !== undefined && perMinute !== undefined
+  const hint = read ? 'Give at least one limit.' : 'First correct what is marked above.'
+  const ready = read && Object.keys(body).length > 0
   return (
-    <Form save={save} verb={`Set for ${rows.length}`} ready={ready}>
+    <Form save={save} verb={`Set for ${rows.length}`} ready={ready} hint={hint}>
       <Text size="sm">An empty field changes nothing; “none” removes the limit.</Text>
       <TextInput
         {...field('cap', 'Monthly cap in USD')}
@@ -90,7 +92,7 @@ export const TenantActs = ({ rows, onDone }: { rows: readonly Chosen[]; onDone: 
       {asks === undefined && <Failed error={suspend.error} />}
       <Confirm
         opened={asks === 'suspend'}
-        title={`Suspend ${tenants.length} tenants?`}
+        title={`Suspend ${counted(tenants.length, 'tenant')}?`}
         verb="Suspend tenants"
         does={suspend}
         onYes={() => suspend.mutate(true)}

@@ -1,7 +1,7 @@
 /** What operators do to an account: give credit, open a credit line, suspend it, and lift the suspension. */
 import { Text, TextInput } from '@mantine/core'
 import { useState } from 'react'
-import { act, type Shown } from '../api.ts'
+import { ApiError, act, type Shown } from '../api.ts'
 import { Dialog } from '../dialog.tsx'
 import { typedUsd } from '../format.ts'
 import { Form } from '../forms/form.tsx'
@@ -13,17 +13,39 @@ export type Act = 'credit' | 'line' | 'suspend'
 
 type FormProps = { readonly account: Account; readonly onDone: () => void }
 
+/** A name that no other gift has, also where the address is not secure, so that browsers make no UUIDs. */
+const newRef = (): string => crypto.getRandomValues(new Uint32Array(4)).join('-')
+
+const told = {
+  posted: undefined,
+  replayed: 'The first try had given this already. To give it once more, press again.',
+  other: 'The first try had given what was typed then. To give this too, press again.',
+} as const
+
+/** What became of a gift: where no answer came to the first try, that one may have given it, or another. */
+const give = (gift: Readonly<Record<string, unknown>>) =>
+  act('POST /operator/accounts/:wallet/gifts', gift)
+    .then(({ outcome }): keyof typeof told => outcome)
+    .catch((error: unknown) => {
+      if (error instanceof ApiError && error.code === 'idempotency_key_reused') return 'other' as const
+      throw error
+    })
+
 const CreditForm = ({ account: { wallet }, onDone }: FormProps) => {
   const { texts, field } = useTexts({ amount: '', note: '' })
-  // Named once, so that pressing twice gives credit only once.
-  const [ref] = useState(() => crypto.randomUUID())
+  // One name until it is known to be given, so that pressing twice gives credit only once.
+  const [ref, setRef] = useState(newRef)
   const amount_usd = typedUsd(texts.amount)
-  const give = useChange(
-    () => act('POST /operator/accounts/:wallet/gifts', { wallet, amount_usd, note: texts.note, ref }),
-    { after: onDone },
-  )
+  const save = useChange(() => give({ wallet, amount_usd, note: texts.note, ref }), {
+    after: (outcome) => (outcome === 'posted' ? onDone() : setRef(newRef())),
+  })
   return (
-    <Form save={give} verb="Give credit" ready={amount_usd !== null && amount_usd !== undefined}>
+    <Form
+      save={save}
+      verb="Give credit"
+      ready={amount_usd !== null && amount_usd !== undefined}
+      done={told[save.data ?? 'posted']}
+    >
       <TextInput {...field('amount', 'Amount in USD')} {...amountIn(texts.amount)} required data-autofocus />
       <TextInput {...field('note', 'What for')} required maxLength={200} />
     </Form>

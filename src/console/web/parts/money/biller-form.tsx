@@ -1,9 +1,11 @@
 /** Who bills the tenants: what the organisation says of itself on invoices, and how it counts. */
-import { Alert, Button, FileButton, Group, Image, SimpleGrid, Textarea, TextInput } from '@mantine/core'
+import { Alert, Group, Image, SimpleGrid, Textarea, TextInput } from '@mantine/core'
 import { useState } from 'react'
 import { act, type Shown } from '../api.ts'
 import { logoAddress } from '../csv.ts'
+import { ChooseFiles } from '../forms/choose-files.tsx'
 import { Form } from '../forms/form.tsx'
+import { labelled } from '../forms/labelled.ts'
 import { useEdits } from '../forms/use-edits.ts'
 import { fieldsOf } from '../forms/use-texts.ts'
 import { Aside, SmallButton } from '../ui.tsx'
@@ -63,20 +65,25 @@ const Logo = ({ logo, onChange }: { logo: string | null; onChange: (logo: string
     {logo !== null && (
       <Image src={logoAddress(logo)} alt="Your logo" h={40} w="auto" maw={160} fit="contain" />
     )}
-    <FileButton
+    <ChooseFiles
+      name="File of the logo"
       accept="image/png,image/jpeg"
-      onChange={(file) => void (file && base64Of(file).then(onChange))}
+      size="xs"
+      onChosen={([file]) => void (file && base64Of(file).then(onChange))}
     >
-      {(props) => (
-        <Button variant="default" size="xs" {...props}>
-          {logo === null ? 'Add a logo' : 'Other logo'}
-        </Button>
-      )}
-    </FileButton>
+      {logo === null ? 'Add a logo' : 'Other logo'}
+    </ChooseFiles>
     {logo !== null && <SmallButton onClick={() => onChange(null)}>No logo</SmallButton>}
     <Aside>PNG or JPEG, 48 KB</Aside>
   </Group>
 )
+
+/** Of members that are called otherwise. */
+const labels = {
+  usd_rate: 'What one USD costs in it',
+  terms_days: 'Days to pay',
+  prefix: 'Numbers begin with',
+}
 
 export const BillerForm = ({ profile, onDone }: { profile: Profile; onDone: () => void }) => {
   const [logo, setLogo] = useState<string | null>()
@@ -86,7 +93,7 @@ export const BillerForm = ({ profile, onDone }: { profile: Profile; onDone: () =
   })
   const field = fieldsOf(texts, edit)
   return (
-    <Form save={save} verb="Save">
+    <Form save={{ ...save, error: labelled(save.error, labels) }} verb="Save">
       <Alert variant="outline" color="gray">
         Invoices that are closed already stay as they are.
       </Alert>
@@ -94,13 +101,13 @@ export const BillerForm = ({ profile, onDone }: { profile: Profile; onDone: () =
       <Logo logo={logo === undefined ? (profile?.logo ?? null) : logo} onChange={setLogo} />
       <SimpleGrid cols={{ base: 1, xs: 2 }}>
         <TextInput {...field('currency', 'Currency', 'Such as EUR')} required maxLength={3} />
-        <TextInput {...field('usd_rate', 'What one USD costs in it', 'Such as 0.92; 1 for USD')} required />
+        <TextInput {...field('usd_rate', labels.usd_rate, 'Such as 0.92; 1 for USD')} required />
         <TextInput
-          {...field('terms_days', 'Days to pay', 'From the date of the invoice')}
+          {...field('terms_days', labels.terms_days, 'From the date of the invoice')}
           required
           inputMode="numeric"
         />
-        <TextInput {...field('prefix', 'Numbers begin with', 'Such as R-; it must not end with a digit')} />
+        <TextInput {...field('prefix', labels.prefix, 'Such as R-; it must not end with a digit')} />
       </SimpleGrid>
       <Textarea
         {...field('taxes', 'Taxes', 'One a line: name and percent, such as VAT 19')}

@@ -4,6 +4,7 @@ import { useState } from 'react'
 import { act, type Shown } from '../api.ts'
 import { Confirm } from '../confirm.tsx'
 import { DataTable } from '../data-table.tsx'
+import { counted } from '../format.ts'
 import { useChange } from '../forms/use-change.ts'
 import { State } from '../state.tsx'
 import { Copy, Failed, Money, Note, Panel, RowButton, When } from '../ui.tsx'
@@ -69,7 +70,7 @@ export const Credit = ({ data, mayPay }: { data: WalletShown; mayPay: boolean })
                 ? 'An invoice is past due: calls on credit are refused until it is paid.'
                 : credit.status === 'withdrawn'
                   ? 'Withdrawn: what is owed stays owed.'
-                  : `Calls with X-Payment-Protocol: mpp are billed at the end of the month, due in ${credit.net_days} days.`}
+                  : `Calls with X-Payment-Protocol: mpp are billed at the end of the month, due in ${counted(credit.net_days, 'day')}.`}
             </Note>
           </Group>
         )}

@@ -24,6 +24,7 @@ const columns: readonly Column<Movement>[] = [
   },
   {
     head: 'What',
+    className: 'label',
     cell: ({ kind, amount_usd: amount, note }) => (
       <>
         {kind === 'topup' && amount.startsWith('-') ? 'Invoice paid' : (kinds[kind] ?? kind)}

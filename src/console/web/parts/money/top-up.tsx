@@ -3,7 +3,7 @@ import { Button, Group, Stack, Switch, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import { act, type Shown, showing } from '../api.ts'
+import { ApiError, act, type Shown, showing } from '../api.ts'
 import { Asked } from '../confirm.tsx'
 import { AMOUNT_HINT, typedUsd } from '../format.ts'
 import { Form } from '../forms/form.tsx'
@@ -73,34 +73,44 @@ export const TopUp = ({ data }: { data: WalletShown }) => {
   )
 }
 
-/** The state of the payment from which somebody returns; requested until it is paid. */
+const isNone = (error: unknown): boolean => error instanceof ApiError && error.code === 'not_found'
+
+/** The state of the payment from which somebody returns; requested until it is paid or known to be none. */
 export const Returned = () => {
   const { checkout }: { checkout?: string } = useSearch({ strict: false })
   const navigate = useNavigate()
-  const { data } = useQuery({
+  const { data, error } = useQuery({
     ...showing('GET /wallet/checkouts/:checkout', { checkout: checkout ?? '' }),
     enabled: checkout !== undefined,
-    refetchInterval: ({ state }) => (state.data?.status === 'paid' ? false : 1_000),
+    refetchInterval: ({ state }) => (state.data?.status === 'paid' || isNone(state.error) ? false : 1_000),
   })
-  if (checkout === undefined || data === undefined) return null
+  if (checkout === undefined || (data === undefined && !isNone(error))) return null
   return (
     <Panel>
       <Group justify="space-between">
-        <Told>
-          {data.status === 'paid' ? (
-            <>
-              <b>
-                <Money usd={data.amount_usd} /> is paid
-              </b>{' '}
-              {data.invoice === null ? 'and in the wallet.' : `for invoice ${data.invoice}.`}
-            </>
-          ) : (
-            <>
-              The payment of <Money usd={data.amount_usd} /> has not come in. Stripe usually confirms within
-              seconds; if you went back without paying, nothing is charged.
-            </>
-          )}
-        </Told>
+        {data === undefined ? (
+          <Told alert>
+            There is no such payment of this organisation. If you paid, look under Movements below, or choose
+            the organisation that you paid for. If it is in neither, show the operator of this server your
+            receipt of Stripe.
+          </Told>
+        ) : (
+          <Told>
+            {data.status === 'paid' ? (
+              <>
+                <b>
+                  <Money usd={data.amount_usd} /> is paid
+                </b>{' '}
+                {data.invoice === null ? 'and in the wallet.' : `for invoice ${data.invoice}.`}
+              </>
+            ) : (
+              <>
+                The payment of <Money usd={data.amount_usd} /> has not come in. Stripe usually confirms within
+                seconds; if you went back without paying, nothing is charged.
+              </>
+            )}
+          </Told>
+        )}
         <SmallButton onClick={() => void navigate({ to: '/wallet', search: {} })}>Close</SmallButton>
       </Group>
     </Panel>

@@ -21,6 +21,8 @@ export type Round = {
   readonly id: number
   readonly text: string
   readonly files: readonly Attached[]
+  /** Which models were asked. */
+  readonly models: readonly string[]
   readonly answers: Readonly<Record<string, Answer>>
 }
 
@@ -75,17 +77,24 @@ const answered = ({ text, calls }: Answer): Json => ({
       }),
 })
 
+/** What a model answered; to a question from before it was chosen, what one of those did that were asked. */
+const answerOf = (model: string, { models, answers }: Round): Answer | undefined => {
+  const whose = models.includes(model) ? model : models.find((one) => answers[one]?.error === undefined)
+  return whose === undefined ? undefined : answers[whose]
+}
+
 /** The messages for a model: where its last answer called tools, the next message is their result. */
 const messagesFor = (model: string, rounds: readonly Round[]): readonly Json[] =>
   rounds.flatMap((round, at): readonly Json[] => {
-    const before = rounds[at - 1]?.answers[model]
+    const last = rounds[at - 1]
+    const before = last === undefined ? undefined : answerOf(model, last)
     // The calls of an answer that failed are not told to the model, so nothing can be their result.
     const calls = before?.error === undefined ? (before?.calls ?? []) : []
     const asked: readonly Json[] =
       calls.length === 0
         ? [{ role: 'user', content: contentOf(round) }]
         : calls.map(({ id }) => ({ role: 'tool', tool_call_id: id, content: round.text }))
-    const answer = round.answers[model]
+    const answer = answerOf(model, round)
     // What failed is not told to the model as its own words.
     return answer === undefined || answer.error !== undefined ? asked : [...asked, answered(answer)]
   })

@@ -36,7 +36,8 @@ const Answered = ({ model, answer }: { model: string; answer: Answer }) => {
   )
 }
 
-const RoundShown = ({ round, models }: { round: Round; models: readonly string[] }) => {
+const RoundShown = ({ round }: { round: Round }) => {
+  const { models } = round
   const few = Math.min(2, models.length)
   return (
     <Stack gap="sm">
@@ -83,7 +84,7 @@ const useRounds = (models: readonly string[]) => {
       return false
     }
     const id = rounds.length
-    const all = [...rounds, { id, text, files, answers: {} }]
+    const all = [...rounds, { id, text, files, models, answers: {} }]
     abort.current = new AbortController()
     setRounds(all)
     setError(undefined)
@@ -100,7 +101,7 @@ const useRounds = (models: readonly string[]) => {
 }
 
 /** The question that is shown in programs where none was asked yet. */
-const HELLO: Round = { id: 0, text: 'Hello', files: [], answers: {} }
+const HELLO: Round = { id: 0, text: 'Hello', files: [], models: [], answers: {} }
 
 export const ChatBench = ({ models }: { models: readonly string[] }) => {
   const { rounds, settings, error, pending, send, change, stop, clear } = useRounds(models)
@@ -120,7 +121,7 @@ export const ChatBench = ({ models }: { models: readonly string[] }) => {
           </Note>
         )}
         {rounds.map((round) => (
-          <RoundShown key={round.id} round={round} models={models} />
+          <RoundShown key={round.id} round={round} />
         ))}
       </Stack>
       {error !== undefined && <Told alert>{error}</Told>}

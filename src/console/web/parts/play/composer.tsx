@@ -1,6 +1,7 @@
 /** Where a message is written, with pictures and files. */
-import { Button, FileButton, Group, Stack, Textarea } from '@mantine/core'
+import { Button, Group, Stack, Textarea } from '@mantine/core'
 import { type FormEvent, type KeyboardEvent, useState } from 'react'
+import { ChooseFiles } from '../forms/choose-files.tsx'
 import { Told } from '../ui.tsx'
 import type { Attached } from './asked.ts'
 
@@ -22,17 +23,9 @@ const Files = ({ files, change }: { files: readonly Attached[]; change: Change }
   }
   return (
     <Group gap="xs">
-      <FileButton
-        multiple
-        onChange={(chosen) => void attach(chosen)}
-        inputProps={{ 'aria-label': 'Pictures and files' }}
-      >
-        {(props) => (
-          <Button variant="default" size="xs" {...props}>
-            Attach
-          </Button>
-        )}
-      </FileButton>
+      <ChooseFiles name="Pictures and files" several size="xs" onChosen={(chosen) => void attach(chosen)}>
+        Attach
+      </ChooseFiles>
       {files.map(({ name }) => (
         <Button
           key={name}
@@ -80,7 +73,10 @@ export const Composer = ({
           maxRows={8}
           value={text}
           onChange={(event) => setText(event.currentTarget.value)}
-          onKeyDown={(event) => event.key === 'Enter' && !event.shiftKey && send(event)}
+          // The Enter that ends a word of an input method sends nothing.
+          onKeyDown={(event) =>
+            event.key === 'Enter' && !event.shiftKey && !event.nativeEvent.isComposing && send(event)
+          }
         />
         {isHinted && empty && <Told alert>Write a message first.</Told>}
         <Group justify="space-between" gap="xs">

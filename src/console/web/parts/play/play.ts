@@ -1,6 +1,6 @@
 /** Calls of the playground, with a key of its own that is made on first use. */
 import type { PlayKeyShown } from '../../../schema/keys.ts'
-import { ask, gatewayAddress } from '../api.ts'
+import { ApiError, ask, gatewayAddress, unreadable } from '../api.ts'
 
 let key: Promise<string> | undefined
 
@@ -61,11 +61,15 @@ const askGateway = async (
       method,
       headers: { authorization: `Bearer ${token}`, ...more },
       ...(body === undefined ? {} : { body }),
+    }).catch(() => {
+      throw new ApiError(0, unreadable)
     }),
   )
   const value = await response.json().catch(() => ({}))
   if (response.ok) return { response, value }
-  throw new Error(value.error?.message ?? `The server answered ${response.status}.`)
+  const { message = `The server answered ${response.status}.`, code = '' } = value.error ?? {}
+  const request_id = response.headers.get('x-request-id') ?? ''
+  throw new ApiError(response.status, { message, code, request_id })
 }
 
 /** Runs a model; a job is answered as soon as it was accepted. */

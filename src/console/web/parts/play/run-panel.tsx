@@ -74,7 +74,7 @@ const Result = ({ started, requestId, model }: { started: Run; requestId: string
   return (
     <Panel title="Result">
       <Stack aria-live="polite">
-        {error !== null && <Failed error={error} />}
+        <Failed error={error ?? cancel.error} />
         {!isOver(data) && <Job run={data} onCancel={() => cancel.mutate()} />}
         {data.error !== undefined && <Told alert>{data.error.message}</Told>}
         {data.status === 'cancelled' && <Text size="sm">The job was cancelled.</Text>}

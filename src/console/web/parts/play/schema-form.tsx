@@ -41,9 +41,11 @@ const FileField = ({ name, of, required, value, onChange, upload }: FieldProps) 
         type="file"
         aria-label={`File for ${name}`}
         accept={of.types.map((type) => (type.endsWith('/') ? `${type}*` : type)).join(',')}
-        onChange={(event) => {
-          const [file] = event.currentTarget.files ?? []
-          if (file !== undefined) send.mutate(file)
+        onChange={({ currentTarget: input }) => {
+          const [file] = input.files ?? []
+          // Forgotten once it has failed: else the same file could not be chosen again.
+          const onError = () => Object.assign(input, { value: '' })
+          if (file !== undefined) send.mutate(file, { onError })
         }}
       />
       {send.isPending && <Text size="xs">Sending…</Text>}

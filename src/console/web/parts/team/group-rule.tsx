@@ -88,9 +88,9 @@ const Rows = ({ rule, teams }: { rule: Rule; teams: Teams }) => {
           rows={rule.groups}
           keyOf={({ group }) => group}
           columns={[
-            { head: 'Group', cell: ({ group }) => group },
+            { head: 'Group', className: 'label', cell: ({ group }) => group },
             { head: 'Role', cell: ({ role }) => role ?? '–' },
-            { head: 'Team', cell: teamOf },
+            { head: 'Team', className: 'label', cell: teamOf },
             {
               head: '',
               cell: ({ group }) => (

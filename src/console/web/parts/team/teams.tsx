@@ -102,7 +102,7 @@ const Found = ({
     rows={rows}
     keyOf={({ id }) => id}
     columns={[
-      { head: 'Name', cell: ({ name }) => name },
+      { head: 'Name', className: 'label', cell: ({ name }) => name },
       {
         head: 'Spent',
         cell: ({ spent_usd: spent, budget_usd: budget, name }) => (
