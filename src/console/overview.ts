@@ -22,11 +22,11 @@ type Attention = OverviewShown['attention'][number]
 
 const attentionOf = (
   keys: readonly KeyLine[],
-  balance: Nano,
+  balance: Nano | undefined,
   daysLeft: number | null,
   mayPay: boolean,
 ): readonly Attention[] => [
-  ...(balance <= 0n
+  ...(balance !== undefined && balance <= 0n
     ? [{ kind: 'empty', text: 'The wallet is empty: calls are refused.', to: '/wallet' }]
     : daysLeft !== null && daysLeft < 7
       ? [
@@ -143,7 +143,7 @@ const getOverview = async (context: Here): Promise<Reply> => {
         ...failingVendors(here),
         ...(seesWallet ? await alertAttention(here) : []),
         ...refusedOf(refused),
-        ...attentionOf(near, balance, daysLeft, may(here, 'wallet')),
+        ...attentionOf(near, seesWallet ? balance : undefined, daysLeft, may(here, 'wallet')),
       ].slice(0, ATTENTION_MOST),
       has_keys: hasKeys,
     },

@@ -5,7 +5,7 @@
 import type { Log } from '../core/log.ts'
 import { messageOf } from '../core/message-of.ts'
 import type { Clock } from '../core/time.ts'
-import type { Sink } from './sinks.ts'
+import { type Sink, TooLarge } from './sinks.ts'
 import type { Source } from './sources.ts'
 
 type ExportParts = {
@@ -26,12 +26,16 @@ export type Exporting = {
 }
 
 const LONGEST_PAUSE_MS = 60_000
+/** Lines in a batch, read and sent together. */
+const BATCH_MAX = 500
 
 /** Runs until it is stopped; several servers may do it at once. */
 export const keepExporting = (parts: ExportParts): Exporting & { readonly stop: () => void } => {
   const { clock, log, everyMs } = parts
   let stopped = false
   let failures = 0
+  // Smaller while the sink takes no whole batch, until all that waits is exported.
+  let most = BATCH_MAX
   let oldest: number | undefined
   const state = {
     saw: (at: number | undefined) => {
@@ -42,11 +46,16 @@ export const keepExporting = (parts: ExportParts): Exporting & { readonly stop: 
     while (!stopped) {
       let more = false
       try {
-        more = await exportBatch(parts, state)
+        more = await exportBatch(parts, state, most)
         failures = 0
+        if (!more) most = BATCH_MAX
       } catch (error) {
-        failures++
-        log.warn('an export failed; what waits is kept and sent again', { error: messageOf(error) })
+        more = error instanceof TooLarge && most > 1
+        if (more) most = Math.trunc(most / 2)
+        else {
+          failures++
+          log.warn('an export failed; what waits is kept and sent again', { error: messageOf(error) })
+        }
       }
       if (!more) await clock.sleep(Math.min(everyMs * 2 ** Math.min(failures, 10), LONGEST_PAUSE_MS))
     }
@@ -65,8 +74,9 @@ export const keepExporting = (parts: ExportParts): Exporting & { readonly stop: 
 const exportBatch = async (
   { source, sink }: ExportParts,
   state: { readonly saw: (at: number | undefined) => void },
+  most: number,
 ): Promise<boolean> => {
-  const claimed = await source()
+  const claimed = await source(most)
   state.saw(claimed?.batch.at)
   if (claimed === undefined) return false
   try {

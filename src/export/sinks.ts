@@ -6,7 +6,10 @@ import { type BucketSettings, openBucket } from '../assets/bucket.ts'
 /** A batch of lines, named by its first: a batch that is sent again has the same name. */
 export type Batch = { readonly lines: string; readonly first: string; readonly at: number }
 
-/** Resolves when the lines are stored durably there. */
+/** The batch is larger than what is taken there. */
+export class TooLarge extends Error {}
+
+/** Resolves when the lines are stored durably there. Throws TooLarge where fewer of them might be. */
 export type Sink = (batch: Batch) => Promise<void>
 
 export type SinkSettings =
@@ -67,6 +70,7 @@ const endpointSink =
       signal: AbortSignal.timeout(ANSWER_MS),
     })
     await answer.body?.cancel()
+    if (answer.status === 413) throw new TooLarge('the endpoint answered 413: it takes no batch of that size')
     if (!answer.ok) throw new Error(`the endpoint answered ${answer.status}`)
   }
 

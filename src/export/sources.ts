@@ -15,11 +15,9 @@ type Claimed = {
   readonly release: (exported: boolean) => Promise<void>
 }
 
-/** The oldest of what waits to be exported. */
-export type Source = () => Promise<Claimed | undefined>
+/** The oldest of what waits to be exported, at most so many lines. */
+export type Source = (most: number) => Promise<Claimed | undefined>
 
-/** Lines in a batch, read and sent together. */
-const BATCH_MAX = 500
 /** If a process dies with a batch, others take it after this time, which is longer than any sink may take. */
 const CLAIM_MS = 300_000
 
@@ -30,14 +28,14 @@ const linesOf = (lines: readonly object[]): string =>
 /** Charged calls. */
 export const callSource =
   (store: ExportStore): Source =>
-  async () => {
-    const records = await store.claimExports(BATCH_MAX, CLAIM_MS)
+  async (most) => {
+    const records = await store.claimExports(most, CLAIM_MS)
     const [first] = records
     if (first === undefined) return undefined
     const ids = records.map(({ id }) => id)
     return {
       batch: { lines: linesOf(records.map(callLine)), first: first.id, at: first.at },
-      more: records.length === BATCH_MAX,
+      more: records.length === most,
       release: (exported) => (exported ? store.exported(ids) : store.releaseExports(ids)),
     }
   }
@@ -69,8 +67,8 @@ const callLine = ({ id, at, keyId, orgId, payer, amount, detail }: CallRecord): 
 /** The record of events from its first one on, with the signed ends of its chain: docs/events.md checks these lines as they are. */
 export const eventSource =
   (store: Pick<ChainStore, 'claimLinks' | 'releaseLinks'>): Source =>
-  async () => {
-    const piece = await store.claimLinks(BATCH_MAX, CLAIM_MS)
+  async (most) => {
+    const piece = await store.claimLinks(most, CLAIM_MS)
     if (piece === undefined) return undefined
     const { links, heads, seq, at } = piece
     const release = (exported: boolean) => store.releaseLinks(piece, exported)
@@ -80,7 +78,7 @@ export const eventSource =
         first: `${links.length === 0 ? 'head' : 'events'}-${String(links[0]?.seq ?? seq).padStart(12, '0')}`,
         at,
       },
-      more: links.length === BATCH_MAX,
+      more: links.length === most,
       release,
     }
   }

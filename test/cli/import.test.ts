@@ -220,6 +220,79 @@ test('all keys come with what they spent, also after a kill in the middle, and o
   expect((await anthropic.messages.create(message)).type).toBe('message')
 })
 
+test('a key that was deleted here or went to another organisation there is told and left out, with what is new below', async () => {
+  const file = join(it.folder, 'later.json')
+  const table = (...tokens: object[]) =>
+    writeFileSync(
+      file,
+      JSON.stringify({
+        LiteLLM_OrganizationTable: [
+          { organization_id: 'a', budget_id: 'none' },
+          { organization_id: 'b', budget_id: 'none' },
+        ],
+        LiteLLM_TeamTable: [{ team_id: 'later', organization_id: 'a', rpm_limit: 70 }],
+        LiteLLM_VerificationToken: tokens,
+      }),
+    )
+  const [moved, gone, below] = ['moved', 'gone', 'below'].map((name) => `sk-later-keys-${name}`) as [
+    string,
+    string,
+    string,
+  ]
+  table(
+    key(moved, 'moved', { organization_id: 'a' }),
+    key(gone, 'gone', { organization_id: 'a', team_id: 'later' }),
+  )
+  await it.importing('litellm', file)
+  const shown = await it.keysShown()
+  expect((await it.run('key', 'delete', shown('gone').id)).code).toBe(0)
+  expect((await it.run('key', 'delete', 'key_team_later')).code).toBe(0)
+  table(
+    key(moved, 'moved', { organization_id: 'b' }),
+    key(gone, 'gone', { organization_id: 'a', team_id: 'later' }),
+    key(below, 'below', { organization_id: 'a', team_id: 'later' }),
+    key('sk-later-keys-other', 'other', { organization_id: 'a' }),
+  )
+  for (const more of [['--dry-run'], []]) {
+    const { changes, told } = await it.importing('litellm', file, ...more)
+    expect(changes.map(({ what, id }: any) => [what, id])).toEqual([
+      ['organisation', 'org_litellm_b'],
+      ['key', `key_litellm_${sha256('sk-later-keys-other').slice(0, 40)}`],
+    ])
+    expect(told).toEqual([
+      'key moved: left out, it is a key of org_litellm_a here and stays that, while there it would be one of org_litellm_b',
+      'key team later: left out, it was deleted here, for good',
+      'key gone: left out, it was deleted here, for good',
+      'key below: left out, the key above it, key_team_later, is left out',
+    ])
+  }
+})
+
+test('times as psql writes them are read, and what is no time is named by its row', async () => {
+  const file = join(it.folder, 'times.json')
+  const table = (expires: string) =>
+    writeFileSync(
+      file,
+      JSON.stringify({ LiteLLM_VerificationToken: [key('sk-of-some-time-there', 'timed', { expires })] }),
+    )
+  for (const [expires, shown] of [
+    ['2998-01-01 00:00:00+00', '2998-01-01T00:00:00.000Z'],
+    ['2998-01-01 02:00:00.5+02', '2998-01-01T00:00:00.500Z'],
+    ['2998-01-01T00:00:00', '2998-01-01T00:00:00.000Z'],
+    ['2998-01-01', '2998-01-01T00:00:00.000Z'],
+  ] as const) {
+    table(expires)
+    await it.importing('litellm', file)
+    expect((await it.keysShown())('timed').expires_at).toBe(shown)
+  }
+  table('soon')
+  const { code, errors } = await it.run('import', 'litellm', '--from', file)
+  expect([code, errors]).toEqual([
+    1,
+    `turnpike: ${file} cannot be read: LiteLLM_VerificationToken, row 0, expires: must be a time\n`,
+  ])
+})
+
 test('what cannot be read is said in one line', async () => {
   const file = join(it.folder, 'wrong.json')
   const failed = async (from: string) => {

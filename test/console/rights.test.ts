@@ -211,6 +211,15 @@ test('the overview tells the balance, and how long it lasts, to those who may se
   }
 })
 
+test('that the wallet is empty is told to those who may see the wallet, and to nobody else', async () => {
+  for (const role of ['owner', 'viewer', 'developer'] as const) {
+    const visitor = await it.visit(`${role}@empty.example.com`, role, 'org_other')
+    const { attention } = await jsonOf(await visitor.ask('GET', '/overview'))
+    const empty = attention.some(({ kind }: { kind: string }) => kind === 'empty')
+    expect([role, empty]).toEqual([role, table.wallet_read.includes(role)])
+  }
+})
+
 test('an operator acts for an organisation by choice, is shown as such, and is recorded', async () => {
   expect((await who.other.ask('PUT', '/session/organisation', { org_id: 'org_test' })).status).toBe(404)
   expect((await who.operator.ask('PUT', '/session/organisation', { org_id: 'org_test' })).status).toBe(200)

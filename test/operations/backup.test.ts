@@ -325,4 +325,17 @@ test("a secret that is the operator's is not in the backup, and who restores is 
   rmSync(join(home, 'restored'), { recursive: true })
   const withIt = await runProgram(home, { ...COPY, ...secret }, 'restore', join('kept', name))
   expect([withIt.code, withIt.out.includes('TURNPIKE_SECRET')]).toEqual([0, false])
+  // Another secret is no secret that is still to be set: what starts the server next would start it for nobody.
+  const another = { TURNPIKE_SECRET: 'a-secret-of-somebody-else' }
+  for (const [settings, code, before] of [
+    [{}, 0, expect.stringContaining('set TURNPIKE_SECRET to what it was')],
+    [secret, 0, null],
+    [another, 1, expect.stringContaining('set TURNPIKE_SECRET to what it was')],
+    [{ ...another, TURNPIKE_SECRET_OLD: secret.TURNPIKE_SECRET }, 0, null],
+  ] as const) {
+    rmSync(join(home, 'restored'), { recursive: true })
+    const told = await runProgram(home, { ...COPY, ...settings }, 'restore', join('kept', name), '--json')
+    expect([told.code, JSON.parse(told.out).before_you_start]).toEqual([code, before])
+    expect(told.errors).toContain(code === 0 ? '' : 'the ledger is restored, but not for these settings')
+  }
 })

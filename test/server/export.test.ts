@@ -175,6 +175,33 @@ test('an endpoint that fails gets all again, and the metrics and the log say so'
   await server.stop()
 })
 
+test('an endpoint that takes no whole batch gets smaller ones, and one line that is too large is told', async () => {
+  const server = await startTestServer()
+  await server.store.exports.noteExports(true)
+  const got: string[] = []
+  let takes = 3
+  const receiver = Bun.serve({
+    port: 0,
+    fetch: async (request) => {
+      const ids = idsIn(await request.text())
+      if (ids.length > takes) return new Response('', { status: 413 })
+      got.push(...ids)
+      return new Response('', { status: 204 })
+    },
+  })
+  ends.push(() => receiver.stop(true))
+  const ids = await call(server, 8)
+  const exporting = start(server, sinkOf({ url: `http://127.0.0.1:${receiver.port}/calls`, headers: {} }))
+  await until(() => got.length === 8 || exporting.failures() > 0)
+  expect([unique(got), exporting.failures()]).toEqual([ids, 0])
+  takes = 0
+  await call(server, 1)
+  await until(() => exporting.failures() > 1)
+  takes = 3
+  await until(() => got.length === 9 && exporting.failures() === 0)
+  await server.stop()
+})
+
 test('a batch is an object of a bucket, whose name is the same when it is sent again', async () => {
   const directory = folder()
   const bucket = new S3rver({

@@ -100,6 +100,21 @@ test('a list of inputs loads what its page names, and no more than a request may
   expect(loaded).toEqual([])
 })
 
+test('a response that is read is counted before it is loaded', async () => {
+  const { body } = await post('/v1/responses', { model: 'mock/small', input: [said('x'.repeat(BIG))] })
+  const { responses } = server.store
+  const load = responses.keptResponse
+  const counted: number[] = []
+  const spy = spyOn(responses, 'keptResponse').mockImplementation((...ref) => {
+    counted.push(server.gateway.capacity.bytes.used())
+    return load(...ref)
+  })
+  expect((await get(`/v1/responses/${body.id}`)).status).toBe(200)
+  spy.mockRestore()
+  expect(counted).toEqual([expect.any(Number)])
+  expect(counted[0]).toBeGreaterThan(BIG)
+})
+
 test('reading a list of inputs takes a small turn of the rate', async () => {
   const slow = await server.newKey({ rpm: 2 })
   const made = await server.post('/v1/responses', { model: 'mock/small', input: 'hi' }, {}, slow.token)

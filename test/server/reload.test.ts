@@ -178,6 +178,14 @@ test('a changed file is sold without a command; what is only read at a start is 
   expect(await server.metric('turnpike_config_needs_restart')).toBe(1)
   const elsewhere = await server.command('config', 'status', '--json')
   expect(JSON.parse(elsewhere.out).processes[0].needs_restart.length).toBe(2)
+  // What the command's own environment has otherwise is told to programs, as it is to people.
+  const other = { ...server.settings, ASSETS: './elsewhere' }
+  const here = await runProgram(home, other, 'config', 'status', '--address', server.address, '--json')
+  expect(JSON.parse(here.out).needs_restart.sort()).toEqual([
+    'ASSETS',
+    'METRICS_TOKEN',
+    'export in turnpike.yaml',
+  ])
   // A caller without access to the ledger has none to its configuration.
   for (const [headers, status] of [
     [{}, 401],

@@ -157,10 +157,18 @@ const restore = async (from: string, { json }: Options): Promise<void> => {
     throw new Failed(`nothing was restored: ${reasonOf(error)}`)
   })
   const { manifest, facts, assets } = restored
+  const before = beforeStart(config, manifest)
   print(
     json,
-    { ledger: config.databaseUrl, made_at: manifest.made_at, audit: facts.audit, rows: facts.rows, assets },
-    restoredText(config, restored),
+    {
+      ledger: config.databaseUrl,
+      made_at: manifest.made_at,
+      audit: facts.audit,
+      rows: facts.rows,
+      assets,
+      before_you_start: before?.set ?? null,
+    },
+    restoredText(config, restored, before?.set),
   )
   const broken = facts.audit.filter(({ ok }) => !ok)
   if (broken.length > 0)
@@ -171,25 +179,35 @@ const restore = async (from: string, { json }: Options): Promise<void> => {
     throw new Failed(
       `the ledger is restored, but ${counted(manifest.assets.files - assets.files, 'result beside it is', 'results beside it are')} missing or damaged in the backup`,
     )
+  if (before?.wrong === true)
+    throw new Failed(`the ledger is restored, but not for these settings: before you start ${before.set}`)
 }
 
-const restoredText = (config: Config, { manifest, facts, assets }: Restored): string => {
-  const { secret } = manifest
-  const inside = secret === 'in the ledger'
+/** What is to be set before a start, because every key would be unknown; `wrong` if another secret is set, and not none. */
+const beforeStart = ({ secret: own, secretOld }: Config, { secret }: Manifest) => {
+  if (secret === 'in the ledger')
+    return own === undefined || secretOld?.reveal() === 'database'
+      ? undefined
+      : {
+          set: 'take TURNPIKE_SECRET away, or set TURNPIKE_SECRET_OLD=database, or every key is unknown.',
+          wrong: true,
+        }
+  const proofs = [own, secretOld].map((one) => secretProof({ secret: one }))
+  if (secret.proof !== undefined && proofs.includes(secret.proof)) return undefined
+  return {
+    set: 'set TURNPIKE_SECRET to what it was, or every key is unknown.',
+    wrong: own !== undefined && secret.proof !== undefined,
+  }
+}
+
+const restoredText = (config: Config, { manifest, facts, assets }: Restored, before?: string): string => {
   const lines = [
     `${config.databaseUrl} is the ledger of ${manifest.made_at}`,
     `  audit: ${facts.audit.filter(({ ok }) => ok).length} of ${facts.audit.length} invariants hold`,
     ...(assets === undefined
       ? []
       : [`  results beside it: ${counted(assets.files, 'file')}, ${assets.bytes} bytes`]),
-    ...(inside && config.secret !== undefined && config.secretOld === undefined
-      ? [
-          '  Before you start: take TURNPIKE_SECRET away, or set TURNPIKE_SECRET_OLD=database, or every key is unknown.',
-        ]
-      : []),
-    ...(inside || (secret.proof !== undefined && secret.proof === secretProof(config))
-      ? []
-      : ['  Before you start: set TURNPIKE_SECRET to what it was, or every key is unknown.']),
+    ...(before === undefined ? [] : [`  Before you start: ${before}`]),
     '  What was charged later is not in it: docs/backup.md says what to do.',
   ]
   return `${lines.join('\n')}\n`

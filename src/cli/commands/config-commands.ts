@@ -97,12 +97,15 @@ const status = async (database: Database, options: Options): Promise<void> => {
     state: refused === null ? 'good' : 'the newest cannot be used',
   }))
   const refused = shown.processes.flatMap((one) => one.refused?.errors ?? [])
-  const restart = shown.processes.flatMap((one) => one.needs_restart)
   const here = setHere(database, shown)
-  const lines = [
-    ...new Set([...refused, ...[...restart, ...here.names].map((name) => `Needs a restart: ${name}`)]),
-  ]
-  print(options.json, shown, tableOf(rows) + lines.map((line) => `${line}\n`).join('') + here.note)
+  const restart = shown.processes.flatMap((one) => one.needs_restart)
+  const needs_restart = [...new Set([...restart, ...here.names])]
+  const lines = [...new Set(refused), ...needs_restart.map((name) => `Needs a restart: ${name}`)]
+  print(
+    options.json,
+    { ...shown, needs_restart },
+    tableOf(rows) + lines.map((line) => `${line}\n`).join('') + here.note,
+  )
   if (refused.length > 0) process.exitCode = 1
 }
 

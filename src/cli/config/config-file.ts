@@ -177,7 +177,21 @@ export const parseConfigFile = (text: string, path: string, environment: Environ
   }
   const read = file.safeParse(filledIn(value, path, environment), { error: wrongKind })
   if (read.success) return read.data
-  throw new BadSetting(read.error.issues.map((issue) => `${path}: ${problemOf(issue)}`).join('\n'))
+  throw new BadSetting(
+    read.error.issues
+      .flatMap(meant)
+      .map((issue) => `${path}: ${problemOf(issue)}`)
+      .join('\n'),
+  )
+}
+
+/** Of a value that may have several forms: what is wrong with it in the form that it has, if it has one of them. */
+const meant = (issue: z.core.$ZodIssue): readonly z.core.$ZodIssue[] => {
+  if (issue.code !== 'invalid_union') return [issue]
+  const its = issue.errors
+    .map((form) => form.flatMap(meant))
+    .find((form) => form.every((one) => one.path.length > 0 || !/^invalid_(type|union)$/.test(one.code)))
+  return its?.map((one) => ({ ...one, path: [...issue.path, ...one.path] })) ?? [issue]
 }
 
 const problemOf = (issue: z.core.$ZodIssue): string => {
@@ -197,12 +211,18 @@ const kinds: Readonly<Record<string, string>> = {
   boolean: 'true or false',
 }
 
+/** The kinds of which a value is none. */
+const kindsOf = (issue: z.core.$ZodRawIssue | z.core.$ZodIssue): readonly string[] => {
+  if (issue.code === 'invalid_union') return issue.errors.flatMap((form) => form.flatMap(kindsOf))
+  return issue.code === 'invalid_type' ? [kinds[issue.expected] ?? issue.expected] : []
+}
+
 /** What a value must be, in the words of who writes the file. */
 const wrongKind = (issue: z.core.$ZodRawIssue): string | undefined => {
-  if (issue.code !== 'invalid_type') return undefined
+  const expected = kindsOf(issue).join(' or ')
+  if (expected === '') return undefined
   if (issue.input === undefined) return 'is missing'
   const found = kinds[Array.isArray(issue.input) ? 'array' : typeof issue.input]
-  const expected = kinds[issue.expected] ?? issue.expected
   return `must be ${expected}${issue.input === null ? ', not empty' : found === undefined || found === expected ? '' : `, not ${found}`}`
 }
 

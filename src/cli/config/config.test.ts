@@ -118,6 +118,16 @@ test.each([
     /"input_usd_per_1m"; it belongs to vendors\.<vendor>\.models\.<model> or prices\.<model>$/,
   ],
   ['vendors: { x: { models: { m: { context_tokens: -1 } } } }', /f: vendors\.x\.models\.m\.context_tokens/],
+  ['vendors: { a: { keys: 5 } }', /^f: vendors\.a\.keys: must be text or a list, not a number$/],
+  [
+    'vendors: { a: { keys: [k, 5] } }',
+    /^f: vendors\.a\.keys\.1: must be text or names with their values, not a number$/,
+  ],
+  ['vendors: { a: { keys: [{ key: 5 }] } }', /^f: vendors\.a\.keys\.0\.key: must be text, not a number$/],
+  ['markup: [1]', /^f: markup: must be text or a number, not a list$/],
+  ['markup:', /^f: markup: must be text or a number, not empty$/],
+  ['failover: { a: [5] }', /^f: failover\.a\.0: must be text or names with their values, not a number$/],
+  ['failover: { a: [""] }', /^f: failover\.a\.0: Too small/],
   [`vendors: { x: { keys: "$\{NOT_SET}" } }`, /f: the environment variable NOT_SET is not set/],
 ])('a bad file: %s', (text, message) => {
   expect(messageOf(() => parseConfigFile(text, 'f', {}))).toMatch(message)

@@ -24,7 +24,7 @@ const hashUnder = (secret: string, before?: KeyHash): KeyHash => {
 }
 
 /** Identifies the operator's secret without revealing it; undefined if none is set. */
-export const secretProof = ({ secret }: Config): string | undefined =>
+export const secretProof = ({ secret }: Pick<Config, 'secret'>): string | undefined =>
   secret && hashUnder(secret.reveal())('turnpike backup')
 
 /** The hash for keys under TURNPIKE_SECRET, which needs no database; undefined if the database has the secret. */

@@ -19,6 +19,7 @@ import { fromLiteLlm } from './litellm.ts'
 import { withValues } from './new-values.ts'
 import { fromOneApi } from './one-api.ts'
 import { fromOpenRouter } from './openrouter.ts'
+import { withoutPlaceless } from './placeless.ts'
 import type { ModelsSold } from './sold-models.ts'
 
 type Options = { from: string; fund?: string; keysTo?: string; dryRun?: boolean; json?: boolean }
@@ -120,7 +121,8 @@ const importing = ({ reads }: Source, options: Options): Promise<void> =>
     const { from, keysTo, dryRun = false } = options
     if (!dryRun) await checkSecret(database)
     const control = await controlOf(database, true)
-    const read = await reads(from, control.offering.catalogue, control.clock.now())
+    const all = await reads(from, control.offering.catalogue, control.clock.now())
+    const read = await withoutPlaceless(control, all)
     const imported = keysTo === undefined || dryRun ? read : await withValues(control, read, keysTo)
     const making: Making = { changes: [], told: [...imported.told] }
     try {

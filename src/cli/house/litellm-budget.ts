@@ -1,7 +1,7 @@
 /** LiteLLM's budgets as caps: how long one lasts, what was spent of it, and what the budget above leaves of it. */
 import { decimalFromNano } from '../../core/money.ts'
 import { type Budget, leftOf, nanoOf } from './imported.ts'
-import type { Budgeted } from './litellm-rows.ts'
+import { type Budgeted, instantOf } from './litellm-rows.ts'
 
 const DAY_SECONDS = 86_400
 const seconds: Readonly<Record<string, number>> = {
@@ -28,10 +28,6 @@ const periodOf = (duration: string | undefined) => {
   const days = (Number(count) * (seconds[unit] ?? 0)) / DAY_SECONDS
   return periods.find(({ from, to }) => days >= from && days <= to)?.member
 }
-
-/** Their moments are of UTC, and do not say so. */
-export const instantOf = (text: string): number =>
-  Date.parse(/[Zz]|[+-]\d\d:?\d\d$/.test(text) ? text : `${text}Z`)
 
 /** What a row spent, in nano-USD: in all, or since its budget began anew, which a row shows late. */
 export const spentOf = ({ spend = 0, budget_duration, budget_reset_at }: Budgeted, now: number) =>

@@ -6,7 +6,14 @@
 import { z } from 'zod'
 import { maybe, type RowsOf, readRows } from './read-rows.ts'
 
+/** Their moments are of UTC, and do not say so; where they do, psql writes `+00` alone. */
+export const instantOf = (text: string): number => {
+  const whole = text.replace(/(:\d\d(?:\.\d+)?[+-]\d\d)$/, '$1:00')
+  return Date.parse(/[Zz]|[+-]\d\d:?\d\d$/.test(whole) ? whole : `${whole}Z`)
+}
+
 const text = maybe(z.string())
+const moment = maybe(z.string().refine((it) => !Number.isNaN(instantOf(it)), 'must be a time'))
 const number = maybe(z.coerce.number())
 const texts = maybe(z.array(z.string()))
 const object = maybe(z.record(z.string(), z.unknown()))
@@ -15,7 +22,7 @@ const budgeted = {
   max_budget: number,
   soft_budget: number,
   budget_duration: text,
-  budget_reset_at: text,
+  budget_reset_at: moment,
   spend: number,
   tpm_limit: number,
   rpm_limit: number,
@@ -31,7 +38,7 @@ const tables = {
     token: z.string(),
     key_name: text,
     key_alias: text,
-    expires: text,
+    expires: moment,
     aliases: object,
     user_id: text,
     team_id: text,

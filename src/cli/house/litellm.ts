@@ -15,8 +15,8 @@ import {
   RATE_MOST,
   sha256,
 } from './imported.ts'
-import { budgetOf, instantOf, spentOf, within } from './litellm-budget.ts'
-import { type Budgeted, type LiteLlmRows, readLiteLlm } from './litellm-rows.ts'
+import { budgetOf, spentOf, within } from './litellm-budget.ts'
+import { type Budgeted, instantOf, type LiteLlmRows, readLiteLlm } from './litellm-rows.ts'
 import { type ModelsSold, modelsIn } from './sold-models.ts'
 
 type Body = { -readonly [Name in keyof JsonObject]: JsonObject[Name] }

@@ -9,7 +9,7 @@ import { takeSmallTurn } from '../../gateway/enter/small-turn.ts'
 import { eventsAnswer, followResponse, keptResponse } from '../../gateway/jobs/follow-response.ts'
 import { cancelResponse, forgetResponse } from '../../gateway/jobs/keep-background.ts'
 import type { Answer } from '../../gateway/parts/answer.ts'
-import { takeBytes, takePlace } from '../../gateway/parts/capacity.ts'
+import { giveBackBytes, takeBytes, takePlace } from '../../gateway/parts/capacity.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
 import { endStream } from '../../gateway/parts/trace.ts'
 import type { ResponseRef } from '../../store/calls/background-port.ts'
@@ -42,13 +42,22 @@ export const readingKept =
     const streams = must(readTruth('stream', query.get('stream')))
     const after = must(numberOf(form.after, query.get(form.after)))
     const withInput = must(readTruth('include_input', query.get('include_input')))
-    const kept = await keptResponse(gateway, ref)
+    const { kept, bytes } = await counted(gateway, call, ref)
     if (kept === undefined) throw notKept(form)
+    // A stream reads its events one by one, and may last.
+    if (streams) giveBackBytes(gateway.capacity, call.trace.taken, bytes)
     if (streams) return follow(gateway, call, ref, after)
     return json(withInput ? { ...kept.response, input: kept.input() } : kept.response)
   }
 
 export const getKeptResponse = readingKept(ofResponses)
+
+/** What is kept, whose bytes are counted before it is loaded. Throws the refusals of a full memory. */
+const counted = async (gateway: Gateway, { trace }: HttpCall, ref: ResponseRef) => {
+  const bytes = await gateway.store.responses.keptBytes(ref.keyId, ref.id)
+  takeBytes(gateway.capacity, trace.taken, bytes)
+  return { kept: await keptResponse(gateway, ref), bytes }
+}
 
 const follow = async (gateway: Gateway, { trace }: HttpCall, ref: ResponseRef, after: number) => {
   if ((await gateway.store.background.events(ref, after)) === undefined)
@@ -99,7 +108,7 @@ export const cancellingKept =
   ({ form, credential }: Shelf): Handler =>
   async (gateway, call) => {
     const ref = refOf(await anyCallerOf(gateway, call, credential), call, form)
-    const kept = await keptResponse(gateway, ref)
+    const { kept } = await counted(gateway, call, ref)
     if (kept === undefined) throw notKept(form)
     if (!form.isLater(kept.response))
       throw invalid('id', "Only a response that was made with 'background: true' can be cancelled.")
