@@ -171,4 +171,11 @@ test('a tenant sees its invoices by its link, under the name and logo of its res
   expect(bytes.subarray(0, 5).toString()).toBe('%PDF-')
   await look(page, 'use')
   expect(errors).toEqual([])
+  // Invoices that cannot be read are told, and are not as if there were none.
+  await page.route('**/use/bills', (route) =>
+    route.fulfill({ status: 404, json: { error: { code: 'not_found', message: 'No invoices today.' } } }),
+  )
+  await page.reload()
+  await page.getByRole('heading', { name: `Use of ${label}` }).waitFor()
+  expect(await page.getByRole('alert').innerText()).toContain('No invoices today.')
 })

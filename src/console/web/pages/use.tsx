@@ -123,7 +123,7 @@ export const Use = () => {
     queryFn: () => askBy<TenantUseShown>(secret, `/use${query}`),
     placeholderData: keepPreviousData,
   })
-  const { data: billed } = useQuery({
+  const { data: billed, error: unbilled } = useQuery({
     queryKey: ['use', secret, 'bills'],
     queryFn: () => askBy<OwnBills>(secret, '/use/bills'),
   })
@@ -151,7 +151,7 @@ export const Use = () => {
           </Group>
         )}
       </Group>
-      <Failed error={error ?? csv.error} />
+      <Failed error={error ?? csv.error ?? unbilled} />
       {data === undefined ? (
         error === null && <Loading rows={6} />
       ) : (
