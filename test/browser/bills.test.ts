@@ -177,4 +177,11 @@ test('a tenant sees its invoices by its link, under the name and logo of its res
   await page.goto(`${it.address}/console/use#${other.link.split('#')[1]}`)
   await page.getByRole('heading', { name: `Use of ${tenants[3]?.label}` }).waitFor()
   expect(errors).toEqual([])
+  // Invoices that cannot be read are told, and are not as if there were none.
+  await page.route('**/use/bills', (route) =>
+    route.fulfill({ status: 404, json: { error: { code: 'not_found', message: 'No invoices today.' } } }),
+  )
+  await page.reload()
+  await page.getByRole('heading', { name: `Use of ${label}` }).waitFor()
+  expect(await page.getByRole('alert').innerText()).toContain('No invoices today.')
 })

@@ -486,6 +486,34 @@ describe.each(serverEngines)('on $name', ({ fresh }) => {
     }
   })
 
+  test('lines that come with a request are kept once, however often it is repeated or refused', async () => {
+    const goOn = Promise.withResolvers<void>()
+    server.answerWith(() => goOn.promise.then(() => completion('late')))
+    const { token } = await server.newKey()
+    const params = { model: 'mock/small', max_tokens: 5, messages: [{ role: 'user', content: 'hi' }] }
+    const begun = async (name: string, custom: string) => {
+      const body = { requests: [{ custom_id: custom, params }] }
+      const answer = await server.post('/v1/messages/batches', body, { 'idempotency-key': name }, token)
+      return { status: answer.status, body: await jsonOf(answer) }
+    }
+    const letGo = async () => (await server.store.assets.endedAssets(1_000)).length
+    const first = await begun('inline', 'a')
+    expect(first.status).toBe(200)
+    const before = await letGo()
+    expect((await begun('inline', 'a')).body.id).toBe(first.body.id)
+    expect((await begun('inline', 'another')).status).toBe(409)
+    const { options } = server.gateway
+    const { batchesOpenMax } = options
+    Object.assign(options, { batchesOpenMax: 1 })
+    expect((await begun('more', 'a')).status).toBe(429)
+    Object.assign(options, { batchesOpenMax })
+    expect((await letGo()) - before).toBe(3)
+    goOn.resolve()
+    const ended = async () =>
+      (await jsonOf(await server.get(`/v1/messages/batches/${first.body.id}`, token))).processing_status
+    await until(async () => (await ended()) === 'ended')
+  })
+
   test('a repeat finds its batch while the secret of the server changes', async () => {
     answerEach()
     const { token } = await server.newKey()

@@ -1,7 +1,6 @@
 /** Batches in Anthropic's form. Source: Anthropic API reference, "Message Batches". */
 import { invalid, must } from '../../core/refusal.ts'
 import { isoOf, shownBatchId } from '../../gateway/batches/batch-summary.ts'
-import { createBatch } from '../../gateway/batches/create-batch.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
 import type { Batch } from '../../store/batches/batch-port.ts'
 import type { Key } from '../../tenancy/key.ts'
@@ -12,7 +11,7 @@ import { readQuery } from '../request/query.ts'
 import type { BodyHandler } from '../request/with-body.ts'
 import type { Handler, HttpCall } from '../route/route.ts'
 import type { NewMessageBatchBody } from '../schema/batches.ts'
-import { deleteNamed, keepLines, resultsOf } from './inline-lines.ts'
+import { beginWith, deleteNamed, keepLines, resultsOf } from './inline-lines.ts'
 import { batchNamed, cancelNamed, costShown, headersOf, limitOf, listedAfter } from './named-batch.ts'
 
 const ID = /^msgbatch_([0-9a-f]{32})$/
@@ -28,7 +27,7 @@ export const createMessageBatch: BodyHandler<NewMessageBatchBody> = async (gatew
   const { input, lines } = await keepLines(gateway, { key, trace }, requests)
   const asked = { endpoint: '/v1/messages', ...said, ...(beta === null ? {} : { beta }), lines }
   const made = { ...more, form: 'anthropic' as const, key, asked, onCap, webhook, input, trace }
-  return json(shown(gateway, await createBatch(gateway, made), key))
+  return json(shown(gateway, await beginWith(gateway, made), key))
 }
 
 const named = async (gateway: Gateway, call: HttpCall) => {

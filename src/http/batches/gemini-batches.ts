@@ -3,7 +3,6 @@ import { readAs } from '../../core/body.ts'
 import type { JsonObject } from '../../core/json-body.ts'
 import { invalid, must, Refusal, refuse } from '../../core/refusal.ts'
 import { isoOf, shownBatchId, statusOf } from '../../gateway/batches/batch-summary.ts'
-import { createBatch } from '../../gateway/batches/create-batch.ts'
 import type { Answer } from '../../gateway/parts/answer.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
 import type { Batch } from '../../store/batches/batch-port.ts'
@@ -15,7 +14,7 @@ import { readQuery } from '../request/query.ts'
 import { readSmallBody } from '../request/read-body.ts'
 import type { Handler, HttpCall } from '../route/route.ts'
 import { newGeminiBatch } from '../schema/gemini-batches.ts'
-import { deleteNamed, keepLines, resultsOf } from './inline-lines.ts'
+import { beginWith, deleteNamed, keepLines, resultsOf } from './inline-lines.ts'
 import { batchNamed, cancelNamed, costShown, headersOf, limitOf, listedAfter } from './named-batch.ts'
 
 const ID = /^[0-9a-f]{32}$/
@@ -37,7 +36,7 @@ export const createGeminiBatch = async (gateway: Gateway, call: HttpCall, model:
   const { input, lines } = await keepLines(gateway, { key, trace }, batch.inputConfig.requests.requests)
   const asked = { endpoint, ...said, model, ...(displayName === undefined ? {} : { displayName }), lines }
   const made = { ...more, form: 'gemini' as const, key, asked, onCap, webhook, input, trace }
-  return json(operationOf(key)(await createBatch(gateway, made)))
+  return json(operationOf(key)(await beginWith(gateway, made)))
 }
 
 const named = async (gateway: Gateway, call: HttpCall, id = call.params.id) => {

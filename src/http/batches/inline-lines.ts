@@ -1,6 +1,7 @@
 /** Batches whose lines come with the request, and whose results go out with an answer: both are files of Turnpike's own. */
 import type { JsonObject } from '../../core/json-body.ts'
-import { invalid, refuse } from '../../core/refusal.ts'
+import { invalid, Refusal, refuse } from '../../core/refusal.ts'
+import { createBatch } from '../../gateway/batches/create-batch.ts'
 import type { Gateway } from '../../gateway/parts/gateway.ts'
 import type { Trace } from '../../gateway/parts/trace.ts'
 import type { Batch } from '../../store/batches/batch-port.ts'
@@ -37,6 +38,27 @@ export const keepLines = async (
   const digest = new Bun.CryptoHasher('sha256')
   const input = await uploads.keep({ ...at, pieces: linesOf(requests, digest) })
   return { input, lines: digest.digest('base64url') }
+}
+
+/** Codes of a batch that was not begun, so that nobody reads its lines. */
+const NOT_BEGUN: readonly string[] = ['idempotency_in_progress', 'idempotency_key_reused', 'too_many_batches']
+
+/** Begins the batch of lines that are kept for it alone; where a repeat found its batch, or was refused, they go again. */
+export const beginWith = async (
+  gateway: Gateway,
+  made: Parameters<typeof createBatch>[1],
+): Promise<Batch> => {
+  const { input, key } = made
+  const end = () =>
+    assetsOf(gateway)
+      .end(input.id, key.id)
+      .catch(() => undefined)
+  const batch = await createBatch(gateway, made).catch(async (thrown: unknown) => {
+    if (thrown instanceof Refusal && NOT_BEGUN.includes(thrown.code)) await end()
+    throw thrown
+  })
+  if (batch.input !== input.id) await end()
+  return batch
 }
 
 /** The results, in pieces of whole bytes, each time they are asked for. Throws the Refusal of those that are not there. */

@@ -123,7 +123,7 @@ const UseBy = ({ secret }: { secret: string }) => {
     queryFn: () => askBy<TenantUseShown>(secret, `/use${query}`),
     placeholderData: keepPreviousData,
   })
-  const { data: billed } = useQuery({
+  const { data: billed, error: unbilled } = useQuery({
     queryKey: ['use', secret, 'bills'],
     queryFn: () => askBy<OwnBills>(secret, '/use/bills'),
   })
@@ -151,7 +151,7 @@ const UseBy = ({ secret }: { secret: string }) => {
           </Group>
         )}
       </Group>
-      <Failed error={error ?? csv.error} />
+      <Failed error={error ?? csv.error ?? unbilled} />
       {data === undefined ? (
         error === null && <Loading rows={6} />
       ) : (

@@ -3,7 +3,7 @@ import { Button, Group, Stack, Switch, Text, TextInput } from '@mantine/core'
 import { useMutation, useQuery } from '@tanstack/react-query'
 import { useNavigate, useSearch } from '@tanstack/react-router'
 import { useState } from 'react'
-import { ApiError, act, type Shown, showing } from '../api.ts'
+import { ApiError, act, queries, type Shown, showing } from '../api.ts'
 import { Asked } from '../confirm.tsx'
 import { AMOUNT_HINT, typedUsd } from '../format.ts'
 import { Form } from '../forms/form.tsx'
@@ -12,6 +12,7 @@ import { useChange } from '../forms/use-change.ts'
 import { differing, useEdits } from '../forms/use-edits.ts'
 import { amountIn, fieldsOf } from '../forms/use-texts.ts'
 import { Aside, Money, Panel, SmallButton, Told, When } from '../ui.tsx'
+import { isOver, nextLookMs } from './looks.ts'
 
 type WalletShown = Shown<'GET /wallet'>
 
@@ -73,16 +74,22 @@ export const TopUp = ({ data }: { data: WalletShown }) => {
   )
 }
 
+const looksIn = ({ dataUpdateCount = 0, errorUpdateCount = 0 } = {}) => dataUpdateCount + errorUpdateCount
+
 const isNone = (error: unknown): boolean => error instanceof ApiError && error.code === 'not_found'
 
-/** The state of the payment from which somebody returns; requested until it is paid or known to be none. */
+/** The state of the payment from which somebody returns; requested until it is paid, known to be none, or cannot be paid any more. */
 export const Returned = () => {
   const { checkout }: { checkout?: string } = useSearch({ strict: false })
   const navigate = useNavigate()
+  const asked = showing('GET /wallet/checkouts/:checkout', { checkout: checkout ?? '' })
   const { data, error } = useQuery({
-    ...showing('GET /wallet/checkouts/:checkout', { checkout: checkout ?? '' }),
+    ...asked,
     enabled: checkout !== undefined,
-    refetchInterval: ({ state }) => (state.data?.status === 'paid' || isNone(state.error) ? false : 1_000),
+    // Each look counts, also one that shows the same.
+    notifyOnChangeProps: 'all',
+    refetchInterval: ({ state }) =>
+      nextLookMs(looksIn(state), state.data?.status === 'paid' || isNone(state.error)),
   })
   if (checkout === undefined || (data === undefined && !isNone(error))) return null
   return (
@@ -102,6 +109,11 @@ export const Returned = () => {
                   <Money usd={data.amount_usd} /> is paid
                 </b>{' '}
                 {data.invoice === null ? 'and in the wallet.' : `for invoice ${data.invoice}.`}
+              </>
+            ) : isOver(looksIn(queries.getQueryState(asked.queryKey))) ? (
+              <>
+                The payment of <Money usd={data.amount_usd} /> did not come in, and its page at Stripe is
+                closed by now: it cannot be paid any more. Begin another one.
               </>
             ) : (
               <>
