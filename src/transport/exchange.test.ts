@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
+import { newAuthority } from '../../test/certificates.ts'
 import { until } from '../../test/until.ts'
 import { exchange } from './exchange.ts'
 import { VendorFault } from './vendor-fault.ts'
@@ -66,6 +67,37 @@ test('a vendor that never got the request bills nothing; one that broke off afte
   await ended
   expect(await ask(`http://127.0.0.1:${port}`)).toEqual(['connect', false])
   expect(await ask('http://vendor.invalid')).toEqual(['connect', false])
+})
+
+test('neither a certificate of an unknown authority nor a proxy that opens no tunnel lets a request through', async () => {
+  const { pem: cert, key } = newAuthority('nobody').signFor('localhost')
+  let asked = 0
+  const stranger = Bun.serve({
+    port: 0,
+    tls: { cert, key },
+    fetch: () => {
+      asked++
+      return new Response()
+    },
+  })
+  const closed = Bun.listen({
+    hostname: '127.0.0.1',
+    port: 0,
+    socket: { data: (socket) => void socket.end('HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n') },
+  })
+  const ask = (url: string, proxy?: string) =>
+    exchange({
+      fetch: (to, init) => fetch(to, { ...init, ...(proxy === undefined ? {} : { proxy }) }),
+      url,
+      headers: {},
+      body: new Uint8Array(1),
+      timeouts: { firstByteMs: 30_000, idleMs: 30_000, totalMs: 30_000 },
+    }).catch((fault: VendorFault) => [fault.stage, fault.mayBill])
+  expect(await ask(`https://localhost:${stranger.port}`)).toEqual(['connect', false])
+  expect(asked).toBe(0)
+  expect(await ask('https://vendor.invalid', `http://127.0.0.1:${closed.port}`)).toEqual(['connect', false])
+  await stranger.stop(true)
+  closed.stop(true)
 })
 
 /** A vendor on a plain socket that ends its body some milliseconds after the last event, in a packet of its own. */
