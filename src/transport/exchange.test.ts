@@ -162,3 +162,28 @@ test('an answer of declared length whose body ignores the signal is given up all
   })
   expect(await stageOf(open.all())).toBe('body')
 })
+
+test('a large answer of declared length may come slowly, as long as its pieces come', async () => {
+  const [piece, pieces] = ['x'.repeat(100_000), 20]
+  const slow = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.on('data', async () => {
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${piece.length * pieces}\r\n\r\n`)
+      for (let sent = 0; sent < pieces; sent++) {
+        await Bun.sleep(100)
+        socket.write(piece)
+      }
+    })
+  })
+  slow.listen(0, '127.0.0.1')
+  await once(slow, 'listening')
+  const open = await exchange({
+    fetch,
+    url: `http://127.0.0.1:${(slow.address() as AddressInfo).port}`,
+    headers: {},
+    body: new Uint8Array(1),
+    timeouts: { firstByteMs: 1_000, idleMs: 1_000, totalMs: 60_000 },
+  })
+  expect((await open.all()).length).toBe(piece.length * pieces)
+  slow.close()
+})

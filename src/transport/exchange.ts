@@ -4,6 +4,7 @@
  * A fault (refused connection, reset, silence) is thrown as VendorFault; an HTTP error status is an answer, not a fault.
  */
 import { concat } from '../core/json-body.ts'
+import { lengthOf, readerOf } from './answer-body.ts'
 import { neverSent, VendorFault } from './vendor-fault.ts'
 import { NOWHERE, unwatch, type Watched, watch } from './watch.ts'
 
@@ -18,6 +19,9 @@ type Timeouts = {
 
 /** Larger answers are the vendor's fault: they would only fill memory. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
+
+/** Longer answers of declared length are read in pieces, because each piece is a sign of life. */
+const AT_ONCE_BYTES = 1024 * 1024
 
 /** How long a body may take to end after its last event. */
 const LEAVE_MS = 1_000
@@ -88,30 +92,6 @@ export const exchange = async (out: ExchangeRequest): Promise<Exchange> => {
   } catch (cause) {
     return it.unreached(cause)
   }
-}
-
-/** The runtime's names for the HTTP encodings that it can undo. */
-const ENCODINGS: Readonly<Record<string, string>> = {
-  gzip: 'gzip',
-  'x-gzip': 'gzip',
-  deflate: 'deflate',
-  br: 'brotli',
-  zstd: 'zstd',
-}
-
-/** The decoded body. An unknown encoding fails when the body is read. */
-const bodyOf = ({ body, headers }: Response) => {
-  const encoding = headers.get('content-encoding')
-  const format = encoding === null ? undefined : ENCODINGS[encoding.trim().toLowerCase()]
-  return format === undefined ? body : body?.pipeThrough(new DecompressionStream(format as 'gzip'))
-}
-
-const readerOf = (response: Response) => bodyOf(response)?.getReader()
-
-/** The declared length of a body that comes without an encoding. */
-const lengthOf = (headers: Headers): number | undefined => {
-  const declared = headers.get('content-length')
-  return declared === null || headers.has('content-encoding') ? undefined : Number(declared)
 }
 
 type Piece = { readonly done: boolean; readonly value?: Uint8Array | undefined }
@@ -211,7 +191,11 @@ export class Exchange implements Watched {
     if (this.#ended) return new Uint8Array()
     const declared = lengthOf(this.#response.headers)
     const known = declared !== undefined && declared <= ANSWER_BYTES_MAX && this.#reader === undefined
-    const body = await (known ? this.#atOnce(declared) : this.#inPieces())
+    const body = await (!known
+      ? this.#inPieces()
+      : declared <= AT_ONCE_BYTES
+        ? this.#atOnce(declared)
+        : this.#filled(declared))
     this.#asker.onWhole()
     this.#counting.weigh(body)
     return body
@@ -268,6 +252,18 @@ export class Exchange implements Watched {
     } catch (cause) {
       return this.#break(cause)
     }
+  }
+
+  /** A longer one fills what its length needs, which is counted before. */
+  async #filled(length: number): Promise<Uint8Array> {
+    this.#keep(length)
+    const body = new Uint8Array(length)
+    let at = 0
+    for (let piece = await this.next(); piece !== undefined; piece = await this.next()) {
+      body.set(piece, at)
+      at += piece.length
+    }
+    return at === length ? body : body.subarray(0, at)
   }
 
   async #inPieces(): Promise<Uint8Array> {
