@@ -4,7 +4,7 @@
  * A fault (refused connection, reset, silence) is thrown as VendorFault; an HTTP error status is an answer, not a fault.
  */
 import { concat } from '../core/json-body.ts'
-import { lengthOf, readerOf } from './answer-body.ts'
+import type { Counting, Requester } from './requester.ts'
 import { neverSent, VendorFault } from './vendor-fault.ts'
 import { NOWHERE, unwatch, type Watched, watch } from './watch.ts'
 
@@ -25,28 +25,6 @@ const AT_ONCE_BYTES = 1024 * 1024
 
 /** How long a body may take to end after its last event. */
 const LEAVE_MS = 1_000
-
-/** Whoever waits for the answer. */
-export type Requester = {
-  /** Whose call it is. */
-  readonly keyId: string
-  /** Whether they have gone; checked at each look of the watch. */
-  hasGone(): boolean
-  /** Called once when they have gone. */
-  onGone(): void
-  /** Called when the request is really sent, for a `fetch` that waits first: time before that is this process's own. */
-  onSend(): void
-  /** Called when a whole body is there: time after that is this process's own. */
-  onWhole(): void
-}
-
-/** Counts an answer that is read whole. */
-export type Counting = {
-  /** Called with the number of bytes about to be kept; throws if they may not be. */
-  take(bytes: number): void
-  /** Called with a whole body before it is passed on; throws if the memory for parsing it may not be used. */
-  weigh(body: Uint8Array): void
-}
 
 const nothing = (): void => undefined
 const nobody: Requester & Counting = {
@@ -92,6 +70,30 @@ export const exchange = async (out: ExchangeRequest): Promise<Exchange> => {
   } catch (cause) {
     return it.unreached(cause)
   }
+}
+
+/** The runtime's names for the HTTP encodings that it can undo. */
+const ENCODINGS: Readonly<Record<string, string>> = {
+  gzip: 'gzip',
+  'x-gzip': 'gzip',
+  deflate: 'deflate',
+  br: 'brotli',
+  zstd: 'zstd',
+}
+
+/** The decoded body. An unknown encoding fails when the body is read. */
+const bodyOf = ({ body, headers }: Response) => {
+  const encoding = headers.get('content-encoding')
+  const format = encoding === null ? undefined : ENCODINGS[encoding.trim().toLowerCase()]
+  return format === undefined ? body : body?.pipeThrough(new DecompressionStream(format as 'gzip'))
+}
+
+const readerOf = (response: Response) => bodyOf(response)?.getReader()
+
+/** The declared length of a body that comes without an encoding. */
+const lengthOf = (headers: Headers): number | undefined => {
+  const declared = headers.get('content-length')
+  return declared === null || headers.has('content-encoding') ? undefined : Number(declared)
 }
 
 type Piece = { readonly done: boolean; readonly value?: Uint8Array | undefined }
