@@ -10,6 +10,7 @@ import { decimalFromNano, least } from '../core/money.ts'
 import { type Usage, usageClasses } from '../core/usage.ts'
 import type { ChargedCall } from '../ledger/types.ts'
 import { chargeFor, unitPrices } from '../pricing/charge.ts'
+import { isTagName, isTagValue, TAGS_MAX } from '../tenancy/tags.ts'
 import { claimsOf, RECEIPT_LIFE_SECONDS } from './claims.ts'
 import { base64url, jwksOf, publicKeyOf, readJwks, seal, thumbprintOf, unseal } from './keys.ts'
 import { recompute, recomputes } from './recompute.ts'
@@ -238,7 +239,7 @@ describe('tokens', () => {
       `${base64url('{')}.${payload}.${signature}`,
       `${base64url(new Uint8Array([0x7b, 0xff, 0x7d]))}.${payload}.${signature}`,
       `${header}.${payload.replace(/.$/, '+')}.${signature}`,
-      `${header}.${'A'.repeat(9_000)}.${signature}`,
+      `${header}.${'A'.repeat(33_000)}.${signature}`,
       signedBy(ours.privateKey, good, '"text"'),
       signedBy(ours.privateKey, good, 'not json'),
       JSON.stringify({ payload, signatures: [] }),
@@ -348,6 +349,14 @@ describe('tokens', () => {
     })
     const tampered = `${header}.${base64url(JSON.stringify({ ...usual, sub: 'key_2' }))}.${signature}`
     expect(verdictOn(tampered, end + 6_000)).toEqual({ valid: false, error: 'signature_mismatch' })
+  })
+
+  test('one with as many and as long tags as a call may have is valid too', () => {
+    const tags = Object.fromEntries(
+      Array.from({ length: TAGS_MAX }, (_one, at) => [`${at}`.padEnd(64, 't'), '語'.repeat(256)]),
+    )
+    expect(Object.entries(tags).every(([name, value]) => isTagName(name) && isTagValue(value))).toBe(true)
+    expect(verdictOn(signReceipt({ ...usual, tags }, ours.signing)).valid).toBe(true)
   })
 
   test('nothing a stranger sends makes the verifier throw', () => {

@@ -5,6 +5,7 @@ import { Secret } from '../core/secret.ts'
 import { googleTokens } from './google-token.ts'
 import { klingTokens } from './kling-token.ts'
 import { awsSigner } from './sign-aws.ts'
+import { VendorFault } from './vendor-fault.ts'
 
 const sha256 = (data: string | Uint8Array) => createHash('sha256').update(data).digest('hex')
 const hmac = (key: string | Buffer, data: string) => createHmac('sha256', key).update(data).digest()
@@ -84,7 +85,49 @@ test('one token serves all calls until shortly before it ends', async () => {
   now += 3_299_000
   expect(await headers()).toEqual({ authorization: 'Bearer token-1' })
   now += 2_000
+  expect(await headers()).toEqual({ authorization: 'Bearer token-1' })
+  await Bun.sleep(0)
   expect(await headers()).toEqual({ authorization: 'Bearer token-2' })
+  expect(requests).toHaveLength(2)
+})
+
+test('while a token is good, calls go on though its service is away or silent', async () => {
+  let now = 0
+  const clock = {
+    now: () => now,
+    monotonicMs: () => now,
+    sleep: async () => undefined,
+    turn: async () => undefined,
+  }
+  const tried: string[] = []
+  let send: () => Promise<Response> = async () => Response.json({ access_token: 'first', expires_in: 3600 })
+  const headers = googleTokens(account, clock, (url) => {
+    tried.push(url)
+    return send()
+  })
+  await headers()
+  now += 3_400_000
+  send = () => Promise.reject(new Error('away'))
+  expect(await headers()).toEqual({ authorization: 'Bearer first' })
+  await Bun.sleep(0)
+  send = () => new Promise(() => undefined)
+  expect(await headers()).toEqual({ authorization: 'Bearer first' })
+  expect(tried).toHaveLength(3)
+  now += 200_000
+  const late = await Promise.race([headers(), Bun.sleep(10).then(() => 'it waits')])
+  expect(late).toBe('it waits')
+})
+
+test('a service that breaks off its answer is a fault of the vendor', async () => {
+  const clock = {
+    now: () => 0,
+    monotonicMs: () => 0,
+    sleep: async () => undefined,
+    turn: async () => undefined,
+  }
+  const broken = new ReadableStream({ pull: (body) => body.error(new Error('reset')) })
+  const headers = googleTokens(account, clock, async () => new Response(broken))
+  await expect(headers()).rejects.toBeInstanceOf(VendorFault)
 })
 
 test('a token that is refused is a fault of the vendor, and the next call asks again', async () => {

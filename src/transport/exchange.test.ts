@@ -2,6 +2,7 @@
 import { expect, test } from 'bun:test'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
+import { newAuthority } from '../../test/certificates.ts'
 import { until } from '../../test/until.ts'
 import { exchange } from './exchange.ts'
 import { VendorFault } from './vendor-fault.ts'
@@ -68,6 +69,37 @@ test('a vendor that never got the request bills nothing; one that broke off afte
   expect(await ask('http://vendor.invalid')).toEqual(['connect', false])
 })
 
+test('neither a certificate of an unknown authority nor a proxy that opens no tunnel lets a request through', async () => {
+  const { pem: cert, key } = newAuthority('nobody').signFor('localhost')
+  let asked = 0
+  const stranger = Bun.serve({
+    port: 0,
+    tls: { cert, key },
+    fetch: () => {
+      asked++
+      return new Response()
+    },
+  })
+  const closed = Bun.listen({
+    hostname: '127.0.0.1',
+    port: 0,
+    socket: { data: (socket) => void socket.end('HTTP/1.1 502 Bad Gateway\r\ncontent-length: 0\r\n\r\n') },
+  })
+  const ask = (url: string, proxy?: string) =>
+    exchange({
+      fetch: (to, init) => fetch(to, { ...init, ...(proxy === undefined ? {} : { proxy }) }),
+      url,
+      headers: {},
+      body: new Uint8Array(1),
+      timeouts: { firstByteMs: 30_000, idleMs: 30_000, totalMs: 30_000 },
+    }).catch((fault: VendorFault) => [fault.stage, fault.mayBill])
+  expect(await ask(`https://localhost:${stranger.port}`)).toEqual(['connect', false])
+  expect(asked).toBe(0)
+  expect(await ask('https://vendor.invalid', `http://127.0.0.1:${closed.port}`)).toEqual(['connect', false])
+  await stranger.stop(true)
+  closed.stop(true)
+})
+
 /** A vendor on a plain socket that ends its body some milliseconds after the last event, in a packet of its own. */
 const vendorThatEndsLate = async (endsAfterMs: number) => {
   const head = 'HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n'
@@ -129,4 +161,29 @@ test('an answer of declared length whose body ignores the signal is given up all
     timeouts: { firstByteMs: 30, idleMs: 30, totalMs: 1_000 },
   })
   expect(await stageOf(open.all())).toBe('body')
+})
+
+test('a large answer of declared length may come slowly, as long as its pieces come', async () => {
+  const [piece, pieces] = ['x'.repeat(100_000), 20]
+  const slow = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.on('data', async () => {
+      socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${piece.length * pieces}\r\n\r\n`)
+      for (let sent = 0; sent < pieces; sent++) {
+        await Bun.sleep(100)
+        socket.write(piece)
+      }
+    })
+  })
+  slow.listen(0, '127.0.0.1')
+  await once(slow, 'listening')
+  const open = await exchange({
+    fetch,
+    url: `http://127.0.0.1:${(slow.address() as AddressInfo).port}`,
+    headers: {},
+    body: new Uint8Array(1),
+    timeouts: { firstByteMs: 1_000, idleMs: 1_000, totalMs: 60_000 },
+  })
+  expect((await open.all()).length).toBe(piece.length * pieces)
+  slow.close()
 })

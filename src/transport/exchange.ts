@@ -4,6 +4,7 @@
  * A fault (refused connection, reset, silence) is thrown as VendorFault; an HTTP error status is an answer, not a fault.
  */
 import { concat } from '../core/json-body.ts'
+import type { Counting, Requester } from './requester.ts'
 import { neverSent, VendorFault } from './vendor-fault.ts'
 import { NOWHERE, unwatch, type Watched, watch } from './watch.ts'
 
@@ -19,30 +20,11 @@ type Timeouts = {
 /** Larger answers are the vendor's fault: they would only fill memory. */
 const ANSWER_BYTES_MAX = 64 * 1024 * 1024
 
+/** Longer answers of declared length are read in pieces, because each piece is a sign of life. */
+const AT_ONCE_BYTES = 1024 * 1024
+
 /** How long a body may take to end after its last event. */
 const LEAVE_MS = 1_000
-
-/** Whoever waits for the answer. */
-export type Requester = {
-  /** Whose call it is. */
-  readonly keyId: string
-  /** Whether they have gone; checked at each look of the watch. */
-  hasGone(): boolean
-  /** Called once when they have gone. */
-  onGone(): void
-  /** Called when the request is really sent, for a `fetch` that waits first: time before that is this process's own. */
-  onSend(): void
-  /** Called when a whole body is there: time after that is this process's own. */
-  onWhole(): void
-}
-
-/** Counts an answer that is read whole. */
-export type Counting = {
-  /** Called with the number of bytes about to be kept; throws if they may not be. */
-  take(bytes: number): void
-  /** Called with a whole body before it is passed on; throws if the memory for parsing it may not be used. */
-  weigh(body: Uint8Array): void
-}
 
 const nothing = (): void => undefined
 const nobody: Requester & Counting = {
@@ -211,7 +193,11 @@ export class Exchange implements Watched {
     if (this.#ended) return new Uint8Array()
     const declared = lengthOf(this.#response.headers)
     const known = declared !== undefined && declared <= ANSWER_BYTES_MAX && this.#reader === undefined
-    const body = await (known ? this.#atOnce(declared) : this.#inPieces())
+    const body = await (!known
+      ? this.#inPieces()
+      : declared <= AT_ONCE_BYTES
+        ? this.#atOnce(declared)
+        : this.#filled(declared))
     this.#asker.onWhole()
     this.#counting.weigh(body)
     return body
@@ -268,6 +254,18 @@ export class Exchange implements Watched {
     } catch (cause) {
       return this.#break(cause)
     }
+  }
+
+  /** A longer one fills what its length needs, which is counted before. */
+  async #filled(length: number): Promise<Uint8Array> {
+    this.#keep(length)
+    const body = new Uint8Array(length)
+    let at = 0
+    for (let piece = await this.next(); piece !== undefined; piece = await this.next()) {
+      body.set(piece, at)
+      at += piece.length
+    }
+    return at === length ? body : body.subarray(0, at)
   }
 
   async #inPieces(): Promise<Uint8Array> {

@@ -14,8 +14,9 @@ type ServiceAccount = {
 
 const SCOPE = 'https://www.googleapis.com/auth/cloud-platform'
 const LIFE_S = 3_600
-/** A token is renewed this long before it expires. */
+/** A token is renewed this long before it expires; calls wait for the new one only when the old one is about to end. */
 const EARLY_MS = 300_000
+const LAST_MS = 30_000
 const EXCHANGE_MS = 10_000
 
 /** Makes the credential's headers, with one token for all calls until shortly before it expires. Throws VendorFault. */
@@ -24,7 +25,7 @@ export const googleTokens = (account: ServiceAccount, clock: Clock, send: Vendor
   let pending: Promise<Secret> | undefined
   const ask = async (): Promise<Secret> => {
     const now = clock.now()
-    const response = await send(account.tokenUrl, {
+    const { ok, status, text } = await send(account.tokenUrl, {
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       body: new URLSearchParams({
@@ -32,24 +33,31 @@ export const googleTokens = (account: ServiceAccount, clock: Clock, send: Vendor
         assertion: assertion(account, Math.floor(now / 1000)),
       }).toString(),
       signal: AbortSignal.timeout(EXCHANGE_MS),
-    }).catch((cause: unknown) => {
-      throw new VendorFault('connect', 'the token could not be asked for', { cause })
     })
-    const value = parseJson(await response.text())
-    if (!response.ok || !isObject(value) || typeof value.access_token !== 'string')
-      throw new VendorFault('connect', `no token was given: status ${response.status}`)
+      .then(async (response) => ({ ok: response.ok, status: response.status, text: await response.text() }))
+      .catch((cause: unknown) => {
+        throw new VendorFault('connect', 'the token could not be asked for', { cause })
+      })
+    const value = parseJson(text)
+    if (!ok || !isObject(value) || typeof value.access_token !== 'string')
+      throw new VendorFault('connect', `no token was given: status ${status}`)
     const life = typeof value.expires_in === 'number' ? value.expires_in : LIFE_S
-    const text = new Secret(value.access_token)
-    token = { text, endsAt: now + life * 1000 }
-    return text
+    const given = new Secret(value.access_token)
+    token = { text: given, endsAt: now + life * 1000 }
+    return given
+  }
+  const renewed = (): Promise<Secret> => {
+    pending ??= ask().finally(() => {
+      pending = undefined
+    })
+    return pending
   }
   return async (): Promise<Record<string, string>> => {
-    if (token === undefined || token.endsAt - EARLY_MS <= clock.now()) {
-      pending ??= ask().finally(() => {
-        pending = undefined
-      })
-      return { authorization: `Bearer ${(await pending).reveal()}` }
-    }
+    const leftMs = token === undefined ? 0 : token.endsAt - clock.now()
+    if (token === undefined || leftMs <= LAST_MS)
+      return { authorization: `Bearer ${(await renewed()).reveal()}` }
+    // Its service may be away for a while: whoever calls meanwhile uses the token that is still good.
+    if (leftMs <= EARLY_MS) void renewed().catch(() => undefined)
     return { authorization: `Bearer ${token.text.reveal()}` }
   }
 }

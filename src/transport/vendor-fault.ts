@@ -26,9 +26,12 @@ export class VendorFault extends Error {
   }
 }
 
-/** Codes of a connection that was never made: no name, no route, no listener, no trusted certificate. */
+/**
+ * Codes of a connection that was never made: no name, no route, no listener, no tunnel through a proxy, no trusted
+ * certificate. EPROTO is not among them: the runtime says it of a broken handshake and of a connection that broke later.
+ */
 const NEVER_SENT =
-  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENETDOWN|ConnectionRefused|FailedToOpenSocket|CERT_.*|.*_CERT(_.*)?|ERR_TLS_CERT.*)$/
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ENETDOWN|ConnectionRefused|FailedToOpenSocket|ERR_PROXY_TUNNEL|UNABLE_TO_VERIFY_LEAF_SIGNATURE|CERT_.*|.*_CERT(_.*)?|ERR_TLS_CERT.*)$/
 
 export const neverSent = (cause: unknown): boolean =>
   cause instanceof Error && 'code' in cause && NEVER_SENT.test(String(cause.code))

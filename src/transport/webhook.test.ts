@@ -1,7 +1,7 @@
 /** Webhooks reach only public servers, at the address that was checked, and only the server that was named. */
 import { afterAll, expect, test } from 'bun:test'
 import type { PublicParts } from './public-address.ts'
-import { sendWebhook } from './webhook.ts'
+import { askWebhook, sendWebhook } from './webhook.ts'
 
 const requests: string[] = []
 const parts = (addresses: readonly string[], answer: () => Response = () => new Response()): PublicParts => ({
@@ -41,4 +41,30 @@ test('an address that may not be named is not called', async () => {
 test('a redirect is a failure', async () => {
   const redirect = () => new Response(null, { status: 302, headers: { location: 'http://127.0.0.1/' } })
   await expect(send(parts(['1.1.1.1'], redirect))).rejects.toThrow('302')
+})
+
+test('an answer is asked for without compression, and a compressed one is not unpacked', async () => {
+  const asked: (string | null)[] = []
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: ({ headers }) => {
+      asked.push(headers.get('accept-encoding'))
+      return new Response(Bun.gzipSync(new Uint8Array(10_000_000)), {
+        headers: { 'content-encoding': 'gzip' },
+      })
+    },
+  })
+  const there: PublicParts = {
+    resolve: async () => ['1.1.1.1'],
+    fetch: (_url, { tls: _, ...init }) => fetch(`http://127.0.0.1:${server.port}/`, init),
+  }
+  const answer = askWebhook(
+    there,
+    { url: 'https://hooks.example.com/', headers: {}, body: '{}' },
+    { deadlineMs: 5_000, bytesMax: 20_000_000 },
+  )
+  await expect(answer).rejects.toThrow('compressed')
+  expect(asked).toEqual(['identity'])
+  await server.stop(true)
 })

@@ -13,7 +13,7 @@ import { listen } from '../../src/http/listen/listen.ts'
 import { listenForMetrics } from '../../src/http/listen/listen-metrics.ts'
 import { newAuthority } from '../certificates.ts'
 import { freePort } from '../free-port.ts'
-import { runProgram, startProgram } from '../program.ts'
+import { beginProgram, runProgram, startProgram } from '../program.ts'
 import { until } from '../until.ts'
 import { startTestServer } from './harness.ts'
 
@@ -186,4 +186,49 @@ test('files that do not fit are refused by name', () => {
   expect(() => readTls({ cert, key: other })).toThrow('TLS_KEY is not the key of the certificate')
   expect(() => readTls({ cert, key: join(folder, 'none') })).toThrow('TLS_KEY names')
   expect(() => readTls({ cert, key: at('text', 'nonsense') })).toThrow('is no PEM of its kind')
+})
+
+/** The router of a folder's cells, on a port. */
+const startRouter = async (settings: Readonly<Record<string, string>>) => {
+  const home = mkdtempSync(join(tmpdir(), 'turnpike-edge-router-'))
+  writeFileSync(join(home, 'cells.yaml'), "first: c1\ncells: { c1: { addresses: ['http://127.0.0.1:9'] } }\n")
+  const child = beginProgram(home, { CELLS: 'cells.yaml', LOG: 'off', ...settings }, 'route')
+  const { value } = await (child.stdout as ReadableStream<Uint8Array>).getReader().read()
+  const address = /routes at (\S+)/.exec(new TextDecoder().decode(value))?.[1]
+  if (address === undefined) throw new Error('the router did not start')
+  return { child, address }
+}
+
+test('the router takes a renewed certificate too, and ends with all of its listeners', async () => {
+  const authority = newAuthority('house')
+  const files = { TLS_CERT: join(folder, 'router.pem'), TLS_KEY: join(folder, 'router.key') }
+  const write = ({ pem, key }: { pem: string; key: string }) => {
+    writeFileSync(files.TLS_CERT, pem)
+    writeFileSync(files.TLS_KEY, key)
+  }
+  write(authority.signFor('localhost'))
+  const { child, address } = await startRouter(files)
+  const port = Number(new URL(address).port)
+  const first = await serialAt(port, authority.pem)
+  write(authority.signFor('localhost'))
+  await until(async () => (await serialAt(port, authority.pem)) !== first)
+  const livez = await fetch(`https://localhost:${port}/livez`, { tls: { ca: authority.pem } })
+  expect(livez.status).toBe(200)
+  child.kill('SIGTERM')
+  expect(await child.exited).toBe(0)
+})
+
+test('only the addresses of METRICS_ADDRESSES read the figures of the router', async () => {
+  for (const [allowed, status] of [
+    ['127.0.0.0/8', 200],
+    ['10.0.0.0/8', 403],
+  ] as const) {
+    const port = await freePort()
+    const { child } = await startRouter({ METRICS: String(port), METRICS_ADDRESSES: allowed })
+    const figures = await fetch(`http://127.0.0.1:${port}/metrics`)
+    expect([allowed, figures.status]).toEqual([allowed, status])
+    expect((await figures.text()).includes('turnpike_router_gateways_ready{cell="c1"}')).toBe(status === 200)
+    child.kill('SIGTERM')
+    expect(await child.exited).toBe(0)
+  }
 })

@@ -5,7 +5,8 @@ import { Places } from '../../cells/places.ts'
 import { systemClock } from '../../core/time.ts'
 import { listenAsRouter } from '../../http/cells/listen-router.ts'
 import { keepLooking } from '../../http/cells/look.ts'
-import { bind } from '../../http/listen/bind.ts'
+import { listenForFigures } from '../../http/listen/listen-metrics.ts'
+import { contentTypes } from '../../metrics/render.ts'
 import { BadSetting } from '../../settings/bad-setting.ts'
 import { settings } from '../../settings/index.ts'
 import { readSettings } from '../../settings/setting.ts'
@@ -14,6 +15,7 @@ import { readTls } from '../config/tls-files.ts'
 import { under } from '../run/run-command.ts'
 import { logTo } from './log-to.ts'
 import { readyToAsk } from './open-files.ts'
+import { watchTls } from './watch-tls.ts'
 
 export const routeCommand = (program: Command): void => {
   under(program, 'route', 'pass each call to the cell that its key names, until SIGTERM').action(start)
@@ -28,12 +30,13 @@ const start = async (): Promise<void> => {
   const places = new Places(systemClock.monotonicMs)
   await readyToAsk()
   const stopLooking = keepLooking({ directory, places, clock: systemClock, log })
+  const tls = readTls(server.tls)
   const router = listenAsRouter(
     { directory, places },
     {
       hostname: server.host,
       port: server.port,
-      tls: readTls(server.tls),
+      tls,
       allowed: server.listenAddresses,
       trusted: calls.trustedProxies,
       connectionSeconds: calls.connectionSeconds,
@@ -41,21 +44,29 @@ const start = async (): Promise<void> => {
       socketIdleSeconds: calls.socketIdleSeconds,
     },
   )
+  const stopRenewing =
+    tls === undefined
+      ? () => undefined
+      : watchTls(tls, {
+          ...{ clock: systemClock, log, renew: router.renew },
+          read: () => readTls(server.tls),
+        })
   const { metrics } = watch
   if (typeof metrics === 'object')
-    bind({ hostname: metrics.host, port: metrics.port, settings: 'METRICS' }, () =>
-      Bun.serve({
-        hostname: metrics.host,
-        port: metrics.port,
-        fetch: () =>
-          new Response(router.figures.text(directory.now(), places), {
-            headers: { 'content-type': 'text/plain; version=0.0.4; charset=utf-8' },
-          }),
+    listenForFigures(
+      async () => ({
+        body: new TextEncoder().encode(router.figures.text(directory.now(), places)),
+        headers: { 'content-type': contentTypes.prometheus },
       }),
+      {
+        ...{ hostname: metrics.host, port: metrics.port, shared: false },
+        allowed: watch.metricsAddresses,
+      },
     )
   const end = (): void => {
     log.info('draining: open requests end first')
     stopLooking()
+    stopRenewing()
     directory.stop()
     void router.drain(server.drainMs).finally(() => process.exit(0))
   }

@@ -5,7 +5,7 @@
 import { type JsonBody, type JsonObject, splice } from '../../core/json-body.ts'
 import { upstreamDialect } from '../../dialects/upstream-dialect.ts'
 import type { Deployment } from '../../routing/deployments.ts'
-import type { Requester } from '../../transport/exchange.ts'
+import type { Requester } from '../../transport/requester.ts'
 import { type Answered, NotBegun, type SocketPlace } from '../../transport/vendor-socket.ts'
 import { itemsAsked, itemsUpTo } from '../enter/socket-turn.ts'
 import { readWeighed } from '../parts/capacity.ts'

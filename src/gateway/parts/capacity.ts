@@ -6,7 +6,7 @@ import { newOverload, type Overload } from '../../admission/overload.ts'
 import { type JsonBody, readJsonBody } from '../../core/json-body.ts'
 import { must, type Refusal, refuse, retryIn, unavailable } from '../../core/refusal.ts'
 import { scanJson } from '../../core/scan-json.ts'
-import type { Counting } from '../../transport/exchange.ts'
+import type { Counting } from '../../transport/requester.ts'
 
 export type Capacity = {
   /** The process is draining: callers are sent elsewhere. */

@@ -32,6 +32,8 @@ type RouterPlace = {
 type Router = {
   readonly port: number
   readonly figures: RouterFigures
+  /** From now on new connections get this certificate; those that are open go on. */
+  renew(tls: Tls): void
   /** Takes no new connections, and resolves when all that is open has ended, within this time. */
   drain(ms: number): Promise<void>
 }
@@ -83,38 +85,50 @@ export const listenAsRouter = ({ directory, places }: Cells, at: RouterPlace): R
     if (!(thrown instanceof Refusal)) throw thrown
     return figures.refused(refusedAnswer(request, thrown), thrown)
   }
-  const server: Server = bind({ hostname: at.hostname, port: at.port, settings: 'HOST, PORT' }, () =>
-    Bun.serve<SocketRelay>({
-      hostname: at.hostname,
-      port: at.port,
-      ...tlsOptions(at.tls),
-      idleTimeout: at.connectionSeconds,
-      maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-      fetch: (request, self) =>
-        at.allowed.length > 0 && !isAllowed(at.allowed, self.requestIP(request)?.address)
-          ? notAllowed()
-          : route(request, self).catch((thrown: unknown) => refused(request, thrown)),
-      // Only a caller who has gone is no refusal.
-      error: () => new Response(null, { status: 499 }),
-      websocket: {
-        open: (near) => near.data.open(near),
-        message: (near, message) => near.data.toFar(message),
-        close: (near, code, reason) => near.data.closed(code, reason),
-        maxPayloadLength: at.socketBytesMax,
-        // Beyond this the runtime drops what is sent, and says so to nobody.
-        backpressureLimit: BEHIND_MAX,
-        idleTimeout: at.socketIdleSeconds,
-        sendPings: true,
-      },
-    }),
-  )
+  const open = (port: number, tls: Tls | undefined): Server =>
+    bind({ hostname: at.hostname, port, settings: 'HOST, PORT' }, () =>
+      Bun.serve<SocketRelay>({
+        hostname: at.hostname,
+        port,
+        // A certificate is renewed by a second listener on the port.
+        reusePort: tls !== undefined,
+        ...tlsOptions(tls),
+        idleTimeout: at.connectionSeconds,
+        maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+        fetch: (request, self) =>
+          at.allowed.length > 0 && !isAllowed(at.allowed, self.requestIP(request)?.address)
+            ? notAllowed()
+            : route(request, self).catch((thrown: unknown) => refused(request, thrown)),
+        // Only a caller who has gone is no refusal.
+        error: () => new Response(null, { status: 499 }),
+        websocket: {
+          open: (near) => near.data.open(near),
+          message: (near, message) => near.data.toFar(message),
+          close: (near, code, reason) => near.data.closed(code, reason),
+          maxPayloadLength: at.socketBytesMax,
+          // Beyond this the runtime drops what is sent, and says so to nobody.
+          backpressureLimit: BEHIND_MAX,
+          idleTimeout: at.socketIdleSeconds,
+          sendPings: true,
+        },
+      }),
+    )
+  let server = open(at.port, at.tls)
+  const servers = new Set([server])
   return {
     port: server.port ?? at.port,
     figures,
+    renew: (tls) => {
+      const before = server
+      server = open(before.port ?? at.port, tls)
+      servers.add(server)
+      void before.stop().finally(() => servers.delete(before))
+    },
     drain: async (ms) => {
       draining = true
-      await Promise.race([server.stop(), Bun.sleep(ms)])
-      await server.stop(true)
+      const all = [...servers]
+      await Promise.race([Promise.all(all.map((one) => one.stop())), Bun.sleep(ms)])
+      await Promise.all(all.map((one) => one.stop(true)))
     },
   }
 }

@@ -109,8 +109,21 @@ const namesOf = (head: string): Pick<FormPart, 'name' | 'filename'> => {
   return { name, filename: valueAt(line, 'filename') }
 }
 
-/** A parameter: without quotes, as .NET writes a plain word, or quoted, unescaped as browsers escape it. */
-const valueAt = (line: string | undefined, name: string): string | undefined => {
-  const [, quoted, word] = new RegExp(`;\\s*${name}=(?:"([^"]*)"|([^\\s;"]+))`, 'i').exec(line ?? '') ?? []
-  return word ?? quoted?.replaceAll('%22', '"').replaceAll('%0D', '\r').replaceAll('%0A', '\n')
+/**
+ * A parameter: without quotes, as .NET writes a plain word; quoted, unescaped as browsers escape it; or as RFC 8187 has it
+ * (`filename*=utf-8''…`). Forms should not have the last one, but where a name is not ASCII .NET's is readable only there.
+ */
+const valueAt = (line = '', name: string): string | undefined => {
+  const [, quoted, word] = new RegExp(`;\\s*${name}=(?:"([^"]*)"|([^\\s;"]+))`, 'i').exec(line) ?? []
+  const plain = word ?? quoted?.replaceAll('%22', '"').replaceAll('%0D', '\r').replaceAll('%0A', '\n')
+  const [, extended] = new RegExp(`;\\s*${name}\\*=[^\\s;']*'[^\\s;']*'([^\\s;]+)`, 'i').exec(line) ?? []
+  return extended === undefined ? plain : (decoded(extended) ?? plain ?? extended)
+}
+
+const decoded = (text: string): string | undefined => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined
+  }
 }
