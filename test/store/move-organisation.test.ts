@@ -229,6 +229,22 @@ const refusal = (moving: Promise<unknown>): Promise<string> =>
     (error: Error) => error.message,
   )
 
+test('its movements are the same there, with the balance after each', async () => {
+  const { from, to, move, stop } = await twoCells()
+  const movements = async ({ url }: { readonly url: string }) => {
+    const store = await openStore({ url })
+    const { data } = await store.reports.movements({ walletId: 'w', most: 500 })
+    await store.close()
+    return data.map(({ kind, ref, amount, balance }) => [kind, ref, amount, balance])
+  }
+  const before = await movements(from)
+  await move()
+  expect(await movements(to)).toEqual(before)
+  await move({ from: to, to: from })
+  expect(await movements(from)).toEqual(before)
+  await stop()
+})
+
 test('whoever is killed before a step leaves books that hold, and the next command finishes', async () => {
   const { from, to, move, stop } = await twoCells()
   const before = await factsOf(from.url)
