@@ -9,9 +9,9 @@ import { type Change, eachInTime, type GivenPrice, inTime, type Later, modelAt }
 export type Catalogue = {
   /**
    * Finds a model by full id, by short id if its vendor has those, by either with the trailing `l` of the discounted
-   * family, or by an alias of the operator's. A retired model is not found.
+   * family, or by an alias of the operator's; as it is sold now, or was `at` an instant. A retired model is not found.
    */
-  find(name: string): Model | undefined
+  find(name: string, at?: number): Model | undefined
   list(): readonly Model[]
   /**
    * When the vendor retired the model of that name, in ms since 1970; undefined for models that are sold or unknown.
@@ -74,15 +74,15 @@ export const buildCatalogue = (parts: CatalogueParts): Catalogue => {
   const sold = pricedModels(parts)
   const names = new Map(sold)
   for (const [name, model] of shortNames(sold, parts.vendors)) names.set(name, model)
-  const hasEnded = ({ endsAt }: Model): boolean => endsAt !== undefined && endsAt <= parts.now()
+  const hasEnded = ({ endsAt }: Model, at?: number) => endsAt !== undefined && endsAt <= (at ?? parts.now())
   addAliases(names, sold, { aliases: parts.aliases ?? {}, hasEnded })
   const all = [...sold.values()].sort((a, b) => (a.id < b.id ? -1 : 1))
   let last: readonly Model[] = []
   return {
-    find: (name) => {
+    find: (name, at) => {
       const model = names.get(name)
-      if (model === undefined || hasEnded(model)) return undefined
-      return model.coming === undefined ? model : modelAt(model, parts.now())
+      if (model === undefined || hasEnded(model, at)) return undefined
+      return model.coming === undefined ? model : modelAt(model, at ?? parts.now())
     },
     list: () => {
       const now = parts.now()

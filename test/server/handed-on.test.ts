@@ -4,6 +4,8 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import type OpenAI from 'openai'
+import type { Model } from '../../src/core/model.ts'
+import type { Catalogue } from '../../src/pricing/catalogue.ts'
 import { bedrock } from '../../src/vendors/bedrock.ts'
 import { brokenLaws, serverEngines, stopSound } from '../store/engines.ts'
 import { until } from '../until.ts'
@@ -287,6 +289,75 @@ describe.each(serverEngines)('on $name', ({ name, fresh }) => {
       Object.assign(options, { batchAtVendors: true })
       asked.length = 0
     }
+  })
+
+  /** Runs lines of OpenAI's that are sent, and then sold as `find` says until they have ended; returns what they were charged. */
+  const soldMeanwhile = async (
+    find: (known: Catalogue['find']) => Catalogue['find'],
+    model: string,
+    meanwhile: (token: string) => Promise<unknown>,
+  ) => {
+    const { how, held } = server.vendors.openai
+    const { offering } = server.gateway
+    const { catalogue } = offering
+    how.ends = false
+    const before = await charged()
+    const { token } = await server.newKey({}, { aliases: { mine: partModels.openai } })
+    const { id } = await begin(
+      token,
+      Array.from({ length: 3 }, (_, n) => chatLine(n, {}, model)),
+    )
+    await until(() => held.length === 1)
+    Object.assign(offering, { catalogue: { ...catalogue, find: find(catalogue.find) } })
+    try {
+      await meanwhile(token)
+      how.ends = true
+      const { request_counts } = await server.ended(token, id)
+      expect(request_counts).toMatchObject({ total: 3, completed: 3 })
+      return (await charged()) - before
+    } finally {
+      Object.assign(offering, { catalogue })
+    }
+  }
+  const from = () => Date.now() + 60_000
+
+  test('a line costs what its model cost when it was sent, not what it costs when the result comes', async () => {
+    const rises = from()
+    const dearer = (model: Model): Model => {
+      const rates = Object.entries(model.price.rates).map(([name, rate]) => [name, 2 * rate])
+      return { ...model, price: { ...model.price, rates: Object.fromEntries(rates) } }
+    }
+    const later =
+      (known: Catalogue['find']) =>
+      (name: string, at = Date.now() + skewMs) => {
+        const model = known(name)
+        return model === undefined || at < rises ? model : dearer(model)
+      }
+    const passes = async () => {
+      skewMs += 120_000
+    }
+    expect(await soldMeanwhile(later, partModels.openai, passes)).toBe(3n * PART_LINE)
+  })
+
+  test('nor what its name stands for by then', async () => {
+    const renames = (token: string) =>
+      server.send('PUT', '/v1/key/wholesale/me/limits', { aliases: { mine: 'mock/small' } }, token)
+    expect(await soldMeanwhile((known) => known, 'mine', renames)).toBe(3n * PART_LINE)
+  })
+
+  test('the results of a model that has ended meanwhile are fetched', async () => {
+    const ends = from()
+    const ended =
+      (known: Catalogue['find']) =>
+      (name: string, at = Date.now() + skewMs) =>
+        name === partModels.openai && at >= ends ? undefined : known(name)
+    // So long that its lines would expire if nobody asked for them.
+    const passes = async () => {
+      skewMs += 24.7 * 3_600_000
+      // They have run, also if they are cancelled first.
+      server.vendors.openai.how.ranBefore = 3
+    }
+    expect(await soldMeanwhile(ended, partModels.openai, passes)).toBe(3n * PART_LINE)
   })
 
   test("Azure's lines are run here while no deployment for batches is named; what one has is fetched", async () => {

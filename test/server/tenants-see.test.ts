@@ -5,6 +5,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { changeRules } from '../../src/control/money/rules.ts'
 import { decimalFromNano, nanoFromDecimal } from '../../src/core/money.ts'
+import { systemClock } from '../../src/core/time.ts'
 import { recompute, recomputes } from '../../src/receipts/recompute.ts'
 import { billedFor } from '../../src/tenancy/margin.ts'
 import { byTest } from '../by-test.ts'
@@ -202,9 +203,9 @@ test('every process tells the new price, or the choice, once the change is answe
   await stopSound(one, { stop })
 })
 
-test('what began in a month is told at its price, also when it ends in the next one or is read later', async () => {
-  let at = Date.parse('2027-03-31T23:00:00Z')
-  const server = await startBatchServer({ now: () => at })
+/** A tenant whose price is higher from April 2027 on: a call of 0.00006 USD is 0.00009 before, and then 0.00012. */
+const startDearer = async (now: () => number) => {
+  const server = await startBatchServer({ now, server: { clock: { ...systemClock, now } } })
   const reseller = await server.newKey({}, { canManage: true })
   const { token } = await server.newKey({}, { parentId: reseller.id })
   for (const [fromMonth, basisPoints] of [
@@ -217,6 +218,41 @@ test('what began in a month is told at its price, also when it ends in the next 
     change: { tenantsSee: 'price' },
     by: byTest,
   })
+  return { server, token }
+}
+
+test('a line of a batch is told at the price of the month that it counts in, also when it is sent in the next one', async () => {
+  let skewMs = Date.parse('2027-03-31T23:50:00Z') - Date.now()
+  const { server, token } = await startDearer(() => Date.now() + skewMs)
+  let isBusy = true
+  server.answerWith(() => {
+    if (!isBusy) return completion('in April')
+    isBusy = false
+    skewMs += 15 * 60_000
+    return Response.json({ error: { message: 'busy' } }, { status: 429, headers: { 'retry-after': '1' } })
+  })
+  const input_file_id = await server.upload(token, [chatLine(1)])
+  const asked = { input_file_id, endpoint: '/v1/chat/completions', completion_window: '24h' } as const
+  const { id } = await server.client(token).batches.create(asked)
+  const batch = await server.ended(token, id)
+  const line = (await server.results(token, batch.output_file_id)).get('line-1')
+  const { data } = await jsonOf(
+    await server.get('/v1/usage?group_by=month&from=2027-03-01&to=2027-04-02', token),
+  )
+  expect(data.rows.map((row: any) => [row.month, row.cost_usd])).toEqual([['2027-03', 0.00009]])
+  const claims = JSON.parse(Buffer.from(line.receipt.split('.')[1], 'base64url').toString())
+  const again = await jsonOf(await server.get(`/v1/receipts/${line.response.request_id}`, token))
+  const call = await jsonOf(await server.get(`/v1/calls/${line.response.request_id}`, token))
+  expect(line.response.body.usage.cost).toBe(0.00009)
+  expect([claims.cost.amount, again.claims.cost.amount]).toEqual(['0.00009', '0.00009'])
+  expect((call.data ?? call).cost_usd).toBe(0.00009)
+  expect(batch).toMatchObject({ cost_usd: 0.00009 })
+  await stopSound(server, { stop: async () => undefined })
+})
+
+test('what began in a month is told at its price, also when it ends in the next one or is read later', async () => {
+  let at = Date.parse('2027-03-31T23:00:00Z')
+  const { server, token } = await startDearer(() => at)
   const input_file_id = await server.upload(token, [chatLine(1)])
   const asked = { input_file_id, endpoint: '/v1/chat/completions', completion_window: '24h' } as const
   const { id } = await server.client(token).batches.create(asked)

@@ -1,5 +1,6 @@
 /** An organisation with rows of every kind moves between two ledgers, on any two engines, forward and back. */
 import { expect, test } from 'bun:test'
+import { DAY_MS, HOUR_MS } from '../../src/core/time.ts'
 import { signLogHead } from '../../src/receipts/log-head.ts'
 import { statement } from '../../src/store/engine/engine.ts'
 import { migrate } from '../../src/store/engine/migrate.ts'
@@ -11,7 +12,8 @@ import type { Store } from '../../src/store/port.ts'
 import { byTest } from '../by-test.ts'
 import { bookScene, COST, callsOf, detail, logSigner } from './audit-scene.ts'
 import { brokenLaws, engines, type TestEngine } from './engines.ts'
-import { CENT } from './world.ts'
+import { oldCalls } from './old-calls.ts'
+import { CENT, createOneKey } from './world.ts'
 
 const lasting = engines.filter((engine) => engine.lasting)
 
@@ -129,6 +131,78 @@ for (const [one, other] of pairs)
     await second.stop()
   })
 
+/** What reports say that an organisation was charged in the last days, each as one sum. */
+const sumsOf = async (store: Store): Promise<readonly bigint[]> => {
+  const span = { from: Date.now() - 2 * DAY_MS, to: Date.now() + DAY_MS }
+  const whole = { from: span.from - (span.from % DAY_MS), to: span.to - (span.to % DAY_MS) }
+  const reports = (
+    [['key'], ['hour', 'model'], ['day', 'key'], ['month', 'key'], ['key', 'model']] as const
+  ).map(async (groupBy) => {
+    const query = { ...whole, orgs: ['o'], groupBy, only: {}, most: 100 }
+    return (await store.reports.usage(query)).reduce((sum, { amount }) => sum + amount, 0n)
+  })
+  const { data } = await store.reports.movements({ walletId: 'w', most: 100 })
+  const used = data.filter(({ kind }) => kind === 'usage')
+  return [...(await Promise.all(reports)), -used.reduce((sum, { amount }) => sum + amount, 0n)]
+}
+
+for (const engine of lasting)
+  test(`each call is once in reports there, whichever ledger was summed further, ${engine.name}`, async () => {
+    const [first, second] = [await engine.fresh(), await engine.fresh()]
+    const ends = [
+      { url: first.url, cell: 'a' },
+      { url: second.url, cell: 'b' },
+    ] as const
+    const before = (hours: number) => Date.now() - hours * HOUR_MS
+    const clock = { at: before(9) }
+    const at = async ({ url }: { readonly url: string }, work: (store: Store) => Promise<unknown>) => {
+      const store = await openStore({ url, now: () => clock.at })
+      await work(store)
+      const broken = await brokenLaws(store)
+      await store.close()
+      expect(broken).toEqual([])
+    }
+    const summed = (hours: number) => async (store: Store) => {
+      clock.at = before(hours)
+      await store.reports.rollUp()
+    }
+    const move = (from: (typeof ends)[number], to: (typeof ends)[number]) =>
+      moveOrganisation({ orgId: 'o', from, to, by: byTest, waitMs: 10_000, tell: () => undefined })
+    const each = (calls: bigint) => Array.from({ length: 6 }, () => calls * 10_100n)
+    // The ledger that it comes to was summed beyond its second call, which its own was not.
+    await at(ends[0], async (store) => {
+      await createOneKey(store)
+      const { call } = oldCalls(store, clock)
+      await call(before(8), 'one')
+      await summed(7)(store)
+      await call(before(6), 'two')
+    })
+    await at(ends[1], summed(5))
+    await move(ends[0], ends[1])
+    await at(ends[1], async (store) => {
+      clock.at = before(4.5)
+      expect(await sumsOf(store)).toEqual(each(2n))
+      await oldCalls(store, clock).call(before(4), 'three')
+      await summed(3)(store)
+      expect(await sumsOf(store)).toEqual(each(3n))
+    })
+    // And back, to the ledger that was summed less far.
+    await move(ends[1], ends[0])
+    await at(ends[0], async (store) => {
+      clock.at = before(2)
+      expect(await sumsOf(store)).toEqual(each(3n))
+      await store.reports.rollUp()
+      expect(await sumsOf(store)).toEqual(each(3n))
+      await oldCalls(store, clock).call(before(1.5), 'four')
+    })
+    // It comes back from a ledger that was summed no further meanwhile.
+    await move(ends[0], ends[1])
+    await at(ends[0], summed(1))
+    await move(ends[1], ends[0])
+    await at(ends[0], async (store) => expect(await sumsOf(store)).toEqual(each(4n)))
+    for (const database of [first, second]) await database.stop()
+  })
+
 /** Two ledgers in files, the first with the scene. */
 const twoCells = async () => {
   const [first, second] = [await (lasting[0] as TestEngine).fresh(), await (lasting[0] as TestEngine).fresh()]
@@ -154,6 +228,22 @@ const refusal = (moving: Promise<unknown>): Promise<string> =>
     () => 'it was moved',
     (error: Error) => error.message,
   )
+
+test('its movements are the same there, with the balance after each', async () => {
+  const { from, to, move, stop } = await twoCells()
+  const movements = async ({ url }: { readonly url: string }) => {
+    const store = await openStore({ url })
+    const { data } = await store.reports.movements({ walletId: 'w', most: 500 })
+    await store.close()
+    return data.map(({ kind, ref, amount, balance }) => [kind, ref, amount, balance])
+  }
+  const before = await movements(from)
+  await move()
+  expect(await movements(to)).toEqual(before)
+  await move({ from: to, to: from })
+  expect(await movements(from)).toEqual(before)
+  await stop()
+})
 
 test('whoever is killed before a step leaves books that hold, and the next command finishes', async () => {
   const { from, to, move, stop } = await twoCells()

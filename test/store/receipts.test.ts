@@ -96,6 +96,7 @@ for (const engine of engines)
         payer: 'w',
         at: now,
         posted: 'as settled',
+        month: '2026-11',
         detail,
       })
       expect(amountOf(call)).toMatchObject({ amount: '0.01' })
@@ -115,6 +116,7 @@ for (const engine of engines)
         payer: 'w',
         at: call?.at ?? 0,
         posted: 'recovered',
+        month: '2026-11',
       })
       expect(amountOf(call)).toMatchObject({ amount: '0.005', adjustment: '0.005', reason: 'recovered' })
       await settle('crashed', lease)

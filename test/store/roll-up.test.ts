@@ -193,6 +193,25 @@ for (const engine of engines)
         expect(await it.store.reports.rollUp()).toBeGreaterThan(START)
       })
 
+      test('the days after a span that ends within a month are in none of its months', async () => {
+        await it.call(START, 'one')
+        it.clock.at = Date.UTC(2026, 11, 5)
+        await it.call(it.clock.at, 'two')
+        it.clock.at = Date.UTC(2026, 11, 29)
+        await it.call(it.clock.at, 'three')
+        it.clock.at = Date.UTC(2027, 0, 2)
+        await it.store.reports.rollUp()
+        const span = { from: Date.UTC(2026, 10, 20), to: Date.UTC(2026, 11, 28) }
+        for (const groupBy of [['month', 'key'], ['month', 'key', 'model'], ['month']] as const) {
+          const query = { ...span, orgs: ['o'], groupBy, only: {}, most: 10 }
+          const lines = await it.store.reports.usage(query)
+          expect(lines.map(({ groups, amount }) => [groups.month, amount])).toEqual([
+            ['2026-11', COST],
+            ['2026-12', COST],
+          ])
+        }
+      })
+
       test('a clock that was hours ahead and is set right leaves no call out', async () => {
         await it.call(START, 'one')
         it.clock.at = START + 8 * HOUR_MS

@@ -6,7 +6,9 @@ import { csvOf } from '../csv.ts'
 import { statusOf } from './bills.ts'
 
 const isNote = ({ kind }: Bill) => kind === 'credit_note'
-const signed = (bill: Bill, amount: string) => (isNote(bill) ? `-${amount}` : amount)
+/** A credit note takes off what its invoice asks for, and gives what that gave back. */
+const signed = (bill: Bill, amount: string) =>
+  !isNote(bill) ? amount : amount.startsWith('-') ? amount.slice(1) : `-${amount}`
 
 /** One row a line of each invoice; a credit note takes off. */
 export const plainCsv = (bills: readonly Bill[]): Buffer => {

@@ -122,13 +122,13 @@ const shown = (line: CallLine): CallShown => {
   }
 }
 
-/** A call as who asks is told it: a tenant at the price of the month in which it began, without ours for each unit. */
+/** A call as who asks is told it: a tenant at the price of the month that it counts in, without ours for each unit. */
 const shownTo =
   ({ who: { reach } }: Acting) =>
   (line: CallLine): CallShown => {
     const terms = reach.of === 'key' ? reach.key.terms : undefined
     if (terms === undefined) return shown(line)
-    const its = termsIn(terms, monthOf(line.detail?.startedAt ?? line.at))
+    const its = termsIn(terms, line.month ?? monthOf(line.detail?.startedAt ?? line.at))
     const { cost_usd: cost, refunded_usd: refunded, estimated_vendor_cost_usd: _ours, ...rest } = shown(line)
     const ours = { prices: null, vendor_key: null }
     return { ...rest, ...ours, cost_usd: told(cost, its), refunded_usd: told(refunded, its) }

@@ -3,11 +3,13 @@ import { z } from 'zod'
 import { namedObject } from '../../core/body.ts'
 import { isObject, parseJson } from '../../core/json-body.ts'
 import { must, Refusal, refuse } from '../../core/refusal.ts'
+import { monthOf } from '../../core/time.ts'
 import { issueReceipt, receiptKeysOf } from '../../gateway/parts/receipt.ts'
 import { addReceiptKey, PUBLISHED_FIRST_MS } from '../../gateway/parts/receipt-keys.ts'
-import { RECEIPT_LIFE_SECONDS } from '../../receipts/claims.ts'
+import { begunAt, RECEIPT_LIFE_SECONDS } from '../../receipts/claims.ts'
 import { verifyReceipt } from '../../receipts/token.ts'
 import type { StoredReceiptKey } from '../../store/calls/receipt-port.ts'
+import { termsIn } from '../../tenancy/terms.ts'
 import { act } from '../act.ts'
 import { keyNamed } from '../key-named.ts'
 import { flag, isoOf, name } from '../read.ts'
@@ -45,7 +47,8 @@ export const callReceipt = act({
     if (charged.posted !== 'recovered' && charged.detail?.receipt === undefined) throw noReceipt()
     const { reach } = acting.who
     const terms = reach.of === 'key' ? reach.key.terms : undefined
-    const receipt = must(issueReceipt(receipts, charged, terms) ?? noReceipt())
+    const its = terms && termsIn(terms, charged.month ?? monthOf(begunAt(charged)))
+    const receipt = must(issueReceipt(receipts, charged, its) ?? noReceipt())
     return { receipt, claims: claimsIn(receipt) }
   },
 })

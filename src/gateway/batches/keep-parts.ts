@@ -11,7 +11,7 @@ import { vendorDown } from '../../routing/vendor-errors.ts'
 import type { BatchPart } from '../../store/batches/batch-port.ts'
 import type { Gateway, Present } from '../parts/gateway.ts'
 import { askForPart, PART_AGAIN_MS } from './ask-part.ts'
-import { nextPlaceOn, placeOnRoute } from './part-place.ts'
+import { nextPlaceOn, placeOfPart } from './part-place.ts'
 import { readResults } from './part-results.ts'
 import { endOf } from './run-line.ts'
 import { submitPart } from './submit-part.ts'
@@ -122,13 +122,13 @@ const submitNext = async (gateway: Gateway, it: Working, route: string): Promise
 
 /** The vendor's key that a part was submitted with, or another one if that is gone. */
 const placedAt = (
-  { deployments }: NonNullable<ReturnType<typeof placeOnRoute>>,
+  { deployments }: NonNullable<ReturnType<typeof placeOfPart>>,
   part: Part,
 ): Deployment | undefined => deployments.find(({ key }) => key === part.deployment) ?? deployments[0]
 
 /** Asks for a part, and reads its results when it has ended. */
 const follow = async (gateway: Gateway, it: Working, part: Part): Promise<void> => {
-  const place = placeOnRoute(gateway, part.route)
+  const place = placeOfPart(gateway, part)
   const at = place && placedAt(place, part)
   // Another process may sell what this one does not.
   if (place === undefined || at === undefined) return
@@ -172,7 +172,7 @@ const giveUp = async (gateway: Gateway, it: Working, part: Part): Promise<void> 
 
 /** Its objects are removed first: who finds the part after a kill removes what is left. */
 const forget = async (gateway: Gateway, it: Working, part: Part): Promise<void> => {
-  const place = placeOnRoute(gateway, part.route)
+  const place = placeOfPart(gateway, part)
   const at = place && placedAt(place, part)
   if (place !== undefined && at !== undefined) await tidyPart(gateway, { ...place, at, it, part })
   await gateway.store.batches.endPart(part.id)

@@ -1,7 +1,10 @@
 /** Where a vendor's own batches take the lines of a model, and at what price. */
 import type { Model } from '../../core/model.ts'
+import type { Instant } from '../../core/time.ts'
 import { inBatches } from '../../pricing/batch-price.ts'
 import type { Deployment } from '../../routing/deployments.ts'
+import type { BatchPart } from '../../store/batches/batch-port.ts'
+import { timeOf } from '../../store/months/call-ids.ts'
 import type { BatchBucket, VendorBatches, VendorBatchForm } from '../../vendors/batches/vendor-batch.ts'
 import { urlOf, type VendorSetup } from '../../vendors/setup.ts'
 import { deploymentsFor } from '../enter/deployments-for.ts'
@@ -65,14 +68,31 @@ export const routeOf = (model: Model, path: string): string => `${model.id} ${pa
 
 export const pathOn = (route: string): string => route.slice(route.indexOf(' ') + 1)
 
-const modelOn = ({ offering }: Gateway, route: string): Model | undefined => {
-  const [name = ''] = route.split(' ')
-  return name === '' ? undefined : offering.catalogue.find(name)
+/** The model that a route names; empty for the ways of lines that are run here. */
+const nameOn = (route: string): string => route.split(' ')[0] ?? ''
+
+const modelOn = ({ offering }: Gateway, route: string, at?: Instant): Model | undefined => {
+  const name = nameOn(route)
+  return name === '' ? undefined : offering.catalogue.find(name, at)
 }
 
-/** The place of lines that went this way; undefined for lines that are run here. */
-export const placeOnRoute = (gateway: Gateway, route: string): PartPlace | undefined => {
-  const model = modelOn(gateway, route)
+/**
+ * What sells a line that goes this way: the model that the route names and no other, whatever the line's own name of it stands
+ * for by now; as it was sold when the line was sent, once that has its result.
+ */
+export const soldOn = (gateway: Gateway, route: string, sentAt: Instant | undefined): Gateway => {
+  if (nameOn(route) === '') return gateway
+  const { offering } = gateway
+  const catalogue = { ...offering.catalogue, find: () => modelOn(gateway, route, sentAt) }
+  return { ...gateway, offering: { ...offering, catalogue } }
+}
+
+/** The place of a part, whose model may have ended since; undefined if nobody sells it here. */
+export const placeOfPart = (
+  gateway: Gateway,
+  { id, route }: Pick<BatchPart, 'id' | 'route'>,
+): PartPlace | undefined => {
+  const model = modelOn(gateway, route, timeOf(id))
   return model && partPlaceOf(gateway, model)
 }
 

@@ -6,6 +6,7 @@ import type { Model } from '../../core/model.ts'
 import type { Nano } from '../../core/money.ts'
 import { invalid, must, Refusal, refuse } from '../../core/refusal.ts'
 import type { AskedOfBatch, BatchForm } from '../../store/batches/batch-port.ts'
+import { timeOf } from '../../store/months/call-ids.ts'
 import { NO_CONDITIONS, together } from '../../tenancy/conditions.ts'
 import type { Key } from '../../tenancy/key.ts'
 import { tagsOfPath } from '../../tenancy/tags.ts'
@@ -21,7 +22,7 @@ import { type Plan, planCall } from '../hold/reserve.ts'
 import type { Gateway } from '../parts/gateway.ts'
 import type { Trace } from '../parts/trace.ts'
 import { forms } from './forms.ts'
-import { openPlaceOf, partPlaceOf, routeOf } from './part-place.ts'
+import { openPlaceOf, partPlaceOf, routeOf, soldOn } from './part-place.ts'
 
 type OfBatch = { readonly form: BatchForm; readonly asked: AskedOfBatch; readonly key: Key }
 
@@ -114,7 +115,7 @@ export const planLine = async (gateway: Gateway, it: OfBatch, line: Line): Promi
   if (named !== undefined) throw invalid(named, `'${named}' cannot be in a batch: leave it out.`)
   const body = bodyOf(read.body)
   const { call, model } = readCall(
-    gateway,
+    soldOn(gateway, line.route ?? '', line.answered === true ? timeOf(trace.callId) : undefined),
     { decode: (sent, modelNamed) => decode(sent, asked, modelNamed) },
     { key, trace },
     body,

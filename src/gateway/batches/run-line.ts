@@ -6,6 +6,7 @@ import type { Deployment } from '../../routing/deployments.ts'
 import { judgeVendorError, vendorDown } from '../../routing/vendor-errors.ts'
 import type { Batch, LineEnd, SentLine } from '../../store/batches/batch-port.ts'
 import type { Key } from '../../tenancy/key.ts'
+import { termsIn } from '../../tenancy/terms.ts'
 import { VendorFault } from '../../transport/vendor-fault.ts'
 import type { PartResult } from '../../vendors/batches/vendor-batch.ts'
 import { answerWhole, readWhole } from '../answer/answer-whole.ts'
@@ -63,7 +64,8 @@ type LineParts = {
  */
 export const runLine = async (gateway: Gateway, it: LineParts, ended: EndLine): Promise<void> => {
   const { clock, watch } = gateway
-  const { line, key } = it
+  const { line } = it
+  const key = toldIn(it.key, line)
   const { n, callId, tries } = line
   const trace = newTrace(callId, clock.monotonicMs())
   noteKey(trace, key.id)
@@ -75,7 +77,7 @@ export const runLine = async (gateway: Gateway, it: LineParts, ended: EndLine): 
   }
   let status = 200
   try {
-    await answerLine(gateway, it, trace, settle)
+    await answerLine(gateway, { ...it, key }, trace, settle)
   } catch (thrown) {
     const refusal = refusalFor(gateway, trace, thrown)
     status = refusal.status
@@ -89,6 +91,10 @@ export const runLine = async (gateway: Gateway, it: LineParts, ended: EndLine): 
     watch.meters?.called(trace, status, clock.monotonicMs())
   }
 }
+
+/** A tenant is told a line at the price of the month that it counts in; it may be sent, or end, in the next one. */
+const toldIn = (key: Key, { month }: SentLine): Key =>
+  key.terms === undefined || month === undefined ? key : { ...key, terms: termsIn(key.terms, month) }
 
 /** A refusal ends the line, unless it may go better later. */
 export const endOf = (

@@ -4,11 +4,10 @@
  */
 import type { KeyObject } from 'node:crypto'
 import type { Nano } from '../../core/money.ts'
-import { monthOf } from '../../core/time.ts'
 import type { ChargedCall, UsageDetail } from '../../ledger/types.ts'
-import { begunAt, bodyHash, claimsOf, priceClaimsOf } from '../../receipts/claims.ts'
+import { bodyHash, claimsOf, priceClaimsOf } from '../../receipts/claims.ts'
 import { signReceipt } from '../../receipts/token.ts'
-import { type Told, tellsNothing, termsIn } from '../../tenancy/terms.ts'
+import { type Told, tellsNothing } from '../../tenancy/terms.ts'
 import type { Gateway, Receipts } from './gateway.ts'
 import type { Billed } from './task.ts'
 
@@ -56,9 +55,8 @@ export const receiptKeysOf = async ({
   new Map(((await receipts?.keys.published()) ?? []).map(({ kid, key }) => [kid, key]))
 
 /**
- * The receipt of a charged call, for a tenant at the price of the month that the call
- * counts in; undefined when there is no key to sign
- * with, or no money is told.
+ * The receipt of a charged call, for a tenant by the terms of the month that the call counts in; undefined when there is no
+ * key to sign with, or no money is told.
  */
 export const issueReceipt = (receipts: Receipts, call: ChargedCall, terms?: Told): string | undefined => {
   const signer = receipts.keys.signer()
@@ -66,5 +64,5 @@ export const issueReceipt = (receipts: Receipts, call: ChargedCall, terms?: Told
   const [issuer] = receipts.issuers
   if (terms === undefined) return signReceipt(claimsOf(issuer, call), signer)
   if (tellsNothing(terms)) return undefined
-  return signReceipt(priceClaimsOf(issuer, call, termsIn(terms, monthOf(begunAt(call)))), signer)
+  return signReceipt(priceClaimsOf(issuer, call, terms), signer)
 }

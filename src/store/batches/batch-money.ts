@@ -168,13 +168,14 @@ export const takeWithin = async (
       return { ...none, refused: { ...lent, held: lent.held - (known?.hold ?? 0n) } }
     room = lent
   }
-  const locked = await run(
-    `select l.id from lease l join batch b on b.lease_id = l.id where b.id = $1 and l.state = 'open'${engine.dialect.lock('l')}`,
+  const [locked] = await run(
+    `select l.month from lease l join batch b on b.lease_id = l.id where b.id = $1 and l.state = 'open'${engine.dialect.lock('l')}`,
     [id],
   )
   // It was fenced in this very moment.
-  if (locked.length === 0) return none
-  const lines = fitting(next, room, part?.bytesMost)
+  if (locked === undefined) return none
+  const month = textOf(locked, 'month')
+  const lines = fitting(next, room, part?.bytesMost).map((line) => ({ ...line, month }))
   if (part !== undefined)
     await run(
       `insert into batch_part (id, batch_id, route, deployment, created_at) values ($1, $2, $3, $4, ${now})`,

@@ -1,7 +1,7 @@
 /** The store's port for batches: lines are calls of their own, whose money the batch holds until they are sent. */
 import type { Json } from '../../core/json-body.ts'
 import type { Nano } from '../../core/money.ts'
-import type { Instant } from '../../core/time.ts'
+import type { Instant, Month } from '../../core/time.ts'
 import type { AccountId, CallId, CallSettle, InstanceId, LoanRefused } from '../../ledger/types.ts'
 import type { Condition } from '../../tenancy/conditions.ts'
 import type { KeyId, WalletId } from '../../tenancy/key.ts'
@@ -111,7 +111,12 @@ export type BatchPart = {
 }
 
 /** A line that is sent now, as the call `callId`. */
-export type SentLine = NewLine & { readonly callId: CallId; readonly tries: number }
+export type SentLine = NewLine & {
+  readonly callId: CallId
+  readonly tries: number
+  /** The month that its charge counts in: the one in which its money was held. Absent if that was taken away. */
+  readonly month?: Month
+}
 
 export type LineResult = {
   readonly n: number

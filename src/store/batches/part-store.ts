@@ -1,4 +1,5 @@
 /** Parts of batches that vendors have. A part and its lines become `sent` together, in BatchStore.take. */
+import { present } from '../../core/json-body.ts'
 import { type Engine, once, type Row } from '../engine/engine.ts'
 import { countOf, maybeText, nanoOf, textOf } from '../engine/row.ts'
 import type { BatchPart, BatchStore, SentLine } from './batch-port.ts'
@@ -29,6 +30,7 @@ export const sentLine = (row: Row, callId: string, tries: number): SentLine => (
 export const partStore = (
   engine: Engine,
 ): Pick<BatchStore, 'routes' | 'parts' | 'namePart' | 'partLines' | 'endPart'> => {
+  const { leftOne } = engine.dialect
   const ask = (text: string, ...params: string[]) => once(engine, 'control', text, ...params)
   return {
     routes: async (id) => {
@@ -47,8 +49,15 @@ export const partStore = (
         )
       ).length > 0,
     partLines: async (id) => {
-      const rows = await ask(`select * from batch_line where part = $1 and state = 'sent' order by n`, id)
-      return rows.map((row) => sentLine(row, textOf(row, 'call_id'), countOf(row, 'tries')))
+      const rows = await ask(
+        `select b.*, l.month from batch_line b ${leftOne('inflight', 'f', 'call_id', 'b.call_id')}
+           ${leftOne('lease', 'l', 'id', 'f.lease_id')} where b.part = $1 and b.state = 'sent' order by b.n`,
+        id,
+      )
+      return rows.map((row) => ({
+        ...sentLine(row, textOf(row, 'call_id'), countOf(row, 'tries')),
+        ...present({ month: maybeText(row, 'month') }),
+      }))
     },
     endPart: async (id) => {
       await ask(

@@ -1,5 +1,5 @@
 /** The store's port for receipts. */
-import type { Instant } from '../../core/time.ts'
+import type { Instant, Month } from '../../core/time.ts'
 import type { CallId, ChargedCall } from '../../ledger/types.ts'
 import type { Actor } from '../people/event-port.ts'
 
@@ -29,6 +29,6 @@ export type ReceiptStore = {
   sealReceiptKey(kid: string, it: { readonly before: string; readonly sealed: string }): Promise<void>
   /** False if there is no such key. */
   removeReceiptKey(kid: string, by: Actor): Promise<boolean>
-  /** A call that was charged, or that the house paid. */
-  chargedCall(callId: CallId): Promise<ChargedCall | undefined>
+  /** A call that was charged, with the month that it counts in; or one that the house paid. */
+  chargedCall(callId: CallId): Promise<(ChargedCall & { readonly month?: Month }) | undefined>
 }

@@ -1,8 +1,9 @@
 /** What receipts need from the store: the keys that sign them, and charged calls with their use. */
+import { present } from '../../core/json-body.ts'
 import type { ChargedCall } from '../../ledger/types.ts'
 import { followedBy, integer, maybe, nano, oneOf, rowsOf, text } from '../engine/columns.ts'
 import { type Engine, once, type Row, type Run } from '../engine/engine.ts'
-import { onlyRow } from '../engine/row.ts'
+import { maybeText, onlyRow } from '../engine/row.ts'
 import { DETAIL_COLUMNS, detailOf } from '../ledger/call-rows.ts'
 import { isPaid } from '../ledger/sums.ts'
 import type { Actor } from '../people/event-port.ts'
@@ -84,12 +85,12 @@ export const receiptStore = (engine: Engine): ReceiptStore => {
       const [row] = await once(
         engine,
         'control',
-        `select t.kind, t.debit, t.key_id, t.amount, t.settled, t.at, ${DETAIL_COLUMNS} from transfer t
+        `select t.kind, t.debit, t.key_id, t.amount, t.settled, t.month, t.at, ${DETAIL_COLUMNS} from transfer t
            left join usage_detail d on d.call_id = t.ref
            where t.ref = $1 and t.kind in ('usage', 'writeoff') and ${isPaid} order by t.kind limit 1`,
         callId,
       )
-      return row === undefined ? undefined : chargedOf(callId, row)
+      return row && { ...chargedOf(callId, row), ...present({ month: maybeText(row, 'month') }) }
     },
   }
 }

@@ -2,8 +2,18 @@
 import { clockOf } from '../engine/clock.ts'
 import type { Engine, Run, SqlDialect } from '../engine/engine.ts'
 import { countOf, onlyRow, textOf } from '../engine/row.ts'
+import { endSumsHere, rolledUpIn } from '../reports/roll-up.ts'
 import { type CellMove, hasArrived, noteArrival } from './cell-moves.ts'
-import { copyTable, countIn, deleteWhole, history, named, reading, tablesToMove } from './copy-rows.ts'
+import {
+  copyTable,
+  countIn,
+  deleteSums,
+  deleteWhole,
+  history,
+  named,
+  reading,
+  tablesToMove,
+} from './copy-rows.ts'
 import { holdAgain } from './held-along.ts'
 import { makeBetween, postBetween } from './leave-cell.ts'
 import { NotMoved } from './not-moved.ts'
@@ -97,9 +107,12 @@ export const arrive = async (it: Arriving): Promise<Readonly<Record<string, numb
     const move = await leaving()
     if (await hasArrived(run, move)) return {}
     await deleteWhole(run, orgId)
-    const rows = await reading(source, from.url, longestMs, (there) =>
-      copyAll({ ...copy, from: there, since: ahead ? since : undefined }),
-    )
+    await deleteSums(run, orgId)
+    const { rows, theirs } = await reading(source, from.url, longestMs, async (there) => ({
+      theirs: await rolledUpIn(there.run),
+      rows: await copyAll({ ...copy, from: there, since: ahead ? since : undefined }),
+    }))
+    await endSumsHere(target, run, { orgId, theirs })
     await takeIn(run, it, move)
     await noteArrival(target, run, move, { orgId, from: from.cell })
     await tellAll(run, target.dialect, orgId)

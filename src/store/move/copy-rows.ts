@@ -169,6 +169,12 @@ export const deleteWhole = async (run: Run, orgId: string): Promise<void> => {
     if (arrives === 'whole') await run(`delete from "${name}" where ${rowsOf(orgId, name)}`)
 }
 
+/** Deletes the sums of an earlier stay: they may go further than those that come, which have all that is in them. */
+export const deleteSums = async (run: Run, orgId: string): Promise<void> => {
+  for (const name of Object.keys(moved))
+    if (name.startsWith('roll_up_')) await run(`delete from "${name}" where ${rowsOf(orgId, name)}`)
+}
+
 /** Copies the rows of one table, and returns what they are. Throws NotMoved where one comes out different. */
 export const copyTable = async (copy: Copy, table: Table): Promise<Digest> => {
   const { engine, run, tables } = copy.into

@@ -2,10 +2,11 @@
  * Calls as rows for people: charged ones from the ledger, with the detail stored beside them; refused and failed ones from
  * the journal of outcomes. Content is never stored.
  */
+import { present } from '../../core/json-body.ts'
 import { failureRows } from '../calls/failure-store.ts'
 import { integer, nano, rowsOf, text } from '../engine/columns.ts'
 import { type Bind, binding, type Engine, type Row, type Statement, statement } from '../engine/engine.ts'
-import { textOf } from '../engine/row.ts'
+import { maybeText, textOf } from '../engine/row.ts'
 import { DETAIL_COLUMNS, detailOf } from '../ledger/call-rows.ts'
 import { isPaid } from '../ledger/sums.ts'
 import { leastId } from '../months/call-ids.ts'
@@ -23,8 +24,10 @@ const calls = rowsOf({
 
 const chargedOf = (row: Row): CallLine => {
   const call = calls.read(row)
-  const detail = detailOf(row, call.id, call.keyId)
-  return { ...call, ...(detail === undefined ? {} : { detail }) }
+  return {
+    ...call,
+    ...present({ month: maybeText(row, 'month'), detail: detailOf(row, call.id, call.keyId) }),
+  }
 }
 
 const failedOf = (row: Row): CallLine => {
@@ -50,7 +53,7 @@ export const charged: Source = {
   test: `t.kind = 'usage' and ${isPaid}`,
   lineOf: chargedOf,
   shows: ({ dialect }) => [
-    `n.amount, ${DETAIL_COLUMNS},
+    `n.amount, n.month, ${DETAIL_COLUMNS},
      coalesce((select cast(sum(r.amount) as bigint) from transfer r where r.of_call = n.ref), 0) as refunded`,
     dialect.leftOne('usage_detail', 'd', 'call_id', 'n.ref'),
   ],

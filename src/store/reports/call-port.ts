@@ -1,6 +1,6 @@
 /** Calls as reports ask for them: which ones, and what is told of each. */
 import type { Nano } from '../../core/money.ts'
-import type { Instant } from '../../core/time.ts'
+import type { Instant, Month } from '../../core/time.ts'
 import type { CallId, UsageDetail } from '../../ledger/types.ts'
 import type { KeyId } from '../../tenancy/key.ts'
 import type { TagFilter } from '../../tenancy/tags.ts'
@@ -35,6 +35,8 @@ export type CallLine = {
   readonly amount: Nano
   /** How much of it was given back. */
   readonly refunded: Nano
+  /** The month that its charge counts in. */
+  readonly month?: Month
   /** Absent for calls that recovery charged, if it was deleted, and for calls that were not charged. */
   readonly detail?: UsageDetail
   /** How it failed, if it was not charged. */

@@ -6,7 +6,8 @@ import { DAY_MS } from '../../core/time.ts'
 import { integer, maybe, nano, rowsOf, text } from '../engine/columns.ts'
 import { type Bind, binding, type Engine, once } from '../engine/engine.ts'
 import { countsAt } from '../ledger/counts-at.ts'
-import { settledBalance } from '../ledger/sums.ts'
+import { isHere, settledBalance } from '../ledger/sums.ts'
+import { BETWEEN_CELLS } from '../move/whose-rows.ts'
 import type { Movement, MovementPage, MovementQuery } from './report-port.ts'
 import { unsummedFrom } from './roll-up.ts'
 
@@ -35,10 +36,14 @@ const days = (
     where t.key_id = k.id and k.wallet_id = ${wallet} and t.kind = 'usage' and t.debit = ${wallet} and t.at >= ${unsummedFrom('0')}) x
   group by x.day`
 
-/** One side of the other postings, by that side's index: no more than the page needs. */
+/**
+ * One side of the other postings, by that side's index: no more than the page needs. Where its organisation is, those of the other
+ * cells are there too, so what went between cells is no movement.
+ */
 const side = (of: 'debit' | 'credit', wallet: string, before: string, most: string): string =>
   `select * from (select t.at as place, t.kind, t.ref, t.at, t.note, ${of === 'debit' ? '-' : ''}t.amount as amount
    from transfer t where t.kind <> 'usage' and t.${of} = ${wallet} and ${before}
+     and not (t.kind = 'adjust' and t.ref like '${BETWEEN_CELLS}%' and ${isHere(wallet)})
    order by t.at desc, t.kind desc, t.ref desc limit ${most}) ${of}s`
 
 const beforeOf = (

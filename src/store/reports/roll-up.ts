@@ -13,6 +13,7 @@ import { laterOf, prunedUntil } from '../prune/pruned-until.ts'
 import { SETTLED_AFTER_MS, underWaySince } from './under-way.ts'
 
 const MARK = 'rolled_up_until'
+const BEGUN = `insert into setting (name, value) values ('${MARK}', '0') on conflict (name) do nothing`
 
 /** Sums end at whole steps, so that calls of a moment later do not cause a write of their own. */
 const STEP_MS = 5 * 60_000
@@ -63,14 +64,17 @@ type Span = {
   readonly to: Instant
   /** Only what counts before this. */
   readonly before?: Instant
+  /** Only of this organisation. */
+  readonly orgId?: string
 }
 
 /** The hour or day in which a posting counts. */
 const slotOf = ({ dialect }: Engine, length: number): string =>
   `((${countsAt(dialect)}) / ${length}) * ${length}`
 
-const onlyBefore = ({ dialect }: Engine, { before }: Span): string =>
-  before === undefined ? '' : `and ${countsAt(dialect)} < ${before}`
+const onlySome = ({ dialect }: Engine, { before, orgId }: Span): string =>
+  `${before === undefined ? '' : `and ${countsAt(dialect)} < ${before}`} ${orgId === undefined ? '' : 'and k.org_id = $3'}`
+const paramsOf = ({ from, to, orgId }: Span) => (orgId === undefined ? [from, to] : [from, to, orgId])
 
 /** What was charged in a span, by a group: `hour` with the organisation, or `day` with the key. */
 const summed = (engine: Engine, by: 'hour' | 'day', span: Span): Statement => {
@@ -79,10 +83,9 @@ const summed = (engine: Engine, by: 'hour' | 'day', span: Span): Statement => {
     `select x.owner, x.slot, x.model, x.vendor, x.ended, ${sums} from (
        select ${owner} as owner, ${slotOf(engine, length)} as slot, ${countedColumns(engine, { vendor: true, ended: true })}
        ${inSpan} ${withDetail(engine.dialect)}
-       where ${spanTests} and t.kind in ('usage', 'refund') and ${isPaid} ${onlyBefore(engine, span)}) x
+       where ${spanTests} and t.kind in ('usage', 'refund') and ${isPaid} ${onlySome(engine, span)}) x
      group by 1, 2, 3, 4, 5`,
-    span.from,
-    span.to,
+    ...paramsOf(span),
   )
 }
 
@@ -121,9 +124,8 @@ const takenFromWallets = (engine: Engine, span: Span): Statement =>
   statement(
     `select t.debit as owner, ${slotOf(engine, DAY_MS)} as slot, max(${countsAt(engine.dialect)}) as last_at,
        cast(sum(t.amount) as bigint) as amount
-     ${inSpan} where ${spanTests} and t.kind = 'usage' and t.debit = k.wallet_id ${onlyBefore(engine, span)} group by 1, 2`,
-    span.from,
-    span.to,
+     ${inSpan} where ${spanTests} and t.kind = 'usage' and t.debit = k.wallet_id ${onlySome(engine, span)} group by 1, 2`,
+    ...paramsOf(span),
   )
 
 const insertTaken = (engine: Engine, rows: readonly Row[]): Statement => {
@@ -142,10 +144,15 @@ export const unsummedFrom = (from: string): string =>
      select coalesce((select cast(s.value as bigint) from setting s where s.name = '${MARK}'), 0) as at) m)`
 
 /** The time up to which the roll-ups are complete; 0 if there are none yet. */
-const rolledUpUntil = async (engine: Engine): Promise<Instant> => {
-  const [row] = await once(engine, 'control', 'select value from setting where name = $1', MARK)
+export const rolledUpIn = async (run: Run, lock = ''): Promise<Instant> => {
+  const [row] = await run(`select s.value from setting s where s.name = '${MARK}'${lock}`)
   return row === undefined ? 0 : Number(textOf(row, 'value'))
 }
+const rolledUpUntil = (engine: Engine) => rolledUpIn((text) => once(engine, 'control', text))
+
+/** How many organisations have come from other ledgers, with postings of a time that was summed before. */
+const arrivalsIn = async (run: Run): Promise<number> =>
+  countOf(onlyRow(await run(`select count(*) as n from cell_move m where m.way = 'in'`)), 'n')
 
 const firstCharge = async (engine: Engine): Promise<Instant> => {
   const rows = await once(
@@ -176,23 +183,24 @@ const WRITING_MS = 10 * 60_000
 /** Sums a span once: a second process finds the mark moved and leaves the span alone. */
 const rollUpSpan = async (engine: Engine, mark: Instant, from: Instant, to: Instant): Promise<void> => {
   const span = { from, to }
+  const arrivals = await arrivalsIn((text) => once(engine, 'control', text))
   const hours = await once(engine, 'reading', summed(engine, 'hour', span))
   const days = await once(engine, 'reading', summed(engine, 'day', span))
   const accounts = await once(engine, 'reading', takenFromWallets(engine, span))
   await engine.transaction(
     'control',
     async (run) => {
-      await run('insert into setting (name, value) values ($1, $2) on conflict (name) do nothing', [
-        MARK,
-        '0',
-      ])
+      await run(BEGUN)
+      // What came while this was read is in no sum of it.
+      await rolledUpIn(run, engine.dialect.lock('s'))
+      if ((await arrivalsIn(run)) !== arrivals) return
       const moved = await run('update setting set value = $2 where name = $1 and value = $3 returning name', [
         MARK,
         String(to),
         String(mark),
       ])
       if (moved.length === 0) return
-      for (const { text, params } of added(engine, { hours, days, accounts })) await run(text, params)
+      await write(engine, run, { hours, days, accounts })
     },
     WRITING_MS,
   )
@@ -212,12 +220,45 @@ export const rollUp = async (engine: Engine): Promise<Instant> => {
   }
 }
 
-/** The same rows taken away again. */
-const negated = (rows: readonly Row[]): readonly Row[] =>
+/** What a transaction sees of a span. */
+const readIn = async (engine: Engine, run: Run, span: Span): Promise<Read> => {
+  const [hours = [], days = [], accounts = []] = await Promise.all(
+    [summed(engine, 'hour', span), summed(engine, 'day', span), takenFromWallets(engine, span)].map(
+      ({ text, params }) => run(text, params),
+    ),
+  )
+  return { hours, days, accounts }
+}
+
+const lessOf = (rows: readonly Row[]): readonly Row[] =>
   rows.map((row) => {
     const own = counted.filter((name) => row[name] !== undefined)
     return { ...row, ...Object.fromEntries(own.map((name) => [name, -BigInt(String(row[name]))])) }
   })
+
+/** The same rows taken away again. */
+const negated = ({ hours, days, accounts }: Read): Read => ({
+  hours: lessOf(hours),
+  days: lessOf(days),
+  accounts: lessOf(accounts),
+})
+
+const write = async (engine: Engine, run: Run, read: Read): Promise<void> => {
+  for (const { text, params } of added(engine, read)) await run(text, params)
+}
+
+/** Makes the sums of an organisation that came here, which end where those of its former ledger do, end where all others do. */
+export const endSumsHere = async (
+  engine: Engine,
+  run: Run,
+  { orgId, theirs }: { readonly orgId: string; readonly theirs: Instant },
+): Promise<void> => {
+  await run(BEGUN)
+  const here = await rolledUpIn(run, engine.dialect.lock('s'))
+  const span = { from: Math.min(here, theirs), to: Math.max(here, theirs), orgId }
+  const read = await readIn(engine, run, span)
+  await write(engine, run, here < theirs ? negated(read) : read)
+}
 
 /**
  * Discards the sums from a day on, except those of calls whose details are gone, because nothing could make these
@@ -229,14 +270,7 @@ const forgetFrom = async (engine: Engine, run: Run, day: string): Promise<void> 
   const [row] = await run(`select ${laterOf(day, prunedUntil)} as from_at, coalesce(${mark}, 0) as mark`)
   if (row === undefined) return
   const [from, to] = [countOf(row, 'from_at'), countOf(row, 'mark')]
-  const span = { from, to, before: from }
-  const [hours, days, accounts] = await Promise.all(
-    [summed(engine, 'hour', span), summed(engine, 'day', span), takenFromWallets(engine, span)].map(
-      async ({ text, params }) => negated(await run(text, params)),
-    ),
-  )
-  if (hours === undefined || days === undefined || accounts === undefined) return
-  for (const { text, params } of added(engine, { hours, days, accounts })) await run(text, params)
+  await write(engine, run, negated(await readIn(engine, run, { from, to, before: from })))
   await run('update setting set value = $2 where name = $1', [MARK, String(from)])
   await run('delete from roll_up_hour where hour >= $1', [from])
   // Months that are discarded completely go at once; in any other month, triggers remove the days.

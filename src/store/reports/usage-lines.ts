@@ -60,8 +60,10 @@ const monthsOf = ({ from, to }: ReportQuery): readonly { readonly from: number; 
  * row.
  */
 const monthIn = (query: ReportQuery, at: string): string => {
-  const arms = monthsOf(query).map(({ from, to }) => `when ${at} < ${to} then ${from}`)
-  return arms.length === 0 ? '0' : `case ${arms.join(' ')} end`
+  const months = monthsOf(query)
+  const arms = months.map(({ from, to }) => `when ${at} < ${to} then ${from}`)
+  // Where the last month counts whole, its days after the span are taken off it.
+  return arms.length === 0 ? '0' : `case ${arms.join(' ')} else ${months.at(-1)?.from} end`
 }
 
 const textIn = (group: UsageGroup, value: string): string =>

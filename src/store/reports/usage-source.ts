@@ -2,7 +2,7 @@
  * Where use is read from: sums of hours, days and months up to their mark, and the ledger after that, and at the ends of
  * the span that are no whole ones; by sub-wallet, payment mode, tag, or hours of keys the ledger alone, where calls whose
  * details are deleted count without model and tokens. All are selects of `at`, `key_id` (if only sums by key can answer),
- * `model`, `vendor`, `ended` and the counts. The `at` of a sum may be before the span, but is in the same day and month.
+ * `model`, `vendor`, `ended` and the counts. The `at` of a sum may be outside the span, but is in the same day and month.
  */
 import { DAY_MS, type Instant } from '../../core/time.ts'
 import type { Bind, Engine } from '../engine/engine.ts'
