@@ -182,6 +182,6 @@ test('a tenant sees its invoices by its link, under the name and logo of its res
     route.fulfill({ status: 404, json: { error: { code: 'not_found', message: 'No invoices today.' } } }),
   )
   await page.reload()
-  await page.getByRole('heading', { name: `Use of ${label}` }).waitFor()
+  await page.getByRole('heading', { name: `Use of ${tenants[3]?.label}` }).waitFor()
   expect(await page.getByRole('alert').innerText()).toContain('No invoices today.')
 })
