@@ -1,6 +1,6 @@
 /** Chat completions, whole answers ⇄ neutral form. Source of the format: OpenAI API reference, "The chat completion object". */
 import { type Json, type JsonObject, present } from '../../core/json-body.ts'
-import { inputTokens, outputTokens, type Usage } from '../../core/usage.ts'
+import { cachedTokens, inputTokens, outputTokens, type Usage } from '../../core/usage.ts'
 import type { Audio, Choice, Finish, Image, Part, Reply, Text, Thinking } from '../neutral.ts'
 import { numberOf, objectOf, objectsOf, textOf } from '../request/json-members.ts'
 import type { WriterContext } from '../stream-writer.ts'
@@ -206,7 +206,7 @@ export const detailOf = (thinking: Thinking): JsonObject => {
 export const chatUsage = (usage: Usage): JsonObject => {
   const input = inputTokens(usage)
   const output = outputTokens(usage)
-  const read = (usage.cache_read ?? 0) + (usage.cache_read_audio ?? 0)
+  const read = cachedTokens(usage)
   const written = (usage.cache_write ?? 0) + (usage.cache_write_1h ?? 0)
   const details = present({
     cached_tokens: read === 0 ? undefined : read,

@@ -1,7 +1,7 @@
 /** Cohere's chat, neutral form → whole answers and errors. Source of the format: npm cohere-ai 8.1.0, `V2ChatResponse`. */
 import { type JsonBody, type JsonObject, present, splice } from '../../core/json-body.ts'
 import { type Refusal, refusalBody } from '../../core/refusal.ts'
-import { inputTokens, outputTokens, type Usage } from '../../core/usage.ts'
+import { cachedTokens, inputTokens, outputTokens, type Usage } from '../../core/usage.ts'
 import { type Billed, withBill } from '../bill-members.ts'
 import type { Citation, Finish, Reply } from '../neutral.ts'
 import { objectOf } from '../request/json-members.ts'
@@ -75,7 +75,7 @@ export const citationOf = (
 /** What was used; here the input has no classes but what was read from a cache. */
 export const cohereUsage = (usage: Usage): JsonObject => {
   const tokens = { input_tokens: inputTokens(usage), output_tokens: outputTokens(usage) }
-  const read = (usage.cache_read ?? 0) + (usage.cache_read_audio ?? 0)
+  const read = cachedTokens(usage)
   return { billed_units: tokens, tokens, ...(read === 0 ? {} : { cached_tokens: read }) }
 }
 

@@ -1,7 +1,7 @@
 /** Generate content, whole answers ⇄ neutral form, and their usage. Source of the format: Gemini API reference, "GenerateContentResponse". */
 
 import { isObject, type Json, type JsonObject, present } from '../../core/json-body.ts'
-import { inputTokens, outputTokens, soundUsage, type Usage } from '../../core/usage.ts'
+import { cachedTokens, inputTokens, outputTokens, soundUsage, type Usage } from '../../core/usage.ts'
 import type { Choice, Finish, Part, Reply, Thinking } from '../neutral.ts'
 import { numberOf, objectOf, objectsOf, textOf } from '../request/json-members.ts'
 import { textIn } from '../translate/citations.ts'
@@ -262,7 +262,7 @@ const signatureText = (signature: Signature | undefined): string | undefined =>
 
 /** Usage with this dialect's totals: the prompt includes cached tokens, the candidates exclude thoughts. */
 export const geminiUsage = (usage: Usage): JsonObject => {
-  const cached = (usage.cache_read ?? 0) + (usage.cache_read_audio ?? 0)
+  const cached = cachedTokens(usage)
   return present({
     promptTokenCount: inputTokens(usage),
     candidatesTokenCount: outputTokens(usage) - (usage.reasoning ?? 0),

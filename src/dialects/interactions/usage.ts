@@ -1,6 +1,6 @@
 /** Interactions, usage in both directions. Source of the format: npm @google/genai 3.3.0, `Usage`. */
 import { isObject, type Json, type JsonObject, present } from '../../core/json-body.ts'
-import { inputTokens, outputTokens, soundUsage, type Usage } from '../../core/usage.ts'
+import { cachedTokens, inputTokens, outputTokens, soundUsage, type Usage } from '../../core/usage.ts'
 import { type Bill, withBill } from '../bill-members.ts'
 import { numberOf, objectOf, objectsOf, textsOf } from '../request/json-members.ts'
 
@@ -50,7 +50,7 @@ export const readInteractionsUsage = (raw: JsonObject, steps: readonly JsonObjec
 
 /** Usage with this dialect's totals: the input includes what was cached, the output excludes thoughts. */
 export const interactionsUsage = (usage: Usage): JsonObject => {
-  const cached = (usage.cache_read ?? 0) + (usage.cache_read_audio ?? 0)
+  const cached = cachedTokens(usage)
   const searches = usage.web_search ?? 0
   return present({
     total_input_tokens: inputTokens(usage),
